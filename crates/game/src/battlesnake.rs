@@ -1,0 +1,7 @@
+//! Battlesnake, exact to the official engine.
+
+pub mod config;
+pub mod position;
+
+pub use config::{Config, Map, Ruleset};
+pub use position::{Point, Position, Snake};

@@ -1,0 +1,83 @@
+//! What fixes a game of Battlesnake: ruleset, board, snakes and settings.
+
+use serde::{Deserialize, Serialize};
+
+use super::position::Position;
+
+/// The official rulesets. A name that is not known means `standard`, as in the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ruleset {
+    /// Last snake alive wins.
+    #[default]
+    Standard,
+    /// One snake or more, until none is alive.
+    Solo,
+    /// Standard, with hazards that close in.
+    Royale,
+    /// Standard on a torus.
+    Wrapped,
+    /// Every snake grows every turn; no food.
+    Constrictor,
+    /// Constrictor on a torus.
+    WrappedConstrictor,
+}
+
+/// Who places food and hazards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Map {
+    /// Food as in `foodSpawnChance` and `minimumFood`.
+    #[default]
+    Standard,
+    /// No food at all, ever.
+    Empty,
+    /// Food as in `standard`, hazards as in the royale ruleset.
+    Royale,
+}
+
+/// One game of Battlesnake. Field names follow the official settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The ruleset.
+    pub ruleset: Ruleset,
+    /// The map.
+    pub map: Map,
+    /// Whether the game goes on until no snake is alive, whatever the ruleset.
+    pub solo: bool,
+    /// Columns, 3 to 25.
+    pub width: u8,
+    /// Rows, 3 to 25.
+    pub height: u8,
+    /// Snakes, 1 to 16 as far as the placement allows.
+    pub snakes: u8,
+    /// Food appears with probability (this − 1) % a turn, as in the engine; 0 to 100.
+    pub food_spawn_chance: u8,
+    /// Food is topped up to this many.
+    pub minimum_food: u16,
+    /// Health lost in a hazard on top of the 1 of every turn; negative heals. −100 to 100.
+    pub hazard_damage_per_turn: i16,
+    /// Turns between two shrinks of a royale board, at least 1.
+    pub shrink_every_n_turns: u32,
+    /// Start from this position instead of the official placement.
+    pub start: Option<Position>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            ruleset: Ruleset::Standard,
+            map: Map::Standard,
+            solo: false,
+            width: 11,
+            height: 11,
+            snakes: 4,
+            food_spawn_chance: 15,
+            minimum_food: 1,
+            hazard_damage_per_turn: 14,
+            shrink_every_n_turns: 25,
+            start: None,
+        }
+    }
+}

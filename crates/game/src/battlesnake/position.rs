@@ -1,0 +1,96 @@
+//! A position in its portable form: what JSON, records and recorded games speak.
+//!
+//! [`Position`] is plain data and may hold anything; [`Position::validate`] says which field
+//! is wrong. The engine's compact state converts to and from it.
+
+use serde::{Deserialize, Serialize};
+
+/// A cell; (0, 0) is bottom-left, up is y + 1. May lie off the board.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(from = "(i32, i32)", into = "(i32, i32)")]
+pub struct Point {
+    /// Column.
+    pub x: i32,
+    /// Row.
+    pub y: i32,
+}
+
+impl From<(i32, i32)> for Point {
+    fn from((x, y): (i32, i32)) -> Self {
+        Self { x, y }
+    }
+}
+
+impl From<Point> for (i32, i32) {
+    fn from(point: Point) -> Self {
+        (point.x, point.y)
+    }
+}
+
+/// A living or dead snake.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Snake {
+    /// Health, 1 to 100 while alive; as it was at death otherwise.
+    pub health: i32,
+    /// Cells, head first; repeated last cells are a stacked tail. Empty for a snake that died
+    /// before this position was taken.
+    pub body: Vec<Point>,
+    /// How it died, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub death: Option<Death>,
+}
+
+/// How and when a snake died.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Death {
+    /// The engine's reason.
+    pub cause: Cause,
+    /// Index of the snake that did it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<u8>,
+    /// Number of the turn that showed it dead.
+    pub on: u32,
+}
+
+/// The engine's reasons for an elimination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Health ran out in a hazard.
+    Hazard,
+    /// Starved.
+    OutOfHealth,
+    /// Left the board.
+    WallCollision,
+    /// Ran into itself.
+    SnakeSelfCollision,
+    /// Ran into another snake's body.
+    SnakeCollision,
+    /// Met another head and was not longer.
+    HeadCollision,
+}
+
+/// Everything about a moment of a game.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Position {
+    /// Columns.
+    pub width: u8,
+    /// Rows.
+    pub height: u8,
+    /// Turn number of the next move request.
+    pub turn: u32,
+    /// All snakes in engine order, dead ones included.
+    pub snakes: Vec<Snake>,
+    /// Food in engine order; a cell may repeat.
+    pub food: Vec<Point>,
+    /// Hazards in engine order; a cell listed k times is a stack of k.
+    pub hazards: Vec<Point>,
+    /// Royale: how often the left, right, bottom and top side has closed in.
+    #[serde(default)]
+    pub shrunk: [u16; 4],
+}

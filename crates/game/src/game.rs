@@ -1,0 +1,227 @@
+//! The [`Game`] trait: what a game must say for Ouro to play, search and learn it.
+//!
+//! A game is two values. The *rules* (`Self`) hold the configuration and tables computed
+//! from it; they never change during a game and are shared by every thread. The *state*
+//! ([`Game::State`]) is one position: small, cheap to clone, stepped in place without
+//! allocation.
+//!
+//! # How a game unfolds
+//!
+//! ```text
+//! initial(rng) ──► turn(state) ─┬─ Turn::Move(players) ─► legal, step(actions) ─┐
+//!                      ▲        ├─ Turn::Chance        ─► apply_chance(outcome) ─┤
+//!                      │        └─ Turn::Over          ─► outcome(player)        │
+//!                      └─────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! * **Simultaneous moves** (Battlesnake): `Turn::Move` holds several players; `step` takes
+//!   one action for each of them and resolves them together.
+//! * **Alternating moves** (Connect Four): `Turn::Move` holds exactly one player.
+//! * **Single player** (Snake, puzzles): one player, [`returns`](Game::returns) grows with
+//!   each reward and [`elapsed`](Game::elapsed) tells how much time passed, so that a value
+//!   is discounted by `gamma ^ elapsed time`, also across forced moves.
+//! * **Chance** (food, apples): after a step the state may wait at a chance node. Searches
+//!   enumerate or sample its outcomes; a plain game calls [`Game::settle`].
+//! * **Elimination**: players not in [`Game::alive`] have no legal action and are never in
+//!   `Turn::Move` again.
+//!
+//! # Players, seats and perspective
+//!
+//! Players are numbered from 0 in seat order. [`Game::observe`] always writes the board as
+//! one player sees it (its own things in the same planes whatever its number), so one
+//! network serves every seat.
+
+use std::fmt::Debug;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Action, ActionMask, ConfigError, PlayerSet, StepError, Stream, Symmetry};
+
+/// What must happen next in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// These players choose an action each, at the same time.
+    Move(PlayerSet),
+    /// Nature chooses: see [`Game::chance`].
+    Chance,
+    /// The game has ended; [`Game::outcome`] is final.
+    Over,
+}
+
+/// The outcomes of a chance node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chance {
+    /// Outcomes `0..count`, each with a probability from [`Game::chance_probability`].
+    Enumerable {
+        /// Number of outcomes, at least 1.
+        count: u32,
+    },
+    /// Too many outcomes to list; draw them with [`Game::sample_chance`].
+    Sampled,
+}
+
+/// Shape of an observation: `[channels, height, width]`, row-major, f32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlaneShape {
+    /// Feature planes.
+    pub channels: usize,
+    /// Rows.
+    pub height: usize,
+    /// Columns.
+    pub width: usize,
+}
+
+impl PlaneShape {
+    /// Number of f32 values in one observation.
+    pub const fn len(self) -> usize {
+        self.channels * self.height * self.width
+    }
+
+    /// Whether an observation holds no values.
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The rules of one game under one configuration. See the [module](self) for the protocol.
+pub trait Game: Clone + Debug + Send + Sync + 'static {
+    /// Everything that fixes the rules: board size, settings. Part of every record.
+    type Config: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// One position. Serialises in a form that validates itself when read back.
+    type State: Clone
+        + Debug
+        + PartialEq
+        + Eq
+        + Serialize
+        + DeserializeOwned
+        + Send
+        + Sync
+        + 'static;
+
+    /// Stable lower-case name, used in configs, records and on the command line.
+    const NAME: &'static str;
+
+    /// Builds the rules, or says which field of the configuration is out of range.
+    fn new(config: Self::Config) -> Result<Self, ConfigError>;
+
+    /// The configuration these rules were built from.
+    fn config(&self) -> &Self::Config;
+
+    /// Number of seats, 1 to 16.
+    fn players(&self) -> usize;
+
+    /// Size of the action space; actions are `0..action_count`.
+    fn action_count(&self) -> usize;
+
+    /// The first position. Random set-ups draw from `rng` only.
+    fn initial(&self, rng: &mut Stream) -> Self::State;
+
+    /// What must happen next.
+    fn turn(&self, state: &Self::State) -> Turn;
+
+    /// Sets `mask` to the legal actions of `player`, `action_count` bits.
+    ///
+    /// A player in [`Turn::Move`] has at least one; any other player has none.
+    fn legal(&self, state: &Self::State, player: usize, mask: &mut ActionMask);
+
+    /// Applies one action per player. `actions` has [`players`](Game::players) entries; those
+    /// of players that are not to move are ignored.
+    ///
+    /// On an error the state is unchanged.
+    fn step(&self, state: &mut Self::State, actions: &[Action]) -> Result<(), StepError>;
+
+    /// The chance node that `state` waits at. Meaningful in [`Turn::Chance`] only.
+    fn chance(&self, _state: &Self::State) -> Chance {
+        Chance::Enumerable { count: 1 }
+    }
+
+    /// Probability of `outcome` at an enumerable chance node; 0 outside its range.
+    fn chance_probability(&self, _state: &Self::State, outcome: u32) -> f64 {
+        if outcome == 0 { 1.0 } else { 0.0 }
+    }
+
+    /// Draws an outcome of the chance node with its true probability.
+    fn sample_chance(&self, _state: &Self::State, _rng: &mut Stream) -> u32 {
+        0
+    }
+
+    /// Resolves the chance node with `outcome`. On an error the state is unchanged.
+    fn apply_chance(&self, _state: &mut Self::State, _outcome: u32) -> Result<(), StepError> {
+        Err(StepError::NotAChanceNode)
+    }
+
+    /// Resolves chance nodes by sampling until players move or the game is over.
+    ///
+    /// Games may override this for speed; the draws and the result must stay the same.
+    fn settle(&self, state: &mut Self::State, rng: &mut Stream) {
+        while self.turn(state) == Turn::Chance {
+            let outcome = self.sample_chance(state, rng);
+            if self.apply_chance(state, outcome).is_err() {
+                debug_assert!(false, "a sampled outcome must apply");
+                return;
+            }
+        }
+    }
+
+    /// [`step`](Game::step), then [`settle`](Game::settle): one whole turn of a real game.
+    fn advance(
+        &self,
+        state: &mut Self::State,
+        actions: &[Action],
+        rng: &mut Stream,
+    ) -> Result<(), StepError> {
+        self.step(state, actions)?;
+        self.settle(state, rng);
+        Ok(())
+    }
+
+    /// Players still in the game.
+    fn alive(&self, state: &Self::State) -> PlayerSet;
+
+    /// Time steps since the start. Discounts are `gamma ^ (difference of elapsed)`.
+    fn elapsed(&self, state: &Self::State) -> u32;
+
+    /// Cumulative, undiscounted reward of `player` so far; the reward of a step is the
+    /// difference of the returns around it.
+    fn returns(&self, state: &Self::State, player: usize) -> f32;
+
+    /// Final result of `player`: 1 win, 0 draw, −1 loss, or a value between. A game that is
+    /// cut short counts as what this says of its last state.
+    fn outcome(&self, state: &Self::State, player: usize) -> f32;
+
+    /// Shape of an observation.
+    fn planes(&self) -> PlaneShape;
+
+    /// Writes the feature planes of `state` as `player` sees them into `out`, which has
+    /// [`PlaneShape::len`] values; every value is overwritten.
+    fn observe(&self, state: &Self::State, player: usize, out: &mut [f32]);
+
+    /// The board's symmetries under these rules, identity first.
+    fn symmetries(&self) -> &'static [Symmetry] {
+        &[Symmetry::Identity]
+    }
+
+    /// The image of a state. Commutes with [`step`](Game::step).
+    fn transform(&self, state: &Self::State, _symmetry: Symmetry) -> Self::State {
+        state.clone()
+    }
+
+    /// The image of an action under a symmetry.
+    fn transform_action(&self, action: Action, _symmetry: Symmetry) -> Action {
+        action
+    }
+
+    /// A drawing of the state for a terminal, several lines, ending in a newline.
+    fn render(&self, state: &Self::State) -> String;
+
+    /// What people call an action: `up`, `b2`, `column 4`.
+    fn action_name(&self, action: Action) -> String;
+
+    /// A portable 64-bit fingerprint of a state, kept in records to catch a replay that
+    /// drifts. The default hashes the serialised form.
+    fn digest(&self, state: &Self::State) -> u64 {
+        crate::record::digest_serialized(state)
+    }
+}

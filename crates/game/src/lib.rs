@@ -1,0 +1,37 @@
+//! Games as pure, seeded state machines.
+//!
+//! Everything in Ouro that plays, searches, replays or learns does so through one
+//! trait, [`Game`]. A game is *deterministic*: the same configuration, seed and actions
+//! give the same bytes on every machine. A game is *total*: no input panics it; what the
+//! rules do not allow is an error that names the player and the action.
+//!
+//! To add your own game, read [`game`](mod@game) and `examples/` in this crate.
+#![warn(clippy::pedantic)]
+#![expect(
+    clippy::module_name_repetitions,
+    clippy::must_use_candidate,
+    clippy::missing_errors_doc,
+    clippy::cast_possible_truncation,
+    reason = "errors are documented on their types; board sizes are validated once to fit the narrow types"
+)]
+
+pub mod action;
+pub mod battlesnake;
+pub mod catalog;
+pub mod connect_four;
+pub mod error;
+pub mod game;
+pub mod player_set;
+pub mod record;
+pub mod stream;
+pub mod symmetry;
+pub mod tic_tac_toe;
+
+pub use action::{Action, ActionMask};
+pub use catalog::{GameConfig, GameVisitor};
+pub use error::{ConfigError, StepError};
+pub use game::{Chance, Game, PlaneShape, Turn};
+pub use player_set::PlayerSet;
+pub use record::Record;
+pub use stream::Stream;
+pub use symmetry::Symmetry;

@@ -1,0 +1,276 @@
+//! Game records: configuration, seed and joint actions, enough to replay every state.
+//!
+//! A record holds no states. [`Replay`] steps through it with the same rules and refuses it,
+//! with the ply and the reason, as soon as anything disagrees: an action that is illegal, a
+//! ply after the end, a state whose fingerprint differs from the one recorded.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::{Action, ConfigError, Game, GameConfig, StepError, Stream, Turn};
+
+/// The version this code writes, and the newest it reads.
+pub const RECORD_VERSION: u32 = 1;
+
+/// Purpose of the stream that set-ups and chance nodes draw from.
+pub const GAME_STREAM: &str = "game";
+
+/// One recorded game.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record<C = GameConfig> {
+    /// Format version, [`RECORD_VERSION`].
+    pub version: u32,
+    /// The rules.
+    pub config: C,
+    /// Seed of the game's stream.
+    pub seed: u64,
+    /// Per ply, the actions of the players that were to move, in seat order.
+    pub plies: Vec<Vec<Action>>,
+    /// [`Game::digest`] of the first state and of the state after each ply.
+    pub digests: Vec<u64>,
+}
+
+/// Why a record was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// Not a record, or one with missing or unknown fields.
+    #[error("record is not readable: {0}")]
+    Malformed(String),
+    /// Written by a newer program.
+    #[error("record version is {got}; this program reads versions 1 to {newest}")]
+    Version {
+        /// Version in the record.
+        got: u32,
+        /// Newest version known here.
+        newest: u32,
+    },
+    /// The configuration is out of range.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The number of digests is not the number of plies plus one.
+    #[error("record has {digests} digests for {plies} plies; it needs one more than plies")]
+    DigestCount {
+        /// Digests in the record.
+        digests: usize,
+        /// Plies in the record.
+        plies: usize,
+    },
+    /// A ply lists too many or too few actions.
+    #[error("ply {ply} has {got} actions; {expected} players are to move")]
+    ActionCount {
+        /// Ply, from 0.
+        ply: usize,
+        /// Actions in the record.
+        got: usize,
+        /// Players to move.
+        expected: usize,
+    },
+    /// The rules do not allow a ply.
+    #[error("ply {ply}: {error}")]
+    Step {
+        /// Ply, from 0.
+        ply: usize,
+        /// What the rules say.
+        error: StepError,
+    },
+    /// The state after a ply is not the one that was recorded.
+    #[error("ply {ply}: state is {got:016x}, the record says {expected:016x}")]
+    Digest {
+        /// Ply, from 0; the set-up counts as the state after ply −1.
+        ply: isize,
+        /// Fingerprint of the replayed state.
+        got: u64,
+        /// Fingerprint in the record.
+        expected: u64,
+    },
+}
+
+impl<C: DeserializeOwned> Record<C> {
+    /// Reads a record from JSON; the version is checked before anything else.
+    pub fn from_json(text: &str) -> Result<Self, ReplayError> {
+        #[derive(Deserialize)]
+        struct Head {
+            version: u32,
+        }
+        let malformed = |error: serde_json::Error| ReplayError::Malformed(error.to_string());
+        let head: Head = serde_json::from_str(text).map_err(malformed)?;
+        check_version(head.version)?;
+        serde_json::from_str(text).map_err(malformed)
+    }
+}
+
+fn check_version(version: u32) -> Result<(), ReplayError> {
+    if version == 0 || version > RECORD_VERSION {
+        return Err(ReplayError::Version { got: version, newest: RECORD_VERSION });
+    }
+    Ok(())
+}
+
+/// Steps through a record, one ply at a time.
+#[derive(Debug)]
+pub struct Replay<'a, G: Game> {
+    game: &'a G,
+    plies: &'a [Vec<Action>],
+    digests: &'a [u64],
+    stream: Stream,
+    state: G::State,
+    joint: Vec<Action>,
+    ply: usize,
+}
+
+impl<'a, G: Game> Replay<'a, G> {
+    /// Sets up the recorded game. `game` must have been built from the record's configuration.
+    pub fn new<C>(game: &'a G, record: &'a Record<C>) -> Result<Self, ReplayError> {
+        check_version(record.version)?;
+        let (plies, digests) = (record.plies.len(), record.digests.len());
+        if digests != plies + 1 {
+            return Err(ReplayError::DigestCount { digests, plies });
+        }
+        let mut stream = Stream::new(record.seed, GAME_STREAM);
+        let mut state = game.initial(&mut stream);
+        game.settle(&mut state, &mut stream);
+        let replay = Self {
+            game,
+            plies: &record.plies,
+            digests: &record.digests,
+            stream,
+            state,
+            joint: vec![Action::default(); game.players()],
+            ply: 0,
+        };
+        replay.check_digest()?;
+        Ok(replay)
+    }
+
+    /// The current state.
+    pub fn state(&self) -> &G::State {
+        &self.state
+    }
+
+    /// Plies replayed so far.
+    pub fn ply(&self) -> usize {
+        self.ply
+    }
+
+    /// The joint action that [`advance`](Self::advance) applies next, one entry per player
+    /// (those not to move hold action 0), or `None` at the end of the record.
+    pub fn next_actions(&mut self) -> Result<Option<&[Action]>, ReplayError> {
+        let ply = self.ply;
+        let Some(actions) = self.plies.get(ply) else { return Ok(None) };
+        let movers = match self.game.turn(&self.state) {
+            Turn::Move(movers) => movers,
+            Turn::Over => return Err(ReplayError::Step { ply, error: StepError::GameOver }),
+            Turn::Chance => return Err(ReplayError::Step { ply, error: StepError::ChancePending }),
+        };
+        if actions.len() != movers.len() {
+            let (got, expected) = (actions.len(), movers.len());
+            return Err(ReplayError::ActionCount { ply, got, expected });
+        }
+        self.joint.fill(Action::default());
+        for (player, &action) in movers.iter().zip(actions) {
+            self.joint[player] = action;
+        }
+        Ok(Some(&self.joint))
+    }
+
+    /// Applies the next ply; `false` when the record has no more.
+    pub fn advance(&mut self) -> Result<bool, ReplayError> {
+        if self.next_actions()?.is_none() {
+            return Ok(false);
+        }
+        self.game
+            .advance(&mut self.state, &self.joint, &mut self.stream)
+            .map_err(|error| ReplayError::Step { ply: self.ply, error })?;
+        self.ply += 1;
+        self.check_digest()?;
+        Ok(true)
+    }
+
+    /// Replays the rest and returns the last state.
+    pub fn finish(mut self) -> Result<G::State, ReplayError> {
+        while self.advance()? {}
+        Ok(self.state)
+    }
+
+    fn check_digest(&self) -> Result<(), ReplayError> {
+        let (got, expected) = (self.game.digest(&self.state), self.digests[self.ply]);
+        if got == expected {
+            return Ok(());
+        }
+        Err(ReplayError::Digest { ply: self.ply as isize - 1, got, expected })
+    }
+}
+
+/// Plays a game and records it.
+#[derive(Clone, Debug)]
+pub struct Recorder<G: Game> {
+    stream: Stream,
+    state: G::State,
+    seed: u64,
+    plies: Vec<Vec<Action>>,
+    digests: Vec<u64>,
+}
+
+impl<G: Game> Recorder<G> {
+    /// Sets up a new game from `seed`.
+    pub fn new(game: &G, seed: u64) -> Self {
+        let mut stream = Stream::new(seed, GAME_STREAM);
+        let mut state = game.initial(&mut stream);
+        game.settle(&mut state, &mut stream);
+        let digests = vec![game.digest(&state)];
+        Self { stream, state, seed, plies: Vec::new(), digests }
+    }
+
+    /// The current state.
+    pub fn state(&self) -> &G::State {
+        &self.state
+    }
+
+    /// Plies played so far.
+    pub fn plies(&self) -> usize {
+        self.plies.len()
+    }
+
+    /// Plays one ply. `actions` has an entry for every player; only those of the players to
+    /// move are used and recorded.
+    pub fn advance(&mut self, game: &G, actions: &[Action]) -> Result<(), StepError> {
+        let Turn::Move(movers) = game.turn(&self.state) else { return Err(StepError::GameOver) };
+        game.advance(&mut self.state, actions, &mut self.stream)?;
+        self.plies.push(movers.iter().map(|player| actions[player]).collect());
+        self.digests.push(game.digest(&self.state));
+        Ok(())
+    }
+
+    /// The record of what was played.
+    pub fn into_record<C>(self, config: C) -> Record<C> {
+        Record {
+            version: RECORD_VERSION,
+            config,
+            seed: self.seed,
+            plies: self.plies,
+            digests: self.digests,
+        }
+    }
+}
+
+/// FNV-1a over the JSON form of a value: slow, but the same everywhere.
+pub fn digest_serialized<T: Serialize>(value: &T) -> u64 {
+    /// Feeds what serde writes into the hash, so that nothing is allocated for it.
+    struct Fnv(u64);
+    impl std::io::Write for Fnv {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            for &byte in bytes {
+                self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
+    let written = serde_json::to_writer(&mut hash, value);
+    debug_assert!(written.is_ok(), "states serialise to JSON");
+    hash.0
+}

@@ -1,0 +1,133 @@
+//! Seeded, portable randomness.
+//!
+//! A [`Stream`] is keyed by a seed, a purpose and an index, so that no two uses of one seed
+//! share numbers: the food of game 7 does not depend on how its players explored. `ChaCha8`
+//! turns the key into the state of xoshiro256++ (Blackman and Vigna, 2021), which then makes
+//! the numbers; both are specified bit for bit, so every machine draws the same.
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Longest purpose that takes part in a key, in bytes.
+const PURPOSE_BYTES: usize = 24;
+
+/// A random number stream. Cloning copies its position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stream(Xoshiro256PlusPlus);
+
+impl Stream {
+    /// The stream of `purpose` under `seed`.
+    pub fn new(seed: u64, purpose: &str) -> Self {
+        Self::indexed(seed, purpose, 0)
+    }
+
+    /// The `index`-th stream of `purpose` under `seed`: one per game, worker or step.
+    ///
+    /// Purposes are told apart by their first 24 bytes.
+    pub fn indexed(seed: u64, purpose: &str, index: u64) -> Self {
+        debug_assert!(purpose.len() <= PURPOSE_BYTES, "purpose {purpose:?} is too long");
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        for (slot, byte) in key[8..].iter_mut().zip(purpose.bytes()) {
+            *slot = byte;
+        }
+        let mut chacha = ChaCha8Rng::from_seed(key);
+        chacha.set_stream(index);
+        let mut state = [0; 32];
+        chacha.fill_bytes(&mut state);
+        Self(Xoshiro256PlusPlus::from_seed(state))
+    }
+
+    /// 64 uniform bits.
+    #[inline]
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// A uniform integer in `0..bound`; 0 if `bound` is 0.
+    ///
+    /// Unbiased: multiplication with rejection (Lemire 2019, "Fast random integer generation
+    /// in an interval", algorithm 5).
+    #[inline]
+    pub fn below(&mut self, bound: u32) -> u32 {
+        let mut product = u64::from((self.bits() >> 32) as u32) * u64::from(bound);
+        if (product as u32) < bound {
+            let threshold = bound.wrapping_neg() % bound;
+            while (product as u32) < threshold {
+                product = u64::from((self.bits() >> 32) as u32) * u64::from(bound);
+            }
+        }
+        (product >> 32) as u32
+    }
+
+    /// A uniform number in `[0, 1)` with 53 random bits.
+    #[inline]
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit an f64 exactly")]
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+
+    /// Puts a slice into uniformly random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let other = self.below(last as u32 + 1) as usize;
+            items.swap(last, other);
+        }
+    }
+
+    /// An index drawn in proportion to `weights`, which are finite and not negative; the last
+    /// positive one if rounding runs past the sum, 0 if none is positive.
+    pub fn weighted(&mut self, weights: &[f32]) -> usize {
+        let total: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
+        let mut left = self.unit() * total;
+        let mut chosen = 0;
+        for (index, &weight) in weights.iter().enumerate() {
+            if weight > 0.0 {
+                chosen = index;
+                left -= f64::from(weight);
+                if left < 0.0 {
+                    break;
+                }
+            }
+        }
+        chosen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seed_purpose_and_index_each_give_another_stream() {
+        let first = |mut stream: Stream| stream.bits();
+        let base = first(Stream::new(1, "game"));
+        assert_eq!(base, first(Stream::indexed(1, "game", 0)));
+        assert_ne!(base, first(Stream::new(2, "game")));
+        assert_ne!(base, first(Stream::new(1, "policy")));
+        assert_ne!(base, first(Stream::indexed(1, "game", 1)));
+    }
+
+    #[test]
+    fn bounded_integers_stay_below_their_bound_and_reach_all_of_it() {
+        let mut stream = Stream::new(3, "test");
+        let mut seen = [0_u32; 7];
+        for _ in 0..7_000 {
+            seen[stream.below(7) as usize] += 1;
+        }
+        // Each count is binomial(7000, 1/7): 1000 with deviation 29.3; 6 sigma.
+        assert!(seen.iter().all(|&count| count.abs_diff(1_000) < 176), "{seen:?}");
+        assert_eq!(stream.below(0), 0);
+        assert_eq!(stream.below(1), 0);
+    }
+
+    #[test]
+    fn weighted_draws_never_pick_a_zero_weight() {
+        let mut stream = Stream::new(4, "test");
+        for _ in 0..1_000 {
+            assert_eq!(stream.weighted(&[0.0, 2.0, 0.0]), 1);
+        }
+        assert_eq!(stream.weighted(&[]), 0);
+    }
+}
