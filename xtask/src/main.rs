@@ -1,1 +1,38 @@
-fn main() {}
+//! Chores of the project, one command each: `cargo xtask <command>`.
+//!
+//! `ci` is the one door: everything a change must pass, in the order in which it fails
+//! fastest.
+
+mod budget;
+mod ci;
+mod layers;
+mod shell;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask <command>
+
+  ci [--skip-tests]  format, lints, docs, layers, file budget, tests
+  layers             no crate depends on a layer above its own
+  budget             no source file is longer than 500 lines";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let result = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["ci"] => ci::run(ci::Tests::Run),
+        ["ci", "--skip-tests"] => ci::run(ci::Tests::Skip),
+        ["layers"] => layers::run(),
+        ["budget"] => budget::run(),
+        _ => {
+            shell::say(USAGE);
+            return ExitCode::from(64);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            shell::say(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}

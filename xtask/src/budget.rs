@@ -1,0 +1,39 @@
+//! The file budget: sources stay short enough to read on a few screens.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell::{root, say, tracked};
+
+/// No source file is longer.
+const HARD_CAP: usize = 500;
+
+pub(crate) fn run() -> Result<()> {
+    let mut lengths = Vec::new();
+    for path in tracked(&[".rs"])? {
+        let text = fs::read_to_string(root().join(&path))
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        lengths.push((text.lines().count(), path));
+    }
+    lengths.sort();
+    let at = |share: f64| {
+        lengths.get(((lengths.len() as f64 - 1.0) * share) as usize).map_or(0, |(lines, _)| *lines)
+    };
+    say(&format!(
+        "{} Rust files: median {} lines, p90 {}, max {}",
+        lengths.len(),
+        at(0.5),
+        at(0.9),
+        at(1.0)
+    ));
+    let long: Vec<String> = lengths
+        .iter()
+        .filter(|(lines, _)| *lines > HARD_CAP)
+        .map(|(lines, path)| format!("{} has {lines} lines; split it by meaning", path.display()))
+        .collect();
+    if !long.is_empty() {
+        bail!("{}", long.join("\n"));
+    }
+    Ok(())
+}

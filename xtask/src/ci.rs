@@ -1,0 +1,38 @@
+//! Everything a change must pass.
+
+use anyhow::{Context, Result};
+
+use crate::shell::{self, cargo, say};
+use crate::{budget, layers};
+
+/// Whether `ci` runs the tests itself or its caller has just done so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tests {
+    Run,
+    Skip,
+}
+
+fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    say(&format!("== {name}"));
+    work().with_context(|| name.to_owned())
+}
+
+/// Runs every step, cheapest first, and stops at the first that fails.
+pub(crate) fn run(tests: Tests) -> Result<()> {
+    step("file budget", budget::run)?;
+    step("layers", layers::run)?;
+    step("format", || shell::run(cargo(&["fmt", "--all", "--check"])))?;
+    step("lints", || {
+        shell::run(cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    })?;
+    step("docs", || {
+        let mut command = cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
+        command.env("RUSTDOCFLAGS", "-D warnings");
+        shell::run(command)
+    })?;
+    if tests == Tests::Run {
+        step("tests", || shell::run(cargo(&["test", "--workspace"])))?;
+    }
+    say("ci: all steps passed");
+    Ok(())
+}

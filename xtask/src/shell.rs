@@ -1,0 +1,54 @@
+//! Running commands and talking to the person who ran us.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// Writes a line to standard error; a closed pipe is nobody's problem.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_path_buf()
+}
+
+/// A cargo command in the workspace root.
+pub(crate) fn cargo(args: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()).args(args);
+    command
+}
+
+/// Runs a command and fails if it fails.
+pub(crate) fn run(mut command: Command) -> Result<()> {
+    let shown = format!("{command:?}");
+    let status = command.status().with_context(|| format!("cannot start {shown}"))?;
+    if !status.success() {
+        bail!("{shown} ended with {status}");
+    }
+    Ok(())
+}
+
+/// The files that git tracks and whose name ends in one of `endings`, from the root.
+pub(crate) fn tracked(endings: &[&str]) -> Result<Vec<PathBuf>> {
+    let output = Command::new("git")
+        .current_dir(root())
+        .args(["ls-files", "-z"])
+        .output()
+        .context("cannot run git ls-files")?;
+    if !output.status.success() {
+        bail!("git ls-files ended with {}", output.status);
+    }
+    let names = String::from_utf8(output.stdout).context("a file name is not UTF-8")?;
+    Ok(names
+        .split('\0')
+        .filter(|name| endings.iter().any(|ending| name.ends_with(ending)))
+        .map(PathBuf::from)
+        .filter(|path| root().join(path).is_file())
+        .collect())
+}
