@@ -4,4 +4,4 @@ pub mod config;
 pub mod position;
 
 pub use config::{Config, Map, Ruleset};
-pub use position::{Point, Position, Snake};
+pub use position::{Cause, Death, Point, Position, PositionError, Snake};

@@ -3,7 +3,17 @@
 //! [`Position`] is plain data and may hold anything; [`Position::validate`] says which field
 //! is wrong. The engine's compact state converts to and from it.
 
+mod error;
+mod validate;
+
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
+
+pub use error::{
+    MAX_FOOD_PER_CELL, MAX_HAZARDS, MAX_SIDE, MAX_SNAKES, MAX_TAIL_STACK, MAX_TURN, MIN_SIDE,
+    PositionError,
+};
 
 /// A cell; (0, 0) is bottom-left, up is y + 1. May lie off the board.
 #[derive(
@@ -20,6 +30,12 @@ pub struct Point {
 impl From<(i32, i32)> for Point {
     fn from((x, y): (i32, i32)) -> Self {
         Self { x, y }
+    }
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {})", self.x, self.y)
     }
 }
 
