@@ -1,1 +1,39 @@
-fn main() {}
+//! `ouro`: one command for playing, training and looking into games.
+//!
+//! Data goes to standard output, one-line errors to standard error, and the exit code says
+//! what went wrong (see [`failure`]). A reader that closes the pipe early is no error.
+
+mod commands;
+mod failure;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::commands::Command;
+use crate::output::Output;
+
+/// Self-play training for games, from one laptop to a cluster.
+#[derive(Debug, Parser)]
+#[command(name = "ouro", version, after_help = failure::EXIT_CODES)]
+struct Arguments {
+    /// Print JSON instead of text.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::report_usage(&error),
+    };
+    let mut output = Output::stdout(arguments.json);
+    let result = arguments.command.run(&mut output).and_then(|code| {
+        output.flush()?;
+        Ok(code)
+    });
+    result.unwrap_or_else(|failure| failure.report())
+}

@@ -1,0 +1,95 @@
+//! What a command fails with: a message and the exit code that goes with it.
+//!
+//! The codes are those of BSD `sysexits`, so that scripts can tell a typo from a missing
+//! service without reading the message.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Shown by `--help`.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0   done
+  1   done, and the answer is no: a check found a difference
+  64  the command line or the configuration is wrong
+  65  an input file is damaged
+  66  an input file or folder is missing
+  70  a bug in this program
+  74  reading or writing failed";
+
+/// A command line or configuration that cannot be used.
+const USAGE: u8 = 64;
+/// Input that cannot be understood.
+const DATA: u8 = 65;
+/// Input that is not there.
+const NO_INPUT: u8 = 66;
+/// Something that should not happen.
+const SOFTWARE: u8 = 70;
+/// A failed read or write.
+const IO: u8 = 74;
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    message: String,
+    /// The reader of standard output went away; nothing to tell it.
+    silent: bool,
+}
+
+impl Failure {
+    fn new(code: u8, message: impl Display) -> Self {
+        Self { code, message: message.to_string(), silent: false }
+    }
+
+    /// Input that cannot be understood.
+    pub(crate) fn data(message: impl Display) -> Self {
+        Self::new(DATA, message)
+    }
+
+    /// Input that is not there.
+    pub(crate) fn no_input(message: impl Display) -> Self {
+        Self::new(NO_INPUT, message)
+    }
+
+    /// A file that could not be read, told apart by whether it exists.
+    pub(crate) fn read(what: impl Display, error: &io::Error) -> Self {
+        let code = if error.kind() == io::ErrorKind::NotFound { NO_INPUT } else { IO };
+        Self::new(code, format_args!("{what}: {error}"))
+    }
+
+    /// Prints the message as one line and gives the exit code.
+    pub(crate) fn report(self) -> ExitCode {
+        if self.silent {
+            return ExitCode::SUCCESS;
+        }
+        let line = self.message.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+        // Nobody is left to tell when standard error is closed too.
+        let _ = writeln!(io::stderr(), "error: {line}");
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        match error.downcast::<io::Error>() {
+            Ok(error) => error.into(),
+            Err(error) => Self::new(SOFTWARE, format_args!("{error:#}")),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        let silent = error.kind() == io::ErrorKind::BrokenPipe;
+        Self { silent, ..Self::new(IO, error) }
+    }
+}
+
+/// Prints what the argument parser says: help on standard output, mistakes on standard error.
+pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+    // As above: without a reader there is nothing to do about a failed write.
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
+}

@@ -1,0 +1,41 @@
+//! Standard output, as text or as JSON.
+
+use std::fmt::Display;
+use std::io::{self, BufWriter, Write};
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Where a command prints its data.
+pub(crate) struct Output {
+    writer: Box<dyn Write>,
+    json: bool,
+}
+
+impl Output {
+    /// Standard output; `json` selects the form.
+    pub(crate) fn stdout(json: bool) -> Self {
+        Self { writer: Box::new(BufWriter::new(io::stdout().lock())), json }
+    }
+
+    /// Prints one result: `value` as one line of JSON, or `text` as it is.
+    pub(crate) fn result<T: Serialize>(
+        &mut self,
+        value: &T,
+        text: impl Display,
+    ) -> Result<(), Failure> {
+        if self.json {
+            serde_json::to_writer(&mut self.writer, value).map_err(io::Error::from)?;
+            writeln!(self.writer)?;
+        } else {
+            write!(self.writer, "{text}")?;
+        }
+        Ok(())
+    }
+
+    /// Hands over what is still buffered.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        Ok(self.writer.flush()?)
+    }
+}
