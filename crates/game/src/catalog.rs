@@ -2,18 +2,85 @@
 //!
 //! A [`GameConfig`] is what configs, records and the wire carry; [`GameConfig::visit`] turns
 //! it into concrete rules and hands them to generic code, so that nothing outside this file
-//! lists the games.
+//! lists the games. A new game is a module and a line in the list below.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ConfigError, Game, tic_tac_toe};
+use crate::record::{Record, Replay, ReplayError};
+use crate::{ConfigError, Game, connect_four, tic_tac_toe};
 
-/// Configuration of any game in the box, tagged by the game's name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "game", rename_all = "snake_case")]
-pub enum GameConfig {
-    /// Tic-tac-toe.
-    TicTacToe(tic_tac_toe::Config),
+/// Makes the catalog from lines of `Variant: rules, "one sentence"`.
+///
+/// The variant in `snake_case` must be the name of the game ([`Game::NAME`]) and the
+/// configuration must have a default; a test checks the first, the compiler the second.
+macro_rules! games {
+    ($($variant:ident: $rules:ty, $about:literal;)+) => {
+        /// Configuration of any game in the box, tagged by the game's name.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "game", rename_all = "snake_case")]
+        pub enum GameConfig {
+            $(#[doc = $about] $variant(<$rules as Game>::Config),)+
+        }
+
+        /// Every game in the box, in the order of this file.
+        pub const GAMES: &[GameInfo] = &[
+            $(GameInfo { name: <$rules>::NAME, about: $about },)+
+        ];
+
+        impl GameConfig {
+            /// The default configuration of the game with this name.
+            pub fn by_name(name: &str) -> Result<Self, UnknownGame> {
+                match name {
+                    $(<$rules>::NAME => Ok(Self::$variant(Default::default())),)+
+                    _ => Err(UnknownGame { name: name.to_owned() }),
+                }
+            }
+
+            /// The game's name, [`Game::NAME`].
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => <$rules>::NAME,)+
+                }
+            }
+
+            /// Builds the rules and runs `visitor` on them.
+            pub fn visit<V: GameVisitor>(&self, visitor: V) -> Result<V::Output, ConfigError> {
+                match self {
+                    $(Self::$variant(config) => {
+                        Ok(visitor.visit(<$rules as Game>::new(config.clone())?))
+                    })+
+                }
+            }
+        }
+    };
+}
+
+games! {
+    TicTacToe: tic_tac_toe::TicTacToe,
+        "Three in a row on 3x3; small enough to look at every game.";
+    ConnectFour: connect_four::ConnectFour,
+        "Four in a row with gravity, 7x6 unless configured otherwise, with a perfect solver.";
+}
+
+/// What the catalog says about a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct GameInfo {
+    /// [`Game::NAME`].
+    pub name: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+}
+
+/// A name that is not in the catalog.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown game {name:?}; known are {}", known_names())]
+pub struct UnknownGame {
+    /// The name that was asked for.
+    pub name: String,
+}
+
+fn known_names() -> String {
+    GAMES.iter().map(|game| game.name).collect::<Vec<_>>().join(", ")
 }
 
 /// Generic code to run on the rules of a game known only at run time.
@@ -25,11 +92,83 @@ pub trait GameVisitor {
     fn visit<G: Game>(self, game: G) -> Self::Output;
 }
 
-impl GameConfig {
-    /// Builds the rules and runs `visitor` on them.
-    pub fn visit<V: GameVisitor>(&self, visitor: V) -> Result<V::Output, ConfigError> {
-        match self {
-            Self::TicTacToe(config) => Ok(visitor.visit(tic_tac_toe::TicTacToe::new(*config)?)),
+/// Generic code to run on a recorded game known only at run time; see [`Record::replay`].
+pub trait ReplayVisitor {
+    /// What it returns.
+    type Output;
+
+    /// Runs on the recorded game, set up and at ply 0.
+    fn visit<G: Game>(self, game: &G, replay: Replay<'_, G>) -> Self::Output;
+}
+
+impl Record<GameConfig> {
+    /// Builds the recorded game's rules, sets up its first position and runs `visitor`.
+    pub fn replay<V: ReplayVisitor>(&self, visitor: V) -> Result<V::Output, ReplayError> {
+        struct Start<'a, V> {
+            record: &'a Record<GameConfig>,
+            visitor: V,
         }
+        impl<V: ReplayVisitor> GameVisitor for Start<'_, V> {
+            type Output = Result<V::Output, ReplayError>;
+
+            fn visit<G: Game>(self, game: G) -> Self::Output {
+                let replay = Replay::new(&game, self.record)?;
+                Ok(self.visitor.visit(&game, replay))
+            }
+        }
+        self.config.visit(Start { record: self, visitor })?
+    }
+
+    /// Replays the whole game and says what is wrong with it, if anything.
+    pub fn verify(&self) -> Result<(), ReplayError> {
+        struct ToTheEnd;
+        impl ReplayVisitor for ToTheEnd {
+            type Output = Result<(), ReplayError>;
+
+            fn visit<G: Game>(self, _game: &G, replay: Replay<'_, G>) -> Self::Output {
+                replay.finish().map(drop)
+            }
+        }
+        self.replay(ToTheEnd)?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The name that the rules give themselves.
+    struct NameOf;
+    impl GameVisitor for NameOf {
+        type Output = &'static str;
+        fn visit<G: Game>(self, _game: G) -> &'static str {
+            G::NAME
+        }
+    }
+
+    #[test]
+    fn every_game_has_one_name_in_the_catalog_in_json_and_in_its_rules() {
+        for info in GAMES {
+            let config = GameConfig::by_name(info.name).expect("it is listed");
+            assert_eq!(config.name(), info.name);
+            assert_eq!(config.visit(NameOf), Ok(info.name));
+            let json = serde_json::to_value(&config).expect("configs serialise");
+            assert_eq!(json["game"], info.name);
+            assert_eq!(serde_json::from_value::<GameConfig>(json).expect("reads back"), config);
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let error = GameConfig::by_name("go").expect_err("not in the box").to_string();
+        assert!(error.starts_with("unknown game \"go\"; known are tic_tac_toe, connect_four"));
+    }
+
+    #[test]
+    fn a_configuration_out_of_range_is_refused_before_anything_runs() {
+        let config: GameConfig =
+            serde_json::from_str(r#"{"game":"connect_four","width":2}"#).expect("well-formed");
+        let error = config.visit(NameOf).expect_err("too narrow");
+        assert_eq!(error.field, "width");
     }
 }

@@ -1,1 +1,219 @@
-//! Connect Four.
+//! Connect Four, 7×6 unless configured otherwise, with a perfect solver.
+//!
+//! Player 0 moves first. Action `c` drops a stone into column `c`, counted from the left
+//! from 0; people see `column 1` to `column 7`. Four in a row in any direction win, a full
+//! board is a draw. [`solver`] knows the exact value of every position.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Action, ActionMask, ConfigError, Game, PlaneShape, PlayerSet, StepError, Stream, Symmetry, Turn,
+};
+
+mod board;
+pub mod solver;
+mod state;
+
+pub use board::Board;
+pub use solver::{Outcome, Score, Solver};
+pub use state::{State, StateError};
+
+/// The size of the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Columns, at least 4.
+    pub width: u8,
+    /// Rows, at least 4; `width * (height + 1)` is at most 64.
+    pub height: u8,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { width: 7, height: 6 }
+    }
+}
+
+/// The rules.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectFour {
+    config: Config,
+    board: Board,
+}
+
+impl ConnectFour {
+    /// The position after dropping stones into `columns`, counted from 1 as people do:
+    /// `"4453"`. `None` if that is not a legal sequence of moves.
+    pub fn position(&self, columns: &str) -> Option<State> {
+        let mut state = State::empty(self.board);
+        for digit in columns.chars() {
+            let column = digit.to_digit(36)?.checked_sub(1)?;
+            if state.is_over() || !state.drop_stone(column as usize) {
+                return None;
+            }
+        }
+        Some(state)
+    }
+}
+
+impl Game for ConnectFour {
+    type Config = Config;
+    type State = State;
+
+    const NAME: &'static str = "connect_four";
+
+    fn new(config: Config) -> Result<Self, ConfigError> {
+        let refuse = |field, value: u8, remedy: &str| {
+            let (value, remedy) = (value.to_string(), remedy.to_owned());
+            Err(ConfigError { game: Self::NAME, field, value, remedy })
+        };
+        match Board::new(config.width, config.height) {
+            Some(board) => Ok(Self { config, board }),
+            None if config.width < 4 => refuse("width", config.width, "it must be at least 4"),
+            None if config.height < 4 => refuse("height", config.height, "it must be at least 4"),
+            None => refuse("width", config.width, "width * (height + 1) must be at most 64"),
+        }
+    }
+
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn players(&self) -> usize {
+        2
+    }
+
+    fn action_count(&self) -> usize {
+        self.board.width()
+    }
+
+    fn initial(&self, _rng: &mut Stream) -> State {
+        State::empty(self.board)
+    }
+
+    fn turn(&self, state: &State) -> Turn {
+        if state.is_over() { Turn::Over } else { Turn::Move(PlayerSet::one(state.mover())) }
+    }
+
+    fn legal(&self, state: &State, player: usize, mask: &mut ActionMask) {
+        mask.reset(self.action_count());
+        if player != state.mover() || state.is_over() {
+            return;
+        }
+        let playable = state.board.playable(state.taken());
+        for column in 0..state.board.width() {
+            if playable & state.board.column(column) != 0 {
+                mask.insert(Action(column as u32));
+            }
+        }
+    }
+
+    fn step(&self, state: &mut State, actions: &[Action]) -> Result<(), StepError> {
+        if actions.len() != 2 {
+            return Err(StepError::ActionCount { got: actions.len(), expected: 2 });
+        }
+        if state.is_over() {
+            return Err(StepError::GameOver);
+        }
+        let player = state.mover();
+        if !state.drop_stone(actions[player].index()) {
+            return Err(StepError::IllegalAction { player, action: actions[player].0 });
+        }
+        Ok(())
+    }
+
+    fn alive(&self, _state: &State) -> PlayerSet {
+        PlayerSet::first(2)
+    }
+
+    fn elapsed(&self, state: &State) -> u32 {
+        state.plies()
+    }
+
+    fn returns(&self, state: &State, player: usize) -> f32 {
+        self.outcome(state, player)
+    }
+
+    fn outcome(&self, state: &State, player: usize) -> f32 {
+        match player {
+            0 | 1 if state.has_line(player) => 1.0,
+            0 | 1 if state.has_line(1 - player) => -1.0,
+            _ => 0.0,
+        }
+    }
+
+    /// Planes: own stones, the opponent's stones, cells where a stone can land now.
+    fn planes(&self) -> PlaneShape {
+        PlaneShape { channels: 3, height: self.board.height(), width: self.board.width() }
+    }
+
+    fn observe(&self, state: &State, player: usize, out: &mut [f32]) {
+        let sets = [
+            state.stones[player % 2],
+            state.stones[1 - player % 2],
+            state.board.playable(state.taken()),
+        ];
+        let cells = sets.iter().flat_map(|set| {
+            (0..self.board.height()).flat_map(move |row| {
+                (0..self.board.width()).map(move |column| set & self.board.cell(column, row) != 0)
+            })
+        });
+        for (value, set) in out.iter_mut().zip(cells) {
+            *value = f32::from(u8::from(set));
+        }
+    }
+
+    fn symmetries(&self) -> &'static [Symmetry] {
+        Symmetry::MIRROR
+    }
+
+    fn transform(&self, state: &State, symmetry: Symmetry) -> State {
+        match symmetry {
+            Symmetry::FlipX => {
+                State { stones: state.stones.map(|set| state.board.mirror(set)), ..*state }
+            }
+            _ => *state,
+        }
+    }
+
+    fn transform_action(&self, action: Action, symmetry: Symmetry) -> Action {
+        match symmetry {
+            Symmetry::FlipX => Action((self.board.width() as u32 - 1).saturating_sub(action.0)),
+            _ => action,
+        }
+    }
+
+    fn render(&self, state: &State) -> String {
+        let mut text = String::new();
+        for row in (0..state.board.height()).rev() {
+            for column in 0..state.board.width() {
+                let cell = state.board.cell(column, row);
+                let sign = match state.stones.map(|set| set & cell != 0) {
+                    [true, _] => 'X',
+                    [_, true] => 'O',
+                    _ => '.',
+                };
+                text.extend([' ', ' ', sign]);
+            }
+            text.push('\n');
+        }
+        text.extend((1..=state.board.width()).map(|column| format!("{column:3}")));
+        text.push('\n');
+        text
+    }
+
+    fn action_name(&self, action: Action) -> String {
+        format!("column {}", action.index() + 1)
+    }
+
+    fn digest(&self, state: &State) -> u64 {
+        // Stones pin the position; the constants are the finaliser of SplitMix64.
+        let mut hash = u64::from(state.board.cells());
+        for set in state.stones {
+            hash = (hash ^ set).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            hash = (hash ^ hash >> 29).wrapping_mul(0x94d0_49bb_1331_11eb);
+            hash ^= hash >> 32;
+        }
+        hash
+    }
+}

@@ -12,6 +12,8 @@
     clippy::must_use_candidate,
     clippy::missing_errors_doc,
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
     reason = "errors are documented on their types; board sizes are validated once to fit the narrow types"
 )]
 

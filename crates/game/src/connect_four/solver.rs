@@ -1,0 +1,158 @@
+//! The exact value of every Connect Four position.
+//!
+//! Alpha-beta in negamax form on bitboards, with techniques that have long been known for
+//! this game: the board layout, the hash key and much of the move ordering follow John
+//! Tromp's Fhourstones; leaving out moves that lose at once, ordering by the threats a move
+//! makes and closing in on the score with null windows follow Pascal Pons, "Solving Connect
+//! 4: how to build a perfect AI" (2015–2019); answering every move in the same column is the
+//! *claimeven* idea of Victor Allis, "A knowledge-based approach of Connect-Four" (1988),
+//! used here as a bound.
+//!
+//! The first player wins the empty 7×6 board with the 41st stone, by starting in the centre
+//! (Allen and, independently, Allis, 1988).
+
+use super::State;
+use crate::Action;
+
+mod search;
+mod table;
+
+use search::Position;
+use table::Table;
+
+/// The value of a position for the player to move, under perfect play.
+///
+/// A win with the winner's last stone of a full board counts 1, with the stone before that
+/// 2, and so on: larger is sooner. A loss is the negated value of the winner, 0 is a draw.
+/// The end is fixed, so along best moves a score only changes its sign, every ply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Score(i8);
+
+/// Who wins under perfect play, seen by the player to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// The opponent wins.
+    Loss,
+    /// Nobody wins.
+    Draw,
+    /// The player to move wins.
+    Win,
+}
+
+impl Score {
+    /// The signed number.
+    pub const fn value(self) -> i8 {
+        self.0
+    }
+
+    /// Who wins.
+    pub const fn outcome(self) -> Outcome {
+        match self.0 {
+            ..=-1 => Outcome::Loss,
+            0 => Outcome::Draw,
+            1.. => Outcome::Win,
+        }
+    }
+
+    /// Stones that will still be played from `state`, whose score this is, until the game
+    /// ends.
+    pub fn plies_to_end(self, state: &State) -> u32 {
+        if state.is_over() {
+            return 0;
+        }
+        let empty = state.board().cells() - state.plies();
+        let winner_left = |left: u32| (left + 1).saturating_sub(u32::from(self.0.unsigned_abs()));
+        match self.outcome() {
+            Outcome::Draw => empty,
+            Outcome::Win => (2 * winner_left(empty.div_ceil(2))).saturating_sub(1),
+            Outcome::Loss => 2 * winner_left(empty / 2),
+        }
+    }
+}
+
+/// Solves positions and remembers what it found, so that related positions come cheap.
+///
+/// Not random and not approximate: the table only saves time. One solver may be asked about
+/// boards of different sizes; it forgets what it knew when the size changes.
+#[derive(Clone, Debug)]
+pub struct Solver {
+    table: Table,
+    size: (usize, usize),
+    nodes: u64,
+}
+
+impl Default for Solver {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Solver {
+    /// A solver with a table of 64 MiB, of which only what is used takes memory.
+    pub fn new() -> Self {
+        Self::with_table_bits(23)
+    }
+
+    /// A solver with a table of `2^bits` entries of 8 bytes, 2^17 to 2^30.
+    pub fn with_table_bits(bits: u32) -> Self {
+        Self { table: Table::new(bits), size: (0, 0), nodes: 0 }
+    }
+
+    /// Positions searched so far, over all calls.
+    pub const fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
+    /// The value of a position for the player to move. That of a finished game is what the
+    /// last stone decided.
+    pub fn solve(&mut self, state: &State) -> Score {
+        self.search_window(state, i32::MIN, i32::MAX)
+    }
+
+    /// Who wins, which takes less work than by how much.
+    pub fn outcome(&mut self, state: &State) -> Outcome {
+        self.search_window(state, -1, 1).outcome()
+    }
+
+    /// The value after each action, seen by the player who takes it; `None` for a column
+    /// that is full. All are `None` when the game is over.
+    pub fn scores(&mut self, state: &State) -> Vec<Option<Score>> {
+        let after = |column| {
+            let mut next = *state;
+            (!state.is_over() && next.drop_stone(column)).then_some(next)
+        };
+        (0..state.board().width())
+            .map(|column| after(column).map(|next| Score(-self.solve(&next).0)))
+            .collect()
+    }
+
+    /// All actions that keep the value of the position, ascending; none when it is over.
+    pub fn best_moves(&mut self, state: &State) -> Vec<Action> {
+        let scores = self.scores(state);
+        let best = scores.iter().flatten().max().copied();
+        (0..)
+            .zip(&scores)
+            .filter(|(_, score)| score.is_some() && **score == best)
+            .map(|(column, _)| Action(column))
+            .collect()
+    }
+
+    /// The score, as exact as `low..=high` asks: a value at or beyond an end may be any on
+    /// that side.
+    fn search_window(&mut self, state: &State, low: i32, high: i32) -> Score {
+        let size = (state.board().width(), state.board().height());
+        if self.size != size {
+            // A table that was never used is not even in memory: leave it so.
+            if self.nodes > 0 {
+                self.table.clear();
+            }
+            self.size = size;
+        }
+        let position = Position::new(state);
+        let score = match position.known() {
+            Some(score) => score,
+            None => search::converge(&position, low, high, &mut self.table, &mut self.nodes),
+        };
+        Score(score as i8)
+    }
+}
