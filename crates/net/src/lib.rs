@@ -1,1 +1,20 @@
-//! Placeholder while the workspace is laid out.
+//! Policy-value networks: what they look like, how they are stored, how a CPU runs them.
+//!
+//! * [`NetSpec`] names the shapes; every tensor follows from it.
+//! * [`Weights`] is a spec with its numbers, read from and written to safetensors.
+//! * [`Engine`] evaluates positions on one core, in batches; [`mod@reference`] does the same
+//!   slowly and obviously, and is what the engine is tested against.
+//!
+//! The crate knows no training framework: the learner converts its own tensors with
+//! [`Weights::from_tensors`].
+
+pub mod engine;
+pub mod hash;
+pub mod reference;
+pub mod spec;
+pub mod weights;
+
+pub use engine::{Engine, Scratch};
+pub use hash::content_hash;
+pub use spec::{Architecture, NetSpec, SpecError, TensorSpec};
+pub use weights::{Weights, WeightsError, WeightsMeta};

@@ -1,0 +1,257 @@
+//! What a network looks like.
+//!
+//! A [`NetSpec`] fixes input planes, action count and [`Architecture`]; names, shapes and
+//! order of all tensors follow from it ([`NetSpec::tensors`]). The learner, the file format
+//! and the CPU engine all read this one list, so they cannot disagree.
+//!
+//! Contract: a spec may come from outside and hold anything. [`NetSpec::validate`] refuses
+//! what is out of range; on a valid spec no size computed here overflows.
+
+use ouro_game::PlaneShape;
+use serde::{Deserialize, Serialize};
+
+/// Most feature planes.
+pub const MAX_PLANES: usize = 1_024;
+/// Longest side of a board.
+pub const MAX_SIDE: usize = 64;
+/// Largest action space.
+pub const MAX_ACTIONS: usize = 65_536;
+/// Most channels of a convolution.
+pub const MAX_CHANNELS: usize = 1_024;
+/// Most layers in sequence.
+pub const MAX_LAYERS: usize = 64;
+/// Widest hidden layer.
+pub const MAX_HIDDEN: usize = 4_096;
+/// Most parameters in all, 512 MiB as f32.
+pub const MAX_PARAMETERS: usize = 1 << 27;
+
+/// Input, output and inside of a policy-value network.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetSpec {
+    /// Shape of an observation.
+    pub planes: PlaneShape,
+    /// Size of the action space, which is the number of logits.
+    pub actions: usize,
+    /// The layers between.
+    pub architecture: Architecture,
+}
+
+/// A family of networks with its sizes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Architecture {
+    /// Plain convolutions, one hidden layer, two heads.
+    ///
+    /// `layers` times a 3×3 convolution (stride 1, zero padding 1, bias) with ReLU; flatten in
+    /// channel, row, column order; linear to `hidden` with ReLU; then a policy head (linear to
+    /// one logit per action) and a value head (linear to one number: the expected discounted
+    /// return, unbounded).
+    ///
+    /// Tensors: `conv.{i}.weight` `[out, in, 3, 3]`, `conv.{i}.bias` `[out]`, `hidden.weight`
+    /// `[hidden, channels · height · width]`, `hidden.bias`, `policy.weight`
+    /// `[actions, hidden]`, `policy.bias`, `value.weight` `[1, hidden]`, `value.bias`.
+    Conv {
+        /// Output channels of every convolution.
+        channels: usize,
+        /// Convolutions in sequence.
+        layers: usize,
+        /// Units of the hidden layer.
+        hidden: usize,
+    },
+}
+
+/// Name and shape of one tensor, f32, row-major, in PyTorch's layout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorSpec {
+    /// Its name in files.
+    pub name: String,
+    /// Its dimensions, outermost first.
+    pub shape: Vec<usize>,
+}
+
+/// A spec, or what goes with it into a file, that is out of range.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// One field is too small or too large.
+    #[error("net spec: {field} is {value}; it must be 1 to {max}")]
+    OutOfRange {
+        /// Path of the field.
+        field: &'static str,
+        /// The value that was given.
+        value: usize,
+        /// The largest that is accepted.
+        max: usize,
+    },
+    /// Every field is in range but together they make too large a network.
+    #[error("net spec: {parameters} parameters; at most {max} are accepted, make a layer narrower")]
+    TooManyParameters {
+        /// What the spec adds up to.
+        parameters: usize,
+        /// The largest that is accepted.
+        max: usize,
+    },
+    /// The description of the game is too long for the header of a file.
+    #[error("net meta: the game's description has {bytes} bytes; at most {max} are accepted")]
+    GameTooLong {
+        /// Its length.
+        bytes: usize,
+        /// The longest that is accepted.
+        max: usize,
+    },
+}
+
+impl TensorSpec {
+    fn new(name: impl Into<String>, shape: &[usize]) -> Self {
+        Self { name: name.into(), shape: shape.to_vec() }
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether the tensor holds no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl NetSpec {
+    /// Checks every size against its bound, and the whole against [`MAX_PARAMETERS`].
+    pub fn validate(&self) -> Result<(), SpecError> {
+        within("planes.channels", self.planes.channels, MAX_PLANES)?;
+        within("planes.height", self.planes.height, MAX_SIDE)?;
+        within("planes.width", self.planes.width, MAX_SIDE)?;
+        within("actions", self.actions, MAX_ACTIONS)?;
+        match self.architecture {
+            Architecture::Conv { channels, layers, hidden } => {
+                within("architecture.channels", channels, MAX_CHANNELS)?;
+                within("architecture.layers", layers, MAX_LAYERS)?;
+                within("architecture.hidden", hidden, MAX_HIDDEN)?;
+            }
+        }
+        let parameters = self.parameter_count();
+        if parameters > MAX_PARAMETERS {
+            return Err(SpecError::TooManyParameters { parameters, max: MAX_PARAMETERS });
+        }
+        Ok(())
+    }
+
+    /// The tensors in their fixed order. Meant for a valid spec: the list is as long as the
+    /// spec says.
+    pub fn tensors(&self) -> Vec<TensorSpec> {
+        match self.architecture {
+            Architecture::Conv { channels, layers, hidden } => {
+                let cells = self.planes.height * self.planes.width;
+                let mut tensors = Vec::with_capacity(2 * layers + 6);
+                let mut inputs = self.planes.channels;
+                for layer in 0..layers {
+                    let (weight, bias) =
+                        (format!("conv.{layer}.weight"), format!("conv.{layer}.bias"));
+                    tensors.push(TensorSpec::new(weight, &[channels, inputs, 3, 3]));
+                    tensors.push(TensorSpec::new(bias, &[channels]));
+                    inputs = channels;
+                }
+                for (name, outputs, inputs) in [
+                    ("hidden", hidden, inputs * cells),
+                    ("policy", self.actions, hidden),
+                    ("value", 1, hidden),
+                ] {
+                    let (weight, bias) = (format!("{name}.weight"), format!("{name}.bias"));
+                    tensors.push(TensorSpec::new(weight, &[outputs, inputs]));
+                    tensors.push(TensorSpec::new(bias, &[outputs]));
+                }
+                tensors
+            }
+        }
+    }
+
+    /// Number of parameters of a valid spec.
+    pub fn parameter_count(&self) -> usize {
+        self.tensors().iter().map(TensorSpec::len).sum()
+    }
+}
+
+fn within(field: &'static str, value: usize, max: usize) -> Result<(), SpecError> {
+    if value == 0 || value > max {
+        return Err(SpecError::OutOfRange { field, value, max });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(channels: usize, layers: usize, hidden: usize) -> NetSpec {
+        NetSpec {
+            planes: PlaneShape { channels: 14, height: 7, width: 7 },
+            actions: 4,
+            architecture: Architecture::Conv { channels, layers, hidden },
+        }
+    }
+
+    #[test]
+    fn tensors_come_in_the_documented_order_and_add_up() {
+        let spec = spec(8, 2, 16);
+        let listed: Vec<(String, Vec<usize>)> =
+            spec.tensors().into_iter().map(|tensor| (tensor.name, tensor.shape)).collect();
+        let expected: [(&str, &[usize]); 10] = [
+            ("conv.0.weight", &[8, 14, 3, 3]),
+            ("conv.0.bias", &[8]),
+            ("conv.1.weight", &[8, 8, 3, 3]),
+            ("conv.1.bias", &[8]),
+            ("hidden.weight", &[16, 392]),
+            ("hidden.bias", &[16]),
+            ("policy.weight", &[4, 16]),
+            ("policy.bias", &[4]),
+            ("value.weight", &[1, 16]),
+            ("value.bias", &[1]),
+        ];
+        assert_eq!(listed, expected.map(|(name, shape)| (name.to_owned(), shape.to_vec())));
+        assert_eq!(spec.parameter_count(), 1_008 + 8 + 576 + 8 + 6_272 + 16 + 64 + 4 + 16 + 1);
+        assert_eq!(spec.validate(), Ok(()));
+    }
+
+    #[test]
+    fn sizes_out_of_range_are_refused_by_field() {
+        let field = |spec: NetSpec| match spec.validate() {
+            Err(SpecError::OutOfRange { field, .. }) => field,
+            other => panic!("{other:?}"),
+        };
+        let good = spec(8, 2, 16);
+        assert_eq!(field(spec(0, 2, 16)), "architecture.channels");
+        assert_eq!(field(spec(8, usize::MAX, 16)), "architecture.layers");
+        assert_eq!(field(spec(8, 2, usize::MAX)), "architecture.hidden");
+        assert_eq!(field(NetSpec { actions: 0, ..good.clone() }), "actions");
+        let planes = PlaneShape { channels: usize::MAX, ..good.planes };
+        assert_eq!(field(NetSpec { planes, ..good.clone() }), "planes.channels");
+        let planes = PlaneShape { height: 65, ..good.planes };
+        assert_eq!(field(NetSpec { planes, ..good.clone() }), "planes.height");
+        let planes = PlaneShape { width: 0, ..good.planes };
+        assert_eq!(field(NetSpec { planes, ..good }), "planes.width");
+        assert!(matches!(
+            NetSpec {
+                planes: PlaneShape { channels: 1, height: 64, width: 64 },
+                actions: 4,
+                architecture: Architecture::Conv { channels: 1_024, layers: 1, hidden: 4_096 },
+            }
+            .validate(),
+            Err(SpecError::TooManyParameters { .. })
+        ));
+    }
+
+    #[test]
+    fn a_spec_reads_back_from_json_and_refuses_unknown_fields() {
+        let spec = spec(8, 2, 16);
+        let json = serde_json::to_string(&spec).unwrap();
+        assert_eq!(
+            json,
+            r#"{"planes":{"channels":14,"height":7,"width":7},"actions":4,"architecture":{"kind":"conv","channels":8,"layers":2,"hidden":16}}"#
+        );
+        assert_eq!(serde_json::from_str::<NetSpec>(&json).unwrap(), spec);
+        let odd = json.replace("\"layers\"", "\"depth\":1,\"layers\"");
+        assert!(serde_json::from_str::<NetSpec>(&odd).is_err());
+    }
+}

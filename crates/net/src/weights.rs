@@ -1,0 +1,200 @@
+//! A network's numbers with the spec that shapes them.
+//!
+//! Contract: whatever made a [`Weights`], its spec is valid, it holds exactly the tensors of
+//! that spec in order, and every value is finite. Files are checked in full before anything
+//! is built from them ([`Weights::from_safetensors`]).
+
+mod file;
+mod init;
+
+pub use file::{FORMAT_VERSION, MAX_HEADER_BYTES, METADATA_KEY};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{NetSpec, SpecError};
+
+/// Longest description of a game that a file carries, in bytes.
+pub const MAX_GAME_BYTES: usize = 16 << 10;
+
+/// Where weights stand in a training run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WeightsMeta {
+    /// The game they were trained for: the JSON of its `GameConfig`.
+    pub game: String,
+    /// Which publication of the run this is, from 0.
+    pub generation: u32,
+    /// Optimiser steps taken.
+    pub step: u64,
+}
+
+/// A valid spec and its tensors, all finite.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights {
+    spec: NetSpec,
+    meta: WeightsMeta,
+    tensors: Vec<Vec<f32>>,
+}
+
+/// Why weights were refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WeightsError {
+    /// The spec or the description of the game is out of range.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The header's length field promises more than is read.
+    #[error("weights: the header has {bytes} bytes; at most {max} are read")]
+    HeaderTooLarge {
+        /// Length according to the file.
+        bytes: u64,
+        /// The longest that is read.
+        max: usize,
+    },
+    /// Not a whole safetensors file.
+    #[error("weights: not a whole safetensors file: {0}")]
+    Malformed(String),
+    /// A safetensors file, but not one of ours.
+    #[error("weights: the metadata entry {key:?} is missing; only files written by Ouro are read")]
+    MetadataMissing {
+        /// The entry looked for.
+        key: &'static str,
+    },
+    /// Metadata of other programs beside ours.
+    #[error("weights: {count} metadata entries; only {key:?} is expected")]
+    MetadataExtra {
+        /// Entries in the file.
+        count: usize,
+        /// The one expected.
+        key: &'static str,
+    },
+    /// The metadata entry does not read as what it should hold.
+    #[error("weights: the metadata is not readable: {0}")]
+    MetadataInvalid(String),
+    /// Written by a newer program.
+    #[error("weights: format version {got}; this program reads versions 1 to {newest}")]
+    Version {
+        /// Version in the file.
+        got: u32,
+        /// Newest version known here.
+        newest: u32,
+    },
+    /// The number of tensors given is not that of the spec.
+    #[error("weights: {got} tensors were given; the spec has {expected}")]
+    TensorCount {
+        /// Tensors given.
+        got: usize,
+        /// Tensors of the spec.
+        expected: usize,
+    },
+    /// The number of values in a tensor is not that of the spec.
+    #[error("weights: tensor {name} has {got} values; the spec has {expected}")]
+    TensorLength {
+        /// The tensor.
+        name: String,
+        /// Values given.
+        got: usize,
+        /// Values of the spec.
+        expected: usize,
+    },
+    /// A tensor of the spec is not in the file.
+    #[error("weights: tensor {name} is missing")]
+    TensorMissing {
+        /// The tensor.
+        name: String,
+    },
+    /// A tensor in the file is not in the spec.
+    #[error("weights: tensor {name} is not part of the spec")]
+    TensorExtra {
+        /// The tensor.
+        name: String,
+    },
+    /// A tensor in the file has other dimensions than in the spec.
+    #[error("weights: tensor {name} has shape {got:?}; the spec has {expected:?}")]
+    TensorShape {
+        /// The tensor.
+        name: String,
+        /// Dimensions in the file.
+        got: Vec<usize>,
+        /// Dimensions in the spec.
+        expected: Vec<usize>,
+    },
+    /// A tensor is not stored as f32.
+    #[error("weights: tensor {name} is stored as {dtype}; only F32 is read")]
+    TensorType {
+        /// The tensor.
+        name: String,
+        /// The type's name.
+        dtype: String,
+    },
+    /// A value is infinite or not a number.
+    #[error("weights: tensor {name} holds {value} at index {index}; values must be finite")]
+    NotFinite {
+        /// The tensor.
+        name: String,
+        /// Index into its values.
+        index: usize,
+        /// The value, as text.
+        value: String,
+    },
+}
+
+impl Weights {
+    /// Fresh weights for a new run: He-normal (He et al. 2015, "Delving deep into
+    /// rectifiers", section 2.2) with zero biases. The policy head starts a hundred times
+    /// smaller, so that the first policy is near uniform, and the value head without the
+    /// gain for ReLU. The same seed gives the same weights.
+    pub fn initialize(spec: NetSpec, meta: WeightsMeta, seed: u64) -> Result<Self, SpecError> {
+        spec.validate()?;
+        check_meta(&meta)?;
+        let tensors = init::tensors(&spec, seed);
+        Ok(Self { spec, meta, tensors })
+    }
+
+    /// Weights from values in the order and layout of [`NetSpec::tensors`].
+    pub fn from_tensors(
+        spec: NetSpec,
+        meta: WeightsMeta,
+        tensors: Vec<Vec<f32>>,
+    ) -> Result<Self, WeightsError> {
+        spec.validate()?;
+        check_meta(&meta)?;
+        let expected = spec.tensors();
+        if tensors.len() != expected.len() {
+            return Err(WeightsError::TensorCount { got: tensors.len(), expected: expected.len() });
+        }
+        for (tensor, values) in expected.iter().zip(&tensors) {
+            if values.len() != tensor.len() {
+                let (name, got, expected) = (tensor.name.clone(), values.len(), tensor.len());
+                return Err(WeightsError::TensorLength { name, got, expected });
+            }
+            if let Some(index) = values.iter().position(|value| !value.is_finite()) {
+                let (name, value) = (tensor.name.clone(), values[index].to_string());
+                return Err(WeightsError::NotFinite { name, index, value });
+            }
+        }
+        Ok(Self { spec, meta, tensors })
+    }
+
+    /// The shapes.
+    pub fn spec(&self) -> &NetSpec {
+        &self.spec
+    }
+
+    /// Where they stand in a run.
+    pub fn meta(&self) -> &WeightsMeta {
+        &self.meta
+    }
+
+    /// The values, in the order of [`NetSpec::tensors`].
+    pub fn tensors(&self) -> &[Vec<f32>] {
+        &self.tensors
+    }
+}
+
+fn check_meta(meta: &WeightsMeta) -> Result<(), SpecError> {
+    let bytes = meta.game.len();
+    if bytes > MAX_GAME_BYTES {
+        return Err(SpecError::GameTooLong { bytes, max: MAX_GAME_BYTES });
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! Weights as safetensors files.
+//!
+//! A file holds the tensors as little-endian F32 and one metadata entry, [`METADATA_KEY`],
+//! whose value is a JSON document with format version, spec and meta. One entry rather than
+//! several because the bytes of a file must follow from its weights alone (they are addressed
+//! by their hash) and the order of several entries would not be fixed.
+//!
+//! Reading trusts nothing. The header is refused beyond [`MAX_HEADER_BYTES`]; the spec is
+//! validated, and the tensors compared with the bytes present, before memory is taken for
+//! values. So a file costs at most its own size plus a small multiple of its header.
+
+use std::collections::{BTreeMap, HashMap};
+
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView};
+use serde::{Deserialize, Serialize};
+
+use super::{Weights, WeightsError, WeightsMeta, check_meta};
+use crate::NetSpec;
+
+/// The metadata entry that holds everything but the tensors.
+pub const METADATA_KEY: &str = "ouro";
+
+/// The version this code writes, and the newest it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Longest header that is read.
+pub const MAX_HEADER_BYTES: usize = 256 << 10;
+
+/// The document under [`METADATA_KEY`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    version: u32,
+    spec: NetSpec,
+    meta: WeightsMeta,
+}
+
+impl Weights {
+    /// The file's bytes. The same weights give the same bytes.
+    pub fn to_safetensors(&self) -> Vec<u8> {
+        let document =
+            Document { version: FORMAT_VERSION, spec: self.spec.clone(), meta: self.meta.clone() };
+        let document =
+            serde_json::to_string(&document).expect("strings and integers serialise to JSON");
+        let metadata = HashMap::from([(METADATA_KEY.to_owned(), document)]);
+        let bytes: Vec<Vec<u8>> = self
+            .tensors
+            .iter()
+            .map(|values| values.iter().flat_map(|value| value.to_le_bytes()).collect())
+            .collect();
+        let views = self.spec.tensors().into_iter().zip(&bytes).map(|(tensor, bytes)| {
+            let view = TensorView::new(Dtype::F32, tensor.shape, bytes)
+                .expect("every tensor has the length of its shape");
+            (tensor.name, view)
+        });
+        safetensors::serialize(views, Some(metadata))
+            .expect("names are distinct and the header is far below the format's limit")
+    }
+
+    /// Reads a file, strictly: exactly the tensors of its spec, all F32 and finite.
+    pub fn from_safetensors(bytes: &[u8]) -> Result<Self, WeightsError> {
+        check_header_length(bytes)?;
+        let malformed =
+            |error: safetensors::SafeTensorError| WeightsError::Malformed(error.to_string());
+        let (header, header_info) = SafeTensors::read_metadata(bytes).map_err(malformed)?;
+        debug_assert!(header <= MAX_HEADER_BYTES);
+        let Document { spec, meta, .. } = document(header_info.metadata().as_ref())?;
+        spec.validate()?;
+        check_meta(&meta)?;
+
+        // Ordered by name, so that of several faults the same one is always reported.
+        let file = SafeTensors::deserialize(bytes).map_err(malformed)?;
+        let mut present: BTreeMap<String, TensorView<'_>> = file.tensors().into_iter().collect();
+        let mut views = Vec::with_capacity(present.len());
+        for tensor in spec.tensors() {
+            let Some(view) = present.remove(&tensor.name) else {
+                return Err(WeightsError::TensorMissing { name: tensor.name });
+            };
+            if view.dtype() != Dtype::F32 {
+                let dtype = view.dtype().to_string();
+                return Err(WeightsError::TensorType { name: tensor.name, dtype });
+            }
+            if view.shape() != tensor.shape {
+                return Err(WeightsError::TensorShape {
+                    name: tensor.name,
+                    got: view.shape().to_vec(),
+                    expected: tensor.shape,
+                });
+            }
+            views.push(view);
+        }
+        if let Some(name) = present.into_keys().next() {
+            return Err(WeightsError::TensorExtra { name });
+        }
+        let tensors = views.iter().map(|view| values(view.data())).collect();
+        Self::from_tensors(spec, meta, tensors)
+    }
+}
+
+/// The header's length is in the first 8 bytes; JSON of hostile length is never parsed.
+fn check_header_length(bytes: &[u8]) -> Result<(), WeightsError> {
+    let Some(length) = bytes.first_chunk::<8>() else {
+        return Err(WeightsError::Malformed(format!(
+            "{} bytes cannot hold the header's length",
+            bytes.len()
+        )));
+    };
+    let length = u64::from_le_bytes(*length);
+    if length > MAX_HEADER_BYTES as u64 {
+        return Err(WeightsError::HeaderTooLarge { bytes: length, max: MAX_HEADER_BYTES });
+    }
+    Ok(())
+}
+
+fn document(metadata: Option<&HashMap<String, String>>) -> Result<Document, WeightsError> {
+    /// Read first, so that a newer file is called newer rather than unreadable.
+    #[derive(Deserialize)]
+    struct Head {
+        version: u32,
+    }
+    let missing = WeightsError::MetadataMissing { key: METADATA_KEY };
+    let metadata = metadata.ok_or(missing.clone())?;
+    let text = metadata.get(METADATA_KEY).ok_or(missing)?;
+    if metadata.len() != 1 {
+        return Err(WeightsError::MetadataExtra { count: metadata.len(), key: METADATA_KEY });
+    }
+    let invalid = |error: serde_json::Error| WeightsError::MetadataInvalid(error.to_string());
+    let head: Head = serde_json::from_str(text).map_err(invalid)?;
+    if head.version == 0 || head.version > FORMAT_VERSION {
+        return Err(WeightsError::Version { got: head.version, newest: FORMAT_VERSION });
+    }
+    serde_json::from_str(text).map_err(invalid)
+}
+
+fn values(bytes: &[u8]) -> Vec<f32> {
+    let (words, rest) = bytes.as_chunks::<4>();
+    debug_assert!(rest.is_empty(), "an F32 tensor has four bytes a value");
+    words.iter().map(|word| f32::from_le_bytes(*word)).collect()
+}

@@ -1,0 +1,75 @@
+//! First values of a network's tensors.
+
+use ouro_game::Stream;
+
+use crate::NetSpec;
+
+/// Scale of the policy head against He-normal.
+const POLICY_SCALE: f64 = 0.01;
+
+/// Values for every tensor of a valid spec; tensor `i` draws from its own stream.
+pub(super) fn tensors(spec: &NetSpec, seed: u64) -> Vec<Vec<f32>> {
+    spec.tensors()
+        .iter()
+        .enumerate()
+        .map(|(index, tensor)| {
+            if tensor.name.ends_with(".bias") {
+                return vec![0.0; tensor.len()];
+            }
+            let fan_in: usize = tensor.shape[1..].iter().product();
+            let deviation = match tensor.name.as_str() {
+                "policy.weight" => POLICY_SCALE * (2.0 / fan_in as f64).sqrt(),
+                "value.weight" => (1.0 / fan_in as f64).sqrt(),
+                _ => (2.0 / fan_in as f64).sqrt(),
+            };
+            let mut stream = Stream::indexed(seed, "init", index as u64);
+            (0..tensor.len()).map(|_| (deviation * normal(&mut stream)) as f32).collect()
+        })
+        .collect()
+}
+
+/// A standard normal number (Marsaglia's polar method; the second of each pair is dropped).
+fn normal(stream: &mut Stream) -> f64 {
+    loop {
+        let (x, y) = (2.0 * stream.unit() - 1.0, 2.0 * stream.unit() - 1.0);
+        let square = x * x + y * y;
+        if square > 0.0 && square < 1.0 {
+            return x * (-2.0 * square.ln() / square).sqrt();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_game::PlaneShape;
+
+    use crate::{Architecture, NetSpec, Weights, WeightsMeta};
+
+    #[test]
+    fn fresh_weights_have_he_deviation_a_small_policy_head_and_no_bias() {
+        let spec = NetSpec {
+            planes: PlaneShape { channels: 14, height: 7, width: 7 },
+            actions: 4,
+            architecture: Architecture::Conv { channels: 32, layers: 2, hidden: 128 },
+        };
+        let weights = Weights::initialize(spec.clone(), WeightsMeta::default(), 5).unwrap();
+        let again = Weights::initialize(spec.clone(), WeightsMeta::default(), 5).unwrap();
+        let other = Weights::initialize(spec.clone(), WeightsMeta::default(), 6).unwrap();
+        assert_eq!(weights, again);
+        assert_ne!(weights, other);
+        for (tensor, values) in spec.tensors().iter().zip(weights.tensors()) {
+            let square = values.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>();
+            let deviation = (square / values.len() as f64).sqrt();
+            let fan_in = tensor.shape[1..].iter().product::<usize>() as f64;
+            let expected = match tensor.name.as_str() {
+                name if name.ends_with("bias") => 0.0,
+                "policy.weight" => 0.01 * (2.0 / fan_in).sqrt(),
+                "value.weight" => (1.0 / fan_in).sqrt(),
+                _ => (2.0 / fan_in).sqrt(),
+            };
+            // The deviation of n normals has a relative error of 1/sqrt(2n); 5 sigma.
+            let slack = expected * 5.0 / (2.0 * values.len() as f64).sqrt();
+            assert!((deviation - expected).abs() <= slack, "{}: {deviation}", tensor.name);
+        }
+    }
+}
