@@ -1,1 +1,25 @@
-//! Placeholder while the workspace is laid out.
+//! Who can sit at a board, and the table they play at.
+//!
+//! * [`Player`] chooses actions for many positions at once; [`Random`] and [`NetPlayer`] are
+//!   the players in the box, built by name with [`by_name`].
+//! * [`Table`] plays many games in lockstep, so that a network sees one large batch a ply.
+//! * [`pairs`] lays out games that differ in the seats alone, and [`distinct`] counts games
+//!   that are not repetitions of each other.
+//!
+//! Everything is pure: the same seeds and players give the same games.
+
+pub mod net_player;
+pub mod pairing;
+pub mod player;
+pub mod random;
+pub mod registry;
+pub mod selection;
+pub mod table;
+
+pub use net_player::{FitError, NetPlayer};
+pub use pairing::{PairedGame, distinct, fingerprint, pairs};
+pub use player::{Choice, Player, Request};
+pub use random::Random;
+pub use registry::{NameError, by_name};
+pub use selection::{Selection, SelectionError};
+pub use table::{Finished, Table, TableError};

@@ -1,0 +1,144 @@
+//! A player that follows a network's policy.
+
+use std::sync::Arc;
+
+use ouro_game::{ActionMask, Game, PlaneShape};
+use ouro_net::{Engine, Scratch};
+
+use crate::selection::Selector;
+use crate::{Choice, Player, Request, Selection, SelectionError};
+
+/// Plays softmax over the legal logits of an [`Engine`], one batch per call.
+#[derive(Debug)]
+pub struct NetPlayer {
+    name: String,
+    engine: Arc<Engine>,
+    selection: Selection,
+    selector: Selector,
+    scratch: Scratch,
+    legal: ActionMask,
+    planes: Vec<f32>,
+    logits: Vec<f32>,
+    values: Vec<f32>,
+}
+
+/// Why a network cannot play a game.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FitError {
+    /// It reads other observations than the game writes.
+    #[error(
+        "net {net} reads planes {net_planes:?}, {game} writes {game_planes:?}; \
+         use weights trained for this board"
+    )]
+    Planes {
+        /// The player's name.
+        net: String,
+        /// What the network reads.
+        net_planes: PlaneShape,
+        /// The game's name.
+        game: &'static str,
+        /// What the game writes.
+        game_planes: PlaneShape,
+    },
+    /// It has another number of logits than the game has actions.
+    #[error(
+        "net {net} has {net_actions} actions, {game} has {game_actions}; \
+         use weights trained for this game"
+    )]
+    Actions {
+        /// The player's name.
+        net: String,
+        /// Logits of the network.
+        net_actions: usize,
+        /// The game's name.
+        game: &'static str,
+        /// Actions of the game.
+        game_actions: usize,
+    },
+    /// The selection is out of range.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
+}
+
+impl NetPlayer {
+    /// Seats a network at `game`, or says why it does not fit.
+    pub fn new<G: Game>(
+        name: impl Into<String>,
+        engine: Arc<Engine>,
+        selection: Selection,
+        game: &G,
+    ) -> Result<Self, FitError> {
+        let name = name.into();
+        selection.validate()?;
+        fits(&name, &engine, game)?;
+        Ok(Self {
+            name,
+            engine,
+            selection,
+            selector: Selector::default(),
+            scratch: Scratch::new(),
+            legal: ActionMask::default(),
+            planes: Vec::new(),
+            logits: Vec::new(),
+            values: Vec::new(),
+        })
+    }
+
+    /// The network.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// How it chooses.
+    pub fn selection(&self) -> Selection {
+        self.selection
+    }
+}
+
+fn fits<G: Game>(name: &str, engine: &Engine, game: &G) -> Result<(), FitError> {
+    let spec = engine.spec();
+    if spec.planes != game.planes() {
+        return Err(FitError::Planes {
+            net: name.to_owned(),
+            net_planes: spec.planes,
+            game: G::NAME,
+            game_planes: game.planes(),
+        });
+    }
+    if spec.actions != game.action_count() {
+        return Err(FitError::Actions {
+            net: name.to_owned(),
+            net_actions: spec.actions,
+            game: G::NAME,
+            game_actions: game.action_count(),
+        });
+    }
+    Ok(())
+}
+
+impl<G: Game> Player<G> for NetPlayer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Chooses nothing for rules that do not fit the network, which a table reports; the rules
+    /// it was built for do.
+    fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
+        let spec = self.engine.spec();
+        if spec.planes != game.planes() || spec.actions != game.action_count() {
+            return;
+        }
+        let (input, actions) = (spec.planes.len(), spec.actions);
+        self.planes.resize(requests.len() * input, 0.0);
+        self.logits.resize(requests.len() * actions, 0.0);
+        self.values.resize(requests.len(), 0.0);
+        for (request, planes) in requests.iter().zip(self.planes.chunks_exact_mut(input)) {
+            game.observe(request.state, request.player, planes);
+        }
+        self.engine.evaluate(&mut self.scratch, &self.planes, &mut self.logits, &mut self.values);
+        for (request, logits) in requests.iter_mut().zip(self.logits.chunks_exact(actions)) {
+            game.legal(request.state, request.player, &mut self.legal);
+            choices.push(self.selector.choose(self.selection, logits, &self.legal, request.rng));
+        }
+    }
+}

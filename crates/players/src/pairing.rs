@@ -1,0 +1,86 @@
+//! Games that differ in the seats alone, and games that do not differ at all.
+//!
+//! Comparing two players on the same seeds with seats exchanged cancels what the start
+//! position and the seat give away. And two deterministic players repeat one game for ever:
+//! evidence is counted in distinct games.
+
+use std::collections::BTreeSet;
+
+use ouro_game::Stream;
+use ouro_game::record::{Record, digest_serialized};
+
+use crate::Finished;
+
+/// One game of a pair (or of a round of as many games as there are seats).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PairedGame {
+    /// Which pair it belongs to, from 0.
+    pub pair: usize,
+    /// Seed of the game, the same within a pair.
+    pub seed: u64,
+    /// Which contestant sits at each seat.
+    pub seats: Vec<usize>,
+}
+
+/// `count` pairs for `players` contestants: each seed is played once per rotation of the
+/// seats, so that every contestant sits at every seat once. For two contestants that is one
+/// game and the same with seats swapped.
+pub fn pairs(seed: u64, count: usize, players: usize) -> Vec<PairedGame> {
+    (0..count)
+        .flat_map(|pair| {
+            let seed = Stream::indexed(seed, "pair", pair as u64).bits();
+            (0..players).map(move |turn| PairedGame {
+                pair,
+                seed,
+                seats: (0..players).map(|seat| (seat + turn) % players).collect(),
+            })
+        })
+        .collect()
+}
+
+/// A fingerprint of what happened in a game: who sat where, every joint action and every
+/// state. Two games share it if they are repetitions of each other, also when they had
+/// different seeds that made no difference.
+pub fn fingerprint<C>(record: &Record<C>, players: &[usize]) -> u64 {
+    digest_serialized(&(players, &record.plies, &record.digests))
+}
+
+/// Number of games that are not repetitions of each other.
+pub fn distinct<'a, C: 'a>(games: impl IntoIterator<Item = &'a Finished<C>>) -> usize {
+    let seen: BTreeSet<u64> =
+        games.into_iter().map(|game| fingerprint(&game.record, &game.players)).collect();
+    seen.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_swaps_two_seats_on_one_seed() {
+        let games = pairs(7, 3, 2);
+        assert_eq!(games.len(), 6);
+        for (index, pair) in games.chunks_exact(2).enumerate() {
+            assert_eq!((pair[0].pair, pair[1].pair), (index, index));
+            assert_eq!(pair[0].seed, pair[1].seed);
+            assert_eq!((&pair[0].seats[..], &pair[1].seats[..]), (&[0, 1][..], &[1, 0][..]));
+        }
+        let seeds: BTreeSet<u64> = games.iter().map(|game| game.seed).collect();
+        assert_eq!(seeds.len(), 3);
+        assert_eq!(games, pairs(7, 3, 2));
+        assert_ne!(games, pairs(8, 3, 2));
+        // A longer match starts with the shorter one.
+        assert_eq!(games[..], pairs(7, 5, 2)[..6]);
+    }
+
+    #[test]
+    fn a_round_of_four_puts_everybody_at_every_seat_once() {
+        let games = pairs(7, 1, 4);
+        assert_eq!(games.len(), 4);
+        for seat in 0..4 {
+            let sat: BTreeSet<usize> = games.iter().map(|game| game.seats[seat]).collect();
+            assert_eq!(sat.len(), 4);
+        }
+        assert!(pairs(7, 0, 4).is_empty());
+    }
+}

@@ -1,0 +1,38 @@
+//! The player that every other one should beat.
+
+use ouro_game::{Action, ActionMask, Game};
+
+use crate::{Choice, Player, Request};
+
+/// Plays every legal action with equal probability.
+#[derive(Clone, Debug, Default)]
+pub struct Random {
+    legal: ActionMask,
+}
+
+impl Random {
+    /// Its name, in the registry and in results.
+    pub const NAME: &'static str = "random";
+
+    /// A random player.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl<G: Game> Player<G> for Random {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
+        for request in requests {
+            game.legal(request.state, request.player, &mut self.legal);
+            let count = self.legal.count();
+            let drawn = request.rng.below(count as u32) as usize;
+            // A seat without a legal action is not asked; the table refuses action 0 if it is.
+            let action = self.legal.nth(drawn).unwrap_or(Action(0));
+            choices.push(Choice { action, probability: 1.0 / count.max(1) as f32 });
+        }
+    }
+}
