@@ -1,7 +1,56 @@
 //! Battlesnake, exact to the official engine.
+//!
+//! All official rulesets on boards of 3×3 to 25×25 with 1 to 16 snakes. Snakes move at the
+//! same time; actions are 0 up, 1 down, 2 left, 3 right, and every living snake may take any
+//! of them. Food and the sides of a royale board are chance nodes.
+//!
+//! [`Battlesnake`] is the rules, in two classes by the size of what they can hold: [`Small`]
+//! and [`Large`]. [`State`] is one moment, plain data of fixed size that steps without
+//! allocation. [`Position`] is the portable form that people, records and servers read.
+#![expect(
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "sides, cells and lengths are validated once to fit every type they are kept in"
+)]
 
+mod bits;
 pub mod config;
+mod digest;
+mod food;
+mod game;
+mod geometry;
+mod graveyard;
+mod hazards;
+mod moves;
+mod observe;
+mod placement;
+mod playout;
 pub mod position;
+mod render;
+mod rules;
+mod score;
+mod snapshot;
+mod state;
+mod step;
+mod transform;
 
-pub use config::{Config, Map, Ruleset};
+pub use bits::Bits;
+pub use config::{Config, Map, Rewards, Ruleset};
+pub use geometry::{DIRECTIONS, Geometry, STEPS, WALL};
+pub use graveyard::{Graveyard, Witness};
+pub use playout::Played;
 pub use position::{Cause, Death, Point, Position, PositionError, Snake};
+pub use rules::Battlesnake;
+pub use snapshot::{Snapshot, StateError};
+pub use state::{Cell, Pending, State};
+
+/// Boards of at most 128 cells with at most 8 snakes: 7×7, 11×11, 10×10.
+pub type Small = Battlesnake<u8, 2, 8>;
+/// Every other board, up to 25×25 with 16 snakes.
+pub type Large = Battlesnake<u16, 10, 16>;
+
+/// The game's name.
+pub const NAME: &str = "battlesnake";
+/// Cells of a snake at the start, all on one cell of the board.
+pub const START_LENGTH: u16 = 3;

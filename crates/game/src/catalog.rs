@@ -7,14 +7,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Record, Replay, ReplayError};
-use crate::{ConfigError, Game, connect_four, tic_tac_toe};
+use crate::{ConfigError, Game, battlesnake, connect_four, tic_tac_toe};
 
-/// Makes the catalog from lines of `Variant: rules, "one sentence"`.
+/// Makes the catalog from lines of `Variant: rules, "one sentence"`. A game whose rules come in
+/// two sizes says `rules [while test, else larger]`, where `test` looks at the configuration.
 ///
 /// The variant in `snake_case` must be the name of the game ([`Game::NAME`]) and the
 /// configuration must have a default; a test checks the first, the compiler the second.
 macro_rules! games {
-    ($($variant:ident: $rules:ty, $about:literal;)+) => {
+    ($(
+        $variant:ident: $rules:ty $([while $fits:path, else $larger:ty])?, $about:literal;
+    )+) => {
         /// Configuration of any game in the box, tagged by the game's name.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "game", rename_all = "snake_case")]
@@ -47,6 +50,10 @@ macro_rules! games {
             pub fn visit<V: GameVisitor>(&self, visitor: V) -> Result<V::Output, ConfigError> {
                 match self {
                     $(Self::$variant(config) => {
+                        $(if !$fits(config) {
+                            let larger = <$larger as Game>::new(config.clone())?;
+                            return Ok(visitor.visit(larger));
+                        })?
                         Ok(visitor.visit(<$rules as Game>::new(config.clone())?))
                     })+
                 }
@@ -60,6 +67,8 @@ games! {
         "Three in a row on 3x3; small enough to look at every game.";
     ConnectFour: connect_four::ConnectFour,
         "Four in a row with gravity, 7x6 unless configured otherwise, with a perfect solver.";
+    Battlesnake: battlesnake::Small [while battlesnake::Small::fits, else battlesnake::Large],
+        "Last snake alive wins; all official rulesets, exact to the official engine.";
 }
 
 /// What the catalog says about a game.

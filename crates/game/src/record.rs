@@ -198,7 +198,7 @@ impl<'a, G: Game> Replay<'a, G> {
         if got == expected {
             return Ok(());
         }
-        Err(ReplayError::Digest { ply: self.ply as isize - 1, got, expected })
+        Err(ReplayError::Digest { ply: self.ply.cast_signed() - 1, got, expected })
     }
 }
 

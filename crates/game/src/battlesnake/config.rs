@@ -36,8 +36,28 @@ pub enum Map {
     Royale,
 }
 
+/// What [`Game::returns`](crate::Game::returns) adds up. No rule depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rewards {
+    /// For dying.
+    pub death: f32,
+    /// For every turn survived.
+    pub turn: f32,
+    /// For every food eaten; not given where growth comes by itself.
+    pub food: f32,
+    /// For being the only snake left.
+    pub win: f32,
+}
+
+impl Default for Rewards {
+    fn default() -> Self {
+        Self { death: -1.0, turn: 0.01, food: 1.0, win: 5.0 }
+    }
+}
+
 /// One game of Battlesnake. Field names follow the official settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// The ruleset.
@@ -60,6 +80,8 @@ pub struct Config {
     pub hazard_damage_per_turn: i16,
     /// Turns between two shrinks of a royale board, at least 1.
     pub shrink_every_n_turns: u32,
+    /// What a learner is rewarded for.
+    pub rewards: Rewards,
     /// Start from this position instead of the official placement.
     pub start: Option<Position>,
 }
@@ -77,6 +99,7 @@ impl Default for Config {
             minimum_food: 1,
             hazard_damage_per_turn: 14,
             shrink_every_n_turns: 25,
+            rewards: Rewards::default(),
             start: None,
         }
     }

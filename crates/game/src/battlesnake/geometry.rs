@@ -1,0 +1,144 @@
+//! The board as tables: which cell lies where, under which edges.
+//!
+//! Cell `(x, y)` has index `y * width + x`. The tables cover every index that the class of
+//! board can hold, so that no state, whatever its size, reads past them.
+
+use super::bits::Bits;
+use super::position::Point;
+
+/// Names of the four actions, by index.
+pub const DIRECTIONS: [&str; 4] = ["up", "down", "left", "right"];
+/// Steps of the four actions as `(dx, dy)`.
+pub const STEPS: [(i32, i32); 4] = [(0, 1), (0, -1), (-1, 0), (1, 0)];
+/// What [`Geometry::ahead`] gives beyond a wall.
+pub const WALL: u16 = u16::MAX;
+
+/// Tables of one board. `W` is the number of words of a set of cells.
+#[derive(Clone, Debug)]
+pub struct Geometry<const W: usize> {
+    width: usize,
+    height: usize,
+    /// Neighbours under the ruleset: [`WALL`] or the wrapped cell beyond an edge.
+    ahead: [[[u16; 4]; 64]; W],
+    /// Neighbours on the torus: where bodies run, whatever the ruleset.
+    torus: [[[u16; 4]; 64]; W],
+    /// The up to four neighbours within the board.
+    around: [[Bits<W>; 64]; W],
+    board: Bits<W>,
+}
+
+impl<const W: usize> Geometry<W> {
+    /// The tables of a board of at most `64 * W` cells.
+    pub fn new(width: u8, height: u8, wrapped: bool) -> Self {
+        let (width, height) = (usize::from(width), usize::from(height));
+        let mut geometry = Self {
+            width,
+            height,
+            ahead: [[[WALL; 4]; 64]; W],
+            torus: [[[0; 4]; 64]; W],
+            around: [[Bits::EMPTY; 64]; W],
+            board: Bits::first(width * height),
+        };
+        for cell in 0..width * height {
+            let at = geometry.point(cell);
+            for (direction, (dx, dy)) in STEPS.into_iter().enumerate() {
+                let next = Point { x: at.x + dx, y: at.y + dy };
+                let inside = geometry.cell(next);
+                let around = torus_cell(cell, direction, width, height) as u16;
+                geometry.torus[cell / 64][cell % 64][direction] = around;
+                let ahead = if wrapped { around } else { inside.map_or(WALL, |cell| cell as u16) };
+                geometry.ahead[cell / 64][cell % 64][direction] = ahead;
+                if let Some(inside) = inside {
+                    geometry.around[cell / 64][cell % 64].insert(inside);
+                }
+            }
+        }
+        geometry
+    }
+
+    /// Number of columns.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Number of rows.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Number of cells.
+    pub fn cells(&self) -> usize {
+        self.width * self.height
+    }
+
+    /// All cells of the board.
+    #[inline]
+    pub fn board(&self) -> Bits<W> {
+        self.board
+    }
+
+    /// The cell that a head at `cell` enters, or [`WALL`].
+    #[inline]
+    pub fn ahead(&self, cell: usize) -> [u16; 4] {
+        self.ahead.as_flattened()[cell]
+    }
+
+    /// The neighbour with opposite edges joined.
+    #[inline]
+    pub fn torus(&self, cell: usize, direction: usize) -> usize {
+        usize::from(self.torus.as_flattened()[cell][direction & 3])
+    }
+
+    /// The neighbours within the board; edges are never joined.
+    #[inline]
+    pub fn around(&self, cell: usize) -> Bits<W> {
+        self.around.as_flattened()[cell]
+    }
+
+    /// Coordinates of a cell.
+    pub fn point(&self, cell: usize) -> Point {
+        Point { x: (cell % self.width) as i32, y: (cell / self.width) as i32 }
+    }
+
+    /// The cell at a point, if it lies on the board.
+    pub fn cell(&self, point: Point) -> Option<usize> {
+        let x = usize::try_from(point.x).ok().filter(|&x| x < self.width)?;
+        let y = usize::try_from(point.y).ok().filter(|&y| y < self.height)?;
+        Some(y * self.width + x)
+    }
+}
+
+/// The neighbour of a cell on a board whose opposite edges are joined.
+pub(super) fn torus_cell(cell: usize, direction: usize, width: usize, height: usize) -> usize {
+    let (x, y) = (cell % width, cell / width);
+    match direction & 3 {
+        0 => (y + 1) % height * width + x,
+        1 => (y + height - 1) % height * width + x,
+        2 => y * width + (x + width - 1) % width,
+        _ => y * width + (x + 1) % width,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn walls_stop_a_head_on_a_plain_board_and_join_edges_on_a_wrapped_one() {
+        let (plain, wrapped) = (Geometry::<2>::new(3, 4, false), Geometry::<2>::new(3, 4, true));
+        assert_eq!(plain.ahead(0), [3, WALL, WALL, 1]);
+        assert_eq!(wrapped.ahead(0), [3, 9, 2, 1]);
+        assert_eq!(plain.torus(0, 1), 9);
+        assert_eq!(wrapped.around(0).iter().collect::<Vec<_>>(), [1, 3]);
+    }
+
+    #[test]
+    fn points_and_cells_are_inverse() {
+        let geometry = Geometry::<10>::new(25, 25, false);
+        for cell in 0..625 {
+            assert_eq!(geometry.cell(geometry.point(cell)), Some(cell));
+        }
+        assert_eq!(geometry.cell(Point { x: 25, y: 0 }), None);
+        assert_eq!(geometry.cell(Point { x: 0, y: -1 }), None);
+    }
+}

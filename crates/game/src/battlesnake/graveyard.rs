@@ -1,0 +1,65 @@
+//! Bodies of dead snakes, for those who show or compare whole positions.
+//!
+//! The state drops a body when its snake dies. A [`Graveyard`] watches the steps of one game
+//! and keeps each body as the official engine does: as it lay at death, the head perhaps off
+//! the board, growing on under the constrictor rulesets.
+
+use super::position::{Point, Position};
+
+/// What a step tells about the dead. Every method does nothing unless it is written, and then
+/// costs nothing.
+pub trait Witness {
+    /// A snake has died; `body` lists its cells, head first.
+    fn fell(&mut self, _snake: usize, _body: impl FnOnce() -> Vec<Point>) {}
+
+    /// The turn ends with the growth of every snake, dead ones too.
+    fn all_grow(&mut self) {}
+}
+
+/// Nobody watches.
+impl Witness for () {}
+
+/// The bodies of the dead by snake; empty for the living.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graveyard {
+    bodies: Vec<Vec<Point>>,
+}
+
+impl Graveyard {
+    /// For a game of this many snakes in which nobody has died yet.
+    pub fn new(snakes: usize) -> Self {
+        Self { bodies: vec![Vec::new(); snakes] }
+    }
+
+    /// For a game that starts from a position, with the dead it already has.
+    pub fn of(start: &Position) -> Self {
+        let body = |snake: &super::Snake| match snake.death {
+            Some(_) => snake.body.clone(),
+            None => Vec::new(),
+        };
+        Self { bodies: start.snakes.iter().map(body).collect() }
+    }
+
+    /// One body per snake, head first.
+    pub fn bodies(&self) -> &[Vec<Point>] {
+        &self.bodies
+    }
+}
+
+impl Witness for Graveyard {
+    fn fell(&mut self, snake: usize, body: impl FnOnce() -> Vec<Point>) {
+        if let Some(slot) = self.bodies.get_mut(snake) {
+            *slot = body();
+        }
+    }
+
+    fn all_grow(&mut self) {
+        for body in &mut self.bodies {
+            if let [.., before, last] = body[..]
+                && before != last
+            {
+                body.push(last);
+            }
+        }
+    }
+}

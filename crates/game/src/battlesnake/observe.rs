@@ -1,0 +1,104 @@
+//! What a snake sees, as planes of numbers.
+//!
+//! Planes are `[channels, height, width]`, row y = 0 first. "Body" planes hold, for each cell,
+//! the turns until the body has moved off it if nothing is eaten, divided by
+//! `width + height` and cut at 1: whoever looks further ahead than any way across the board
+//! learns nothing from it. Stacked repetitions count.
+//!
+//! | plane | content |
+//! |---|---|
+//! | 0 | 1 on the board, so that a network sees its edges |
+//! | 1 | own head: 1 |
+//! | 2 | own body, head included |
+//! | 3 | own tail: 1 |
+//! | 4 | heads of others: 1 |
+//! | 5 | bodies of others, heads included |
+//! | 6 | heads of others at least as long: 1 |
+//! | 7 | heads of shorter others: 1 |
+//! | 8 | heads of others: their health / 100 |
+//! | 9 | food: 1 |
+//! | 10 | hazards: count / 4, cut at 1 |
+//! | 11 | own health / 100, everywhere |
+//! | 12 | own length / number of cells, cut at 1, everywhere |
+//! | 13 | turns until a royale board closes in / turns between, everywhere; else 0 |
+
+use super::rules::Battlesnake;
+use super::state::{Cell, State};
+use crate::PlaneShape;
+
+const CHANNELS: usize = 14;
+
+impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
+    pub(super) fn plane_shape(&self) -> PlaneShape {
+        let (height, width) = (self.geometry.height(), self.geometry.width());
+        PlaneShape { channels: CHANNELS, height, width }
+    }
+
+    pub(super) fn write_planes(&self, state: &State<C, W, S>, player: usize, out: &mut [f32]) {
+        let cells = self.geometry.cells();
+        let mut planes = out.chunks_exact_mut(cells);
+        let mut fill = |value: f32| {
+            let plane = planes.next().unwrap_or_default();
+            plane.fill(value);
+            plane
+        };
+        fill(1.0);
+        let [own_head, own_body, own_tail] = std::array::from_fn(|_| fill(0.0));
+        let [heads, bodies, longer, shorter, healths] = std::array::from_fn(|_| fill(0.0));
+        let [food, hazards] = std::array::from_fn(|_| fill(0.0));
+        let (health, length) = if state.is_alive(player) {
+            (state.health[player], state.lengths[player])
+        } else {
+            (0, 0)
+        };
+        fill(f32::from(health) / 100.0);
+        fill((f32::from(length) / cells as f32).min(1.0));
+        fill(self.until_shrink(state));
+
+        for snake in state.living() {
+            let (head, own) = (state.head(snake), snake == player);
+            self.write_body(state, snake, if own { &mut *own_body } else { &mut *bodies });
+            if own {
+                own_head[head] = 1.0;
+                own_tail[state.tails[snake].into()] = 1.0;
+            } else {
+                heads[head] = 1.0;
+                let rank =
+                    if state.lengths[snake] >= length { &mut *longer } else { &mut *shorter };
+                rank[head] = 1.0;
+                healths[head] = f32::from(state.health[snake]) / 100.0;
+            }
+        }
+        for cell in state.food.iter() {
+            food[cell] = 1.0;
+        }
+        if state.closing || !self.hazards.is_empty() {
+            for (cell, hazard) in hazards.iter_mut().enumerate() {
+                *hazard = (f32::from(self.hazards_on(state, cell)) / 4.0).min(1.0);
+            }
+        }
+    }
+
+    /// Writes how long each cell of a living snake stays taken.
+    fn write_body(&self, state: &State<C, W, S>, snake: usize, plane: &mut [f32]) {
+        let horizon = (self.geometry.width() + self.geometry.height()) as f32;
+        let (mut cell, head) = (state.tails[snake].into(), state.head(snake));
+        let mut turns = f32::from(state.stacks[snake]) + 1.0;
+        loop {
+            plane[cell] = (turns / horizon).min(1.0);
+            if cell == head {
+                return;
+            }
+            cell = self.geometry.torus(cell, state.direction(cell));
+            turns += 1.0;
+        }
+    }
+
+    fn until_shrink(&self, state: &State<C, W, S>) -> f32 {
+        if !self.royale {
+            return 0.0;
+        }
+        let every = self.config.shrink_every_n_turns;
+        (every - state.turn % every) as f32 / every as f32
+    }
+}

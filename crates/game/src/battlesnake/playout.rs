@@ -1,0 +1,71 @@
+//! Whole games between snakes that move at random but not into walls and bodies.
+//!
+//! They are the measure of the engine's speed, and the rollouts of simple searches.
+
+use super::rules::Battlesnake;
+use super::state::{Cell, State};
+use crate::{Game, Stream, record};
+
+/// The moves of each set of moves, and how many there are.
+const CHOICES: [([u8; 4], u32); 16] = choices();
+
+const fn choices() -> [([u8; 4], u32); 16] {
+    let mut table = [([0; 4], 0); 16];
+    let mut mask = 0;
+    while mask < 16 {
+        let mut direction = 0;
+        while direction < 4 {
+            if mask >> direction & 1 == 1 {
+                table[mask].0[table[mask].1 as usize] = direction;
+                table[mask].1 += 1;
+            }
+            direction += 1;
+        }
+        mask += 1;
+    }
+    table
+}
+
+/// How much was played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Played {
+    /// Games that were set up, the last one perhaps cut short.
+    pub games: u64,
+    /// Turns over all games.
+    pub turns: u64,
+    /// Moves over all snakes and games.
+    pub moves: u64,
+}
+
+impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
+    /// Plays one turn: every living snake moves uniformly at random among its safe moves, up if
+    /// it has none; then nature draws. The game must not be over.
+    #[inline]
+    pub fn random_turn(&self, state: &mut State<C, W, S>, rng: &mut Stream) {
+        let solid = self.solid(state);
+        let mut moves = [0; S];
+        for snake in state.living() {
+            let (options, count) = CHOICES[usize::from(self.moves_off(state, snake, &solid))];
+            moves[snake] = options[rng.below(count) as usize & 3];
+        }
+        self.step_moves(state, &moves, &mut ());
+        self.settle_all(state, rng);
+    }
+
+    /// Plays at least `turns` turns of whole games, one after another, and reports how much it
+    /// was. The caller holds the clock.
+    pub fn throughput(&self, seed: u64, turns: u64) -> Played {
+        let mut played = Played::default();
+        while played.turns < turns {
+            let mut rng = Stream::indexed(seed, record::GAME_STREAM, played.games);
+            let mut state = self.initial(&mut rng);
+            played.games += 1;
+            while !self.is_decided(&state) && played.turns < turns {
+                played.moves += u64::from(state.alive.count_ones());
+                self.random_turn(&mut state, &mut rng);
+                played.turns += 1;
+            }
+        }
+        played
+    }
+}

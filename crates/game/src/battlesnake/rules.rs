@@ -1,0 +1,201 @@
+//! The rules of one configured game: tables, settings, and what they are checked for.
+
+use std::fmt::Display;
+
+use super::bits::Bits;
+use super::config::{Config, Map, Ruleset};
+use super::geometry::Geometry;
+use super::graveyard::Graveyard;
+use super::hazards::{self, Hazards};
+use super::placement::Placement;
+use super::position::{MAX_SIDE, MAX_SNAKES, MIN_SIDE, Position};
+use super::state::{Cell, State};
+use crate::ConfigError;
+
+/// Battlesnake on boards of at most `64 * W` cells, indexed by `C`, with at most `S` snakes.
+///
+/// [`Small`](super::Small) and [`Large`](super::Large) are the two classes in use; the rules
+/// are the same code.
+#[derive(Clone, Debug)]
+pub struct Battlesnake<C: Cell, const W: usize, const S: usize> {
+    pub(super) config: Config,
+    pub(super) geometry: Geometry<W>,
+    pub(super) hazards: Hazards<W>,
+    pub(super) placement: Placement,
+    pub(super) start: Option<State<C, W, S>>,
+    pub(super) solo: bool,
+    pub(super) constrictor: bool,
+    pub(super) royale: bool,
+}
+
+impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
+    /// Whether the configuration's board and snakes fit this class.
+    pub fn fits(config: &Config) -> bool {
+        let cells = usize::from(config.width) * usize::from(config.height);
+        cells <= 64 * W && usize::from(config.snakes) <= S
+    }
+
+    /// Checks a configuration and computes its tables.
+    pub(super) fn build(config: Config) -> Result<Self, ConfigError> {
+        check_ranges(&config)?;
+        if !Self::fits(&config) {
+            let value =
+                format!("{} x {} with {} snakes", config.width, config.height, config.snakes);
+            let remedy = format!("this class of board holds {} cells and {S} snakes", 64 * W);
+            return Err(fault("width", &value, remedy));
+        }
+        let wrapped = config.ruleset.is_wrapped();
+        let start = config.start.as_ref().map(|start| check_start(&config, start)).transpose()?;
+        let placement = Placement::new(&config)?;
+        let geometry = Geometry::new(config.width, config.height, wrapped);
+        let listed = config.start.as_ref().map_or(&[][..], |start| &start.hazards);
+        Ok(Self {
+            hazards: Hazards::new(&geometry, listed),
+            geometry,
+            placement,
+            start,
+            solo: config.solo || config.ruleset == Ruleset::Solo,
+            constrictor: config.ruleset.is_constrictor(),
+            royale: config.ruleset == Ruleset::Royale || config.map == Map::Royale,
+            config,
+        })
+    }
+
+    /// The board's tables.
+    pub fn geometry(&self) -> &Geometry<W> {
+        &self.geometry
+    }
+
+    /// Whether the game-over condition holds: at most one snake is alive, or none in solo.
+    #[inline]
+    pub fn is_decided(&self, state: &State<C, W, S>) -> bool {
+        if self.solo { state.alive == 0 } else { state.alive & state.alive.wrapping_sub(1) == 0 }
+    }
+
+    /// How many hazards lie on a cell.
+    pub fn hazards_on(&self, state: &State<C, W, S>, cell: usize) -> u16 {
+        if state.closing {
+            u16::from(hazards::is_outside(&self.geometry, state.shrunk, cell))
+        } else {
+            self.hazards.stack(cell)
+        }
+    }
+
+    /// Packs a position on this board.
+    pub fn state(&self, position: &Position) -> Result<State<C, W, S>, ConfigError> {
+        check_start(&self.config, position)
+    }
+
+    /// The whole position: hazards in the engine's order, and the bodies of dead snakes as far
+    /// as `graveyard` has them.
+    pub fn position(&self, state: &State<C, W, S>, graveyard: &Graveyard) -> Position {
+        let mut position = state.bare_position();
+        position.hazards = if state.closing {
+            hazards::outside(&self.geometry, state.shrunk)
+        } else {
+            self.hazards.listed().to_vec()
+        };
+        for (snake, body) in position.snakes.iter_mut().zip(graveyard.bodies()) {
+            if snake.death.is_some() {
+                snake.body.clone_from(body);
+            }
+        }
+        position
+    }
+
+    /// Cells with a hazard.
+    pub fn hazard_cells(&self, state: &State<C, W, S>) -> Bits<W> {
+        let mut bits = Bits::EMPTY;
+        (0..self.geometry.cells())
+            .filter(|&cell| self.hazards_on(state, cell) > 0)
+            .for_each(|cell| bits.insert(cell));
+        bits
+    }
+}
+
+impl Ruleset {
+    /// Whether opposite edges are joined.
+    pub fn is_wrapped(self) -> bool {
+        matches!(self, Self::Wrapped | Self::WrappedConstrictor)
+    }
+
+    /// Whether every snake grows every turn.
+    pub fn is_constrictor(self) -> bool {
+        matches!(self, Self::Constrictor | Self::WrappedConstrictor)
+    }
+}
+
+/// A configuration error of this game.
+pub(super) fn fault(
+    field: &'static str,
+    value: &dyn Display,
+    remedy: impl Into<String>,
+) -> ConfigError {
+    ConfigError { game: super::NAME, field, value: value.to_string(), remedy: remedy.into() }
+}
+
+fn check_ranges(config: &Config) -> Result<(), ConfigError> {
+    for (field, side) in [("width", config.width), ("height", config.height)] {
+        if !(MIN_SIDE..=MAX_SIDE).contains(&side) {
+            return Err(fault(
+                field,
+                &side,
+                format!("boards are {MIN_SIDE} to {MAX_SIDE} wide and high"),
+            ));
+        }
+    }
+    if config.snakes == 0 || usize::from(config.snakes) > MAX_SNAKES {
+        return Err(fault("snakes", &config.snakes, format!("a game has 1 to {MAX_SNAKES}")));
+    }
+    let alone = config.snakes == 1 && !config.solo && config.ruleset != Ruleset::Solo;
+    if alone && config.start.is_none() {
+        return Err(fault("snakes", &1, "one snake alone has won; set `solo` or add another"));
+    }
+    if config.food_spawn_chance > 100 {
+        return Err(fault(
+            "food_spawn_chance",
+            &config.food_spawn_chance,
+            "it is 0 to 100 percent",
+        ));
+    }
+    if !(-100..=100).contains(&config.hazard_damage_per_turn) {
+        return Err(fault(
+            "hazard_damage_per_turn",
+            &config.hazard_damage_per_turn,
+            "it is -100 to 100",
+        ));
+    }
+    if config.shrink_every_n_turns == 0 {
+        return Err(fault("shrink_every_n_turns", &0, "it is at least 1"));
+    }
+    let rewards = config.rewards;
+    for (field, reward) in [
+        ("rewards.death", rewards.death),
+        ("rewards.turn", rewards.turn),
+        ("rewards.food", rewards.food),
+        ("rewards.win", rewards.win),
+    ] {
+        if !reward.is_finite() {
+            return Err(fault(field, &reward, "it is a finite number"));
+        }
+    }
+    Ok(())
+}
+
+fn check_start<C: Cell, const W: usize, const S: usize>(
+    config: &Config,
+    start: &Position,
+) -> Result<State<C, W, S>, ConfigError> {
+    for (field, got, expected) in [
+        ("start.width", usize::from(start.width), config.width),
+        ("start.height", usize::from(start.height), config.height),
+        ("start.snakes", start.snakes.len(), config.snakes),
+    ] {
+        if got != usize::from(expected) {
+            return Err(fault(field, &got, format!("the configuration says {expected}")));
+        }
+    }
+    let invalid = |error: &dyn Display| fault("start", &"invalid", error.to_string());
+    start.validate(config.ruleset.is_wrapped()).map_err(|error| invalid(&error))?;
+    State::from_position(start).map_err(|error| invalid(&error))
+}

@@ -1,0 +1,264 @@
+//! One turn of the official pipeline, all snakes at once.
+//!
+//! Bodies are judged as they lie after everybody has moved and eaten: the occupied cells are
+//! then exactly the bodies without heads, and the heads are looked up in them. Most turns see
+//! no collision and take one pass over the snakes; [`judge`](Battlesnake::judge) handles the
+//! rest.
+
+use super::bits::Bits;
+use super::geometry::{STEPS, WALL};
+use super::graveyard::Witness;
+use super::position::{Cause, Death, Point};
+use super::rules::Battlesnake;
+use super::state::{Cell, Pending, State, members};
+
+/// Where heads are after a move: a cell or [`WALL`].
+type Heads<const S: usize> = [u16; S];
+
+impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
+    /// Plays one turn up to the draws of nature. `moves` holds a direction (0 up, 1 down,
+    /// 2 left, 3 right) for every living snake; those of others are ignored.
+    ///
+    /// The game must not be over and nothing may be pending; [`Game::step`](crate::Game::step)
+    /// is the door that checks.
+    #[inline]
+    pub fn step_moves<O: Witness>(
+        &self,
+        state: &mut State<C, W, S>,
+        moves: &[u8; S],
+        witness: &mut O,
+    ) {
+        let on = state.turn.saturating_add(1);
+        let mut heads = [WALL; S];
+        let mut eaten = Bits::EMPTY;
+        let mut ghosts = 0_u16;
+        for snake in state.living() {
+            let old = state.heads[snake].into();
+            let direction = usize::from(moves[snake] & 3);
+            let head = self.geometry.ahead(old)[direction];
+            heads[snake] = head;
+            self.leave(state, snake, old, direction);
+            if let Some(cause) = self.nourish(state, snake, head, &mut eaten) {
+                state.deaths[snake] = Some(Death { cause, by: None, on });
+                ghosts |= 1 << snake;
+            }
+        }
+        for snake in members(ghosts) {
+            self.bury(state, snake, moves[snake], witness);
+        }
+        let mut claimed = Bits::EMPTY;
+        let mut clash = false;
+        for snake in state.living() {
+            let head = usize::from(heads[snake]);
+            clash |= state.occupied.contains(head) | claimed.contains(head);
+            claimed.insert(head);
+        }
+        if clash {
+            claimed = self.judge(state, &heads, moves, on, witness);
+        }
+        for toward in &mut state.toward {
+            *toward &= state.occupied;
+        }
+        state.occupied |= claimed;
+        for snake in state.living() {
+            state.heads[snake] = C::new(heads[snake].into());
+        }
+        if !eaten.is_empty() {
+            state.remove_food(eaten);
+        }
+        self.end_turn(state, on, witness);
+    }
+
+    /// The body follows: the old head becomes neck, the last cell goes.
+    #[inline]
+    fn leave(&self, state: &mut State<C, W, S>, snake: usize, old: usize, direction: usize) {
+        state.point_towards(old, direction);
+        if state.stacks[snake] > 0 {
+            state.stacks[snake] -= 1;
+        } else {
+            let tail = state.tails[snake].into();
+            state.occupied.remove(tail);
+            state.tails[snake] = C::new(self.geometry.torus(tail, state.direction(tail)));
+        }
+    }
+
+    /// Hunger, hazards, food; says how the snake died of them or of a wall, if it did. Food
+    /// stays until all have eaten.
+    #[inline]
+    fn nourish(
+        &self,
+        state: &mut State<C, W, S>,
+        snake: usize,
+        head: u16,
+        eaten: &mut Bits<W>,
+    ) -> Option<Cause> {
+        let health = &mut state.health[snake];
+        *health = health.saturating_sub(1);
+        if head == WALL {
+            return Some(if *health == 0 { Cause::OutOfHealth } else { Cause::WallCollision });
+        }
+        let cell = usize::from(head);
+        if state.food.contains(cell) {
+            *health = 100;
+            let foods = state.food_on(cell);
+            state.lengths[snake] = state.lengths[snake].saturating_add(foods);
+            state.stacks[snake] = state.stacks[snake].saturating_add(foods);
+            eaten.insert(cell);
+            return None;
+        }
+        if state.closing || !self.hazards.is_empty() {
+            let stack = i32::from(self.hazards_on(state, cell));
+            if stack > 0 {
+                // A stack hits or heals in one direction only, so its sum may be clamped once.
+                let damage = stack * i32::from(self.config.hazard_damage_per_turn);
+                let left = (i32::from(state.health[snake]) - damage).clamp(0, 100);
+                state.health[snake] = left as u8;
+                if left == 0 {
+                    return Some(Cause::Hazard);
+                }
+            }
+        }
+        (state.health[snake] == 0).then_some(Cause::OutOfHealth)
+    }
+
+    /// Decides collisions of the snakes that are left, then buries the losers. Returns the
+    /// heads of the others.
+    #[cold]
+    #[inline(never)]
+    fn judge<O: Witness>(
+        &self,
+        state: &mut State<C, W, S>,
+        heads: &Heads<S>,
+        moves: &[u8; S],
+        on: u32,
+        witness: &mut O,
+    ) -> Bits<W> {
+        let mut verdicts = [None; S];
+        for snake in state.living() {
+            verdicts[snake] = self.collision(state, heads, snake);
+        }
+        let mut claimed = Bits::EMPTY;
+        for snake in state.living() {
+            if let Some((cause, by)) = verdicts[snake] {
+                state.deaths[snake] = Some(Death { cause, by: Some(by as u8), on });
+                self.bury(state, snake, moves[snake], witness);
+            } else {
+                claimed.insert(heads[snake].into());
+            }
+        }
+        claimed
+    }
+
+    /// What a snake's head ran into: its own body, another's, or a head that is not shorter.
+    fn collision(
+        &self,
+        state: &State<C, W, S>,
+        heads: &Heads<S>,
+        snake: usize,
+    ) -> Option<(Cause, usize)> {
+        let head = heads[snake];
+        if state.occupied.contains(head.into()) {
+            let lies_there =
+                |&owner: &usize| self.behind(state, owner).any(|cell| cell == usize::from(head));
+            // Bodies are disjoint, so there is one owner at most.
+            let owner = state.living().find(lies_there)?;
+            let own = owner == snake;
+            return Some((
+                if own { Cause::SnakeSelfCollision } else { Cause::SnakeCollision },
+                owner,
+            ));
+        }
+        let rivals = state.living().filter(|&other| other != snake && heads[other] == head);
+        // The longest is to blame, the first of equals.
+        let rival =
+            rivals.reduce(
+                |best, other| {
+                    if state.lengths[other] > state.lengths[best] { other } else { best }
+                },
+            )?;
+        (state.lengths[snake] <= state.lengths[rival]).then_some((Cause::HeadCollision, rival))
+    }
+
+    /// Distinct cells of a snake that has moved, tail first, without the new head.
+    fn behind(&self, state: &State<C, W, S>, snake: usize) -> impl Iterator<Item = usize> {
+        let count = state.lengths[snake].saturating_sub(state.stacks[snake] + 1);
+        let tail: usize = state.tails[snake].into();
+        std::iter::successors(Some(tail), |&cell| {
+            Some(self.geometry.torus(cell, state.direction(cell)))
+        })
+        .take(count.into())
+    }
+
+    /// Takes a snake that died in this turn off the board.
+    #[cold]
+    fn bury<O: Witness>(
+        &self,
+        state: &mut State<C, W, S>,
+        snake: usize,
+        direction: u8,
+        witness: &mut O,
+    ) {
+        witness.fell(snake, || self.remains(state, snake, direction));
+        let mut cell: usize = state.tails[snake].into();
+        for _ in 1..state.lengths[snake].saturating_sub(state.stacks[snake]) {
+            state.occupied.remove(cell);
+            cell = self.geometry.torus(cell, state.direction(cell));
+        }
+        state.alive &= !(1 << snake);
+        state.heads[snake] = C::default();
+        state.tails[snake] = C::default();
+        state.stacks[snake] = 0;
+    }
+
+    /// The cells of a snake that died in this turn, head first; the head may be off the board.
+    fn remains(&self, state: &State<C, W, S>, snake: usize, direction: u8) -> Vec<Point> {
+        let direction = usize::from(direction & 3);
+        let old = state.heads[snake].into();
+        let head = match self.geometry.ahead(old)[direction] {
+            WALL => {
+                let (at, (dx, dy)) = (self.geometry.point(old), STEPS[direction]);
+                Point { x: at.x + dx, y: at.y + dy }
+            }
+            cell => self.geometry.point(cell.into()),
+        };
+        let mut body: Vec<Point> =
+            self.behind(state, snake).map(|cell| self.geometry.point(cell)).collect();
+        body.push(head);
+        body.reverse();
+        let tail = body[body.len() - 1];
+        body.extend(std::iter::repeat_n(tail, state.stacks[snake].into()));
+        body
+    }
+
+    /// What the ruleset and the map do after everybody was judged.
+    #[inline]
+    fn end_turn<O: Witness>(&self, state: &mut State<C, W, S>, on: u32, witness: &mut O) {
+        if self.constrictor {
+            self.constrict(state);
+            witness.all_grow();
+        }
+        state.turn = on;
+        if self.royale {
+            state.closing = true;
+            if on < self.config.shrink_every_n_turns {
+                state.shrunk = [0; 4];
+            } else if on.is_multiple_of(self.config.shrink_every_n_turns) {
+                state.pending = Pending::Shrink;
+                return;
+            }
+        }
+        state.pending = self.pending_food(state);
+    }
+
+    /// Drops all food; everybody is in full health and grows unless the tail is stacked.
+    fn constrict(&self, state: &mut State<C, W, S>) {
+        state.clear_food();
+        state.health[..self.config.snakes.into()].fill(100);
+        for snake in state.living() {
+            if state.stacks[snake] == 0 && state.lengths[snake] > 1 {
+                state.stacks[snake] = 1;
+                state.lengths[snake] = state.lengths[snake].saturating_add(1);
+            }
+        }
+    }
+}
