@@ -14,6 +14,7 @@
     reason = "sides, cells and lengths are validated once to fit every type they are kept in"
 )]
 
+pub mod api;
 mod bits;
 pub mod config;
 mod digest;

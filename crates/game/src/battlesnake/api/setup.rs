@@ -1,0 +1,150 @@
+//! From a request to a game that can be searched.
+
+use super::royale;
+use super::{ApiError, GameState};
+use crate::battlesnake::position::{MAX_SIDE, MAX_SNAKES, MAX_TURN, MIN_SIDE};
+use crate::battlesnake::{Config, Map, Position, Ruleset, Snake};
+
+/// A game that starts where a request stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Rules and settings; `start` holds the position.
+    pub config: Config,
+    /// Seat of the snake that is asked, an index into `ids` and the position's snakes.
+    pub you: usize,
+    /// Ids of the living snakes by seat.
+    pub ids: Vec<String>,
+    /// Round trip allowed for the answer, ms; `None` if the request does not say.
+    pub timeout_ms: Option<u32>,
+}
+
+impl GameState {
+    /// The game at this moment, for a snake that is alive.
+    ///
+    /// With one snake on the board the game counts as a solo game: it is either that, or it
+    /// has been decided and the answer does not matter, but an answer is expected.
+    pub fn setup(&self) -> Result<Setup, ApiError> {
+        let position = self.position()?;
+        let you = self.seat().ok_or_else(|| ApiError::NotOnBoard { id: self.you.id.clone() })?;
+        let ids = self.board.snakes.iter().map(|snake| snake.id.clone()).collect();
+        let timeout_ms = u32::try_from(self.game.timeout).ok().filter(|&ms| ms > 0);
+        Ok(Setup { config: self.config(position)?, you, ids, timeout_ms })
+    }
+
+    /// The position on the board, checked.
+    pub fn position(&self) -> Result<Position, ApiError> {
+        let side = |field, value| in_range(field, value, MIN_SIDE, MAX_SIDE);
+        let width = side("board.width", self.board.width)?;
+        let height = side("board.height", self.board.height)?;
+        let turn = in_range("turn", self.turn, 0, MAX_TURN)?;
+        let count = self.board.snakes.len();
+        if count == 0 || count > MAX_SNAKES {
+            return Err(ApiError::SnakeCount { count });
+        }
+        let mut snakes = Vec::with_capacity(count);
+        for index in 0..count {
+            snakes.push(self.snake(index)?);
+        }
+        let position = Position {
+            width,
+            height,
+            turn,
+            snakes,
+            food: self.board.food.iter().map(|&cell| cell.into()).collect(),
+            hazards: self.board.hazards.iter().map(|&cell| cell.into()).collect(),
+            shrunk: [0; 4],
+        };
+        position.validate(self.ruleset().is_wrapped())?;
+        Ok(position)
+    }
+
+    fn ruleset(&self) -> Ruleset {
+        Ruleset::from_name(&self.game.ruleset.name)
+    }
+
+    fn snake(&self, index: usize) -> Result<Snake, ApiError> {
+        let snake = &self.board.snakes[index];
+        let twin = self.board.snakes[..index].iter().position(|other| other.id == snake.id);
+        if let Some(other) = twin {
+            return Err(ApiError::DuplicateId { snake: index, other, id: snake.id.clone() });
+        }
+        if let Some(head) = snake.head.filter(|&head| snake.body.first() != Some(&head)) {
+            return Err(ApiError::Head { snake: index, head });
+        }
+        let cells = snake.body.len();
+        if let Some(length) = snake.length.filter(|&length| usize::try_from(length) != Ok(cells)) {
+            return Err(ApiError::Length { snake: index, length, cells });
+        }
+        let field = format!("board.snakes[{index}].health");
+        let health = in_range(&field, snake.health, 1, 100)?;
+        Ok(Snake {
+            health,
+            body: snake.body.iter().map(|&cell| cell.into()).collect(),
+            death: None,
+        })
+    }
+
+    fn config(&self, mut position: Position) -> Result<Config, ApiError> {
+        let settings = &self.game.ruleset.settings;
+        let field = |name: &str| format!("game.ruleset.settings.{name}");
+        let (mut ruleset, mut map) = (self.ruleset(), Map::from_name(&self.game.map));
+        let shrinks = settings.royale.shrink_every_n_turns;
+        let royale = ruleset == Ruleset::Royale || map == Map::Royale;
+        let shrink_every_n_turns = if royale {
+            let name = field("royale.shrinkEveryNTurns");
+            in_range(&name, shrinks, 1, u32::MAX)?
+        } else {
+            // Other games often carry 0 here; it has no meaning for them.
+            Config::default().shrink_every_n_turns
+        };
+        match royale.then(|| royale::shrunk(&position)) {
+            Some(Some(counts)) => position.shrunk = counts,
+            // Hazards of another making: a royale game would sweep them away.
+            Some(None) if map == Map::Royale => (ruleset, map) = (still(ruleset), Map::Standard),
+            Some(None) => ruleset = still(ruleset),
+            None => {}
+        }
+        Ok(Config {
+            ruleset,
+            map,
+            solo: ruleset == Ruleset::Solo || position.snakes.len() < 2,
+            width: position.width,
+            height: position.height,
+            snakes: position.snakes.len() as u8,
+            food_spawn_chance: in_range(
+                &field("foodSpawnChance"),
+                // Less than never is never.
+                settings.food_spawn_chance.max(0),
+                0,
+                100,
+            )?,
+            minimum_food: clamped(settings.minimum_food, 0, u16::MAX),
+            // Health is 0 to 100, so greater damage does the same.
+            hazard_damage_per_turn: clamped(settings.hazard_damage_per_turn, -100, 100),
+            shrink_every_n_turns,
+            start: Some(position),
+            ..Config::default()
+        })
+    }
+}
+
+/// The ruleset without moving hazards.
+fn still(ruleset: Ruleset) -> Ruleset {
+    if ruleset == Ruleset::Royale { Ruleset::Standard } else { ruleset }
+}
+
+/// The number in its narrow type, if it lies within the bounds.
+fn in_range<T>(field: &str, value: i64, least: T, most: T) -> Result<T, ApiError>
+where
+    T: TryFrom<i64> + Into<i64> + PartialOrd + Copy,
+{
+    T::try_from(value).ok().filter(|value| (least..=most).contains(value)).ok_or_else(|| {
+        let (least, most) = (least.into(), most.into());
+        ApiError::OutOfRange { field: field.to_owned(), value, least, most }
+    })
+}
+
+/// The nearest number within the bounds.
+fn clamped<T: TryFrom<i64> + Into<i64> + Copy>(value: i64, least: T, most: T) -> T {
+    T::try_from(value.clamp(least.into(), most.into())).unwrap_or(least)
+}
