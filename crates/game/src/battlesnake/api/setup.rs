@@ -6,7 +6,7 @@ use crate::battlesnake::position::{MAX_SIDE, MAX_SNAKES, MAX_TURN, MIN_SIDE};
 use crate::battlesnake::{Config, Map, Position, Ruleset, Snake};
 
 /// A game that starts where a request stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     /// Rules and settings; `start` holds the position.
     pub config: Config,
