@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
+use prost::Message;
+
 const FILES: &[&str] = &["ouro/arena/v1/arena.proto", "ouro/learner/v1/learner.proto"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=proto");
     let descriptors = protox::compile(FILES, ["proto"])?;
+    // Only the path that runs protoc writes descriptors by itself.
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
-    tonic_prost_build::configure()
-        .bytes(".")
-        .file_descriptor_set_path(out.join("ouro.bin"))
-        .compile_fds(descriptors)?;
+    std::fs::write(out.join("ouro.bin"), descriptors.encode_to_vec())?;
+    tonic_prost_build::configure().bytes(".").compile_fds(descriptors)?;
     Ok(())
 }

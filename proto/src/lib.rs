@@ -1,1 +1,38 @@
-//! Placeholder while the workspace is laid out.
+//! The wire: generated gRPC code, and conversions to types that cannot hold nonsense.
+//!
+//! Services implement the traits under [`arena::v1`] and [`learner::v1`]; everything behind
+//! that border speaks the domain types of [`checkpoint`] and the other modules here. A
+//! conversion from the wire validates; one to the wire cannot fail.
+
+pub mod arena_client;
+pub mod checkpoint;
+pub mod chunks;
+
+pub use arena_client::ArenaClient;
+pub use checkpoint::{Checkpoint, CheckpointStatus, ContentHash, Generation};
+
+/// Package `ouro.arena`, generated from `ouro/arena/v1/arena.proto`.
+pub mod arena {
+    /// Version 1.
+    #[expect(
+        clippy::allow_attributes,
+        clippy::doc_markdown,
+        reason = "generated; the comments are in the .proto file"
+    )]
+    pub mod v1 {
+        tonic::include_proto!("ouro.arena.v1");
+    }
+}
+
+/// Package `ouro.learner`, generated from `ouro/learner/v1/learner.proto`.
+pub mod learner {
+    /// Version 1.
+    #[expect(clippy::allow_attributes, reason = "generated; the comments are in the .proto file")]
+    pub mod v1 {
+        tonic::include_proto!("ouro.learner.v1");
+    }
+}
+
+/// Descriptors of every service and message here: an encoded `FileDescriptorSet`, for gRPC
+/// reflection.
+pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("ouro");

@@ -1,0 +1,125 @@
+//! The `main` of every binary: runtime, logs, signals, exit code.
+//!
+//! Exit codes follow `sysexits.h`, so that a supervisor can tell a typing error (do not
+//! restart) from a missing dependency (restart later) and from a bug.
+
+use std::future::Future;
+use std::process::ExitCode;
+
+use crate::telemetry::{self, LogFormat};
+use crate::{Shutdown, error, shutdown};
+
+/// How a process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// Did its work, or drained after a signal.
+    Clean = 0,
+    /// The configuration or the command line is wrong.
+    BadConfiguration = 64,
+    /// Something it depends on is missing: a port, a file, a peer.
+    Unavailable = 69,
+    /// A fault of the program.
+    Bug = 70,
+    /// A second signal cut the drain short.
+    Interrupted = 130,
+}
+
+/// For `--help`: what the exit codes mean.
+pub const EXIT_CODES_HELP: &str = "Exit codes:
+  0    clean end, or drained after a signal
+  64   bad configuration
+  69   something it depends on is unavailable
+  70   a bug
+  130  a second signal stopped it at once";
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(status as u8)
+    }
+}
+
+/// An error with the exit code it deserves.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct Failure {
+    status: ExitStatus,
+    #[source]
+    error: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl Failure {
+    /// `error` ends the process with `status`.
+    pub fn new(
+        status: ExitStatus,
+        error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self { status, error: error.into() }
+    }
+
+    /// The exit code.
+    pub fn status(&self) -> ExitStatus {
+        self.status
+    }
+}
+
+/// Sets up logs and a runtime, runs `work` and turns its end into an exit code.
+///
+/// Ctrl-C or SIGTERM cancels the [`Shutdown`] that `work` gets; a second one abandons it.
+pub fn run<F>(format: LogFormat, work: impl FnOnce(Shutdown) -> F) -> ExitCode
+where
+    F: Future<Output = Result<(), Failure>>,
+{
+    let status = telemetry::init(format, "info")
+        .map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))
+        .and_then(|()| {
+            tokio::runtime::Builder::new_multi_thread()
+                .enable_all()
+                .build()
+                .map_err(|error| Failure::new(ExitStatus::Unavailable, error))
+        })
+        .and_then(|runtime| {
+            let stop = Shutdown::new();
+            let ended = runtime.block_on(shutdown::until_signal(&stop, work(stop.clone())));
+            // What still runs was given its deadline; do not wait for it again.
+            runtime.shutdown_background();
+            match ended {
+                Ok(Some(result)) => result.map(|()| ExitStatus::Clean),
+                Ok(None) => Ok(ExitStatus::Interrupted),
+                Err(error) => Err(Failure::new(ExitStatus::Unavailable, error)),
+            }
+        });
+    match status {
+        Ok(status) => status.into(),
+        Err(failure) => {
+            tracing::error!(exit_code = failure.status as u8, "{}", error::chain(&failure));
+            failure.status.into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_follow_sysexits() {
+        for (status, code) in [
+            (ExitStatus::Clean, 0),
+            (ExitStatus::BadConfiguration, 64),
+            (ExitStatus::Unavailable, 69),
+            (ExitStatus::Bug, 70),
+            (ExitStatus::Interrupted, 130),
+        ] {
+            assert_eq!(ExitCode::from(status), ExitCode::from(code));
+        }
+    }
+
+    #[test]
+    fn work_gets_a_runtime_and_its_failure_becomes_the_exit_code() {
+        let code = run(LogFormat::Text, |shutdown| async move {
+            shutdown.spawn(async {}).await.unwrap();
+            Err(Failure::new(ExitStatus::Unavailable, "no arena"))
+        });
+        assert_eq!(code, ExitCode::from(69));
+    }
+}

@@ -1,0 +1,177 @@
+//! The gRPC server shell: health, reflection, HTTP/2 limits, a bounded drain.
+//!
+//! [`GrpcServer::bind`] opens the port; nothing is answered before
+//! [`run_until`](GrpcServer::run_until). Once stopped the server goes through: health turns to
+//! NOT_SERVING (watchers hear it, then their streams end), the port closes, calls in flight
+//! finish or meet the deadline.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tonic::body::Body;
+use tonic::codegen::{Service, http};
+use tonic::server::NamedService;
+use tonic::service::RoutesBuilder;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+use tonic_health::ServingStatus;
+use tonic_health::pb::health_server::HealthServer;
+use tonic_health::server::{HealthReporter, HealthService};
+
+use crate::{Drain, ServiceError};
+
+/// Bounds on what one connection may cost.
+///
+/// The defaults are set by hand because tonic passes "no limit" where hyper has a safe
+/// default of its own: streams (hyper: 200) and locally reset streams (hyper: 1024, see
+/// RUSTSEC-2024-0003).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Calls at the same time on one connection.
+    pub concurrent_streams: u32,
+    /// Streams that may be reset because of the client's errors before it is cut off.
+    pub local_error_resets: usize,
+    /// Bytes in flight on one stream.
+    pub stream_window: u32,
+    /// Bytes in flight on one connection: several streams, so that one stalled upload does
+    /// not starve the others.
+    pub connection_window: u32,
+    /// Idle time after which the peer is pinged.
+    pub keepalive: Duration,
+    /// Time it has to answer.
+    pub keepalive_timeout: Duration,
+    /// Time that calls in flight have to finish once the server stops.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            concurrent_streams: 16,
+            local_error_resets: 1024,
+            stream_window: 1 << 20,
+            connection_window: 4 << 20,
+            keepalive: Duration::from_secs(20),
+            keepalive_timeout: Duration::from_secs(20),
+            drain: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A gRPC server on an open port.
+#[derive(Debug)]
+pub struct GrpcServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    routes: RoutesBuilder,
+    names: Vec<&'static str>,
+    descriptors: Vec<&'static [u8]>,
+    limits: Limits,
+}
+
+impl GrpcServer {
+    /// Opens `address`; port 0 takes a free one.
+    pub async fn bind(address: SocketAddr, limits: Limits) -> Result<Self, ServiceError> {
+        let bind = |source| ServiceError::Bind { address, source };
+        let listener = TcpListener::bind(address).await.map_err(bind)?;
+        let address = listener.local_addr().map_err(bind)?;
+        Ok(Self {
+            listener,
+            address,
+            routes: RoutesBuilder::default(),
+            names: Vec::new(),
+            descriptors: vec![tonic_health::pb::FILE_DESCRIPTOR_SET],
+            limits,
+        })
+    }
+
+    /// The address that was opened.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Adds a service, which health then reports under its name.
+    #[must_use]
+    pub fn add_service<S>(mut self, service: S) -> Self
+    where
+        S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
+            + NamedService
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        S::Future: Send + 'static,
+    {
+        self.names.push(S::NAME);
+        self.routes.add_service(service);
+        self
+    }
+
+    /// Adds an encoded `FileDescriptorSet` for reflection to tell.
+    #[must_use]
+    pub fn describe(mut self, descriptors: &'static [u8]) -> Self {
+        self.descriptors.push(descriptors);
+        self
+    }
+
+    /// Serves until `stop` is cancelled, then drains.
+    pub async fn run_until(mut self, stop: CancellationToken) -> Result<Drain, ServiceError> {
+        let mut health = HealthReporter::new();
+        for name in &self.names {
+            health.set_service_status(name, ServingStatus::Serving).await;
+        }
+        self.routes
+            .add_service(HealthServer::new(HealthService::from_health_reporter(health.clone())));
+        // grpcurl before 1.8.8 and many other tools only ask v1alpha.
+        self.routes.add_service(self.reflection().build_v1()?);
+        self.routes.add_service(self.reflection().build_v1alpha()?);
+
+        let limits = self.limits;
+        let closed = CancellationToken::new();
+        let serving = Server::builder()
+            .max_concurrent_streams(limits.concurrent_streams)
+            .http2_max_local_error_reset_streams(Some(limits.local_error_resets))
+            .initial_stream_window_size(limits.stream_window)
+            .initial_connection_window_size(limits.connection_window)
+            .http2_keepalive_interval(Some(limits.keepalive))
+            .http2_keepalive_timeout(Some(limits.keepalive_timeout))
+            .add_routes(std::mem::take(&mut self.routes).routes())
+            .serve_with_incoming_shutdown(
+                TcpIncoming::from(self.listener).with_nodelay(Some(true)),
+                closed.clone().cancelled_owned(),
+            );
+        tracing::info!(address = %self.address, services = ?self.names, "serving");
+        tokio::pin!(serving);
+        tokio::select! {
+            ended = &mut serving => return ended.map(|()| Drain::Clean).map_err(Into::into),
+            () = stop.cancelled() => {}
+        }
+        for name in self.names.iter().chain(&[""]) {
+            health.set_service_status(name, ServingStatus::NotServing).await;
+        }
+        // A watcher hears NOT_SERVING before it finds its service gone, and its stream ends:
+        // else it would hold the drain up to the deadline.
+        for name in self.names.iter().chain(&[""]) {
+            health.clear_service_status(name).await;
+        }
+        closed.cancel();
+        match tokio::time::timeout(limits.drain, serving).await {
+            Ok(ended) => ended.map(|()| Drain::Clean).map_err(Into::into),
+            Err(_) => {
+                tracing::warn!(address = %self.address, "calls still open after the drain time");
+                Ok(Drain::DeadlinePassed)
+            }
+        }
+    }
+
+    fn reflection(&self) -> tonic_reflection::server::Builder<'static> {
+        self.descriptors
+            .iter()
+            .fold(tonic_reflection::server::Builder::configure(), |builder, descriptors| {
+                builder.register_encoded_file_descriptor_set(descriptors)
+            })
+    }
+}

@@ -1,0 +1,52 @@
+//! Logs: text for people, JSON for machines, filtered by `RUST_LOG`.
+//!
+//! Logs go to standard error, so that standard output stays free for results.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// What log lines look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Text if standard error is a terminal, JSON otherwise.
+    #[default]
+    Auto,
+    /// One line of text per event.
+    Text,
+    /// One JSON object per event.
+    Json,
+}
+
+/// Why logging could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// `RUST_LOG` does not parse.
+    #[error("RUST_LOG is not a log filter: {0}; try `info` or `ouro_arena=debug`")]
+    Filter(#[from] ParseError),
+    /// Logging was set up before in this process.
+    #[error("logging is already set up")]
+    Installed,
+}
+
+/// Sets up logging for the whole process. `level` holds where `RUST_LOG` says nothing.
+pub fn init(format: LogFormat, level: &str) -> Result<(), TelemetryError> {
+    let filter = match std::env::var("RUST_LOG") {
+        Ok(directives) if !directives.is_empty() => EnvFilter::try_new(directives)?,
+        _ => EnvFilter::try_new(level)?,
+    };
+    let terminal = std::io::stderr().is_terminal();
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(terminal);
+    let installed = match (format, terminal) {
+        (LogFormat::Text, _) | (LogFormat::Auto, true) => subscriber.finish().try_init(),
+        (LogFormat::Json, _) | (LogFormat::Auto, false) => {
+            subscriber.json().flatten_event(true).finish().try_init()
+        }
+    };
+    installed.map_err(|_| TelemetryError::Installed)
+}

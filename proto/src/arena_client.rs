@@ -1,0 +1,251 @@
+//! The arena as its clients see it: actors, the learner, the command line.
+//!
+//! Answers are domain types, weights are verified against their hash, and an error says
+//! whether trying again can help ([`ArenaError::is_retryable`]). Retrying is the caller's.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Request, Status};
+
+use crate::arena::v1;
+use crate::arena::v1::arena_service_client::ArenaServiceClient;
+use crate::checkpoint::{Checkpoint, CheckpointError, ContentHash, Generation};
+use crate::chunks::{self, Assembly, ChunkError, DEFAULT_MAX_WEIGHTS_BYTES, MESSAGE_BYTES};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+const KEEPALIVE: Duration = Duration::from_secs(20);
+
+/// What actors choose their opponents from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pool {
+    /// The newest weights published, whatever their verdict.
+    pub newest: Option<Checkpoint>,
+    /// The last promoted checkpoint.
+    pub champion: Option<Checkpoint>,
+    /// Every promoted checkpoint, oldest first.
+    pub pool: Vec<Checkpoint>,
+}
+
+/// One row of the rating table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rating {
+    /// The player: `random`, or `generation-7`.
+    pub player: String,
+    /// Elo difference to the anchor.
+    pub elo: f64,
+    /// Lower end of the 95 % interval.
+    pub elo_low: f64,
+    /// Upper end of the 95 % interval.
+    pub elo_high: f64,
+    /// Games played.
+    pub games: u32,
+    /// Share of points won, a draw counting half.
+    pub score: f64,
+}
+
+/// Everyone's rating.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RatingTable {
+    /// Strongest first.
+    pub ratings: Vec<Rating>,
+    /// The player whose Elo is 0.
+    pub anchor: String,
+    /// Games behind the table.
+    pub games: u32,
+}
+
+/// Why the arena did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ArenaError {
+    /// The address is not a URL.
+    #[error("arena address {0:?} is not a URL; write http://host:port")]
+    Address(String),
+    /// The arena cannot be reached, or said that it cannot answer now.
+    #[error("arena is unavailable: {0}")]
+    Unavailable(String),
+    /// The arena refused; the same call will be refused again.
+    #[error("arena refused ({code:?}): {message}")]
+    Refused {
+        /// The gRPC code.
+        code: Code,
+        /// What the arena said.
+        message: String,
+    },
+    /// The answer is not well formed.
+    #[error("arena sent a malformed answer: {0}")]
+    Malformed(#[from] CheckpointError),
+    /// The answer to a publication holds no checkpoint.
+    #[error("arena answered a publication without a checkpoint")]
+    Empty,
+    /// The weights are not the ones asked for.
+    #[error("arena sent wrong weights: {0}")]
+    Corrupt(#[from] ChunkError),
+}
+
+impl ArenaError {
+    /// Whether the same call may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Unavailable(_))
+    }
+}
+
+impl From<Status> for ArenaError {
+    fn from(status: Status) -> Self {
+        match status.code() {
+            // `Unknown` and `Cancelled` are what a connection that breaks in mid-call gives.
+            Code::Unavailable
+            | Code::DeadlineExceeded
+            | Code::ResourceExhausted
+            | Code::Aborted
+            | Code::Cancelled
+            | Code::Unknown => Self::Unavailable(status.message().to_owned()),
+            code => Self::Refused { code, message: status.message().to_owned() },
+        }
+    }
+}
+
+/// A connection to the arena. Clones share it.
+#[derive(Clone, Debug)]
+pub struct ArenaClient {
+    client: ArenaServiceClient<Channel>,
+    max_weights_bytes: u64,
+}
+
+impl ArenaClient {
+    /// Names the arena at `address`, a URL such as `http://127.0.0.1:50061`. The connection is
+    /// made by the first call, and made anew after it breaks.
+    ///
+    /// # Panics
+    ///
+    /// Outside a Tokio runtime.
+    pub fn new(address: &str) -> Result<Self, ArenaError> {
+        let endpoint = Endpoint::from_shared(address.to_owned())
+            .ok()
+            .filter(|endpoint| endpoint.uri().host().is_some())
+            .ok_or_else(|| ArenaError::Address(address.to_owned()))?;
+        let channel = endpoint
+            .connect_timeout(CONNECT_TIMEOUT)
+            .http2_keep_alive_interval(KEEPALIVE)
+            .keep_alive_while_idle(true)
+            .tcp_nodelay(true)
+            .connect_lazy();
+        Ok(Self::from_channel(channel))
+    }
+
+    /// Uses a channel that exists.
+    pub fn from_channel(channel: Channel) -> Self {
+        let client =
+            ArenaServiceClient::new(channel).max_decoding_message_size(MESSAGE_BYTES.max(4 << 20));
+        Self { client, max_weights_bytes: DEFAULT_MAX_WEIGHTS_BYTES }
+    }
+
+    /// Accepts weights up to `bytes` instead of [`DEFAULT_MAX_WEIGHTS_BYTES`].
+    #[must_use]
+    pub fn max_weights_bytes(mut self, bytes: u64) -> Self {
+        self.max_weights_bytes = bytes;
+        self
+    }
+
+    /// The newest weights, the champion, the pool.
+    pub async fn get_pool(&mut self) -> Result<Pool, ArenaError> {
+        let answer = self.client.get_pool(timed(v1::GetPoolRequest {})).await?.into_inner();
+        Ok(Pool {
+            newest: answer.newest.map(Checkpoint::try_from).transpose()?,
+            champion: answer.champion.map(Checkpoint::try_from).transpose()?,
+            pool: read_all(answer.pool)?,
+        })
+    }
+
+    /// Every checkpoint that arrived, oldest first.
+    pub async fn list_checkpoints(&mut self) -> Result<Vec<Checkpoint>, ArenaError> {
+        let request = timed(v1::ListCheckpointsRequest {});
+        read_all(self.client.list_checkpoints(request).await?.into_inner().checkpoints)
+    }
+
+    /// Everyone's rating.
+    pub async fn get_ratings(&mut self) -> Result<RatingTable, ArenaError> {
+        let answer = self.client.get_ratings(timed(v1::GetRatingsRequest {})).await?.into_inner();
+        let ratings = answer.ratings.into_iter().map(|row| Rating {
+            player: row.player,
+            elo: row.elo,
+            elo_low: row.elo_low,
+            elo_high: row.elo_high,
+            games: row.games,
+            score: row.score,
+        });
+        Ok(RatingTable { ratings: ratings.collect(), anchor: answer.anchor, games: answer.games })
+    }
+
+    /// The weights file of `checkpoint`, with size and hash verified.
+    pub async fn fetch_weights(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u8>, ArenaError> {
+        let mut assembly =
+            Assembly::new(checkpoint.hash, checkpoint.size_bytes, self.max_weights_bytes)?;
+        let request = v1::FetchWeightsRequest { hash: checkpoint.hash.to_string() };
+        let mut chunks = self.client.fetch_weights(request).await?.into_inner();
+        while let Some(message) = chunks.message().await? {
+            assembly.push(&message.chunk)?;
+        }
+        Ok(assembly.finish()?)
+    }
+
+    /// Offers `weights`, a safetensors file, as a candidate. Offering the same file again
+    /// changes nothing.
+    pub async fn publish(
+        &mut self,
+        generation: Generation,
+        step: u64,
+        weights: Bytes,
+    ) -> Result<Checkpoint, ArenaError> {
+        use v1::publish_checkpoint_request::Part;
+        let header = v1::PublishHeader {
+            hash: ContentHash::of(&weights).to_string(),
+            generation: generation.0,
+            step,
+            size_bytes: weights.len() as u64,
+        };
+        let parts = std::iter::once(Part::Header(header))
+            .chain(chunks::split(weights).map(Part::Chunk))
+            .map(|part| v1::PublishCheckpointRequest { part: Some(part) });
+        let request = Request::new(tokio_stream::iter(parts));
+        let answer = self.client.publish_checkpoint(request).await?.into_inner();
+        Ok(answer.checkpoint.ok_or(ArenaError::Empty)?.try_into()?)
+    }
+}
+
+/// A call with a deadline. Streams of weights have none: they may be large.
+fn timed<T>(message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request.set_timeout(CALL_TIMEOUT);
+    request
+}
+
+fn read_all(wire: Vec<v1::Checkpoint>) -> Result<Vec<Checkpoint>, ArenaError> {
+    wire.into_iter().map(|checkpoint| Ok(checkpoint.try_into()?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_failures_that_pass_are_worth_a_retry() {
+        let retryable = |code| ArenaError::from(Status::new(code, "")).is_retryable();
+        for code in [Code::Unavailable, Code::DeadlineExceeded, Code::Aborted] {
+            assert!(retryable(code), "{code:?}");
+        }
+        for code in [Code::InvalidArgument, Code::NotFound, Code::FailedPrecondition] {
+            assert!(!retryable(code), "{code:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_address_without_a_host_is_refused() {
+        for bad in ["", "not a url", "/path"] {
+            assert!(matches!(ArenaClient::new(bad), Err(ArenaError::Address(_))), "{bad}");
+        }
+        assert!(ArenaClient::new("http://127.0.0.1:50061").is_ok());
+    }
+}
