@@ -110,6 +110,27 @@ mod tests {
     }
 
     #[test]
+    fn streams_draw_the_same_numbers_on_every_machine() {
+        let mut stream = Stream::indexed(42, "game", 7);
+        // Computed from the published definitions of ChaCha8 and xoshiro256++ in another language.
+        let bits = [stream.bits(), stream.bits(), stream.bits()];
+        assert_eq!(
+            bits,
+            [4_044_399_838_300_741_851, 12_122_361_859_140_160_148, 9_511_647_957_060_576_091]
+        );
+        let bounds = [2, 3, 10, 1_000, u32::MAX];
+        assert_eq!(bounds.map(|bound| stream.below(bound)), [1, 1, 7, 721, 21_280_009]);
+        assert_eq!(stream.unit().to_bits(), 0x3fdb_76a8_f97e_97fc);
+        let mut order = [0, 1, 2, 3, 4, 5, 6, 7];
+        stream.shuffle(&mut order);
+        assert_eq!(order, [2, 7, 5, 4, 1, 3, 0, 6]);
+        let drawn: Vec<usize> = (0..8).map(|_| stream.weighted(&[1.0, 0.5, 2.5])).collect();
+        assert_eq!(drawn, [2, 2, 2, 2, 2, 2, 1, 1]);
+        // The last numbers depend on all that were drawn before.
+        assert_eq!(stream.bits(), 7_834_009_249_331_993_731);
+    }
+
+    #[test]
     fn bounded_integers_stay_below_their_bound_and_reach_all_of_it() {
         let mut stream = Stream::new(3, "test");
         let mut seen = [0_u32; 7];
