@@ -49,7 +49,17 @@ impl TryFrom<[u16; 2]> for State {
         if first != second && first != second + 1 {
             return Err("players have not moved in turn");
         }
-        Ok(Self { marks })
+        let state = Self { marks };
+        let (mover, last) = (state.mover(), 1 - state.mover());
+        // A line ends the game, so some mark in it must have been the last one made.
+        let won_by_last_mark = (0..9).any(|cell| {
+            let before = marks[last] & !(1 << cell);
+            before != marks[last] && !LINES.iter().any(|line| before & line == *line)
+        });
+        if state.has_line(mover) || state.has_line(last) && !won_by_last_mark {
+            return Err("the game went on after three in a row");
+        }
+        Ok(state)
     }
 }
 
