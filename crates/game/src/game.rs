@@ -30,6 +30,12 @@
 //! Players are numbered from 0 in seat order. [`Game::observe`] always writes the board as
 //! one player sees it (its own things in the same planes whatever its number), so one
 //! network serves every seat.
+//!
+//! # Your own game
+//!
+//! `docs/your-own-game.md` walks through `examples/goofspiel`, a small game with simultaneous
+//! moves and chance. [`check_laws`](crate::check_laws) tries on any game what the types cannot
+//! say, and the [catalog](crate::catalog) takes it in with one line.
 
 use std::fmt::Debug;
 

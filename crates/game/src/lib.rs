@@ -5,7 +5,8 @@
 //! give the same bytes on every machine. A game is *total*: no input panics it; what the
 //! rules do not allow is an error that names the player and the action.
 //!
-//! To add your own game, read [`game`](mod@game) and `examples/` in this crate.
+//! To add your own game, read [`game`](mod@game) and `docs/your-own-game.md`, which walks
+//! through the example in `examples/goofspiel`.
 #![warn(clippy::pedantic)]
 #![expect(
     clippy::module_name_repetitions,
@@ -23,6 +24,7 @@ pub mod catalog;
 pub mod connect_four;
 pub mod error;
 pub mod game;
+pub mod laws;
 pub mod player_set;
 pub mod record;
 pub mod stream;
@@ -33,6 +35,7 @@ pub use action::{Action, ActionMask};
 pub use catalog::{GameConfig, GameVisitor};
 pub use error::{ConfigError, StepError};
 pub use game::{Chance, Game, PlaneShape, Turn};
+pub use laws::check_laws;
 pub use player_set::PlayerSet;
 pub use record::Record;
 pub use stream::Stream;

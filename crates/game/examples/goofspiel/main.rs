@@ -1,0 +1,44 @@
+//! A whole game of one's own: see `docs/your-own-game.md` for a walk through [`rules`].
+//!
+//! Run with `cargo run -p ouro-game --example goofspiel`: checks the laws, plays one random
+//! game, prints it and replays its record.
+
+mod rules;
+
+use std::error::Error;
+use std::io::Write;
+
+use ouro_game::record::{Recorder, Replay};
+use ouro_game::{Action, ActionMask, Game, Stream, Turn, check_laws};
+
+use rules::{Config, Goofspiel};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut out = std::io::stdout().lock();
+    let game = Goofspiel::new(Config { cards: 5 })?;
+    let coverage = check_laws(&game, 1, 100)?;
+    writeln!(out, "the laws hold: {coverage:?}\n")?;
+
+    let seed = 7;
+    let mut recorder = Recorder::new(&game, seed);
+    let mut dice = Stream::new(seed, "example");
+    let mut mask = ActionMask::default();
+    while let Turn::Move(movers) = game.turn(recorder.state()) {
+        write!(out, "{}", game.render(recorder.state()))?;
+        let mut joint = vec![Action::default(); game.players()];
+        for player in movers.iter() {
+            game.legal(recorder.state(), player, &mut mask);
+            let choice = dice.below(mask.count() as u32) as usize;
+            joint[player] = mask.nth(choice).unwrap_or_default();
+            writeln!(out, "  player {player} bids {}", game.action_name(joint[player]))?;
+        }
+        recorder.advance(&game, &joint)?;
+    }
+    let last = *recorder.state();
+    write!(out, "{}", game.render(&last))?;
+
+    let record = recorder.into_record(*game.config());
+    let replayed = Replay::new(&game, &record)?.finish()?;
+    writeln!(out, "\nthe record replays to the same end: {}", replayed == last)?;
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! The laws that every [`Game`] keeps, and a check to run on your own.
+//!
+//! Searches, replays and training rely on more than the types say: that a refused action
+//! leaves the state alone, that a state read back from JSON goes on exactly as the one that
+//! was written, that mirrored moves lead to mirrored states. [`check_laws`] plays random games
+//! and tries all of it at every ply:
+//!
+//! ```
+//! use ouro_game::{Game, check_laws};
+//! use ouro_game::tic_tac_toe::{Config, TicTacToe};
+//!
+//! let game = TicTacToe::new(Config::default())?;
+//! let coverage = check_laws(&game, 1, 20)?;
+//! assert_eq!(coverage.ended, 20);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A game that passes is not proven right, but one that fails is wrong: the error names the
+//! law, the game and the ply, and the same seed finds it again.
+
+use std::fmt;
+
+use crate::record::{Recorder, Replay};
+use crate::{Action, ActionMask, Game, Stream, Turn};
+
+mod chance;
+mod position;
+mod step;
+
+/// Games longer than this are cut short; what was played is checked all the same.
+pub const MAX_PLIES: usize = 400;
+
+/// What a game promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// 1 to 16 players, at least one action, a configuration that survives JSON and builds
+    /// the same rules again.
+    Rules,
+    /// Actions have names, all different, and states can be drawn.
+    Names,
+    /// Players to move exist, are alive, and have a legal action; nobody else has one.
+    Legal,
+    /// What is not legal is refused, and the state stays as it was.
+    Refusal,
+    /// The same state and actions give the same state; a clone is independent; actions of
+    /// players that are not to move do not matter.
+    Determinism,
+    /// A state read back from JSON equals the one written and goes on like it.
+    RoundTrip,
+    /// Probabilities of an enumerable chance node sum to 1; what is sampled can happen;
+    /// every outcome that can happen applies.
+    Chance,
+    /// `settle` does what drawing outcomes one by one does, and `advance` is `step` and
+    /// `settle`.
+    Settle,
+    /// Time does not run backwards and nobody comes back to life.
+    Progress,
+    /// Returns are finite, outcomes lie within −1 and 1.
+    Values,
+    /// An observation overwrites every value with a finite one, and is the same each time.
+    Observation,
+    /// Symmetries permute the actions, are undone by their inverse, keep values, and commute
+    /// with steps.
+    Symmetry,
+    /// A record replays to the same states.
+    Record,
+}
+
+/// A law that a game broke.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name} breaks the law of {law} in game {game} of seed {seed}, ply {ply}: {detail}")]
+pub struct BrokenLaw {
+    /// [`Game::NAME`].
+    pub name: &'static str,
+    /// Which one.
+    pub law: Law,
+    /// The seed given to [`check_laws`].
+    pub seed: u64,
+    /// Number of the random game, from 0.
+    pub game: u32,
+    /// Plies played before.
+    pub ply: usize,
+    /// What was seen.
+    pub detail: String,
+}
+
+impl fmt::Display for Law {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rules => "rules",
+            Self::Names => "names",
+            Self::Legal => "legal actions",
+            Self::Refusal => "refusal",
+            Self::Determinism => "determinism",
+            Self::RoundTrip => "round trips",
+            Self::Chance => "chance",
+            Self::Settle => "settling",
+            Self::Progress => "progress",
+            Self::Values => "values",
+            Self::Observation => "observation",
+            Self::Symmetry => "symmetry",
+            Self::Record => "records",
+        })
+    }
+}
+
+/// What a check came across, to tell whether it saw enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Games that reached their end.
+    pub ended: u32,
+    /// Plies played.
+    pub plies: u64,
+    /// Chance nodes met.
+    pub chance_nodes: u64,
+    /// Illegal actions tried.
+    pub refusals: u64,
+}
+
+/// What went wrong, before it is known where.
+type Checked<T = ()> = Result<T, (Law, String)>;
+
+/// Fails with a law and a message unless a condition holds.
+macro_rules! keep {
+    ($law:ident, $holds:expr, $($message:tt)+) => {
+        let holds: bool = $holds;
+        if !holds {
+            return Err((crate::laws::Law::$law, format!($($message)+)));
+        }
+    };
+}
+use keep;
+
+/// One game under test.
+struct Trial<'a, G: Game> {
+    game: &'a G,
+    coverage: Coverage,
+}
+
+/// Plays `games` random games from `seed` and checks every law at every ply.
+///
+/// # Errors
+///
+/// The first law that is broken, and where.
+pub fn check_laws<G: Game>(game: &G, seed: u64, games: u32) -> Result<Coverage, BrokenLaw> {
+    let mut trial = Trial { game, coverage: Coverage::default() };
+    for index in 0..games {
+        let mut ply = 0;
+        trial.play(seed, index, &mut ply).map_err(|(law, detail)| BrokenLaw {
+            name: G::NAME,
+            law,
+            seed,
+            game: index,
+            ply,
+            detail,
+        })?;
+    }
+    Ok(trial.coverage)
+}
+
+impl<G: Game> Trial<'_, G> {
+    fn play(&mut self, seed: u64, index: u32, ply: &mut usize) -> Checked {
+        if index == 0 {
+            self.check_rules()?;
+            self.check_names()?;
+        }
+        let mut choices = Stream::indexed(seed, "laws", u64::from(index));
+        let game_seed = choices.bits();
+        self.check_start(game_seed)?;
+        let mut recorder = Recorder::new(self.game, game_seed);
+        let mut states = vec![recorder.state().clone()];
+        loop {
+            let state = recorder.state().clone();
+            self.check_position(&state)?;
+            let Turn::Move(_) = self.game.turn(&state) else {
+                keep!(Legal, self.game.turn(&state) == Turn::Over, "a settled state waits");
+                self.check_end(&state)?;
+                self.coverage.ended += 1;
+                break;
+            };
+            if *ply == MAX_PLIES {
+                break;
+            }
+            let joint = self.random_joint(&state, &mut choices);
+            self.check_refusals(&state, &joint)?;
+            let mut chance = choices.clone();
+            self.check_step(&state, &joint, &mut chance)?;
+            recorder
+                .advance(self.game, &joint)
+                .map_err(|error| (Law::Legal, format!("legal actions are refused: {error}")))?;
+            self.check_progress(&state, recorder.state())?;
+            states.push(recorder.state().clone());
+            *ply += 1;
+            self.coverage.plies += 1;
+        }
+        let record = recorder.into_record(self.game.config().clone());
+        let broken = |error| (Law::Record, format!("a record is refused: {error}"));
+        let mut replay = Replay::new(self.game, &record).map_err(broken)?;
+        for state in &states {
+            keep!(Record, replay.state() == state, "ply {} replays differently", replay.ply());
+            replay.advance().map_err(broken)?;
+        }
+        Ok(())
+    }
+
+    /// A legal action for each player to move, chosen at random; action 0 for the others.
+    fn random_joint(&self, state: &G::State, choices: &mut Stream) -> Vec<Action> {
+        let mut mask = ActionMask::default();
+        (0..self.game.players())
+            .map(|player| {
+                self.game.legal(state, player, &mut mask);
+                let count = mask.count() as u32;
+                mask.nth(choices.below(count) as usize).unwrap_or_default()
+            })
+            .collect()
+    }
+
+    /// Setting up twice gives the same state; a record's set-up is `initial` and `settle`.
+    fn check_start(&mut self, seed: u64) -> Checked {
+        let mut stream = Stream::new(seed, crate::record::GAME_STREAM);
+        let mut again = stream.clone();
+        let state = self.game.initial(&mut stream);
+        let same = state == self.game.initial(&mut again) && stream == again;
+        keep!(Determinism, same, "one seed sets up two different games");
+        self.check_settle(&state, &mut stream)
+    }
+}
