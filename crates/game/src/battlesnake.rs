@@ -17,6 +17,7 @@
 pub mod api;
 mod bits;
 pub mod config;
+pub mod conform;
 mod digest;
 mod food;
 mod game;

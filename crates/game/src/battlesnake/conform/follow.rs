@@ -1,0 +1,116 @@
+//! The engine, led through a recorded game.
+//!
+//! What chance decided is taken from the recording and must be an outcome the engine offers.
+
+use crate::battlesnake::{
+    Battlesnake, Cell, Config, Graveyard, Pending, Point, Position, Small, State,
+};
+use crate::{Action, ConfigError, Game, Stream, Turn};
+
+/// An engine in the middle of a recorded game, whatever its class of board.
+pub(super) trait Follower {
+    /// What to call it in a message.
+    fn name(&self) -> &'static str;
+
+    /// Its state.
+    fn position(&self) -> Position;
+
+    /// Whether the game-over condition holds.
+    fn is_over(&self) -> bool;
+
+    /// Plays the moves by seat, the default move for `None`, then closes in `side`.
+    fn play(&mut self, moves: &[Option<u8>], side: Option<u8>) -> Result<(), String>;
+
+    /// Puts down new food.
+    fn spawn(&mut self, food: &[Point]) -> Result<(), String>;
+}
+
+/// One engine for each class of board that the configuration fits, at its start position.
+pub(super) fn followers(config: &Config) -> Result<Vec<Box<dyn Follower>>, ConfigError> {
+    let mut followers: Vec<Box<dyn Follower>> = Vec::with_capacity(2);
+    if Small::fits(config) {
+        followers.push(Box::new(Engine::<u8, 2, 8>::new("small boards", config)?));
+    }
+    followers.push(Box::new(Engine::<u16, 10, 16>::new("large boards", config)?));
+    Ok(followers)
+}
+
+struct Engine<C: Cell, const W: usize, const S: usize> {
+    name: &'static str,
+    game: Battlesnake<C, W, S>,
+    state: State<C, W, S>,
+    graveyard: Graveyard,
+}
+
+impl<C: Cell, const W: usize, const S: usize> Engine<C, W, S> {
+    fn new(name: &'static str, config: &Config) -> Result<Self, ConfigError> {
+        let game = Battlesnake::new(config.clone())?;
+        // A game with a start position draws nothing.
+        let state = game.initial(&mut Stream::new(0, "conform"));
+        let graveyard = match &config.start {
+            Some(start) => Graveyard::of(start),
+            None => Graveyard::new(config.snakes.into()),
+        };
+        Ok(Self { name, game, state, graveyard })
+    }
+
+    fn chance(&mut self, outcome: u32) -> Result<(), String> {
+        self.game.apply_chance(&mut self.state, outcome).map_err(|error| error.to_string())
+    }
+}
+
+impl<C: Cell, const W: usize, const S: usize> Follower for Engine<C, W, S> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn position(&self) -> Position {
+        self.game.position(&self.state, &self.graveyard)
+    }
+
+    fn is_over(&self) -> bool {
+        self.game.is_decided(&self.state)
+    }
+
+    fn play(&mut self, moves: &[Option<u8>], side: Option<u8>) -> Result<(), String> {
+        let mut directions = [0; S];
+        let mut actions = vec![Action::default(); moves.len()];
+        for (seat, step) in moves.iter().enumerate() {
+            let step = step.unwrap_or_else(|| self.game.default_move(&self.state, seat));
+            directions[seat] = step;
+            actions[seat] = Action(step.into());
+        }
+        // The same turn through the door that everybody uses, which keeps no bodies.
+        let mut plain = self.state;
+        self.game.step(&mut plain, &actions).map_err(|error| error.to_string())?;
+        self.game.step_moves(&mut self.state, &directions, &mut self.graveyard);
+        if plain != self.state {
+            return Err("the step with a graveyard gives another state than without".to_owned());
+        }
+        match (self.state.pending, side) {
+            (Pending::Shrink, Some(side)) => self.chance(side.into()),
+            (Pending::Shrink, None) => Err("the engine closes in a side, the rules do not".into()),
+            (_, Some(side)) => Err(format!("the rules close in side {side}, the engine does not")),
+            (_, None) => Ok(()),
+        }
+    }
+
+    fn spawn(&mut self, food: &[Point]) -> Result<(), String> {
+        for &point in food {
+            if self.game.turn(&self.state) != Turn::Chance {
+                return Err(format!("the engine puts no food on {point}"));
+            }
+            let legal = self.game.legal_food(&self.state);
+            let cell = self.game.geometry().cell(point).filter(|&cell| legal.contains(cell));
+            let cell = cell.ok_or_else(|| format!("the engine may put no food on {point}"))?;
+            let nth = legal.iter().take_while(|&other| other < cell).count() as u32;
+            let none = u32::from(self.state.pending == Pending::Roll);
+            self.chance(nth + none)?;
+        }
+        match self.state.pending {
+            Pending::Roll => self.chance(0),
+            Pending::Nothing => Ok(()),
+            pending => Err(format!("the engine waits for more: {pending:?}")),
+        }
+    }
+}

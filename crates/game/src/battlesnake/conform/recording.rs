@@ -1,0 +1,206 @@
+//! One recorded game, checked turn by turn.
+
+use std::collections::BTreeSet;
+
+use super::Fault;
+use super::difference::{Difference, compare};
+use super::follow::{Follower, followers};
+use super::placement::check_placement;
+use super::spawn::check_spawn;
+use super::trace::{EndLine, GameLine, Mode, TurnLine};
+use crate::battlesnake::{Config, DIRECTIONS, Position};
+
+/// A game in the middle of being checked.
+pub(super) struct Recording {
+    game: GameLine,
+    config: Config,
+    ids: Vec<String>,
+    turns: usize,
+    /// The state before the next turn, and whether the last one ended the game.
+    next: Option<(Position, bool)>,
+    /// Engines that play on from the first turn.
+    carried: Vec<Box<dyn Follower>>,
+}
+
+impl Recording {
+    pub(super) fn new(game: GameLine) -> Result<Self, Fault> {
+        let (config, ids) = (game.config()?, game.ids());
+        if let Some(twin) = (1..ids.len()).find(|&index| ids[..index].contains(&ids[index])) {
+            let problem = format!("setup.snakes[{twin}].id is {:?}, as is another", ids[twin]);
+            return Err(problem.into());
+        }
+        Ok(Self { game, config, ids, turns: 0, next: None, carried: Vec::new() })
+    }
+
+    /// Name of the game.
+    pub(super) fn name(&self) -> &str {
+        &self.game.game
+    }
+
+    /// Checks a turn; says whether a set-up was checked with it.
+    pub(super) fn turn(&mut self, line: &TurnLine) -> Result<bool, Fault> {
+        let before = self.game.position(&line.before, line.turn)?;
+        let after = self.game.position(&line.after, line.turn.saturating_add(1))?;
+        let side = self.game.closing_side(line.turn)?;
+        let moves = self.moves(line, &before)?;
+        // After an error nobody asks for them again.
+        let mut carried = std::mem::take(&mut self.carried);
+        let scene = Scene {
+            game: self.name(),
+            turn: line.turn,
+            moves: line.moves.iter().map(|(id, step)| format!("{id} {step:?}")).collect(),
+            before: &before,
+            after: &after,
+        };
+        let config = Config { start: Some(before.clone()), ..self.config.clone() };
+        let open = || followers(&config).map_err(|error| Fault::Damage(error.to_string()));
+        let mut fresh = open()?;
+        let mut placed = false;
+        match &self.next {
+            None => {
+                carried = open()?;
+                placed = self.check_setup(&scene)?;
+            }
+            Some((_, true)) => return Err("a turn follows the end of the game".into()),
+            Some((expected, false)) => {
+                scene.same("the recorded state before the moves", expected, &before)?;
+            }
+        }
+        for follower in carried.iter_mut().chain(&mut fresh) {
+            let name = follower.name();
+            scene.same(
+                &format!("the state before the moves, {name}"),
+                &before,
+                &follower.position(),
+            )?;
+            follower.play(&moves, side).map_err(|error| {
+                scene.differs(&format!("the turn, {name}"), vec![error], Some(follower.position()))
+            })?;
+            scene.same(
+                &format!("the state after the moves, {name}"),
+                &after,
+                &follower.position(),
+            )?;
+            if follower.is_over() != line.over {
+                let field = format!("over: expected {}, got {}", line.over, follower.is_over());
+                return Err(scene.differs(
+                    &format!("the end of the game, {name}"),
+                    vec![field],
+                    None,
+                ));
+            }
+        }
+        check_spawn(&self.config, &after, &line.spawned)
+            .map_err(|error| scene.differs("the recorded new food", vec![error], None))?;
+        for follower in carried.iter_mut().chain(&mut fresh) {
+            let name = follower.name();
+            follower
+                .spawn(&line.spawned)
+                .map_err(|error| scene.differs(&format!("new food, {name}"), vec![error], None))?;
+        }
+        self.carried = carried;
+        self.turns += 1;
+        let mut next = after;
+        next.food.extend(&line.spawned);
+        self.next = Some((next, line.over));
+        Ok(placed)
+    }
+
+    /// Checks the last line of a game.
+    pub(super) fn end(&self, line: &EndLine) -> Result<(), Fault> {
+        let Some((last, over)) = &self.next else { return Err("the game has no turns".into()) };
+        let alive: BTreeSet<&String> = self
+            .ids
+            .iter()
+            .zip(&last.snakes)
+            .filter_map(|(id, snake)| snake.death.is_none().then_some(id))
+            .collect();
+        if line.game != self.name() {
+            return Err(format!("game is {:?}; {:?} has begun", line.game, self.name()).into());
+        }
+        if line.turns != self.turns {
+            return Err(format!("turns is {}; {} were read", line.turns, self.turns).into());
+        }
+        if line.over != *over {
+            return Err(format!("over is {}; the last turn says {over}", line.over).into());
+        }
+        if line.alive.iter().collect::<BTreeSet<_>>() != alive {
+            return Err(format!("alive is {:?}; {alive:?} are", line.alive).into());
+        }
+        Ok(())
+    }
+
+    /// The set-up of a game that was recorded from the start, and the ruleset's first pass,
+    /// which takes food away from constrictor games.
+    fn check_setup(&self, scene: &Scene<'_>) -> Result<bool, Fault> {
+        if self.game.mode == Mode::Scenario {
+            return Ok(false);
+        }
+        let mut setup = self.game.setup()?;
+        check_placement(self.config.map, &setup)
+            .map_err(|error| scene.differs("the set-up", vec![error], Some(setup.clone())))?;
+        if self.config.ruleset.is_constrictor() {
+            setup.food.clear();
+        }
+        scene.same("the first state", &setup, scene.before)?;
+        Ok(true)
+    }
+
+    /// Direction of every snake by seat; `None` for a dead one or a move that is none.
+    fn moves(&self, line: &TurnLine, before: &Position) -> Result<Vec<Option<u8>>, Fault> {
+        let mut moves = vec![None; self.ids.len()];
+        let mut told = vec![false; self.ids.len()];
+        for (id, step) in &line.moves {
+            let seat = self.ids.iter().position(|known| known == id);
+            let seat = seat.ok_or_else(|| format!("moves names {id:?}, which is no snake"))?;
+            if std::mem::replace(&mut told[seat], true) || before.snakes[seat].death.is_some() {
+                return Err(format!("moves names {id:?} twice or dead").into());
+            }
+            moves[seat] = (0..4).find(|&action| DIRECTIONS[usize::from(action)] == step);
+        }
+        let silent = |&seat: &usize| !told[seat] && before.snakes[seat].death.is_none();
+        match (0..told.len()).find(silent) {
+            Some(seat) => Err(format!("moves lacks {:?}, which is alive", self.ids[seat]).into()),
+            None => Ok(moves),
+        }
+    }
+}
+
+/// What a difference in a turn is shown with.
+struct Scene<'a> {
+    game: &'a str,
+    turn: u32,
+    moves: Vec<String>,
+    before: &'a Position,
+    after: &'a Position,
+}
+
+impl Scene<'_> {
+    /// A difference; `got` is drawn beside the recorded state after the moves.
+    fn differs(&self, check: &str, fields: Vec<String>, got: Option<Position>) -> Fault {
+        Fault::Differs(Box::new(Difference {
+            file: String::new(),
+            line: 0,
+            game: self.game.to_owned(),
+            turn: self.turn,
+            check: check.to_owned(),
+            fields,
+            moves: self.moves.clone(),
+            before: Some(self.before.clone()),
+            expected: Some(self.after.clone()),
+            got,
+        }))
+    }
+
+    /// Nothing if two positions are equal, else what differs.
+    fn same(&self, check: &str, expected: &Position, got: &Position) -> Result<(), Fault> {
+        if expected == got {
+            return Ok(());
+        }
+        let mut fault = self.differs(check, compare(expected, got), Some(got.clone()));
+        if let Fault::Differs(difference) = &mut fault {
+            difference.expected = Some(expected.clone());
+        }
+        Err(fault)
+    }
+}
