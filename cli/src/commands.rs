@@ -1,5 +1,7 @@
 //! The verbs, one file each.
 
+mod conform;
+
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -9,11 +11,15 @@ use crate::output::Output;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {}
+pub(crate) enum Command {
+    Conform(conform::Conform),
+}
 
 impl Command {
     /// Runs the verb and gives the exit code.
-    pub(crate) fn run(self, _output: &mut Output) -> Result<ExitCode, Failure> {
-        match self {}
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Conform(verb) => verb.run(output),
+        }
     }
 }
