@@ -1,7 +1,5 @@
 //! The verbs, one file each.
 
-mod conform;
-
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -9,9 +7,25 @@ use clap::Subcommand;
 use crate::failure::Failure;
 use crate::output::Output;
 
+mod bench;
+mod conform;
+mod game_argument;
+mod games;
+mod record;
+mod show;
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// List the games in the box.
+    Games,
+    /// Play a game at random and write its record.
+    Record(record::Arguments),
+    /// Step through a recorded game in the terminal.
+    Show(show::Arguments),
+    /// Measure how fast this machine is.
+    #[command(subcommand)]
+    Bench(bench::Bench),
     Conform(conform::Conform),
 }
 
@@ -19,6 +33,10 @@ impl Command {
     /// Runs the verb and gives the exit code.
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         match self {
+            Self::Games => games::run(output),
+            Self::Record(arguments) => record::run(&arguments, output),
+            Self::Show(arguments) => show::run(&arguments, output),
+            Self::Bench(bench) => bench.run(output),
             Self::Conform(verb) => verb.run(output),
         }
     }

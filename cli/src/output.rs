@@ -34,6 +34,12 @@ impl Output {
         Ok(())
     }
 
+    /// Shows a prompt and hands over everything before it.
+    pub(crate) fn prompt(&mut self, text: &str) -> Result<(), Failure> {
+        write!(self.writer, "{text}")?;
+        self.flush()
+    }
+
     /// Hands over what is still buffered.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.writer.flush()?)

@@ -1,0 +1,27 @@
+//! What the numbers were measured on.
+
+use serde::Serialize;
+
+/// The processor, as the system describes it.
+#[derive(Debug, Serialize)]
+pub(super) struct Machine {
+    pub(super) cpu: String,
+    pub(super) cores: usize,
+    /// Whether this is a release build: no debug assertions.
+    pub(super) release_build: bool,
+}
+
+impl Machine {
+    pub(super) fn here() -> Self {
+        let described = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = described
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .find_map(|(key, value)| (key.trim() == "model name").then(|| value.trim().to_owned()));
+        Self {
+            cpu: model.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+            cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            release_build: !cfg!(debug_assertions),
+        }
+    }
+}

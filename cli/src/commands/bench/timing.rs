@@ -1,0 +1,59 @@
+//! Runs of a fixed time, and what to say about them.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+/// Middle and ends of several measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Spread {
+    pub(super) median: f64,
+    pub(super) min: f64,
+    pub(super) max: f64,
+}
+
+impl Spread {
+    /// Of at least one measurement.
+    pub(super) fn of(mut values: Vec<f64>) -> Option<Self> {
+        values.sort_by(f64::total_cmp);
+        let (&min, &max) = (values.first()?, values.last()?);
+        let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+        Some(Self { median: f64::midpoint(low, high), min, max })
+    }
+}
+
+/// Work that is done again and again: given a seed, how much it was.
+pub(super) type Work = dyn Fn(u64) -> u64 + Sync;
+
+/// How much of the work per second `threads` threads do in `time`, all together.
+#[expect(clippy::cast_precision_loss, reason = "counts of seconds of work stay below 2^53")]
+pub(super) fn rate(work: &Work, threads: usize, time: Duration) -> f64 {
+    let one = |thread: usize| {
+        let started = Instant::now();
+        let (mut done, mut round) = (0, 0);
+        while started.elapsed() < time {
+            done += work((thread as u64) << 32 | round);
+            round += 1;
+        }
+        done as f64 / started.elapsed().as_secs_f64()
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|thread| scope.spawn(move || one(thread))).collect();
+        let own = one(0);
+        own + others.into_iter().filter_map(|handle| handle.join().ok()).sum::<f64>()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_gives_the_middle_and_the_ends() {
+        let spread = |values: &[f64]| Spread::of(values.to_vec());
+        assert_eq!(spread(&[]), None);
+        assert_eq!(spread(&[3.0, 1.0, 2.0]), Some(Spread { median: 2.0, min: 1.0, max: 3.0 }));
+        assert_eq!(spread(&[4.0, 1.0]), Some(Spread { median: 2.5, min: 1.0, max: 4.0 }));
+    }
+}

@@ -1,0 +1,77 @@
+//! `ouro record`: a random game, as a record that `ouro show` and every other reader takes.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use ouro_game::record::Recorder;
+use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Record, Stream, Turn};
+use std::io::Write;
+
+use super::game_argument;
+use crate::failure::Failure;
+use crate::output::Output;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// A name from `ouro games`, or a configuration as JSON.
+    #[arg(value_parser = game_argument::parse)]
+    game: GameConfig,
+    /// Fixes set-up, chance and moves.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Stop after this many plies.
+    #[arg(long, default_value_t = 10_000)]
+    max_plies: usize,
+    /// Where to write; compressed if it ends in `.gz`. Standard output if missing.
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+struct PlayAtRandom<'a>(&'a Arguments);
+
+impl GameVisitor for PlayAtRandom<'_> {
+    type Output = anyhow::Result<Record>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        let arguments = self.0;
+        let mut recorder = Recorder::new(&game, arguments.seed);
+        let mut choices: Vec<Stream> = (0..game.players())
+            .map(|seat| Stream::indexed(arguments.seed, "seat", seat as u64))
+            .collect();
+        let mut mask = ActionMask::default();
+        let mut joint = vec![Action::default(); game.players()];
+        while let Turn::Move(movers) = game.turn(recorder.state()) {
+            if recorder.plies() == arguments.max_plies {
+                break;
+            }
+            for player in movers.iter() {
+                game.legal(recorder.state(), player, &mut mask);
+                let choice = choices[player].below(u32::try_from(mask.count())?) as usize;
+                joint[player] = mask.nth(choice).unwrap_or_default();
+            }
+            recorder.advance(&game, &joint)?;
+        }
+        Ok(recorder.into_record(arguments.game.clone()))
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    let played = arguments.game.visit(PlayAtRandom(arguments)).map_err(anyhow::Error::from)?;
+    let record = played?;
+    let mut json = serde_json::to_vec(&record).map_err(anyhow::Error::from)?;
+    json.push(b'\n');
+    let Some(path) = &arguments.out else {
+        output.result(&record, String::from_utf8_lossy(&json))?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(&json)?;
+        json = encoder.finish()?;
+    }
+    std::fs::write(path, json).map_err(|error| Failure::read(path.display(), &error))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,194 @@
+//! `ouro show`: a recorded game, ply by ply.
+//!
+//! At a terminal it waits for a line between plies; elsewhere, or with `--all`, it prints
+//! everything. A record that goes wrong is shown up to there.
+
+use std::fs::File;
+use std::io::{self, BufRead, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use flate2::read::MultiGzDecoder;
+use ouro_game::catalog::ReplayVisitor;
+use ouro_game::record::{Replay, ReplayError};
+use ouro_game::{Game, Record, Turn};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// The most that a record may take, unpacked.
+const MAX_BYTES: u64 = 256 << 20;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// A record as `ouro record` writes it, plain or compressed.
+    record: PathBuf,
+    /// Start at this ply; alone, if not at a terminal.
+    #[arg(long)]
+    step: Option<usize>,
+    /// Print every ply without waiting.
+    #[arg(long, conflicts_with = "step")]
+    all: bool,
+}
+
+/// What is seen of one ply.
+#[derive(Debug, Serialize)]
+struct Frame {
+    /// Plies played to get here.
+    ply: usize,
+    /// What was done to get here: players and the names of their actions.
+    moves: Vec<(usize, String)>,
+    over: bool,
+    /// Per player.
+    outcomes: Vec<f32>,
+    #[serde(skip)]
+    drawing: String,
+    state: serde_json::Value,
+}
+
+/// All plies of a replay, and what stopped it if something did.
+struct Frames;
+
+impl ReplayVisitor for Frames {
+    type Output = (Vec<Frame>, Option<ReplayError>);
+
+    fn visit<G: Game>(self, game: &G, mut replay: Replay<'_, G>) -> Self::Output {
+        let mut frames = Vec::new();
+        let mut moves = Vec::new();
+        loop {
+            let state = replay.state();
+            let turn = game.turn(state);
+            frames.push(Frame {
+                ply: replay.ply(),
+                moves: std::mem::take(&mut moves),
+                over: turn == Turn::Over,
+                outcomes: (0..game.players()).map(|player| game.outcome(state, player)).collect(),
+                drawing: game.render(state),
+                state: serde_json::to_value(state).unwrap_or_default(),
+            });
+            if let (Turn::Move(movers), Ok(Some(joint))) = (turn, replay.next_actions()) {
+                let name = |player: usize| (player, game.action_name(joint[player]));
+                moves = movers.iter().map(name).collect();
+            }
+            match replay.advance() {
+                Ok(true) => {}
+                Ok(false) => return (frames, None),
+                Err(error) => return (frames, Some(error)),
+            }
+        }
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    let path = &arguments.record;
+    let text = read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => {
+            Failure::data(format_args!("{}: {error}", path.display()))
+        }
+        _ => Failure::read(path.display(), &error),
+    })?;
+    let damaged = |error: ReplayError| Failure::data(format_args!("{}: {error}", path.display()));
+    let record: Record = Record::from_json(&text).map_err(damaged)?;
+    let (frames, stopped) = record.replay(Frames).map_err(damaged)?;
+    let last = frames.len() - 1;
+    let start = arguments.step.unwrap_or(0);
+    if start > last {
+        return Err(Failure::data(format_args!(
+            "{}: there is no ply {start}; the last is {last}",
+            path.display()
+        )));
+    }
+    let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    if at_terminal && !arguments.all {
+        walk(&frames, start, output)?;
+    } else if arguments.step.is_some() {
+        print(&frames[start], last, output)?;
+    } else {
+        for frame in &frames {
+            print(frame, last, output)?;
+        }
+    }
+    match stopped {
+        Some(error) => {
+            output.flush()?;
+            Err(damaged(error))
+        }
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Reads a text file, unpacking it if it starts like a gzip file.
+fn read(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let mut unpacked = Vec::new();
+        MultiGzDecoder::new(&bytes[..]).take(MAX_BYTES).read_to_end(&mut unpacked)?;
+        bytes = unpacked;
+    }
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+fn print(frame: &Frame, last: usize, output: &mut Output) -> Result<(), Failure> {
+    let mut text = format!("ply {} of {last}", frame.ply);
+    for (player, action) in &frame.moves {
+        text += &format!("{} player {player} {action}", if text.contains(':') { "," } else { ":" });
+    }
+    text.push('\n');
+    text += &frame.drawing;
+    if frame.over {
+        let outcomes: Vec<String> = (0..)
+            .zip(&frame.outcomes)
+            .map(|(player, value)| format!("player {player} {value:+}"))
+            .collect();
+        text += &format!("over: {}\n", outcomes.join(", "));
+    }
+    text.push('\n');
+    output.result(frame, text)
+}
+
+/// Goes through the plies as the lines on standard input say.
+fn walk(frames: &[Frame], start: usize, output: &mut Output) -> Result<(), Failure> {
+    let last = frames.len() - 1;
+    let mut at = start;
+    let mut lines = io::stdin().lock().lines();
+    loop {
+        print(&frames[at], last, output)?;
+        output.prompt("Enter next, b back, a number to go there, q to leave: ")?;
+        let Some(line) = lines.next().transpose()? else { return Ok(()) };
+        match follow(line.trim(), at, last) {
+            Some(next) => at = next,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// The ply that a line leads to, or `None` to leave. What is not understood stays.
+fn follow(line: &str, at: usize, last: usize) -> Option<usize> {
+    match line {
+        "" if at == last => None,
+        "" => Some(at + 1),
+        "b" => Some(at.saturating_sub(1)),
+        "q" => None,
+        number => Some(number.parse().unwrap_or(at).min(last)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::follow;
+
+    #[test]
+    fn lines_lead_forward_back_anywhere_and_out() {
+        assert_eq!(follow("", 0, 3), Some(1));
+        assert_eq!(follow("", 3, 3), None);
+        assert_eq!(follow("b", 2, 3), Some(1));
+        assert_eq!(follow("b", 0, 3), Some(0));
+        assert_eq!(follow("3", 0, 3), Some(3));
+        assert_eq!(follow("99", 0, 3), Some(3));
+        assert_eq!(follow("what", 2, 3), Some(2));
+        assert_eq!(follow("q", 2, 3), None);
+    }
+}

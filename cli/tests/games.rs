@@ -1,0 +1,110 @@
+//! The verbs about games, run as a user runs them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn ouro(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ouro")).args(arguments).output().expect("the program starts")
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn fails(arguments: &[&str], code: i32, expected: &str) {
+    let output = ouro(arguments);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+    assert!(error.contains(expected), "{arguments:?}: {error}");
+}
+
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().expect("a temporary path is text").to_owned()
+}
+
+#[test]
+fn games_lists_the_box_as_text_and_as_json() {
+    let text = stdout(&ouro(&["games"]));
+    let rows: serde_json::Value =
+        serde_json::from_str(&stdout(&ouro(&["games", "--json"]))).expect("JSON");
+    let rows = rows.as_array().expect("a list");
+    assert!(rows.len() >= 3);
+    for row in rows {
+        let name = row["name"].as_str().expect("a name");
+        assert!(text.contains(name), "{name} is missing in:\n{text}");
+        assert_eq!(row["config"]["game"], name);
+        assert!(row["state_bytes"].as_u64() > Some(0));
+    }
+}
+
+#[test]
+fn what_record_writes_show_prints_ply_by_ply() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for game in ["tic_tac_toe", "connect_four", "battlesnake"] {
+        for name in ["game.json", "game.json.gz"] {
+            let file = path(folder.path(), name);
+            stdout(&ouro(&["record", game, "--seed", "3", "--max-plies", "40", "--out", &file]));
+            let json = stdout(&ouro(&["show", &file, "--json"]));
+            let plies = json.lines().count();
+            let text = stdout(&ouro(&["show", &file, "--all"]));
+            assert!(text.starts_with(&format!("ply 0 of {}\n", plies - 1)), "{text}");
+            assert_eq!(text.matches("ply ").count(), plies);
+            let one = stdout(&ouro(&["show", &file, "--step", "1"]));
+            assert!(one.starts_with(&format!("ply 1 of {}: player 0 ", plies - 1)), "{one}");
+            assert!(text.contains(&one));
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_records_the_same_game_and_standard_output_takes_it_too() {
+    let game = r#"{"game":"connect_four","width":5,"height":4}"#;
+    let first = stdout(&ouro(&["record", game, "--seed", "9"]));
+    assert_eq!(first, stdout(&ouro(&["record", game, "--seed", "9", "--json"])));
+    assert_ne!(first, stdout(&ouro(&["record", game, "--seed", "10"])));
+}
+
+#[test]
+fn wrong_arguments_and_damaged_records_say_what_is_wrong() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fails(&["record", "go"], 64, "known are tic_tac_toe");
+    fails(&["record", r#"{"game":"connect_four","width":2}"#], 64, "must be at least 4");
+    fails(&["bench", "game", "--seconds", "0"], 64, "above 0");
+    fails(&["show", &path(folder.path(), "none.json")], 66, "none.json");
+
+    let file = path(folder.path(), "game.json");
+    let record = stdout(&ouro(&["record", "tic_tac_toe"]));
+    std::fs::write(&file, &record).expect("written");
+    fails(&["show", &file, "--step", "99"], 65, "there is no ply 99");
+    std::fs::write(&file, record.replace("\"version\":1", "\"version\":2")).expect("written");
+    fails(&["show", &file], 65, "record version is 2");
+    std::fs::write(&file, &record[..record.len() / 2]).expect("written");
+    fails(&["show", &file], 65, "record is not readable");
+    std::fs::write(&file, [0x1f, 0x8b, 8, 0]).expect("written");
+    fails(&["show", &file], 65, "game.json");
+
+    // Up to the ply that went wrong, the game is shown.
+    let mut damaged: serde_json::Value = serde_json::from_str(&record).expect("JSON");
+    damaged["plies"][2] = damaged["plies"][0].clone();
+    std::fs::write(&file, damaged.to_string()).expect("written");
+    fails(&["show", &file], 65, "ply 2: action");
+    let shown = ouro(&["show", &file]).stdout;
+    assert_eq!(String::from_utf8_lossy(&shown).matches("ply ").count(), 3);
+}
+
+#[test]
+fn bench_reports_machine_and_spread_for_every_configuration() {
+    let output = ouro(&["bench", "game", "--json", "--seconds", "0.01", "--runs", "3"]);
+    let report: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert!(report["machine"]["cores"].as_u64() >= Some(1));
+    let results = report["results"].as_array().expect("a list");
+    assert_eq!(results.len(), 5);
+    for result in results {
+        for cores in ["one_core", "all_cores"] {
+            let [low, middle, high] =
+                ["min", "median", "max"].map(|key| result[cores][key].as_f64().expect("a number"));
+            assert!(0.0 < low && low <= middle && middle <= high, "{result}");
+        }
+    }
+}
