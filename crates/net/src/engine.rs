@@ -14,8 +14,11 @@
 //! alone fixes. So a position's result is the same, bit for bit, whatever shares its batch,
 //! and the same on every processor.
 
+#[expect(unsafe_code, reason = "vector instructions, and calls that need them")]
 mod kernel;
 mod layer;
+#[expect(unsafe_code, reason = "vector instructions")]
+mod vector;
 
 use kernel::Isa;
 use layer::{Grid, Layer};

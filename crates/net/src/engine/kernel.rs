@@ -9,7 +9,14 @@
 //! Contract: each sum starts at the bias and takes its products by fused multiply-add in
 //! ascending order of the inner dimension, in every instruction set and tile size.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{__m256, __m512};
+
 use super::layer::Layer;
+use super::vector::Vector;
+
+/// The widest panel of any instruction set.
+const MAX_COLUMNS: usize = 32;
 
 /// An instruction set that the inner loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +75,6 @@ impl Isa {
 }
 
 /// Computes `rows` rows of a layer that was packed for `isa`.
-#[expect(
-    unsafe_code,
-    reason = "calling a function with target features; Isa::detect has checked for them"
-)]
 pub(super) fn multiply(isa: Isa, layer: &Layer, input: &[f32], rows: usize, output: &mut [f32]) {
     match isa {
         #[cfg(target_arch = "x86_64")]
@@ -88,87 +91,136 @@ pub(super) fn multiply(isa: Isa, layer: &Layer, input: &[f32], rows: usize, outp
             // processors with avx2 and fma.
             unsafe { multiply_avx2(layer, input, rows, output) }
         }
-        Isa::Portable => panels::<8, 4>(layer, input, rows, output),
+        // SAFETY: plain arrays need no feature.
+        Isa::Portable => unsafe { panels::<[f32; 4], 4>(layer, input, rows, output) },
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 fn multiply_avx512(layer: &Layer, input: &[f32], rows: usize, output: &mut [f32]) {
-    panels::<32, 12>(layer, input, rows, output);
+    // SAFETY: this function enables the features of its vectors.
+    unsafe { panels::<__m512, 12>(layer, input, rows, output) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn multiply_avx2(layer: &Layer, input: &[f32], rows: usize, output: &mut [f32]) {
-    panels::<16, 6>(layer, input, rows, output);
+    // SAFETY: this function enables the features of its vectors.
+    unsafe { panels::<__m256, 6>(layer, input, rows, output) }
 }
 
 /// All panels of a layer, each over all rows: a panel stays in the nearest cache meanwhile.
+///
+/// # Safety
+///
+/// As for [`Vector`].
 #[inline(always)]
-fn panels<const COLUMNS: usize, const ROWS: usize>(
+unsafe fn panels<V: Vector, const ROWS: usize>(
     layer: &Layer,
     input: &[f32],
     rows: usize,
     output: &mut [f32],
 ) {
-    let depth = layer.inputs();
-    let (bias, _) = layer.bias.as_chunks::<COLUMNS>();
-    let (lines, _) = layer.panels.as_chunks::<COLUMNS>();
-    for (index, (panel, bias)) in lines.chunks_exact(depth).zip(bias).enumerate() {
-        let first = index * COLUMNS;
+    let columns = 2 * V::LANES;
+    let panels = layer.panels.chunks_exact(layer.inputs() * columns);
+    for (index, (weights, bias)) in panels.zip(layer.bias.chunks_exact(columns)).enumerate() {
+        let panel = Panel { layer, weights, bias, first: index * columns };
         let mut row = 0;
-        while rows - row >= ROWS {
-            tile::<COLUMNS, ROWS>(layer, panel, bias, input, row, first, output);
-            row += ROWS;
-        }
-        while rows - row >= 4 {
-            tile::<COLUMNS, 4>(layer, panel, bias, input, row, first, output);
-            row += 4;
-        }
-        while row < rows {
-            tile::<COLUMNS, 1>(layer, panel, bias, input, row, first, output);
-            row += 1;
+        // SAFETY: the caller keeps the contract of `Vector`.
+        unsafe {
+            while rows - row >= ROWS {
+                panel.tile::<V, ROWS>(input, row, output);
+                row += ROWS;
+            }
+            while rows - row >= 4 {
+                panel.tile::<V, 4>(input, row, output);
+                row += 4;
+            }
+            while row < rows {
+                panel.tile::<V, 1>(input, row, output);
+                row += 1;
+            }
         }
     }
 }
 
-/// `ROWS` rows from `row` on, `COLUMNS` outputs from `first` on.
-#[inline(always)]
-fn tile<const COLUMNS: usize, const ROWS: usize>(
-    layer: &Layer,
-    panel: &[[f32; COLUMNS]],
-    bias: &[f32; COLUMNS],
-    input: &[f32],
-    row: usize,
+/// The weights of as many outputs as a tile is wide.
+struct Panel<'a> {
+    layer: &'a Layer,
+    weights: &'a [f32],
+    bias: &'a [f32],
+    /// First of the outputs.
     first: usize,
-    output: &mut [f32],
-) {
-    let mut sums = [*bias; ROWS];
-    let starts: [usize; ROWS] = std::array::from_fn(|i| layer.input.offset(row + i));
-    for (run, panel) in panel.chunks_exact(layer.length).enumerate() {
-        let left: [&[f32]; ROWS] = std::array::from_fn(|i| {
-            let start = starts[i] + run * layer.stride;
-            &input[start..start + panel.len()]
-        });
-        for (k, line) in panel.iter().enumerate() {
-            for (sums, left) in sums.iter_mut().zip(&left) {
-                let factor = left[k];
-                for (sum, &weight) in sums.iter_mut().zip(line) {
-                    *sum = factor.mul_add(weight, *sum);
+}
+
+impl Panel<'_> {
+    /// Results of `ROWS` rows from `row` on.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Vector`].
+    #[inline(always)]
+    unsafe fn tile<V: Vector, const ROWS: usize>(
+        &self,
+        input: &[f32],
+        row: usize,
+        output: &mut [f32],
+    ) {
+        let layer = self.layer;
+        let columns = 2 * V::LANES;
+        let starts: [usize; ROWS] = std::array::from_fn(|i| layer.input.offset(row + i));
+        // SAFETY: the caller keeps the contract of `Vector`.
+        let mut sums = [unsafe { [V::load(self.bias), V::load(&self.bias[V::LANES..])] }; ROWS];
+        for (run, weights) in self.weights.chunks_exact(layer.length * columns).enumerate() {
+            let left: [&[f32]; ROWS] = std::array::from_fn(|i| {
+                let start = starts[i] + run * layer.stride;
+                &input[start..start + layer.length]
+            });
+            for (k, line) in weights.chunks_exact(columns).enumerate() {
+                // SAFETY: the caller keeps the contract of `Vector`. There are as many lines
+                // of weights in a run as values in each of the left slices, `layer.length`.
+                unsafe {
+                    let line = [V::load(line), V::load(&line[V::LANES..])];
+                    for (sums, left) in sums.iter_mut().zip(&left) {
+                        let factor = *left.get_unchecked(k);
+                        sums[0] = sums[0].add_product(factor, line[0]);
+                        sums[1] = sums[1].add_product(factor, line[1]);
+                    }
                 }
             }
         }
-    }
-    let width = COLUMNS.min(layer.outputs - first);
-    for (i, sums) in sums.iter_mut().enumerate() {
-        if layer.relu {
-            for sum in sums.iter_mut() {
-                *sum = sum.max(0.0);
-            }
+        for (i, sums) in sums.into_iter().enumerate() {
+            let start = layer.output.offset(row + i) + self.first;
+            // SAFETY: the caller keeps the contract of `Vector`.
+            unsafe { store(sums, layer.relu, &mut output[start..], layer.outputs - self.first) }
         }
-        let start = layer.output.offset(row + i) + first;
-        output[start..start + width].copy_from_slice(&sums[..width]);
+    }
+}
+
+/// Writes at most `width` values of a row of sums.
+///
+/// # Safety
+///
+/// As for [`Vector`].
+#[inline(always)]
+unsafe fn store<V: Vector>(mut sums: [V; 2], relu: bool, output: &mut [f32], width: usize) {
+    // SAFETY: the caller keeps the contract of `Vector`.
+    unsafe {
+        if relu {
+            sums = [sums[0].relu(), sums[1].relu()];
+        }
+        if width >= 2 * V::LANES {
+            let (low, high) = output[..2 * V::LANES].split_at_mut(V::LANES);
+            sums[0].store(low);
+            sums[1].store(high);
+        } else {
+            let mut whole = [0.0; MAX_COLUMNS];
+            let (low, high) = whole.split_at_mut(V::LANES);
+            sums[0].store(low);
+            sums[1].store(high);
+            output[..width].copy_from_slice(&whole[..width]);
+        }
     }
 }
 

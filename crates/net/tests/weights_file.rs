@@ -1,0 +1,285 @@
+//! Weights files: what is written reads back, what is damaged is refused by name.
+
+use ouro_game::PlaneShape;
+use ouro_net::weights::{MAX_GAME_BYTES, MAX_HEADER_BYTES};
+use ouro_net::{
+    Architecture, NetSpec, SpecError, Weights, WeightsError, WeightsMeta, content_hash,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn spec() -> NetSpec {
+    NetSpec {
+        planes: PlaneShape { channels: 2, height: 3, width: 3 },
+        actions: 3,
+        architecture: Architecture::Conv { channels: 2, layers: 1, hidden: 4 },
+    }
+}
+
+fn weights() -> Weights {
+    let game = r#"{"game":"tic_tac_toe"}"#.to_owned();
+    Weights::initialize(spec(), WeightsMeta { game, generation: 3, step: 1_200 }, 7).unwrap()
+}
+
+/// Header and values of the good file, for tests to damage.
+fn parts() -> (Value, Vec<u8>) {
+    let bytes = weights().to_safetensors();
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    (serde_json::from_slice(&bytes[8..8 + length]).unwrap(), bytes[8 + length..].to_vec())
+}
+
+fn join(header: &[u8], values: &[u8]) -> Vec<u8> {
+    [&(header.len() as u64).to_le_bytes()[..], header, values].concat()
+}
+
+/// The good file with its header changed.
+fn header(change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let (mut header, values) = parts();
+    change(&mut header);
+    join(header.to_string().as_bytes(), &values)
+}
+
+/// The good file with the document in its metadata changed.
+fn document(change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    header(|header| {
+        let entry = &mut header["__metadata__"]["ouro"];
+        let mut document: Value = serde_json::from_str(entry.as_str().unwrap()).unwrap();
+        change(&mut document);
+        *entry = document.to_string().into();
+    })
+}
+
+/// The good file with the four bytes of one value changed.
+fn value(index: usize, value: f32) -> Vec<u8> {
+    let (header, mut values) = parts();
+    values[4 * index..4 * index + 4].copy_from_slice(&value.to_le_bytes());
+    join(header.to_string().as_bytes(), &values)
+}
+
+/// The good file cut to a length.
+fn cut(length: usize) -> Vec<u8> {
+    weights().to_safetensors()[..length].to_vec()
+}
+
+#[test]
+fn weights_read_back_and_the_same_weights_give_the_same_bytes() {
+    let weights = weights();
+    let bytes = weights.to_safetensors();
+    assert_eq!(Weights::from_safetensors(&bytes), Ok(weights.clone()));
+    for _ in 0..8 {
+        assert_eq!(weights.to_safetensors(), bytes);
+    }
+    let again = Weights::from_safetensors(&bytes).unwrap().to_safetensors();
+    assert_eq!(content_hash(&again), content_hash(&bytes));
+}
+
+#[test]
+fn tensors_of_the_wrong_count_length_or_value_are_refused() {
+    let good = weights();
+    let build = |tensors| Weights::from_tensors(good.spec().clone(), good.meta().clone(), tensors);
+    assert_eq!(build(good.tensors().to_vec()), Ok(good.clone()));
+    let mut tensors = good.tensors().to_vec();
+    tensors.pop();
+    assert_eq!(build(tensors), Err(WeightsError::TensorCount { got: 7, expected: 8 }));
+    let mut tensors = good.tensors().to_vec();
+    tensors[2].push(0.0);
+    assert!(matches!(build(tensors), Err(WeightsError::TensorLength { got: 73, .. })));
+    let mut tensors = good.tensors().to_vec();
+    tensors[7][0] = f32::NAN;
+    assert!(matches!(build(tensors), Err(WeightsError::NotFinite { index: 0, .. })));
+    let meta = WeightsMeta { game: "x".repeat(MAX_GAME_BYTES + 1), ..WeightsMeta::default() };
+    let refused = Weights::initialize(spec(), meta, 1);
+    assert!(matches!(refused, Err(SpecError::GameTooLong { .. })));
+}
+
+#[test]
+fn the_longest_description_of_a_game_still_fits_a_header() {
+    for character in ["\u{1}", "\"", "\\", "é"] {
+        let game = character.repeat(MAX_GAME_BYTES / character.len());
+        let meta = WeightsMeta { game, ..WeightsMeta::default() };
+        let weights = Weights::initialize(spec(), meta, 1).unwrap();
+        assert_eq!(Weights::from_safetensors(&weights.to_safetensors()), Ok(weights));
+    }
+}
+
+#[test]
+fn every_kind_of_damage_is_refused_by_its_own_name() {
+    let whole = weights().to_safetensors().len();
+    let (good_header, good_values) = parts();
+    let huge = |length: u64| [&length.to_le_bytes()[..], &[b' '; 64]].concat();
+    let nested = join("[".repeat(100_000).as_bytes(), &[]);
+    let cases: Vec<(&str, Vec<u8>, &str)> = vec![
+        ("empty", vec![], "cannot hold the header's length"),
+        ("seven bytes", cut(7), "cannot hold the header's length"),
+        ("length alone", cut(8), "not a whole safetensors file"),
+        ("half a header", cut(60), "not a whole safetensors file"),
+        ("one byte short", cut(whole - 1), "not a whole safetensors file"),
+        ("no values", join(good_header.to_string().as_bytes(), &[]), "not a whole"),
+        ("a byte too many", [cut(whole), vec![0]].concat(), "not a whole safetensors file"),
+        ("header of 2^64 - 1", huge(u64::MAX), "the header has 18446744073709551615 bytes"),
+        ("header over the bound", huge(MAX_HEADER_BYTES as u64 + 1), "the header has 262145"),
+        ("header past the end", huge(65), "not a whole safetensors file"),
+        ("header not UTF-8", join(&[0xff; 16], &good_values), "not a whole safetensors file"),
+        ("header not JSON", join(b"{\"a\":", &good_values), "not a whole safetensors file"),
+        ("header a list", join(b"[1,2,3]", &good_values), "not a whole safetensors file"),
+        ("header deeply nested", nested, "not a whole safetensors file"),
+        (
+            "no metadata",
+            header(|header| drop(header.as_object_mut().unwrap().remove("__metadata__"))),
+            "metadata entry \"ouro\" is missing",
+        ),
+        (
+            "other metadata",
+            header(|header| header["__metadata__"] = json!({"format": "pt"})),
+            "metadata entry \"ouro\" is missing",
+        ),
+        (
+            "more metadata",
+            header(|header| header["__metadata__"]["format"] = json!("pt")),
+            "2 metadata entries",
+        ),
+        (
+            "document not JSON",
+            header(|header| header["__metadata__"]["ouro"] = json!("spec")),
+            "metadata is not readable",
+        ),
+        ("version 0", document(|d| d["version"] = json!(0)), "format version 0"),
+        ("version 2", document(|d| d["version"] = json!(2)), "format version 2"),
+        ("unknown field", document(|d| d["extra"] = json!(1)), "metadata is not readable"),
+        (
+            "no spec",
+            document(|d| drop(d.as_object_mut().unwrap().remove("spec"))),
+            "metadata is not readable",
+        ),
+        (
+            "unknown architecture",
+            document(|d| d["spec"]["architecture"]["kind"] = json!("tower")),
+            "metadata is not readable",
+        ),
+        (
+            "negative generation",
+            document(|d| d["meta"]["generation"] = json!(-1)),
+            "metadata is not readable",
+        ),
+        (
+            "long game",
+            document(|d| d["meta"]["game"] = json!("x".repeat(MAX_GAME_BYTES + 1))),
+            "description has 16385 bytes",
+        ),
+        (
+            "no channels",
+            document(|d| d["spec"]["architecture"]["channels"] = json!(0)),
+            "architecture.channels is 0",
+        ),
+        (
+            "endless layers",
+            document(|d| d["spec"]["architecture"]["layers"] = json!(u64::MAX)),
+            "architecture.layers is 18446744073709551615",
+        ),
+        (
+            "widest everything",
+            document(|d| {
+                d["spec"]["planes"] = json!({"channels": 1024, "height": 64, "width": 64});
+                d["spec"]["architecture"] =
+                    json!({"kind": "conv", "channels": 1024, "layers": 64, "hidden": 4096});
+            }),
+            "make a layer narrower",
+        ),
+        (
+            "large spec, small file",
+            document(|d| d["spec"]["architecture"]["hidden"] = json!(4_096)),
+            "tensor hidden.weight has shape [4, 18]; the spec has [4096, 18]",
+        ),
+        (
+            "more layers than tensors",
+            document(|d| d["spec"]["architecture"]["layers"] = json!(2)),
+            "tensor conv.1.weight is missing",
+        ),
+        (
+            "renamed tensor",
+            header(|header| {
+                let tensor = header.as_object_mut().unwrap().remove("policy.bias").unwrap();
+                header["policy.offset"] = tensor;
+            }),
+            "tensor policy.bias is missing",
+        ),
+        (
+            "tensor too many",
+            {
+                let (mut header, mut values) = parts();
+                let end = values.len();
+                values.extend([0; 4]);
+                header["extra"] =
+                    json!({"dtype": "F32", "shape": [1], "data_offsets": [end, end + 4]});
+                join(header.to_string().as_bytes(), &values)
+            },
+            "tensor extra is not part of the spec",
+        ),
+        (
+            "transposed tensor",
+            header(|header| header["hidden.weight"]["shape"] = json!([18, 4])),
+            "tensor hidden.weight has shape [18, 4]",
+        ),
+        (
+            "flat tensor",
+            header(|header| header["hidden.weight"]["shape"] = json!([72])),
+            "tensor hidden.weight has shape [72]",
+        ),
+        (
+            "integers",
+            header(|header| header["hidden.bias"]["dtype"] = json!("I32")),
+            "tensor hidden.bias is stored as I32",
+        ),
+        (
+            "shape overflows",
+            header(|header| header["hidden.bias"]["shape"] = json!([u64::MAX, 2])),
+            "not a whole safetensors file",
+        ),
+        (
+            "offsets backwards",
+            header(|header| header["hidden.bias"]["data_offsets"] = json!([16, 0])),
+            "not a whole safetensors file",
+        ),
+        (
+            "offsets overlap",
+            header(|header| {
+                header["hidden.bias"]["data_offsets"] =
+                    header["policy.bias"]["data_offsets"].clone();
+            }),
+            "not a whole safetensors file",
+        ),
+        ("not a number", value(0, f32::NAN), "holds NaN at index 0"),
+        ("infinite", value(1, f32::INFINITY), "holds inf at index 1"),
+        ("minus infinite", value(2, f32::NEG_INFINITY), "conv.0.weight holds -inf at index 0"),
+    ];
+    assert!(cases.len() >= 25);
+    for (name, bytes, expected) in cases {
+        let error = Weights::from_safetensors(&bytes).expect_err(name).to_string();
+        assert!(error.contains(expected), "{name}: {error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is changed, reading ends in an error or in weights that are whole.
+    #[test]
+    fn changed_bytes_never_panic(
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        keep in any::<prop::sample::Index>(),
+        truncate in prop::bool::weighted(0.2),
+    ) {
+        let mut bytes = weights().to_safetensors();
+        for (at, value) in edits {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        if truncate {
+            bytes.truncate(keep.index(bytes.len()));
+        }
+        if let Ok(weights) = Weights::from_safetensors(&bytes) {
+            prop_assert_eq!(weights.spec().validate(), Ok(()));
+            prop_assert!(weights.tensors().iter().flatten().all(|value| value.is_finite()));
+        }
+    }
+}

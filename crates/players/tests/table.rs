@@ -1,0 +1,320 @@
+//! Games at the table: they replay, repeat and do not depend on each other.
+
+use std::sync::Arc;
+
+use ouro_game::record::Replay;
+use ouro_game::tic_tac_toe::{Config, TicTacToe};
+use ouro_game::{Action, ActionMask, Game, PlayerSet, Stream, Turn};
+use ouro_net::{Architecture, Engine, NetSpec, Scratch, Weights, WeightsMeta};
+use ouro_players::table::SEAT_STREAM;
+use ouro_players::{
+    Choice, Finished, FitError, NameError, NetPlayer, Player, Random, Request, Selection, Table,
+    TableError, by_name, distinct,
+};
+
+#[path = "table/survivors.rs"]
+mod survivors;
+
+use survivors::Survivors;
+
+type Players<G> = Vec<Box<dyn Player<G>>>;
+
+/// An engine for `game` whose policy is far from uniform.
+fn engine<G: Game>(game: &G, seed: u64) -> Arc<Engine> {
+    let architecture = Architecture::Conv { channels: 4, layers: 2, hidden: 8 };
+    let spec = NetSpec { planes: game.planes(), actions: game.action_count(), architecture };
+    let weights = Weights::initialize(spec.clone(), WeightsMeta::default(), seed).unwrap();
+    let mut tensors = weights.tensors().to_vec();
+    let policy = spec.tensors().iter().position(|tensor| tensor.name == "policy.weight").unwrap();
+    tensors[policy].iter_mut().for_each(|weight| *weight *= 200.0);
+    let weights = Weights::from_tensors(spec, WeightsMeta::default(), tensors).unwrap();
+    Arc::new(Engine::new(&weights))
+}
+
+fn net<G: Game>(game: &G, seed: u64, selection: Selection) -> Box<dyn Player<G>> {
+    Box::new(NetPlayer::new(format!("net {seed}"), engine(game, seed), selection, game).unwrap())
+}
+
+/// A sampling net and the random player.
+fn net_and_random<G: Game>(game: &G) -> Players<G> {
+    let sampling = Selection::Sample { temperature: 0.8 };
+    vec![net(game, 1, sampling), Box::new(Random::new())]
+}
+
+fn play<G: Game>(
+    game: &G,
+    games: &[(u64, Vec<usize>)],
+    players: &mut [Box<dyn Player<G>>],
+) -> Vec<Finished<G::Config>> {
+    let mut table = Table::new(game.clone(), 1_000);
+    for (seed, seats) in games {
+        table.seat(*seed, seats).unwrap();
+    }
+    let mut finished = table.finish(players).unwrap();
+    finished.sort_by_key(|game| (game.record.seed, game.players.clone()));
+    finished
+}
+
+/// Seats of game `seed`: player 0 everywhere but at one seat that goes round.
+fn seats(seed: u64, count: usize) -> Vec<usize> {
+    (0..count).map(|seat| usize::from(seat as u64 == seed % count as u64)).collect()
+}
+
+/// What must hold for any game, asked of each in turn.
+fn check_games<G: Game>(game: &G) {
+    let seatings: Vec<(u64, Vec<usize>)> =
+        (0..40).map(|seed| (seed, seats(seed, game.players()))).collect();
+    let together = play(game, &seatings, &mut net_and_random(game));
+    assert_eq!(together.len(), seatings.len());
+    assert!(distinct(&together) > 20);
+    let engine = engine(game, 1);
+    for (finished, seating) in together.iter().zip(&seatings) {
+        let alone = play(game, std::slice::from_ref(seating), &mut net_and_random(game));
+        assert_eq!(alone, std::slice::from_ref(finished), "a game depends on those beside it");
+        check_behaviour(game, &engine, finished);
+        let last = Replay::new(game, &finished.record).unwrap().finish().unwrap();
+        assert_eq!(game.turn(&last), Turn::Over);
+        assert!(!finished.truncated);
+        let outcomes: Vec<f32> =
+            (0..game.players()).map(|seat| game.outcome(&last, seat)).collect();
+        assert_eq!(finished.outcomes, outcomes);
+    }
+}
+
+/// Recomputes every reported probability from the replayed states.
+fn check_behaviour<G: Game>(game: &G, engine: &Engine, finished: &Finished<G::Config>) {
+    let mut replay = Replay::new(game, &finished.record).unwrap();
+    let mut mask = ActionMask::default();
+    let mut planes = vec![0.0; game.planes().len()];
+    let (mut logits, mut value) = (vec![0.0; game.action_count()], [0.0]);
+    assert_eq!(finished.behaviour.len(), finished.record.plies.len());
+    for (actions, reported) in finished.record.plies.iter().zip(&finished.behaviour) {
+        let Turn::Move(movers) = game.turn(replay.state()) else { panic!("a ply after the end") };
+        assert_eq!((actions.len(), reported.len()), (movers.len(), movers.len()));
+        for ((seat, action), &reported) in movers.iter().zip(actions).zip(reported) {
+            game.legal(replay.state(), seat, &mut mask);
+            let expected = if finished.players[seat] == 1 {
+                1.0 / mask.count() as f64
+            } else {
+                game.observe(replay.state(), seat, &mut planes);
+                engine.evaluate(&mut Scratch::new(), &planes, &mut logits, &mut value);
+                let weight = |action: Action| (f64::from(logits[action.index()]) / 0.8).exp();
+                weight(*action) / mask.iter().map(weight).sum::<f64>()
+            };
+            assert!((f64::from(reported) - expected).abs() < 1e-5, "{reported} {expected}");
+        }
+        replay.advance().unwrap();
+    }
+}
+
+#[test]
+fn tic_tac_toe_games_replay_repeat_and_report_true_probabilities() {
+    check_games(&TicTacToe::new(Config {}).unwrap());
+}
+
+#[test]
+fn simultaneous_games_with_eliminations_do_so_too() {
+    check_games(&Survivors::new(4));
+}
+
+/// Asserts that nobody is asked who is out of the game.
+struct Watchful(Random);
+
+impl Player<Survivors> for Watchful {
+    fn name(&self) -> &str {
+        "watchful"
+    }
+
+    fn choose(
+        &mut self,
+        game: &Survivors,
+        requests: &mut [Request<'_, Survivors>],
+        choices: &mut Vec<Choice>,
+    ) {
+        for request in requests.iter() {
+            assert!(game.alive(request.state).contains(request.player), "{request:?}");
+        }
+        self.0.choose(game, requests, choices);
+    }
+}
+
+#[test]
+fn eliminated_players_are_never_asked() {
+    let game = Survivors::new(4);
+    let mut players: Players<Survivors> = vec![Box::new(Watchful(Random::new()))];
+    let games: Vec<(u64, Vec<usize>)> = (0..50).map(|seed| (seed, vec![0; 4])).collect();
+    let finished = play(&game, &games, &mut players);
+    let shrank = |game: &Finished<_>| game.record.plies.iter().any(|ply| ply.len() < 4);
+    assert!(finished.iter().any(shrank));
+}
+
+/// Counts how often it is asked, and for how much.
+struct Counting {
+    random: Random,
+    batches: Arc<std::sync::Mutex<Vec<usize>>>,
+}
+
+impl<G: Game> Player<G> for Counting {
+    fn name(&self) -> &str {
+        "counting"
+    }
+
+    fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
+        self.batches.lock().unwrap().push(requests.len());
+        self.random.choose(game, requests, choices);
+    }
+}
+
+#[test]
+fn a_player_is_asked_once_a_ply_for_all_its_seats() {
+    let game = Survivors::new(3);
+    let batches = Arc::default();
+    let counting = Counting { random: Random::new(), batches: Arc::clone(&batches) };
+    let mut players: Players<Survivors> = vec![Box::new(counting), Box::new(Random::new())];
+    let mut table = Table::new(game, 1_000);
+    for seed in 0..10 {
+        table.seat(seed, &[0, 1, 0]).unwrap();
+    }
+    table.advance(&mut players).unwrap();
+    assert_eq!(*batches.lock().unwrap(), [20]);
+}
+
+#[test]
+fn games_are_cut_short_at_the_limit_and_count_as_they_stand() {
+    let game = TicTacToe::new(Config {}).unwrap();
+    let mut players: Players<TicTacToe> = vec![Box::new(Random::new())];
+    for limit in [0, 3] {
+        let mut table = Table::new(game, limit);
+        table.seat(5, &[0, 0]).unwrap();
+        let finished = table.finish(&mut players).unwrap();
+        assert!(table.is_empty());
+        assert_eq!(finished.len(), 1);
+        assert!(finished[0].truncated);
+        assert_eq!(finished[0].record.plies.len(), limit);
+        assert_eq!(finished[0].outcomes, [0.0, 0.0]);
+    }
+}
+
+#[test]
+fn greedy_players_repeat_one_game_whatever_the_seed() {
+    let game = TicTacToe::new(Config {}).unwrap();
+    let mut players: Players<TicTacToe> =
+        vec![net(&game, 1, Selection::Argmax), net(&game, 2, Selection::Argmax)];
+    let games: Vec<(u64, Vec<usize>)> =
+        (0..6).map(|seed| (seed, vec![seed as usize % 2, 1 - seed as usize % 2])).collect();
+    let finished = play(&game, &games, &mut players);
+    assert_eq!(finished.len(), 6);
+    assert_eq!(distinct(&finished), 2);
+    assert!(finished.iter().flat_map(|game| game.behaviour.iter().flatten()).all(|&p| p == 1.0));
+}
+
+#[test]
+fn seats_draw_from_their_own_streams() {
+    let game = TicTacToe::new(Config {}).unwrap();
+    let mut players: Players<TicTacToe> = vec![Box::new(Random::new())];
+    let finished = play(&game, &[(11, vec![0, 0])], &mut players);
+    let mut streams = [0, 1].map(|seat| Stream::indexed(11, SEAT_STREAM, seat));
+    let mut replay = Replay::new(&game, &finished[0].record).unwrap();
+    let mut mask = ActionMask::default();
+    for (ply, actions) in finished[0].record.plies.iter().enumerate() {
+        game.legal(replay.state(), ply % 2, &mut mask);
+        let drawn = streams[ply % 2].below(mask.count() as u32) as usize;
+        assert_eq!(mask.nth(drawn), Some(actions[0]));
+        replay.advance().unwrap();
+    }
+}
+
+/// Answers with whatever it was given.
+struct Fixed(Vec<Choice>);
+
+impl<G: Game> Player<G> for Fixed {
+    fn name(&self) -> &str {
+        "fixed"
+    }
+
+    fn choose(&mut self, _: &G, _: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
+        choices.extend(&self.0);
+    }
+}
+
+#[test]
+fn players_that_break_the_rules_are_named() {
+    let game = TicTacToe::new(Config {}).unwrap();
+    let error = |choices: Vec<Choice>| {
+        let mut table = Table::new(game, 100);
+        table.seat(9, &[0, 0]).unwrap();
+        let mut players: Players<TicTacToe> = vec![Box::new(Fixed(choices))];
+        table.advance(&mut players).unwrap_err().to_string()
+    };
+    let choice = |action, probability| Choice { action: Action(action), probability };
+    assert_eq!(error(vec![]), "player fixed gave 0 choices for 1 requests");
+    assert_eq!(error(vec![choice(0, 1.0); 2]), "player fixed gave 2 choices for 1 requests");
+    assert_eq!(error(vec![choice(9, 1.0)]), "game 9, ply 0: action 9 of player 0 is illegal");
+    for bad in [0.0, -0.5, 1.5, f32::NAN] {
+        assert!(error(vec![choice(0, bad)]).starts_with("player fixed reports probability"));
+    }
+    let mut table = Table::new(game, 100);
+    let refused = table.seat(9, &[0]);
+    assert!(matches!(refused, Err(TableError::SeatCount { got: 1, expected: 2, .. })));
+    table.seat(9, &[0, 3]).unwrap();
+    let mut players: Players<TicTacToe> = vec![Box::new(Random::new())];
+    let refused = table.advance(&mut players);
+    assert!(matches!(refused, Err(TableError::UnknownPlayer { player: 3, count: 1, .. })));
+}
+
+#[test]
+fn a_net_for_another_game_is_refused_with_both_sides_named() {
+    let (game, other) = (TicTacToe::new(Config {}).unwrap(), Survivors::new(2));
+    let refused = NetPlayer::new("old", engine(&other, 1), Selection::Argmax, &game).unwrap_err();
+    let text = refused.to_string();
+    assert!(matches!(refused, FitError::Planes { .. }));
+    assert!(text.contains("net old reads planes") && text.contains("tic_tac_toe writes"), "{text}");
+    let mut spec = engine(&game, 1).spec().clone();
+    spec.actions = 5;
+    let weights = Weights::initialize(spec, WeightsMeta::default(), 1).unwrap();
+    let engine = Arc::new(Engine::new(&weights));
+    let refused = NetPlayer::new("old", engine, Selection::Argmax, &game).unwrap_err();
+    assert!(refused.to_string().starts_with("net old has 5 actions, tic_tac_toe has 9"));
+}
+
+#[test]
+fn players_are_built_by_name_and_unknown_names_list_the_known_ones() {
+    let game = TicTacToe::new(Config {}).unwrap();
+    let best = engine(&game, 1);
+    let mut engines = |name: &str| (name == "best").then(|| Arc::clone(&best));
+    let mut build = |name: &str| by_name(name, &game, &mut engines);
+    for name in [
+        "random",
+        "net{weights=best}",
+        "net{weights=best,temperature=0.5}",
+        "net{argmax,weights=best}",
+    ] {
+        assert_eq!(build(name).map(|player| player.name().to_owned()), Ok(name.to_owned()));
+    }
+    let mut error = |name: &str| build(name).err().unwrap();
+    assert_eq!(
+        error("radnom").to_string(),
+        "player \"radnom\" is unknown; known are random, net{weights=NAME}, \
+         net{weights=NAME,temperature=T}, net{weights=NAME,argmax}"
+    );
+    assert!(matches!(error("net{weights=worst}"), NameError::Weights { .. }));
+    assert!(matches!(error("net{weights=best,temperature=0}"), NameError::Fit(_)));
+    for name in [
+        "net{}",
+        "net{weights=}",
+        "net{weights=best,temperature=hot}",
+        "net{weights=best,argmax,temperature=1}",
+        "net{weights=best,weights=best}",
+        "net{weights=best,depth=3}",
+    ] {
+        assert!(matches!(error(name), NameError::Option { .. }), "{name}");
+    }
+}
+
+#[test]
+fn players_out_are_not_to_move() {
+    let game = Survivors::new(3);
+    let mut state = game.initial(&mut Stream::new(1, "game"));
+    game.step(&mut state, &[Action(0), Action(1), Action(1)]).unwrap();
+    assert_eq!(game.alive(&state), PlayerSet(0b110));
+}
