@@ -1,4 +1,5 @@
 //! The engine against the reference, over random shapes, weights and positions.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use ouro_game::{PlaneShape, Stream};
 use ouro_net::{Architecture, Engine, NetSpec, Scratch, Weights, WeightsMeta, reference};

@@ -1,4 +1,5 @@
 //! Weights files: what is written reads back, what is damaged is refused by name.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use ouro_game::PlaneShape;
 use ouro_net::weights::{MAX_GAME_BYTES, MAX_HEADER_BYTES};

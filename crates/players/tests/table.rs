@@ -1,7 +1,10 @@
 //! Games at the table: they replay, repeat and do not depend on each other.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::sync::Arc;
 
+use ouro_game::battlesnake::{self, Small};
+use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::record::Replay;
 use ouro_game::tic_tac_toe::{Config, TicTacToe};
 use ouro_game::{Action, ActionMask, Game, PlayerSet, Stream, Turn};
@@ -317,4 +320,16 @@ fn players_out_are_not_to_move() {
     let mut state = game.initial(&mut Stream::new(1, "game"));
     game.step(&mut state, &[Action(0), Action(1), Action(1)]).unwrap();
     assert_eq!(game.alive(&state), PlayerSet(0b110));
+}
+
+#[test]
+fn connect_four_games_replay_repeat_and_report_true_probabilities() {
+    check_games(&ConnectFour::new(connect_four::Config::default()).unwrap());
+}
+
+#[test]
+fn battlesnake_duels_replay_repeat_and_report_true_probabilities() {
+    let config =
+        battlesnake::Config { width: 7, height: 7, snakes: 2, ..battlesnake::Config::default() };
+    check_games(&Small::new(config).unwrap());
 }
