@@ -59,18 +59,18 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
             let (head, own) = (state.head(snake), snake == player);
             self.write_body(state, snake, if own { &mut *own_body } else { &mut *bodies });
             if own {
-                own_head[head] = 1.0;
-                own_tail[state.tails[snake].into()] = 1.0;
+                set(own_head, head, 1.0);
+                set(own_tail, state.tails[snake].into(), 1.0);
             } else {
-                heads[head] = 1.0;
+                set(heads, head, 1.0);
                 let rank =
                     if state.lengths[snake] >= length { &mut *longer } else { &mut *shorter };
-                rank[head] = 1.0;
-                healths[head] = f32::from(state.health[snake]) / 100.0;
+                set(rank, head, 1.0);
+                set(healths, head, f32::from(state.health[snake]) / 100.0);
             }
         }
         for cell in state.food.iter() {
-            food[cell] = 1.0;
+            set(food, cell, 1.0);
         }
         if state.closing || !self.hazards.is_empty() {
             for (cell, hazard) in hazards.iter_mut().enumerate() {
@@ -82,15 +82,10 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     /// Writes how long each cell of a living snake stays taken.
     fn write_body(&self, state: &State<C, W, S>, snake: usize, plane: &mut [f32]) {
         let horizon = (self.geometry.width() + self.geometry.height()) as f32;
-        let (mut cell, head) = (state.tails[snake].into(), state.head(snake));
-        let mut turns = f32::from(state.stacks[snake]) + 1.0;
-        loop {
-            plane[cell] = (turns / horizon).min(1.0);
-            if cell == head {
-                return;
-            }
+        let mut cell = state.tails[snake].into();
+        for turns in state.stacks[snake]..state.lengths[snake] {
+            set(plane, cell, ((f32::from(turns) + 1.0) / horizon).min(1.0));
             cell = self.geometry.torus(cell, state.direction(cell));
-            turns += 1.0;
         }
     }
 
@@ -100,5 +95,12 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         }
         let every = self.config.shrink_every_n_turns;
         (every - state.turn % every) as f32 / every as f32
+    }
+}
+
+/// Writes a cell; one of a larger board than the rules' is left out.
+fn set(plane: &mut [f32], cell: usize, value: f32) {
+    if let Some(slot) = plane.get_mut(cell) {
+        *slot = value;
     }
 }

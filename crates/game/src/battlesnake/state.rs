@@ -184,11 +184,9 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
 
     /// Distinct cells of a living snake, tail first, stacked repetitions left out.
     pub fn trail(&self, snake: usize) -> impl Iterator<Item = usize> + '_ {
-        let (tail, head): (usize, usize) = (self.tails[snake].into(), self.heads[snake].into());
-        let tail = self.is_alive(snake).then_some(tail);
-        std::iter::successors(tail, move |&cell| {
-            (cell != head).then(|| self.next_towards_head(cell))
-        })
+        let tail = self.is_alive(snake).then(|| self.tails[snake].into());
+        let count = tail.map_or(0, |_| self.lengths[snake].saturating_sub(self.stacks[snake]));
+        std::iter::successors(tail, |&cell| Some(self.next_towards_head(cell))).take(count.into())
     }
 
     /// Appends food. A cell that already has some is fine.

@@ -51,6 +51,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         for snake in state.living() {
             let head = usize::from(heads[snake]);
             clash |= state.occupied.contains(head) | claimed.contains(head);
+            clash |= is_coiled(state, snake);
             claimed.insert(head);
         }
         if clash {
@@ -157,29 +158,28 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         snake: usize,
     ) -> Option<(Cause, usize)> {
         let head = heads[snake];
-        if state.occupied.contains(head.into()) {
-            let lies_there =
-                |&owner: &usize| self.behind(state, owner).any(|cell| cell == usize::from(head));
-            // Bodies are disjoint, so there is one owner at most.
-            let owner = state.living().find(lies_there)?;
-            let own = owner == snake;
-            return Some((
-                if own { Cause::SnakeSelfCollision } else { Cause::SnakeCollision },
-                owner,
-            ));
+        let meets = |other: usize| heads[other] == head;
+        let hits_body = |owner: usize| {
+            is_coiled(state, owner) && meets(owner)
+                || state.occupied.contains(head.into())
+                    && self.behind(state, owner).any(|cell| cell == usize::from(head))
+        };
+        if hits_body(snake) {
+            return Some((Cause::SnakeSelfCollision, snake));
         }
-        let rivals = state.living().filter(|&other| other != snake && heads[other] == head);
         // The longest is to blame, the first of equals.
-        let rival =
-            rivals.reduce(
-                |best, other| {
-                    if state.lengths[other] > state.lengths[best] { other } else { best }
-                },
-            )?;
+        let longest = |best: usize, other: usize| {
+            if state.lengths[other] > state.lengths[best] { other } else { best }
+        };
+        let others = || state.living().filter(|&other| other != snake);
+        if let Some(owner) = others().filter(|&other| hits_body(other)).reduce(longest) {
+            return Some((Cause::SnakeCollision, owner));
+        }
+        let rival = others().filter(|&other| meets(other)).reduce(longest)?;
         (state.lengths[snake] <= state.lengths[rival]).then_some((Cause::HeadCollision, rival))
     }
 
-    /// Distinct cells of a snake that has moved, tail first, without the new head.
+    /// Distinct cells of a snake that has moved, tail first, without the head.
     fn behind(&self, state: &State<C, W, S>, snake: usize) -> impl Iterator<Item = usize> {
         let count = state.lengths[snake].saturating_sub(state.stacks[snake] + 1);
         let tail: usize = state.tails[snake].into();
@@ -200,7 +200,8 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     ) {
         witness.fell(snake, || self.remains(state, snake, direction));
         let mut cell: usize = state.tails[snake].into();
-        for _ in 1..state.lengths[snake].saturating_sub(state.stacks[snake]) {
+        let count = self.behind(state, snake).count();
+        for _ in 0..count {
             state.occupied.remove(cell);
             cell = self.geometry.torus(cell, state.direction(cell));
         }
@@ -261,4 +262,14 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
             }
         }
     }
+}
+
+/// Whether all cells of a longer snake lie under its head: after a move, one that was a single
+/// cell and has just eaten. The rules count that as running into itself.
+#[inline]
+fn is_coiled<C: Cell, const W: usize, const S: usize>(
+    state: &State<C, W, S>,
+    snake: usize,
+) -> bool {
+    state.stacks[snake] > 0 && state.lengths[snake] == state.stacks[snake] + 1
 }
