@@ -1,0 +1,127 @@
+//! Runs an arena on its own.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use ouro_arena::config::MatchConfig;
+use ouro_arena::gate::GateConfig;
+use ouro_arena::store::{Run, StoreError};
+use ouro_arena::{Arena, ArenaConfig, ArenaError};
+use ouro_game::GameConfig;
+use ouro_service::process::{self, EXIT_CODES_HELP};
+use ouro_service::server::Limits;
+use ouro_service::telemetry::LogFormat;
+use ouro_service::{ExitStatus, Failure, Shutdown, SystemClock};
+
+/// Keeps the checkpoint pool, plays the matches, rates everybody, answers over gRPC.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXIT_CODES_HELP)]
+struct Arguments {
+    /// Where to listen.
+    #[arg(long, env = "OURO_ARENA_LISTEN", default_value = "127.0.0.1:50061")]
+    listen: SocketAddr,
+    /// Folder of the store and the weights; made if it is missing.
+    #[arg(long, env = "OURO_ARENA_DATA")]
+    data: PathBuf,
+    /// The run's game, as JSON: {"game":"battlesnake", ...}.
+    #[arg(long, env = "OURO_GAME", value_parser = game)]
+    game: GameConfig,
+    /// The run's seed.
+    #[arg(long, env = "OURO_SEED", default_value_t = 0)]
+    seed: u64,
+    /// Games that decide about a candidate, an even number.
+    #[arg(long, default_value_t = GateConfig::default().games)]
+    gate_games: u32,
+    /// Share of points above which a candidate is promoted.
+    #[arg(long, default_value_t = GateConfig::default().threshold)]
+    threshold: f64,
+    /// Games of each candidate against the random player, an even number.
+    #[arg(long, default_value_t = MatchConfig::default().anchor_games)]
+    anchor_games: u32,
+    /// Games of each candidate against each of some pool members, an even number.
+    #[arg(long, default_value_t = MatchConfig::default().pool_games)]
+    pool_games: u32,
+    /// How many pool members a candidate plays beside the champion.
+    #[arg(long, default_value_t = MatchConfig::default().pool_opponents)]
+    pool_opponents: usize,
+    /// Plies after which a game is cut short.
+    #[arg(long, default_value_t = MatchConfig::default().max_plies)]
+    max_plies: usize,
+    /// Softmax temperature of the networks' moves.
+    #[arg(long, default_value_t = MatchConfig::default().temperature)]
+    temperature: f32,
+    /// Games in play at the same time.
+    #[arg(long, default_value_t = MatchConfig::default().parallel)]
+    parallel: usize,
+    /// Largest weights file taken, in bytes.
+    #[arg(long, default_value_t = ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES)]
+    max_weights_bytes: u64,
+}
+
+impl Arguments {
+    fn into_config(self) -> ArenaConfig {
+        ArenaConfig {
+            address: self.listen,
+            data: self.data,
+            run: Run { game: self.game, seed: self.seed },
+            matches: MatchConfig {
+                gate: GateConfig { games: self.gate_games, threshold: self.threshold },
+                anchor_games: self.anchor_games,
+                pool_games: self.pool_games,
+                pool_opponents: self.pool_opponents,
+                max_plies: self.max_plies,
+                temperature: self.temperature,
+                parallel: self.parallel,
+            },
+            max_weights_bytes: self.max_weights_bytes,
+            limits: Limits::default(),
+        }
+    }
+}
+
+fn game(text: &str) -> Result<GameConfig, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+fn failure(error: ArenaError) -> Failure {
+    let status = match &error {
+        ArenaError::Config(_)
+        | ArenaError::Store(StoreError::OtherRun { .. } | StoreError::Schema { .. }) => {
+            ExitStatus::BadConfiguration
+        }
+        ArenaError::Data { .. }
+        | ArenaError::Service(_)
+        | ArenaError::Weights(_)
+        | ArenaError::Opponent { .. }
+        | ArenaError::Store(
+            StoreError::Locked { .. } | StoreError::NotAStore { .. } | StoreError::Database(_),
+        ) => ExitStatus::Unavailable,
+        ArenaError::Store(_) | ArenaError::Play(_) | ArenaError::Thread(_) | ArenaError::Died => {
+            ExitStatus::Bug
+        }
+    };
+    Failure::new(status, error)
+}
+
+async fn serve(config: ArenaConfig, shutdown: Shutdown) -> Result<(), Failure> {
+    let arena = Arena::bind(config, Arc::new(SystemClock::new())).await.map_err(failure)?;
+    arena.run_until(shutdown.token().clone()).await.map_err(failure)?;
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are no errors; what clap cannot print, nobody can read.
+            let _ = error.print();
+            let clean = error.exit_code() == 0;
+            return if clean { ExitStatus::Clean } else { ExitStatus::BadConfiguration }.into();
+        }
+    };
+    let config = arguments.into_config();
+    process::run(LogFormat::Auto, |shutdown| serve(config, shutdown))
+}

@@ -1,0 +1,226 @@
+//! Errors of the arena, and their one map to gRPC codes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ouro_proto::Generation;
+use ouro_proto::checkpoint::HashError;
+use ouro_proto::chunks::ChunkError;
+use ouro_service::{IntoStatus, ServiceError};
+use tonic::{Code, Status};
+
+use crate::config::ConfigError;
+use crate::matches::PlayError;
+use crate::store::{StoreError, WeightsError};
+
+/// Why the arena could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ArenaError {
+    /// The configuration is not usable.
+    #[error("arena configuration: {0}")]
+    Config(#[from] ConfigError),
+    /// The data folder cannot be made.
+    #[error("data folder {}: {source}", path.display())]
+    Data {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A weights file that a match needs failed.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// An opponent's weights do not read.
+    #[error("{generation} cannot play: {reason}")]
+    Opponent {
+        /// The opponent.
+        generation: Generation,
+        /// What its weights say.
+        reason: String,
+    },
+    /// A match broke off.
+    #[error("match failed: {0}")]
+    Play(#[from] PlayError),
+    /// The port or the server failed.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// The thread that plays matches cannot be started.
+    #[error("cannot start the evaluator thread: {0}")]
+    Thread(std::io::Error),
+    /// The thread that plays matches, or one that opens files, is gone: a bug.
+    #[error("an arena thread ended without an answer")]
+    Died,
+}
+
+/// Why a call was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// A publication must begin with its header.
+    #[error("the first message must be the header")]
+    HeaderMissing,
+    /// One header a publication.
+    #[error("a second header came; send one header, then chunks")]
+    HeaderRepeated,
+    /// A message without content, perhaps from a newer protocol.
+    #[error("a message holds neither header nor chunk")]
+    Empty,
+    /// A hash that is none.
+    #[error(transparent)]
+    Hash(#[from] HashError),
+    /// The chunks are not the file that was announced.
+    #[error(transparent)]
+    Chunk(#[from] ChunkError),
+    /// The client went quiet in mid-upload.
+    #[error("no chunk came for {0:?}; publish again")]
+    Idle(Duration),
+    /// The client's stream broke.
+    #[error("upload broke off: {0}")]
+    Broken(Status),
+    /// The file is not weights of ours.
+    #[error(transparent)]
+    Weights(#[from] ouro_net::WeightsError),
+    /// Header and file disagree.
+    #[error("header says {field} {header}, the weights say {file}")]
+    HeaderMismatch {
+        /// The field.
+        field: &'static str,
+        /// In the header.
+        header: u64,
+        /// In the file.
+        file: u64,
+    },
+    /// Weights for another game.
+    #[error("weights were trained on {theirs}, this arena plays {ours}")]
+    ForeignGame {
+        /// What the file says.
+        theirs: String,
+        /// What the run says.
+        ours: String,
+    },
+    /// A network of another shape than the game's.
+    #[error("network does not fit the game: {0}")]
+    ForeignSpec(String),
+    /// The folder of weights.
+    #[error(transparent)]
+    Folder(#[from] WeightsError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The arena is stopping.
+    #[error("the arena is stopping; try again later")]
+    Stopping,
+}
+
+impl IntoStatus for CallError {
+    fn code(&self) -> Code {
+        match self {
+            Self::HeaderMissing
+            | Self::HeaderRepeated
+            | Self::Empty
+            | Self::Hash(_)
+            | Self::Weights(_)
+            | Self::HeaderMismatch { .. } => Code::InvalidArgument,
+            Self::Chunk(error) => match error {
+                ChunkError::TooLarge { .. } | ChunkError::ChunkTooLarge { .. } => Code::OutOfRange,
+                ChunkError::TooMany { .. }
+                | ChunkError::TooFew { .. }
+                | ChunkError::Hash { .. } => Code::InvalidArgument,
+            },
+            Self::Idle(_) => Code::DeadlineExceeded,
+            Self::Broken(status) => status.code(),
+            Self::ForeignGame { .. } | Self::ForeignSpec(_) => Code::FailedPrecondition,
+            Self::Folder(error) => match error {
+                WeightsError::Missing(_) => Code::NotFound,
+                WeightsError::Damaged { .. } => Code::DataLoss,
+                WeightsError::Io { .. } => Code::Internal,
+            },
+            Self::Store(error) => match error {
+                StoreError::GenerationTaken { .. } => Code::AlreadyExists,
+                StoreError::Unknown(_) => Code::NotFound,
+                StoreError::Decided(_) | StoreError::ChampionChanged { .. } => {
+                    Code::FailedPrecondition
+                }
+                StoreError::Locked { .. }
+                | StoreError::NotAStore { .. }
+                | StoreError::Schema { .. }
+                | StoreError::OtherRun { .. }
+                | StoreError::Row(..)
+                | StoreError::Database(_) => Code::Internal,
+            },
+            Self::Stopping => Code::Unavailable,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_proto::ContentHash;
+
+    use super::*;
+    use crate::PlayerId;
+
+    #[test]
+    fn every_refusal_has_its_code() {
+        let hash = ContentHash::of(b"");
+        let path = PathBuf::from("weights");
+        let io = || std::io::Error::other("disk");
+        let folder = |error| CallError::Folder(error);
+        let store = |error| CallError::Store(error);
+        let chunk = |error| CallError::Chunk(error);
+        let generation = Generation(3);
+        let table = [
+            (CallError::HeaderMissing, Code::InvalidArgument),
+            (CallError::HeaderRepeated, Code::InvalidArgument),
+            (CallError::Empty, Code::InvalidArgument),
+            (CallError::Hash("x".parse::<ContentHash>().unwrap_err()), Code::InvalidArgument),
+            (chunk(ChunkError::TooLarge { size: 2, limit: 1 }), Code::OutOfRange),
+            (chunk(ChunkError::ChunkTooLarge { size: 2 }), Code::OutOfRange),
+            (chunk(ChunkError::TooMany { announced: 1 }), Code::InvalidArgument),
+            (chunk(ChunkError::TooFew { got: 0, announced: 1 }), Code::InvalidArgument),
+            (chunk(ChunkError::Hash { got: hash, announced: hash }), Code::InvalidArgument),
+            (CallError::Idle(Duration::from_secs(1)), Code::DeadlineExceeded),
+            (CallError::Broken(Status::cancelled("gone")), Code::Cancelled),
+            (
+                CallError::Weights(ouro_net::WeightsError::Malformed("short".into())),
+                Code::InvalidArgument,
+            ),
+            (
+                CallError::HeaderMismatch { field: "step", header: 1, file: 2 },
+                Code::InvalidArgument,
+            ),
+            (
+                CallError::ForeignGame { theirs: "a".into(), ours: "b".into() },
+                Code::FailedPrecondition,
+            ),
+            (CallError::ForeignSpec("3 actions".into()), Code::FailedPrecondition),
+            (folder(WeightsError::Missing(hash)), Code::NotFound),
+            (folder(WeightsError::Damaged { expected: hash, found: hash }), Code::DataLoss),
+            (folder(WeightsError::Io { path: path.clone(), source: io() }), Code::Internal),
+            (store(StoreError::GenerationTaken { generation, stored: hash }), Code::AlreadyExists),
+            (store(StoreError::Unknown(generation)), Code::NotFound),
+            (store(StoreError::Decided(generation)), Code::FailedPrecondition),
+            (
+                store(StoreError::ChampionChanged {
+                    actual: PlayerId::Random,
+                    expected: PlayerId::Random,
+                }),
+                Code::FailedPrecondition,
+            ),
+            (store(StoreError::Locked { path: path.clone() }), Code::Internal),
+            (store(StoreError::NotAStore { path, reason: "zeros".into() }), Code::Internal),
+            (store(StoreError::Schema { found: 9 }), Code::Internal),
+            (store(StoreError::OtherRun { stored: "a".into(), asked: "b".into() }), Code::Internal),
+            (store(StoreError::Row("score", "eof".into())), Code::Internal),
+            (store(StoreError::Database(Box::new(redb::Error::Io(io())))), Code::Internal),
+            (CallError::Stopping, Code::Unavailable),
+        ];
+        for (error, code) in table {
+            assert_eq!(error.code(), code, "{error}");
+            let status = error.status();
+            assert!(!status.message().is_empty() && !status.message().contains('\n'));
+        }
+    }
+}

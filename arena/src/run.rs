@@ -1,0 +1,124 @@
+//! An arena from start to stop: bind, run, drain.
+//!
+//! Drain order: the evaluator stops between two plies (results so far are stored), health
+//! turns to NOT_SERVING and the port closes, calls in flight finish.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use ouro_proto::arena::v1::arena_service_server::ArenaServiceServer;
+use ouro_proto::chunks::MESSAGE_BYTES;
+use ouro_service::{Clock, Drain, GrpcServer};
+use tokio::sync::{broadcast, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{ArenaConfig, MatchConfig};
+use crate::error::ArenaError;
+use crate::evaluator::Evaluator;
+use crate::event::ArenaEvent;
+use crate::keeper::Keeper;
+use crate::rating::Ratings;
+use crate::service::Handlers;
+use crate::store::{EmbeddedStore, WeightsFolder};
+
+/// Name of the store's file in the data folder.
+pub const STORE_FILE: &str = "arena.redb";
+/// Name of the folder of weights in the data folder.
+pub const WEIGHTS_FOLDER: &str = "weights";
+
+/// An arena whose port is open and whose store is locked; nothing runs yet.
+#[derive(Debug)]
+pub struct Arena {
+    server: GrpcServer,
+    keeper: Arc<Keeper>,
+    matches: MatchConfig,
+    max_weights_bytes: u64,
+    wake: mpsc::Receiver<()>,
+}
+
+impl Arena {
+    /// Checks the configuration, opens the store, then the port.
+    pub async fn bind(config: ArenaConfig, clock: Arc<dyn Clock>) -> Result<Self, ArenaError> {
+        config.validate()?;
+        let (waker, wake) = mpsc::sync_channel(1);
+        let (data, run) = (config.data, config.run);
+        let open = move || -> Result<Keeper, ArenaError> {
+            std::fs::create_dir_all(&data)
+                .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
+            let store = EmbeddedStore::open(&data.join(STORE_FILE))?;
+            let weights = WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?;
+            Ok(Keeper::new(run, Box::new(store), weights, clock, waker)?)
+        };
+        let keeper = tokio::task::spawn_blocking(open).await.map_err(|_| ArenaError::Died)??;
+        let server = GrpcServer::bind(config.address, config.limits).await?;
+        Ok(Self {
+            server,
+            keeper: Arc::new(keeper),
+            matches: config.matches,
+            max_weights_bytes: config.max_weights_bytes,
+            wake,
+        })
+    }
+
+    /// The address that was opened.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.server.local_addr()
+    }
+
+    /// What happens from now on.
+    pub fn events(&self) -> broadcast::Receiver<ArenaEvent> {
+        self.keeper.events()
+    }
+
+    /// The newest ratings.
+    pub fn ratings(&self) -> watch::Receiver<Arc<Ratings>> {
+        self.keeper.ratings()
+    }
+
+    /// Serves and plays until `stop` is cancelled, then drains. Ends early, with the error, if
+    /// matches cannot go on.
+    pub async fn run_until(self, stop: CancellationToken) -> Result<Drain, ArenaError> {
+        // A child, so that a failing arena does not stop whoever runs it.
+        let stop = stop.child_token();
+        let evaluator = Evaluator {
+            keeper: self.keeper.clone(),
+            config: self.matches,
+            wake: self.wake,
+            stop: stop.clone(),
+        };
+        let (ended, evaluation) = oneshot::channel();
+        std::thread::Builder::new()
+            .name("arena-evaluator".to_owned())
+            .spawn(move || {
+                // Nobody waits any more if the runtime is gone.
+                let _ = ended.send(evaluator.run());
+            })
+            .map_err(ArenaError::Thread)?;
+
+        let handlers = Handlers::new(self.keeper.clone(), self.max_weights_bytes);
+        let service = ArenaServiceServer::new(handlers).max_decoding_message_size(MESSAGE_BYTES);
+        let server = self
+            .server
+            .add_service(service)
+            .describe(ouro_proto::FILE_DESCRIPTOR_SET)
+            .run_until(stop.clone());
+        let evaluation = async {
+            let result = evaluation.await.unwrap_or(Err(ArenaError::Died));
+            stop.cancel();
+            result
+        };
+        let waker = async {
+            stop.cancelled().await;
+            self.keeper.wake();
+        };
+        let serving = async {
+            let result = server.await;
+            stop.cancel();
+            result
+        };
+        let (served, evaluated, ()) = tokio::join!(serving, evaluation, waker);
+        evaluated?;
+        Ok(served?)
+    }
+}

@@ -1,0 +1,186 @@
+//! The gRPC face: converts at the border, keeps memory bounded, hands work to the keeper.
+//!
+//! Store and files block, so every call goes through the blocking pool. Uploads and downloads
+//! hold whole files in memory; semaphores bound how many at once, and callers over the bound
+//! wait.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ouro_proto::arena::v1;
+use ouro_proto::arena::v1::arena_service_server::ArenaService;
+use ouro_proto::arena::v1::publish_checkpoint_request::Part;
+use ouro_proto::chunks::{self, Assembly};
+use ouro_proto::{ContentHash, Generation};
+use ouro_service::IntoStatus;
+use tokio::sync::Semaphore;
+use tokio_stream::Stream;
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::error::CallError;
+use crate::keeper::{Keeper, Offer};
+
+/// Uploads held in memory at once.
+const UPLOADS: usize = 2;
+/// Downloads held in memory at once.
+const DOWNLOADS: usize = 16;
+/// How long an upload may be quiet.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// The arena as gRPC sees it.
+#[derive(Debug)]
+pub(crate) struct Handlers {
+    keeper: Arc<Keeper>,
+    max_weights_bytes: u64,
+    uploads: Semaphore,
+    downloads: Arc<Semaphore>,
+}
+
+impl Handlers {
+    pub(crate) fn new(keeper: Arc<Keeper>, max_weights_bytes: u64) -> Self {
+        Self {
+            keeper,
+            max_weights_bytes,
+            uploads: Semaphore::new(UPLOADS),
+            downloads: Arc::new(Semaphore::new(DOWNLOADS)),
+        }
+    }
+
+    /// Runs blocking work away from the runtime's threads. A call that is dropped leaves the
+    /// work running to its end, so nothing is half done.
+    async fn blocking<T, E>(
+        &self,
+        work: impl FnOnce(&Keeper) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, CallError>
+    where
+        T: Send + 'static,
+        E: Into<CallError> + Send + 'static,
+    {
+        let keeper = self.keeper.clone();
+        tokio::task::spawn_blocking(move || work(&keeper).map_err(Into::into))
+            .await
+            .map_err(|_| CallError::Stopping)?
+    }
+
+    async fn receive(
+        &self,
+        mut parts: Streaming<v1::PublishCheckpointRequest>,
+    ) -> Result<v1::Checkpoint, CallError> {
+        let Some(Part::Header(header)) = next_part(&mut parts).await? else {
+            return Err(CallError::HeaderMissing);
+        };
+        let hash: ContentHash = header.hash.parse()?;
+        let mut assembly = Assembly::new(hash, header.size_bytes, self.max_weights_bytes)?;
+        let _slot = self.uploads.acquire().await.map_err(|_| CallError::Stopping)?;
+        while let Some(part) = next_part(&mut parts).await? {
+            let Part::Chunk(chunk) = part else { return Err(CallError::HeaderRepeated) };
+            assembly.push(&chunk)?;
+        }
+        let bytes = assembly.finish()?;
+        let offer = Offer { hash, generation: Generation(header.generation), step: header.step };
+        let stored = self.blocking(move |keeper| keeper.publish(offer, &bytes)).await?;
+        Ok((&stored).into())
+    }
+
+    async fn send(&self, hash: &str) -> Result<Chunks, CallError> {
+        let hash: ContentHash = hash.parse()?;
+        let slot = self.downloads.clone().acquire_owned().await;
+        let slot = slot.map_err(|_| CallError::Stopping)?;
+        let file = self.blocking(move |keeper| keeper.read_weights(hash)).await?;
+        let messages = chunks::split(file.into()).map(move |chunk| {
+            // Owned here, the slot is free again once the stream is dropped.
+            let _held = &slot;
+            Ok(v1::FetchWeightsResponse { chunk })
+        });
+        Ok(Box::pin(tokio_stream::iter(messages)))
+    }
+}
+
+/// The next part of an upload; `None` at its end.
+async fn next_part(
+    parts: &mut Streaming<v1::PublishCheckpointRequest>,
+) -> Result<Option<Part>, CallError> {
+    let message = tokio::time::timeout(IDLE, parts.message())
+        .await
+        .map_err(|_| CallError::Idle(IDLE))?
+        .map_err(CallError::Broken)?;
+    match message {
+        None => Ok(None),
+        Some(v1::PublishCheckpointRequest { part: Some(part) }) => Ok(Some(part)),
+        Some(_) => Err(CallError::Empty),
+    }
+}
+
+type Chunks = Pin<Box<dyn Stream<Item = Result<v1::FetchWeightsResponse, Status>> + Send>>;
+
+/// The one place where an error becomes a status.
+fn answer<T>(result: Result<T, CallError>) -> Result<Response<T>, Status> {
+    result.map(Response::new).map_err(|error| {
+        tracing::debug!(%error, "call refused");
+        error.status()
+    })
+}
+
+#[tonic::async_trait]
+impl ArenaService for Handlers {
+    async fn get_ratings(
+        &self,
+        _: Request<v1::GetRatingsRequest>,
+    ) -> Result<Response<v1::GetRatingsResponse>, Status> {
+        let ratings = self.keeper.ratings().borrow().clone();
+        let rows = ratings.ratings.iter().map(|row| v1::Rating {
+            player: row.player.clone(),
+            elo: row.elo,
+            elo_low: row.elo_low,
+            elo_high: row.elo_high,
+            games: row.games,
+            score: row.share,
+        });
+        answer(Ok(v1::GetRatingsResponse {
+            ratings: rows.collect(),
+            anchor: ratings.anchor.clone(),
+            games: ratings.games,
+        }))
+    }
+
+    async fn list_checkpoints(
+        &self,
+        _: Request<v1::ListCheckpointsRequest>,
+    ) -> Result<Response<v1::ListCheckpointsResponse>, Status> {
+        answer(self.blocking(|keeper| keeper.store().checkpoints()).await.map(|rows| {
+            v1::ListCheckpointsResponse { checkpoints: rows.iter().map(Into::into).collect() }
+        }))
+    }
+
+    async fn get_pool(
+        &self,
+        _: Request<v1::GetPoolRequest>,
+    ) -> Result<Response<v1::GetPoolResponse>, Status> {
+        answer(self.blocking(Keeper::pool).await.map(|pool| v1::GetPoolResponse {
+            newest: pool.newest.as_ref().map(Into::into),
+            champion: pool.champion.as_ref().map(Into::into),
+            pool: pool.pool.iter().map(Into::into).collect(),
+        }))
+    }
+
+    type FetchWeightsStream = Chunks;
+
+    async fn fetch_weights(
+        &self,
+        request: Request<v1::FetchWeightsRequest>,
+    ) -> Result<Response<Chunks>, Status> {
+        answer(self.send(&request.get_ref().hash).await)
+    }
+
+    async fn publish_checkpoint(
+        &self,
+        request: Request<Streaming<v1::PublishCheckpointRequest>>,
+    ) -> Result<Response<v1::PublishCheckpointResponse>, Status> {
+        answer(
+            self.receive(request.into_inner())
+                .await
+                .map(|checkpoint| v1::PublishCheckpointResponse { checkpoint: Some(checkpoint) }),
+        )
+    }
+}

@@ -1,0 +1,144 @@
+//! Weights files by content hash, beside the store.
+//!
+//! A file that has its name is whole: bytes go to a temporary file, are synced, then renamed,
+//! and the folder is synced. Reading checks the hash, so damage is noticed before it plays.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use ouro_proto::ContentHash;
+
+const SUFFIX: &str = "safetensors";
+
+/// Why a weights file cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum WeightsError {
+    /// The disk said no.
+    #[error("weights file {}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file was removed, or never came.
+    #[error("weights {0} are not held here; only pool members, candidates and the newest are kept")]
+    Missing(ContentHash),
+    /// The bytes on disk have changed.
+    #[error("weights {expected} on disk hash to {found}: the file is damaged")]
+    Damaged {
+        /// The name.
+        expected: ContentHash,
+        /// Hash of the bytes.
+        found: ContentHash,
+    },
+}
+
+/// A folder of weights files.
+#[derive(Clone, Debug)]
+pub struct WeightsFolder {
+    path: PathBuf,
+}
+
+impl WeightsFolder {
+    /// Opens the folder, or creates it, and removes what an interrupted write left.
+    pub fn open(path: &Path) -> Result<Self, WeightsError> {
+        let folder = Self { path: path.to_owned() };
+        fs::create_dir_all(path).map_err(|source| folder.failed(path, source))?;
+        for entry in fs::read_dir(path).map_err(|source| folder.failed(path, source))? {
+            let file = entry.map_err(|source| folder.failed(path, source))?.path();
+            if file.extension().is_some_and(|extension| extension == "partial") {
+                fs::remove_file(&file).map_err(|source| folder.failed(&file, source))?;
+            }
+        }
+        Ok(folder)
+    }
+
+    /// Writes a file durably. One that is there already stays.
+    pub fn write(&self, hash: ContentHash, bytes: &[u8]) -> Result<(), WeightsError> {
+        let (path, partial) = (self.file(hash), self.path.join(format!("{hash}.partial")));
+        if path.exists() {
+            return Ok(());
+        }
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&partial)?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            fs::rename(&partial, &path)?;
+            // The new name is durable only once its folder is.
+            File::open(&self.path)?.sync_all()
+        };
+        write().map_err(|source| self.failed(&path, source))
+    }
+
+    /// Reads a file and checks its hash.
+    pub fn read(&self, hash: ContentHash) -> Result<Vec<u8>, WeightsError> {
+        let path = self.file(hash);
+        let bytes = fs::read(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => WeightsError::Missing(hash),
+            _ => self.failed(&path, source),
+        })?;
+        let found = ContentHash::of(&bytes);
+        if found == hash { Ok(bytes) } else { Err(WeightsError::Damaged { expected: hash, found }) }
+    }
+
+    /// Removes every weights file that `keep` does not want.
+    pub fn retain(&self, keep: impl Fn(ContentHash) -> bool) -> Result<(), WeightsError> {
+        for entry in fs::read_dir(&self.path).map_err(|source| self.failed(&self.path, source))? {
+            let file = entry.map_err(|source| self.failed(&self.path, source))?.path();
+            let hash = file
+                .file_name()
+                .and_then(|name| name.to_str()?.strip_suffix(&format!(".{SUFFIX}"))?.parse().ok());
+            if hash.is_some_and(|hash| !keep(hash)) {
+                fs::remove_file(&file).map_err(|source| self.failed(&file, source))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&self, hash: ContentHash) -> PathBuf {
+        self.path.join(format!("{hash}.{SUFFIX}"))
+    }
+
+    fn failed(&self, path: &Path, source: io::Error) -> WeightsError {
+        WeightsError::Io { path: path.to_owned(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_whole_or_absent_and_damage_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let weights = WeightsFolder::open(folder.path()).unwrap();
+        let hash = ContentHash::of(b"weights");
+        assert!(matches!(weights.read(hash), Err(WeightsError::Missing(_))));
+        weights.write(hash, b"weights").unwrap();
+        weights.write(hash, b"weights").unwrap();
+        assert_eq!(weights.read(hash).unwrap(), b"weights");
+        fs::write(folder.path().join(format!("{hash}.safetensors")), b"weighty").unwrap();
+        assert!(matches!(weights.read(hash), Err(WeightsError::Damaged { .. })));
+    }
+
+    #[test]
+    fn opening_removes_half_written_files_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let weights = WeightsFolder::open(folder.path()).unwrap();
+        let (kept, dropped) = (ContentHash::of(b"a"), ContentHash::of(b"b"));
+        weights.write(kept, b"a").unwrap();
+        weights.write(dropped, b"b").unwrap();
+        fs::write(folder.path().join("x.partial"), b"half").unwrap();
+        fs::write(folder.path().join("notes.txt"), b"mine").unwrap();
+        let weights = WeightsFolder::open(folder.path()).unwrap();
+        weights.retain(|hash| hash == kept).unwrap();
+        let mut names: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, [format!("{kept}.safetensors"), "notes.txt".into()]);
+    }
+}

@@ -1,0 +1,337 @@
+//! A whole arena over loopback: publish, match, promotion, ratings, restart, refusals.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ouro_arena::gate::{GateConfig, Verdict};
+use ouro_arena::store::Run;
+use ouro_arena::{Arena, ArenaConfig, ArenaError, ArenaEvent};
+use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_net::{Architecture, NetSpec, Weights, WeightsMeta};
+use ouro_proto::arena::v1;
+use ouro_proto::arena::v1::arena_service_client::ArenaServiceClient;
+use ouro_proto::arena::v1::publish_checkpoint_request::Part;
+use ouro_proto::arena_client::ArenaError as ClientError;
+use ouro_proto::{ArenaClient, CheckpointStatus, ContentHash, Generation};
+use ouro_service::{Drain, ManualClock};
+use tokio::sync::broadcast;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tonic::Code;
+use tonic::transport::Channel;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::{v1 as reflection, v1alpha};
+
+const SERVICE: &str = "ouro.arena.v1.ArenaService";
+const MAX_BYTES: u64 = 1 << 20;
+
+fn game() -> GameConfig {
+    GameConfig::by_name("tic_tac_toe").unwrap()
+}
+
+struct Spec;
+
+impl GameVisitor for Spec {
+    type Output = NetSpec;
+
+    fn visit<G: Game>(self, game: G) -> NetSpec {
+        NetSpec {
+            planes: game.planes(),
+            actions: game.action_count(),
+            architecture: Architecture::Conv { channels: 4, layers: 1, hidden: 8 },
+        }
+    }
+}
+
+fn weights(game: &GameConfig, generation: u32) -> Weights {
+    let spec = game.visit(Spec).unwrap();
+    let game = serde_json::to_string(game).unwrap();
+    Weights::initialize(spec, WeightsMeta { game, generation, step: 10 }, 3).unwrap()
+}
+
+/// A network with nothing but these policy biases: it plays without looking.
+fn biased(generation: u32, biases: [f32; 9]) -> Bytes {
+    let weights = weights(&game(), generation);
+    let (spec, meta) = (weights.spec().clone(), weights.meta().clone());
+    let mut tensors = weights.tensors().to_vec();
+    for (spec, tensor) in spec.tensors().iter().zip(&mut tensors) {
+        tensor.fill(0.0);
+        if spec.name == "policy.bias" {
+            tensor.copy_from_slice(&biases);
+        }
+    }
+    Weights::from_tensors(spec, meta, tensors).unwrap().to_safetensors().into()
+}
+
+/// Takes the middle, then corners: clearly better than `random`.
+fn strong(generation: u32) -> Bytes {
+    biased(generation, [4.0, 0.0, 3.0, 0.0, 6.0, 0.0, 3.5, 0.0, 4.5])
+}
+
+/// Exactly as strong as `random`.
+fn uniform(generation: u32) -> Bytes {
+    biased(generation, [0.0; 9])
+}
+
+fn config(folder: &Path) -> ArenaConfig {
+    let mut config = ArenaConfig::new(Run { game: game(), seed: 11 }, folder);
+    config.matches.gate = GateConfig { games: 100, threshold: 0.55 };
+    config.matches.temperature = 1.0;
+    config.max_weights_bytes = MAX_BYTES;
+    config
+}
+
+fn clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::new(Duration::from_secs(1_000)))
+}
+
+struct Running {
+    endpoint: String,
+    client: ArenaClient,
+    events: broadcast::Receiver<ArenaEvent>,
+    stop: CancellationToken,
+    task: JoinHandle<Result<Drain, ArenaError>>,
+}
+
+impl Running {
+    async fn start(folder: &Path) -> Self {
+        let arena = Arena::bind(config(folder), clock()).await.unwrap();
+        let endpoint = format!("http://{}", arena.local_addr());
+        let (events, stop) = (arena.events(), CancellationToken::new());
+        let task = tokio::spawn(arena.run_until(stop.clone()));
+        Self { client: ArenaClient::new(&endpoint).unwrap(), endpoint, events, stop, task }
+    }
+
+    /// Publishes and waits for what becomes of it.
+    async fn publish(&mut self, generation: u32, weights: Bytes) -> ArenaEvent {
+        let stored = self.client.publish(Generation(generation), 10, weights).await.unwrap();
+        assert_eq!(stored.status, CheckpointStatus::Candidate);
+        loop {
+            let event = self.events.recv().await.unwrap();
+            let rejected = matches!(event, ArenaEvent::Decided { verdict: Verdict::Reject, .. });
+            if rejected || matches!(event, ArenaEvent::Promoted(_) | ArenaEvent::Dropped { .. }) {
+                return event;
+            }
+        }
+    }
+
+    async fn channel(&self) -> Channel {
+        Channel::from_shared(self.endpoint.clone()).unwrap().connect().await.unwrap()
+    }
+
+    async fn stop(self) {
+        self.stop.cancel();
+        drop(self.client);
+        assert_eq!(self.task.await.unwrap().unwrap(), Drain::Clean);
+    }
+}
+
+#[tokio::test]
+async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = Running::start(folder.path()).await;
+    assert_eq!(arena.client.get_pool().await.unwrap().newest, None);
+
+    // The untrained network is a candidate like any other, and no better than random.
+    let event = arena.publish(0, uniform(0)).await;
+    assert!(matches!(event, ArenaEvent::Decided { .. }), "{event:?}");
+    let event = arena.publish(1, strong(1)).await;
+    let ArenaEvent::Promoted(promotion) = event else { panic!("not promoted: {event:?}") };
+    assert_eq!(promotion.generation, Generation(1));
+    assert!(promotion.score.superiority() > 0.99, "{promotion:?}");
+    // Random moves do not pass against the new champion.
+    let event = arena.publish(2, uniform(2)).await;
+    assert!(matches!(event, ArenaEvent::Decided { .. }), "{event:?}");
+
+    let pool = arena.client.get_pool().await.unwrap();
+    let champion = pool.champion.clone().unwrap();
+    assert_eq!((champion.generation, champion.published_at), (Generation(1), 1_000.0));
+    assert_eq!(pool.newest.as_ref().unwrap().generation, Generation(2));
+    assert_eq!(pool.pool, std::slice::from_ref(&champion));
+    assert_eq!(arena.client.fetch_weights(&champion).await.unwrap(), strong(1));
+    // Publishing again changes nothing.
+    let again = arena.client.publish(Generation(1), 10, strong(1)).await.unwrap();
+    assert_eq!(again, champion);
+    arena.stop().await;
+
+    let mut arena = Running::start(folder.path()).await;
+    let ratings = arena.client.get_ratings().await.unwrap();
+    assert_eq!(ratings.anchor, "random");
+    let elo = |name: &str| ratings.ratings.iter().find(|row| row.player == name).unwrap().elo;
+    assert_eq!(elo("random"), 0.0);
+    assert!(elo("generation-1") > 50.0, "{ratings:?}");
+    assert!(elo("generation-1") > elo("generation-0") && elo("generation-1") > elo("generation-2"));
+    let seats: u32 = ratings.ratings.iter().map(|row| row.games).sum();
+    assert_eq!(seats, 2 * ratings.games);
+    assert_eq!(arena.client.get_pool().await.unwrap(), {
+        // The verdict on generation 2 may have come after the pool was asked for.
+        let mut pool = pool;
+        pool.newest.as_mut().unwrap().status = CheckpointStatus::Rejected;
+        pool
+    });
+    let rows = arena.client.list_checkpoints().await.unwrap();
+    let statuses: Vec<_> = rows.iter().map(|row| (row.generation.0, row.status)).collect();
+    use CheckpointStatus::{Champion, Rejected};
+    assert_eq!(statuses, [(0, Rejected), (1, Champion), (2, Rejected)]);
+    arena.stop().await;
+}
+
+/// What a raw upload of these parts is answered.
+async fn upload(channel: &Channel, parts: Vec<Part>) -> Code {
+    let messages: Vec<_> =
+        parts.into_iter().map(|part| v1::PublishCheckpointRequest { part: Some(part) }).collect();
+    let mut client = ArenaServiceClient::new(channel.clone());
+    match client.publish_checkpoint(tokio_stream::iter(messages)).await {
+        Ok(_) => Code::Ok,
+        Err(status) => status.code(),
+    }
+}
+
+fn header(file: &[u8]) -> v1::PublishHeader {
+    v1::PublishHeader {
+        hash: ContentHash::of(file).to_string(),
+        generation: 0,
+        step: 10,
+        size_bytes: file.len() as u64,
+    }
+}
+
+#[tokio::test]
+async fn an_upload_that_is_not_as_announced_is_refused_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = Running::start(folder.path()).await;
+    let channel = arena.channel().await;
+    let file = uniform(0);
+    let chunk = || Part::Chunk(file.clone());
+    let good = header(&file);
+    let changed = |change: &dyn Fn(&mut v1::PublishHeader)| {
+        let mut header = good.clone();
+        change(&mut header);
+        vec![Part::Header(header), chunk()]
+    };
+    let two_headers = vec![Part::Header(good.clone()), Part::Header(good.clone())];
+    let wrong = Code::InvalidArgument;
+    for (name, parts, code) in [
+        ("no header", vec![chunk()], wrong),
+        ("nothing", vec![], wrong),
+        ("two headers", two_headers, wrong),
+        ("a hash that is none", changed(&|header| header.hash = "x".into()), wrong),
+        ("another hash", changed(&|header| header.hash = "0".repeat(64)), wrong),
+        ("too few bytes", changed(&|header| header.size_bytes += 1), wrong),
+        ("too many bytes", changed(&|header| header.size_bytes -= 1), wrong),
+        ("oversized", changed(&|header| header.size_bytes = MAX_BYTES + 1), Code::OutOfRange),
+        ("another generation", changed(&|header| header.generation = 4), wrong),
+        ("another step", changed(&|header| header.step = 11), wrong),
+    ] {
+        assert_eq!(upload(&channel, parts).await, code, "{name}");
+    }
+    assert_eq!(arena.client.list_checkpoints().await.unwrap(), []);
+    assert_eq!(std::fs::read_dir(folder.path().join("weights")).unwrap().count(), 0);
+
+    // The arena is none the worse, and holds a generation to its weights.
+    assert_eq!(upload(&channel, changed(&|_| {})).await, Code::Ok);
+    let error = arena.client.publish(Generation(0), 10, strong(0)).await.unwrap_err();
+    assert!(matches!(error, ClientError::Refused { code: Code::AlreadyExists, .. }), "{error}");
+    drop(channel);
+    arena.stop().await;
+}
+
+#[tokio::test]
+async fn weights_that_cannot_play_here_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = Running::start(folder.path()).await;
+    let file = uniform(0);
+    let mut poisoned = file.to_vec();
+    let end = poisoned.len();
+    poisoned[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
+    let foreign = weights(&GameConfig::by_name("connect_four").unwrap(), 0).to_safetensors();
+    let mut shape = game().visit(Spec).unwrap();
+    shape.actions += 1;
+    let meta = weights(&game(), 0).meta().clone();
+    let misfit = Weights::initialize(shape, meta, 1).unwrap().to_safetensors();
+    for (name, file, expected) in [
+        ("garbage", b"not a safetensors file".to_vec(), Code::InvalidArgument),
+        ("truncated", file[..end - 1].to_vec(), Code::InvalidArgument),
+        ("NaN", poisoned, Code::InvalidArgument),
+        ("a foreign game", foreign, Code::FailedPrecondition),
+        ("a network that does not fit", misfit, Code::FailedPrecondition),
+    ] {
+        let error = arena.client.publish(Generation(0), 10, file.into()).await.unwrap_err();
+        let ClientError::Refused { code, message } = error else { panic!("{name}: {error}") };
+        assert_eq!(code, expected, "{name}: {message}");
+    }
+    let mut raw = ArenaServiceClient::new(arena.channel().await);
+    for (hash, code) in
+        [("0".repeat(64), Code::NotFound), ("../arena.redb".into(), Code::InvalidArgument)]
+    {
+        let request = v1::FetchWeightsRequest { hash };
+        assert_eq!(raw.fetch_weights(request).await.unwrap_err().code(), code);
+    }
+    drop(raw);
+    arena.stop().await;
+}
+
+#[tokio::test]
+async fn health_and_both_reflections_name_the_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let arena = Running::start(folder.path()).await;
+    let channel = arena.channel().await;
+
+    use reflection::server_reflection_request::MessageRequest;
+    use reflection::server_reflection_response::MessageResponse;
+    let request = reflection::ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::FileContainingSymbol(SERVICE.into())),
+    };
+    let answers =
+        reflection::server_reflection_client::ServerReflectionClient::new(channel.clone())
+            .server_reflection_info(tokio_stream::once(request))
+            .await;
+    let answer = answers.unwrap().into_inner().message().await.unwrap().unwrap();
+    let answer = answer.message_response.unwrap();
+    assert!(matches!(answer, MessageResponse::FileDescriptorResponse(_)), "{answer:?}");
+
+    let list = v1alpha::server_reflection_request::MessageRequest::ListServices(String::new());
+    let request =
+        v1alpha::ServerReflectionRequest { host: String::new(), message_request: Some(list) };
+    let answers = v1alpha::server_reflection_client::ServerReflectionClient::new(channel.clone())
+        .server_reflection_info(tokio_stream::once(request))
+        .await;
+    let answer = answers.unwrap().into_inner().message().await.unwrap().unwrap();
+    let answer = answer.message_response.unwrap();
+    use v1alpha::server_reflection_response::MessageResponse::ListServicesResponse;
+    let ListServicesResponse(list) = answer else { panic!("not a list: {answer:?}") };
+    let names: Vec<&str> = list.service.iter().map(|service| service.name.as_str()).collect();
+    assert!(names.contains(&SERVICE) && names.contains(&"grpc.health.v1.Health"), "{names:?}");
+
+    let mut health = HealthClient::new(channel);
+    let request = HealthCheckRequest { service: SERVICE.into() };
+    let mut watch = health.watch(request).await.unwrap().into_inner();
+    let mut statuses = vec![watch.message().await.unwrap().unwrap().status()];
+    arena.stop.cancel();
+    while let Some(message) = watch.message().await.unwrap() {
+        statuses.push(message.status());
+    }
+    assert_eq!(statuses, [ServingStatus::Serving, ServingStatus::NotServing]);
+    drop(health);
+    arena.stop().await;
+}
+
+#[tokio::test]
+async fn a_wrong_configuration_or_a_store_of_another_run_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Arena::bind(config(folder.path()), clock()).await.unwrap());
+    let mut other = config(folder.path());
+    other.run.seed = 12;
+    let error = Arena::bind(other, clock()).await.unwrap_err();
+    assert!(error.to_string().contains("choose another data folder"), "{error}");
+
+    let mut odd = config(folder.path());
+    odd.matches.gate.games = 99;
+    assert!(matches!(Arena::bind(odd, clock()).await, Err(ArenaError::Config(_))));
+}
