@@ -6,6 +6,7 @@
 mod budget;
 mod ci;
 mod layers;
+mod mistakes;
 mod shell;
 
 use std::process::ExitCode;
@@ -14,7 +15,8 @@ const USAGE: &str = "usage: cargo xtask <command>
 
   ci [--skip-tests]  format, lints, docs, layers, file budget, tests
   layers             no crate depends on a layer above its own
-  budget             no source file is longer than 500 lines";
+  budget             no source file is longer than 500 lines
+  mistakes           20 rule mistakes planted in the Battlesnake engine are all caught";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
         ["ci", "--skip-tests"] => ci::run(ci::Tests::Skip),
         ["layers"] => layers::run(),
         ["budget"] => budget::run(),
+        ["mistakes"] => mistakes::run(),
         _ => {
             shell::say(USAGE);
             return ExitCode::from(64);

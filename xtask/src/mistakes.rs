@@ -1,0 +1,174 @@
+//! Plants rule mistakes in a copy of the Battlesnake engine and sees each of them caught.
+//!
+//! A conformance check that passes says little unless it is known to fail. Every mistake of
+//! [`table`] is edited into a copy of `crates/game`, built, and run over the recorded games;
+//! it must build and it must part from the recordings. The text to replace must occur exactly
+//! once, so a table that has fallen behind the engine fails loudly.
+
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use self::table::{MISTAKES, Mistake};
+use crate::shell::{cargo, root, say};
+
+/// Exit code of the probe when the engine and a recording part.
+const DIFFERS: i32 = 1;
+
+/// Plants every mistake in turn; fails unless all are caught.
+pub(crate) fn run() -> Result<()> {
+    let bench = Bench::new()?;
+    bench.build().context("the copy of the engine does not build")?;
+    let sound = bench.probe()?;
+    ensure!(sound.code == Some(0), "the engine without a mistake fails: {}", sound.says);
+    let mut caught = 0;
+    for mistake in MISTAKES {
+        let verdict = bench.try_out(mistake).with_context(|| mistake.name.to_owned());
+        bench.restore()?;
+        match verdict {
+            Ok(difference) => {
+                caught += 1;
+                say(&format!("caught: {} ({difference})", mistake.name));
+            }
+            Err(error) => say(&format!("NOT CAUGHT: {error:#}")),
+        }
+    }
+    let all = MISTAKES.len();
+    say(&format!("{caught} of {all} mistakes caught"));
+    ensure!(caught == all, "{} of {all} planted mistakes were not caught", all - caught);
+    Ok(())
+}
+
+/// What the probe says about an engine.
+struct Outcome {
+    code: Option<i32>,
+    says: String,
+}
+
+/// A small workspace of its own: the engine's copy and a program that checks it.
+struct Bench {
+    folder: PathBuf,
+}
+
+impl Bench {
+    fn new() -> Result<Self> {
+        let target = std::env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| root().join("target"), |path| root().join(path));
+        let folder = target.join("mistakes");
+        let bench = Self { folder };
+        let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
+        let (head, rest) = manifest.split_once("members = [").context("members in Cargo.toml")?;
+        let (_, tail) = rest.split_once(']').context("the end of members in Cargo.toml")?;
+        let members = "members = [\"crates/game\", \"probe\"]";
+        bench.write("Cargo.toml", &format!("{head}{members}{tail}"))?;
+        let lock = fs::read_to_string(root().join("Cargo.lock"))?;
+        bench.write("Cargo.lock", &lock)?;
+        bench.write("probe/Cargo.toml", PROBE_MANIFEST)?;
+        bench.write("probe/src/main.rs", include_str!("mistakes/probe.rs"))?;
+        let source = bench.folder.join("crates/game/src");
+        if source.exists() {
+            fs::remove_dir_all(&source)?;
+        }
+        for file in bench.originals()? {
+            bench.write(&file, &fs::read_to_string(root().join(&file))?)?;
+        }
+        Ok(bench)
+    }
+
+    /// The engine's manifest and sources, from the root.
+    fn originals(&self) -> Result<Vec<String>> {
+        let mut files = vec!["crates/game/Cargo.toml".to_owned()];
+        let mut folders = vec!["crates/game/src".to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(root().join(&folder))? {
+                let entry = entry?;
+                let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+                if entry.file_type()?.is_dir() {
+                    folders.push(path);
+                } else {
+                    files.push(path);
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// Writes a file of the copy, unless it is the same already.
+    fn write(&self, file: &str, text: &str) -> Result<()> {
+        let path = self.folder.join(file);
+        if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+            return Ok(());
+        }
+        fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Takes all mistakes out again.
+    fn restore(&self) -> Result<()> {
+        for mistake in MISTAKES {
+            for edit in mistake.edits {
+                self.write(edit.file, &fs::read_to_string(root().join(edit.file))?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Plants a mistake; gives the first difference it makes.
+    fn try_out(&self, mistake: &Mistake) -> Result<String> {
+        for edit in mistake.edits {
+            let path = self.folder.join(edit.file);
+            let text = fs::read_to_string(&path)?;
+            let times = text.matches(edit.old).count();
+            ensure!(
+                times == 1,
+                "{} holds the text to replace {times} times, not once:\n{}",
+                edit.file,
+                edit.old
+            );
+            fs::write(&path, text.replacen(edit.old, edit.new, 1))?;
+        }
+        self.build().context("does not build")?;
+        let outcome = self.probe()?;
+        match outcome.code {
+            Some(DIFFERS) => Ok(outcome.says),
+            Some(0) => bail!("all recordings still agree"),
+            _ => bail!("the check itself failed: {}", outcome.says),
+        }
+    }
+
+    fn build(&self) -> Result<()> {
+        let mut command = cargo(&["build", "--quiet", "--offline", "--package", "probe"]);
+        // Building is most of the work, so the engine is not optimised to the last.
+        command.args(["--config", "profile.dev.package.ouro-game.opt-level=1"]);
+        command.current_dir(&self.folder).env("CARGO_TARGET_DIR", self.folder.join("target"));
+        let output = command.output().context("cannot start cargo")?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(())
+    }
+
+    fn probe(&self) -> Result<Outcome> {
+        let name = format!("probe{}", std::env::consts::EXE_SUFFIX);
+        let output = Command::new(self.folder.join("target/debug").join(name))
+            .arg(root().join("crates/game/tests/data/battlesnake"))
+            .output()
+            .context("cannot start the probe")?;
+        let says = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Ok(Outcome { code: output.status.code(), says })
+    }
+}
+
+const PROBE_MANIFEST: &str = "\
+[package]
+name = \"probe\"
+version = \"0.1.0\"
+edition = \"2024\"
+publish = false
+
+[dependencies]
+ouro-game.workspace = true
+flate2.workspace = true
+";
