@@ -7,9 +7,11 @@
 pub mod arena_client;
 pub mod checkpoint;
 pub mod chunks;
+pub mod trajectory;
 
 pub use arena_client::ArenaClient;
 pub use checkpoint::{Checkpoint, CheckpointStatus, ContentHash, Generation};
+pub use trajectory::{ActorId, Seat, Trajectory};
 
 /// Package `ouro.arena`, generated from `ouro/arena/v1/arena.proto`.
 pub mod arena {
