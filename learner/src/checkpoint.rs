@@ -1,0 +1,271 @@
+//! Checkpoints: everything a run needs to go on, as one unit.
+//!
+//! ```text
+//! <directory>/checkpoints/step-000000001200/
+//!     weights.safetensors     the network, as published
+//!     optimizer.safetensors   AdamW's moments, by tensor
+//!     state.json              counters and watermarks
+//!     manifest.json           SHA-256 and size of each file above; written last
+//! ```
+//!
+//! A checkpoint is written under a temporary name, every file synced, then renamed in one
+//! step and the directory synced. Whatever is killed at whatever instant, a reader finds it
+//! whole or not at all. [`Store::load`] verifies every byte and takes the newest whole one.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use ouro_net::{Weights, WeightsError, content_hash};
+use serde::{Deserialize, Serialize};
+
+use crate::optimizer::Moments;
+use crate::window::Watermark;
+
+mod moments;
+
+const VERSION: u32 = 1;
+const WEIGHTS: &str = "weights.safetensors";
+const OPTIMIZER: &str = "optimizer.safetensors";
+const STATE: &str = "state.json";
+const MANIFEST: &str = "manifest.json";
+const PREFIX: &str = "step-";
+const TEMPORARY: &str = "tmp-";
+
+/// What a run has counted, beyond what is in the weights.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunState {
+    /// Games accepted since the start of the run.
+    pub games: u64,
+    /// Moves accepted since the start of the run.
+    pub moves: u64,
+    /// What was decided for each actor.
+    pub watermarks: Vec<Watermark>,
+}
+
+/// A whole resume unit. Step and generation are in the weights.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The network.
+    pub weights: Weights,
+    /// The optimiser.
+    pub moments: Moments,
+    /// Counters and watermarks.
+    pub state: RunState,
+}
+
+/// Why a checkpoint cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// The file system failed.
+    #[error("{path}: {source}")]
+    Io {
+        /// What was being read or written.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is missing, cut short or changed.
+    #[error("{path}: {what}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// There are checkpoints, but none is whole.
+    #[error(
+        "{path}: none of {count} checkpoints is whole (the newest: {newest}); restore one, or move them away to start anew"
+    )]
+    NoneWhole {
+        /// The directory of checkpoints.
+        path: PathBuf,
+        /// How many there are.
+        count: usize,
+        /// What is wrong with the newest.
+        newest: String,
+    },
+}
+
+impl CheckpointError {
+    fn damaged(path: &Path, what: impl ToString) -> Self {
+        Self::Damaged { path: path.to_owned(), what: what.to_string() }
+    }
+}
+
+/// Adds a path to an I/O error.
+fn at(path: &Path) -> impl FnOnce(io::Error) -> CheckpointError + '_ {
+    move |source| CheckpointError::Io { path: path.to_owned(), source }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    version: u32,
+    step: u64,
+    generation: u32,
+    files: BTreeMap<String, FileEntry>,
+}
+
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileEntry {
+    sha256: String,
+    bytes: u64,
+}
+
+/// The checkpoints of one run. The learner is their only writer.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+    keep: usize,
+}
+
+/// What [`Store::load`] found.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The newest whole checkpoint; `None` in a new run.
+    pub checkpoint: Option<Checkpoint>,
+    /// Newer ones that were passed over, with what is wrong with them.
+    pub skipped: Vec<CheckpointError>,
+}
+
+impl Store {
+    /// Opens or makes the store of a run; keeps the newest `keep` checkpoints.
+    pub fn open(directory: &Path, keep: usize) -> Result<Self, CheckpointError> {
+        let root = directory.join("checkpoints");
+        fs::create_dir_all(&root).map_err(at(&root))?;
+        Ok(Self { root, keep })
+    }
+
+    /// Writes a checkpoint and removes the oldest beyond those kept. When this returns, the
+    /// checkpoint is on disk.
+    pub fn save(&self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
+        let meta = checkpoint.weights.meta();
+        let name = format!("{PREFIX}{:012}", meta.step);
+        let (temporary, path) =
+            (self.root.join(format!("{TEMPORARY}{name}")), self.root.join(&name));
+        remove_if_there(&temporary)?;
+        fs::create_dir(&temporary).map_err(at(&temporary))?;
+        let state = serde_json::to_vec_pretty(&checkpoint.state)
+            .map_err(|error| CheckpointError::damaged(&path.join(STATE), error))?;
+        let contents = [
+            (WEIGHTS, checkpoint.weights.to_safetensors()),
+            (OPTIMIZER, moments::to_bytes(&checkpoint.moments, checkpoint.weights.spec())),
+            (STATE, state),
+        ];
+        let mut files = BTreeMap::new();
+        for (name, bytes) in &contents {
+            write_synced(&temporary.join(name), bytes)?;
+            let entry = FileEntry { sha256: content_hash(bytes), bytes: bytes.len() as u64 };
+            files.insert((*name).to_owned(), entry);
+        }
+        let manifest =
+            Manifest { version: VERSION, step: meta.step, generation: meta.generation, files };
+        let manifest = serde_json::to_vec_pretty(&manifest)
+            .map_err(|error| CheckpointError::damaged(&path.join(MANIFEST), error))?;
+        write_synced(&temporary.join(MANIFEST), &manifest)?;
+        sync_directory(&temporary)?;
+        // A checkpoint of this step that exists was damaged, or the run would be past it.
+        remove_if_there(&path)?;
+        fs::rename(&temporary, &path).map_err(at(&path))?;
+        sync_directory(&self.root)?;
+        self.prune()
+    }
+
+    /// The newest whole checkpoint.
+    pub fn load(&self) -> Result<Loaded, CheckpointError> {
+        let names = self.names()?;
+        let mut skipped = Vec::new();
+        for name in names.iter().rev() {
+            match read(&self.root.join(name)) {
+                Ok(checkpoint) => return Ok(Loaded { checkpoint: Some(checkpoint), skipped }),
+                Err(error) => skipped.push(error),
+            }
+        }
+        match skipped.first() {
+            Some(newest) => Err(CheckpointError::NoneWhole {
+                path: self.root.clone(),
+                count: names.len(),
+                newest: newest.to_string(),
+            }),
+            None => Ok(Loaded { checkpoint: None, skipped }),
+        }
+    }
+
+    /// Names of the checkpoints, oldest first.
+    fn names(&self) -> Result<Vec<String>, CheckpointError> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.root).map_err(at(&self.root))? {
+            let name = entry.map_err(at(&self.root))?.file_name();
+            if let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn prune(&self) -> Result<(), CheckpointError> {
+        let names = self.names()?;
+        let old = names.len().saturating_sub(self.keep);
+        names[..old].iter().try_for_each(|name| remove_if_there(&self.root.join(name)))
+    }
+}
+
+fn read(path: &Path) -> Result<Checkpoint, CheckpointError> {
+    let file = |name: &str| fs::read(path.join(name)).map_err(at(&path.join(name)));
+    let damaged = |name: &str, what: String| CheckpointError::damaged(&path.join(name), what);
+    let manifest: Manifest = serde_json::from_slice(&file(MANIFEST)?)
+        .map_err(|error| damaged(MANIFEST, error.to_string()))?;
+    if manifest.version != VERSION {
+        let what = format!("version is {}; this program reads {VERSION}", manifest.version);
+        return Err(damaged(MANIFEST, what));
+    }
+    let verified = |name: &str| {
+        let bytes = file(name)?;
+        let entry = FileEntry { sha256: content_hash(&bytes), bytes: bytes.len() as u64 };
+        if manifest.files.get(name) != Some(&entry) {
+            return Err(damaged(name, "size or SHA-256 is not the manifest's".into()));
+        }
+        Ok(bytes)
+    };
+    let weights = Weights::from_safetensors(&verified(WEIGHTS)?)
+        .map_err(|error: WeightsError| damaged(WEIGHTS, error.to_string()))?;
+    let meta = weights.meta();
+    if (meta.step, meta.generation) != (manifest.step, manifest.generation) {
+        return Err(damaged(WEIGHTS, "step or generation is not the manifest's".into()));
+    }
+    let moments = moments::from_bytes(&verified(OPTIMIZER)?, weights.spec())
+        .map_err(|what| damaged(OPTIMIZER, what))?;
+    let state = serde_json::from_slice(&verified(STATE)?)
+        .map_err(|error| damaged(STATE, error.to_string()))?;
+    Ok(Checkpoint { weights, moments, state })
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
+    let mut file = File::create_new(path).map_err(at(path))?;
+    file.write_all(bytes).map_err(at(path))?;
+    file.sync_all().map_err(at(path))
+}
+
+/// Makes a directory's entries durable. Windows cannot open directories; there the rename
+/// itself has to do.
+fn sync_directory(path: &Path) -> Result<(), CheckpointError> {
+    if cfg!(unix) {
+        File::open(path).and_then(|directory| directory.sync_all()).map_err(at(path))?;
+    }
+    Ok(())
+}
+
+fn remove_if_there(path: &Path) -> Result<(), CheckpointError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

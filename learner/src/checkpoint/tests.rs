@@ -1,0 +1,92 @@
+use super::*;
+use crate::testing::{spec, weights};
+use ouro_net::WeightsMeta;
+
+fn checkpoint(step: u64) -> Checkpoint {
+    let weights = weights(&spec());
+    let meta = WeightsMeta { game: "{}".into(), generation: step as u32, step };
+    let tensors = weights.tensors().to_vec();
+    let moments = Moments { time: step, first: tensors.clone(), second: tensors.clone() };
+    let watermark = Watermark { actor: "a".into(), epoch: u64::MAX, sequence: step };
+    let state = RunState { games: step, moves: 9 * step, watermarks: vec![watermark] };
+    let weights = Weights::from_tensors(spec(), meta, tensors).unwrap();
+    Checkpoint { weights, moments, state }
+}
+
+fn step(store: &Store) -> u64 {
+    store.load().unwrap().checkpoint.expect("one is whole").weights.meta().step
+}
+
+#[test]
+fn the_newest_checkpoint_comes_back_and_old_ones_go() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), 2).unwrap();
+    assert!(store.load().unwrap().checkpoint.is_none());
+    for step in [9, 10, 11] {
+        store.save(&checkpoint(step)).unwrap();
+    }
+    assert_eq!(store.load().unwrap().checkpoint, Some(checkpoint(11)));
+    assert_eq!(store.names().unwrap(), ["step-000000000010", "step-000000000011"]);
+}
+
+#[test]
+fn damage_to_any_file_falls_back_to_the_checkpoint_before() {
+    type Harm = fn(&Path);
+    let harms: [Harm; 4] = [
+        |path| fs::remove_file(path).unwrap(),
+        |path| fs::write(path, b"").unwrap(),
+        |path| {
+            let bytes = fs::read(path).unwrap();
+            fs::write(path, &bytes[..bytes.len() - 1]).unwrap();
+        },
+        |path| {
+            let mut bytes = fs::read(path).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 0x80;
+            fs::write(path, bytes).unwrap();
+        },
+    ];
+    for harm in harms {
+        for file in [WEIGHTS, OPTIMIZER, STATE, MANIFEST] {
+            let directory = tempfile::tempdir().unwrap();
+            let store = Store::open(directory.path(), 3).unwrap();
+            store.save(&checkpoint(4)).unwrap();
+            store.save(&checkpoint(5)).unwrap();
+            harm(&store.root.join("step-000000000005").join(file));
+            let loaded = store.load().unwrap();
+            assert_eq!(loaded.checkpoint, Some(checkpoint(4)), "{file}");
+            assert_eq!(loaded.skipped.len(), 1);
+            // Taking the lost steps again replaces the damaged one.
+            store.save(&checkpoint(5)).unwrap();
+            assert_eq!(step(&store), 5);
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_that_was_being_written_is_not_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), 3).unwrap();
+    store.save(&checkpoint(4)).unwrap();
+    // What a kill leaves behind before the rename, at its worst whole.
+    let whole = store.root.join("step-000000000004");
+    let leftover = store.root.join("tmp-step-000000000005");
+    fs::create_dir(&leftover).unwrap();
+    for file in [WEIGHTS, OPTIMIZER, STATE, MANIFEST] {
+        assert_eq!(step(&store), 4);
+        fs::copy(whole.join(file), leftover.join(file)).unwrap();
+    }
+    assert_eq!(step(&store), 4);
+    store.save(&checkpoint(5)).unwrap();
+    assert_eq!(step(&store), 5);
+    assert!(!leftover.exists());
+}
+
+#[test]
+fn a_run_whose_checkpoints_are_all_damaged_is_not_started_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), 3).unwrap();
+    store.save(&checkpoint(4)).unwrap();
+    fs::remove_file(store.root.join("step-000000000004").join(MANIFEST)).unwrap();
+    assert!(matches!(store.load(), Err(CheckpointError::NoneWhole { count: 1, .. })));
+}

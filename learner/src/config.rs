@@ -1,0 +1,342 @@
+//! What a learner is told: the game, the network, how to train, where to listen and store.
+//!
+//! Every field has a default, so an empty file is a valid configuration. A file with an
+//! unknown field is refused. [`Config::validate`] runs before anything is bound or written;
+//! its errors name the field by its path in the file.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use ouro_game::{GameConfig, GameVisitor, battlesnake};
+use ouro_net::{Architecture, NetSpec};
+use serde::{Deserialize, Serialize};
+
+/// Everything a learner needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Fixes the first weights and the order of augmentations.
+    pub seed: u64,
+    /// Where tensors live.
+    pub device: DeviceChoice,
+    /// Address that actors push to; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// URL of the arena that weights are published to; without one they stay in the checkpoints.
+    pub arena: Option<String>,
+    /// The game, a 7×7 duel unless told otherwise. A trajectory of any other configuration is
+    /// refused.
+    pub game: GameConfig,
+    /// The network's layers; its input and output follow from the game.
+    pub net: Architecture,
+    /// The update rule.
+    pub train: TrainConfig,
+    /// What is let in.
+    pub intake: IntakeConfig,
+    /// Where checkpoints go and how often weights are published.
+    pub checkpoint: CheckpointConfig,
+}
+
+/// Where tensors live.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceChoice {
+    /// A GPU if the machine has one, else the CPU. Never a software adapter.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// A GPU, or an error.
+    Gpu,
+}
+
+/// The update rule. See [`reinforce`](crate::reinforce) for the loss.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrainConfig {
+    /// Moves per optimiser step. Fixed, since GPU kernels are tuned to one shape.
+    pub batch_moves: usize,
+    /// Discount per time step, above 0 and at most 1.
+    pub gamma: f32,
+    /// Every reward is multiplied by this before it is summed.
+    pub reward_scale: f32,
+    /// Step size after the warm-up.
+    pub learning_rate: f64,
+    /// Steps over which the step size rises linearly; 0 for none.
+    pub warmup_steps: u64,
+    /// The step size halves over this many steps; 0 keeps it constant.
+    pub half_life_steps: u64,
+    /// Decoupled weight decay of `AdamW`.
+    pub weight_decay: f32,
+    /// The gradient of all parameters together is scaled down to this L2 norm.
+    pub max_gradient_norm: f32,
+    /// Weight of the squared value error.
+    pub value_coefficient: f32,
+    /// Weight of the policy's entropy, in nats.
+    pub entropy_bonus: f32,
+    /// Upper bound of the importance ratio between the current policy and the actor's.
+    pub ratio_cap: f32,
+    /// Whether advantages are divided by their standard deviation over the batch.
+    pub normalize_advantage: bool,
+    /// Whether each position is seen under a random symmetry of its board.
+    pub augment: bool,
+    /// The loss is read from the device every so many steps: reading waits for the device.
+    pub report_every: u64,
+}
+
+/// What is let in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct IntakeConfig {
+    /// Moves that wait for training at most; beyond it streams are not read and actors wait.
+    pub queue_moves: usize,
+    /// Longest game accepted, in plies.
+    pub max_plies: usize,
+    /// A learning seat may have played weights this many generations old at most.
+    pub max_staleness: u32,
+    /// Actors connected at once at most.
+    pub max_streams: usize,
+    /// Games replayed at a time, each on a thread of its own.
+    pub replay_threads: usize,
+}
+
+/// Where checkpoints go and how often weights are published.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CheckpointConfig {
+    /// Directory of the run.
+    pub directory: PathBuf,
+    /// Steps between two generations. Each is written as a checkpoint, then published.
+    pub every_steps: u64,
+    /// Checkpoints kept, at least 2, so that a damaged one can be passed over.
+    pub keep: usize,
+    /// How long a drain waits for the arena to take the last weights, in milliseconds.
+    pub publish_grace_ms: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            device: DeviceChoice::Auto,
+            listen: SocketAddr::from(([127, 0, 0, 1], 50_062)),
+            arena: None,
+            game: GameConfig::Battlesnake(battlesnake::Config {
+                width: 7,
+                height: 7,
+                snakes: 2,
+                ..battlesnake::Config::default()
+            }),
+            net: Architecture::Conv { channels: 32, layers: 3, hidden: 128 },
+            train: TrainConfig::default(),
+            intake: IntakeConfig::default(),
+            checkpoint: CheckpointConfig::default(),
+        }
+    }
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self {
+            batch_moves: 1_024,
+            gamma: 0.99,
+            reward_scale: 1.0,
+            learning_rate: 1e-3,
+            warmup_steps: 20,
+            half_life_steps: 0,
+            weight_decay: 0.0,
+            max_gradient_norm: 1.0,
+            value_coefficient: 0.5,
+            entropy_bonus: 0.01,
+            ratio_cap: 2.0,
+            normalize_advantage: false,
+            augment: true,
+            report_every: 10,
+        }
+    }
+}
+
+impl Default for IntakeConfig {
+    fn default() -> Self {
+        Self {
+            queue_moves: 8_192,
+            max_plies: 2_048,
+            max_staleness: 16,
+            max_streams: 64,
+            replay_threads: 2,
+        }
+    }
+}
+
+impl Default for CheckpointConfig {
+    fn default() -> Self {
+        Self {
+            directory: PathBuf::from("runs/default"),
+            every_steps: 50,
+            keep: 3,
+            publish_grace_ms: 10_000,
+        }
+    }
+}
+
+/// A field that is out of range.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("learner config: {field} is {value}; {remedy}")]
+pub struct ConfigError {
+    /// Path of the field in the file.
+    pub field: String,
+    /// The value that was given.
+    pub value: String,
+    /// What would be accepted.
+    pub remedy: String,
+}
+
+impl TrainConfig {
+    /// Step size of the step that follows `step` others. A pure function, so that a resumed
+    /// run continues the schedule without any state.
+    pub fn learning_rate_at(&self, step: u64) -> f64 {
+        let warmup = match self.warmup_steps {
+            0 => 1.0,
+            steps => ((step + 1) as f64 / steps as f64).min(1.0),
+        };
+        let decay = match self.half_life_steps {
+            0 => 1.0,
+            steps => 0.5_f64.powf(step as f64 / steps as f64),
+        };
+        self.learning_rate * warmup * decay
+    }
+}
+
+impl Config {
+    /// Checks every field, and that the game and the network can be built.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let train = &self.train;
+        positive("train.learning_rate", train.learning_rate)?;
+        positive("train.max_gradient_norm", f64::from(train.max_gradient_norm))?;
+        positive("train.ratio_cap", f64::from(train.ratio_cap))?;
+        positive("train.reward_scale", f64::from(train.reward_scale))?;
+        range("train.gamma", f64::from(train.gamma), f64::MIN_POSITIVE, 1.0)?;
+        range("train.weight_decay", f64::from(train.weight_decay), 0.0, 1.0)?;
+        range("train.value_coefficient", f64::from(train.value_coefficient), 0.0, 1e3)?;
+        range("train.entropy_bonus", f64::from(train.entropy_bonus), 0.0, 1e3)?;
+        count("train.batch_moves", train.batch_moves, 1, 1 << 20)?;
+        count("train.report_every", train.report_every as usize, 1, 1 << 20)?;
+        count("intake.queue_moves", self.intake.queue_moves, train.batch_moves, 1 << 26)?;
+        count("intake.max_plies", self.intake.max_plies, 1, ouro_proto::trajectory::MAX_PLIES)?;
+        count("intake.max_streams", self.intake.max_streams, 1, 1 << 16)?;
+        count("intake.replay_threads", self.intake.replay_threads, 1, 1 << 10)?;
+        count("checkpoint.every_steps", self.checkpoint.every_steps as usize, 1, 1 << 32)?;
+        count("checkpoint.keep", self.checkpoint.keep, 2, 1 << 16)?;
+        if let Some(arena) = &self.arena
+            && !arena.starts_with("http://")
+            && !arena.starts_with("https://")
+        {
+            return refuse("arena", arena, "write a URL such as http://127.0.0.1:50061");
+        }
+        self.net_spec().map(|_| ())
+    }
+
+    /// The network that this game and these layers make.
+    pub fn net_spec(&self) -> Result<NetSpec, ConfigError> {
+        struct Shape<'a>(&'a Architecture);
+        impl GameVisitor for Shape<'_> {
+            type Output = NetSpec;
+            fn visit<G: ouro_game::Game>(self, game: G) -> NetSpec {
+                NetSpec {
+                    planes: game.planes(),
+                    actions: game.action_count(),
+                    architecture: self.0.clone(),
+                }
+            }
+        }
+        let spec = self.game.visit(Shape(&self.net)).map_err(|error| ConfigError {
+            field: format!("game.{}", error.field),
+            value: error.value,
+            remedy: error.remedy,
+        })?;
+        spec.validate().map_err(|error| ConfigError {
+            field: "net".into(),
+            value: format!("{:?}", self.net),
+            remedy: error.to_string(),
+        })?;
+        Ok(spec)
+    }
+}
+
+fn refuse<T>(field: &str, value: impl ToString, remedy: &str) -> Result<T, ConfigError> {
+    Err(ConfigError { field: field.into(), value: value.to_string(), remedy: remedy.into() })
+}
+
+fn positive(field: &str, value: f64) -> Result<(), ConfigError> {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    refuse(field, value, "it must be positive and finite")
+}
+
+fn range(field: &str, value: f64, low: f64, high: f64) -> Result<(), ConfigError> {
+    // Written so that NaN is refused.
+    if value >= low && value <= high {
+        return Ok(());
+    }
+    refuse(field, value, &format!("it must be {low} to {high}"))
+}
+
+fn count(field: &str, value: usize, low: usize, high: usize) -> Result<(), ConfigError> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    refuse(field, value, &format!("it must be {low} to {high}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_valid_and_an_unknown_field_is_not() {
+        let config: Config = toml::from_str("").expect("every field has a default");
+        assert_eq!(config, Config::default());
+        assert_eq!(config.validate(), Ok(()));
+        let error = toml::from_str::<Config>("[train]\nlearning_speed = 1").expect_err("unknown");
+        assert!(error.to_string().contains("learning_speed"), "{error}");
+    }
+
+    #[test]
+    fn the_default_survives_its_own_text() {
+        let text = toml::to_string(&Config::default()).expect("the default is plain data");
+        assert_eq!(toml::from_str::<Config>(&text).expect("its own text"), Config::default());
+    }
+
+    #[test]
+    fn fields_out_of_range_are_refused_by_name() {
+        type Spoil = fn(&mut Config);
+        let cases: [(Spoil, &str); 8] = [
+            (|c| c.train.gamma = f32::NAN, "train.gamma"),
+            (|c| c.train.gamma = 1.01, "train.gamma"),
+            (|c| c.train.learning_rate = 0.0, "train.learning_rate"),
+            (|c| c.train.batch_moves = 0, "train.batch_moves"),
+            (|c| c.intake.queue_moves = 10, "intake.queue_moves"),
+            (|c| c.checkpoint.keep = 1, "checkpoint.keep"),
+            (|c| c.arena = Some("localhost".into()), "arena"),
+            (|c| c.net = Architecture::Conv { channels: 0, layers: 1, hidden: 1 }, "net"),
+        ];
+        for (spoil, field) in cases {
+            let mut config = Config::default();
+            spoil(&mut config);
+            assert_eq!(config.validate().expect_err(field).field, field);
+        }
+    }
+
+    #[test]
+    fn the_step_size_rises_then_halves() {
+        let train = TrainConfig {
+            learning_rate: 1.0,
+            warmup_steps: 4,
+            half_life_steps: 100,
+            ..TrainConfig::default()
+        };
+        assert!((train.learning_rate_at(0) - 0.25).abs() < 1e-12);
+        let later = train.learning_rate_at(200);
+        assert!((later - 0.25).abs() < 1e-12, "{later}");
+    }
+}

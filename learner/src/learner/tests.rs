@@ -1,0 +1,161 @@
+use super::*;
+use crate::testing::{config, random_game};
+use ouro_proto::learner::v1 as wire;
+use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
+use ouro_proto::learner::v1::push_trajectories_request::Message as Ask;
+use ouro_proto::learner::v1::push_trajectories_response::Message as Answer;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Code, Status, Streaming};
+
+struct Actor {
+    requests: mpsc::Sender<wire::PushTrajectoriesRequest>,
+    responses: Streaming<wire::PushTrajectoriesResponse>,
+}
+
+impl Actor {
+    async fn connect(address: SocketAddr, first: Ask) -> Result<Self, Status> {
+        let mut client = LearnerServiceClient::connect(format!("http://{address}"))
+            .await
+            .expect("the port is open");
+        let (requests, stream) = mpsc::channel(4);
+        let first = wire::PushTrajectoriesRequest { message: Some(first) };
+        requests.send(first).await.expect("the receiver is here");
+        let responses = client.push_trajectories(ReceiverStream::new(stream)).await?.into_inner();
+        Ok(Self { requests, responses })
+    }
+
+    fn hello(epoch: u64) -> Ask {
+        Ask::Hello(wire::Hello { actor: "tester".into(), epoch })
+    }
+
+    async fn send(&self, message: wire::Trajectory) {
+        let message = Some(Ask::Trajectory(message));
+        // A learner that closed the stream answers with a status.
+        let _ = self.requests.send(wire::PushTrajectoriesRequest { message }).await;
+    }
+
+    async fn answer(&mut self) -> Result<Option<Answer>, Status> {
+        Ok(self.responses.message().await?.and_then(|response| response.message))
+    }
+
+    async fn push(&mut self, message: wire::Trajectory) -> Answer {
+        self.send(message).await;
+        self.answer().await.expect("no status").expect("an answer")
+    }
+}
+
+fn message(sequence: u64) -> wire::Trajectory {
+    random_game(sequence).try_into().expect("the configuration serialises")
+}
+
+struct Running {
+    address: SocketAddr,
+    progress: SharedProgress,
+    stop: CancellationToken,
+    task: tokio::task::JoinHandle<Result<(), LearnerError>>,
+}
+
+impl Running {
+    async fn start(config: Config) -> Self {
+        let learner = Learner::bind(config).await.expect("a valid configuration");
+        let (address, progress) = (learner.address(), learner.progress());
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(learner.run_until(stop.clone()));
+        Self { address, progress, stop, task }
+    }
+
+    async fn stop(self) -> Progress {
+        self.stop.cancel();
+        self.task.await.expect("no panic").expect("a clean drain");
+        self.progress.get()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config();
+    config.checkpoint.directory = directory.path().into();
+    // Every game counts as fresh enough, however fast this machine trains.
+    config.intake.max_staleness = 1_000;
+    let running = Running::start(config.clone()).await;
+    let mut actor = Actor::connect(running.address, Actor::hello(7)).await.unwrap();
+    let welcome = actor.answer().await.unwrap();
+    assert_eq!(welcome, Some(Answer::Welcome(wire::Welcome { watermark: 0 })));
+    for sequence in 1..=20 {
+        let answer = actor.push(message(sequence)).await;
+        assert_eq!(answer, Answer::Accepted(wire::Accepted { sequence }));
+    }
+    // Again: acknowledged, not counted. Then one with a wrong state: refused, with the reason.
+    assert_eq!(actor.push(message(20)).await, Answer::Accepted(wire::Accepted { sequence: 20 }));
+    let mut forged = message(21);
+    forged.digests[1] ^= 1;
+    match actor.push(forged).await {
+        Answer::Refused(refused) => assert!(refused.reason.contains("ply 0"), "{refused:?}"),
+        other => panic!("{other:?}"),
+    }
+    let mut client =
+        LearnerServiceClient::connect(format!("http://{}", running.address)).await.unwrap();
+    let told = client.get_progress(wire::GetProgressRequest {}).await.unwrap().into_inner();
+    assert_eq!((told.games, told.refused), (20, 1));
+    drop((actor, client));
+    let end = running.stop().await;
+    assert!(end.step > 0 || end.moves < 64, "{end:?}");
+
+    // The second life knows step, generation and watermark.
+    let running = Running::start(config.clone()).await;
+    let again = running.progress.get();
+    assert_eq!((again.step, again.generation), (end.step, end.generation));
+    let mut actor = Actor::connect(running.address, Actor::hello(7)).await.unwrap();
+    let Some(Answer::Welcome(welcome)) = actor.answer().await.unwrap() else { panic!("welcome") };
+    assert!(end.step == 0 || welcome.watermark >= 1);
+    drop(actor);
+    running.stop().await;
+
+    // Another network in the same directory is refused.
+    config.net = ouro_net::Architecture::Conv { channels: 5, layers: 1, hidden: 8 };
+    let refused = Learner::bind(config).await.err();
+    assert!(matches!(refused, Some(LearnerError::OtherRun { what: "network", .. })));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_drain_ends_open_streams_with_a_code_that_says_try_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config();
+    config.checkpoint.directory = directory.path().into();
+    let running = Running::start(config).await;
+    let mut actor = Actor::connect(running.address, Actor::hello(1)).await.unwrap();
+    actor.answer().await.unwrap();
+    actor.push(message(1)).await;
+    running.stop.cancel();
+    let status = actor.answer().await.expect_err("the stream ends");
+    assert_eq!(status.code(), Code::Unavailable);
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_that_break_the_protocol_are_ended_with_a_status() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config();
+    config.checkpoint.directory = directory.path().into();
+    let running = Running::start(config).await;
+    let code = async |first: Ask, then: Option<wire::Trajectory>| {
+        let mut actor = Actor::connect(running.address, first).await?;
+        if let Some(message) = then {
+            actor.answer().await?;
+            actor.send(message).await;
+        }
+        actor.answer().await.map(|_| ())
+    };
+    let refused = |result: Result<(), Status>| result.expect_err("a status").code();
+    assert_eq!(refused(code(Ask::Trajectory(message(1)), None).await), Code::InvalidArgument);
+    let nameless = Ask::Hello(wire::Hello::default());
+    assert_eq!(refused(code(nameless, None).await), Code::InvalidArgument);
+    let unnumbered = wire::Trajectory { sequence: 0, ..message(1) };
+    let ended = code(Actor::hello(1), Some(unnumbered)).await;
+    assert_eq!(refused(ended), Code::InvalidArgument);
+    let huge = wire::Trajectory { digests: vec![1; MAX_MESSAGE_BYTES / 8], ..message(1) };
+    assert_eq!(refused(code(Actor::hello(1), Some(huge)).await), Code::OutOfRange);
+    running.stop().await;
+}

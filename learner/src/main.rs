@@ -1,0 +1,173 @@
+//! `ouro-learner`: the learner as a process of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Parser, Subcommand};
+use ouro_game::Stream;
+use ouro_learner::config::DeviceChoice;
+use ouro_learner::device::TrainDevice;
+use ouro_learner::optimizer::Moments;
+use ouro_learner::trainer::Trainer;
+use ouro_learner::{Config, Learner, LearnerError, parity};
+use ouro_net::{Weights, WeightsMeta};
+use ouro_service::process::{self, EXIT_CODES_HELP};
+use ouro_service::telemetry::LogFormat;
+use ouro_service::{ExitStatus, Failure, Shutdown};
+
+/// Takes games in, trains a network on them, publishes it.
+#[derive(Parser)]
+#[command(version, about, after_help = EXIT_CODES_HELP)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve and train until a signal; goes on from the newest checkpoint.
+    Run {
+        /// Configuration file (TOML); without one, the defaults.
+        #[arg(long, env = "OURO_LEARNER_CONFIG")]
+        config: Option<PathBuf>,
+    },
+    /// Check a configuration file and print it with its defaults.
+    Check {
+        /// Configuration file (TOML); without one, the defaults.
+        #[arg(long, env = "OURO_LEARNER_CONFIG")]
+        config: Option<PathBuf>,
+    },
+    /// Compare loss and gradients of the CPU and the GPU (or a software adapter).
+    Parity {
+        /// Configuration file (TOML) whose game and network are compared.
+        #[arg(long)]
+        config: Option<PathBuf>,
+        /// Moves per batch.
+        #[arg(long, default_value_t = 64)]
+        rows: usize,
+        /// Batches.
+        #[arg(long, default_value_t = 3)]
+        rounds: u32,
+    },
+    /// Measure training steps on random moves.
+    Throughput {
+        /// Configuration file (TOML) whose game, network and device are used.
+        #[arg(long)]
+        config: Option<PathBuf>,
+        /// Moves per batch.
+        #[arg(long, default_value_t = 1_024)]
+        rows: usize,
+        /// Steps measured, after two to warm up.
+        #[arg(long, default_value_t = 20)]
+        steps: u32,
+        /// Use the CPU whatever the configuration says.
+        #[arg(long)]
+        cpu: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    process::run(LogFormat::Auto, |shutdown| work(arguments.command, shutdown))
+}
+
+async fn work(command: Command, shutdown: Shutdown) -> Result<(), Failure> {
+    match command {
+        Command::Run { config } => {
+            let learner = Learner::bind(read(config.as_deref())?).await.map_err(failure)?;
+            learner.run_until(shutdown.token().clone()).await.map_err(failure)
+        }
+        Command::Check { config } => check(&read(config.as_deref())?),
+        Command::Parity { config, rows, rounds } => {
+            let config = read(config.as_deref())?;
+            blocking(move || compare(&config, rows, rounds)).await
+        }
+        Command::Throughput { config, rows, steps, cpu } => {
+            let mut config = read(config.as_deref())?;
+            if cpu {
+                config.device = DeviceChoice::Cpu;
+            }
+            blocking(move || measure(&config, rows, steps)).await
+        }
+    }
+}
+
+async fn blocking(
+    work: impl FnOnce() -> Result<(), Failure> + Send + 'static,
+) -> Result<(), Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(bug)?
+}
+
+fn read(path: Option<&Path>) -> Result<Config, Failure> {
+    let bad = |error: Box<dyn std::error::Error + Send + Sync>| {
+        Failure::new(ExitStatus::BadConfiguration, error)
+    };
+    let config: Config = match path {
+        Some(path) => ouro_service::config::load(path).map_err(|error| bad(error.into()))?,
+        None => Config::default(),
+    };
+    config.validate().map_err(|error| bad(error.into()))?;
+    Ok(config)
+}
+
+fn bug(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Failure {
+    Failure::new(ExitStatus::Bug, error)
+}
+
+fn failure(error: LearnerError) -> Failure {
+    let status = match &error {
+        LearnerError::Config(_) | LearnerError::Game(_) | LearnerError::OtherRun { .. } => {
+            ExitStatus::BadConfiguration
+        }
+        LearnerError::Checkpoint(_)
+        | LearnerError::Device(_)
+        | LearnerError::Arena(_)
+        | LearnerError::Service(_) => ExitStatus::Unavailable,
+        LearnerError::Training(_) | LearnerError::Panicked(_) => ExitStatus::Bug,
+    };
+    Failure::new(status, error)
+}
+
+#[expect(clippy::print_stdout, reason = "the output of the command")]
+fn check(config: &Config) -> Result<(), Failure> {
+    print!("{}", toml::to_string(config).map_err(bug)?);
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the output of the command")]
+fn compare(config: &Config, rows: usize, rounds: u32) -> Result<(), Failure> {
+    let spec = config.net_spec().map_err(bug)?;
+    let device =
+        TrainDevice::any_wgpu().map_err(|error| Failure::new(ExitStatus::Unavailable, error))?;
+    let report =
+        parity::compare(&spec, &config.train, rows, rounds, config.seed, &device).map_err(bug)?;
+    println!("{report}");
+    if report.agrees() { Ok(()) } else { Err(bug("the devices disagree; train on the CPU")) }
+}
+
+#[expect(clippy::print_stdout, reason = "the output of the command")]
+fn measure(config: &Config, rows: usize, steps: u32) -> Result<(), Failure> {
+    let spec = config.net_spec().map_err(bug)?;
+    let device = TrainDevice::choose(config.device)
+        .map_err(|error| Failure::new(ExitStatus::Unavailable, error))?;
+    let name = device.name().to_owned();
+    let weights =
+        Weights::initialize(spec.clone(), WeightsMeta::default(), config.seed).map_err(bug)?;
+    let mut trainer = Trainer::new(config.train.clone(), &weights, &Moments::default(), device);
+    let batch = parity::random_batch(&spec, rows, &mut Stream::new(config.seed, "throughput"));
+    for _ in 0..2 {
+        trainer.step(&batch).map_err(bug)?;
+    }
+    trainer.weights(0).map_err(bug)?;
+    let start = Instant::now();
+    for _ in 0..steps {
+        trainer.step(&batch).map_err(bug)?;
+    }
+    // Reading the weights waits for the device.
+    trainer.weights(0).map_err(bug)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let rate = f64::from(steps) * rows as f64 / seconds;
+    println!("{name}: {} parameters, batch {rows}, {rate:.0} samples/s", spec.parameter_count());
+    Ok(())
+}

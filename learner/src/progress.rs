@@ -1,0 +1,76 @@
+//! How a run stands, for whoever asks.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::trainer::StepReport;
+
+/// Games over which the mean return is taken.
+const RECENT: usize = 512;
+
+/// A moment of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Optimiser steps taken.
+    pub step: u64,
+    /// Newest generation made.
+    pub generation: u32,
+    /// Games accepted since the start of the run.
+    pub games: u64,
+    /// Moves accepted since the start of the run.
+    pub moves: u64,
+    /// Games refused by this process, by the name of the reason.
+    pub refused: BTreeMap<&'static str, u64>,
+    /// The last step whose loss was read.
+    pub report: StepReport,
+    /// Mean undiscounted return of learning seats over recent games; 0 before the first.
+    pub mean_return: f64,
+    /// The training device, as its backend names it.
+    pub device: String,
+    pub(crate) recent: VecDeque<f32>,
+}
+
+/// One [`Progress`], written by the learner and read by anybody. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct SharedProgress(Arc<Mutex<Progress>>);
+
+impl SharedProgress {
+    /// Starts with `progress`.
+    pub fn new(progress: Progress) -> Self {
+        Self(Arc::new(Mutex::new(progress)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        // Numbers only: a panic elsewhere cannot leave them broken.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run as it stands.
+    pub fn get(&self) -> Progress {
+        self.lock().clone()
+    }
+
+    /// Newest generation made.
+    pub fn generation(&self) -> u32 {
+        self.lock().generation
+    }
+
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Progress)) {
+        change(&mut self.lock());
+    }
+
+    pub(crate) fn accepted(&self, moves: usize, returns: &[f32]) {
+        let mut progress = self.lock();
+        progress.games += 1;
+        progress.moves += moves as u64;
+        progress.recent.extend(returns);
+        let old = progress.recent.len().saturating_sub(RECENT);
+        progress.recent.drain(..old);
+        let sum: f64 = progress.recent.iter().copied().map(f64::from).sum();
+        progress.mean_return = sum / progress.recent.len().max(1) as f64;
+    }
+
+    pub(crate) fn refused(&self, reason: &'static str) {
+        *self.lock().refused.entry(reason).or_default() += 1;
+    }
+}
