@@ -73,8 +73,12 @@ impl Report {
 }
 
 impl Row {
+    fn relative(&self) -> f64 {
+        self.difference / self.largest
+    }
+
     fn agrees(&self) -> bool {
-        self.cosine >= COSINE_TOLERANCE && self.difference <= ELEMENT_TOLERANCE * self.largest
+        self.cosine >= COSINE_TOLERANCE && self.relative() <= ELEMENT_TOLERANCE
     }
 }
 
@@ -126,12 +130,14 @@ pub fn compare(
         let (one, two) = (reference.gradient(&batch)?, other.gradient(&batch)?);
         report.loss = one.loss.total;
         let difference = (one.loss.total - two.loss.total).abs() / one.loss.total.abs().max(1e-6);
-        report.loss_difference = report.loss_difference.max(difference);
+        if is_worse(difference, report.loss_difference) {
+            report.loss_difference = difference;
+        }
         let tensors = spec.tensors();
         for (index, (one, two)) in one.tensors.iter().zip(&two.tensors).enumerate() {
             let row = row(tensors[index].name.clone(), one, two);
             match report.rows.get_mut(index) {
-                Some(worst) if worst.difference / worst.largest < row.difference / row.largest => {
+                Some(worst) if is_worse(row.relative(), worst.relative()) => {
                     *worst = row;
                 }
                 Some(_) => {}
@@ -144,6 +150,11 @@ pub fn compare(
     Ok(report)
 }
 
+/// Whether a difference is worse than the worst so far. NaN is worse than anything.
+fn is_worse(difference: f64, worst: f64) -> bool {
+    !worst.is_nan() && (difference.is_nan() || difference > worst)
+}
+
 fn row(name: String, one: &[f32], two: &[f32]) -> Row {
     let (mut dot, mut first, mut second) = (0.0, 0.0, 0.0);
     let (mut difference, mut largest) = (0.0_f64, f64::MIN_POSITIVE);
@@ -152,8 +163,7 @@ fn row(name: String, one: &[f32], two: &[f32]) -> Row {
         dot += one * two;
         first += one * one;
         second += two * two;
-        // Not `max`, which would pass over NaN.
-        if !((one - two).abs() <= difference) {
+        if is_worse((one - two).abs(), difference) {
             difference = (one - two).abs();
         }
         largest = largest.max(one.abs());
@@ -177,4 +187,18 @@ pub fn random_batch(spec: &NetSpec, rows: usize, stream: &mut Stream) -> Samples
         samples.returns.push((2.0 * stream.unit() - 1.0) as f32);
     }
     samples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gradient_that_is_not_a_number_disagrees() {
+        let gradient = [0.1, -0.2, 0.3];
+        assert!(row("same".into(), &gradient, &gradient).agrees());
+        assert!(!row("broken".into(), &gradient, &[0.1, f32::NAN, 0.3]).agrees());
+        assert!(!row("turned".into(), &gradient, &[0.1, 0.2, 0.3]).agrees());
+        assert!(is_worse(f64::NAN, 1.0) && !is_worse(1.0, f64::NAN));
+    }
 }
