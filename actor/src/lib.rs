@@ -1,1 +1,26 @@
-//! Placeholder while the workspace is laid out.
+//! Self-play on CPUs.
+//!
+//! An actor asks the arena for the newest weights and the pool, plays many games at once on
+//! each of its threads, and pushes every finished game to the learner. It keeps what the
+//! learner has not acknowledged and sends it again after a reconnect; when the learner does
+//! not read, the actor's threads park.
+//!
+//! The cores are plain state machines: [`Roster`] chooses opponents, [`Worker`] plays,
+//! [`Outbox`] remembers what is not acknowledged. [`run`] moves the bytes.
+
+pub mod config;
+pub mod error;
+pub mod outbox;
+pub mod roster;
+pub mod run;
+pub mod worker;
+
+mod pool_watch;
+mod push;
+
+pub use config::ActorConfig;
+pub use error::ActorError;
+pub use outbox::Outbox;
+pub use roster::{Entry, Roster};
+pub use run::{Actor, ActorCounters};
+pub use worker::{Played, PlayedSeat, Worker, WorkerError};

@@ -1,0 +1,28 @@
+//! What stops an actor.
+
+/// Why an actor could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ActorError {
+    /// A configuration field is out of range.
+    #[error("actor config: {field} is {value}; {remedy}")]
+    Config {
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What would be accepted.
+        remedy: String,
+    },
+    /// The game's own configuration is out of range.
+    #[error(transparent)]
+    Game(#[from] ouro_game::ConfigError),
+    /// A thread could not be started.
+    #[error("cannot start a playing thread: {0}")]
+    Thread(#[source] std::io::Error),
+    /// A playing thread met weights or a player that it cannot use; the log says which.
+    #[error("a playing thread stopped; see the log line before this one")]
+    Worker,
+    /// A playing thread panicked: a bug.
+    #[error("a playing thread panicked")]
+    Panicked,
+}

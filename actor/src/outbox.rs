@@ -1,0 +1,129 @@
+//! Finished games that the learner has not acknowledged yet.
+//!
+//! An [`Outbox`] is pure: it numbers what goes in, says what to send next, forgets what was
+//! acknowledged or refused, and after a reconnect starts again behind the learner's watermark.
+//! It is bounded: when full, nothing more goes in until the learner answers.
+
+use std::collections::VecDeque;
+
+/// A bounded queue of numbered items, some of them sent.
+#[derive(Debug)]
+pub struct Outbox<T> {
+    capacity: usize,
+    /// Unanswered items, oldest first; sequence numbers are consecutive.
+    pending: VecDeque<T>,
+    /// Sequence number of the first pending item.
+    first: u64,
+    /// How many of the pending items were sent on this connection.
+    sent: usize,
+}
+
+impl<T> Outbox<T> {
+    /// An empty outbox for at most `capacity` items; sequence numbers start at 1.
+    pub fn new(capacity: usize) -> Self {
+        Self { capacity, pending: VecDeque::with_capacity(capacity), first: 1, sent: 0 }
+    }
+
+    /// Whether another item has to wait.
+    pub fn is_full(&self) -> bool {
+        self.pending.len() >= self.capacity
+    }
+
+    /// Whether everything was answered.
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Items not answered yet.
+    pub fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Takes an item in, or hands it back if the outbox is full.
+    pub fn push(&mut self, item: T) -> Result<(), T> {
+        if self.is_full() {
+            return Err(item);
+        }
+        self.pending.push_back(item);
+        Ok(())
+    }
+
+    /// The next item to send with its sequence number.
+    pub fn unsent(&self) -> Option<(u64, &T)> {
+        self.pending.get(self.sent).map(|item| (self.first + self.sent as u64, item))
+    }
+
+    /// Notes that [`unsent`](Self::unsent) went out.
+    pub fn mark_sent(&mut self) {
+        self.sent = (self.sent + 1).min(self.pending.len());
+    }
+
+    /// Forgets everything up to `sequence`: the learner answers in order. An answer to
+    /// something that was never sent is ignored.
+    pub fn settle(&mut self, sequence: u64) {
+        let last_sent = self.first + self.sent as u64 - 1;
+        self.forget_through(sequence.min(last_sent));
+    }
+
+    /// Starts again on a new connection, behind what the learner has decided already.
+    pub fn reconnect(&mut self, watermark: u64) {
+        self.forget_through(watermark);
+        self.sent = 0;
+    }
+
+    fn forget_through(&mut self, sequence: u64) {
+        while self.first <= sequence && self.pending.pop_front().is_some() {
+            self.first += 1;
+            self.sent = self.sent.saturating_sub(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn send_all(outbox: &mut Outbox<char>) -> Vec<(u64, char)> {
+        let mut sent = Vec::new();
+        while let Some((sequence, &item)) = outbox.unsent() {
+            sent.push((sequence, item));
+            outbox.mark_sent();
+        }
+        sent
+    }
+
+    #[test]
+    fn a_full_outbox_takes_nothing_until_the_learner_answers() {
+        let mut outbox = Outbox::new(2);
+        assert_eq!(outbox.push('a'), Ok(()));
+        assert_eq!(outbox.push('b'), Ok(()));
+        assert_eq!(outbox.push('c'), Err('c'));
+        assert_eq!(send_all(&mut outbox), [(1, 'a'), (2, 'b')]);
+        outbox.settle(1);
+        assert_eq!(outbox.push('c'), Ok(()));
+        assert_eq!(send_all(&mut outbox), [(3, 'c')]);
+    }
+
+    #[test]
+    fn after_a_reconnect_only_undecided_items_are_sent_again_under_their_numbers() {
+        let mut outbox = Outbox::new(8);
+        for item in ['a', 'b', 'c', 'd'] {
+            assert_eq!(outbox.push(item), Ok(()));
+        }
+        send_all(&mut outbox);
+        outbox.settle(1);
+        outbox.reconnect(2);
+        assert_eq!(send_all(&mut outbox), [(3, 'c'), (4, 'd')]);
+        outbox.settle(4);
+        assert!(outbox.is_empty());
+    }
+
+    #[test]
+    fn an_answer_to_something_never_sent_loses_nothing() {
+        let mut outbox = Outbox::new(8);
+        assert_eq!(outbox.push('a'), Ok(()));
+        outbox.settle(99);
+        assert_eq!(outbox.len(), 1);
+        assert_eq!(send_all(&mut outbox), [(1, 'a')]);
+    }
+}

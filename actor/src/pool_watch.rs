@@ -1,0 +1,116 @@
+//! Keeps the roster up to date: polls the arena, fetches and loads weights that are new.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ouro_net::{Engine, Weights};
+use ouro_proto::arena_client::{ArenaClient, ArenaError, Pool};
+use ouro_proto::{Checkpoint, ContentHash};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::roster::{Entry, Roster};
+
+/// Time between two questions to the arena.
+const POLL: Duration = Duration::from_millis(500);
+
+/// Longest pause after failures.
+const MAX_BACKOFF: Duration = Duration::from_secs(10);
+
+/// Why a checkpoint of the roster is not playable.
+#[derive(Debug, thiserror::Error)]
+enum LoadError {
+    #[error(transparent)]
+    Arena(#[from] ArenaError),
+    #[error("checkpoint {hash} is not usable: {error}")]
+    Weights { hash: ContentHash, error: ouro_net::WeightsError },
+    #[error("loading was cut off by the end of the process")]
+    Cancelled,
+}
+
+/// Networks that are loaded, by content hash.
+#[derive(Default)]
+struct Loaded(BTreeMap<ContentHash, Arc<Engine>>);
+
+/// Polls until `stop`, sending each changed roster.
+pub(crate) async fn watch_pool(
+    mut arena: ArenaClient,
+    rosters: watch::Sender<Option<Arc<Roster>>>,
+    stop: CancellationToken,
+) {
+    let mut loaded = Loaded::default();
+    let mut last = None;
+    let mut pause = POLL;
+    loop {
+        match refresh(&mut arena, &mut loaded, &mut last).await {
+            Ok(Some(roster)) => {
+                info!(
+                    generation = roster.newest.generation,
+                    pool = roster.pool.len(),
+                    "new roster"
+                );
+                rosters.send_replace(Some(Arc::new(roster)));
+                pause = POLL;
+            }
+            Ok(None) => pause = POLL,
+            Err(error) => {
+                warn!(%error, "cannot refresh the roster; trying again");
+                pause = (pause * 2).min(MAX_BACKOFF);
+            }
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
+/// The roster if it changed since `last`.
+async fn refresh(
+    arena: &mut ArenaClient,
+    loaded: &mut Loaded,
+    last: &mut Option<Vec<ContentHash>>,
+) -> Result<Option<Roster>, LoadError> {
+    let Pool { newest, pool, champion: _ } = arena.get_pool().await?;
+    let Some(newest) = newest else { return Ok(None) };
+    let hashes: Vec<ContentHash> =
+        std::iter::once(&newest).chain(&pool).map(|checkpoint| checkpoint.hash).collect();
+    if last.as_ref() == Some(&hashes) {
+        return Ok(None);
+    }
+    let newest = loaded.entry(arena, &newest).await?;
+    let mut entries = Vec::with_capacity(pool.len());
+    for checkpoint in &pool {
+        entries.push(loaded.entry(arena, checkpoint).await?);
+    }
+    loaded.0.retain(|hash, _| hashes.contains(hash));
+    *last = Some(hashes);
+    Ok(Some(Roster { newest, pool: entries }))
+}
+
+impl Loaded {
+    async fn entry(
+        &mut self,
+        arena: &mut ArenaClient,
+        checkpoint: &Checkpoint,
+    ) -> Result<Entry, LoadError> {
+        let hash = checkpoint.hash;
+        let generation = checkpoint.generation.0;
+        if let Some(engine) = self.0.get(&hash) {
+            return Ok(Entry { hash, generation, engine: Arc::clone(engine) });
+        }
+        let bytes = arena.fetch_weights(checkpoint).await?;
+        // Parsing and packing take longer than an async worker should be held.
+        let built = tokio::task::spawn_blocking(move || {
+            Weights::from_safetensors(&bytes).map(|weights| Arc::new(Engine::new(&weights)))
+        });
+        let engine = built
+            .await
+            .map_err(|_| LoadError::Cancelled)?
+            .map_err(|error| LoadError::Weights { hash, error })?;
+        self.0.insert(hash, Arc::clone(&engine));
+        Ok(Entry { hash, generation, engine })
+    }
+}
