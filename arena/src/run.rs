@@ -66,6 +66,11 @@ impl Arena {
         self.server.local_addr()
     }
 
+    /// Checkpoints in the pool now.
+    pub fn pool_size(&self) -> Result<usize, ArenaError> {
+        Ok(self.keeper.pool()?.pool.len())
+    }
+
     /// What happens from now on.
     pub fn events(&self) -> broadcast::Receiver<ArenaEvent> {
         self.keeper.events()

@@ -13,10 +13,12 @@ mod game_argument;
 mod games;
 mod record;
 mod show;
+mod train;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Train(train::Arguments),
     /// List the games in the box.
     Games,
     /// Play a game at random and write its record.
@@ -29,10 +31,17 @@ pub(crate) enum Command {
     Conform(conform::Conform),
 }
 
+impl Default for Command {
+    fn default() -> Self {
+        Self::Train(train::Arguments::default())
+    }
+}
+
 impl Command {
     /// Runs the verb and gives the exit code.
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         match self {
+            Self::Train(arguments) => train::run(&arguments, output),
             Self::Games => games::run(output),
             Self::Record(arguments) => record::run(&arguments, output),
             Self::Show(arguments) => show::run(&arguments, output),

@@ -15,6 +15,7 @@ Exit codes:
   64  the command line or the configuration is wrong
   65  an input file is damaged
   66  an input file or folder is missing
+  69  something it needs is not available: a port, a device, a run in use
   70  a bug in this program
   74  reading or writing failed";
 
@@ -24,6 +25,8 @@ const USAGE: u8 = 64;
 const DATA: u8 = 65;
 /// Input that is not there.
 const NO_INPUT: u8 = 66;
+/// Something else that must be there.
+const UNAVAILABLE: u8 = 69;
 /// Something that should not happen.
 const SOFTWARE: u8 = 70;
 /// A failed read or write.
@@ -41,6 +44,21 @@ pub(crate) struct Failure {
 impl Failure {
     fn new(code: u8, message: impl Display) -> Self {
         Self { code, message: message.to_string(), silent: false }
+    }
+
+    /// A command line or configuration that cannot be used.
+    pub(crate) fn usage(message: impl Display) -> Self {
+        Self::new(USAGE, message)
+    }
+
+    /// A port, a device, a folder that is not to be had.
+    pub(crate) fn unavailable(message: impl Display) -> Self {
+        Self::new(UNAVAILABLE, message)
+    }
+
+    /// Something that should not happen.
+    pub(crate) fn bug(message: impl Display) -> Self {
+        Self::new(SOFTWARE, message)
     }
 
     /// Input that cannot be understood.

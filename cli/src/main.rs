@@ -21,8 +21,9 @@ struct Arguments {
     /// Print JSON instead of text.
     #[arg(long, global = true)]
     json: bool,
+    /// What to do; without a verb, `train`.
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 fn main() -> ExitCode {
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
         Err(error) => return failure::report_usage(&error),
     };
     let mut output = Output::stdout(arguments.json);
-    let result = arguments.command.run(&mut output).and_then(|code| {
+    let result = arguments.command.unwrap_or_default().run(&mut output).and_then(|code| {
         output.flush()?;
         Ok(code)
     });

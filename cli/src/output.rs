@@ -40,6 +40,11 @@ impl Output {
         self.flush()
     }
 
+    /// Prints text that is the same with and without `--json`.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        Ok(self.writer.write_all(text.as_bytes())?)
+    }
+
     /// Hands over what is still buffered.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.writer.flush()?)

@@ -1,0 +1,178 @@
+//! `ouro train`: actors, learner and arena in one process.
+//!
+//! The parts are the ones of the cluster and talk the same gRPC, on loopback ports. Everything
+//! that a run needs to go on is in its folder; a second start in the same folder resumes.
+//! Ctrl-C drains: actors flush, the learner makes a last generation, the arena commits.
+
+mod plan;
+mod report;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use ouro_actor::Actor;
+use ouro_arena::Arena;
+use ouro_learner::Learner;
+use ouro_learner::config::DeviceChoice;
+use ouro_service::shutdown::until_signal;
+use ouro_service::telemetry::{self, LogFormat};
+use ouro_service::{Shutdown, SystemClock};
+use tokio_util::sync::CancellationToken;
+
+use self::plan::Plan;
+use self::report::Reporter;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Train by self-play, here, until Ctrl-C. This is also what `ouro` without a verb does.
+///
+/// The first start writes DIR/run.toml; change it before the second start to change the rates
+/// at which things happen. The game, the network and the seed of a run cannot change.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "Examples:
+  ouro train                                   a Battlesnake duel 7x7, in runs/default
+  ouro train --dir runs/ttt --config ttt.toml  settings of your own
+  ouro train --minutes 10                      drain by itself after ten minutes
+
+While it runs:
+  grpcurl -plaintext localhost:50061 ouro.arena.v1.ArenaService/GetRatings")]
+pub(crate) struct Arguments {
+    /// Folder of the run [default: runs/default].
+    #[arg(long, env = "OURO_DIR")]
+    dir: Option<PathBuf>,
+    /// Settings (TOML) for a new run; print the defaults with --print-config.
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// Seed of a new run [default: 1].
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Where to train [default: auto].
+    #[arg(long, value_enum)]
+    device: Option<Device>,
+    /// Threads that play [default: one less than the cores, at least one].
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Address of the arena [default: 127.0.0.1:50061].
+    #[arg(long)]
+    arena: Option<SocketAddr>,
+    /// Address of the learner [default: 127.0.0.1:50062].
+    #[arg(long)]
+    learner: Option<SocketAddr>,
+    /// Drain after so many minutes.
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Print the settings that would be used, and do nothing.
+    #[arg(long)]
+    print_config: bool,
+}
+
+/// Where to train.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Device {
+    /// A GPU if the machine has one, else the CPU.
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// A GPU, or an error.
+    Gpu,
+}
+
+impl From<Device> for DeviceChoice {
+    fn from(device: Device) -> Self {
+        match device {
+            Device::Auto => Self::Auto,
+            Device::Cpu => Self::Cpu,
+            Device::Gpu => Self::Gpu,
+        }
+    }
+}
+
+/// Trains until a signal or the time is up.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    if arguments.print_config {
+        output.text(&Plan::fresh(arguments)?.to_toml()?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let plan = Plan::open(arguments)?;
+    // Progress is printed; logs are for what is out of the ordinary.
+    telemetry::init(LogFormat::Text, "warn").map_err(Failure::usage)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let shutdown = Shutdown::new();
+    let stop = shutdown.token().clone();
+    let ended = runtime.block_on(until_signal(&shutdown, train(plan, stop, output)));
+    // What still runs has had its deadline; do not wait for it again.
+    runtime.shutdown_background();
+    match ended.map_err(Failure::unavailable)? {
+        Some(result) => result.map(|()| ExitCode::SUCCESS),
+        None => Ok(ExitCode::from(130)),
+    }
+}
+
+/// Starts the parts lowest first, so that each finds what it talks to, and stops them the
+/// other way round.
+async fn train(plan: Plan, stop: CancellationToken, output: &mut Output) -> Result<(), Failure> {
+    let arena = Arena::bind(plan.arena(), Arc::new(SystemClock::new())).await;
+    let arena = arena.map_err(Failure::unavailable)?;
+    let arena_url = format!("http://{}", arena.local_addr());
+    let learner = Learner::bind(plan.learner(arena_url.clone())).await;
+    let learner = learner.map_err(Failure::unavailable)?;
+    let learner_url = format!("http://{}", learner.address());
+    let actor = Actor::new(plan.actor(arena_url, learner_url)).map_err(Failure::usage)?;
+
+    let mut reporter = Reporter::new(&plan, &arena, &learner, &actor)?;
+    reporter.opening(output)?;
+
+    let (stop_arena, stop_learner, stop_actor) =
+        (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
+    let mut arena = tokio::spawn(arena.run_until(stop_arena.clone()));
+    let mut learner = tokio::spawn(learner.run_until(stop_learner.clone()));
+    let mut actor = tokio::spawn(actor.run_until(stop_actor.clone()));
+
+    let time_is_up = async {
+        match plan.time_limit() {
+            Some(limit) => tokio::time::sleep(limit).await,
+            None => std::future::pending().await,
+        }
+    };
+    // Whatever ends first, a part that fails included, ends the run. A finished handle must
+    // not be polled again, so its result is kept.
+    let (mut arena_end, mut learner_end, mut actor_end) = (None, None, None);
+    let reported = tokio::select! {
+        result = reporter.follow(output) => result,
+        () = stop.cancelled() => Ok(()),
+        () = time_is_up => Ok(()),
+        end = &mut arena => { arena_end = Some(end); Ok(()) }
+        end = &mut learner => { learner_end = Some(end); Ok(()) }
+        end = &mut actor => { actor_end = Some(end); Ok(()) }
+    };
+
+    reporter.draining(output)?;
+    stop_actor.cancel();
+    let actor_end = match actor_end {
+        Some(end) => end,
+        None => actor.await,
+    };
+    stop_learner.cancel();
+    let learner_end = match learner_end {
+        Some(end) => end,
+        None => learner.await,
+    };
+    stop_arena.cancel();
+    let arena_end = match arena_end {
+        Some(end) => end,
+        None => arena.await,
+    };
+    reporter.closing(output)?;
+
+    arena_end.map_err(Failure::bug)?.map_err(Failure::unavailable)?;
+    learner_end.map_err(Failure::bug)?.map_err(Failure::unavailable)?;
+    actor_end.map_err(Failure::bug)?.map_err(Failure::bug)?;
+    reported
+}
+
+/// Pause between two progress lines.
+const PROGRESS_EVERY: Duration = Duration::from_secs(5);

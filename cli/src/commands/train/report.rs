@@ -1,0 +1,214 @@
+//! What a person sees of a run: an opening, a line every few seconds, what the arena decides,
+//! and the ratings at the end. With `--json`, one object per line.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ouro_actor::{Actor, ActorCounters};
+use ouro_arena::rating::Ratings;
+use ouro_arena::store::Promotion;
+use ouro_arena::{Arena, ArenaEvent};
+use ouro_learner::Learner;
+use ouro_learner::progress::SharedProgress;
+use serde_json::json;
+use tokio::sync::{broadcast, watch};
+
+use super::PROGRESS_EVERY;
+use super::plan::Plan;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Rows of the rating table that are printed at the end.
+const TABLE_ROWS: usize = 12;
+
+/// Follows a run and prints what happens.
+pub(super) struct Reporter {
+    opening: String,
+    started: Instant,
+    progress: SharedProgress,
+    counters: Arc<ActorCounters>,
+    events: broadcast::Receiver<ArenaEvent>,
+    ratings: watch::Receiver<Arc<Ratings>>,
+    pool: usize,
+    last: (Instant, u64),
+}
+
+impl Reporter {
+    /// Watches the parts; they need not run yet.
+    pub(super) fn new(
+        plan: &Plan,
+        arena: &Arena,
+        learner: &Learner,
+        actor: &Actor,
+    ) -> Result<Self, Failure> {
+        let progress = learner.progress();
+        let now = Instant::now();
+        let start = progress.get();
+        let opening = format!(
+            "{} {} in {}\n  game     {}\n  device   {}\n  arena    {}\n  learner  {}\n  \
+             from     generation {}, step {}, {} games\n",
+            if plan.is_new() { "new run" } else { "resuming the run" },
+            plan.game().name(),
+            plan.folder().display(),
+            serde_json::to_string(plan.game()).unwrap_or_default(),
+            start.device,
+            arena.local_addr(),
+            learner.address(),
+            start.generation,
+            start.step,
+            start.games,
+        );
+        Ok(Self {
+            opening,
+            started: now,
+            progress,
+            counters: actor.counters(),
+            events: arena.events(),
+            ratings: arena.ratings(),
+            pool: arena.pool_size().map_err(Failure::unavailable)?,
+            last: (now, 0),
+        })
+    }
+
+    pub(super) fn opening(&self, output: &mut Output) -> Result<(), Failure> {
+        output.result(
+            &json!({ "event": "start", "device": self.progress.get().device }),
+            &self.opening,
+        )?;
+        output.flush()
+    }
+
+    /// Prints until it is dropped; ends only when nobody reads any more.
+    pub(super) async fn follow(&mut self, output: &mut Output) -> Result<(), Failure> {
+        let mut tick = tokio::time::interval(PROGRESS_EVERY);
+        tick.tick().await;
+        loop {
+            tokio::select! {
+                _ = tick.tick() => self.line(output)?,
+                event = self.events.recv() => match event {
+                    Ok(ArenaEvent::Promoted(promotion)) => self.promoted(&promotion, output)?,
+                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => continue,
+                    // The arena ended; its own task says why.
+                    Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+                },
+            }
+            output.flush()?;
+        }
+    }
+
+    fn line(&mut self, output: &mut Output) -> Result<(), Failure> {
+        let progress = self.progress.get();
+        let (now, moves) = (Instant::now(), self.counters.moves());
+        let seconds = now.duration_since(self.last.0).as_secs_f64().max(1e-9);
+        let rate = moves.saturating_sub(self.last.1) as f64 / seconds;
+        self.last = (now, moves);
+        let best = self.ratings.borrow().ratings.first().map_or(0.0, |best| best.elo);
+        let loss = progress.report.loss;
+        let text = format!(
+            "{}  generation {:>3}  step {:>5}  games {:>6}  {:>6.0} moves/s  loss {:>6.3}  \
+             entropy {:>5.3}  return {:>+6.2}  pool {}  best Elo {:+.0}\n",
+            clock(self.started),
+            progress.generation,
+            progress.step,
+            progress.games,
+            rate,
+            loss.total,
+            loss.entropy,
+            progress.mean_return,
+            self.pool,
+            best,
+        );
+        let value = json!({
+            "event": "progress",
+            "seconds": self.started.elapsed().as_secs_f64(),
+            "generation": progress.generation,
+            "step": progress.step,
+            "games": progress.games,
+            "moves_per_second": rate,
+            "loss": loss.total,
+            "entropy": loss.entropy,
+            "mean_return": progress.mean_return,
+            "pool": self.pool,
+            "best_elo": best,
+        });
+        output.result(&value, text)
+    }
+
+    fn promoted(&mut self, promotion: &Promotion, output: &mut Output) -> Result<(), Failure> {
+        self.pool += 1;
+        let score = promotion.score;
+        let (low, high) = score.interval();
+        let text = format!(
+            "{}  PROMOTED generation {}: {} won, {} drawn, {} lost against {} = {:.1} % \
+             (95 % interval {:.1} to {:.1}); pool {}\n",
+            clock(self.started),
+            promotion.generation,
+            score.wins,
+            score.draws,
+            score.losses,
+            promotion.beat,
+            100.0 * score.share(),
+            100.0 * low,
+            100.0 * high,
+            self.pool,
+        );
+        let value = json!({
+            "event": "promotion",
+            "seconds": self.started.elapsed().as_secs_f64(),
+            "generation": promotion.generation.0,
+            "beat": promotion.beat.to_string(),
+            "wins": score.wins,
+            "draws": score.draws,
+            "losses": score.losses,
+            "score": score.share(),
+            "pool": self.pool,
+        });
+        output.result(&value, text)
+    }
+
+    pub(super) fn draining(&self, output: &mut Output) -> Result<(), Failure> {
+        let text = format!("{}  draining\n", clock(self.started));
+        output.result(&json!({ "event": "draining" }), text)?;
+        output.flush()
+    }
+
+    /// The ratings as they stand.
+    pub(super) fn closing(&self, output: &mut Output) -> Result<(), Failure> {
+        let ratings = self.ratings.borrow().clone();
+        let rows = ratings.ratings.iter().map(|row| {
+            json!({ "player": row.player, "elo": row.elo, "elo_low": row.elo_low,
+                    "elo_high": row.elo_high, "games": row.games, "score": row.share })
+        });
+        let value = json!({ "event": "end", "ratings": rows.collect::<Vec<_>>() });
+        output.result(&value, table(&ratings))?;
+        output.flush()
+    }
+}
+
+fn table(ratings: &Ratings) -> String {
+    let mut text = String::from("player                Elo   95 % interval   games  score\n");
+    for row in ratings.ratings.iter().take(TABLE_ROWS) {
+        let interval = format!("{:+.0} to {:+.0}", row.elo_low, row.elo_high);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{:<18} {:>+6.0}  {:>15}  {:>5}  {:>4.0} %",
+            row.player,
+            row.elo,
+            interval,
+            row.games,
+            100.0 * row.share
+        );
+    }
+    let more = ratings.ratings.len().saturating_sub(TABLE_ROWS);
+    if more > 0 {
+        let _ = writeln!(text, "and {more} more; ask the arena's GetRatings for all");
+    }
+    text
+}
+
+fn clock(started: Instant) -> String {
+    let seconds = started.elapsed().as_secs();
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
