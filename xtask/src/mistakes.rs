@@ -172,3 +172,20 @@ publish = false
 ouro-game.workspace = true
 flate2.workspace = true
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_to_replace_occurs_once_in_the_engine() {
+        for mistake in MISTAKES {
+            for edit in mistake.edits {
+                let text = fs::read_to_string(root().join(edit.file)).expect("the engine's file");
+                let times = text.matches(edit.old).count();
+                assert_eq!(times, 1, "{}: {:?} in {}", mistake.name, edit.old, edit.file);
+            }
+        }
+        assert_eq!(MISTAKES.len(), 20);
+    }
+}

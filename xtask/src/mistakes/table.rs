@@ -109,15 +109,21 @@ pub(super) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "heads are judged before bodies",
-        edits: &[edit(
-            STEP,
-            "        if state.occupied.contains(head.into()) {",
-            "        let lost = state.living().any(|other| {
-                other != snake && heads[other] == head
-                    && state.lengths[snake] <= state.lengths[other]
-            });
-            if !lost && state.occupied.contains(head.into()) {",
-        )],
+        edits: &[
+            edit(
+                STEP,
+                "        if hits_body(snake) {\n",
+                "        let lost = state.living().any(|other| {
+            other != snake && meets(other) && state.lengths[snake] <= state.lengths[other]
+        });
+        if hits_body(snake) && !lost {\n",
+            ),
+            edit(
+                STEP,
+                "others().filter(|&other| hits_body(other))",
+                "others().filter(|&other| !lost && hits_body(other))",
+            ),
+        ],
     },
     Mistake {
         name: "only one of two heads on a food eats",
