@@ -11,7 +11,7 @@ use ouro_arena::store::Promotion;
 use ouro_arena::{Arena, ArenaEvent};
 use ouro_learner::Learner;
 use ouro_learner::progress::SharedProgress;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 
 use super::PROGRESS_EVERY;
@@ -22,9 +22,15 @@ use crate::output::Output;
 /// Rows of the rating table that are printed at the end.
 const TABLE_ROWS: usize = 12;
 
+/// The first thing printed.
+struct Opening {
+    text: String,
+    value: Value,
+}
+
 /// Follows a run and prints what happens.
 pub(super) struct Reporter {
-    opening: String,
+    opening: Opening,
     started: Instant,
     progress: SharedProgress,
     counters: Arc<ActorCounters>,
@@ -45,20 +51,32 @@ impl Reporter {
         let progress = learner.progress();
         let now = Instant::now();
         let start = progress.get();
-        let opening = format!(
-            "{} {} in {}\n  game     {}\n  device   {}\n  arena    {}\n  learner  {}\n  \
-             from     generation {}, step {}, {} games\n",
-            if plan.is_new() { "new run" } else { "resuming the run" },
-            plan.game().name(),
-            plan.folder().display(),
-            serde_json::to_string(plan.game()).unwrap_or_default(),
-            start.device,
-            arena.local_addr(),
-            learner.address(),
-            start.generation,
-            start.step,
-            start.games,
-        );
+        let opening = Opening {
+            text: format!(
+                "{} {} in {}\n  game     {}\n  device   {}\n  arena    {}\n  learner  {}\n  \
+                 from     generation {}, step {}, {} games\n",
+                if plan.is_new() { "new run of" } else { "resuming the run of" },
+                plan.game().name(),
+                plan.folder().display(),
+                serde_json::to_string(plan.game()).unwrap_or_default(),
+                start.device,
+                arena.local_addr(),
+                learner.address(),
+                start.generation,
+                start.step,
+                start.games,
+            ),
+            value: json!({
+                "event": "start",
+                "new": plan.is_new(),
+                "device": start.device,
+                "arena": arena.local_addr().to_string(),
+                "learner": learner.address().to_string(),
+                "generation": start.generation,
+                "step": start.step,
+                "games": start.games,
+            }),
+        };
         Ok(Self {
             opening,
             started: now,
@@ -72,10 +90,7 @@ impl Reporter {
     }
 
     pub(super) fn opening(&self, output: &mut Output) -> Result<(), Failure> {
-        output.result(
-            &json!({ "event": "start", "device": self.progress.get().device }),
-            &self.opening,
-        )?;
+        output.result(&self.opening.value, &self.opening.text)?;
         output.flush()
     }
 

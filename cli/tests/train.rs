@@ -1,0 +1,166 @@
+//! `ouro train` as a user runs it: a real process, real ports, killed and started again.
+
+mod train {
+    pub(super) mod process;
+}
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use train::process::Trainer;
+
+/// A run small enough to promote within seconds: tic-tac-toe and a tiny network.
+const SETTINGS: &str = r#"
+seed = 5
+generation_steps = 4
+
+[game]
+game = "tic_tac_toe"
+
+[net]
+kind = "conv"
+channels = 8
+layers = 1
+hidden = 32
+
+[actor]
+games_per_thread = 32
+
+[train]
+batch_moves = 256
+learning_rate = 0.01
+
+[arena.gate]
+games = 60
+"#;
+
+fn home_with_settings() -> tempfile::TempDir {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    std::fs::write(home.path().join("settings.toml"), SETTINGS).expect("settings are written");
+    home
+}
+
+/// grpcurl from `OURO_GRPCURL` or the PATH.
+fn grpcurl() -> Option<String> {
+    let program = std::env::var("OURO_GRPCURL").unwrap_or_else(|_| "grpcurl".to_owned());
+    let is_there = Command::new(&program).arg("--version").output().is_ok();
+    let must_be = std::env::var_os("OURO_REQUIRE_ALL_CHECKS").is_some();
+    assert!(is_there || !must_be, "grpcurl is missing; set OURO_GRPCURL to the program");
+    is_there.then_some(program)
+}
+
+fn ask(grpcurl: &str, arguments: &[&str]) -> String {
+    let output =
+        Command::new(grpcurl).arg("-plaintext").args(arguments).output().expect("grpcurl runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("grpcurl prints text")
+}
+
+fn pool_of(arena: &str) -> Vec<(u32, String)> {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let mut arena = ouro_proto::ArenaClient::new(arena).expect("an address");
+        let pool = arena.get_pool().await.expect("the arena answers").pool;
+        pool.iter().map(|entry| (entry.generation.0, entry.hash.to_string())).collect()
+    })
+}
+
+fn games_rated(arena: &str) -> u32 {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let mut arena = ouro_proto::ArenaClient::new(arena).expect("an address");
+        arena.get_ratings().await.expect("the arena answers").games
+    })
+}
+
+fn start(home: &Path) -> Trainer {
+    let settings = (!home.join("run").exists()).then(|| home.join("settings.toml"));
+    Trainer::start(&home.join("run"), settings.as_deref())
+}
+
+#[test]
+fn a_run_that_is_killed_five_times_goes_on_with_pool_and_ratings_intact() {
+    let home = home_with_settings();
+    let mut trainer = start(home.path());
+    assert_eq!(trainer.opening["new"], true);
+    trainer.wait_for("promotion");
+
+    let mut generation = 0;
+    for round in 0..5 {
+        let pool = pool_of(&trainer.arena());
+        let games = games_rated(&trainer.arena());
+        assert!(!pool.is_empty(), "round {round}: promoted, so in the pool");
+        assert!(games > 0, "round {round}: promoted, so rated");
+        trainer.kill();
+
+        trainer = start(home.path());
+        assert_eq!(trainer.opening["new"], false, "round {round}");
+        let resumed = trainer.opening["generation"].as_u64().expect("a number");
+        assert!(resumed >= generation, "round {round}: {resumed} after {generation}");
+        generation = resumed;
+        let pool_again = pool_of(&trainer.arena());
+        assert_eq!(pool_again[..pool.len()], pool[..], "round {round}");
+        assert!(games_rated(&trainer.arena()) >= games, "round {round}");
+        trainer.wait_until_step_passes(trainer.opening["step"].as_u64().expect("a number"));
+    }
+    let (code, end) = trainer.interrupt();
+    assert_eq!(code, Some(0), "a drain is a clean end");
+    let rated = end["ratings"].as_array().expect("a table");
+    assert!(rated.iter().any(|row| row["player"] == "random" && row["elo"] == 0.0), "{end}");
+}
+
+#[test]
+fn grpcurl_lists_the_services_and_prints_the_elo_table() {
+    let Some(grpcurl) = grpcurl() else {
+        eprintln!("NOT RUN: grpcurl is not on the PATH; set OURO_GRPCURL to try it");
+        return;
+    };
+    let home = home_with_settings();
+    let mut trainer = start(home.path());
+    trainer.wait_for("promotion");
+    let arena = trainer.arena().trim_start_matches("http://").to_owned();
+
+    let services = ask(&grpcurl, &[&arena, "list"]);
+    for service in ["ouro.arena.v1.ArenaService", "grpc.health.v1.Health"] {
+        assert!(services.lines().any(|line| line == service), "{services}");
+    }
+    let ratings =
+        ask(&grpcurl, &["-emit-defaults", &arena, "ouro.arena.v1.ArenaService/GetRatings"]);
+    let ratings: Value = serde_json::from_str(&ratings).expect("grpcurl prints JSON");
+    let rows = ratings["ratings"].as_array().expect("a table");
+    assert_eq!(ratings["anchor"], "random");
+    let elo = |row: &Value| row["elo"].as_f64().expect("a number");
+    let anchor = rows.iter().find(|row| row["player"] == "random").expect("the anchor plays");
+    assert_eq!(elo(anchor), 0.0);
+    assert!(elo(&rows[0]) > 0.0, "whoever was promoted is above random: {ratings}");
+
+    let checkpoints = ask(&grpcurl, &[&arena, "ouro.arena.v1.ArenaService/ListCheckpoints"]);
+    assert!(checkpoints.contains("CHECKPOINT_STATUS_CHAMPION"), "{checkpoints}");
+    let health = ask(
+        &grpcurl,
+        &[
+            "-d",
+            r#"{"service":"ouro.arena.v1.ArenaService"}"#,
+            &arena,
+            "grpc.health.v1.Health/Check",
+        ],
+    );
+    assert!(health.contains("SERVING"), "{health}");
+    let learner = trainer.opening["learner"].as_str().expect("an address").to_owned();
+    let progress = ask(&grpcurl, &[&learner, "ouro.learner.v1.LearnerService/GetProgress"]);
+    assert!(progress.contains("\"step\""), "{progress}");
+    trainer.kill();
+}
+
+#[test]
+fn two_processes_cannot_share_a_run_and_the_second_says_why() {
+    let home = home_with_settings();
+    let mut trainer = start(home.path());
+    let (code, message) = Trainer::start_refused(&home.path().join("run"));
+    assert_eq!(code, Some(69), "{message}");
+    assert!(message.contains("in use by another process"), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    trainer.kill();
+}

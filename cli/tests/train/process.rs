@@ -1,0 +1,106 @@
+//! An `ouro train` process and what it prints.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A run that prints nothing for so long hangs.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A running `ouro train --json`.
+pub(crate) struct Trainer {
+    child: Child,
+    lines: Receiver<Value>,
+    /// The event that it began with.
+    pub(crate) opening: Value,
+}
+
+fn command(run: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    command
+        .args(["train", "--json", "--device", "cpu", "--threads", "1"])
+        .args(["--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0", "--dir"])
+        .arg(run);
+    command
+}
+
+impl Trainer {
+    /// Starts or resumes the run in a folder, on free ports, and waits until it has begun.
+    pub(crate) fn start(run: &Path, settings: Option<&Path>) -> Self {
+        let mut command = command(run);
+        if let Some(settings) = settings {
+            command.arg("--config").arg(settings);
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("ouro starts");
+        let stdout = child.stdout.take().expect("its output is piped");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let value = serde_json::from_str(&line).expect("each line is JSON");
+                if sender.send(value).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut trainer = Self { child, lines, opening: Value::Null };
+        trainer.opening = trainer.wait_for("start");
+        trainer
+    }
+
+    /// Starts `ouro train` where it must refuse; its exit code and what it said.
+    pub(crate) fn start_refused(run: &Path) -> (Option<i32>, String) {
+        let output = command(run).output().expect("ouro starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// URL of the arena.
+    pub(crate) fn arena(&self) -> String {
+        format!("http://{}", self.opening["arena"].as_str().expect("an address"))
+    }
+
+    /// The next event of a kind; others are passed over.
+    pub(crate) fn wait_for(&mut self, event: &str) -> Value {
+        self.wait(|value| value["event"] == event)
+    }
+
+    /// Returns once a progress line shows a later step.
+    pub(crate) fn wait_until_step_passes(&mut self, step: u64) {
+        self.wait(|value| value["step"].as_u64().is_some_and(|now| now > step));
+    }
+
+    fn wait(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let value = self.lines.recv_timeout(PATIENCE).expect("ouro prints what is waited for");
+            if wanted(&value) {
+                return value;
+            }
+        }
+    }
+
+    /// Kills the process as a power cut would.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("the process is there");
+        self.child.wait().expect("it ends");
+    }
+
+    /// Sends what Ctrl-C sends; its exit code and the last event.
+    pub(crate) fn interrupt(mut self) -> (Option<i32>, Value) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &pid]).status().expect("kill runs");
+        assert!(sent.success(), "the process is there");
+        let end = self.wait_for("end");
+        (self.child.wait().expect("it ends").code(), end)
+    }
+}
+
+impl Drop for Trainer {
+    fn drop(&mut self) {
+        // A failed test must not leave a trainer behind; one that has ended is no error.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
