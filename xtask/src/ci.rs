@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 use crate::shell::{self, cargo, say};
-use crate::{budget, layers};
+use crate::{budget, layers, mistakes};
 
 /// Whether `ci` runs the tests itself or its caller has just done so.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,7 @@ pub(crate) fn run(tests: Tests) -> Result<()> {
     if tests == Tests::Run {
         step("tests", || shell::run(cargo(&["test", "--workspace"])))?;
     }
+    step("planted mistakes", mistakes::run)?;
     say("ci: all steps passed");
     Ok(())
 }

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask <command>
 
-  ci [--skip-tests]  format, lints, docs, layers, file budget, tests
+  ci [--skip-tests]  budget, layers, format, lints, docs, tests, mistakes
   layers             no crate depends on a layer above its own
   budget             no source file is longer than 500 lines
   mistakes           20 rule mistakes planted in the Battlesnake engine are all caught";
