@@ -11,6 +11,7 @@ mod bench;
 mod conform;
 mod game_argument;
 mod games;
+mod match_games;
 mod record;
 mod show;
 mod train;
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Bench(bench::Bench),
     Conform(conform::Conform),
+    Match(match_games::Arguments),
 }
 
 impl Default for Command {
@@ -47,6 +49,7 @@ impl Command {
             Self::Show(arguments) => show::run(&arguments, output),
             Self::Bench(bench) => bench.run(output),
             Self::Conform(verb) => verb.run(output),
+            Self::Match(arguments) => match_games::run(&arguments, output),
         }
     }
 }

@@ -70,6 +70,8 @@ impl TrainDevice {
 mod gpu {
     use std::sync::Mutex;
 
+    #[cfg(not(target_vendor = "apple"))]
+    use burn::tensor::wgpu::WgpuBackend;
     use burn::tensor::wgpu::wgpu::DeviceType;
     use burn::tensor::{Device, DeviceKind};
 
@@ -103,7 +105,11 @@ mod gpu {
         if let Some((_, device)) = open.iter().find(|(known, _)| *known == kind) {
             return Ok(device.clone());
         }
+        // Elsewhere than on Apple's systems Vulkan is the one API that matters; asking OpenGL too
+        // makes drivers complain on the terminal.
         let options = Device::wgpu_options().device_kind(kind.clone());
+        #[cfg(not(target_vendor = "apple"))]
+        let options = options.graphics_api(WgpuBackend::Vulkan);
         let (plain, setup) = options.init_with_setup().map_err(|error| brief(&error))?;
         let info = setup.adapter.get_info();
         let lower = info.name.to_lowercase();

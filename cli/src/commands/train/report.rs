@@ -155,7 +155,7 @@ impl Reporter {
         let score = promotion.score;
         let (low, high) = score.interval();
         let text = format!(
-            "{}  PROMOTED generation {}: {} won, {} drawn, {} lost against {} = {:.1} % \
+            "{}  PROMOTED {}: {} won, {} drawn, {} lost against {} = {:.1} % \
              (95 % interval {:.1} to {:.1}); pool {}\n",
             clock(self.started),
             promotion.generation,
