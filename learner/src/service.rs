@@ -3,9 +3,14 @@
 //! Each trajectory is checked and replayed on a thread for blocking work, put into the
 //! [queue](crate::queue), and only then acknowledged; the next one is not read before. When
 //! the queue is full the stream is not read, HTTP/2 flow control fills up and the actor waits.
-//! So a stream costs one message, whatever it sends.
+//! So a stream costs one message, whatever it sends: a game is expanded, and kept until it has
+//! found room, only under one of [`replay_threads`](crate::config::IntakeConfig) permits.
+//!
+//! Nobody else waits for a client: one that does not say hello is cut off, and one that does not
+//! read its answers cannot hold a drain.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ouro_game::Stream;
 use ouro_proto::learner::v1 as wire;
@@ -15,7 +20,7 @@ use ouro_proto::learner::v1::push_trajectories_response::Message as Answer;
 use ouro_proto::trajectory::TrajectoryError;
 use ouro_proto::{ActorId, Trajectory};
 use ouro_service::IntoStatus;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -23,7 +28,7 @@ use tonic::{Code, Request, Response, Status, Streaming};
 
 use crate::progress::SharedProgress;
 use crate::queue::Queue;
-use crate::trajectory::{Examiner, Refusal};
+use crate::trajectory::{Examined, Examiner, Refusal};
 use crate::window::Inserted;
 
 /// Longest message that is read, in bytes.
@@ -47,9 +52,9 @@ pub enum StreamError {
     /// The learner drains.
     #[error("the learner is shutting down")]
     Closing,
-    /// The replay panicked.
-    #[error("replaying the game failed")]
-    Replay,
+    /// Nothing came.
+    #[error("no hello within {} ms", .0.as_millis())]
+    Silent(Duration),
     /// What the transport says.
     #[error("{}", .0.message())]
     Transport(Box<Status>),
@@ -61,7 +66,7 @@ impl IntoStatus for StreamError {
             Self::Saturated(_) => Code::ResourceExhausted,
             Self::NoHello | Self::NoTrajectory | Self::Malformed(_) => Code::InvalidArgument,
             Self::Closing => Code::Unavailable,
-            Self::Replay => Code::Internal,
+            Self::Silent(_) => Code::DeadlineExceeded,
             Self::Transport(status) => status.code(),
         }
     }
@@ -79,6 +84,7 @@ struct Shared {
     progress: SharedProgress,
     seed: u64,
     max_streams: usize,
+    hello: Duration,
     streams: Arc<Semaphore>,
     replays: Arc<Semaphore>,
     stop: CancellationToken,
@@ -102,6 +108,7 @@ impl Intake {
             progress,
             seed: config.seed,
             max_streams,
+            hello: Duration::from_millis(config.intake.hello_ms),
             streams: Arc::new(Semaphore::new(max_streams)),
             replays: Arc::new(Semaphore::new(config.intake.replay_threads)),
             stop,
@@ -126,7 +133,8 @@ impl Shared {
         requests: &mut Streaming<wire::PushTrajectoriesRequest>,
         responses: &Responses,
     ) -> Result<(), StreamError> {
-        let actor = match self.next(requests).await? {
+        let first = tokio::time::timeout(self.hello, self.next(requests)).await;
+        let actor = match first.map_err(|_| StreamError::Silent(self.hello))?? {
             Some(Ask::Hello(hello)) => ActorId::try_from(hello)?,
             Some(Ask::Trajectory(_)) => return Err(StreamError::NoHello),
             None => return Ok(()),
@@ -136,7 +144,12 @@ impl Shared {
         let mut answer = Answer::Welcome(wire::Welcome { watermark });
         loop {
             let response = wire::PushTrajectoriesResponse { message: Some(answer) };
-            if responses.send(Ok(response)).await.is_err() {
+            let sent = tokio::select! {
+                biased;
+                sent = responses.send(Ok(response)) => sent,
+                () = self.stop.cancelled() => return Err(StreamError::Closing),
+            };
+            if sent.is_err() {
                 return Ok(());
             }
             answer = match self.next(requests).await? {
@@ -181,7 +194,9 @@ impl Shared {
             Err(error @ TrajectoryError::Sequence) => return Err(error.into()),
             Err(error) => return Ok(self.refuse(actor, sequence, "malformed", &error)),
         };
-        match self.examine(trajectory).await? {
+        // The permit is held until the game has found room: games that wait are expanded too.
+        let (examined, _permit) = self.examine(trajectory).await?;
+        match examined {
             Err(refusal) => Ok(self.refuse(actor, sequence, refusal.name(), &refusal)),
             Ok(examined) => {
                 let moves = examined.samples.rows();
@@ -198,8 +213,12 @@ impl Shared {
     async fn examine(
         &self,
         trajectory: Trajectory,
-    ) -> Result<Result<crate::trajectory::Examined, Refusal>, StreamError> {
-        let permit = Arc::clone(&self.replays).acquire_owned().await;
+    ) -> Result<(Result<Examined, Refusal>, Option<OwnedSemaphorePermit>), StreamError> {
+        let permit = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(StreamError::Closing),
+            permit = Arc::clone(&self.replays).acquire_owned() => permit,
+        };
         let permit = permit.map_err(|_| StreamError::Closing)?;
         let examiner = Arc::clone(&self.examiner);
         let newest = self.progress.generation();
@@ -207,11 +226,15 @@ impl Shared {
         let key = self.seed ^ trajectory.record.seed;
         let augmentation = Stream::indexed(key, "augment", trajectory.sequence);
         let replay = tokio::task::spawn_blocking(move || {
-            let examined = examiner.examine(&trajectory, newest, augmentation);
-            drop(permit);
-            examined
+            // In here, so that it is not given back before the work is done.
+            (examiner.examine(&trajectory, newest, augmentation), Some(permit))
         });
-        replay.await.map_err(|_| StreamError::Replay)
+        match replay.await {
+            Ok(examined) => Ok(examined),
+            // Decided like any other, or the actor would send it again for ever.
+            Err(error) if error.is_panic() => Ok((Err(Refusal::Panicked), None)),
+            Err(_) => Err(StreamError::Closing),
+        }
     }
 
     fn refuse(
@@ -239,14 +262,16 @@ impl LearnerService for Intake {
         let permit = Arc::clone(&self.shared.streams)
             .try_acquire_owned()
             .map_err(|_| StreamError::Saturated(self.shared.max_streams).status())?;
-        let (responses, stream) = mpsc::channel(1);
+        // One place for an answer and one kept for the status.
+        let (responses, stream) = mpsc::channel(2);
+        let last = responses.clone().reserve_owned().await;
+        let last = last.map_err(|_| StreamError::Closing.status())?;
         let shared = Arc::clone(&self.shared);
         let mut requests = request.into_inner();
         self.shared.tasks.spawn(async move {
             if let Err(error) = shared.serve(&mut requests, &responses).await {
                 tracing::info!(%error, "stream ended");
-                // The client may be gone already; then nobody needs the status.
-                let _ = responses.send(Err(error.status())).await;
+                last.send(Err(error.status()));
             }
             drop(permit);
         });
@@ -271,3 +296,6 @@ impl LearnerService for Intake {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests;

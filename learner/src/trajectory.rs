@@ -12,6 +12,11 @@ use ouro_proto::Trajectory;
 use crate::config::Config;
 use crate::samples::{RowShape, Samples};
 
+/// Most of an unseen future that a return may leave out. A game that was cut short is trained
+/// on only where γ^Δt, with Δt the time to its last state, is at most this: nearer to the cut
+/// a return of 0 says that the game was cut, not what the moves were worth.
+const UNSEEN: f64 = 0.05;
+
 /// Why a trajectory is not trained on. It must not be sent again.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
@@ -90,6 +95,15 @@ pub enum Refusal {
     /// The game was played to the end, but no learning seat ever moved.
     #[error("no learning seat moved")]
     NoMoves,
+    /// The game was not played to the end, and what followed matters to every move.
+    #[error("game was cut short after {plies} plies, too soon for its returns; raise max_plies")]
+    CutShort {
+        /// Plies in the game.
+        plies: usize,
+    },
+    /// The replay panicked: a fault of the rules, which this game would meet again.
+    #[error("replaying the game failed; report its record as a bug")]
+    Panicked,
 }
 
 impl Refusal {
@@ -108,6 +122,8 @@ impl Refusal {
             Self::Probability { .. } => "probability",
             Self::Replay(_) => "replay",
             Self::NoMoves => "no_moves",
+            Self::CutShort { .. } => "cut_short",
+            Self::Panicked => "panicked",
         }
     }
 }
@@ -115,7 +131,8 @@ impl Refusal {
 /// A game that passed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Examined {
-    /// One row per move of a learning seat, by seat, then in order of play.
+    /// One row per move of a learning seat, by seat, then in order of play. A game that was
+    /// cut short lacks the moves whose return depends on what was not played.
     pub samples: Samples,
     /// Undiscounted, unscaled return of each learning seat.
     pub returns: Vec<f32>,
@@ -233,10 +250,27 @@ impl<G: Game> Rules<G> {
             let (before, after) = (&states[ply], &states[ply + 1]);
             let reward = self.game.returns(after, seat) - self.game.returns(before, seat);
             let time = self.game.elapsed(after).saturating_sub(self.game.elapsed(before));
-            let discount = f64::from(self.gamma).powf(f64::from(time)) as f32;
+            let discount = self.discount(time) as f32;
             discounted[ply] = self.reward_scale * reward + discount * discounted[ply + 1];
         }
         discounted
+    }
+
+    /// What a reward after `time` steps counts.
+    fn discount(&self, time: u32) -> f64 {
+        f64::from(self.gamma).powf(f64::from(time))
+    }
+
+    /// Plies from the start whose returns are known: all if the game has ended, else those
+    /// far enough from the cut, see [`UNSEEN`].
+    fn known(&self, states: &[G::State]) -> usize {
+        let (last, before) = (&states[states.len() - 1], &states[..states.len() - 1]);
+        if self.game.turn(last) == Turn::Over {
+            return before.len();
+        }
+        let end = self.game.elapsed(last);
+        let unseen = |state| self.discount(end.saturating_sub(self.game.elapsed(state)));
+        before.iter().take_while(|state| unseen(state) <= UNSEEN).count()
     }
 }
 
@@ -249,6 +283,7 @@ impl<G: Game> Examiner for Rules<G> {
     ) -> Result<Examined, Refusal> {
         self.check(trajectory, newest)?;
         let states = self.replay(trajectory)?;
+        let known = self.known(&states);
         let shape = self.shape();
         let symmetries = if self.augment { self.game.symmetries() } else { &[Symmetry::Identity] };
         let mut samples = Samples::with_capacity(shape, trajectory.record.plies.len());
@@ -258,7 +293,7 @@ impl<G: Game> Examiner for Rules<G> {
         for (seat, _) in learning {
             let discounted = self.discounted(&states, seat);
             returns.push(self.game.returns(&states[states.len() - 1], seat));
-            for (ply, state) in states[..states.len() - 1].iter().enumerate() {
+            for (ply, state) in states[..known].iter().enumerate() {
                 let Turn::Move(movers) = self.game.turn(state) else { continue };
                 let Some(place) = movers.iter().position(|mover| mover == seat) else { continue };
                 let symmetry = symmetries[augmentation.below(symmetries.len() as u32) as usize];
@@ -279,7 +314,9 @@ impl<G: Game> Examiner for Rules<G> {
             }
         }
         if samples.rows() == 0 {
-            return Err(Refusal::NoMoves);
+            let plies = trajectory.record.plies.len();
+            let cut = known < plies;
+            return Err(if cut { Refusal::CutShort { plies } } else { Refusal::NoMoves });
         }
         Ok(Examined { samples, returns })
     }

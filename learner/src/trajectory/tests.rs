@@ -111,3 +111,22 @@ fn old_weights_may_sit_in_seats_that_do_not_learn() {
     game.seats[1].generation = None;
     assert!(examine(&config(), &game).is_ok());
 }
+
+#[test]
+fn moves_whose_return_hangs_on_what_was_not_played_are_left_out() {
+    let mut config = config();
+    config.train.augment = false;
+    let mut game = game();
+    game.seats[1].learns = true;
+    game.record.plies.truncate(4);
+    game.record.digests.truncate(5);
+    game.behaviour.truncate(4);
+    // 0.2² is small enough, 0.2 is not: the fourth ply goes.
+    config.train.gamma = 0.2;
+    let examined = examine(&config, &game).unwrap();
+    assert_eq!(examined.samples.actions, [0, 3, 1]);
+    assert_eq!(examined.samples.returns, [0.0; 3]);
+    // 0.99⁴ is almost 1: nothing is known of any move.
+    config.train.gamma = 0.99;
+    assert_eq!(examine(&config, &game), Err(Refusal::CutShort { plies: 4 }));
+}
