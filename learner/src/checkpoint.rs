@@ -130,14 +130,21 @@ pub struct Loaded {
     pub checkpoint: Option<Checkpoint>,
     /// Newer ones that were passed over, with what is wrong with them.
     pub skipped: Vec<CheckpointError>,
+    /// The newest generation named by those passed over, as far as that can still be read.
+    /// Somebody may hold its weights.
+    pub lost: Option<u32>,
 }
 
 impl Store {
-    /// Opens or makes the store of a run; keeps the newest `keep` checkpoints.
+    /// Opens or makes the store of a run; keeps the newest `keep` checkpoints. Removes what a
+    /// writer that was killed left behind.
     pub fn open(directory: &Path, keep: usize) -> Result<Self, CheckpointError> {
         let root = directory.join("checkpoints");
         fs::create_dir_all(&root).map_err(at(&root))?;
-        Ok(Self { root, keep })
+        let store = Self { root, keep };
+        let leftovers = store.names(&format!("{TEMPORARY}{PREFIX}"))?;
+        leftovers.iter().try_for_each(|name| remove_if_there(&store.root.join(name)))?;
+        Ok(store)
     }
 
     /// Writes a checkpoint and removes the oldest beyond those kept. When this returns, the
@@ -177,13 +184,17 @@ impl Store {
 
     /// The newest whole checkpoint.
     pub fn load(&self) -> Result<Loaded, CheckpointError> {
-        let names = self.names()?;
-        let mut skipped = Vec::new();
+        let names = self.names(PREFIX)?;
+        let (mut skipped, mut lost) = (Vec::new(), None);
         for name in names.iter().rev() {
-            match read(&self.root.join(name)) {
-                Ok(checkpoint) => return Ok(Loaded { checkpoint: Some(checkpoint), skipped }),
+            let path = self.root.join(name);
+            match read(&path) {
+                Ok(checkpoint) => {
+                    return Ok(Loaded { checkpoint: Some(checkpoint), skipped, lost });
+                }
                 Err(error) => skipped.push(error),
             }
+            lost = lost.max(manifest(&path).ok().map(|manifest| manifest.generation));
         }
         match skipped.first() {
             Some(newest) => Err(CheckpointError::NoneWhole {
@@ -191,16 +202,16 @@ impl Store {
                 count: names.len(),
                 newest: newest.to_string(),
             }),
-            None => Ok(Loaded { checkpoint: None, skipped }),
+            None => Ok(Loaded { checkpoint: None, skipped, lost }),
         }
     }
 
-    /// Names of the checkpoints, oldest first.
-    fn names(&self) -> Result<Vec<String>, CheckpointError> {
+    /// Names of the checkpoints, or of others that begin with `prefix`, oldest first.
+    fn names(&self, prefix: &str) -> Result<Vec<String>, CheckpointError> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.root).map_err(at(&self.root))? {
             let name = entry.map_err(at(&self.root))?.file_name();
-            if let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) {
+            if let Some(name) = name.to_str().filter(|name| name.starts_with(prefix)) {
                 names.push(name.to_owned());
             }
         }
@@ -209,21 +220,28 @@ impl Store {
     }
 
     fn prune(&self) -> Result<(), CheckpointError> {
-        let names = self.names()?;
+        let names = self.names(PREFIX)?;
         let old = names.len().saturating_sub(self.keep);
         names[..old].iter().try_for_each(|name| remove_if_there(&self.root.join(name)))
     }
 }
 
+fn manifest(path: &Path) -> Result<Manifest, CheckpointError> {
+    let path = path.join(MANIFEST);
+    let bytes = fs::read(&path).map_err(at(&path))?;
+    let manifest: Manifest =
+        serde_json::from_slice(&bytes).map_err(|error| CheckpointError::damaged(&path, error))?;
+    if manifest.version != VERSION {
+        let what = format!("version is {}; this program reads {VERSION}", manifest.version);
+        return Err(CheckpointError::damaged(&path, what));
+    }
+    Ok(manifest)
+}
+
 fn read(path: &Path) -> Result<Checkpoint, CheckpointError> {
     let file = |name: &str| fs::read(path.join(name)).map_err(at(&path.join(name)));
     let damaged = |name: &str, what: String| CheckpointError::damaged(&path.join(name), what);
-    let manifest: Manifest = serde_json::from_slice(&file(MANIFEST)?)
-        .map_err(|error| damaged(MANIFEST, error.to_string()))?;
-    if manifest.version != VERSION {
-        let what = format!("version is {}; this program reads {VERSION}", manifest.version);
-        return Err(damaged(MANIFEST, what));
-    }
+    let manifest = manifest(path)?;
     let verified = |name: &str| {
         let bytes = file(name)?;
         let entry = FileEntry { sha256: content_hash(&bytes), bytes: bytes.len() as u64 };

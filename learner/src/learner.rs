@@ -5,6 +5,12 @@
 //! learner.run_until(stop).await?;               // returns when drained
 //! ```
 //!
+//! First the arena is asked what it has. If that is newer than the newest whole checkpoint, the
+//! run goes on counting from there: a generation number never means two sets of weights, and
+//! the games of those who already play the newer one are not turned away.
+//!
+//! Whatever ends by itself, training, the publisher or the server, ends the run with its error.
+//!
 //! The drain: streams end, the step in progress finishes, what was learned since the last
 //! generation becomes one (checkpoint, then arena), the port closes. Games that were accepted
 //! but wait for a whole batch are dropped; an on-policy learner has no use for them later.
@@ -14,6 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_net::{Weights, WeightsMeta};
+use ouro_proto::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
 use ouro_service::server::Limits;
@@ -33,6 +40,13 @@ use crate::trainer::Trainer;
 use crate::training::{Release, Training, TrainingError};
 use crate::trajectory::examiner;
 use crate::window::Window;
+
+use kept::Kept;
+
+mod kept;
+
+/// How long a drain waits for streams. They end at once unless a replay takes this long.
+const DRAIN: Duration = Duration::from_secs(10);
 
 /// Why a learner cannot start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +73,7 @@ pub enum LearnerError {
     /// There is no such device.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The arena's address is not usable.
+    /// The arena's address is not usable, or the arena refused this run.
     #[error(transparent)]
     Arena(#[from] ArenaError),
     /// The port cannot be opened or served.
@@ -97,13 +111,13 @@ impl Learner {
         let server = GrpcServer::bind(config.listen, Limits::default()).await?;
         let settings = config.clone();
         let prepared = tokio::task::spawn_blocking(move || prepare(&settings));
-        let (store, checkpoint, device) =
+        let Prepared { store, checkpoint, generation, device } =
             prepared.await.map_err(|_| LearnerError::Panicked("start-up"))??;
 
         let meta = checkpoint.weights.meta();
         let progress = SharedProgress::new(Progress {
             step: meta.step,
-            generation: meta.generation,
+            generation,
             games: checkpoint.state.games,
             moves: checkpoint.state.moves,
             device: device.name().to_owned(),
@@ -123,7 +137,7 @@ impl Learner {
         let service =
             LearnerServiceServer::new(intake.clone()).max_decoding_message_size(MAX_MESSAGE_BYTES);
         let server = server.add_service(service).describe(ouro_proto::FILE_DESCRIPTOR_SET);
-        let (step, generation) = (meta.step, meta.generation);
+        let step = meta.step;
         tracing::info!(device = device.name(), step, generation, "learner is ready");
         Ok(Self {
             config,
@@ -150,12 +164,33 @@ impl Learner {
     }
 
     /// Serves and trains until `stop` is cancelled, then drains. See the [module](self).
-    pub async fn run_until(self, stop: CancellationToken) -> Result<(), LearnerError> {
-        let first = Arc::new(Release::from(&self.checkpoint.weights));
-        let (releases, published) = watch::channel(Some(first));
-        let publisher = self
-            .arena
-            .map(|arena| tokio::spawn(publisher::publish(arena, published, Backoff::default())));
+    pub async fn run_until(mut self, stop: CancellationToken) -> Result<(), LearnerError> {
+        let newest = match &mut self.arena {
+            Some(arena) => tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                newest = publisher::newest(arena, Backoff::default()) => newest?,
+            },
+            None => None,
+        };
+        let own = Release::from(&self.checkpoint.weights);
+        let behind = newest.filter(|newest| *newest > own.generation);
+        if let Some(Generation(generation)) = behind {
+            let own = own.generation.0;
+            tracing::warn!(own, generation, "the arena has newer weights; counting on from there");
+            self.progress.update(|progress| {
+                progress.generation = progress.generation.max(generation);
+            });
+        }
+        let first = behind.is_none().then(|| Arc::new(own));
+        let (releases, mut published) = watch::channel(first);
+        let arena = self.arena;
+        let mut publisher = Kept::new(tokio::spawn(async move {
+            if let Some(arena) = arena {
+                return publisher::publish(arena, published, Backoff::default()).await;
+            }
+            while published.changed().await.is_ok() {}
+            Ok(())
+        }));
         let (train, queue) = (self.config.train.clone(), Arc::clone(&self.queue));
         let checkpoint = self.checkpoint;
         let training = {
@@ -177,7 +212,7 @@ impl Learner {
                 training.run()
             }
         };
-        let (ended, mut has_ended) = tokio::sync::oneshot::channel();
+        let (ended, has_ended) = tokio::sync::oneshot::channel();
         let thread = std::thread::Builder::new().name("ouro-training".into()).spawn(move || {
             // The receiver is gone only if the learner was dropped.
             let _ = ended.send(training());
@@ -187,38 +222,50 @@ impl Learner {
         }
 
         let stop_server = CancellationToken::new();
-        let server = tokio::spawn(self.server.run_until(stop_server.clone()));
-        let early = tokio::select! {
-            () = stop.cancelled() => None,
-            ended = &mut has_ended => Some(ended),
-        };
+        let mut server = Kept::new(tokio::spawn(self.server.run_until(stop_server.clone())));
+        let mut training = Kept::new(has_ended);
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = training.ended() => {}
+            () = publisher.ended() => {}
+            () = server.ended() => {}
+        }
         self.stop_streams.cancel();
         self.queue.close();
-        self.intake.drained().await;
-        let ended = match early {
-            Some(ended) => ended,
-            None => has_ended.await,
-        };
+        if tokio::time::timeout(DRAIN, self.intake.drained()).await.is_err() {
+            tracing::warn!("streams still open after the drain time");
+        }
+        let trained = training.output().await;
         // The training thread has dropped its end, so the publisher ends once the last
         // release is delivered.
-        if let Some(publisher) = publisher {
-            let grace = Duration::from_millis(self.config.checkpoint.publish_grace_ms);
-            let abort = publisher.abort_handle();
-            if tokio::time::timeout(grace, publisher).await.is_err() {
-                abort.abort();
-                tracing::warn!("the arena did not take the last weights; the next start will");
-            }
+        let grace = Duration::from_millis(self.config.checkpoint.publish_grace_ms);
+        if tokio::time::timeout(grace, publisher.ended()).await.is_err() {
+            publisher.future().abort();
+            tracing::warn!("the arena did not take the last weights; the next start will");
         }
         stop_server.cancel();
-        let served = server.await.map_err(|_| LearnerError::Panicked("server"))?;
-        ended.map_err(|_| LearnerError::Panicked("training"))??;
+        let served = server.output().await.map_err(|_| LearnerError::Panicked("server"))?;
+        trained.map_err(|_| LearnerError::Panicked("training"))??;
+        match publisher.output().await {
+            Err(error) if error.is_cancelled() => {}
+            published => published.map_err(|_| LearnerError::Panicked("publisher"))??,
+        }
         served?;
         Ok(())
     }
 }
 
+/// What [`prepare`] found or made.
+struct Prepared {
+    store: Store,
+    checkpoint: Checkpoint,
+    /// The newest generation made, the checkpoint's or one that was lost.
+    generation: u32,
+    device: TrainDevice,
+}
+
 /// The blocking half of [`Learner::bind`].
-fn prepare(config: &Config) -> Result<(Store, Checkpoint, TrainDevice), LearnerError> {
+fn prepare(config: &Config) -> Result<Prepared, LearnerError> {
     let spec = config.net_spec()?;
     let game = serde_json::to_string(&config.game)
         .expect("a game configuration serialises: it is plain data");
@@ -250,7 +297,8 @@ fn prepare(config: &Config) -> Result<(Store, Checkpoint, TrainDevice), LearnerE
         return Err(other("network"));
     }
     let device = TrainDevice::choose(config.device)?;
-    Ok((store, checkpoint, device))
+    let generation = checkpoint.weights.meta().generation.max(loaded.lost.unwrap_or(0));
+    Ok(Prepared { store, checkpoint, generation, device })
 }
 
 #[cfg(test)]

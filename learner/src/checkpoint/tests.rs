@@ -26,7 +26,7 @@ fn the_newest_checkpoint_comes_back_and_old_ones_go() {
         store.save(&checkpoint(step)).unwrap();
     }
     assert_eq!(store.load().unwrap().checkpoint, Some(checkpoint(11)));
-    assert_eq!(store.names().unwrap(), ["step-000000000010", "step-000000000011"]);
+    assert_eq!(store.names(PREFIX).unwrap(), ["step-000000000010", "step-000000000011"]);
 }
 
 #[test]
@@ -56,6 +56,8 @@ fn damage_to_any_file_falls_back_to_the_checkpoint_before() {
             let loaded = store.load().unwrap();
             assert_eq!(loaded.checkpoint, Some(checkpoint(4)), "{file}");
             assert_eq!(loaded.skipped.len(), 1);
+            // What was lost is known unless the manifest itself is.
+            assert_eq!(loaded.lost, (file != MANIFEST).then_some(5), "{file}");
             // Taking the lost steps again replaces the damaged one.
             store.save(&checkpoint(5)).unwrap();
             assert_eq!(step(&store), 5);
@@ -80,6 +82,19 @@ fn a_checkpoint_that_was_being_written_is_not_seen() {
     store.save(&checkpoint(5)).unwrap();
     assert_eq!(step(&store), 5);
     assert!(!leftover.exists());
+}
+
+#[test]
+fn what_a_killed_writer_left_behind_is_removed_by_the_next_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), 3).unwrap();
+    store.save(&checkpoint(4)).unwrap();
+    let leftover = store.root.join("tmp-step-000000000005");
+    fs::create_dir(&leftover).unwrap();
+    fs::write(leftover.join(WEIGHTS), b"half").unwrap();
+    let store = Store::open(directory.path(), 3).unwrap();
+    assert!(!leftover.exists());
+    assert_eq!(step(&store), 4);
 }
 
 #[test]

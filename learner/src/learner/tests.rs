@@ -8,6 +8,8 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
 
+mod arena;
+
 struct Actor {
     requests: mpsc::Sender<wire::PushTrajectoriesRequest>,
     responses: Streaming<wire::PushTrajectoriesResponse>,
@@ -158,4 +160,62 @@ async fn streams_that_break_the_protocol_are_ended_with_a_status() {
     let huge = wire::Trajectory { digests: vec![1; MAX_MESSAGE_BYTES / 8], ..message(1) };
     assert_eq!(refused(code(Actor::hello(1), Some(huge)).await), Code::OutOfRange);
     running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_says_nothing_is_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config();
+    config.checkpoint.directory = directory.path().into();
+    config.intake.hello_ms = 1;
+    let running = Running::start(config).await;
+    let mut client =
+        LearnerServiceClient::connect(format!("http://{}", running.address)).await.unwrap();
+    let (_silent, stream) = mpsc::channel(1);
+    let opened = client.push_trajectories(ReceiverStream::new(stream)).await;
+    let ended = match opened {
+        Ok(responses) => responses.into_inner().message().await,
+        Err(status) => Err(status),
+    };
+    assert_eq!(ended.expect_err("a status").code(), Code::DeadlineExceeded);
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_read_its_answers_does_not_hold_the_drain() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config();
+    config.checkpoint.directory = directory.path().into();
+    let learner = Learner::bind(config).await.expect("a valid configuration");
+    let (address, progress) = (learner.address(), learner.progress());
+    let (intake, stop_streams) = (learner.intake.clone(), learner.stop_streams.clone());
+    let stop = CancellationToken::new();
+    let task = tokio::spawn(learner.run_until(stop.clone()));
+    // The smallest window that HTTP/2 lets a client have at first.
+    let channel = tonic::transport::Endpoint::from_shared(format!("http://{address}"))
+        .expect("a URL")
+        .initial_stream_window_size(65_535)
+        .connect()
+        .await
+        .expect("the port is open");
+    let (requests, stream) = mpsc::channel(16);
+    let ask = |message| wire::PushTrajectoriesRequest { message: Some(message) };
+    requests.send(ask(Actor::hello(1))).await.expect("the receiver is here");
+    let mut client = LearnerServiceClient::new(channel);
+    let unread = client.push_trajectories(ReceiverStream::new(stream)).await.unwrap();
+    // Each is refused with a reason that repeats the name: three fill the window, and a few
+    // more whatever else lies between the service and the client.
+    let config_json = format!("{{\"game\":\"{}\"}}", "x".repeat(60_000));
+    for sequence in 1..=12 {
+        let long = wire::Trajectory { config_json: config_json.clone(), ..message(sequence) };
+        requests.send(ask(Ask::Trajectory(long))).await.expect("the stream is open");
+    }
+    while progress.get().refused.get("malformed").is_none_or(|&refused| refused < 2) {
+        tokio::task::yield_now().await;
+    }
+    stop_streams.cancel();
+    intake.drained().await;
+    drop((unread, requests));
+    stop.cancel();
+    task.await.expect("no panic").expect("a clean drain");
 }

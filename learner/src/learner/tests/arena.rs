@@ -1,0 +1,105 @@
+//! A learner and a stand-in for the arena.
+
+use ouro_proto::ContentHash;
+use ouro_proto::arena::v1;
+use ouro_proto::arena::v1::arena_service_server::{ArenaService, ArenaServiceServer};
+use tonic::{Request, Response};
+
+use super::*;
+
+/// Knows the weights of one generation, if any, and refuses all others.
+struct Stand {
+    newest: Option<u32>,
+}
+
+#[tonic::async_trait]
+impl ArenaService for Stand {
+    async fn get_pool(
+        &self,
+        _: Request<v1::GetPoolRequest>,
+    ) -> Result<Response<v1::GetPoolResponse>, Status> {
+        let newest = self.newest.map(|generation| v1::Checkpoint {
+            hash: ContentHash::of(b"").to_string(),
+            generation,
+            status: v1::CheckpointStatus::Candidate.into(),
+            ..v1::Checkpoint::default()
+        });
+        Ok(Response::new(v1::GetPoolResponse { newest, ..v1::GetPoolResponse::default() }))
+    }
+
+    async fn publish_checkpoint(
+        &self,
+        _: Request<Streaming<v1::PublishCheckpointRequest>>,
+    ) -> Result<Response<v1::PublishCheckpointResponse>, Status> {
+        Err(Status::already_exists("another file has this generation"))
+    }
+
+    async fn get_ratings(
+        &self,
+        _: Request<v1::GetRatingsRequest>,
+    ) -> Result<Response<v1::GetRatingsResponse>, Status> {
+        Err(Status::unimplemented("nobody asks"))
+    }
+
+    async fn list_checkpoints(
+        &self,
+        _: Request<v1::ListCheckpointsRequest>,
+    ) -> Result<Response<v1::ListCheckpointsResponse>, Status> {
+        Err(Status::unimplemented("nobody asks"))
+    }
+
+    type FetchWeightsStream = ReceiverStream<Result<v1::FetchWeightsResponse, Status>>;
+
+    async fn fetch_weights(
+        &self,
+        _: Request<v1::FetchWeightsRequest>,
+    ) -> Result<Response<Self::FetchWeightsStream>, Status> {
+        Err(Status::unimplemented("nobody asks"))
+    }
+}
+
+/// A stand-in and a configuration that names it.
+async fn stand(newest: Option<u32>, directory: &std::path::Path) -> (Config, CancellationToken) {
+    let server = GrpcServer::bind(([127, 0, 0, 1], 0).into(), Limits::default());
+    let server =
+        server.await.expect("a free port").add_service(ArenaServiceServer::new(Stand { newest }));
+    let mut config = config();
+    config.arena = Some(format!("http://{}", server.local_addr()));
+    config.checkpoint.directory = directory.into();
+    let stop = CancellationToken::new();
+    tokio::spawn(server.run_until(stop.clone()));
+    (config, stop)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_learner_behind_the_arena_takes_its_games_and_counts_on_from_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let (config, stop_arena) = stand(Some(3), directory.path()).await;
+    let running = Running::start(config).await;
+    let mut actor = Actor::connect(running.address, Actor::hello(1)).await.unwrap();
+    actor.answer().await.unwrap();
+    let mut newest = random_game(1);
+    for seat in &mut newest.seats {
+        seat.generation = Some(3);
+    }
+    let answer = actor.push(newest.try_into().expect("the configuration serialises")).await;
+    assert_eq!(answer, Answer::Accepted(wire::Accepted { sequence: 1 }));
+    drop(actor);
+    // Its own weights, of generation 0, were not offered: that would have been refused.
+    assert_eq!(running.stop().await.generation, 3);
+    stop_arena.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_learner_whose_weights_are_refused_ends_with_that_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let (config, stop_arena) = stand(None, directory.path()).await;
+    let running = Running::start(config).await;
+    let ended = running.task.await.expect("no panic");
+    let refused = LearnerError::Arena(ArenaError::Refused {
+        code: Code::AlreadyExists,
+        message: "another file has this generation".into(),
+    });
+    assert_eq!(ended.expect_err("a refusal").to_string(), refused.to_string());
+    stop_arena.cancel();
+}
