@@ -124,7 +124,8 @@ mod tests {
     #[test]
     fn the_defaults_are_valid_and_each_bad_value_is_named() {
         config().validate().expect("the defaults are valid");
-        let cases: [(&str, fn(&mut ActorConfig)); 7] = [
+        type Spoil = fn(&mut ActorConfig);
+        let cases: [(&str, Spoil); 7] = [
             ("threads", |config| config.threads = 0),
             ("games_per_thread", |config| config.games_per_thread = 0),
             ("max_plies", |config| config.max_plies = 0),

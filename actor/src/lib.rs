@@ -17,6 +17,8 @@ pub mod worker;
 
 mod pool_watch;
 mod push;
+#[cfg(test)]
+mod testing;
 
 pub use config::ActorConfig;
 pub use error::ActorError;

@@ -50,7 +50,7 @@ impl<T> Outbox<T> {
 
     /// The next item to send with its sequence number.
     pub fn unsent(&self) -> Option<(u64, &T)> {
-        self.pending.get(self.sent).map(|item| (self.first + self.sent as u64, item))
+        self.pending.get(self.sent).map(|item| (self.first.saturating_add(self.sent as u64), item))
     }
 
     /// Notes that [`unsent`](Self::unsent) went out.
@@ -61,19 +61,21 @@ impl<T> Outbox<T> {
     /// Forgets everything up to `sequence`: the learner answers in order. An answer to
     /// something that was never sent is ignored.
     pub fn settle(&mut self, sequence: u64) {
-        let last_sent = self.first + self.sent as u64 - 1;
+        let last_sent = (self.first - 1).saturating_add(self.sent as u64);
         self.forget_through(sequence.min(last_sent));
     }
 
-    /// Starts again on a new connection, behind what the learner has decided already.
+    /// Starts again on a new connection, behind what the learner has decided already. New
+    /// items get numbers above that, even if they were never sent from here.
     pub fn reconnect(&mut self, watermark: u64) {
         self.forget_through(watermark);
+        self.first = self.first.max(watermark.saturating_add(1));
         self.sent = 0;
     }
 
     fn forget_through(&mut self, sequence: u64) {
         while self.first <= sequence && self.pending.pop_front().is_some() {
-            self.first += 1;
+            self.first = self.first.saturating_add(1);
             self.sent = self.sent.saturating_sub(1);
         }
     }
@@ -116,6 +118,22 @@ mod tests {
         assert_eq!(send_all(&mut outbox), [(3, 'c'), (4, 'd')]);
         outbox.settle(4);
         assert!(outbox.is_empty());
+    }
+
+    #[test]
+    fn numbers_go_on_above_a_watermark_beyond_everything_pending() {
+        let mut outbox = Outbox::new(8);
+        assert_eq!(outbox.push('a'), Ok(()));
+        outbox.reconnect(9);
+        assert!(outbox.is_empty());
+        assert_eq!(outbox.push('b'), Ok(()));
+        assert_eq!(send_all(&mut outbox), [(10, 'b')]);
+        // A learner that talks nonsense breaks nothing here.
+        outbox.reconnect(u64::MAX);
+        assert_eq!(outbox.push('c'), Ok(()));
+        assert_eq!(outbox.push('d'), Ok(()));
+        assert_eq!(send_all(&mut outbox).len(), 2);
+        outbox.settle(u64::MAX);
     }
 
     #[test]

@@ -1,4 +1,7 @@
 //! Keeps the roster up to date: polls the arena, fetches and loads weights that are new.
+//!
+//! Without the newest weights there is no roster. A member of the pool that cannot be had is
+//! left out, and asked for again at each poll.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,22 +47,25 @@ pub(crate) async fn watch_pool(
     let mut last = None;
     let mut pause = POLL;
     loop {
-        match refresh(&mut arena, &mut loaded, &mut last).await {
-            Ok(Some(roster)) => {
-                info!(
-                    generation = roster.newest.generation,
-                    pool = roster.pool.len(),
-                    "new roster"
-                );
-                rosters.send_replace(Some(Arc::new(roster)));
-                pause = POLL;
+        let refreshed = tokio::select! {
+            () = stop.cancelled() => return,
+            refreshed = refresh(&mut arena, &mut loaded, &mut last) => refreshed,
+        };
+        let whole = match refreshed {
+            Ok(Refreshed { roster, missing }) => {
+                if let Some(roster) = roster {
+                    let (generation, pool) = (roster.newest.generation, roster.pool.len());
+                    info!(generation, pool, missing, "new roster");
+                    rosters.send_replace(Some(Arc::new(roster)));
+                }
+                missing == 0
             }
-            Ok(None) => pause = POLL,
             Err(error) => {
                 warn!(%error, "cannot refresh the roster; trying again");
-                pause = (pause * 2).min(MAX_BACKOFF);
+                false
             }
-        }
+        };
+        pause = if whole { POLL } else { (pause * 2).min(MAX_BACKOFF) };
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(pause) => {}
@@ -67,27 +73,43 @@ pub(crate) async fn watch_pool(
     }
 }
 
-/// The roster if it changed since `last`.
+/// What a question to the arena came to.
+#[derive(Debug)]
+struct Refreshed {
+    /// The roster, if it is not the `last` one.
+    roster: Option<Roster>,
+    /// Members of the pool that could not be loaded.
+    missing: usize,
+}
+
+/// Asks for the roster. `last` holds the hashes of the last one: the newest, then the pool.
 async fn refresh(
     arena: &mut ArenaClient,
     loaded: &mut Loaded,
     last: &mut Option<Vec<ContentHash>>,
-) -> Result<Option<Roster>, LoadError> {
+) -> Result<Refreshed, LoadError> {
     let Pool { newest, pool, champion: _ } = arena.get_pool().await?;
-    let Some(newest) = newest else { return Ok(None) };
-    let hashes: Vec<ContentHash> =
-        std::iter::once(&newest).chain(&pool).map(|checkpoint| checkpoint.hash).collect();
-    if last.as_ref() == Some(&hashes) {
-        return Ok(None);
-    }
+    let Some(newest) = newest else { return Ok(Refreshed { roster: None, missing: 0 }) };
     let newest = loaded.entry(arena, &newest).await?;
     let mut entries = Vec::with_capacity(pool.len());
     for checkpoint in &pool {
-        entries.push(loaded.entry(arena, checkpoint).await?);
+        match loaded.entry(arena, checkpoint).await {
+            Ok(entry) => entries.push(entry),
+            Err(error) => {
+                let generation = checkpoint.generation.0;
+                warn!(generation, %error, "a member of the pool is left out");
+            }
+        }
     }
+    let missing = pool.len() - entries.len();
+    let hashes: Vec<ContentHash> =
+        std::iter::once(&newest).chain(&entries).map(|entry| entry.hash).collect();
     loaded.0.retain(|hash, _| hashes.contains(hash));
+    if last.as_ref() == Some(&hashes) {
+        return Ok(Refreshed { roster: None, missing });
+    }
     *last = Some(hashes);
-    Ok(Some(Roster { newest, pool: entries }))
+    Ok(Refreshed { roster: Some(Roster { newest, pool: entries }), missing })
 }
 
 impl Loaded {
@@ -114,3 +136,6 @@ impl Loaded {
         Ok(Entry { hash, generation, engine })
     }
 }
+
+#[cfg(test)]
+mod tests;

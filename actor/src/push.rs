@@ -193,3 +193,6 @@ fn to_wire(sequence: u64, played: &Played) -> Result<wire::Trajectory, Trajector
     };
     trajectory.try_into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,3 +47,6 @@ impl Roster {
         drawn
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -155,11 +155,11 @@ struct Line {
 
 impl Line {
     fn run(self) {
-        let halt = self.halt.clone();
+        // Whatever ends a thread, a panic too, stops the actor: games must not stop unseen.
+        let _halts = self.halt.clone().drop_guard();
         let config = self.config.clone();
         if let Err(error) = config.visit(self) {
             error!(%error, "the game's configuration stopped being valid");
-            halt.cancel();
         }
     }
 }
@@ -185,7 +185,6 @@ impl GameVisitor for Line {
                 }
                 Err(error) => {
                     error!(%error, "a playing thread stops");
-                    self.halt.cancel();
                     return;
                 }
             }

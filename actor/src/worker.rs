@@ -153,3 +153,6 @@ impl<G: Game> Worker<G> {
         Played { record, behaviour: finished.behaviour, seats }
     }
 }
+
+#[cfg(test)]
+mod tests;

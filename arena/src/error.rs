@@ -76,6 +76,9 @@ pub enum CallError {
     /// The client went quiet in mid-upload.
     #[error("no chunk came for {0:?}; publish again")]
     Idle(Duration),
+    /// The transfer as a whole took too long.
+    #[error("the transfer took longer than {0:?}; try again")]
+    Slow(Duration),
     /// The client's stream broke.
     #[error("upload broke off: {0}")]
     Broken(Status),
@@ -125,11 +128,12 @@ impl IntoStatus for CallError {
             | Self::HeaderMismatch { .. } => Code::InvalidArgument,
             Self::Chunk(error) => match error {
                 ChunkError::TooLarge { .. } | ChunkError::ChunkTooLarge { .. } => Code::OutOfRange,
-                ChunkError::TooMany { .. }
+                ChunkError::Empty
+                | ChunkError::TooMany { .. }
                 | ChunkError::TooFew { .. }
                 | ChunkError::Hash { .. } => Code::InvalidArgument,
             },
-            Self::Idle(_) => Code::DeadlineExceeded,
+            Self::Idle(_) | Self::Slow(_) => Code::DeadlineExceeded,
             Self::Broken(status) => status.code(),
             Self::ForeignGame { .. } | Self::ForeignSpec(_) => Code::FailedPrecondition,
             Self::Folder(error) => match error {
@@ -178,10 +182,12 @@ mod tests {
             (CallError::Hash("x".parse::<ContentHash>().unwrap_err()), Code::InvalidArgument),
             (chunk(ChunkError::TooLarge { size: 2, limit: 1 }), Code::OutOfRange),
             (chunk(ChunkError::ChunkTooLarge { size: 2 }), Code::OutOfRange),
+            (chunk(ChunkError::Empty), Code::InvalidArgument),
             (chunk(ChunkError::TooMany { announced: 1 }), Code::InvalidArgument),
             (chunk(ChunkError::TooFew { got: 0, announced: 1 }), Code::InvalidArgument),
             (chunk(ChunkError::Hash { got: hash, announced: hash }), Code::InvalidArgument),
             (CallError::Idle(Duration::from_secs(1)), Code::DeadlineExceeded),
+            (CallError::Slow(Duration::from_secs(1)), Code::DeadlineExceeded),
             (CallError::Broken(Status::cancelled("gone")), Code::Cancelled),
             (
                 CallError::Weights(ouro_net::WeightsError::Malformed("short".into())),

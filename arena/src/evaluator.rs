@@ -72,6 +72,8 @@ impl Evaluator {
         let Some((id, verdict, score)) = self.challenge(generation, &engine)? else {
             return Ok(());
         };
+        // Once a candidate: the cost grows with the cube of the players.
+        self.keeper.rate()?;
         self.keeper.tell(ArenaEvent::Decided { id, verdict, score });
         match verdict {
             Verdict::Promote => self.keeper.promote(generation, id.opponent, score)?,
@@ -194,7 +196,6 @@ impl Evaluator {
         if let Some(error) = failed {
             return Err(error.into());
         }
-        self.keeper.rate()?;
         Ok(ended)
     }
 

@@ -2,20 +2,24 @@
 //!
 //! Store and files block, so every call goes through the blocking pool. Uploads and downloads
 //! hold whole files in memory; semaphores bound how many at once, and callers over the bound
-//! wait.
+//! wait. A transfer has a deadline, so that a slow client holds its slot for a bounded time.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::arena_service_server::ArenaService;
 use ouro_proto::arena::v1::publish_checkpoint_request::Part;
+use ouro_proto::arena_client::TRANSFER_TIMEOUT;
 use ouro_proto::chunks::{self, Assembly};
 use ouro_proto::{ContentHash, Generation};
 use ouro_service::IntoStatus;
-use tokio::sync::Semaphore;
-use tokio_stream::Stream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
+use tokio_util::task::AbortOnDropHandle;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::error::CallError;
@@ -73,10 +77,15 @@ impl Handlers {
         let hash: ContentHash = header.hash.parse()?;
         let mut assembly = Assembly::new(hash, header.size_bytes, self.max_weights_bytes)?;
         let _slot = self.uploads.acquire().await.map_err(|_| CallError::Stopping)?;
-        while let Some(part) = next_part(&mut parts).await? {
-            let Part::Chunk(chunk) = part else { return Err(CallError::HeaderRepeated) };
-            assembly.push(&chunk)?;
-        }
+        let arrive = async {
+            while let Some(part) = next_part(&mut parts).await? {
+                let Part::Chunk(chunk) = part else { return Err(CallError::HeaderRepeated) };
+                assembly.push(&chunk)?;
+            }
+            Ok(())
+        };
+        let slow = |_| CallError::Slow(TRANSFER_TIMEOUT);
+        tokio::time::timeout(TRANSFER_TIMEOUT, arrive).await.map_err(slow)??;
         let bytes = assembly.finish()?;
         let offer = Offer { hash, generation: Generation(header.generation), step: header.step };
         let stored = self.blocking(move |keeper| keeper.publish(offer, &bytes)).await?;
@@ -88,13 +97,33 @@ impl Handlers {
         let slot = self.downloads.clone().acquire_owned().await;
         let slot = slot.map_err(|_| CallError::Stopping)?;
         let file = self.blocking(move |keeper| keeper.read_weights(hash)).await?;
-        let messages = chunks::split(file.into()).map(move |chunk| {
-            // Owned here, the slot is free again once the stream is dropped.
-            let _held = &slot;
-            Ok(v1::FetchWeightsResponse { chunk })
-        });
-        Ok(Box::pin(tokio_stream::iter(messages)))
+        Ok(outgoing(file.into(), slot, TRANSFER_TIMEOUT))
     }
+}
+
+/// A file as a stream of chunks. A task of its own feeds it, because a stream is not polled
+/// while its client does not read: file and slot are free again once everything was taken,
+/// the stream was dropped or `limit` has passed, whichever is first.
+fn outgoing(file: Bytes, slot: OwnedSemaphorePermit, limit: Duration) -> Chunks {
+    let (sender, receiver) = mpsc::channel(1);
+    let feeder = AbortOnDropHandle::new(tokio::spawn(async move {
+        let feed = async {
+            for chunk in chunks::split(file) {
+                if sender.send(Ok(v1::FetchWeightsResponse { chunk })).await.is_err() {
+                    return;
+                }
+            }
+        };
+        if tokio::time::timeout(limit, feed).await.is_err() {
+            drop(slot);
+            // Waits, at the cost of one chunk, until the client reads or goes.
+            let _ = sender.send(Err(CallError::Slow(limit).status())).await;
+        }
+    }));
+    Box::pin(ReceiverStream::new(receiver).map(move |message| {
+        let _owned = &feeder;
+        message
+    }))
 }
 
 /// The next part of an upload; `None` at its end.
@@ -182,5 +211,42 @@ impl ArenaService for Handlers {
                 .await
                 .map(|checkpoint| v1::PublishCheckpointResponse { checkpoint: Some(checkpoint) }),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_proto::chunks::CHUNK_BYTES;
+    use tonic::Code;
+
+    use super::*;
+
+    async fn slot(downloads: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+        downloads.clone().acquire_owned().await.unwrap()
+    }
+
+    fn file() -> Bytes {
+        vec![7; 3 * CHUNK_BYTES].into()
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_loses_its_slot_and_is_told() {
+        let downloads = Arc::new(Semaphore::new(1));
+        let mut stream = outgoing(file(), slot(&downloads).await, Duration::ZERO);
+        // Nothing has been read, and yet the slot comes back.
+        drop(slot(&downloads).await);
+        assert_eq!(stream.next().await.unwrap().unwrap().chunk.len(), CHUNK_BYTES);
+        assert_eq!(stream.next().await.unwrap().unwrap_err().code(), Code::DeadlineExceeded);
+        assert!(stream.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_download_that_is_read_or_dropped_gives_its_slot_back() {
+        let downloads = Arc::new(Semaphore::new(1));
+        let stream = outgoing(file(), slot(&downloads).await, TRANSFER_TIMEOUT);
+        let sizes: Vec<usize> = stream.map(|message| message.unwrap().chunk.len()).collect().await;
+        assert_eq!(sizes, [CHUNK_BYTES; 3]);
+        drop(outgoing(file(), slot(&downloads).await, TRANSFER_TIMEOUT));
+        drop(slot(&downloads).await);
     }
 }

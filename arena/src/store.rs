@@ -5,7 +5,9 @@
 //! was lost can be repeated. Methods block; they are not called on the async runtime.
 
 use std::fmt::Debug;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use ouro_game::GameConfig;
 use ouro_proto::{Checkpoint, ContentHash, Generation};
@@ -144,6 +146,12 @@ pub trait Store: Debug + Send + Sync {
 
     /// The score of every match so far.
     fn scores(&self) -> Result<Vec<(MatchId, Score)>, StoreError>;
+}
+
+/// Makes the names in a folder durable. Windows cannot open folders; there the rename itself
+/// has to do.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -111,10 +111,14 @@ impl Running {
     async fn publish(&mut self, generation: u32, weights: Bytes) -> ArenaEvent {
         let stored = self.client.publish(Generation(generation), 10, weights).await.unwrap();
         assert_eq!(stored.status, CheckpointStatus::Candidate);
+        let mut rated = 0;
         loop {
             let event = self.events.recv().await.unwrap();
+            rated += u32::from(matches!(event, ArenaEvent::Rated(_)));
             let rejected = matches!(event, ArenaEvent::Decided { verdict: Verdict::Reject, .. });
             if rejected || matches!(event, ArenaEvent::Promoted(_) | ArenaEvent::Dropped { .. }) {
+                // Once a candidate, however many matches it played.
+                assert_eq!(rated, 1);
                 return event;
             }
         }
@@ -224,6 +228,11 @@ async fn an_upload_that_is_not_as_announced_is_refused_and_leaves_nothing() {
         ("another hash", changed(&|header| header.hash = "0".repeat(64)), wrong),
         ("too few bytes", changed(&|header| header.size_bytes += 1), wrong),
         ("too many bytes", changed(&|header| header.size_bytes -= 1), wrong),
+        (
+            "an empty chunk",
+            vec![Part::Header(good.clone()), Part::Chunk(Bytes::new()), chunk()],
+            wrong,
+        ),
         ("oversized", changed(&|header| header.size_bytes = MAX_BYTES + 1), Code::OutOfRange),
         ("another generation", changed(&|header| header.generation = 4), wrong),
         ("another step", changed(&|header| header.step = 11), wrong),

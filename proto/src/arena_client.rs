@@ -17,6 +17,8 @@ use crate::chunks::{self, Assembly, ChunkError, DEFAULT_MAX_WEIGHTS_BYTES, MESSA
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const KEEPALIVE: Duration = Duration::from_secs(20);
+/// Longest time for one weights file: [`DEFAULT_MAX_WEIGHTS_BYTES`] at 2 Mbit/s.
+pub const TRANSFER_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What actors choose their opponents from.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,12 +97,14 @@ impl ArenaError {
 impl From<Status> for ArenaError {
     fn from(status: Status) -> Self {
         match status.code() {
-            // `Unknown` and `Cancelled` are what a connection that breaks in mid-call gives.
+            // `Unknown` and `Cancelled` are what a connection that breaks in mid-call gives;
+            // `Internal` is a disk that is full or failing, and passes when somebody looks.
             Code::Unavailable
             | Code::DeadlineExceeded
             | Code::ResourceExhausted
             | Code::Aborted
             | Code::Cancelled
+            | Code::Internal
             | Code::Unknown => Self::Unavailable(status.message().to_owned()),
             code => Self::Refused { code, message: status.message().to_owned() },
         }
@@ -179,20 +183,24 @@ impl ArenaClient {
         Ok(RatingTable { ratings: ratings.collect(), anchor: answer.anchor, games: answer.games })
     }
 
-    /// The weights file of `checkpoint`, with size and hash verified.
+    /// The weights file of `checkpoint`, with size and hash verified. Takes at most
+    /// [`TRANSFER_TIMEOUT`].
     pub async fn fetch_weights(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u8>, ArenaError> {
         let mut assembly =
             Assembly::new(checkpoint.hash, checkpoint.size_bytes, self.max_weights_bytes)?;
         let request = v1::FetchWeightsRequest { hash: checkpoint.hash.to_string() };
-        let mut chunks = self.client.fetch_weights(request).await?.into_inner();
-        while let Some(message) = chunks.message().await? {
-            assembly.push(&message.chunk)?;
-        }
-        Ok(assembly.finish()?)
+        within(TRANSFER_TIMEOUT, async {
+            let mut chunks = self.client.fetch_weights(request).await?.into_inner();
+            while let Some(message) = chunks.message().await? {
+                assembly.push(&message.chunk)?;
+            }
+            Ok(assembly.finish()?)
+        })
+        .await
     }
 
     /// Offers `weights`, a safetensors file, as a candidate. Offering the same file again
-    /// changes nothing.
+    /// changes nothing. Takes at most [`TRANSFER_TIMEOUT`].
     pub async fn publish(
         &mut self,
         generation: Generation,
@@ -210,12 +218,24 @@ impl ArenaClient {
             .chain(chunks::split(weights).map(Part::Chunk))
             .map(|part| v1::PublishCheckpointRequest { part: Some(part) });
         let request = Request::new(tokio_stream::iter(parts));
-        let answer = self.client.publish_checkpoint(request).await?.into_inner();
-        Ok(answer.checkpoint.ok_or(ArenaError::Empty)?.try_into()?)
+        within(TRANSFER_TIMEOUT, async {
+            let answer = self.client.publish_checkpoint(request).await?.into_inner();
+            Ok(answer.checkpoint.ok_or(ArenaError::Empty)?.try_into()?)
+        })
+        .await
     }
 }
 
-/// A call with a deadline. Streams of weights have none: they may be large.
+/// A transfer with a deadline: the request's own timeout ends with the answer's first byte.
+async fn within<T>(
+    limit: Duration,
+    transfer: impl Future<Output = Result<T, ArenaError>>,
+) -> Result<T, ArenaError> {
+    let late = |_| ArenaError::Unavailable(format!("the transfer took longer than {limit:?}"));
+    tokio::time::timeout(limit, transfer).await.map_err(late)?
+}
+
+/// A short call with a deadline.
 fn timed<T>(message: T) -> Request<T> {
     let mut request = Request::new(message);
     request.set_timeout(CALL_TIMEOUT);
@@ -233,12 +253,19 @@ mod tests {
     #[test]
     fn only_failures_that_pass_are_worth_a_retry() {
         let retryable = |code| ArenaError::from(Status::new(code, "")).is_retryable();
-        for code in [Code::Unavailable, Code::DeadlineExceeded, Code::Aborted] {
+        for code in [Code::Unavailable, Code::DeadlineExceeded, Code::Aborted, Code::Internal] {
             assert!(retryable(code), "{code:?}");
         }
         for code in [Code::InvalidArgument, Code::NotFound, Code::FailedPrecondition] {
             assert!(!retryable(code), "{code:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_transfer_that_never_ends_is_given_up_and_may_be_tried_again() {
+        let error = within::<()>(Duration::ZERO, std::future::pending()).await.unwrap_err();
+        assert!(error.is_retryable(), "{error}");
+        assert_eq!(within(Duration::ZERO, async { Ok(1) }).await.unwrap(), 1);
     }
 
     #[tokio::test]

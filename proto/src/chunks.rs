@@ -35,6 +35,9 @@ pub enum ChunkError {
         /// Bytes in the chunk.
         size: usize,
     },
+    /// A chunk without bytes: a sender could go on with them for ever.
+    #[error("a chunk is empty; send chunks of 1 to {CHUNK_BYTES} bytes")]
+    Empty,
     /// More bytes came than were announced.
     #[error("more than the announced {announced} bytes of weights arrived")]
     TooMany {
@@ -87,6 +90,9 @@ impl Assembly {
 
     /// Takes the next chunk.
     pub fn push(&mut self, chunk: &[u8]) -> Result<(), ChunkError> {
+        if chunk.is_empty() {
+            return Err(ChunkError::Empty);
+        }
         if chunk.len() > CHUNK_BYTES {
             return Err(ChunkError::ChunkTooLarge { size: chunk.len() });
         }
@@ -144,6 +150,7 @@ mod tests {
             Assembly::new(hash, 101, 100).unwrap_err(),
             ChunkError::TooLarge { size: 101, limit: 100 }
         );
+        assert_eq!(assembly(10).push(&[]), Err(ChunkError::Empty));
         assert_eq!(assembly(9).push(&file), Err(ChunkError::TooMany { announced: 9 }));
         let mut short = assembly(11);
         short.push(&file).unwrap();

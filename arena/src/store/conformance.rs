@@ -186,6 +186,19 @@ fn a_file_that_is_something_else_is_refused_in_one_line() {
 }
 
 #[test]
+fn a_start_that_was_killed_before_the_store_was_whole_costs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("arena.redb");
+    let unfinished = folder.path().join("arena.redb.new");
+    std::fs::write(&unfinished, vec![0; 8192]).unwrap();
+    EmbeddedStore::open(&path).unwrap().add_checkpoint(&checkpoint(0)).unwrap();
+    assert!(!unfinished.exists());
+    // A leftover beside a store that is whole does not touch it.
+    std::fs::write(&unfinished, vec![0; 8192]).unwrap();
+    assert_eq!(EmbeddedStore::open(&path).unwrap().checkpoints().unwrap().len(), 1);
+}
+
+#[test]
 fn a_store_of_a_newer_program_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("arena.redb");

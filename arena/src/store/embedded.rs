@@ -3,6 +3,8 @@
 //! Rows are JSON, so that a store can be looked into. redb commits durably (fsync) by default
 //! and is consistent after a crash.
 
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use ouro_proto::{Checkpoint, CheckpointStatus, Generation};
@@ -13,7 +15,7 @@ use redb::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Promotion, Run, SCHEMA_VERSION, Store, StoreError};
+use super::{Promotion, Run, SCHEMA_VERSION, Store, StoreError, sync_folder};
 use crate::gate::{PairResult, Score};
 use crate::player_id::{MatchId, PlayerId};
 
@@ -37,10 +39,33 @@ pub struct EmbeddedStore {
 impl EmbeddedStore {
     /// Opens the store at `path`, or creates it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        if !path.exists() {
+            Self::create(path)?;
+        }
+        Self::open_file(path)
+    }
+
+    /// Makes an empty store beside `path` and moves it there. redb grows a file before it
+    /// writes what it knows it by: one that a `kill -9` left between the two would never open.
+    fn create(path: &Path) -> Result<(), StoreError> {
+        let mut unfinished = path.as_os_str().to_owned();
+        unfinished.push(".new");
+        let unfinished = Path::new(&unfinished);
+        match fs::remove_file(unfinished) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        drop(Self::open_file(unfinished)?);
+        fs::rename(unfinished, path).map_err(failed)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        sync_folder(folder.unwrap_or(Path::new("."))).map_err(failed)
+    }
+
+    fn open_file(path: &Path) -> Result<Self, StoreError> {
         let database = Database::create(path).map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => StoreError::Locked { path: path.to_owned() },
             DatabaseError::Storage(StorageError::Io(error))
-                if error.kind() != std::io::ErrorKind::InvalidData =>
+                if error.kind() != io::ErrorKind::InvalidData =>
             {
                 StoreError::Database(Box::new(redb::Error::Io(error)))
             }

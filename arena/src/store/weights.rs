@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use ouro_proto::ContentHash;
 
+use super::sync_folder;
+
 const SUFFIX: &str = "safetensors";
 
 /// Why a weights file cannot be written or read.
@@ -55,10 +57,10 @@ impl WeightsFolder {
         Ok(folder)
     }
 
-    /// Writes a file durably. One that is there already stays.
+    /// Writes a file durably. One that is there already stays, unless it is damaged.
     pub fn write(&self, hash: ContentHash, bytes: &[u8]) -> Result<(), WeightsError> {
         let (path, partial) = (self.file(hash), self.path.join(format!("{hash}.partial")));
-        if path.exists() {
+        if self.read(hash).is_ok() {
             return Ok(());
         }
         let write = || -> io::Result<()> {
@@ -67,7 +69,7 @@ impl WeightsFolder {
             file.sync_all()?;
             fs::rename(&partial, &path)?;
             // The new name is durable only once its folder is.
-            File::open(&self.path)?.sync_all()
+            sync_folder(&self.path)
         };
         write().map_err(|source| self.failed(&path, source))
     }
@@ -121,6 +123,9 @@ mod tests {
         assert_eq!(weights.read(hash).unwrap(), b"weights");
         fs::write(folder.path().join(format!("{hash}.safetensors")), b"weighty").unwrap();
         assert!(matches!(weights.read(hash), Err(WeightsError::Damaged { .. })));
+        // Writing it again heals it.
+        weights.write(hash, b"weights").unwrap();
+        assert_eq!(weights.read(hash).unwrap(), b"weights");
     }
 
     #[test]
