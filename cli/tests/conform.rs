@@ -66,6 +66,20 @@ fn a_cut_recording_is_damaged_and_named_in_one_line() {
 }
 
 #[test]
+fn folders_named_like_recordings_are_passed_over() {
+    let folder = edited(|games| games);
+    let alone = conform(folder.path(), &[]);
+    for name in ["a.jsonl", "z.jsonl.gz"] {
+        fs::create_dir(folder.path().join(name)).expect("it can be made");
+    }
+    let output = conform(folder.path(), &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), text(&alone.stdout));
+    fs::remove_file(folder.path().join("solo.jsonl")).expect("it is there");
+    assert_eq!(conform(folder.path(), &[]).status.code(), Some(66));
+}
+
+#[test]
 fn a_folder_that_is_missing_or_empty_is_no_input() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     for path in [folder.path().to_path_buf(), folder.path().join("missing")] {

@@ -60,7 +60,12 @@ fn recordings(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     for entry in std::fs::read_dir(folder).map_err(|error| unreadable(&error))? {
         let path = entry.map_err(|error| unreadable(&error))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.ends_with(".jsonl") || name.ends_with(".jsonl.gz") {
+        if !name.ends_with(".jsonl") && !name.ends_with(".jsonl.gz") {
+            continue;
+        }
+        // Through a link, so that one that leads nowhere is not passed over in silence.
+        let found = std::fs::metadata(&path);
+        if found.map_err(|error| Failure::read(path.display(), &error))?.is_file() {
             paths.push(path);
         }
     }
