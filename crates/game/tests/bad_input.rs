@@ -208,7 +208,6 @@ fn rows() -> Vec<Row> {
         ("food without end", Request, "/board/food", coords(16), "Position", "board.food[15]"),
         ("hazards without end", Request, "/board/hazards", coords(5_000), "Position", "board.hazards has 5000"),
         ("message without end", Request, "/board/hazards", coords(60_000), "TooLarge", "message has"),
-        ("certain food", Request, "/game/ruleset/settings/foodSpawnChance", json!(101), "OutOfRange", "foodSpawnChance is 101"),
         ("settings as list", Request, "/game/ruleset/settings", json!("easy"), "Field", "game.ruleset.settings"),
         ("unknown move", Answer, "/move", json!("UP"), "Move", "move is \"UP\""),
         ("empty move", Answer, "/move", json!(""), "Move", "move is \"\""),

@@ -236,3 +236,25 @@ fn dead_snakes_are_told_of_the_end_but_not_asked_and_not_shown() {
     let error = host(2).request(&config, &position, 2).expect_err("there are seats 0 and 1");
     assert_eq!(error.field().as_deref(), Some("seat"));
 }
+
+#[test]
+fn a_chance_of_food_beyond_certainty_is_certainty() {
+    let snake = |x| Snake { health: 90, body: vec![Point { x, y: 1 }; 3], death: None };
+    let position = Position {
+        width: 7,
+        height: 7,
+        turn: 0,
+        snakes: vec![snake(1), snake(5)],
+        food: Vec::new(),
+        hazards: Vec::new(),
+        shrunk: [0; 4],
+    };
+    let config = Config { width: 7, height: 7, snakes: 2, ..Config::default() };
+    let mut request = host(2).request(&config, &position, 0).expect("the seat is in the game");
+    for (told, read) in [(i64::MIN, 0), (-1, 0), (100, 100), (101, 100), (i64::MAX, 100)] {
+        request.game.ruleset.settings.food_spawn_chance = told;
+        let setup = request.setup().expect("whatever it says, an answer is expected");
+        assert_eq!(setup.config.food_spawn_chance, read, "{told}");
+        assert!(Small::new(setup.config).is_ok(), "{told}");
+    }
+}

@@ -78,12 +78,19 @@ pub struct Config {
     pub minimum_food: u16,
     /// Health lost in a hazard on top of the 1 of every turn; negative heals. −100 to 100.
     pub hazard_damage_per_turn: i16,
-    /// Turns between two shrinks of a royale board, at least 1.
+    /// Turns between two shrinks of a royale board, at least 1; other boards ignore it.
     pub shrink_every_n_turns: u32,
     /// What a learner is rewarded for.
     pub rewards: Rewards,
     /// Start from this position instead of the official placement.
     pub start: Option<Position>,
+}
+
+impl Config {
+    /// Whether hazards close in on the board.
+    pub(super) fn is_royale(&self) -> bool {
+        self.ruleset == Ruleset::Royale || self.map == Map::Royale
+    }
 }
 
 impl Default for Config {

@@ -129,7 +129,7 @@ fn accept(
             counts.turns += 1;
         }
         (Some(Line::End(end)), Some(open)) => {
-            open.end(&end)?;
+            counts.placements += u64::from(open.end(&end)?);
             counts.games += 1;
             *recording = None;
         }

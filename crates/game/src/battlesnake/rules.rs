@@ -3,12 +3,13 @@
 use std::fmt::Display;
 
 use super::bits::Bits;
-use super::config::{Config, Map, Ruleset};
+use super::config::{Config, Ruleset};
 use super::geometry::Geometry;
 use super::graveyard::Graveyard;
 use super::hazards::{self, Hazards};
 use super::placement::Placement;
 use super::position::{MAX_SIDE, MAX_SNAKES, MIN_SIDE, Position};
+use super::snapshot::repeated_food;
 use super::state::{Cell, State};
 use crate::ConfigError;
 
@@ -29,16 +30,18 @@ pub struct Battlesnake<C: Cell, const W: usize, const S: usize> {
 }
 
 impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
-    /// Whether the configuration's board and snakes fit this class.
+    /// Whether the configuration's board and snakes, and the food of its start, fit this class.
     pub fn fits(config: &Config) -> bool {
-        let cells = usize::from(config.width) * usize::from(config.height);
-        cells <= 64 * W && usize::from(config.snakes) <= S
+        let room = (64 * W).checked_sub(cells(config));
+        let food = config.start.as_ref().map_or(0, repeated_food);
+        room.is_some_and(|room| food <= room) && usize::from(config.snakes) <= S
     }
 
     /// Checks a configuration and computes its tables.
     pub(super) fn build(config: Config) -> Result<Self, ConfigError> {
         check_ranges(&config)?;
-        if !Self::fits(&config) {
+        // Too much food is refused with the rest of the start.
+        if cells(&config) > 64 * W || usize::from(config.snakes) > S {
             let value =
                 format!("{} x {} with {} snakes", config.width, config.height, config.snakes);
             let remedy = format!("this class of board holds {} cells and {S} snakes", 64 * W);
@@ -56,7 +59,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
             start,
             solo: config.solo || config.ruleset == Ruleset::Solo,
             constrictor: config.ruleset.is_constrictor(),
-            royale: config.ruleset == Ruleset::Royale || config.map == Map::Royale,
+            royale: config.is_royale(),
             config,
         })
     }
@@ -125,6 +128,11 @@ impl Ruleset {
     }
 }
 
+/// Cells of the board.
+fn cells(config: &Config) -> usize {
+    usize::from(config.width) * usize::from(config.height)
+}
+
 /// A configuration error of this game.
 pub(super) fn fault(
     field: &'static str,
@@ -165,8 +173,8 @@ fn check_ranges(config: &Config) -> Result<(), ConfigError> {
             "it is -100 to 100",
         ));
     }
-    if config.shrink_every_n_turns == 0 {
-        return Err(fault("shrink_every_n_turns", &0, "it is at least 1"));
+    if config.is_royale() && config.shrink_every_n_turns == 0 {
+        return Err(fault("shrink_every_n_turns", &0, "it is at least 1 in royale games"));
     }
     let rewards = config.rewards;
     for (field, reward) in [

@@ -4,9 +4,10 @@
 //! to be drawn in this turn, where hazards come from, and how long the dead were. Reading one
 //! back checks everything, so no text can make a state that the rules cannot play.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use super::bits::Bits;
 use super::food::legal_food;
 use super::geometry::{Geometry, torus_cell};
 use super::position::{Point, Position, PositionError, Snake};
@@ -84,6 +85,11 @@ pub enum StateError {
     Hazards(usize),
 }
 
+/// Foods beyond the first on their cell.
+pub(super) fn repeated_food(position: &Position) -> usize {
+    position.food.len() - position.food.iter().collect::<BTreeSet<_>>().len()
+}
+
 impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
     /// Packs a position. Bodies of dead snakes and hazards are dropped.
     pub(super) fn from_position(position: &Position) -> Result<Self, StateError> {
@@ -101,18 +107,13 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
         let mut state = Self::empty(position.width, position.height, count as u8);
         state.turn = position.turn;
         state.shrunk = position.shrunk;
-        let food: Vec<usize> = position.food.iter().map(|&food| state.cell(food)).collect();
-        let mut distinct = Bits::<W>::EMPTY;
-        for &cell in &food {
-            distinct.insert(cell);
-        }
         // Later food only ever appears where there is none.
-        let (count, limit) = (food.len() - distinct.count() as usize, 64 * W - cells);
+        let (count, limit) = (repeated_food(position), 64 * W - cells);
         if count > limit {
             return Err(StateError::Food { count, limit });
         }
-        for cell in food {
-            state.add_food(cell);
+        for &food in &position.food {
+            state.add_food(state.cell(food));
         }
         for (index, snake) in position.snakes.iter().enumerate() {
             state.add_snake(index, snake);

@@ -1,6 +1,6 @@
 //! Rewards, results, drawings and refusals on positions made for them.
 
-use ouro_game::battlesnake::{Config, Position, Rewards, Ruleset, Small, Snake};
+use ouro_game::battlesnake::{Config, Map, Position, Rewards, Ruleset, Small, Snake};
 use ouro_game::{Action, Game, Stream, Turn};
 
 const UP: u32 = 0;
@@ -163,6 +163,7 @@ fn a_drawing_shows_the_board_and_one_line_per_snake() {
 fn configurations_out_of_range_name_their_field() {
     let good = Config::default();
     let start = rules(Ruleset::Standard, vec![snake(5, &[(1, 1)]); 1], &[]).config().start.clone();
+    let unclocked = Config { shrink_every_n_turns: 0, ..good.clone() };
     let rewards = Rewards { food: f32::NAN, ..Rewards::default() };
     for (field, config) in [
         ("width", Config { width: 2, ..good.clone() }),
@@ -172,7 +173,8 @@ fn configurations_out_of_range_name_their_field() {
         ("snakes", Config { snakes: 1, ..good.clone() }),
         ("food_spawn_chance", Config { food_spawn_chance: 101, ..good.clone() }),
         ("hazard_damage_per_turn", Config { hazard_damage_per_turn: 101, ..good.clone() }),
-        ("shrink_every_n_turns", Config { shrink_every_n_turns: 0, ..good.clone() }),
+        ("shrink_every_n_turns", Config { ruleset: Ruleset::Royale, ..unclocked.clone() }),
+        ("shrink_every_n_turns", Config { map: Map::Royale, ..unclocked.clone() }),
         ("rewards.food", Config { rewards, ..good.clone() }),
         ("start.width", Config { start, ..good.clone() }),
     ] {
@@ -183,4 +185,20 @@ fn configurations_out_of_range_name_their_field() {
     let error = Small::new(large.clone()).expect_err("144 cells do not fit 128");
     assert_eq!(error.field, "width");
     assert!(ouro_game::battlesnake::Large::new(large).is_ok());
+}
+
+#[test]
+fn games_that_close_nothing_in_are_played_and_observed_whatever_their_clock_says() {
+    for ruleset in [
+        Ruleset::Standard,
+        Ruleset::Solo,
+        Ruleset::Wrapped,
+        Ruleset::Constrictor,
+        Ruleset::WrappedConstrictor,
+    ] {
+        let config = Config { ruleset, shrink_every_n_turns: 0, ..Config::default() };
+        let game = Small::new(config).expect("nothing closes in");
+        let laws = ouro_game::check_laws(&game, 3, 3).expect("it is a game like any other");
+        assert!(laws.plies > 0, "{ruleset:?}");
+    }
 }

@@ -86,13 +86,12 @@ impl GameState {
 
     fn config(&self, mut position: Position) -> Result<Config, ApiError> {
         let settings = &self.game.ruleset.settings;
-        let field = |name: &str| format!("game.ruleset.settings.{name}");
         let (mut ruleset, mut map) = (self.ruleset(), Map::from_name(&self.game.map));
         let shrinks = settings.royale.shrink_every_n_turns;
         let royale = ruleset == Ruleset::Royale || map == Map::Royale;
         let shrink_every_n_turns = if royale {
-            let name = field("royale.shrinkEveryNTurns");
-            in_range(&name, shrinks, 1, u32::MAX)?
+            let name = "game.ruleset.settings.royale.shrinkEveryNTurns";
+            in_range(name, shrinks, 1, u32::MAX)?
         } else {
             // Other games often carry 0 here; it has no meaning for them.
             Config::default().shrink_every_n_turns
@@ -111,13 +110,8 @@ impl GameState {
             width: position.width,
             height: position.height,
             snakes: position.snakes.len() as u8,
-            food_spawn_chance: in_range(
-                &field("foodSpawnChance"),
-                // Less than never is never.
-                settings.food_spawn_chance.max(0),
-                0,
-                100,
-            )?,
+            // Less than never is never, more than always is always.
+            food_spawn_chance: clamped(settings.food_spawn_chance, 0, 100),
             minimum_food: clamped(settings.minimum_food, 0, u16::MAX),
             // Health is 0 to 100, so greater damage does the same.
             hazard_damage_per_turn: clamped(settings.hazard_damage_per_turn, -100, 100),

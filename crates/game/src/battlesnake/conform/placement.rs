@@ -143,9 +143,10 @@ fn is_starter(position: &Position, head: Point, food: Point) -> bool {
     let further = |food: i32, head: i32, centre: i32| {
         (food < head && head < centre) || (centre < head && head < food)
     };
-    (food.x - head.x).abs() == 1
+    // First, so that what follows computes with cells of the board alone.
+    position.cell_index(food).is_some()
+        && (food.x - head.x).abs() == 1
         && (food.y - head.y).abs() == 1
-        && position.cell_index(food).is_some()
         && food != centre
         && !(edge(food.x, position.width) && edge(food.y, position.height))
         && (further(food.x, head.x, centre.x) || further(food.y, head.y, centre.y))

@@ -1,5 +1,6 @@
 //! One recorded game, checked turn by turn.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::Fault;
@@ -8,7 +9,7 @@ use super::follow::{Follower, followers};
 use super::placement::check_placement;
 use super::spawn::check_spawn;
 use super::trace::{EndLine, GameLine, Mode, TurnLine};
-use crate::battlesnake::{Config, DIRECTIONS, Position};
+use crate::battlesnake::{Config, DIRECTIONS, Position, Snake};
 
 /// A game in the middle of being checked.
 pub(super) struct Recording {
@@ -81,14 +82,7 @@ impl Recording {
                 &after,
                 &follower.position(),
             )?;
-            if follower.is_over() != line.over {
-                let field = format!("over: expected {}, got {}", line.over, follower.is_over());
-                return Err(scene.differs(
-                    &format!("the end of the game, {name}"),
-                    vec![field],
-                    None,
-                ));
-            }
+            scene.ends(name, line.over, follower.is_over())?;
         }
         check_spawn(&self.config, &after, &line.spawned)
             .map_err(|error| scene.differs("the recorded new food", vec![error], None))?;
@@ -106,43 +100,75 @@ impl Recording {
         Ok(placed)
     }
 
-    /// Checks the last line of a game.
-    pub(super) fn end(&self, line: &EndLine) -> Result<(), Fault> {
-        let Some((last, over)) = &self.next else { return Err("the game has no turns".into()) };
-        let alive: BTreeSet<&String> = self
-            .ids
-            .iter()
-            .zip(&last.snakes)
-            .filter_map(|(id, snake)| snake.death.is_none().then_some(id))
-            .collect();
+    /// Checks the last line of a game; says whether a set-up was checked with it.
+    pub(super) fn end(&self, line: &EndLine) -> Result<bool, Fault> {
         if line.game != self.name() {
             return Err(format!("game is {:?}; {:?} has begun", line.game, self.name()).into());
         }
         if line.turns != self.turns {
             return Err(format!("turns is {}; {} were read", line.turns, self.turns).into());
         }
-        if line.over != *over {
-            return Err(format!("over is {}; the last turn says {over}", line.over).into());
-        }
+        let (last, placed) = match &self.next {
+            Some((last, over)) if line.over == *over => (Cow::Borrowed(last), false),
+            Some((_, over)) => {
+                return Err(format!("over is {}; the last turn says {over}", line.over).into());
+            }
+            None => self.unplayed(line)?,
+        };
+        let living = |(id, snake): (_, &Snake)| snake.death.is_none().then_some(id);
+        let alive: BTreeSet<&String> =
+            self.ids.iter().zip(&last.snakes).filter_map(living).collect();
         if line.alive.iter().collect::<BTreeSet<_>>() != alive {
             return Err(format!("alive is {:?}; {alive:?} are", line.alive).into());
         }
-        Ok(())
+        Ok(placed)
     }
 
-    /// The set-up of a game that was recorded from the start, and the ruleset's first pass,
-    /// which takes food away from constrictor games.
+    /// A game that was over before its first turn: its only state, and whether a set-up was
+    /// checked with it.
+    fn unplayed(&self, line: &EndLine) -> Result<(Cow<'_, Position>, bool), Fault> {
+        let first = self.first()?;
+        let scene = Scene {
+            game: self.name(),
+            turn: first.turn,
+            moves: Vec::new(),
+            before: &first,
+            after: &first,
+        };
+        let config = Config { start: Some(first.clone()), ..self.config.clone() };
+        let opened = followers(&config).map_err(|error| Fault::Damage(error.to_string()))?;
+        let placed = self.check_setup(&scene)?;
+        for follower in &opened {
+            let name = follower.name();
+            scene.same(&format!("the first state, {name}"), &first, &follower.position())?;
+            scene.ends(name, line.over, follower.is_over())?;
+        }
+        if line.over {
+            Ok((Cow::Owned(first), placed))
+        } else {
+            Err("the game has no turns, and it is not over".into())
+        }
+    }
+
+    /// The first state: the set-up after the ruleset's first pass, which takes food away from
+    /// constrictor games.
+    fn first(&self) -> Result<Position, Fault> {
+        let mut first = self.game.setup()?;
+        if self.config.ruleset.is_constrictor() {
+            first.food.clear();
+        }
+        Ok(first)
+    }
+
+    /// The set-up of a game that was recorded from the start, and the state it leads to.
     fn check_setup(&self, scene: &Scene<'_>) -> Result<bool, Fault> {
         if self.game.mode == Mode::Scenario {
             return Ok(false);
         }
-        let mut setup = self.game.setup()?;
+        let setup = self.game.setup()?;
         check_placement(self.config.map, &setup)
             .map_err(|error| scene.differs("the set-up", vec![error], Some(setup.clone())))?;
-        if self.config.ruleset.is_constrictor() {
-            setup.food.clear();
-        }
-        scene.same("the first state", &setup, scene.before)?;
+        scene.same("the first state", &self.first()?, scene.before)?;
         Ok(true)
     }
 
@@ -202,5 +228,14 @@ impl Scene<'_> {
             difference.expected = Some(expected.clone());
         }
         Err(fault)
+    }
+
+    /// Nothing if the engine called `name` and the recording agree on the end of the game.
+    fn ends(&self, name: &str, expected: bool, got: bool) -> Result<(), Fault> {
+        if expected == got {
+            return Ok(());
+        }
+        let field = format!("over: expected {expected}, got {got}");
+        Err(self.differs(&format!("the end of the game, {name}"), vec![field], None))
     }
 }

@@ -136,14 +136,16 @@ impl GameLine {
         })
     }
 
-    /// The state before the ruleset's first pass.
+    /// The state before the ruleset's first pass. Its number is not recorded; it is the least
+    /// that it can have.
     pub(super) fn setup(&self) -> Result<Position, String> {
-        self.position(&self.setup, 0)
+        let turn = self.setup.snakes.iter().filter_map(|snake| snake.on).max();
+        self.position(&self.setup, turn.unwrap_or(0))
     }
 
     /// The side that closes in at the end of a turn, if one does.
     pub(super) fn closing_side(&self, turn: u32) -> Result<Option<u8>, String> {
-        let (before, after) = (self.shrinks(turn), self.shrinks(turn + 1));
+        let (before, after) = (self.shrinks(turn), self.shrinks(turn.saturating_add(1)));
         if before == after {
             return Ok(None);
         }
@@ -191,9 +193,10 @@ impl GameLine {
         }
         let mut shrunk = [0; 4];
         for &side in self.shrink_sides.iter().take(self.shrinks(turn)) {
-            *shrunk
+            let lost: &mut u16 = shrunk
                 .get_mut(usize::from(side))
-                .ok_or_else(|| format!("shrink_sides holds {side}; sides are 0 to 3"))? += 1;
+                .ok_or_else(|| format!("shrink_sides holds {side}; sides are 0 to 3"))?;
+            *lost = lost.saturating_add(1);
         }
         Ok(Position {
             width: self.width,
@@ -214,7 +217,8 @@ impl GameLine {
     }
 }
 
-/// Reads lines with their numbers, from 1; each is bounded in length.
+/// Reads lines with their numbers, from 1; each is bounded in length. Blank ones are counted
+/// and skipped.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     reader: R,
@@ -231,21 +235,24 @@ impl<R: BufRead> Lines<R> {
         self.number
     }
 
-    /// The next line, or `None` at the end.
+    /// The next line that is not blank, or `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Line>, String> {
         let mut text = Vec::new();
-        self.number += 1;
-        let read = self
-            .reader
-            .by_ref()
-            .take(MAX_LINE_BYTES)
-            .read_until(b'\n', &mut text)
-            .map_err(|error| unreadable(&error))?;
-        if read == 0 {
-            return Ok(None);
-        }
-        if text.last() != Some(&b'\n') && read as u64 == MAX_LINE_BYTES {
-            return Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"));
+        while text.trim_ascii().is_empty() {
+            text.clear();
+            self.number += 1;
+            let read = self
+                .reader
+                .by_ref()
+                .take(MAX_LINE_BYTES)
+                .read_until(b'\n', &mut text)
+                .map_err(|error| unreadable(&error))?;
+            if read == 0 {
+                return Ok(None);
+            }
+            if text.last() != Some(&b'\n') && read as u64 == MAX_LINE_BYTES {
+                return Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"));
+            }
         }
         let line = serde_json::from_slice(&text).map_err(|error| {
             use serde_json::error::Category;
