@@ -6,18 +6,19 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
 use clap::Args;
 use ouro_arena::gate::{GameOutcome, Score};
-use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_game::{Game, GameConfig, GameVisitor, Record};
 use ouro_net::{Engine, Weights};
 use ouro_players::{Finished, PairedGame, Player, Table, by_name, distinct, pairs};
 use serde::Serialize;
 
-use super::game_argument;
+use super::{game_argument, record};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -45,6 +46,9 @@ pub(crate) struct Arguments {
     /// Plies after which a game is cut short and counts as it stands.
     #[arg(long, default_value_t = 1_000)]
     max_plies: usize,
+    /// Write the longest game here, for `ouro show`; compressed if it ends in `.gz`.
+    #[arg(long)]
+    record: Option<PathBuf>,
 }
 
 /// What is printed.
@@ -113,7 +117,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         }
     };
     let played = game.visit(Match { arguments, engines: &engines }).map_err(Failure::usage)?;
-    let report = played?;
+    let (report, record) = played?;
+    if let (Some(path), Some(Record { version, seed, plies, digests, config: () })) =
+        (&arguments.record, record)
+    {
+        record::write(path, &Record { version, config: game, seed, plies, digests })?;
+    }
     output.result(&report, &report)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -130,13 +139,20 @@ fn load(path: &str) -> Result<Weights, Failure> {
         .map_err(|error| Failure::data(format_args!("{path}: {error}")))
 }
 
+/// A record whose configuration is kept elsewhere.
+fn without_config<C>(record: Record<C>) -> Record<()> {
+    let Record { version, seed, plies, digests, config: _ } = record;
+    Record { version, config: (), seed, plies, digests }
+}
+
 struct Match<'a> {
     arguments: &'a Arguments,
     engines: &'a Engines,
 }
 
 impl GameVisitor for Match<'_> {
-    type Output = Result<Report, Failure>;
+    /// The report, and the longest game.
+    type Output = Result<(Report, Option<Record<()>>), Failure>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
         if game.players() != 2 {
@@ -160,7 +176,9 @@ impl GameVisitor for Match<'_> {
         for share in shares {
             finished.extend(share.map_err(|_| Failure::bug("a playing thread panicked"))??);
         }
-        Ok(self.report(&finished))
+        let report = self.report(&finished);
+        let longest = finished.into_iter().max_by_key(|game| game.record.plies.len());
+        Ok((report, longest.map(|game| without_config(game.record))))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ouro record`: a random game, as a record that `ouro show` and every other reader takes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -61,17 +61,26 @@ impl GameVisitor for PlayAtRandom<'_> {
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let played = arguments.game.visit(PlayAtRandom(arguments)).map_err(anyhow::Error::from)?;
     let record = played?;
-    let mut json = serde_json::to_vec(&record).map_err(anyhow::Error::from)?;
-    json.push(b'\n');
-    let Some(path) = &arguments.out else {
-        output.result(&record, String::from_utf8_lossy(&json))?;
-        return Ok(ExitCode::SUCCESS);
-    };
+    match &arguments.out {
+        Some(path) => write(path, &record)?,
+        None => output.result(&record, String::from_utf8_lossy(&to_json(&record)?))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a record to a file, compressed if its name ends in `.gz`.
+pub(super) fn write(path: &Path, record: &Record) -> Result<(), Failure> {
+    let mut json = to_json(record)?;
     if path.extension().is_some_and(|extension| extension == "gz") {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(&json)?;
         json = encoder.finish()?;
     }
-    std::fs::write(path, json).map_err(|error| Failure::read(path.display(), &error))?;
-    Ok(ExitCode::SUCCESS)
+    std::fs::write(path, json).map_err(|error| Failure::read(path.display(), &error))
+}
+
+fn to_json(record: &Record) -> Result<Vec<u8>, Failure> {
+    let mut json = serde_json::to_vec(record).map_err(anyhow::Error::from)?;
+    json.push(b'\n');
+    Ok(json)
 }

@@ -150,7 +150,8 @@ async fn train(plan: Plan, stop: CancellationToken, output: &mut Output) -> Resu
         end = &mut actor => { actor_end = Some(end); Ok(()) }
     };
 
-    reporter.draining(output)?;
+    // A reader that went away must not cost the drain: what it misses is told at the end.
+    let reported = reported.and_then(|()| reporter.draining(output));
     stop_actor.cancel();
     let actor_end = match actor_end {
         Some(end) => end,
@@ -166,7 +167,7 @@ async fn train(plan: Plan, stop: CancellationToken, output: &mut Output) -> Resu
         Some(end) => end,
         None => arena.await,
     };
-    reporter.closing(output)?;
+    let reported = reported.and_then(|()| reporter.closing(output));
 
     arena_end.map_err(Failure::bug)?.map_err(Failure::unavailable)?;
     learner_end.map_err(Failure::bug)?.map_err(Failure::unavailable)?;

@@ -1,0 +1,56 @@
+//! `ouro match` as a user runs it.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn ouro(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ouro")).args(arguments).output().expect("the program starts")
+}
+
+const RANDOM_DUEL: [&str; 8] =
+    ["match", "random", "random", "--game", "tic_tac_toe", "--games", "200", "--json"];
+
+#[test]
+fn the_same_seed_plays_the_same_match_and_equals_score_about_half() {
+    let (first, again) = (ouro(&RANDOM_DUEL), ouro(&RANDOM_DUEL));
+    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    assert_eq!(first.stdout, again.stdout);
+    let report: Value = serde_json::from_slice(&first.stdout).expect("JSON");
+    let count = |field: &str| report[field].as_u64().expect("a count");
+    assert_eq!(count("games"), 200);
+    assert_eq!(count("wins") + count("draws") + count("losses"), 200);
+    // Points of a game deviate by less than 0.5; four standard errors over 200 games.
+    let score = report["score"].as_f64().expect("a share");
+    assert!((score - 0.5).abs() < 4.0 * 0.5 / 200_f64.sqrt(), "{report}");
+}
+
+#[test]
+fn the_recorded_game_can_be_shown() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("longest.json.gz");
+    let path = path.to_str().expect("a temporary path is text");
+    let played = ouro(&[&RANDOM_DUEL[..], &["--record", path]].concat());
+    assert!(played.status.success(), "{}", String::from_utf8_lossy(&played.stderr));
+    let shown = ouro(&["show", path, "--all"]);
+    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("ply 1 of"));
+}
+
+#[test]
+fn what_cannot_be_played_is_refused_in_one_line() {
+    for (arguments, code, expected) in [
+        (&["match", "random", "random"][..], 64, "--game"),
+        (&["match", "random", "queen", "--game", "tic_tac_toe"], 64, "known are random"),
+        (&["match", "random", "random", "--game", "tic_tac_toe", "--games", "3"], 64, "even"),
+        (&["match", "random", "random", "--game", "battlesnake"], 64, "4 seats"),
+        (&["match", "net{weights=none.safetensors}", "random"], 66, "none.safetensors"),
+        (&["match", "net{weights=Cargo.toml}", "random"], 65, "Cargo.toml"),
+    ] {
+        let output = ouro(arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
+    }
+}
