@@ -154,7 +154,7 @@ impl Pusher {
         match response {
             Response::Accepted(accepted) => self.outbox.settle(accepted.sequence),
             Response::Refused(refused) => {
-                warn!(sequence = refused.sequence, reason = refused.reason, "game refused");
+                info!(sequence = refused.sequence, reason = refused.reason, "game refused");
                 self.outbox.settle(refused.sequence);
             }
             Response::Welcome(_) => warn!("the learner sent a second welcome"),

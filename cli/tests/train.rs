@@ -15,7 +15,7 @@ use train::process::Trainer;
 /// A run small enough to promote within seconds: tic-tac-toe and a tiny network.
 const SETTINGS: &str = r#"
 seed = 5
-generation_steps = 4
+generation_steps = 20
 
 [game]
 game = "tic_tac_toe"

@@ -246,7 +246,7 @@ impl Shared {
     ) -> Answer {
         self.queue.refuse(actor, sequence);
         self.progress.refused(name);
-        tracing::warn!(%actor, sequence, %reason, "trajectory refused");
+        tracing::info!(%actor, sequence, %reason, "trajectory refused");
         Answer::Refused(wire::Refused { sequence, reason: reason.to_string() })
     }
 }
