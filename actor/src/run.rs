@@ -191,3 +191,31 @@ impl GameVisitor for Line {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{config, roster};
+
+    #[tokio::test]
+    async fn a_playing_thread_that_panics_stops_its_actor() {
+        let halt = CancellationToken::new();
+        let (_rosters, roster) = watch::channel(Some(Arc::new(roster(1, &[]))));
+        let (sender, _games) = mpsc::channel(1);
+        let settings =
+            WorkerSettings { games: 1, self_play_share: 1.0, max_plies: 9, seed: 1, index: 0 };
+        let line = Line {
+            config: config(),
+            settings,
+            roster,
+            games: sender,
+            counters: Arc::default(),
+            halt: halt.clone(),
+        };
+        // Handing over a game blocks, which panics inside a runtime: a real panic, in the
+        // middle of play.
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| line.run()));
+        assert!(ended.is_err());
+        assert!(halt.is_cancelled());
+    }
+}

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use ouro_proto::arena_client::RatingTable;
 use ouro_proto::{Checkpoint, Generation};
 
 use crate::gate::{Score, Verdict};
 use crate::player_id::MatchId;
-use crate::rating::Ratings;
 use crate::store::Promotion;
 
 /// Something that happened. Watchers that fall behind miss the oldest events; the store and
@@ -45,6 +45,6 @@ pub enum ArenaEvent {
         /// Why, in one line.
         reason: String,
     },
-    /// Ratings were computed anew.
-    Rated(Arc<Ratings>),
+    /// RatingTable were computed anew.
+    Rated(Arc<RatingTable>),
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{NetSpec, Weights};
-use ouro_proto::arena_client::Pool;
+use ouro_proto::arena_client::{Pool, RatingTable};
 use ouro_proto::{Checkpoint, CheckpointStatus, ContentHash, Generation};
 use ouro_service::Clock;
 use tokio::sync::{broadcast, watch};
@@ -16,7 +16,7 @@ use crate::error::CallError;
 use crate::event::ArenaEvent;
 use crate::gate::{PairResult, Score};
 use crate::player_id::{ANCHOR, MatchId, PlayerId};
-use crate::rating::{self, Ratings, Tally};
+use crate::rating::{self, Tally};
 use crate::store::{Promotion, Run, Store, StoreError, WeightsError, WeightsFolder};
 
 /// Events that a slow watcher may be behind.
@@ -36,7 +36,7 @@ pub(crate) struct Keeper {
     store: Box<dyn Store>,
     weights: WeightsFolder,
     clock: Arc<dyn Clock>,
-    ratings: watch::Sender<Arc<Ratings>>,
+    ratings: watch::Sender<Arc<RatingTable>>,
     events: broadcast::Sender<ArenaEvent>,
     wake: SyncSender<()>,
     /// Held while files and rows are brought in line, so that the removal of files does not
@@ -53,7 +53,7 @@ impl Keeper {
         wake: SyncSender<()>,
     ) -> Result<Self, StoreError> {
         store.bind_run(&run)?;
-        let ratings = watch::Sender::new(Arc::new(Ratings::default()));
+        let ratings = watch::Sender::new(Arc::new(RatingTable::default()));
         let events = broadcast::Sender::new(EVENTS);
         let keeper =
             Self { run, store, weights, clock, ratings, events, wake, files: Mutex::new(()) };
@@ -69,7 +69,7 @@ impl Keeper {
         self.store.as_ref()
     }
 
-    pub(crate) fn ratings(&self) -> watch::Receiver<Arc<Ratings>> {
+    pub(crate) fn ratings(&self) -> watch::Receiver<Arc<RatingTable>> {
         self.ratings.subscribe()
     }
 

@@ -13,6 +13,8 @@
 
 use std::collections::BTreeMap;
 
+use ouro_proto::arena_client::{Rating, RatingTable};
+
 use crate::gate::Score;
 
 mod linear;
@@ -35,34 +37,6 @@ pub struct Tally {
     pub opponent: String,
     /// Results of the first.
     pub score: Score,
-}
-
-/// One player's rating.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rating {
-    /// The player.
-    pub player: String,
-    /// Elo difference to the anchor.
-    pub elo: f64,
-    /// Lower end of the 95 % interval.
-    pub elo_low: f64,
-    /// Upper end of the 95 % interval.
-    pub elo_high: f64,
-    /// Games played.
-    pub games: u32,
-    /// Share of points, a draw counting half.
-    pub share: f64,
-}
-
-/// Everyone's rating.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ratings {
-    /// Strongest first; equals by name.
-    pub ratings: Vec<Rating>,
-    /// The player whose Elo is 0.
-    pub anchor: String,
-    /// Games behind the table.
-    pub games: u32,
 }
 
 /// Points and games between every two players, in matrix form.
@@ -204,7 +178,7 @@ impl Results {
 }
 
 /// Rates everybody who appears in `tallies`, with `anchor` at 0 Elo.
-pub fn rate(tallies: &[Tally], anchor: &str) -> Ratings {
+pub fn rate(tallies: &[Tally], anchor: &str) -> RatingTable {
     let results = Results::new(tallies, anchor);
     let (strength, variance) = results.fit();
     let mut ratings: Vec<Rating> = results
@@ -221,13 +195,13 @@ pub fn rate(tallies: &[Tally], anchor: &str) -> Ratings {
                 elo_low: elo - margin,
                 elo_high: elo + margin,
                 games,
-                share: f64::from(half_points) / f64::from(2 * games),
+                score: f64::from(half_points) / f64::from(2 * games),
             }
         })
         .collect();
     ratings.sort_by(|a, b| b.elo.total_cmp(&a.elo).then_with(|| a.player.cmp(&b.player)));
     let games = results.played.iter().map(|&(games, _)| games).sum::<u32>() / 2;
-    Ratings { ratings, anchor: anchor.to_owned(), games }
+    RatingTable { ratings, anchor: anchor.to_owned(), games }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 
 use ouro_proto::arena::v1::arena_service_server::ArenaServiceServer;
+use ouro_proto::arena_client::RatingTable;
 use ouro_proto::chunks::MESSAGE_BYTES;
 use ouro_service::{Clock, Drain, GrpcServer};
 use tokio::sync::{broadcast, oneshot, watch};
@@ -18,7 +19,6 @@ use crate::error::ArenaError;
 use crate::evaluator::Evaluator;
 use crate::event::ArenaEvent;
 use crate::keeper::Keeper;
-use crate::rating::Ratings;
 use crate::service::Handlers;
 use crate::store::{EmbeddedStore, WeightsFolder};
 
@@ -77,7 +77,7 @@ impl Arena {
     }
 
     /// The newest ratings.
-    pub fn ratings(&self) -> watch::Receiver<Arc<Ratings>> {
+    pub fn ratings(&self) -> watch::Receiver<Arc<RatingTable>> {
         self.keeper.ratings()
     }
 

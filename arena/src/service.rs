@@ -75,18 +75,9 @@ impl Handlers {
             return Err(CallError::HeaderMissing);
         };
         let hash: ContentHash = header.hash.parse()?;
-        let mut assembly = Assembly::new(hash, header.size_bytes, self.max_weights_bytes)?;
+        let assembly = Assembly::new(hash, header.size_bytes, self.max_weights_bytes)?;
         let _slot = self.uploads.acquire().await.map_err(|_| CallError::Stopping)?;
-        let arrive = async {
-            while let Some(part) = next_part(&mut parts).await? {
-                let Part::Chunk(chunk) = part else { return Err(CallError::HeaderRepeated) };
-                assembly.push(&chunk)?;
-            }
-            Ok(())
-        };
-        let slow = |_| CallError::Slow(TRANSFER_TIMEOUT);
-        tokio::time::timeout(TRANSFER_TIMEOUT, arrive).await.map_err(slow)??;
-        let bytes = assembly.finish()?;
+        let bytes = incoming(&mut parts, assembly, TRANSFER_TIMEOUT).await?;
         let offer = Offer { hash, generation: Generation(header.generation), step: header.step };
         let stored = self.blocking(move |keeper| keeper.publish(offer, &bytes)).await?;
         Ok((&stored).into())
@@ -99,6 +90,23 @@ impl Handlers {
         let file = self.blocking(move |keeper| keeper.read_weights(hash)).await?;
         Ok(outgoing(file.into(), slot, TRANSFER_TIMEOUT))
     }
+}
+
+/// Puts together what comes in `parts`, all of it within `limit`.
+async fn incoming(
+    parts: &mut (impl Stream<Item = UploadPart> + Unpin),
+    mut assembly: Assembly,
+    limit: Duration,
+) -> Result<Vec<u8>, CallError> {
+    let arrive = async {
+        while let Some(part) = next_part(parts).await? {
+            let Part::Chunk(chunk) = part else { return Err(CallError::HeaderRepeated) };
+            assembly.push(&chunk)?;
+        }
+        Ok(())
+    };
+    tokio::time::timeout(limit, arrive).await.map_err(|_| CallError::Slow(limit))??;
+    Ok(assembly.finish()?)
 }
 
 /// A file as a stream of chunks. A task of its own feeds it, because a stream is not polled
@@ -128,9 +136,9 @@ fn outgoing(file: Bytes, slot: OwnedSemaphorePermit, limit: Duration) -> Chunks 
 
 /// The next part of an upload; `None` at its end.
 async fn next_part(
-    parts: &mut Streaming<v1::PublishCheckpointRequest>,
+    parts: &mut (impl Stream<Item = UploadPart> + Unpin),
 ) -> Result<Option<Part>, CallError> {
-    let message = tokio::time::timeout(IDLE, parts.message())
+    let message = tokio::time::timeout(IDLE, parts.try_next())
         .await
         .map_err(|_| CallError::Idle(IDLE))?
         .map_err(CallError::Broken)?;
@@ -140,6 +148,9 @@ async fn next_part(
         Some(_) => Err(CallError::Empty),
     }
 }
+
+/// What an upload is made of, as the transport hands it over.
+type UploadPart = Result<v1::PublishCheckpointRequest, Status>;
 
 type Chunks = Pin<Box<dyn Stream<Item = Result<v1::FetchWeightsResponse, Status>> + Send>>;
 
@@ -164,7 +175,7 @@ impl ArenaService for Handlers {
             elo_low: row.elo_low,
             elo_high: row.elo_high,
             games: row.games,
-            score: row.share,
+            score: row.score,
         });
         answer(Ok(v1::GetRatingsResponse {
             ratings: rows.collect(),
@@ -238,6 +249,18 @@ mod tests {
         assert_eq!(stream.next().await.unwrap().unwrap().chunk.len(), CHUNK_BYTES);
         assert_eq!(stream.next().await.unwrap().unwrap_err().code(), Code::DeadlineExceeded);
         assert!(stream.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn an_upload_that_drips_ends_at_its_deadline_however_lively_it_is() {
+        let file = file();
+        let assembly = Assembly::new(ContentHash::of(&file), file.len() as u64, 1 << 30).unwrap();
+        let chunk = Part::Chunk(file.slice(..1));
+        let part = Ok(v1::PublishCheckpointRequest { part: Some(chunk) });
+        // A byte has just come, so the upload is not idle, and the rest may come yet.
+        let mut parts = tokio_stream::once(part).chain(tokio_stream::pending());
+        let error = incoming(&mut parts, assembly, Duration::ZERO).await.unwrap_err();
+        assert!(matches!(error, CallError::Slow(Duration::ZERO)), "{error}");
     }
 
     #[tokio::test]

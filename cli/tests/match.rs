@@ -15,14 +15,23 @@ const RANDOM_DUEL: [&str; 8] =
 fn the_same_seed_plays_the_same_match_and_equals_score_about_half() {
     let (first, again) = (ouro(&RANDOM_DUEL), ouro(&RANDOM_DUEL));
     assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
-    assert_eq!(first.stdout, again.stdout);
-    let report: Value = serde_json::from_slice(&first.stdout).expect("JSON");
-    let count = |field: &str| report[field].as_u64().expect("a count");
-    assert_eq!(count("games"), 200);
+    let [report, again] = [first, again].map(|output| {
+        let mut report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let times = report.as_object_mut().expect("an object").remove("times").expect("times");
+        assert!(times[0]["moves"].as_u64() > Some(0) && times[0]["p99_ms"].as_f64() > Some(0.0));
+        report
+    });
+    assert_eq!(report, again);
+    let pairing = &report["pairings"][0];
+    assert_eq!((&pairing["first"], &pairing["second"]), (&"random".into(), &"random#2".into()));
+    let count = |field: &str| pairing[field].as_u64().expect("a count");
+    assert_eq!((count("games"), report["games"].as_u64()), (200, Some(200)));
     assert_eq!(count("wins") + count("draws") + count("losses"), 200);
     // Points of a game deviate by less than 0.5; four standard errors over 200 games.
-    let score = report["score"].as_f64().expect("a share");
+    let score = pairing["score"]["value"].as_f64().expect("a share");
     assert!((score - 0.5).abs() < 4.0 * 0.5 / 200_f64.sqrt(), "{report}");
+    let elo = &pairing["elo"];
+    assert!(elo["low"].as_f64() < elo["value"].as_f64(), "{report}");
 }
 
 #[test]
@@ -43,7 +52,8 @@ fn what_cannot_be_played_is_refused_in_one_line() {
         (&["match", "random", "random"][..], 64, "--game"),
         (&["match", "random", "queen", "--game", "tic_tac_toe"], 64, "known are random"),
         (&["match", "random", "random", "--game", "tic_tac_toe", "--games", "3"], 64, "even"),
-        (&["match", "random", "random", "--game", "battlesnake"], 64, "4 seats"),
+        (&["match", "random", "random", "--game", "battlesnake", "--games", "2"], 64, "4 seats"),
+        (&["match", "random", "--game", "tic_tac_toe"], 64, "at least two"),
         (&["match", "net{weights=none.safetensors}", "random"], 66, "none.safetensors"),
         (&["match", "net{weights=Cargo.toml}", "random"], 65, "Cargo.toml"),
     ] {
@@ -53,4 +63,24 @@ fn what_cannot_be_played_is_refused_in_one_line() {
         assert!(error.contains(expected), "{arguments:?}: {error}");
         assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
     }
+}
+
+#[test]
+fn more_players_than_seats_are_rated_and_more_seats_than_players_are_filled() {
+    let play = |arguments: &[&str]| -> Value {
+        let played = ouro(&[&["match", "--json"], arguments].concat());
+        assert!(played.status.success(), "{}", String::from_utf8_lossy(&played.stderr));
+        serde_json::from_slice(&played.stdout).expect("JSON")
+    };
+    let three = ["random", "random", "random", "--game", "tic_tac_toe", "--games", "20"];
+    let report = play(&three);
+    assert_eq!(report["games"], 60);
+    assert_eq!(report["pairings"].as_array().map(Vec::len), Some(3));
+    assert_eq!(report["ratings"].as_array().map(Vec::len), Some(3));
+
+    let report = play(&["random", "random", "--game", "battlesnake", "--games", "40"]);
+    let entrant = &report["entrants"][0];
+    assert_eq!((&entrant["seats"], &entrant["expected"]), (&40.into(), &0.25.into()));
+    // Each game compares the first with the three others.
+    assert_eq!(report["pairings"][0]["games"], 120);
 }

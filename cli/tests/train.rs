@@ -125,9 +125,14 @@ fn grpcurl_lists_the_services_and_prints_the_elo_table() {
     trainer.wait_for("promotion");
     let arena = trainer.arena().trim_start_matches("http://").to_owned();
 
-    let services = ask(&grpcurl, &[&arena, "list"]);
-    for service in ["ouro.arena.v1.ArenaService", "grpc.health.v1.Health"] {
-        assert!(services.lines().any(|line| line == service), "{services}");
+    let learner = trainer.opening["learner"].as_str().expect("an address").to_owned();
+    for (port, own, other) in [
+        (&arena, "ouro.arena.v1.ArenaService", "ouro.learner.v1.LearnerService"),
+        (&learner, "ouro.learner.v1.LearnerService", "ouro.arena.v1.ArenaService"),
+    ] {
+        let services = ask(&grpcurl, &[port, "list"]);
+        let listed = |service| services.lines().any(|line| line == service);
+        assert!(listed(own) && listed("grpc.health.v1.Health") && !listed(other), "{services}");
     }
     let ratings =
         ask(&grpcurl, &["-emit-defaults", &arena, "ouro.arena.v1.ArenaService/GetRatings"]);
@@ -151,7 +156,6 @@ fn grpcurl_lists_the_services_and_prints_the_elo_table() {
         ],
     );
     assert!(health.contains("SERVING"), "{health}");
-    let learner = trainer.opening["learner"].as_str().expect("an address").to_owned();
     let progress = ask(&grpcurl, &[&learner, "ouro.learner.v1.LearnerService/GetProgress"]);
     assert!(progress.contains("\"step\""), "{progress}");
     trainer.kill();

@@ -1,4 +1,4 @@
-//! Ratings against closed forms and simulated players.
+//! RatingTable against closed forms and simulated players.
 
 use ouro_game::Stream;
 
@@ -8,7 +8,7 @@ fn tally(player: &str, opponent: &str, wins: u32, draws: u32, losses: u32) -> Ta
     Tally { player: player.into(), opponent: opponent.into(), score: Score { wins, draws, losses } }
 }
 
-fn elo(ratings: &Ratings, player: &str) -> f64 {
+fn elo(ratings: &RatingTable, player: &str) -> f64 {
     ratings.ratings.iter().find(|row| row.player == player).unwrap().elo
 }
 
@@ -34,7 +34,7 @@ fn two_players_have_the_closed_form() {
     assert_eq!(elo(&ratings, "random"), 0.0);
     assert_eq!((ratings.games, ratings.anchor.as_str()), (100, "random"));
     let row = &ratings.ratings[0];
-    assert_eq!((row.games, row.share), (100, 0.7));
+    assert_eq!((row.games, row.score), (100, 0.7));
     // Variance 1 / (n p q), the prior's game included.
     let (p, q) = (70.5 / 101.0, 30.5 / 101.0);
     let margin = Z_95 * ELO / (101.0_f64 * p * q).sqrt();

@@ -197,6 +197,12 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// cut short counts as what this says of its last state.
     fn outcome(&self, state: &Self::State, player: usize) -> f32;
 
+    /// What people count when they talk of a finished game: points, or a snake's length. The
+    /// default is the [`returns`](Game::returns).
+    fn score(&self, state: &Self::State, player: usize) -> f32 {
+        self.returns(state, player)
+    }
+
     /// Shape of an observation.
     fn planes(&self) -> PlaneShape;
 

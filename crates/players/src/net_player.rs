@@ -121,6 +121,10 @@ impl<G: Game> Player<G> for NetPlayer {
         &self.name
     }
 
+    fn batches(&self) -> bool {
+        true
+    }
+
     /// Chooses nothing for rules that do not fit the network, which a table reports; the rules
     /// it was built for do.
     fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {

@@ -29,6 +29,12 @@ pub trait Player<G: Game>: Send {
     /// What the player is called in results and errors.
     fn name(&self) -> &str;
 
+    /// Whether one call for many positions costs less than a call for each. A player that
+    /// answers by the clock, or that thinks about each position alone, says no.
+    fn batches(&self) -> bool {
+        false
+    }
+
     /// Appends one choice per request to `choices`, in the order of `requests`.
     ///
     /// Every request is of a player to move, so it has a legal action.

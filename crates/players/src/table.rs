@@ -53,6 +53,8 @@ pub struct Finished<C> {
     pub players: Vec<usize>,
     /// Result of each seat, 1 win to −1 loss, of the last state.
     pub outcomes: Vec<f32>,
+    /// Score of each seat in the last state, [`Game::score`].
+    pub scores: Vec<f32>,
     /// Whether the game was cut short at the table's limit of plies.
     pub truncated: bool,
 }
@@ -272,6 +274,7 @@ impl<G: Game> Seated<G> {
         let state = self.recorder.state();
         Finished {
             outcomes: (0..game.players()).map(|seat| game.outcome(state, seat)).collect(),
+            scores: (0..game.players()).map(|seat| game.score(state, seat)).collect(),
             truncated: game.turn(state) != Turn::Over,
             record: self.recorder.into_record(game.config().clone()),
             behaviour: self.behaviour,

@@ -126,8 +126,11 @@ impl GrpcServer {
         self.routes
             .add_service(HealthServer::new(HealthService::from_health_reporter(health.clone())));
         // grpcurl before 1.8.8 and many other tools only ask v1alpha.
-        self.routes.add_service(self.reflection().build_v1()?);
-        self.routes.add_service(self.reflection().build_v1alpha()?);
+        let names = |version| format!("grpc.reflection.{version}.ServerReflection");
+        let v1 = self.reflection().with_service_name(names("v1"));
+        self.routes.add_service(v1.build_v1()?);
+        let v1alpha = self.reflection().with_service_name(names("v1alpha"));
+        self.routes.add_service(v1alpha.build_v1alpha()?);
 
         let limits = self.limits;
         let closed = CancellationToken::new();
@@ -167,11 +170,16 @@ impl GrpcServer {
         }
     }
 
+    /// Reflection that lists what is served here, however much the descriptors describe.
     fn reflection(&self) -> tonic_reflection::server::Builder<'static> {
-        self.descriptors
-            .iter()
-            .fold(tonic_reflection::server::Builder::configure(), |builder, descriptors| {
-                builder.register_encoded_file_descriptor_set(descriptors)
-            })
+        let mut builder = tonic_reflection::server::Builder::configure()
+            .with_service_name(<HealthServer<HealthService> as NamedService>::NAME);
+        for name in &self.names {
+            builder = builder.with_service_name(*name);
+        }
+        for descriptors in &self.descriptors {
+            builder = builder.register_encoded_file_descriptor_set(descriptors);
+        }
+        builder
     }
 }

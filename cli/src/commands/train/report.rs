@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ouro_actor::{Actor, ActorCounters};
-use ouro_arena::rating::Ratings;
 use ouro_arena::store::Promotion;
 use ouro_arena::{Arena, ArenaEvent};
 use ouro_learner::Learner;
 use ouro_learner::progress::SharedProgress;
+use ouro_proto::arena_client::RatingTable;
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 
@@ -35,7 +35,7 @@ pub(super) struct Reporter {
     progress: SharedProgress,
     counters: Arc<ActorCounters>,
     events: broadcast::Receiver<ArenaEvent>,
-    ratings: watch::Receiver<Arc<Ratings>>,
+    ratings: watch::Receiver<Arc<RatingTable>>,
     pool: usize,
     last: (Instant, u64),
 }
@@ -193,7 +193,7 @@ impl Reporter {
         let ratings = self.ratings.borrow().clone();
         let rows = ratings.ratings.iter().map(|row| {
             json!({ "player": row.player, "elo": row.elo, "elo_low": row.elo_low,
-                    "elo_high": row.elo_high, "games": row.games, "score": row.share })
+                    "elo_high": row.elo_high, "games": row.games, "score": row.score })
         });
         let value = json!({ "event": "end", "ratings": rows.collect::<Vec<_>>() });
         output.result(&value, table(&ratings))?;
@@ -201,7 +201,7 @@ impl Reporter {
     }
 }
 
-fn table(ratings: &Ratings) -> String {
+fn table(ratings: &RatingTable) -> String {
     let mut text = String::from("player                Elo   95 % interval   games  score\n");
     for row in ratings.ratings.iter().take(TABLE_ROWS) {
         let interval = format!("{:+.0} to {:+.0}", row.elo_low, row.elo_high);
@@ -213,7 +213,7 @@ fn table(ratings: &Ratings) -> String {
             row.elo,
             interval,
             row.games,
-            100.0 * row.share
+            100.0 * row.score
         );
     }
     let more = ratings.ratings.len().saturating_sub(TABLE_ROWS);

@@ -1,0 +1,183 @@
+//! How much stronger one player is than another, with honest error bars.
+//!
+//! Games come in clusters that share a seed: a pair with seats swapped, a round of all
+//! rotations. What the start position gives away it gives to both sides in turn, so games of
+//! one cluster are not independent and a [`Comparison`] counts clusters, not games: the
+//! variance is that of the clusters' mean scores (for pairs the pentanomial model of fishtest,
+//! "Mathematics of the framework"). Elo is the logistic model's, `400 · log10(s / (1 - s))` for
+//! a score `s`, with the interval of `s` carried through it.
+
+use crate::gate::{GameOutcome, Score};
+
+/// Fewest clusters whose variance is trusted; with fewer, games are taken as independent.
+const MIN_CLUSTERS: u32 = 8;
+
+const Z_95: f64 = 1.959_963_984_540_054;
+
+/// The mean of independent values.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mean {
+    count: u32,
+    sum: f64,
+    squares: f64,
+}
+
+impl Mean {
+    /// Adds a value.
+    pub fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+        self.squares += value * value;
+    }
+
+    /// The mean with the normal interval; 0 with an infinite one before the first two values.
+    pub fn estimate(&self) -> Estimate {
+        let n = f64::from(self.count);
+        let value = self.sum / n.max(1.0);
+        let margin = Z_95 * (self.variance() / n).sqrt();
+        let margin = if self.count < 2 { f64::INFINITY } else { margin };
+        Estimate { value, low: value - margin, high: value + margin }
+    }
+
+    /// Unbiased variance of one value.
+    fn variance(&self) -> f64 {
+        let n = f64::from(self.count);
+        let mean = self.sum / n.max(1.0);
+        (self.squares - n * mean * mean).max(0.0) / (n - 1.0).max(1.0)
+    }
+}
+
+/// Results of one player against another, as the first sees them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    score: Score,
+    clusters: Mean,
+}
+
+/// A figure with the ends of its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The most likely value.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Comparison {
+    /// Adds the games of one cluster, in any order.
+    pub fn add(&mut self, outcomes: &[GameOutcome]) {
+        if outcomes.is_empty() {
+            return;
+        }
+        let half_points: u32 = outcomes.iter().map(|outcome| outcome.half_points()).sum();
+        self.clusters.add(f64::from(half_points) / (2 * outcomes.len()) as f64);
+        for &outcome in outcomes {
+            self.score.add(outcome);
+        }
+    }
+
+    /// Wins, draws and losses.
+    pub fn score(&self) -> Score {
+        self.score
+    }
+
+    /// Share of points, a draw counting half.
+    ///
+    /// The interval is the normal one over clusters. Where they are too few or all alike it is
+    /// Wilson's over games, which a run of wins does not shrink to a point.
+    pub fn share(&self) -> Estimate {
+        let value = self.score.share();
+        if self.clusters.count < MIN_CLUSTERS || self.clusters.variance() <= 1e-12 {
+            let (low, high) = self.score.interval();
+            return Estimate { value, low, high };
+        }
+        let Estimate { low, high, .. } = self.clusters.estimate();
+        Estimate { value, low: low.max(0.0), high: high.min(1.0) }
+    }
+
+    /// Elo difference; infinite where the share is 0 or 1.
+    pub fn elo(&self) -> Estimate {
+        let share = self.share();
+        Estimate { value: elo(share.value), low: elo(share.low), high: elo(share.high) }
+    }
+
+    /// See [`Score::superiority`].
+    pub fn superiority(&self) -> f64 {
+        self.score.superiority()
+    }
+}
+
+/// Elo difference at which the stronger side is expected to take this share of the points.
+pub fn elo(share: f64) -> f64 {
+    400.0 * (share / (1.0 - share)).log10()
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_game::Stream;
+
+    use super::*;
+    use GameOutcome::{Draw, Loss, Win};
+
+    fn compare(pairs: &[[GameOutcome; 2]]) -> Comparison {
+        let mut comparison = Comparison::default();
+        for pair in pairs {
+            comparison.add(pair);
+        }
+        comparison
+    }
+
+    #[test]
+    fn elo_of_a_share_is_the_logistic_curve() {
+        assert_eq!(elo(0.5), 0.0);
+        assert!((elo(10.0 / 11.0) - 400.0).abs() < 1e-9);
+        assert_eq!(elo(1.0), f64::INFINITY);
+        assert_eq!(elo(0.0), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn pairs_that_cancel_give_a_narrower_interval_than_their_games_would() {
+        // One side wins whenever it starts: every pair is even, only the odd one is not.
+        let mut pairs = vec![[Win, Loss]; 98];
+        pairs.extend([[Win, Win], [Loss, Loss]]);
+        let share = compare(&pairs).share();
+        assert_eq!(share.value, 0.5);
+        let (low, high) = compare(&pairs).score().interval();
+        assert!(share.low > low + 0.03 && share.high < high - 0.03, "{share:?}, {low} {high}");
+    }
+
+    #[test]
+    fn a_run_of_wins_and_a_short_match_keep_an_honest_width() {
+        let sweep = compare(&[[Win, Win]; 50]);
+        assert_eq!(sweep.share().value, 1.0);
+        assert!(sweep.share().low < 0.97 && sweep.share().high == 1.0);
+        assert!(sweep.elo().low.is_finite() && sweep.elo().value.is_infinite());
+        let short = compare(&[[Win, Loss], [Draw, Win]]).share();
+        assert!(short.low < 0.4 && short.high > 0.9, "{short:?}");
+        assert_eq!(Comparison::default().share(), Estimate { value: 0.5, low: 0.0, high: 1.0 });
+    }
+
+    /// 1,000 matches of 60 pairs with a true share of 0.6; with a confidence of 95 % the number
+    /// of intervals that hold it is binomial with deviation 6.9.
+    #[test]
+    fn the_interval_holds_the_truth_as_often_as_it_says() {
+        let mut stream = Stream::new(3, "comparison");
+        let held = (0..1_000)
+            .filter(|_| {
+                let pairs: Vec<_> = (0..60)
+                    .map(|_| {
+                        // A seed that favours a seat, shared by both games.
+                        let bias = 0.3 * (stream.unit() - 0.5);
+                        [0.6 + bias, 0.6 - bias]
+                            .map(|chance| if stream.unit() < chance { Win } else { Loss })
+                    })
+                    .collect();
+                let share = compare(&pairs).share();
+                share.low <= 0.6 && 0.6 <= share.high
+            })
+            .count();
+        assert!((915..=985).contains(&held), "{held}");
+    }
+}

@@ -1,0 +1,144 @@
+//! Plays a schedule on all cores.
+//!
+//! Each thread keeps a table full of games from one shared list. A game depends on its seed and
+//! players alone, so results do not depend on which thread played it or beside what.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use indicatif::ProgressBar;
+use ouro_game::{Game, Record};
+use ouro_players::{Finished, Player, Table, fingerprint};
+
+use super::schedule::Planned;
+use super::timed::{Timed, Times, times};
+use crate::failure::Failure;
+
+/// Games at once per thread where some player gains from batches.
+const WIDE: usize = 64;
+/// Games at once per thread otherwise.
+const NARROW: usize = 4;
+
+/// What is kept of a game.
+pub(super) struct Played {
+    pub(super) outcomes: Vec<f32>,
+    pub(super) scores: Vec<f32>,
+    pub(super) plies: usize,
+    pub(super) truncated: bool,
+    pub(super) fingerprint: u64,
+}
+
+/// A whole match.
+pub(super) struct Match<C> {
+    /// Beside the schedule, one each.
+    pub(super) played: Vec<Played>,
+    /// Time per move of each entrant.
+    pub(super) times: Vec<Times>,
+    /// The longest game, the first of them.
+    pub(super) longest: Option<Record<C>>,
+}
+
+/// Plays every game of `schedule`; `players` makes one thread's players.
+pub(super) fn play<G: Game>(
+    game: &G,
+    schedule: &[Planned],
+    max_plies: usize,
+    players: &(dyn Fn() -> Result<Vec<Box<dyn Player<G>>>, Failure> + Sync),
+    progress: &ProgressBar,
+) -> Result<Match<G::Config>, Failure> {
+    let next = AtomicUsize::new(0);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let share = || -> Result<Share<G::Config>, Failure> {
+        let mut share = Share { played: Vec::new(), times: Vec::new(), longest: None };
+        let players = players()?;
+        let width = if players.iter().any(|player| player.batches()) { WIDE } else { NARROW };
+        let clocks: Vec<_> = players.iter().map(|_| Arc::new(Mutex::new(times()))).collect();
+        let mut players: Vec<Box<dyn Player<G>>> = players
+            .into_iter()
+            .zip(&clocks)
+            .map(|(player, times)| Box::new(Timed::new(player, Arc::clone(times))) as _)
+            .collect();
+        let mut table = Table::new(game.clone(), max_plies);
+        let mut running = BTreeMap::new();
+        loop {
+            while table.len() < width {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(planned) = schedule.get(index) else { break };
+                table.seat(planned.seed, &planned.seats).map_err(Failure::bug)?;
+                running.insert((planned.seed, planned.seats.clone()), index);
+            }
+            if table.is_empty() {
+                break;
+            }
+            for finished in table.advance(&mut players).map_err(Failure::bug)? {
+                let key = (finished.record.seed, finished.players.clone());
+                let index = running
+                    .remove(&key)
+                    .ok_or_else(|| Failure::bug("a game ended that was not started"))?;
+                share.add(index, finished);
+                progress.inc(1);
+            }
+        }
+        for clock in clocks {
+            let clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
+            share.times.push(clock.clone());
+        }
+        Ok(share)
+    };
+    let shares = thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores.min(schedule.len())).map(|_| scope.spawn(share)).collect();
+        threads.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>()
+    });
+    let mut whole = Share { played: Vec::new(), times: Vec::new(), longest: None };
+    for share in shares {
+        whole.merge(share.map_err(|_| Failure::bug("a playing thread panicked"))??);
+    }
+    whole.played.sort_by_key(|&(index, _)| index);
+    Ok(Match {
+        played: whole.played.into_iter().map(|(_, played)| played).collect(),
+        times: whole.times,
+        longest: whole.longest.map(|(_, record)| record),
+    })
+}
+
+/// What one thread played.
+struct Share<C> {
+    played: Vec<(usize, Played)>,
+    times: Vec<Times>,
+    longest: Option<(usize, Record<C>)>,
+}
+
+impl<C> Share<C> {
+    fn add(&mut self, index: usize, finished: Finished<C>) {
+        let fingerprint = fingerprint(&finished.record, &finished.players);
+        let Finished { record, outcomes, scores, truncated, .. } = finished;
+        let plies = record.plies.len();
+        self.played.push((index, Played { outcomes, scores, plies, truncated, fingerprint }));
+        self.keep_longest(index, record);
+    }
+
+    fn keep_longest(&mut self, index: usize, record: Record<C>) {
+        let rank = |index: usize, record: &Record<C>| (record.plies.len(), Reverse(index));
+        if self.longest.as_ref().is_none_or(|(i, r)| rank(index, &record) > rank(*i, r)) {
+            self.longest = Some((index, record));
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.played.extend(other.played);
+        if self.times.is_empty() {
+            self.times = other.times;
+        } else {
+            for (mine, theirs) in self.times.iter_mut().zip(&other.times) {
+                // Both histograms grow to what they are given.
+                let _ = mine.add(theirs);
+            }
+        }
+        if let Some((index, record)) = other.longest {
+            self.keep_longest(index, record);
+        }
+    }
+}

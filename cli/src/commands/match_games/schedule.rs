@@ -1,0 +1,134 @@
+//! Which games make a match.
+//!
+//! A *lineup* says who plays; a *cluster* is one seed played once per rotation of the seats, so
+//! that everybody sits everywhere and what the start gives away it gives to all in turn.
+//!
+//! * Two seats or more, as many entrants: one lineup of all.
+//! * More entrants than seats: every choice of as many entrants as there are seats.
+//! * Fewer: the last entrant takes the seats that are left.
+//! * One seat: each entrant plays the same seeds alone; a cluster holds one game of each.
+
+use ouro_players::pairs;
+
+/// Most lineups in one match.
+const MAX_LINEUPS: usize = 1_000;
+
+/// One game to play.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Planned {
+    /// The games of one cluster share their seed and are not independent.
+    pub(super) cluster: usize,
+    pub(super) seed: u64,
+    /// Which entrant sits at each seat.
+    pub(super) seats: Vec<usize>,
+}
+
+/// Plans `games` games of every lineup, all on the same seeds, or says what does not fit.
+pub(super) fn schedule(
+    seed: u64,
+    games: usize,
+    entrants: usize,
+    seats: usize,
+) -> Result<Vec<Planned>, String> {
+    if games == 0 || !games.is_multiple_of(seats) {
+        return Err(match seats {
+            1 => format!("--games is {games}; give 1 or more"),
+            2 => format!(
+                "--games is {games}; give an even number of 2 or more, since games come in pairs"
+            ),
+            _ => format!(
+                "--games is {games}; give a multiple of {seats}, since a seed is played once per \
+                 rotation of the {seats} seats"
+            ),
+        });
+    }
+    if entrants == 1 && seats > 1 {
+        return Err(format!("one player for {seats} seats; name at least two"));
+    }
+    let lineups = lineups(entrants, seats);
+    if lineups.len() > MAX_LINEUPS {
+        return Err(format!(
+            "{} lineups of {seats} out of {entrants} players; name fewer players, at most \
+             {MAX_LINEUPS} lineups are played",
+            lineups.len()
+        ));
+    }
+    let rounds = games / seats;
+    let mut planned = Vec::with_capacity(games * lineups.len());
+    for (index, lineup) in lineups.iter().enumerate() {
+        // Games played alone are compared across lineups, others within one.
+        let first = if seats == 1 { 0 } else { index * rounds };
+        planned.extend(pairs(seed, rounds, seats).into_iter().map(|game| Planned {
+            cluster: first + game.pair,
+            seed: game.seed,
+            seats: game.seats.iter().map(|&place| lineup[place]).collect(),
+        }));
+    }
+    Ok(planned)
+}
+
+fn lineups(entrants: usize, seats: usize) -> Vec<Vec<usize>> {
+    if entrants < seats {
+        return vec![(0..seats).map(|seat| seat.min(entrants - 1)).collect()];
+    }
+    let mut lineups = vec![Vec::new()];
+    for _ in 0..seats {
+        lineups = lineups
+            .into_iter()
+            .flat_map(|lineup: Vec<usize>| {
+                let next = lineup.last().map_or(0, |last| last + 1);
+                (next..entrants).map(move |entrant| [&lineup[..], &[entrant]].concat())
+            })
+            .take(MAX_LINEUPS * MAX_LINEUPS)
+            .collect();
+    }
+    lineups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_two_of_three_meet_in_pairs_on_the_same_seeds() {
+        let games = schedule(1, 4, 3, 2).expect("fits");
+        let seats: Vec<_> = games.iter().map(|game| game.seats.clone()).collect();
+        let expected = [[0, 1], [1, 0], [0, 1], [1, 0], [0, 2], [2, 0], [0, 2], [2, 0]];
+        assert_eq!(seats[..8], expected.map(Vec::from));
+        assert_eq!(seats.len(), 12);
+        assert_eq!(games[0].seed, games[4].seed);
+        assert_ne!(games[0].cluster, games[4].cluster);
+        assert_eq!(games[0].cluster, games[1].cluster);
+    }
+
+    #[test]
+    fn the_last_entrant_fills_the_table_and_everybody_sits_everywhere() {
+        let games = schedule(1, 4, 2, 4).expect("fits");
+        let seats: Vec<_> = games.iter().map(|game| game.seats.clone()).collect();
+        let expected = [[0, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 1], [1, 0, 1, 1]];
+        assert_eq!(seats, expected.map(Vec::from));
+        assert!(games.iter().all(|game| game.cluster == 0));
+    }
+
+    #[test]
+    fn games_played_alone_share_clusters_across_entrants() {
+        let games = schedule(1, 3, 2, 1).expect("fits");
+        let clusters: Vec<_> = games.iter().map(|game| (game.cluster, game.seats[0])).collect();
+        assert_eq!(clusters, [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_the_remedy() {
+        for (games, entrants, seats, part) in [
+            (3, 2, 2, "even number"),
+            (0, 2, 2, "even number"),
+            (6, 2, 4, "multiple of 4"),
+            (0, 1, 1, "1 or more"),
+            (2, 1, 2, "at least two"),
+            (4, 60, 4, "fewer players"),
+        ] {
+            let error = schedule(1, games, entrants, seats).expect_err("refused");
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}
