@@ -9,12 +9,14 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ouro_game::{Game, GameConfig, GameVisitor, Record};
 use ouro_net::{Engine, Weights};
-use ouro_players::{Player, by_name};
+use ouro_players::{Clock, Context, Player, by_name};
+use ouro_service::SystemClock;
 
 use super::{game_argument, record};
 use crate::failure::Failure;
@@ -112,6 +114,16 @@ fn progress(games: usize) -> ProgressBar {
     bar.with_style(ProgressStyle::with_template(style).expect("the template is well-formed"))
 }
 
+/// The machine's time, for players that think against the clock.
+#[derive(Debug)]
+struct WallClock(SystemClock);
+
+impl Clock for WallClock {
+    fn monotonic(&self) -> Duration {
+        ouro_service::Clock::monotonic(&self.0)
+    }
+}
+
 struct Match<'a> {
     arguments: &'a Arguments,
     engines: &'a Engines,
@@ -128,8 +140,10 @@ impl GameVisitor for Match<'_> {
             .map_err(Failure::usage)?;
         let players = || -> Result<Vec<Box<dyn Player<G>>>, Failure> {
             let mut engine = |weights: &str| engines.get(weights).cloned();
-            let player = |name| by_name(name, &game, &mut engine).map_err(Failure::usage);
-            names.iter().map(String::as_str).map(player).collect()
+            let clock = Arc::new(WallClock(SystemClock::new()));
+            let mut context = Context { game: &game, engines: &mut engine, clock };
+            let player = |name: &String| by_name(name, &mut context).map_err(Failure::usage);
+            names.iter().map(player).collect()
         };
         // A wrong name is told before anything is played.
         players()?;

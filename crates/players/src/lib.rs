@@ -1,7 +1,7 @@
 //! Who can sit at a board, and the table they play at.
 //!
-//! * [`Player`] chooses actions for many positions at once; [`Random`] and [`NetPlayer`] are
-//!   the players in the box, built by name with [`by_name`].
+//! * [`Player`] chooses actions for many positions at once. The players in the box are built by
+//!   name with [`by_name`]; [`registry`] lists them and says how to add one.
 //! * [`Table`] plays many games in lockstep, so that a network sees one large batch a ply.
 //! * [`pairs`] lays out games that differ in the seats alone, and [`distinct`] counts games
 //!   that are not repetitions of each other.
@@ -14,12 +14,14 @@ pub mod player;
 pub mod random;
 pub mod registry;
 pub mod selection;
+pub mod specific;
 pub mod table;
 
 pub use net_player::{FitError, NetPlayer};
+pub use ouro_search::Clock;
 pub use pairing::{PairedGame, distinct, fingerprint, pairs};
 pub use player::{Choice, Player, Request};
 pub use random::Random;
-pub use registry::{NameError, by_name};
+pub use registry::{Context, NameError, by_name};
 pub use selection::{Selection, SelectionError};
 pub use table::{Finished, Table, TableError};

@@ -5,8 +5,32 @@ use std::sync::Arc;
 use ouro_game::{ActionMask, Game, PlaneShape};
 use ouro_net::{Engine, Scratch};
 
+use crate::registry::{Context, Form, Options};
 use crate::selection::Selector;
+use crate::specific::Built;
 use crate::{Choice, Player, Request, Selection, SelectionError};
+
+/// How it is written.
+pub(crate) const FORM: Form = Form {
+    name: "net",
+    options: &["weights", "temperature", "argmax"],
+    usage: &["net{weights=NAME}", "net{weights=NAME,temperature=T}", "net{weights=NAME,argmax}"],
+};
+
+/// Builds a player for any game that the weights fit. Without `temperature` or `argmax` it
+/// samples the policy itself.
+pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
+    options.exclusive("temperature", "argmax")?;
+    let temperature = options.number("temperature", 1e-6..=1e6)?;
+    let selection = if options.flag("argmax")? {
+        Selection::Argmax
+    } else {
+        Selection::Sample { temperature: temperature.unwrap_or(1.0) }
+    };
+    let weights = options.text("weights")?.ok_or_else(|| options.missing("weights", &FORM))?;
+    let engine = context.engine(&options, weights)?;
+    Ok(Box::new(NetPlayer::new(options.name(), engine, selection, context.game)?))
+}
 
 /// Plays softmax over the legal logits of an [`Engine`], one batch per call.
 #[derive(Debug)]

@@ -2,7 +2,17 @@
 
 use ouro_game::{Action, ActionMask, Game};
 
+use crate::registry::{Context, Form, Options};
+use crate::specific::Built;
 use crate::{Choice, Player, Request};
+
+/// How it is written.
+pub(crate) const FORM: Form = Form { name: Random::NAME, options: &[], usage: &["random"] };
+
+/// Builds a player for any game.
+pub(crate) fn build<G: Game>(_: Options<'_>, _: &mut Context<'_, G>) -> Built<G> {
+    Ok(Box::new(Random::new()))
+}
 
 /// Plays every legal action with equal probability.
 #[derive(Clone, Debug, Default)]

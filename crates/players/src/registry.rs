@@ -1,91 +1,106 @@
 //! Players by name, as configs and command lines write them.
 //!
-//! `random`, or `net{weights=…}` with `temperature=…` or `argmax`: `net{weights=champion}`,
-//! `net{weights=runs/7/12.safetensors,temperature=0.5}`. What a weights name means is the
-//! caller's business: it hands in a function from names to engines.
+//! A name is a player and, in braces, its options: `random`, `minimax{depth=3}`,
+//! `net{weights=champion,temperature=0.5}`. What a weights name means is the caller's business:
+//! it hands in a function from names to engines.
+//!
+//! # A new player
+//!
+//! A player is one file with two items: a [`Form`], which says what it is called and what
+//! options it takes, and a function `build` from [`Options`] and a [`Context`] to the player.
+//! Declare the module in `lib.rs` and add it to the list below; everything that takes players
+//! by name then knows it. A player of one game only goes through
+//! [`specific`](crate::specific::specific).
 
+mod error;
+mod options;
+
+use std::fmt;
 use std::sync::Arc;
 
 use ouro_game::Game;
 use ouro_net::Engine;
+use ouro_search::Clock;
 
-use crate::{FitError, NetPlayer, Player, Random, Selection};
+use crate::Player;
 
-/// Every form that [`by_name`] knows.
-pub const KNOWN: &[&str] =
-    &["random", "net{weights=NAME}", "net{weights=NAME,temperature=T}", "net{weights=NAME,argmax}"];
+pub use error::NameError;
+pub use options::Options;
 
-/// Why a name gives no player.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum NameError {
-    /// No player is called that.
-    #[error("player {name:?} is unknown; known are {}", KNOWN.join(", "))]
-    Unknown {
-        /// The name that was given.
-        name: String,
-    },
-    /// The part in braces is not understood.
-    #[error("player {name:?}: {problem}; known are {}", KNOWN.join(", "))]
-    Option {
-        /// The name that was given.
-        name: String,
-        /// What is wrong.
-        problem: String,
-    },
-    /// The caller knows no weights of that name.
-    #[error("player {name:?}: no weights are called {weights:?}")]
-    Weights {
-        /// The name that was given.
-        name: String,
-        /// The weights it asks for.
-        weights: String,
-    },
-    /// The weights are not for this game.
-    #[error(transparent)]
-    Fit(#[from] FitError),
+/// Makes [`KNOWN`] and the choice between the players from a list of modules.
+macro_rules! players {
+    ($($module:ident),+ $(,)?) => {
+        /// Every player that [`by_name`] knows, in the order of the list in this file.
+        pub const KNOWN: &[Form] = &[$(crate::$module::FORM),+];
+
+        fn build<G: Game>(
+            options: Options<'_>,
+            context: &mut Context<'_, G>,
+        ) -> Result<Box<dyn Player<G>>, NameError> {
+            $(if options.player() == crate::$module::FORM.name {
+                options.check(&crate::$module::FORM)?;
+                return crate::$module::build(options, context);
+            })+
+            Err(NameError::Unknown { name: options.name().to_owned() })
+        }
+    };
 }
 
-/// Builds the player called `name` for `game`; `engines` turns a weights name into an engine.
+players! {
+    random,
+    net_player,
+}
+
+/// What a player is called and how its name is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The part before the braces.
+    pub name: &'static str,
+    /// Keys of the options it takes.
+    pub options: &'static [&'static str],
+    /// Every way to write it, for people.
+    pub usage: &'static [&'static str],
+}
+
+/// What a player may be built from.
+pub struct Context<'a, G: Game> {
+    /// The rules that it will play by.
+    pub game: &'a G,
+    /// From a weights name to an engine; `None` for a name that means nothing.
+    pub engines: &'a mut dyn FnMut(&str) -> Option<Arc<Engine>>,
+    /// The time, for players that think against the clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl<G: Game> fmt::Debug for Context<'_, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("game", &self.game).finish_non_exhaustive()
+    }
+}
+
+impl<G: Game> Context<'_, G> {
+    /// The engine that the player's option `weights` asks for.
+    pub fn engine(
+        &mut self,
+        options: &Options<'_>,
+        weights: &str,
+    ) -> Result<Arc<Engine>, NameError> {
+        (self.engines)(weights).ok_or_else(|| NameError::Weights {
+            name: options.name().to_owned(),
+            weights: weights.to_owned(),
+        })
+    }
+}
+
+/// Builds the player called `name`.
 pub fn by_name<G: Game>(
     name: &str,
-    game: &G,
-    engines: &mut dyn FnMut(&str) -> Option<Arc<Engine>>,
+    context: &mut Context<'_, G>,
 ) -> Result<Box<dyn Player<G>>, NameError> {
-    if name == Random::NAME {
-        return Ok(Box::new(Random::new()));
-    }
-    let options = name.strip_prefix("net{").and_then(|rest| rest.strip_suffix('}'));
-    let Some(options) = options else {
-        return Err(NameError::Unknown { name: name.to_owned() });
-    };
-    let (weights, selection) = net_options(options)
-        .map_err(|problem| NameError::Option { name: name.to_owned(), problem })?;
-    let Some(engine) = engines(weights) else {
-        return Err(NameError::Weights { name: name.to_owned(), weights: weights.to_owned() });
-    };
-    Ok(Box::new(NetPlayer::new(name, engine, selection, game)?))
+    build(Options::parse(name)?, context)
 }
 
-/// Weights and selection from `weights=…,temperature=…`, each at most once.
-fn net_options(options: &str) -> Result<(&str, Selection), String> {
-    let (mut weights, mut selection) = (None, None);
-    for option in options.split(',') {
-        let (key, value) = option.split_once('=').unwrap_or((option, ""));
-        let repeated = match key {
-            "weights" if value.is_empty() => return Err("weights needs a name".to_owned()),
-            "weights" => weights.replace(value).is_some(),
-            "temperature" => {
-                let temperature =
-                    value.parse().map_err(|_| format!("temperature {value:?} is not a number"))?;
-                selection.replace(Selection::Sample { temperature }).is_some()
-            }
-            "argmax" if value.is_empty() => selection.replace(Selection::Argmax).is_some(),
-            _ => return Err(format!("option {option:?} is unknown")),
-        };
-        if repeated {
-            return Err(format!("option {option:?} repeats or contradicts an earlier one"));
-        }
-    }
-    let weights = weights.ok_or("weights=NAME is missing")?;
-    Ok((weights, selection.unwrap_or(Selection::Sample { temperature: 1.0 })))
+/// Every way to write a player, in one line.
+pub(crate) fn known_forms() -> String {
+    KNOWN.iter().flat_map(|form| form.usage).copied().collect::<Vec<_>>().join(", ")
 }

@@ -11,8 +11,8 @@ use ouro_game::{Action, ActionMask, Game, PlayerSet, Stream, Turn};
 use ouro_net::{Architecture, Engine, NetSpec, Scratch, Weights, WeightsMeta};
 use ouro_players::table::SEAT_STREAM;
 use ouro_players::{
-    Choice, Finished, FitError, NameError, NetPlayer, Player, Random, Request, Selection, Table,
-    TableError, by_name, distinct,
+    Choice, Finished, FitError, NetPlayer, Player, Random, Request, Selection, Table, TableError,
+    distinct,
 };
 
 #[path = "table/survivors.rs"]
@@ -278,40 +278,6 @@ fn a_net_for_another_game_is_refused_with_both_sides_named() {
     let engine = Arc::new(Engine::new(&weights));
     let refused = NetPlayer::new("old", engine, Selection::Argmax, &game).unwrap_err();
     assert!(refused.to_string().starts_with("net old has 5 actions, tic_tac_toe has 9"));
-}
-
-#[test]
-fn players_are_built_by_name_and_unknown_names_list_the_known_ones() {
-    let game = TicTacToe::new(Config {}).unwrap();
-    let best = engine(&game, 1);
-    let mut engines = |name: &str| (name == "best").then(|| Arc::clone(&best));
-    let mut build = |name: &str| by_name(name, &game, &mut engines);
-    for name in [
-        "random",
-        "net{weights=best}",
-        "net{weights=best,temperature=0.5}",
-        "net{argmax,weights=best}",
-    ] {
-        assert_eq!(build(name).map(|player| player.name().to_owned()), Ok(name.to_owned()));
-    }
-    let mut error = |name: &str| build(name).err().unwrap();
-    assert_eq!(
-        error("radnom").to_string(),
-        "player \"radnom\" is unknown; known are random, net{weights=NAME}, \
-         net{weights=NAME,temperature=T}, net{weights=NAME,argmax}"
-    );
-    assert!(matches!(error("net{weights=worst}"), NameError::Weights { .. }));
-    assert!(matches!(error("net{weights=best,temperature=0}"), NameError::Fit(_)));
-    for name in [
-        "net{}",
-        "net{weights=}",
-        "net{weights=best,temperature=hot}",
-        "net{weights=best,argmax,temperature=1}",
-        "net{weights=best,weights=best}",
-        "net{weights=best,depth=3}",
-    ] {
-        assert!(matches!(error(name), NameError::Option { .. }), "{name}");
-    }
 }
 
 #[test]

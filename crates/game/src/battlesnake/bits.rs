@@ -59,6 +59,37 @@ impl<const W: usize> Bits<W> {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
+    /// The cells of this set that are not in `other`.
+    #[inline]
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+
+    /// Every cell moved up by `by` indices; what passes the last is gone.
+    #[inline]
+    #[must_use]
+    pub fn raised(self, by: usize) -> Self {
+        let (words, bits) = (by / 64, by % 64);
+        let word =
+            |index: Option<usize>| index.and_then(|index| self.0.get(index)).copied().unwrap_or(0);
+        Self(std::array::from_fn(|index| {
+            let (own, below) = (index.checked_sub(words), index.checked_sub(words + 1));
+            word(own) << bits | word(below) >> 1 >> (63 - bits)
+        }))
+    }
+
+    /// Every cell moved down by `by` indices; what passes cell 0 is gone.
+    #[inline]
+    #[must_use]
+    pub fn lowered(self, by: usize) -> Self {
+        let (words, bits) = (by / 64, by % 64);
+        let word = |index: usize| self.0.get(index).copied().unwrap_or(0);
+        Self(std::array::from_fn(|index| {
+            word(index + words) >> bits | word(index + words + 1) << 1 << (63 - bits)
+        }))
+    }
+
     /// The `n`-th cell of the set in ascending order.
     #[inline]
     pub fn nth(&self, n: u32) -> Option<usize> {
@@ -140,6 +171,23 @@ mod tests {
         let numbered: Vec<_> = (0..5).map(|n| bits.nth(n)).collect();
         assert_eq!(numbered, [Some(3), Some(63), Some(64), Some(127), None]);
         assert_eq!(bits.count(), 4);
+    }
+
+    #[test]
+    fn shifted_sets_hold_the_shifted_cells_and_lose_what_leaves() {
+        let mut bits = Bits::<3>::EMPTY;
+        let cells = [0, 1, 62, 63, 64, 100, 127, 128, 191];
+        for cell in cells {
+            bits.insert(cell);
+        }
+        for by in [0, 1, 7, 63, 64, 65, 127, 128, 129, 190, 191, 192, 500] {
+            let raised: Vec<_> = cells.iter().map(|cell| cell + by).filter(|&c| c < 192).collect();
+            assert_eq!(bits.raised(by).iter().collect::<Vec<_>>(), raised, "{by}");
+            let lowered: Vec<_> = cells.iter().filter_map(|cell| cell.checked_sub(by)).collect();
+            assert_eq!(bits.lowered(by).iter().collect::<Vec<_>>(), lowered, "{by}");
+        }
+        let rest = bits.without(Bits::first(100));
+        assert_eq!(rest.iter().collect::<Vec<_>>(), [100, 127, 128, 191]);
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub struct Geometry<const W: usize> {
     /// The up to four neighbours within the board.
     around: [[Bits<W>; 64]; W],
     board: Bits<W>,
+    first_column: Bits<W>,
+    last_column: Bits<W>,
+    wrapped: bool,
 }
 
 impl<const W: usize> Geometry<W> {
@@ -38,7 +41,14 @@ impl<const W: usize> Geometry<W> {
             torus: [[[0; 4]; 64]; W],
             around: [[Bits::EMPTY; 64]; W],
             board: Bits::first(width * height),
+            first_column: Bits::EMPTY,
+            last_column: Bits::EMPTY,
+            wrapped,
         };
+        for row in 0..height {
+            geometry.first_column.insert(row * width);
+            geometry.last_column.insert(row * width + width - 1);
+        }
         for cell in 0..width * height {
             let at = geometry.point(cell);
             for (direction, (dx, dy)) in STEPS.into_iter().enumerate() {
@@ -75,6 +85,40 @@ impl<const W: usize> Geometry<W> {
     #[inline]
     pub fn board(&self) -> Bits<W> {
         self.board
+    }
+
+    /// The cells of column `x`.
+    pub fn column(&self, x: usize) -> Bits<W> {
+        self.first_column.raised(x) & self.board
+    }
+
+    /// The cells of row `y`.
+    pub fn row(&self, y: usize) -> Bits<W> {
+        Bits::first(self.width).raised(y * self.width) & self.board
+    }
+
+    /// Whether opposite edges are joined for heads.
+    pub fn is_wrapped(&self) -> bool {
+        self.wrapped
+    }
+
+    /// Every cell that a head on one of `cells` can enter: all neighbours, across edges only
+    /// where they are joined.
+    #[inline]
+    pub fn spread(&self, cells: Bits<W>) -> Bits<W> {
+        let width = self.width;
+        let mut reached = cells.without(self.last_column).raised(1)
+            | cells.without(self.first_column).lowered(1)
+            | cells.raised(width)
+            | cells.lowered(width);
+        if self.wrapped {
+            let height = width * (self.height - 1);
+            reached |= (cells & self.first_column).raised(width - 1)
+                | (cells & self.last_column).lowered(width - 1)
+                | cells.raised(height)
+                | cells.lowered(height);
+        }
+        reached & self.board
     }
 
     /// The cell that a head at `cell` enters, or [`WALL`].
@@ -130,6 +174,26 @@ mod tests {
         assert_eq!(wrapped.ahead(0), [3, 9, 2, 1]);
         assert_eq!(plain.torus(0, 1), 9);
         assert_eq!(wrapped.around(0).iter().collect::<Vec<_>>(), [1, 3]);
+    }
+
+    #[test]
+    fn a_set_spreads_to_what_heads_on_it_can_enter() {
+        for (width, height) in [(3, 3), (7, 7), (11, 11), (5, 25), (25, 3), (25, 25)] {
+            for wrapped in [false, true] {
+                let geometry = Geometry::<10>::new(width, height, wrapped);
+                for cell in 0..geometry.cells() {
+                    let mut ahead = Bits::EMPTY;
+                    let entered = geometry.ahead(cell).into_iter().filter(|&next| next != WALL);
+                    entered.for_each(|next| ahead.insert(next.into()));
+                    let mut alone = Bits::EMPTY;
+                    alone.insert(cell);
+                    assert_eq!(geometry.spread(alone), ahead, "{width}x{height} {cell}");
+                }
+            }
+        }
+        let geometry = Geometry::<2>::new(3, 4, false);
+        assert_eq!(geometry.column(2).iter().collect::<Vec<_>>(), [2, 5, 8, 11]);
+        assert_eq!(geometry.row(1).iter().collect::<Vec<_>>(), [3, 4, 5]);
     }
 
     #[test]

@@ -33,6 +33,11 @@ impl<const W: usize> Hazards<W> {
         &self.listed
     }
 
+    /// Cells with a hazard of the start.
+    pub(super) fn cells(&self) -> Bits<W> {
+        self.cells
+    }
+
     /// Whether the start has no hazard on the board.
     pub(super) fn is_empty(&self) -> bool {
         self.cells.is_empty()
@@ -63,6 +68,20 @@ pub(super) fn is_outside<const W: usize>(
     let (x, y) = (cell % geometry.width(), cell / geometry.width());
     let [left, right, bottom, top] = shrunk.map(usize::from);
     x < left || y < bottom || x + right >= geometry.width() || y + top >= geometry.height()
+}
+
+/// The set of cells outside the rectangle.
+pub(super) fn outside_cells<const W: usize>(geometry: &Geometry<W>, shrunk: [u16; 4]) -> Bits<W> {
+    let (width, height) = (geometry.width(), geometry.height());
+    let [left, right, bottom, top] = shrunk.map(usize::from);
+    let mut cells = Bits::EMPTY;
+    for x in (0..left.min(width)).chain(width.saturating_sub(right)..width) {
+        cells |= geometry.column(x);
+    }
+    for y in (0..bottom.min(height)).chain(height.saturating_sub(top)..height) {
+        cells |= geometry.row(y);
+    }
+    cells
 }
 
 /// The cells outside the rectangle, column by column.

@@ -10,7 +10,7 @@ use super::hazards::{self, Hazards};
 use super::placement::Placement;
 use super::position::{MAX_SIDE, MAX_SNAKES, MIN_SIDE, Position};
 use super::snapshot::repeated_food;
-use super::state::{Cell, State};
+use super::state::{Cell, Pending, State};
 use crate::ConfigError;
 
 /// Battlesnake on boards of at most `64 * W` cells, indexed by `C`, with at most `S` snakes.
@@ -106,13 +106,27 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         position
     }
 
+    /// The next cell towards the head from the body cell at `cell`.
+    #[inline]
+    pub fn towards_head(&self, state: &State<C, W, S>, cell: usize) -> usize {
+        self.geometry.torus(cell, state.direction(cell))
+    }
+
+    /// Lets nature do nothing: no food appears, no side closes in. What a search assumes that
+    /// does not look through chance.
+    #[inline]
+    pub fn settle_idle(&self, state: &mut State<C, W, S>) {
+        state.pending = Pending::Nothing;
+    }
+
     /// Cells with a hazard.
+    #[inline]
     pub fn hazard_cells(&self, state: &State<C, W, S>) -> Bits<W> {
-        let mut bits = Bits::EMPTY;
-        (0..self.geometry.cells())
-            .filter(|&cell| self.hazards_on(state, cell) > 0)
-            .for_each(|cell| bits.insert(cell));
-        bits
+        if state.closing {
+            hazards::outside_cells(&self.geometry, state.shrunk)
+        } else {
+            self.hazards.cells()
+        }
     }
 }
 

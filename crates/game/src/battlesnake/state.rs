@@ -141,6 +141,26 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
         self.heads[snake].into()
     }
 
+    /// Cell of the tail of a living snake.
+    pub fn tail(&self, snake: usize) -> usize {
+        self.tails[snake].into()
+    }
+
+    /// How often the tail cell is repeated: the moves for which the tail will stay.
+    pub fn tail_stack(&self, snake: usize) -> u16 {
+        self.stacks[snake]
+    }
+
+    /// Cells of living snakes, heads and tails included.
+    pub fn occupied(&self) -> Bits<W> {
+        self.occupied
+    }
+
+    /// Cells with food.
+    pub fn food_cells(&self) -> Bits<W> {
+        self.food
+    }
+
     /// Whether the snake lives.
     pub fn is_alive(&self, snake: usize) -> bool {
         snake < S && self.alive >> snake & 1 == 1

@@ -1,0 +1,56 @@
+//! Players of one game only, behind an interface that is generic over all games.
+//!
+//! Who builds a player knows the game as a type parameter. A player that needs the rules of
+//! one game asks here whether that parameter happens to be its game.
+
+use std::any::Any;
+
+use ouro_game::Game;
+
+use crate::{NameError, Player};
+
+/// What building a player gives.
+pub type Built<G> = Result<Box<dyn Player<G>>, NameError>;
+
+/// Runs `build` if `game` is a game of type `H`; `None` for any other game.
+pub fn specific<G: Game, H: Game>(
+    game: &G,
+    build: impl FnOnce(&H) -> Built<H>,
+) -> Option<Built<G>> {
+    let game: &H = (game as &dyn Any).downcast_ref()?;
+    match build(game) {
+        Err(error) => Some(Err(error)),
+        Ok(player) => {
+            let player: Box<dyn Any> = Box::new(player);
+            // G and H are the same type here, so the player's type is what it was built as.
+            player.downcast::<Box<dyn Player<G>>>().ok().map(|player| Ok(*player))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_game::connect_four::{self, ConnectFour};
+    use ouro_game::tic_tac_toe::{self, TicTacToe};
+
+    use super::*;
+    use crate::Random;
+
+    #[test]
+    fn a_player_is_built_for_its_own_game_and_for_no_other() {
+        let build = |_: &TicTacToe| -> Built<TicTacToe> { Ok(Box::new(Random::new())) };
+        let own = TicTacToe::new(tic_tac_toe::Config {}).expect("in range");
+        let other = ConnectFour::new(connect_four::Config::default()).expect("in range");
+        let built = specific(&own, build).expect("it is its game").expect("it builds");
+        assert_eq!(built.name(), "random");
+        assert!(specific(&other, build).is_none());
+    }
+
+    #[test]
+    fn an_error_in_building_is_passed_on() {
+        let error = NameError::Unknown { name: "nobody".to_owned() };
+        let own = TicTacToe::new(tic_tac_toe::Config {}).expect("in range");
+        let built = specific(&own, |_: &TicTacToe| Err(error.clone()));
+        assert_eq!(built.map(|built| built.err()), Some(Some(error)));
+    }
+}

@@ -1,0 +1,147 @@
+//! Players are built by name, and what is wrong with a name is said in one line.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ouro_game::Game;
+use ouro_game::tic_tac_toe::{Config, TicTacToe};
+use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
+use ouro_players::registry::KNOWN;
+use ouro_players::{Clock, Context, NameError, Player, by_name};
+
+/// A clock that stands still.
+#[derive(Debug)]
+struct Still;
+
+impl Clock for Still {
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+fn engine<G: Game>(game: &G) -> Arc<Engine> {
+    let architecture = Architecture::Conv { channels: 4, layers: 2, hidden: 8 };
+    let spec = NetSpec { planes: game.planes(), actions: game.action_count(), architecture };
+    Arc::new(Engine::new(&Weights::initialize(spec, WeightsMeta::default(), 1).unwrap()))
+}
+
+/// Builds a player whose weights `best` are there, and `foreign` ones for another game.
+fn build<G: Game>(name: &str, game: &G) -> Result<Box<dyn Player<G>>, NameError> {
+    let best = engine(game);
+    let engines = &mut |name: &str| (name == "best").then(|| Arc::clone(&best));
+    by_name(name, &mut Context { game, engines, clock: Arc::new(Still) })
+}
+
+fn tic_tac_toe() -> TicTacToe {
+    TicTacToe::new(Config {}).unwrap()
+}
+
+fn error(name: &str) -> String {
+    build(name, &tic_tac_toe()).err().unwrap_or_else(|| panic!("{name} builds")).to_string()
+}
+
+#[test]
+fn players_are_built_by_name_and_answer_to_it() {
+    for name in [
+        "random",
+        "net{weights=best}",
+        "net{weights=best,temperature=0.5}",
+        "net{argmax,weights=best}",
+    ] {
+        assert_eq!(build(name, &tic_tac_toe()).unwrap().name(), name);
+    }
+}
+
+#[test]
+fn an_unknown_name_lists_every_form_of_the_known_ones() {
+    let text = error("radnom");
+    assert!(text.starts_with("player \"radnom\" is unknown; known are random, "), "{text}");
+    for form in KNOWN.iter().flat_map(|form| form.usage) {
+        assert!(text.contains(form), "{form} is not in {text}");
+    }
+}
+
+#[test]
+fn every_form_starts_with_its_name_and_uses_its_options_only() {
+    for form in KNOWN {
+        assert!(!form.usage.is_empty());
+        for usage in form.usage {
+            let (name, options) = usage.split_once('{').unwrap_or((usage, "}"));
+            assert_eq!(name, form.name);
+            for option in options.trim_end_matches('}').split(',').filter(|key| !key.is_empty()) {
+                let key = option.split('=').next().unwrap();
+                assert!(form.options.contains(&key), "{key} in {usage}");
+            }
+        }
+    }
+    let mut names: Vec<&str> = KNOWN.iter().map(|form| form.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), KNOWN.len());
+}
+
+#[test]
+fn each_mistake_in_the_options_has_its_own_message() {
+    let net = "net{weights=NAME} or net{weights=NAME,temperature=T} or net{weights=NAME,argmax}";
+    for (name, expected) in [
+        (
+            "net{weights=best",
+            "player \"net{weights=best\" has unbalanced braces; write net{option=value,...}"
+                .to_owned(),
+        ),
+        (
+            "net{weights=best,depth=3}",
+            format!(
+                "player \"net{{weights=best,depth=3}}\": option \"depth\" is unknown; write {net}"
+            ),
+        ),
+        (
+            "net{weights=best,weights=best}",
+            "player \"net{weights=best,weights=best}\": option \"weights\" is given twice; \
+             leave one out"
+                .to_owned(),
+        ),
+        ("net{}", format!("player \"net{{}}\": weights is missing; write {net}")),
+        ("net", format!("player \"net\": weights is missing; write {net}")),
+        (
+            "net{weights=}",
+            "player \"net{weights=}\": option weights is \"\"; write weights=...".to_owned(),
+        ),
+        (
+            "net{weights=best,temperature=hot}",
+            "player \"net{weights=best,temperature=hot}\": option temperature is \"hot\"; \
+             it is a number 0.000001 to 1000000"
+                .to_owned(),
+        ),
+        (
+            "net{weights=best,argmax,temperature=1}",
+            "player \"net{weights=best,argmax,temperature=1}\": options temperature and argmax \
+             exclude each other; leave one out"
+                .to_owned(),
+        ),
+        (
+            "net{weights=best,argmax=yes}",
+            "player \"net{weights=best,argmax=yes}\": option argmax is \"yes\"; \
+             a flag takes no value"
+                .to_owned(),
+        ),
+        (
+            "net{weights=worst}",
+            "player \"net{weights=worst}\": no weights are called \"worst\"".to_owned(),
+        ),
+    ] {
+        assert_eq!(error(name), expected);
+    }
+    for name in ["net{weights=best,temperature=0}", "net{weights=best,temperature=NaN}"] {
+        assert!(error(name).contains("it is a number"), "{name}");
+    }
+}
+
+#[test]
+fn nonsense_gives_a_one_line_error_and_never_a_player() {
+    for name in ["", "{", "}", "{}", "random{,}", "random}", "random{x}", "net{{}}", "net{,,}"] {
+        let text = error(name);
+        assert!(!text.is_empty() && !text.contains('\n'), "{name}: {text}");
+    }
+}
