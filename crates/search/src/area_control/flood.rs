@@ -1,0 +1,104 @@
+//! The simultaneous flood from all heads.
+
+use ouro_game::battlesnake::{Battlesnake, Bits, Cell, State};
+
+/// Who holds what after a flood.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<const W: usize, const S: usize> {
+    /// Cells that each living snake reaches before all others, heads not included.
+    pub held: [Bits<W>; S],
+    /// Moves to the nearest food that the snake holds.
+    pub food_distance: [Option<u32>; S],
+    /// Cells with food.
+    pub food: Bits<W>,
+    /// Cells with a hazard.
+    pub hazard: Bits<W>,
+}
+
+/// A snake's body as it shortens from the tail.
+#[derive(Clone, Copy, Default)]
+struct Tail {
+    cell: usize,
+    /// Rounds for which it stays.
+    stack: u32,
+    /// Whether it has reached the head.
+    gone: bool,
+}
+
+/// Floods the board from all living heads for at most `rounds` moves.
+pub fn flood<C: Cell, const W: usize, const S: usize>(
+    game: &Battlesnake<C, W, S>,
+    state: &State<C, W, S>,
+    rounds: u32,
+) -> Ground<W, S> {
+    let geometry = game.geometry();
+    let mut ground = Ground {
+        held: [Bits::EMPTY; S],
+        food_distance: [None; S],
+        food: state.food_cells(),
+        hazard: game.hazard_cells(state),
+    };
+    let (order, count) = longest_first(state);
+    let order = &order[..count];
+    let mut reached = [Bits::EMPTY; S];
+    let mut tails = [Tail::default(); S];
+    for &snake in order {
+        reached[snake].insert(state.head(snake));
+        let stack = u32::from(state.tail_stack(snake));
+        tails[snake] = Tail { cell: state.tail(snake), stack, gone: false };
+    }
+    // Bodies, and cells that somebody holds or several contest.
+    let mut closed = state.occupied();
+    for round in 1..=rounds {
+        for &snake in order {
+            let tail = &mut tails[snake];
+            if round > tail.stack && !tail.gone {
+                // Who has reached it from elsewhere has passed; nobody holds a body's cell.
+                closed.remove(tail.cell);
+                tail.gone = tail.cell == state.head(snake);
+                tail.cell = game.towards_head(state, tail.cell);
+            }
+        }
+        let mut grew = false;
+        for rivals in order.chunk_by(|&left, &right| state.length(left) == state.length(right)) {
+            let mut next = [Bits::EMPTY; S];
+            let (mut once, mut twice) = (Bits::EMPTY, Bits::EMPTY);
+            for &snake in rivals {
+                next[snake] = geometry.spread(reached[snake]).without(closed);
+                twice |= once & next[snake];
+                once |= next[snake];
+            }
+            closed |= once;
+            for &snake in rivals {
+                let won = next[snake].without(twice);
+                grew |= !won.is_empty();
+                reached[snake] |= won;
+                ground.held[snake] |= won;
+                if ground.food_distance[snake].is_none() && !(won & ground.food).is_empty() {
+                    ground.food_distance[snake] = Some(round);
+                }
+            }
+        }
+        if !grew {
+            break;
+        }
+    }
+    ground
+}
+
+/// The living snakes by length, longest first, and how many they are.
+fn longest_first<C: Cell, const W: usize, const S: usize>(
+    state: &State<C, W, S>,
+) -> ([usize; S], usize) {
+    let (mut order, mut count) = ([0; S], 0);
+    for snake in state.living() {
+        let mut place = count;
+        while place > 0 && state.length(order[place - 1]) < state.length(snake) {
+            order[place] = order[place - 1];
+            place -= 1;
+        }
+        order[place] = snake;
+        count += 1;
+    }
+    (order, count)
+}

@@ -1,0 +1,62 @@
+//! Chance nodes inside a search.
+
+use ouro_game::{Chance, Game, Stream, Turn};
+
+use super::frame::Frames;
+use crate::Evaluation;
+
+/// Draws that stand for the outcomes of a chance node that cannot list them.
+pub const CHANCE_SAMPLES: u32 = 16;
+
+/// Puts the position after the chance node at `level` on the next level if the evaluation
+/// resolves the node by itself, and says whether it did.
+pub(super) fn foreseen<G: Game, E: Evaluation<G>>(
+    game: &G,
+    evaluation: &mut E,
+    frames: &mut Frames<G>,
+    level: usize,
+) -> bool {
+    let state = frames.descend(game, level);
+    evaluation.foresee(game, state);
+    game.turn(state) != Turn::Chance
+}
+
+/// The outcomes of the chance node at a level, or draws that stand for them.
+pub(super) struct Outcomes {
+    chance: Chance,
+    stream: Stream,
+    next: u32,
+}
+
+impl Outcomes {
+    pub(super) fn new<G: Game>(game: &G, state: &G::State) -> Self {
+        let chance = game.chance(state);
+        Self { chance, stream: Stream::new(game.digest(state), "minimax chance"), next: 0 }
+    }
+
+    /// Puts the position after the next outcome on the level below and returns the weight it
+    /// has, or `None` after the last outcome. Impossible outcomes are left out.
+    pub(super) fn advance<G: Game>(
+        &mut self,
+        game: &G,
+        frames: &mut Frames<G>,
+        level: usize,
+    ) -> Option<f64> {
+        loop {
+            let state = &frames.get(level).state;
+            let (outcome, weight) = match self.chance {
+                Chance::Enumerable { count } if self.next < count => {
+                    (self.next, game.chance_probability(state, self.next))
+                }
+                Chance::Sampled if self.next < CHANCE_SAMPLES => {
+                    (game.sample_chance(state, &mut self.stream), 1.0 / f64::from(CHANCE_SAMPLES))
+                }
+                Chance::Enumerable { .. } | Chance::Sampled => return None,
+            };
+            self.next += 1;
+            if weight > 0.0 && game.apply_chance(frames.descend(game, level), outcome).is_ok() {
+                return Some(weight);
+            }
+        }
+    }
+}

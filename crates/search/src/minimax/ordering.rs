@@ -1,0 +1,86 @@
+//! Which action to try first. Only the number of nodes depends on it, never the value.
+
+use ouro_game::{Action, Game};
+
+use super::frame::{Frame, SEATS};
+
+/// Bonus of the action that the table remembers.
+const REMEMBERED: i32 = i32::MAX;
+/// Bonus of the action that last caused a cut-off at the same place of the tree.
+const KILLER: i32 = 1 << 28;
+/// A history count at which all counts are halved.
+const FULL: i32 = 1 << 26;
+
+/// What earlier nodes say about the order of actions.
+#[derive(Debug, Default)]
+pub(super) struct Ordering {
+    /// The action that last cut off, by level and mover.
+    killers: Vec<[Option<Action>; SEATS]>,
+    /// How much each action of each player has cut off, `[players, actions]`.
+    history: Vec<i32>,
+    actions: usize,
+    /// Actions still to be tried with their worth, a stretch per node of the current path.
+    waiting: Vec<(i32, Action)>,
+}
+
+impl Ordering {
+    /// Starts a search of a game.
+    pub(super) fn start_search(&mut self, players: usize, actions: usize) {
+        self.actions = actions;
+        self.killers.clear();
+        self.history.clear();
+        self.history.resize(players * actions, 0);
+        self.waiting.clear();
+    }
+
+    /// Puts the candidates of a mover in order and returns where they wait.
+    pub(super) fn push<G: Game>(
+        &mut self,
+        frame: &Frame<G>,
+        level: usize,
+        index: usize,
+        remembered: Option<Action>,
+    ) -> std::ops::Range<usize> {
+        let mover = frame.mover(index);
+        let killer = self.killers.get(level).and_then(|killers| killers[mover]);
+        let start = self.waiting.len();
+        for place in frame.range(index) {
+            let action = frame.candidate(place);
+            let worth = if remembered == Some(action) {
+                REMEMBERED
+            } else {
+                let killed = if killer == Some(action) { KILLER } else { 0 };
+                killed + self.history[mover * self.actions + action.index()]
+            };
+            self.waiting.push((worth, action));
+        }
+        let end = self.waiting.len();
+        // Stable, so that equals stay in ascending order; short lists do not allocate.
+        self.waiting[start..end].sort_unstable_by_key(|&(worth, action)| (-worth, action));
+        start..end
+    }
+
+    /// An action by its place.
+    pub(super) fn action(&self, place: usize) -> Action {
+        self.waiting[place].1
+    }
+
+    /// Drops the actions from `start` on.
+    pub(super) fn pop(&mut self, start: usize) {
+        self.waiting.truncate(start);
+    }
+
+    /// An action made it needless to look at the others; `left` turns were to be searched.
+    pub(super) fn cut(&mut self, level: usize, mover: usize, action: Action, left: u32) {
+        if self.killers.len() <= level {
+            self.killers.resize(level + 1, [None; SEATS]);
+        }
+        self.killers[level][mover] = Some(action);
+        let count = &mut self.history[mover * self.actions + action.index()];
+        let left = left.min(1_000) as i32;
+        *count += left * left;
+        if *count > FULL {
+            self.history.iter_mut().for_each(|count| *count /= 2);
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Paranoid search with alpha-beta (Sturtevant and Korf, "On pruning techniques for
+//! multi-player games", AAAI 2000): everybody else is taken to be one opponent.
+
+use ouro_game::{Action, ActionMask, Game, Turn};
+
+use super::deepening::{Best, Passes, deepen};
+use super::frame::Frames;
+use super::line::Lines;
+use super::meter::{Meter, OutOfTime};
+use super::nature::{Outcomes, foreseen};
+use super::ordering::Ordering;
+use super::table::{Bound, Table, key};
+use super::{Found, NotToMove, Query, Searcher, Step, UNDECIDED, check, decided, undecided};
+use crate::Evaluation;
+
+/// Entries of the transposition table, as a power of two: 1.5 MiB.
+const TABLE_BITS: u32 = 16;
+
+/// The searching player maximises its own value, everybody else minimises it; fail-soft
+/// alpha-beta with iterative deepening, a transposition table and move ordering.
+///
+/// It finds the same action and value as [`Plain`](super::Plain). An interrupted pass counts as
+/// far as it got, since it tries the best action of the pass before first.
+#[derive(Debug)]
+pub struct Paranoid<G: Game> {
+    frames: Frames<G>,
+    lines: Lines,
+    ordering: Ordering,
+    table: Table,
+    mask: ActionMask,
+    scores: Vec<f32>,
+    roots: Vec<Root>,
+}
+
+/// A root action.
+#[derive(Clone, Copy, Debug)]
+struct Root {
+    action: Action,
+    /// Its value, or a bound on it from above, in this pass.
+    value: f32,
+}
+
+impl<G: Game> Default for Paranoid<G> {
+    fn default() -> Self {
+        Self::with_table_bits(TABLE_BITS)
+    }
+}
+
+impl<G: Game> Paranoid<G> {
+    /// A searcher with a table of 2^16 entries.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A searcher with a table of `2^bits` entries of 24 bytes, 0 to 28 bits.
+    pub fn with_table_bits(bits: u32) -> Self {
+        Self {
+            frames: Frames::default(),
+            lines: Lines::default(),
+            ordering: Ordering::default(),
+            table: Table::new(bits.min(28)),
+            mask: ActionMask::default(),
+            scores: Vec::new(),
+            roots: Vec::new(),
+        }
+    }
+}
+
+impl<G: Game> Searcher<G> for Paranoid<G> {
+    fn search<E: Evaluation<G>>(
+        &mut self,
+        query: Query<'_, G>,
+        evaluation: &mut E,
+    ) -> Result<Found, NotToMove> {
+        check(&query)?;
+        let Query { game, state, .. } = query;
+        self.frames.place(game, 0, state);
+        self.scores.resize(game.players(), 0.0);
+        self.ordering.start_search(game.players(), game.action_count());
+        self.table.start_search();
+        let meter = Meter::new(query.limits.deadline);
+        let mut run =
+            Run { query, evaluation, memory: self, meter, turns: 0, tried: 0, best: None };
+        run.open(0);
+        let root = run.memory.frames.get(0);
+        let actions: Vec<_> = root.range(0).map(|place| root.candidate(place)).collect();
+        run.memory.roots.clear();
+        run.memory.roots.extend(actions.iter().map(|&action| Root { action, value: 0.0 }));
+        Ok(deepen(&mut run, &query, 1, &actions))
+    }
+}
+
+struct Run<'r, 'a, G: Game, E> {
+    query: Query<'a, G>,
+    evaluation: &'r mut E,
+    memory: &'r mut Paranoid<G>,
+    meter: Meter<'a>,
+    /// Depth of this pass.
+    turns: u32,
+    /// Root actions searched in this pass.
+    tried: usize,
+    /// The best of them.
+    best: Option<Best>,
+}
+
+/// What alpha-beta still wants to know: values up to `alpha` and from `beta` on are as good as
+/// their bounds.
+#[derive(Clone, Copy)]
+struct Window {
+    alpha: f32,
+    beta: f32,
+}
+
+impl Window {
+    const FULL: Self = Self { alpha: f32::NEG_INFINITY, beta: f32::INFINITY };
+}
+
+/// Where a node is.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Index of its frame.
+    level: usize,
+    /// Turns from the root.
+    turns: u32,
+    /// Plies from the root.
+    ply: usize,
+}
+
+impl<'a, G: Game, E: Evaluation<G>> Passes<'a> for Run<'_, 'a, G, E> {
+    fn pass(&mut self, turns: u32) -> Result<Best, OutOfTime> {
+        (self.turns, self.tried, self.best) = (turns, 0, None);
+        let root = Place { level: 0, turns: 0, ply: 0 };
+        for index in 0..self.memory.roots.len() {
+            self.meter.node()?;
+            let action = self.memory.roots[index].action;
+            let alpha = match &self.best {
+                None => f32::NEG_INFINITY,
+                // Of equals the lowest action is best, whatever order they are tried in.
+                Some(best) if action < best.action => best.value.next_down(),
+                Some(best) => best.value,
+            };
+            self.memory.lines.clear(0);
+            self.memory.frames.get_mut(0).joint[self.query.player] = action;
+            let window = Window { alpha, ..Window::FULL };
+            let value = self.ply(Place { ply: 1, ..root }, 1, window, None)?.value;
+            self.memory.roots[index].value = value;
+            self.tried += 1;
+            if self.best.is_none() || value > alpha {
+                self.memory.lines.improve(0, Step { player: self.query.player, action });
+                let line = self.memory.lines.get(0).to_vec();
+                self.best = Some(Best { action, value, values: None, line });
+            }
+        }
+        // There is at least one root action, so there is a best one.
+        let best = self.best.take().ok_or(OutOfTime)?;
+        // The next pass tries the best first, then the others by what they were worth.
+        let rank = |root: &Root| (root.action != best.action, root.value);
+        self.memory.roots.sort_by(|left, right| {
+            let (left, right) = (rank(left), rank(right));
+            left.0.cmp(&right.0).then(right.1.total_cmp(&left.1))
+        });
+        Ok(best)
+    }
+
+    fn interrupted(&mut self) -> Option<Best> {
+        let best = self.best.take()?;
+        match self.memory.roots.get(self.tried) {
+            // What was tried loses; what comes next in the order of the pass before may not.
+            Some(next) if best.value < -UNDECIDED && self.turns > 1 => {
+                let line = vec![Step { player: self.query.player, action: next.action }];
+                Some(Best { action: next.action, value: next.value, values: None, line })
+            }
+            _ => Some(best),
+        }
+    }
+
+    fn is_proof(&self) -> bool {
+        !self.meter.averaged
+    }
+
+    fn meter(&mut self) -> &mut Meter<'a> {
+        &mut self.meter
+    }
+}
+
+/// What a ply found.
+struct Reply {
+    value: f32,
+    /// The action that was best, or that cut off.
+    action: Action,
+}
+
+impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
+    /// Lists the movers at a level and their candidates.
+    fn open(&mut self, level: usize) {
+        let Query { game, player, .. } = self.query;
+        let frame = self.memory.frames.get_mut(level);
+        if let Turn::Move(movers) = game.turn(&frame.state) {
+            frame.prepare(game, self.evaluation, movers, player, &mut self.memory.mask);
+        }
+    }
+
+    /// Value of the resolved position at a place.
+    fn visit(&mut self, place: Place, window: Window) -> Result<f32, OutOfTime> {
+        let Query { game, player, .. } = self.query;
+        self.memory.lines.clear(place.ply);
+        let state = &self.memory.frames.get(place.level).state;
+        match game.turn(state) {
+            Turn::Chance => self.nature(place, window),
+            Turn::Move(_) if game.alive(state).contains(player) => {
+                if place.turns == self.turns {
+                    self.meter.horizon = true;
+                    self.meter.evaluated += 1;
+                    self.evaluation.evaluate(game, state, &mut self.memory.scores);
+                    return Ok(undecided(self.memory.scores[player]));
+                }
+                let key = key(game.digest(state), place.turns);
+                self.remembered(key, place, window)
+            }
+            Turn::Over | Turn::Move(_) => Ok(decided(game.outcome(state, player), place.turns)),
+        }
+    }
+
+    /// Value of a position that is looked up first and remembered afterwards.
+    fn remembered(&mut self, key: u64, place: Place, mut window: Window) -> Result<f32, OutOfTime> {
+        let known = self.memory.table.get(key);
+        if let Some(entry) = known.filter(|entry| u32::from(entry.turns) == self.turns) {
+            match entry.bound {
+                Bound::Exact => return Ok(entry.value),
+                Bound::Lower if entry.value >= window.beta => return Ok(entry.value),
+                Bound::Upper if entry.value <= window.alpha => return Ok(entry.value),
+                Bound::Lower => window.alpha = window.alpha.max(entry.value.next_down()),
+                Bound::Upper => window.beta = window.beta.min(entry.value.next_up()),
+            }
+        }
+        self.open(place.level);
+        let reply = self.ply(place, 0, window, known.map(|entry| entry.action))?;
+        let bound = if reply.value <= window.alpha {
+            Bound::Upper
+        } else if reply.value >= window.beta {
+            Bound::Lower
+        } else {
+            Bound::Exact
+        };
+        self.memory.table.put(key, reply.action, reply.value, self.turns, bound);
+        Ok(reply.value)
+    }
+
+    /// Value of a chance node. An average can be anywhere in its outcomes' range, so they are
+    /// searched with the full window.
+    fn nature(&mut self, place: Place, window: Window) -> Result<f32, OutOfTime> {
+        let game = self.query.game;
+        let below = Place { level: place.level + 1, ..place };
+        if foreseen(game, self.evaluation, &mut self.memory.frames, place.level) {
+            return self.visit(below, window);
+        }
+        self.meter.averaged = true;
+        let mut outcomes = Outcomes::new(game, &self.memory.frames.get(place.level).state);
+        let (mut sum, mut total) = (0.0, 0.0);
+        while let Some(weight) = outcomes.advance(game, &mut self.memory.frames, place.level) {
+            self.meter.node()?;
+            sum += weight * f64::from(self.visit(below, Window::FULL)?);
+            total += weight;
+        }
+        self.memory.lines.clear(place.ply);
+        Ok((sum / total) as f32)
+    }
+
+    /// Value before the mover at `index` of the turn at a place has chosen.
+    fn ply(
+        &mut self,
+        place: Place,
+        index: usize,
+        mut window: Window,
+        remembered: Option<Action>,
+    ) -> Result<Reply, OutOfTime> {
+        let Place { level, turns, ply } = place;
+        let frame = self.memory.frames.get(level);
+        if index == frame.movers() {
+            self.memory.frames.resolve(self.query.game, level);
+            let value = self.visit(Place { level: level + 1, turns: turns + 1, ply }, window)?;
+            return Ok(Reply { value, action: Action::default() });
+        }
+        let mover = frame.mover(index);
+        self.memory.lines.clear(ply);
+        let own = mover == self.query.player;
+        let worst = if own { f32::NEG_INFINITY } else { f32::INFINITY };
+        let waiting = self.memory.ordering.push(frame, level, index, remembered);
+        let mut best = Reply { value: worst, action: Action::default() };
+        for waits in waiting.clone() {
+            self.meter.node()?;
+            let action = self.memory.ordering.action(waits);
+            self.memory.frames.get_mut(level).joint[mover] = action;
+            let below = Place { ply: ply + 1, ..place };
+            let value = self.ply(below, index + 1, window, None)?.value;
+            if if own { value > best.value } else { value < best.value } {
+                best = Reply { value, action };
+                if window.alpha < value && value < window.beta {
+                    self.memory.lines.improve(ply, Step { player: mover, action });
+                }
+                if own {
+                    window.alpha = window.alpha.max(value);
+                } else {
+                    window.beta = window.beta.min(value);
+                }
+                if window.alpha >= window.beta {
+                    self.memory.ordering.cut(level, mover, action, self.turns - turns);
+                    break;
+                }
+            }
+        }
+        self.memory.ordering.pop(waiting.start);
+        Ok(best)
+    }
+}

@@ -1,0 +1,167 @@
+//! Minimax without any pruning: slow, obvious, and what the others are compared with.
+
+use ouro_game::{ActionMask, Game, Turn};
+
+use super::deepening::{Best, Passes, deepen};
+use super::frame::Frames;
+use super::line::Lines;
+use super::meter::{Meter, OutOfTime};
+use super::nature::{Outcomes, foreseen};
+use super::{Found, NotToMove, Query, Searcher, Step, check, decided, undecided};
+use crate::Evaluation;
+
+/// Looks at every position up to the horizon: the searching player maximises its own value,
+/// everybody else minimises it.
+#[derive(Debug)]
+pub struct Plain<G: Game> {
+    frames: Frames<G>,
+    lines: Lines,
+    mask: ActionMask,
+    scores: Vec<f32>,
+}
+
+impl<G: Game> Default for Plain<G> {
+    fn default() -> Self {
+        Self {
+            frames: Frames::default(),
+            lines: Lines::default(),
+            mask: ActionMask::default(),
+            scores: Vec::new(),
+        }
+    }
+}
+
+impl<G: Game> Plain<G> {
+    /// A searcher that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl<G: Game> Searcher<G> for Plain<G> {
+    fn search<E: Evaluation<G>>(
+        &mut self,
+        query: Query<'_, G>,
+        evaluation: &mut E,
+    ) -> Result<Found, NotToMove> {
+        check(&query)?;
+        self.frames.place(query.game, 0, query.state);
+        self.scores.resize(query.game.players(), 0.0);
+        let meter = Meter::new(query.limits.deadline);
+        let mut run = Run { query, evaluation, memory: self, meter, turns: 0 };
+        run.open(0);
+        let root = run.memory.frames.get(0);
+        let actions: Vec<_> = root.range(0).map(|place| root.candidate(place)).collect();
+        // Passes are repeated only for a deadline; the last one does not need them.
+        let first = if query.limits.deadline.is_some() { 1 } else { query.limits.turns };
+        Ok(deepen(&mut run, &query, first, &actions))
+    }
+}
+
+struct Run<'r, 'a, G: Game, E> {
+    query: Query<'a, G>,
+    evaluation: &'r mut E,
+    memory: &'r mut Plain<G>,
+    meter: Meter<'a>,
+    /// Depth of this pass.
+    turns: u32,
+}
+
+impl<'a, G: Game, E: Evaluation<G>> Passes<'a> for Run<'_, 'a, G, E> {
+    fn pass(&mut self, turns: u32) -> Result<Best, OutOfTime> {
+        self.turns = turns;
+        let value = self.ply(0, 0, 0, 0)?;
+        let line = self.memory.lines.get(0).to_vec();
+        let root = self.memory.frames.get(0);
+        let action = line.first().map_or(root.candidate(0), |step| step.action);
+        Ok(Best { action, value, values: None, line })
+    }
+
+    fn is_proof(&self) -> bool {
+        !self.meter.averaged
+    }
+
+    fn meter(&mut self) -> &mut Meter<'a> {
+        &mut self.meter
+    }
+}
+
+impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
+    /// Lists the movers at a level and their candidates.
+    fn open(&mut self, level: usize) {
+        let Query { game, player, .. } = self.query;
+        let frame = self.memory.frames.get_mut(level);
+        if let Turn::Move(movers) = game.turn(&frame.state) {
+            frame.prepare(game, self.evaluation, movers, player, &mut self.memory.mask);
+        }
+    }
+
+    /// Value of the resolved position at `level`, `turns` from the root.
+    fn visit(&mut self, level: usize, turns: u32, ply: usize) -> Result<f32, OutOfTime> {
+        let Query { game, player, .. } = self.query;
+        self.memory.lines.clear(ply);
+        let state = &self.memory.frames.get(level).state;
+        match game.turn(state) {
+            Turn::Chance => self.nature(level, turns, ply),
+            Turn::Move(_) if game.alive(state).contains(player) => {
+                if turns == self.turns {
+                    self.meter.horizon = true;
+                    self.meter.evaluated += 1;
+                    self.evaluation.evaluate(game, state, &mut self.memory.scores);
+                    return Ok(undecided(self.memory.scores[player]));
+                }
+                self.open(level);
+                self.ply(level, turns, 0, ply)
+            }
+            Turn::Over | Turn::Move(_) => Ok(decided(game.outcome(state, player), turns)),
+        }
+    }
+
+    fn nature(&mut self, level: usize, turns: u32, ply: usize) -> Result<f32, OutOfTime> {
+        let game = self.query.game;
+        if foreseen(game, self.evaluation, &mut self.memory.frames, level) {
+            return self.visit(level + 1, turns, ply);
+        }
+        self.meter.averaged = true;
+        let mut outcomes = Outcomes::new(game, &self.memory.frames.get(level).state);
+        let (mut sum, mut total) = (0.0, 0.0);
+        while let Some(weight) = outcomes.advance(game, &mut self.memory.frames, level) {
+            self.meter.node()?;
+            sum += weight * f64::from(self.visit(level + 1, turns, ply)?);
+            total += weight;
+        }
+        self.memory.lines.clear(ply);
+        Ok((sum / total) as f32)
+    }
+
+    /// Value before the mover at `index` of the turn at `level` has chosen.
+    fn ply(
+        &mut self,
+        level: usize,
+        turns: u32,
+        index: usize,
+        ply: usize,
+    ) -> Result<f32, OutOfTime> {
+        let frame = self.memory.frames.get(level);
+        if index == frame.movers() {
+            self.memory.frames.resolve(self.query.game, level);
+            return self.visit(level + 1, turns + 1, ply);
+        }
+        let (mover, range) = (frame.mover(index), frame.range(index));
+        self.memory.lines.clear(ply);
+        let own = mover == self.query.player;
+        let mut best = if own { f32::NEG_INFINITY } else { f32::INFINITY };
+        for place in range {
+            self.meter.node()?;
+            let frame = self.memory.frames.get_mut(level);
+            let action = frame.candidate(place);
+            frame.joint[mover] = action;
+            let value = self.ply(level, turns, index + 1, ply + 1)?;
+            if if own { value > best } else { value < best } {
+                best = value;
+                self.memory.lines.improve(ply, Step { player: mover, action });
+            }
+        }
+        Ok(best)
+    }
+}
