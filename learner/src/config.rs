@@ -26,7 +26,7 @@ pub struct Config {
     /// The game, a 7×7 duel unless told otherwise. A trajectory of any other configuration is
     /// refused.
     pub game: GameConfig,
-    /// The network's layers; its input and output follow from the game.
+    /// The network's layers, of kind `conv`; its input and output follow from the game.
     pub net: Architecture,
     /// The update rule.
     pub train: TrainConfig,
@@ -262,6 +262,11 @@ impl Config {
             value: format!("{:?}", self.net),
             remedy: error.to_string(),
         })?;
+        if !matches!(spec.architecture, Architecture::Conv { .. }) {
+            let remedy =
+                "the learner trains \"conv\" alone; write that, with channels, layers, hidden";
+            return refuse("net.kind", spec.architecture.kind(), remedy);
+        }
         Ok(spec)
     }
 }
@@ -314,7 +319,7 @@ mod tests {
     #[test]
     fn fields_out_of_range_are_refused_by_name() {
         type Spoil = fn(&mut Config);
-        let cases: [(Spoil, &str); 8] = [
+        let cases: [(Spoil, &str); 9] = [
             (|c| c.train.gamma = f32::NAN, "train.gamma"),
             (|c| c.train.gamma = 1.01, "train.gamma"),
             (|c| c.train.learning_rate = 0.0, "train.learning_rate"),
@@ -323,6 +328,7 @@ mod tests {
             (|c| c.checkpoint.keep = 1, "checkpoint.keep"),
             (|c| c.arena = Some("localhost".into()), "arena"),
             (|c| c.net = Architecture::Conv { channels: 0, layers: 1, hidden: 1 }, "net"),
+            (|c| c.net = "small".parse().expect("a preset"), "net.kind"),
         ];
         for (spoil, field) in cases {
             let mut config = Config::default();

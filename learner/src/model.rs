@@ -62,7 +62,9 @@ impl Net {
         let spec = weights.spec();
         let mut source =
             Source { tensors: spec.tensors().into_iter().zip(weights.tensors()), device };
-        let Architecture::Conv { channels, layers, .. } = spec.architecture;
+        let Architecture::Conv { channels, layers, .. } = spec.architecture else {
+            unreachable!("the configuration admits no other architecture")
+        };
         let conv = (0..layers)
             .map(|layer| {
                 let inputs = if layer == 0 { spec.planes.channels } else { channels };

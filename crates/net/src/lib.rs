@@ -10,11 +10,15 @@
 
 pub mod engine;
 pub mod hash;
+pub mod measure;
 pub mod reference;
 pub mod spec;
 pub mod weights;
 
 pub use engine::{Engine, Scratch};
 pub use hash::content_hash;
-pub use spec::{Architecture, NetSpec, SpecError, TensorSpec};
+pub use spec::{
+    Architecture, GlobalPooling, NetSpec, SpecError, TensorRole, TensorSpec, UnknownPreset,
+    ValueRange,
+};
 pub use weights::{Weights, WeightsError, WeightsMeta};

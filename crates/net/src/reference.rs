@@ -1,7 +1,8 @@
 //! The network written down plainly, in f64: slow, obvious, and what [`crate::Engine`] and the
 //! learner's network are compared with.
 
-use crate::{Architecture, Weights};
+use crate::spec::{BATCH_NORM_EPSILON, LEAKY_SLOPE};
+use crate::{Architecture, ValueRange, Weights};
 
 /// Evaluates `values.len()` positions one after the other.
 ///
@@ -18,74 +19,165 @@ pub fn evaluate(weights: &Weights, planes: &[f32], logits: &mut [f32], values: &
     assert_eq!(logits.len(), batch * actions, "logits must be [batch, {actions}]");
     let positions = planes.chunks_exact(input).zip(logits.chunks_exact_mut(actions));
     for ((planes, logits), value) in positions.zip(values) {
-        *value = position(weights, planes, logits);
+        let net = Net {
+            tensors: weights.tensors().iter(),
+            height: spec.planes.height,
+            width: spec.planes.width,
+        };
+        let x = planes.iter().map(|&value| f64::from(value)).collect();
+        let (policy, number) = net.run(&spec.architecture, x);
+        for (logit, policy) in logits.iter_mut().zip(policy) {
+            *logit = policy as f32;
+        }
+        *value = match spec.architecture.value_range() {
+            ValueRange::Unbounded => number as f32,
+            ValueRange::Tanh => number.tanh() as f32,
+        };
     }
 }
 
-fn position(weights: &Weights, planes: &[f32], logits: &mut [f32]) -> f32 {
-    let spec = weights.spec();
-    let mut tensors = weights.tensors().iter();
-    let mut next = || tensors.next().expect("weights hold every tensor of their spec");
-    let mut x: Vec<f64> = planes.iter().map(|&value| f64::from(value)).collect();
-    match spec.architecture {
-        Architecture::Conv { layers, .. } => {
-            for _ in 0..layers {
-                let (weight, bias) = (next(), next());
-                x = relu(convolve(&x, weight, bias, spec.planes.height, spec.planes.width));
+/// One pass; every layer takes its tensors off the front of the list.
+struct Net<'a> {
+    tensors: std::slice::Iter<'a, Vec<f32>>,
+    height: usize,
+    width: usize,
+}
+
+impl Net<'_> {
+    /// Logits, and the value before its range is applied.
+    fn run(mut self, architecture: &Architecture, mut x: Vec<f64>) -> (Vec<f64>, f64) {
+        match *architecture {
+            Architecture::Conv { layers, .. } => {
+                for _ in 0..layers {
+                    x = relu(self.convolve_biased(&x));
+                }
+                x = relu(self.linear(&x));
+                (self.linear(&x), self.linear(&x)[0])
             }
-            let (weight, bias) = (next(), next());
-            x = relu(linear(&x, weight, bias));
+            Architecture::Residual { blocks, global_pooling, .. } => {
+                x = relu(self.convolve_normed(&x, 3));
+                for block in 0..blocks {
+                    let mut y = self.convolve_normed(&x, 3);
+                    if let Some(pooling) = global_pooling
+                        && pooling.applies_to(block)
+                    {
+                        let cells = self.height * self.width;
+                        let pooled = relu(y[..pooling.channels * cells].to_vec());
+                        let planes = || pooled.chunks_exact(cells);
+                        let mean = planes().map(|p| p.iter().sum::<f64>() / cells as f64);
+                        let max = planes().map(|p| p.iter().copied().fold(0.0, f64::max));
+                        let shift = self.linear(&mean.chain(max).collect::<Vec<_>>());
+                        for (plane, shift) in y.chunks_exact_mut(cells).zip(shift) {
+                            plane.iter_mut().for_each(|y| *y += shift);
+                        }
+                    }
+                    let y = self.convolve_normed(&relu(y), 3);
+                    x = relu(x.iter().zip(y).map(|(x, y)| x + y).collect());
+                }
+                let policy = relu(self.convolve_normed(&x, 1));
+                let policy = self.linear(&policy);
+                let value = relu(self.convolve_normed(&x, 1));
+                let value = relu(self.linear(&value));
+                (policy, self.linear(&value)[0])
+            }
+            Architecture::TwoConv { .. } => {
+                x = leaky(self.convolve_biased(&x));
+                x = leaky(self.convolve_biased(&x));
+                x = self.max_pool(&x);
+                let mut head = || {
+                    let y = leaky(self.linear(&x));
+                    let y = leaky(self.linear(&y));
+                    self.linear(&y)
+                };
+                (head(), head()[0])
+            }
+            Architecture::Mlp { layers, .. } => {
+                for _ in 0..layers {
+                    x = relu(self.linear(&x));
+                }
+                (self.linear(&x), self.linear(&x)[0])
+            }
         }
     }
-    let (weight, bias) = (next(), next());
-    for (logit, value) in logits.iter_mut().zip(linear(&x, weight, bias)) {
-        *logit = value as f32;
-    }
-    let (weight, bias) = (next(), next());
-    linear(&x, weight, bias)[0] as f32
-}
 
-/// 3×3, stride 1, zero padding 1. `x` is `[in, height, width]`, `weight` `[out, in, 3, 3]`.
-fn convolve(x: &[f64], weight: &[f32], bias: &[f32], height: usize, width: usize) -> Vec<f64> {
-    let cells = height * width;
-    let inputs = x.len() / cells;
-    let mut out = vec![0.0; bias.len() * cells];
-    for (output, &bias) in bias.iter().enumerate() {
-        for row in 0..height {
-            for column in 0..width {
-                let mut sum = f64::from(bias);
+    fn next(&mut self) -> Vec<f64> {
+        let values = self.tensors.next().expect("weights hold every tensor of their spec");
+        values.iter().map(|&value| f64::from(value)).collect()
+    }
+
+    fn linear(&mut self, x: &[f64]) -> Vec<f64> {
+        let (weight, bias) = (self.next(), self.next());
+        let rows = weight.chunks_exact(x.len()).zip(bias);
+        rows.map(|(row, bias)| bias + row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>()).collect()
+    }
+
+    fn convolve_biased(&mut self, x: &[f64]) -> Vec<f64> {
+        let (weight, bias) = (self.next(), self.next());
+        self.convolve(x, &weight, &bias, 3)
+    }
+
+    /// Convolution without bias, then batch norm with the running statistics.
+    fn convolve_normed(&mut self, x: &[f64], side: usize) -> Vec<f64> {
+        let weight = self.next();
+        let (scale, bias, mean, variance) = (self.next(), self.next(), self.next(), self.next());
+        let mut y = self.convolve(x, &weight, &vec![0.0; bias.len()], side);
+        for (channel, plane) in y.chunks_exact_mut(self.height * self.width).enumerate() {
+            let deviation = (variance[channel] + BATCH_NORM_EPSILON).sqrt();
+            for y in plane {
+                *y = (*y - mean[channel]) / deviation * scale[channel] + bias[channel];
+            }
+        }
+        y
+    }
+
+    /// Stride 1, zero padding `side / 2`. `x` is `[in, height, width]`, `weight`
+    /// `[out, in, side, side]`.
+    fn convolve(&self, x: &[f64], weight: &[f64], bias: &[f64], side: usize) -> Vec<f64> {
+        let (height, width, half) = (self.height, self.width, side / 2);
+        let inputs = x.len() / (height * width);
+        let mut out = Vec::with_capacity(bias.len() * height * width);
+        for (output, bias) in bias.iter().enumerate() {
+            for (row, column) in (0..height).flat_map(|row| (0..width).map(move |c| (row, c))) {
+                let mut sum = *bias;
                 for input in 0..inputs {
-                    for (dy, dx) in (0..3).flat_map(|dy| (0..3).map(move |dx| (dy, dx))) {
+                    for (dy, dx) in (0..side).flat_map(|dy| (0..side).map(move |dx| (dy, dx))) {
                         let (y, x_) = (row + dy, column + dx);
-                        if (1..=height).contains(&y) && (1..=width).contains(&x_) {
-                            let value = x[input * cells + (y - 1) * width + x_ - 1];
-                            let tap = weight[((output * inputs + input) * 3 + dy) * 3 + dx];
-                            sum += value * f64::from(tap);
+                        if y >= half && x_ >= half && y - half < height && x_ - half < width {
+                            let cell = (input * height + y - half) * width + x_ - half;
+                            let tap = ((output * inputs + input) * side + dy) * side + dx;
+                            sum += x[cell] * weight[tap];
                         }
                     }
                 }
-                out[output * cells + row * width + column] = sum;
+                out.push(sum);
             }
         }
+        out
     }
-    out
-}
 
-/// `weight` is `[out, in]`.
-fn linear(x: &[f64], weight: &[f32], bias: &[f32]) -> Vec<f64> {
-    weight
-        .chunks_exact(x.len())
-        .zip(bias)
-        .map(|(row, &bias)| {
-            let products = row.iter().zip(x).map(|(&w, &x)| f64::from(w) * x);
-            f64::from(bias) + products.sum::<f64>()
-        })
-        .collect()
+    /// 2×2, stride 2, no padding.
+    fn max_pool(&self, x: &[f64]) -> Vec<f64> {
+        let mut out = Vec::new();
+        for plane in x.chunks_exact(self.height * self.width) {
+            for (row, column) in
+                (0..self.height / 2).flat_map(|row| (0..self.width / 2).map(move |c| (row, c)))
+            {
+                let at = 2 * row * self.width + 2 * column;
+                let below = at + self.width;
+                let cells = [plane[at], plane[at + 1], plane[below], plane[below + 1]];
+                out.push(cells.into_iter().fold(f64::NEG_INFINITY, f64::max));
+            }
+        }
+        out
+    }
 }
 
 fn relu(mut x: Vec<f64>) -> Vec<f64> {
-    for value in &mut x {
-        *value = value.max(0.0);
-    }
+    x.iter_mut().for_each(|value| *value = value.max(0.0));
+    x
+}
+
+fn leaky(mut x: Vec<f64>) -> Vec<f64> {
+    x.iter_mut().for_each(|value| *value = value.max(f64::from(LEAKY_SLOPE) * *value));
     x
 }

@@ -7,8 +7,17 @@
 //! Contract: a spec may come from outside and hold anything. [`NetSpec::validate`] refuses
 //! what is out of range; on a valid spec no size computed here overflows.
 
+mod architecture;
+mod tensors;
+
 use ouro_game::PlaneShape;
 use serde::{Deserialize, Serialize};
+
+pub use architecture::{
+    Architecture, BATCH_NORM_EPSILON, GlobalPooling, LEAKY_SLOPE, PRESETS, UnknownPreset,
+    ValueRange,
+};
+pub use tensors::{TensorRole, TensorSpec};
 
 /// Most feature planes.
 pub const MAX_PLANES: usize = 1_024;
@@ -37,39 +46,6 @@ pub struct NetSpec {
     pub architecture: Architecture,
 }
 
-/// A family of networks with its sizes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Architecture {
-    /// Plain convolutions, one hidden layer, two heads.
-    ///
-    /// `layers` times a 3×3 convolution (stride 1, zero padding 1, bias) with ReLU; flatten in
-    /// channel, row, column order; linear to `hidden` with ReLU; then a policy head (linear to
-    /// one logit per action) and a value head (linear to one number: the expected discounted
-    /// return, unbounded).
-    ///
-    /// Tensors: `conv.{i}.weight` `[out, in, 3, 3]`, `conv.{i}.bias` `[out]`, `hidden.weight`
-    /// `[hidden, channels · height · width]`, `hidden.bias`, `policy.weight`
-    /// `[actions, hidden]`, `policy.bias`, `value.weight` `[1, hidden]`, `value.bias`.
-    Conv {
-        /// Output channels of every convolution.
-        channels: usize,
-        /// Convolutions in sequence.
-        layers: usize,
-        /// Units of the hidden layer.
-        hidden: usize,
-    },
-}
-
-/// Name and shape of one tensor, f32, row-major, in PyTorch's layout.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TensorSpec {
-    /// Its name in files.
-    pub name: String,
-    /// Its dimensions, outermost first.
-    pub shape: Vec<usize>,
-}
-
 /// A spec, or what goes with it into a file, that is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
@@ -91,6 +67,16 @@ pub enum SpecError {
         /// The largest that is accepted.
         max: usize,
     },
+    /// The board vanishes in the network's pooling.
+    #[error(
+        "net spec: planes of {height}×{width} cannot be pooled 2×2; both sides must be 2 or more"
+    )]
+    BoardTooSmall {
+        /// Rows of the planes.
+        height: usize,
+        /// Columns of the planes.
+        width: usize,
+    },
     /// The description of the game is too long for the header of a file.
     #[error("net meta: the game's description has {bytes} bytes; at most {max} are accepted")]
     GameTooLong {
@@ -101,22 +87,6 @@ pub enum SpecError {
     },
 }
 
-impl TensorSpec {
-    fn new(name: impl Into<String>, shape: &[usize]) -> Self {
-        Self { name: name.into(), shape: shape.to_vec() }
-    }
-
-    /// Number of values.
-    pub fn len(&self) -> usize {
-        self.shape.iter().product()
-    }
-
-    /// Whether the tensor holds no values.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
 impl NetSpec {
     /// Checks every size against its bound, and the whole against [`MAX_PARAMETERS`].
     pub fn validate(&self) -> Result<(), SpecError> {
@@ -124,11 +94,45 @@ impl NetSpec {
         within("planes.height", self.planes.height, MAX_SIDE)?;
         within("planes.width", self.planes.width, MAX_SIDE)?;
         within("actions", self.actions, MAX_ACTIONS)?;
+        let channels = |channels| within("architecture.channels", channels, MAX_CHANNELS);
+        let hidden = |hidden| within("architecture.hidden", hidden, MAX_HIDDEN);
         match self.architecture {
-            Architecture::Conv { channels, layers, hidden } => {
-                within("architecture.channels", channels, MAX_CHANNELS)?;
+            Architecture::Conv { channels: width, layers, hidden: units } => {
+                channels(width)?;
                 within("architecture.layers", layers, MAX_LAYERS)?;
-                within("architecture.hidden", hidden, MAX_HIDDEN)?;
+                hidden(units)?;
+            }
+            Architecture::Residual {
+                channels: width,
+                blocks,
+                policy_channels,
+                value_channels,
+                value_hidden,
+                value: _,
+                global_pooling,
+            } => {
+                channels(width)?;
+                within("architecture.blocks", blocks, MAX_LAYERS)?;
+                within("architecture.policy_channels", policy_channels, MAX_CHANNELS)?;
+                within("architecture.value_channels", value_channels, MAX_CHANNELS)?;
+                within("architecture.value_hidden", value_hidden, MAX_HIDDEN)?;
+                if let Some(GlobalPooling { channels, every }) = global_pooling {
+                    within("architecture.global_pooling.channels", channels, width)?;
+                    within("architecture.global_pooling.every", every, blocks)?;
+                }
+            }
+            Architecture::TwoConv { channels: width, hidden: units, narrow } => {
+                channels(width)?;
+                hidden(units)?;
+                within("architecture.narrow", narrow, MAX_HIDDEN)?;
+                let PlaneShape { height, width, .. } = self.planes;
+                if height < 2 || width < 2 {
+                    return Err(SpecError::BoardTooSmall { height, width });
+                }
+            }
+            Architecture::Mlp { layers, hidden: units, value: _ } => {
+                within("architecture.layers", layers, MAX_LAYERS)?;
+                hidden(units)?;
             }
         }
         let parameters = self.parameter_count();
@@ -141,33 +145,10 @@ impl NetSpec {
     /// The tensors in their fixed order. Meant for a valid spec: the list is as long as the
     /// spec says.
     pub fn tensors(&self) -> Vec<TensorSpec> {
-        match self.architecture {
-            Architecture::Conv { channels, layers, hidden } => {
-                let cells = self.planes.height * self.planes.width;
-                let mut tensors = Vec::with_capacity(2 * layers + 6);
-                let mut inputs = self.planes.channels;
-                for layer in 0..layers {
-                    let (weight, bias) =
-                        (format!("conv.{layer}.weight"), format!("conv.{layer}.bias"));
-                    tensors.push(TensorSpec::new(weight, &[channels, inputs, 3, 3]));
-                    tensors.push(TensorSpec::new(bias, &[channels]));
-                    inputs = channels;
-                }
-                for (name, outputs, inputs) in [
-                    ("hidden", hidden, inputs * cells),
-                    ("policy", self.actions, hidden),
-                    ("value", 1, hidden),
-                ] {
-                    let (weight, bias) = (format!("{name}.weight"), format!("{name}.bias"));
-                    tensors.push(TensorSpec::new(weight, &[outputs, inputs]));
-                    tensors.push(TensorSpec::new(bias, &[outputs]));
-                }
-                tensors
-            }
-        }
+        tensors::of(self)
     }
 
-    /// Number of parameters of a valid spec.
+    /// Values in all tensors of a valid spec, running statistics included.
     pub fn parameter_count(&self) -> usize {
         self.tensors().iter().map(TensorSpec::len).sum()
     }

@@ -1,7 +1,7 @@
 //! A network's numbers with the spec that shapes them.
 //!
 //! Contract: whatever made a [`Weights`], its spec is valid, it holds exactly the tensors of
-//! that spec in order, and every value is finite. Files are checked in full before anything
+//! that spec in order, every value is finite and no running variance is negative. Files are checked in full before anything
 //! is built from them ([`Weights::from_safetensors`]).
 
 mod file;
@@ -11,7 +11,7 @@ pub use file::{FORMAT_VERSION, MAX_HEADER_BYTES, METADATA_KEY};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{NetSpec, SpecError};
+use crate::{NetSpec, SpecError, TensorRole};
 
 /// Longest description of a game that a file carries, in bytes.
 pub const MAX_GAME_BYTES: usize = 16 << 10;
@@ -126,6 +126,27 @@ pub enum WeightsError {
         /// The type's name.
         dtype: String,
     },
+    /// The tensors are not those that the metadata names by their hash.
+    #[error(
+        "weights: the tensors hash to {got}, the metadata says {expected}; the file is damaged, \
+         fetch or export it again"
+    )]
+    ContentMismatch {
+        /// Hash of the bytes in the file.
+        got: String,
+        /// Hash in the metadata.
+        expected: String,
+    },
+    /// A running variance is below zero.
+    #[error("weights: tensor {name} holds {value} at index {index}; a variance is 0 or more")]
+    NegativeVariance {
+        /// The tensor.
+        name: String,
+        /// Index into its values.
+        index: usize,
+        /// The value, as text.
+        value: String,
+    },
     /// A value is infinite or not a number.
     #[error("weights: tensor {name} holds {value} at index {index}; values must be finite")]
     NotFinite {
@@ -140,9 +161,10 @@ pub enum WeightsError {
 
 impl Weights {
     /// Fresh weights for a new run: He-normal (He et al. 2015, "Delving deep into
-    /// rectifiers", section 2.2) with zero biases. The policy head starts a hundred times
-    /// smaller, so that the first policy is near uniform, and the value head without the
-    /// gain for ReLU. The same seed gives the same weights.
+    /// rectifiers", section 2.2) with zero biases and batch norm as the identity. The last
+    /// layer of the policy starts a hundred times smaller, so that the first policy is near
+    /// uniform, and that of the value without the gain for ReLU. The same seed gives the same
+    /// weights.
     pub fn initialize(spec: NetSpec, meta: WeightsMeta, seed: u64) -> Result<Self, SpecError> {
         spec.validate()?;
         check_meta(&meta)?;
@@ -170,6 +192,11 @@ impl Weights {
             if let Some(index) = values.iter().position(|value| !value.is_finite()) {
                 let (name, value) = (tensor.name.clone(), values[index].to_string());
                 return Err(WeightsError::NotFinite { name, index, value });
+            }
+            let is_variance = tensor.role == TensorRole::RunningVariance;
+            if is_variance && let Some(index) = values.iter().position(|&value| value < 0.0) {
+                let (name, value) = (tensor.name.clone(), values[index].to_string());
+                return Err(WeightsError::NegativeVariance { name, index, value });
             }
         }
         Ok(Self { spec, meta, tensors })

@@ -1,24 +1,11 @@
 //! The engine against the reference, over random shapes, weights and positions.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use ouro_game::{PlaneShape, Stream};
-use ouro_net::{Architecture, Engine, NetSpec, Scratch, Weights, WeightsMeta, reference};
+use ouro_net::measure::{cases, random_weights};
+use ouro_net::{
+    Architecture, Engine, GlobalPooling, NetSpec, Scratch, ValueRange, Weights, reference,
+};
 use proptest::prelude::*;
-
-/// Weights with every tensor random, biases included.
-fn random_weights(spec: NetSpec, seed: u64) -> Weights {
-    let mut stream = Stream::new(seed, "test");
-    let tensors = spec
-        .tensors()
-        .iter()
-        .map(|tensor| {
-            let fan_in: usize = tensor.shape[1..].iter().product();
-            let scale = (2.0 / fan_in as f64).sqrt();
-            (0..tensor.len()).map(|_| (scale * (2.0 * stream.unit() - 1.0)) as f32).collect()
-        })
-        .collect();
-    Weights::from_tensors(spec, WeightsMeta::default(), tensors).unwrap()
-}
 
 fn random_planes(len: usize, seed: u64) -> Vec<f32> {
     let mut stream = Stream::new(seed, "planes");
@@ -33,16 +20,73 @@ fn evaluate(engine: &Engine, scratch: &mut Scratch, planes: &[f32], batch: usize
     logits
 }
 
+fn architectures() -> impl Strategy<Value = Architecture> {
+    let value = prop_oneof![Just(ValueRange::Unbounded), Just(ValueRange::Tanh)];
+    let conv = (1_usize..36, 1_usize..4, 1_usize..40)
+        .prop_map(|(channels, layers, hidden)| Architecture::Conv { channels, layers, hidden });
+    let pooling = prop::option::of((1_usize..36, 1_usize..4));
+    let heads = (1_usize..20, 1_usize..20, 1_usize..40);
+    let residual = (1_usize..36, 1_usize..4, heads, value.clone(), pooling).prop_map(
+        |(channels, blocks, (policy_channels, value_channels, value_hidden), value, pooling)| {
+            let global_pooling = pooling.map(|(pooled, every)| GlobalPooling {
+                channels: pooled.min(channels),
+                every: every.min(blocks),
+            });
+            Architecture::Residual {
+                channels,
+                blocks,
+                policy_channels,
+                value_channels,
+                value_hidden,
+                value,
+                global_pooling,
+            }
+        },
+    );
+    let two_conv = (1_usize..36, 1_usize..80, 1_usize..40)
+        .prop_map(|(channels, hidden, narrow)| Architecture::TwoConv { channels, hidden, narrow });
+    let mlp = (1_usize..4, 1_usize..150, value)
+        .prop_map(|(layers, hidden, value)| Architecture::Mlp { layers, hidden, value });
+    prop_oneof![1 => conv, 3 => residual, 1 => two_conv, 1 => mlp]
+}
+
 prop_compose! {
     fn specs()(
-        (planes, height, width) in (1_usize..6, 1_usize..9, 1_usize..9),
+        (planes, height, width) in (1_usize..20, 1_usize..13, 1_usize..13),
         actions in 1_usize..40,
-        (channels, layers, hidden) in (1_usize..36, 1_usize..4, 1_usize..40),
+        architecture in architectures(),
     ) -> NetSpec {
+        let least = if matches!(architecture, Architecture::TwoConv { .. }) { 2 } else { 1 };
         NetSpec {
-            planes: PlaneShape { channels: planes, height, width },
+            planes: PlaneShape {
+                channels: planes,
+                height: height.max(least),
+                width: width.max(least),
+            },
             actions,
-            architecture: Architecture::Conv { channels, layers, hidden },
+            architecture,
+        }
+    }
+}
+
+/// Logits, then values.
+fn reference(weights: &Weights, planes: &[f32], batch: usize) -> Vec<f32> {
+    let mut logits = vec![f32::NAN; batch * weights.spec().actions];
+    let mut values = vec![f32::NAN; batch];
+    reference::evaluate(weights, planes, &mut logits, &mut values);
+    logits.extend(values);
+    logits
+}
+
+#[test]
+fn the_networks_of_the_benchmark_agree_with_the_reference() {
+    for case in cases() {
+        let weights = random_weights(&case.spec, 3).unwrap();
+        let planes = random_planes(case.spec.planes.len() * 2, 4);
+        let got = evaluate(&Engine::new(&weights), &mut Scratch::new(), &planes, 2);
+        let expected = reference(&weights, &planes, 2);
+        for (got, expected) in got.iter().zip(&expected) {
+            assert!((got - expected).abs() < 1e-4, "{}: {got} {expected}", case.name);
         }
     }
 }
@@ -52,21 +96,18 @@ proptest! {
 
     #[test]
     fn the_engine_agrees_with_the_reference(spec in specs(), batch in 0_usize..20, seed: u64) {
-        let weights = random_weights(spec.clone(), seed);
+        let weights = random_weights(&spec, seed).unwrap();
         let planes = random_planes(batch * spec.planes.len(), seed);
         let got = evaluate(&Engine::new(&weights), &mut Scratch::new(), &planes, batch);
-        let mut logits = vec![f32::NAN; batch * spec.actions];
-        let mut values = vec![f32::NAN; batch];
-        reference::evaluate(&weights, &planes, &mut logits, &mut values);
-        logits.extend(values);
-        for (got, expected) in got.iter().zip(&logits) {
+        let expected = reference(&weights, &planes, batch);
+        for (got, expected) in got.iter().zip(&expected) {
             prop_assert!((got - expected).abs() < 1e-4, "{got} {expected}");
         }
     }
 
     #[test]
     fn a_position_gets_the_same_bits_in_any_batch(spec in specs(), batch in 1_usize..40, seed: u64) {
-        let weights = random_weights(spec.clone(), seed);
+        let weights = random_weights(&spec, seed).unwrap();
         let engine = Engine::new(&weights);
         let mut scratch = Scratch::new();
         let (input, actions) = (spec.planes.len(), spec.actions);
@@ -83,7 +124,7 @@ proptest! {
     fn scratch_carries_nothing_from_one_engine_to_another(first in specs(), second in specs(), seed: u64) {
         let mut shared = Scratch::new();
         for spec in [&first, &second, &first] {
-            let engine = Engine::new(&random_weights(spec.clone(), seed));
+            let engine = Engine::new(&random_weights(spec, seed).unwrap());
             let planes = random_planes(3 * spec.planes.len(), seed);
             let fresh = evaluate(&engine, &mut Scratch::new(), &planes, 3);
             prop_assert_eq!(evaluate(&engine, &mut shared, &planes, 3), fresh);

@@ -4,7 +4,8 @@
 use ouro_game::PlaneShape;
 use ouro_net::weights::{MAX_GAME_BYTES, MAX_HEADER_BYTES};
 use ouro_net::{
-    Architecture, NetSpec, SpecError, Weights, WeightsError, WeightsMeta, content_hash,
+    Architecture, GlobalPooling, NetSpec, SpecError, ValueRange, Weights, WeightsError,
+    WeightsMeta, content_hash,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -145,7 +146,26 @@ fn every_kind_of_damage_is_refused_by_its_own_name() {
             "metadata is not readable",
         ),
         ("version 0", document(|d| d["version"] = json!(0)), "format version 0"),
-        ("version 2", document(|d| d["version"] = json!(2)), "format version 2"),
+        ("version 3", document(|d| d["version"] = json!(3)), "format version 3"),
+        ("version 1 with a hash", document(|d| d["version"] = json!(1)), "version 1 has no"),
+        (
+            "no hash",
+            document(|d| drop(d.as_object_mut().unwrap().remove("content"))),
+            "content is missing",
+        ),
+        ("hash a number", document(|d| d["content"] = json!(7)), "metadata is not readable"),
+        ("another hash", document(|d| d["content"] = json!("00")), "the metadata says 00"),
+        ("another value", value(0, 0.5), "the file is damaged"),
+        (
+            "values of another file",
+            {
+                let (header, _) = parts();
+                let other = Weights::initialize(spec(), WeightsMeta::default(), 8).unwrap();
+                let other = other.to_safetensors();
+                join(header.to_string().as_bytes(), &other[other.len() - good_values.len()..])
+            },
+            "the file is damaged",
+        ),
         ("unknown field", document(|d| d["extra"] = json!(1)), "metadata is not readable"),
         (
             "no spec",
@@ -249,15 +269,160 @@ fn every_kind_of_damage_is_refused_by_its_own_name() {
             }),
             "not a whole safetensors file",
         ),
+        (
+            "half precision",
+            header(|header| {
+                header["hidden.bias"]["dtype"] = json!("F16");
+                header["hidden.bias"]["shape"] = json!([8]);
+            }),
+            "tensor hidden.bias is stored as F16",
+        ),
+        (
+            "another family",
+            document(|d| {
+                d["spec"]["architecture"] = json!({"kind": "mlp", "layers": 1, "hidden": 4})
+            }),
+            "tensor hidden.0.weight is missing",
+        ),
+        (
+            "value range of another family",
+            document(|d| d["spec"]["architecture"]["value"] = json!("tanh")),
+            "metadata is not readable",
+        ),
+        (
+            "board too small to pool",
+            document(|d| {
+                d["spec"]["planes"]["width"] = json!(1);
+                d["spec"]["architecture"] =
+                    json!({"kind": "two_conv", "channels": 1, "hidden": 1, "narrow": 1});
+            }),
+            "cannot be pooled 2×2",
+        ),
+        (
+            "endless blocks",
+            document(|d| {
+                d["spec"]["architecture"] = json!({
+                    "kind": "residual", "channels": 1, "blocks": 1_u64 << 40, "policy_channels": 1,
+                    "value_channels": 1, "value_hidden": 1
+                });
+            }),
+            "architecture.blocks is 1099511627776",
+        ),
+        (
+            "more pooled than there are",
+            document(|d| {
+                d["spec"]["architecture"] = json!({
+                    "kind": "residual", "channels": 2, "blocks": 1, "policy_channels": 1,
+                    "value_channels": 1, "value_hidden": 1,
+                    "global_pooling": {"channels": 3, "every": 1}
+                });
+            }),
+            "architecture.global_pooling.channels is 3",
+        ),
+        (
+            "pooling never",
+            document(|d| {
+                d["spec"]["architecture"] = json!({
+                    "kind": "residual", "channels": 2, "blocks": 1, "policy_channels": 1,
+                    "value_channels": 1, "value_hidden": 1,
+                    "global_pooling": {"channels": 1, "every": 0}
+                });
+            }),
+            "architecture.global_pooling.every is 0",
+        ),
         ("not a number", value(0, f32::NAN), "holds NaN at index 0"),
         ("infinite", value(1, f32::INFINITY), "holds inf at index 1"),
         ("minus infinite", value(2, f32::NEG_INFINITY), "conv.0.weight holds -inf at index 0"),
     ];
-    assert!(cases.len() >= 25);
+    assert!(cases.len() >= 50);
     for (name, bytes, expected) in cases {
         let error = Weights::from_safetensors(&bytes).expect_err(name).to_string();
         assert!(error.contains(expected), "{name}: {error}");
     }
+}
+
+/// One small network of every family.
+fn families() -> Vec<NetSpec> {
+    let planes = PlaneShape { channels: 2, height: 3, width: 3 };
+    let tower = |pooling| Architecture::Residual {
+        channels: 3,
+        blocks: 2,
+        policy_channels: 2,
+        value_channels: 1,
+        value_hidden: 4,
+        value: ValueRange::Tanh,
+        global_pooling: pooling,
+    };
+    [
+        Architecture::Conv { channels: 2, layers: 1, hidden: 4 },
+        tower(None),
+        tower(Some(GlobalPooling { channels: 2, every: 2 })),
+        Architecture::TwoConv { channels: 2, hidden: 5, narrow: 4 },
+        Architecture::Mlp { layers: 2, hidden: 4, value: ValueRange::Tanh },
+    ]
+    .map(|architecture| NetSpec { planes, actions: 3, architecture })
+    .to_vec()
+}
+
+#[test]
+fn every_family_reads_back_and_misses_each_of_its_tensors_by_name() {
+    for spec in families() {
+        let weights = Weights::initialize(spec.clone(), WeightsMeta::default(), 1).unwrap();
+        let bytes = weights.to_safetensors();
+        assert_eq!(Weights::from_safetensors(&bytes), Ok(weights));
+        let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        let good: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+        for tensor in spec.tensors() {
+            let mut header = good.clone();
+            let entry = header.as_object_mut().unwrap().remove(&tensor.name).unwrap();
+            header["renamed"] = entry;
+            let file = join(header.to_string().as_bytes(), &bytes[8 + length..]);
+            let name = tensor.name;
+            assert_eq!(Weights::from_safetensors(&file), Err(WeightsError::TensorMissing { name }));
+        }
+    }
+}
+
+#[test]
+fn a_negative_running_variance_is_refused_and_zero_is_not() {
+    let spec = families().swap_remove(1);
+    let weights = Weights::initialize(spec.clone(), WeightsMeta::default(), 1).unwrap();
+    let at = spec.tensors().iter().position(|t| t.name == "stem.norm.running_var").unwrap();
+    let build = |value| {
+        let mut tensors = weights.tensors().to_vec();
+        tensors[at][1] = value;
+        Weights::from_tensors(spec.clone(), WeightsMeta::default(), tensors)
+    };
+    assert!(build(0.0).is_ok());
+    let error = build(-1e-9).unwrap_err();
+    assert!(matches!(error, WeightsError::NegativeVariance { index: 1, .. }), "{error}");
+}
+
+#[test]
+fn a_version_1_file_without_a_content_hash_is_still_read() {
+    let file = document(|d| {
+        d["version"] = json!(1);
+        d.as_object_mut().unwrap().remove("content");
+    });
+    assert_eq!(Weights::from_safetensors(&file), Ok(weights()));
+}
+
+#[test]
+fn the_content_hash_covers_the_tensors_alone() {
+    let content = |weights: &Weights| {
+        let bytes = weights.to_safetensors();
+        let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        let header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+        let document: Value =
+            serde_json::from_str(header["__metadata__"]["ouro"].as_str().unwrap()).unwrap();
+        assert_eq!(document["content"], json!(content_hash(&bytes[8 + length..])));
+        document["content"].clone()
+    };
+    let good = weights();
+    let meta = WeightsMeta { generation: 9, ..good.meta().clone() };
+    let later = Weights::from_tensors(good.spec().clone(), meta, good.tensors().to_vec()).unwrap();
+    assert_eq!(content(&good), content(&later));
+    assert_ne!(good.to_safetensors(), later.to_safetensors());
 }
 
 proptest! {

@@ -1,152 +1,189 @@
-//! One matrix product of the network, with the addresses of its rows.
+//! A layer as one matrix product whose left rows are read where they lie.
+//!
+//! The three neighbours of a cell in one row lie side by side, so a 3×3 convolution is a
+//! product whose rows are three runs of values: im2col (Chellapilla et al. 2006, "High
+//! performance convolutional neural networks for document processing") without the copy. Bias,
+//! residual and activation are applied while results are still in registers.
 
-use super::kernel::{self, Isa};
+use super::grid::{Grid, Rows};
+use super::isa::{Isa, Task};
+use super::panels::{Left, Panels, Sink};
+use super::vector::Vector;
+use crate::spec::LEAKY_SLOPE;
 
-/// Where row `r` of a matrix lies: rows count the cells of consecutive boards.
+/// What follows a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Activation {
+    /// Nothing.
+    Identity,
+    /// Negative results become 0.
+    Relu,
+    /// Negative results are multiplied by [`LEAKY_SLOPE`].
+    Leaky,
+}
+
+/// How results are finished.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
-    height: usize,
-    width: usize,
-    /// Distance between boards, board rows and cells, in values.
-    board: usize,
-    row: usize,
-    cell: usize,
-    /// Offset of the first cell.
-    origin: usize,
+pub(super) struct Finish {
+    pub(super) activation: Activation,
+    /// Whether what the output held is added before the activation.
+    pub(super) residual: bool,
 }
 
-impl Grid {
-    /// Boards without a frame, cells of `channels` values.
-    pub(super) fn plain(height: usize, width: usize, channels: usize) -> Self {
-        let row = width * channels;
-        Self { height, width, board: height * row, row, cell: channels, origin: 0 }
+impl Finish {
+    /// Results with their activation.
+    pub(super) fn with(activation: Activation) -> Self {
+        Self { activation, residual: false }
     }
 
-    /// Boards with a frame one cell wide.
-    pub(super) fn framed(height: usize, width: usize, channels: usize) -> Self {
-        let row = (width + 2) * channels;
-        let origin = row + channels;
-        Self { height, width, board: (height + 2) * row, row, cell: channels, origin }
-    }
+    /// Sum with what is there, then ReLU.
+    pub(super) const RESIDUAL: Self = Self { activation: Activation::Relu, residual: true };
 
-    /// Offset of the first value of matrix row `index`.
+    /// Writes one vector of results.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Vector`]; `to` is good for reads too.
     #[inline(always)]
-    pub(super) fn offset(&self, index: usize) -> usize {
-        let (line, column) = (index / self.width, index % self.width);
-        let (board, line) = (line / self.height, line % self.height);
-        self.origin + board * self.board + line * self.row + column * self.cell
-    }
-
-    /// The same cells, addressed by the upper left corner of their 3×3 neighbourhood.
-    fn corners(self) -> Self {
-        Self { origin: self.origin - self.row - self.cell, ..self }
+    pub(super) unsafe fn store<V: Vector>(self, mut results: V, to: *mut f32) {
+        // SAFETY: the caller keeps the contract.
+        unsafe {
+            if self.residual {
+                results = results.add(V::load(to));
+            }
+            let results = match self.activation {
+                Activation::Identity => results,
+                Activation::Relu => results.max(V::splat(0.0)),
+                Activation::Leaky => {
+                    let zero = V::splat(0.0);
+                    results.max(zero.add_product(results, V::splat(LEAKY_SLOPE)))
+                }
+            };
+            results.store(to);
+        }
     }
 }
 
-/// `output[r] = act(bias + input[r] · weights)` for rows `r`.
+/// `output[r] = activation(bias + input[r] · weights + residual)` for rows `r`.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
-    /// Packed weights: panels of `Isa::columns` outputs, each `[depth, columns]`.
-    pub(super) panels: Vec<f32>,
-    /// Biases, filled up with zeros to whole panels.
-    pub(super) bias: Vec<f32>,
-    /// Outputs.
-    pub(super) outputs: usize,
-    /// Whether negative results become 0.
-    pub(super) relu: bool,
-    /// Runs of values that make up one row of the left matrix.
-    pub(super) runs: usize,
-    /// Length of a run.
-    pub(super) length: usize,
-    /// Distance between the starts of two runs.
-    pub(super) stride: usize,
-    /// Rows of the left matrix.
-    pub(super) input: Grid,
-    /// Rows of the result.
-    pub(super) output: Grid,
+    panels: Panels,
+    runs: Vec<usize>,
+    length: usize,
+    input: Rows,
+    output: Rows,
+    finish: Finish,
 }
 
 impl Layer {
     /// A 3×3 convolution over framed boards; `weight` is `[outputs, inputs, 3, 3]`.
     pub(super) fn convolution(
         isa: Isa,
-        weight: &[f32],
-        bias: &[f32],
-        [height, width]: [usize; 2],
-        inputs: usize,
-        output: Grid,
+        [weight, bias]: [&[f32]; 2],
+        input: &Grid,
+        output: &Grid,
+        finish: Finish,
     ) -> Self {
-        let input = Grid::framed(height, width, inputs);
-        // Depth runs over row and column of the neighbourhood, then over channels.
-        let value = |column: usize, depth: usize| {
-            let (tap, channel) = (depth / inputs, depth % inputs);
-            weight[(column * inputs + channel) * 9 + tap]
-        };
-        Self {
-            panels: pack(isa.columns(), 9 * inputs, bias.len(), value),
-            bias: padded(bias, isa.columns()),
-            outputs: bias.len(),
-            relu: true,
-            runs: 3,
-            length: 3 * inputs,
-            stride: input.row,
-            input: input.corners(),
-            output,
-        }
+        let inputs = weight.len() / bias.len() / 9;
+        let panels = Panels::new(isa, 9 * inputs, bias, |column, depth| {
+            weight[(column * inputs + depth % inputs) * 9 + depth / inputs]
+        });
+        // Without padding between cells, three neighbours make one run.
+        let (columns, length) = if input.cell == inputs { (1, 3 * inputs) } else { (3, inputs) };
+        let runs = (0..3)
+            .flat_map(|row| (0..columns).map(move |column| row * input.row + column * input.cell));
+        let (runs, input, output) = (runs.collect(), input.corners(), output.rows());
+        Self { panels, runs, length, input, output, finish }
     }
 
-    /// A fully connected layer; `weight` is `[outputs, inputs]`.
-    pub(super) fn linear(isa: Isa, weight: &[f32], bias: &[f32], relu: bool) -> Self {
+    /// A 1×1 convolution; `weight` is `[outputs, inputs]`.
+    pub(super) fn pointwise(
+        isa: Isa,
+        [weight, bias]: [&[f32]; 2],
+        input: &Grid,
+        output: &Grid,
+        finish: Finish,
+    ) -> Self {
         let inputs = weight.len() / bias.len();
-        Self {
-            panels: pack(isa.columns(), inputs, bias.len(), |column, depth| {
-                weight[column * inputs + depth]
-            }),
-            bias: padded(bias, isa.columns()),
-            outputs: bias.len(),
-            relu,
-            runs: 1,
-            length: inputs,
-            stride: 0,
-            input: Grid::plain(1, 1, inputs),
-            output: Grid::plain(1, 1, bias.len()),
-        }
+        let panels =
+            Panels::new(isa, inputs, bias, |column, depth| weight[column * inputs + depth]);
+        let (input, output) = (input.rows(), output.rows());
+        Self { panels, runs: vec![0], length: inputs, input, output, finish }
     }
 
-    /// Inner dimension of the product.
-    pub(super) fn inputs(&self) -> usize {
-        self.runs * self.length
+    /// A fully connected layer; `weight` is `[outputs, channels · cells]`. It reads channels
+    /// `first..` of every cell of `input`.
+    pub(super) fn linear(
+        isa: Isa,
+        [weight, bias]: [&[f32]; 2],
+        input: &Grid,
+        first: usize,
+        output: &Grid,
+        finish: Finish,
+    ) -> Self {
+        let inputs = weight.len() / bias.len();
+        let cells = input.cells();
+        let channels = inputs / cells;
+        let panels = Panels::new(isa, inputs, bias, |column, depth| {
+            weight[column * inputs + depth % channels * cells + depth / channels]
+        });
+        let (runs, length) = if channels == input.cell && input.row == input.width * input.cell {
+            (vec![input.origin + first], inputs)
+        } else {
+            (input.rows().offsets.iter().map(|offset| offset + first).collect(), channels)
+        };
+        let (input, output) = (input.boards(), output.boards());
+        Self { panels, runs, length, input, output, finish }
     }
 
-    /// Computes `rows` rows.
-    pub(super) fn run(&self, isa: Isa, input: &[f32], rows: usize, output: &mut [f32]) {
-        kernel::multiply(isa, self, input, rows, output);
+    /// Computes the rows of `boards` boards.
+    pub(super) fn run(&self, isa: Isa, boards: usize, input: &[f32], output: &mut [f32]) {
+        let rows = boards * self.input.offsets.len();
+        let reach = self.runs.iter().max().copied().unwrap_or(0) + self.length;
+        assert!(
+            self.input.extent(rows, reach) <= input.len(),
+            "the input is shorter than its rows"
+        );
+        let columns = self.panels.columns();
+        assert!(self.output.extent(rows, columns) <= output.len(), "the output is too short");
+        isa.run(Multiply { layer: self, rows, input, output });
     }
 }
 
-fn pack(
-    columns: usize,
-    depth: usize,
-    outputs: usize,
-    value: impl Fn(usize, usize) -> f32,
-) -> Vec<f32> {
-    let mut panels = Vec::with_capacity(outputs.next_multiple_of(columns) * depth);
-    for first in (0..outputs).step_by(columns) {
-        for k in 0..depth {
-            panels.extend(
-                (first..first + columns).map(
-                    |column| {
-                        if column < outputs { value(column, k) } else { 0.0 }
-                    },
-                ),
-            );
-        }
-    }
-    panels
+struct Multiply<'a> {
+    layer: &'a Layer,
+    rows: usize,
+    input: &'a [f32],
+    output: &'a mut [f32],
 }
 
-fn padded(bias: &[f32], columns: usize) -> Vec<f32> {
-    let mut out = bias.to_vec();
-    out.resize(bias.len().next_multiple_of(columns), 0.0);
-    out
+impl Task for Multiply<'_> {
+    #[inline(always)]
+    unsafe fn run<V: Vector, const ROWS: usize>(self) {
+        let Layer { panels, runs, length, input, output, finish } = self.layer;
+        let left = Left { values: self.input, runs, length: *length };
+        let mut sink = Store { rows: output, output: self.output, finish: *finish };
+        let start = |row| input.start(row);
+        // SAFETY: the caller keeps the contract of `Vector`; `Layer::run` has checked that all
+        // rows lie within their slices.
+        unsafe { panels.multiply::<V, ROWS>(&left, self.rows, start, &mut sink) }
+    }
+}
+
+/// Finishes sums and writes them to their rows.
+struct Store<'a> {
+    rows: &'a Rows,
+    output: &'a mut [f32],
+    finish: Finish,
+}
+
+impl Sink for Store<'_> {
+    #[inline(always)]
+    unsafe fn take<V: Vector>(&mut self, row: usize, column: usize, sums: V) {
+        let at = self.rows.start(row) + column;
+        debug_assert!(at + V::LANES <= self.output.len());
+        // SAFETY: the caller keeps the contract of `Vector`; `Layer::run` has checked the end
+        // of the last row, padding included.
+        unsafe { self.finish.store(sums, self.output.as_mut_ptr().add(at)) }
+    }
 }

@@ -1,33 +1,47 @@
 //! The few vector operations that the inner loops need, per instruction set.
 
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::{
+    float32x4_t, vaddq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vmaxq_f32, vst1q_f32, vsubq_f32,
+};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    __m256, __m512, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_max_ps, _mm256_set1_ps,
-    _mm256_setzero_ps, _mm256_storeu_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_max_ps,
-    _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
+    __m256, __m512, _mm256_add_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_max_ps, _mm256_set1_ps,
+    _mm256_storeu_ps, _mm256_sub_ps, _mm512_add_ps, _mm512_fmadd_ps, _mm512_loadu_ps,
+    _mm512_max_ps, _mm512_set1_ps, _mm512_storeu_ps, _mm512_sub_ps,
 };
 
-/// A register of f32 lanes.
+/// A register of f32 lanes. Every operation rounds each lane once, so the same operations give
+/// the same bits in every implementation.
 ///
 /// # Safety
 ///
 /// Every function must run on a processor with the instruction set of the implementation,
-/// inlined into a function that enables it.
+/// inlined into a function that enables it; pointers must be good for [`Vector::LANES`] values.
 pub(super) trait Vector: Copy {
     /// f32 values in a register.
     const LANES: usize;
 
-    /// The first lanes of a slice. Panics if it is shorter.
-    unsafe fn load(from: &[f32]) -> Self;
+    /// One value in every lane.
+    unsafe fn splat(value: f32) -> Self;
 
-    /// `self + factor · weight` in every lane, rounded once.
-    unsafe fn add_product(self, factor: f32, weight: Self) -> Self;
+    /// Reads the lanes from memory.
+    unsafe fn load(from: *const f32) -> Self;
 
-    /// Negative lanes become 0.
-    unsafe fn relu(self) -> Self;
+    /// Writes the lanes to memory.
+    unsafe fn store(self, to: *mut f32);
 
-    /// Overwrites the first lanes of a slice. Panics if it is shorter.
-    unsafe fn store(self, to: &mut [f32]);
+    /// `self + other`.
+    unsafe fn add(self, other: Self) -> Self;
+
+    /// `self - other`.
+    unsafe fn sub(self, other: Self) -> Self;
+
+    /// `self + left · right`, rounded once.
+    unsafe fn add_product(self, left: Self, right: Self) -> Self;
+
+    /// The larger of each pair of lanes, for finite values.
+    unsafe fn max(self, other: Self) -> Self;
 }
 
 /// Four lanes for any processor; compilers know how to put them in a register.
@@ -35,84 +49,131 @@ impl Vector for [f32; 4] {
     const LANES: usize = 4;
 
     #[inline(always)]
-    unsafe fn load(from: &[f32]) -> Self {
-        std::array::from_fn(|lane| from[lane])
+    unsafe fn splat(value: f32) -> Self {
+        [value; 4]
     }
 
     #[inline(always)]
-    unsafe fn add_product(self, factor: f32, weight: Self) -> Self {
-        std::array::from_fn(|lane| factor.mul_add(weight[lane], self[lane]))
+    unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: the caller's pointer is good for four values, aligned as f32 are.
+        unsafe { from.cast::<Self>().read() }
     }
 
     #[inline(always)]
-    unsafe fn relu(self) -> Self {
-        self.map(|value| value.max(0.0))
+    unsafe fn store(self, to: *mut f32) {
+        // SAFETY: as in `load`.
+        unsafe { to.cast::<Self>().write(self) }
     }
 
     #[inline(always)]
-    unsafe fn store(self, to: &mut [f32]) {
-        to[..4].copy_from_slice(&self);
+    unsafe fn add(self, other: Self) -> Self {
+        std::array::from_fn(|lane| self[lane] + other[lane])
     }
+
+    #[inline(always)]
+    unsafe fn sub(self, other: Self) -> Self {
+        std::array::from_fn(|lane| self[lane] - other[lane])
+    }
+
+    #[inline(always)]
+    unsafe fn add_product(self, left: Self, right: Self) -> Self {
+        std::array::from_fn(|lane| left[lane].mul_add(right[lane], self[lane]))
+    }
+
+    #[inline(always)]
+    unsafe fn max(self, other: Self) -> Self {
+        std::array::from_fn(|lane| if self[lane] > other[lane] { self[lane] } else { other[lane] })
+    }
+}
+
+/// Implements [`Vector`] by intrinsics of one instruction set.
+macro_rules! intrinsics {
+    ($vector:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $sub:ident,
+     $max:ident, |$sum:ident, $left:ident, $right:ident| $fma:expr) => {
+        impl Vector for $vector {
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            unsafe fn splat(value: f32) -> Self {
+                // SAFETY: the caller has the instruction set, here and below.
+                unsafe { $splat(value) }
+            }
+
+            #[inline(always)]
+            unsafe fn load(from: *const f32) -> Self {
+                // SAFETY: the caller's pointer is good for all lanes.
+                unsafe { $load(from) }
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut f32) {
+                // SAFETY: the caller's pointer is good for all lanes.
+                unsafe { $store(to, self) }
+            }
+
+            #[inline(always)]
+            unsafe fn add(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                unsafe { $add(self, other) }
+            }
+
+            #[inline(always)]
+            unsafe fn sub(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                unsafe { $sub(self, other) }
+            }
+
+            #[inline(always)]
+            unsafe fn add_product(self, $left: Self, $right: Self) -> Self {
+                let $sum = self;
+                // SAFETY: as in `splat`.
+                unsafe { $fma }
+            }
+
+            #[inline(always)]
+            unsafe fn max(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                unsafe { $max(self, other) }
+            }
+        }
+    };
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Vector for __m256 {
-    const LANES: usize = 8;
-
-    #[inline(always)]
-    unsafe fn load(from: &[f32]) -> Self {
-        let from = &from[..8];
-        // SAFETY: eight values lie behind the pointer; the caller has AVX.
-        unsafe { _mm256_loadu_ps(from.as_ptr()) }
-    }
-
-    #[inline(always)]
-    unsafe fn add_product(self, factor: f32, weight: Self) -> Self {
-        // SAFETY: the caller has AVX and FMA.
-        unsafe { _mm256_fmadd_ps(_mm256_set1_ps(factor), weight, self) }
-    }
-
-    #[inline(always)]
-    unsafe fn relu(self) -> Self {
-        // SAFETY: the caller has AVX.
-        unsafe { _mm256_max_ps(self, _mm256_setzero_ps()) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: &mut [f32]) {
-        let to = &mut to[..8];
-        // SAFETY: eight values lie behind the pointer; the caller has AVX.
-        unsafe { _mm256_storeu_ps(to.as_mut_ptr(), self) }
-    }
-}
+intrinsics!(
+    __m256,
+    8,
+    _mm256_set1_ps,
+    _mm256_loadu_ps,
+    _mm256_storeu_ps,
+    _mm256_add_ps,
+    _mm256_sub_ps,
+    _mm256_max_ps,
+    |sum, left, right| _mm256_fmadd_ps(left, right, sum)
+);
 
 #[cfg(target_arch = "x86_64")]
-impl Vector for __m512 {
-    const LANES: usize = 16;
+intrinsics!(
+    __m512,
+    16,
+    _mm512_set1_ps,
+    _mm512_loadu_ps,
+    _mm512_storeu_ps,
+    _mm512_add_ps,
+    _mm512_sub_ps,
+    _mm512_max_ps,
+    |sum, left, right| _mm512_fmadd_ps(left, right, sum)
+);
 
-    #[inline(always)]
-    unsafe fn load(from: &[f32]) -> Self {
-        let from = &from[..16];
-        // SAFETY: sixteen values lie behind the pointer; the caller has AVX-512F.
-        unsafe { _mm512_loadu_ps(from.as_ptr()) }
-    }
-
-    #[inline(always)]
-    unsafe fn add_product(self, factor: f32, weight: Self) -> Self {
-        // SAFETY: the caller has AVX-512F.
-        unsafe { _mm512_fmadd_ps(_mm512_set1_ps(factor), weight, self) }
-    }
-
-    #[inline(always)]
-    unsafe fn relu(self) -> Self {
-        // SAFETY: the caller has AVX-512F.
-        unsafe { _mm512_max_ps(self, _mm512_setzero_ps()) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: &mut [f32]) {
-        let to = &mut to[..16];
-        // SAFETY: sixteen values lie behind the pointer; the caller has AVX-512F.
-        unsafe { _mm512_storeu_ps(to.as_mut_ptr(), self) }
-    }
-}
+#[cfg(target_arch = "aarch64")]
+intrinsics!(
+    float32x4_t,
+    4,
+    vdupq_n_f32,
+    vld1q_f32,
+    vst1q_f32,
+    vaddq_f32,
+    vsubq_f32,
+    vmaxq_f32,
+    |sum, left, right| vfmaq_f32(sum, left, right)
+);

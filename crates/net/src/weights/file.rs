@@ -1,9 +1,15 @@
 //! Weights as safetensors files.
 //!
 //! A file holds the tensors as little-endian F32 and one metadata entry, [`METADATA_KEY`],
-//! whose value is a JSON document with format version, spec and meta. One entry rather than
-//! several because the bytes of a file must follow from its weights alone (they are addressed
-//! by their hash) and the order of several entries would not be fixed.
+//! whose value is a JSON document with format version, spec, meta and content hash. One entry
+//! rather than several because the bytes of a file must follow from its weights alone (they are
+//! addressed by their hash) and the order of several entries would not be fixed.
+//!
+//! Two hashes, two purposes. A file goes by the SHA-256 of all its bytes
+//! ([`content_hash`]), header included. The content hash in the document
+//! covers the bytes after the header, the tensors: it ties them to their description, so a file
+//! put together from two is refused, and the same network is recognised under another
+//! generation. Files of version 1 have none and are still read.
 //!
 //! Reading trusts nothing. The header is refused beyond [`MAX_HEADER_BYTES`]; the spec is
 //! validated, and the tensors compared with the bytes present, before memory is taken for
@@ -16,13 +22,13 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::{Weights, WeightsError, WeightsMeta, check_meta};
-use crate::NetSpec;
+use crate::{NetSpec, content_hash};
 
 /// The metadata entry that holds everything but the tensors.
 pub const METADATA_KEY: &str = "ouro";
 
 /// The version this code writes, and the newest it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Longest header that is read.
 pub const MAX_HEADER_BYTES: usize = 256 << 10;
@@ -34,38 +40,55 @@ struct Document {
     version: u32,
     spec: NetSpec,
     meta: WeightsMeta,
+    /// [`content_hash`] of the bytes after the header; since version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
 }
 
 impl Weights {
     /// The file's bytes. The same weights give the same bytes.
     pub fn to_safetensors(&self) -> Vec<u8> {
-        let document =
-            Document { version: FORMAT_VERSION, spec: self.spec.clone(), meta: self.meta.clone() };
-        let document =
-            serde_json::to_string(&document).expect("strings and integers serialise to JSON");
-        let metadata = HashMap::from([(METADATA_KEY.to_owned(), document)]);
         let bytes: Vec<Vec<u8>> = self
             .tensors
             .iter()
             .map(|values| values.iter().flat_map(|value| value.to_le_bytes()).collect())
             .collect();
-        let views = self.spec.tensors().into_iter().zip(&bytes).map(|(tensor, bytes)| {
-            let view = TensorView::new(Dtype::F32, tensor.shape, bytes)
-                .expect("every tensor has the length of its shape");
-            (tensor.name, view)
-        });
+        let mut views: Vec<(String, TensorView<'_>)> = self
+            .spec
+            .tensors()
+            .into_iter()
+            .zip(&bytes)
+            .map(|(tensor, bytes)| {
+                let view = TensorView::new(Dtype::F32, tensor.shape, bytes)
+                    .expect("every tensor has the length of its shape");
+                (tensor.name, view)
+            })
+            .collect();
+        // Tensors of one type lie in a file by name.
+        views.sort_by(|(left, _), (right, _)| left.cmp(right));
+        let content: Vec<u8> = views.iter().flat_map(|(_, view)| view.data()).copied().collect();
+        let document = Document {
+            version: FORMAT_VERSION,
+            spec: self.spec.clone(),
+            meta: self.meta.clone(),
+            content: Some(content_hash(&content)),
+        };
+        let document =
+            serde_json::to_string(&document).expect("strings and integers serialise to JSON");
+        let metadata = HashMap::from([(METADATA_KEY.to_owned(), document)]);
         safetensors::serialize(views, Some(metadata))
             .expect("names are distinct and the header is far below the format's limit")
     }
 
-    /// Reads a file, strictly: exactly the tensors of its spec, all F32 and finite.
+    /// Reads a file, strictly: exactly the tensors of its spec, all F32 and finite, with the
+    /// content hash that the metadata says.
     pub fn from_safetensors(bytes: &[u8]) -> Result<Self, WeightsError> {
         check_header_length(bytes)?;
         let malformed =
             |error: safetensors::SafeTensorError| WeightsError::Malformed(error.to_string());
         let (header, header_info) = SafeTensors::read_metadata(bytes).map_err(malformed)?;
         debug_assert!(header <= MAX_HEADER_BYTES);
-        let Document { spec, meta, .. } = document(header_info.metadata().as_ref())?;
+        let Document { spec, meta, content, .. } = document(header_info.metadata().as_ref())?;
         spec.validate()?;
         check_meta(&meta)?;
 
@@ -94,7 +117,15 @@ impl Weights {
             return Err(WeightsError::TensorExtra { name });
         }
         let tensors = views.iter().map(|view| values(view.data())).collect();
-        Self::from_tensors(spec, meta, tensors)
+        let weights = Self::from_tensors(spec, meta, tensors)?;
+        if let Some(expected) = content {
+            // The reader above has found the 8 bytes of the length and the header after them.
+            let got = content_hash(&bytes[8 + header..]);
+            if got != expected {
+                return Err(WeightsError::ContentMismatch { got, expected });
+            }
+        }
+        Ok(weights)
     }
 }
 
@@ -130,7 +161,12 @@ fn document(metadata: Option<&HashMap<String, String>>) -> Result<Document, Weig
     if head.version == 0 || head.version > FORMAT_VERSION {
         return Err(WeightsError::Version { got: head.version, newest: FORMAT_VERSION });
     }
-    serde_json::from_str(text).map_err(invalid)
+    let document: Document = serde_json::from_str(text).map_err(invalid)?;
+    match (head.version, &document.content) {
+        (1, Some(_)) => Err(WeightsError::MetadataInvalid("version 1 has no content".into())),
+        (2.., None) => Err(WeightsError::MetadataInvalid("content is missing".into())),
+        _ => Ok(document),
+    }
 }
 
 fn values(bytes: &[u8]) -> Vec<f32> {

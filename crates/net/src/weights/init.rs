@@ -2,7 +2,7 @@
 
 use ouro_game::Stream;
 
-use crate::NetSpec;
+use crate::{NetSpec, TensorRole};
 
 /// Scale of the policy head against He-normal.
 const POLICY_SCALE: f64 = 0.01;
@@ -13,14 +13,14 @@ pub(super) fn tensors(spec: &NetSpec, seed: u64) -> Vec<Vec<f32>> {
         .iter()
         .enumerate()
         .map(|(index, tensor)| {
-            if tensor.name.ends_with(".bias") {
-                return vec![0.0; tensor.len()];
-            }
-            let fan_in: usize = tensor.shape[1..].iter().product();
-            let deviation = match tensor.name.as_str() {
-                "policy.weight" => POLICY_SCALE * (2.0 / fan_in as f64).sqrt(),
-                "value.weight" => (1.0 / fan_in as f64).sqrt(),
-                _ => (2.0 / fan_in as f64).sqrt(),
+            let constant = |value| vec![value; tensor.len()];
+            let fan_in = tensor.shape[1..].iter().product::<usize>() as f64;
+            let deviation = match tensor.role {
+                TensorRole::Bias | TensorRole::RunningMean => return constant(0.0),
+                TensorRole::Scale | TensorRole::RunningVariance => return constant(1.0),
+                TensorRole::PolicyOutput => POLICY_SCALE * (2.0 / fan_in).sqrt(),
+                TensorRole::ValueOutput => (1.0 / fan_in).sqrt(),
+                TensorRole::Weight => (2.0 / fan_in).sqrt(),
             };
             let mut stream = Stream::indexed(seed, "init", index as u64);
             (0..tensor.len()).map(|_| (deviation * normal(&mut stream)) as f32).collect()
@@ -70,6 +70,27 @@ mod tests {
             // The deviation of n normals has a relative error of 1/sqrt(2n); 5 sigma.
             let slack = expected * 5.0 / (2.0 * values.len() as f64).sqrt();
             assert!((deviation - expected).abs() <= slack, "{}: {deviation}", tensor.name);
+        }
+    }
+    #[test]
+    fn fresh_batch_norm_is_the_identity() {
+        let spec = NetSpec {
+            planes: PlaneShape { channels: 2, height: 3, width: 3 },
+            actions: 4,
+            architecture: "tiny".parse().unwrap(),
+        };
+        let weights = Weights::initialize(spec.clone(), WeightsMeta::default(), 5).unwrap();
+        for (tensor, values) in spec.tensors().iter().zip(weights.tensors()) {
+            let expected = match tensor.name.rsplit_once('.').unwrap().1 {
+                "running_var" => Some(1.0),
+                "weight" if tensor.name.contains("norm") => Some(1.0),
+                "bias" | "running_mean" => Some(0.0),
+                _ => None,
+            };
+            match expected {
+                Some(expected) => assert!(values.iter().all(|&value| value == expected)),
+                None => assert!(values.iter().any(|&value| value != values[0])),
+            }
         }
     }
 }

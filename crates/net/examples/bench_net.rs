@@ -1,0 +1,98 @@
+//! Times the CPU engine, alone or side by side with another one.
+//!
+//! - `bench_net [SECONDS]`: every case × batch, as one JSON document. Each figure is a median
+//!   of rounds that take that long together, 1 second unless told otherwise.
+//! - `bench_net write DIR`: the weights of every case as `DIR/NAME.safetensors`.
+//! - `bench_net serve`: answers commands, a line each, so that another program can take turns
+//!   with this one: `load FILE BATCH`, then `time CALLS` (nanoseconds), `evaluate FILE`
+//!   (planes, logits and values as little-endian f32, in this order).
+
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use ouro_net::Weights;
+use ouro_net::measure::{BATCHES, Bench, cases, random_weights};
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Rounds that a figure is the median of.
+const ROUNDS: usize = 15;
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        [] => all(1.0),
+        ["write", folder] => write(Path::new(folder)),
+        ["serve"] => serve(),
+        [seconds] => all(seconds.parse()?),
+        _ => Err("usage: bench_net [SECONDS | write DIR | serve]".into()),
+    }
+}
+
+fn clock() -> impl FnMut() -> Duration {
+    let start = Instant::now();
+    move || start.elapsed()
+}
+
+fn all(seconds: f64) -> Result<(), Failure> {
+    let least = Duration::try_from_secs_f64(seconds)? / ROUNDS as u32;
+    let mut results = Vec::new();
+    for case in cases() {
+        let weights = random_weights(&case.spec, 1)?;
+        for batch in BATCHES {
+            let mut bench = Bench::new(&weights, batch);
+            let figure = bench.microseconds(ROUNDS, least, &mut clock());
+            results.push(serde_json::json!({
+                "network": case.name,
+                "batch": batch,
+                "microseconds_per_position": figure,
+                "instruction_set": bench.engine().instruction_set(),
+            }));
+        }
+    }
+    let text = serde_json::to_string_pretty(&serde_json::json!({ "results": results }))?;
+    Ok(writeln!(io::stdout(), "{text}")?)
+}
+
+fn write(folder: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(folder)?;
+    for case in cases() {
+        let file = folder.join(format!("{}.safetensors", case.name));
+        fs::write(file, random_weights(&case.spec, 1)?.to_safetensors())?;
+    }
+    Ok(())
+}
+
+fn serve() -> Result<(), Failure> {
+    let mut bench: Option<Bench> = None;
+    let mut now = clock();
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let loaded: Result<&mut Bench, _> =
+            bench.as_mut().ok_or("no network is loaded; send load FILE BATCH");
+        let answer = match words[..] {
+            ["load", file, batch] => {
+                let weights = Weights::from_safetensors(&fs::read(file)?)?;
+                bench = Some(Bench::new(&weights, batch.parse()?));
+                "ok".to_owned()
+            }
+            ["time", calls] => loaded?.time(calls.parse()?, &mut now).as_nanos().to_string(),
+            ["evaluate", file] => {
+                let (planes, logits, values) = loaded?.evaluate();
+                let all = [planes, logits, values].concat();
+                let bytes: Vec<u8> = all.iter().flat_map(|value| value.to_le_bytes()).collect();
+                fs::write(file, bytes)?;
+                "ok".to_owned()
+            }
+            _ => return Err(format!("command {line:?} is unknown").into()),
+        };
+        let mut out = io::stdout().lock();
+        writeln!(out, "{answer}")?;
+        out.flush()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! A network as a list of steps between slots of memory.
+//!
+//! The trunk runs on a few positions at a time, so that its activations stay in the
+//! second-level cache; the heads run on the whole batch, so that their weights are read once.
+//! What passes from one to the other lies in slots of the whole batch.
+
+use super::buffer::Buffer;
+use super::grid::Grid;
+use super::isa::Isa;
+use super::layer::Layer;
+use super::pool::{MaxPool, Shift, Summary};
+use super::winograd::{Frequencies, Winograd};
+
+/// A network for one instruction set.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Program {
+    pub(super) slots: Vec<Slot>,
+    /// Steps for a chunk of positions.
+    pub(super) trunk: Vec<Step>,
+    /// Steps for the whole batch.
+    pub(super) heads: Vec<Step>,
+    /// Where logits and value are.
+    pub(super) policy: Place,
+    pub(super) value: Place,
+}
+
+/// A slot and an offset in each of its positions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    pub(super) slot: usize,
+    pub(super) offset: usize,
+}
+
+/// Memory for activations.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub(super) grid: Grid,
+    /// Whether it holds the whole batch rather than a chunk.
+    pub(super) is_wide: bool,
+}
+
+/// One operation from slot to slot.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) operation: Operation,
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Operation {
+    Layer(Layer),
+    Winograd(Box<Winograd>),
+    MaxPool(MaxPool),
+    Summary(Summary),
+    Shift(Shift),
+}
+
+impl Program {
+    /// Values that one position needs while it goes through the trunk.
+    pub(super) fn chunk_values(&self) -> usize {
+        let slots = self.slots.iter().filter(|slot| !slot.is_wide);
+        let between = self.trunk.iter().map(|step| match &step.operation {
+            Operation::Winograd(winograd) => winograd.values().iter().sum(),
+            _ => 0,
+        });
+        slots.map(|slot| slot.grid.board).sum::<usize>() + between.max().unwrap_or(0)
+    }
+
+    /// Makes room for a batch whose trunk goes by chunks.
+    pub(super) fn prepare(&self, buffers: &mut Vec<Buffer>, chunk: usize, batch: usize) {
+        if buffers.len() < self.slots.len() {
+            buffers.resize_with(self.slots.len(), Buffer::default);
+        }
+        for (slot, buffer) in self.slots.iter().zip(buffers) {
+            let positions = if slot.is_wide { batch } else { chunk };
+            buffer.grow(positions * slot.grid.board);
+        }
+    }
+
+    /// Runs steps on `positions` positions, of which the first is number `first` of the batch.
+    pub(super) fn run(
+        &self,
+        steps: &[Step],
+        isa: Isa,
+        buffers: &mut [Buffer],
+        between: &mut Frequencies,
+        [first, positions]: [usize; 2],
+    ) {
+        let offset = |slot: usize| {
+            let Slot { grid, is_wide } = &self.slots[slot];
+            if *is_wide { first * grid.board } else { 0 }
+        };
+        for step in steps {
+            // Taken out for the time of the step, so that both slots can be borrowed.
+            let mut target = std::mem::take(&mut buffers[step.to]);
+            let input = &buffers[step.from][offset(step.from)..];
+            let output = &mut target[offset(step.to)..];
+            match &step.operation {
+                Operation::Layer(layer) => layer.run(isa, positions, input, output),
+                Operation::Winograd(layer) => layer.run(isa, positions, input, output, between),
+                Operation::MaxPool(pool) => pool.run(positions, input, output),
+                Operation::Summary(summary) => summary.run(positions, input, output),
+                Operation::Shift(shift) => shift.run(positions, input, output),
+            }
+            buffers[step.to] = target;
+        }
+    }
+}

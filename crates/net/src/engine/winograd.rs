@@ -1,0 +1,384 @@
+//! 3×3 convolutions with a quarter of the multiplications.
+//!
+//! Winograd's minimal filtering F(4×4, 3×3) (Lavin and Gray 2016, "Fast algorithms for
+//! convolutional neural networks", section 4.1, with the interpolation points 0, ±1, ±2, ∞):
+//! each 6×6 neighbourhood is transformed to 36 frequencies, in which the convolution is 36
+//! independent matrix products over channels, and 4×4 results are transformed back. The filters
+//! are transformed once, in f64.
+//!
+//! A pass has three phases over all tiles of a chunk of boards, so that each frequency's filter
+//! is read once and stays in the nearest cache during its product.
+
+use super::buffer::{Buffer, LINE};
+use super::grid::{Grid, TILE};
+use super::isa::{Isa, Task};
+use super::layer::Finish;
+use super::panels::{Left, Panels, Sink};
+use super::vector::Vector;
+
+/// Side of a neighbourhood.
+const SIDE: usize = TILE + 2;
+
+/// Frequencies of a tile.
+pub(super) const FREQUENCIES: usize = SIDE * SIDE;
+
+/// The filter transform, Lavin and Gray's G.
+const FILTER: [[f64; 3]; SIDE] = [
+    [1.0 / 4.0, 0.0, 0.0],
+    [-1.0 / 6.0, -1.0 / 6.0, -1.0 / 6.0],
+    [-1.0 / 6.0, 1.0 / 6.0, -1.0 / 6.0],
+    [1.0 / 24.0, 1.0 / 12.0, 1.0 / 6.0],
+    [1.0 / 24.0, -1.0 / 12.0, 1.0 / 6.0],
+    [0.0, 0.0, 1.0],
+];
+
+/// A convolution in frequencies.
+#[derive(Clone, Debug)]
+pub(super) struct Winograd {
+    /// One product per frequency; without biases.
+    panels: Vec<Panels>,
+    bias: Buffer,
+    inputs: usize,
+    input: Grid,
+    output: Grid,
+    finish: Finish,
+}
+
+/// The memory between the phases.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frequencies {
+    inputs: Buffer,
+    outputs: Buffer,
+}
+
+impl Winograd {
+    /// `weight` is `[outputs, inputs, 3, 3]`; both grids are framed, cells of whole lines.
+    pub(super) fn new(
+        isa: Isa,
+        [weight, bias]: [&[f32]; 2],
+        input: &Grid,
+        output: &Grid,
+        finish: Finish,
+    ) -> Self {
+        let inputs = weight.len() / bias.len() / 9;
+        let zeros = vec![0.0; bias.len()];
+        let panels = (0..FREQUENCIES)
+            .map(|frequency| {
+                Panels::new(isa, inputs, &zeros, |column, depth| {
+                    let filter = &weight[(column * inputs + depth) * 9..][..9];
+                    transformed(filter, frequency / SIDE, frequency % SIDE) as f32
+                })
+            })
+            .collect();
+        let mut padded = Buffer::zeros(bias.len());
+        padded[..bias.len()].copy_from_slice(bias);
+        Self { panels, bias: padded, inputs, input: *input, output: *output, finish }
+    }
+
+    /// Whether this way takes less work than multiplying directly. Decided from the shape
+    /// alone, so that every processor adds in the same order.
+    pub(super) fn pays(height: usize, width: usize, inputs: usize, outputs: usize) -> bool {
+        // In vector instructions of 16 lanes; the transforms are counted with their memory
+        // traffic.
+        let tiles = height.div_ceil(TILE) * width.div_ceil(TILE);
+        let (lines_in, lines_out) = (inputs.div_ceil(LINE), outputs.div_ceil(LINE));
+        let direct = height * width * 9 * inputs * lines_out;
+        let product = FREQUENCIES * inputs * lines_out;
+        tiles * (product + 220 * lines_in + 200 * lines_out) < direct
+    }
+
+    /// Values of memory between the phases per board: before and after the product.
+    pub(super) fn values(&self) -> [usize; 2] {
+        let values = |channels| FREQUENCIES * self.tiles() * channels;
+        [values(self.input.cell), values(self.output.cell)]
+    }
+
+    fn tiles(&self) -> usize {
+        self.output.height.div_ceil(TILE) * self.output.width.div_ceil(TILE)
+    }
+
+    /// Convolves `boards` boards.
+    pub(super) fn run(
+        &self,
+        isa: Isa,
+        boards: usize,
+        input: &[f32],
+        output: &mut [f32],
+        between: &mut Frequencies,
+    ) {
+        let tiles = boards * self.tiles();
+        // One line more than the rows need: distances of a power of two would crowd a few
+        // sets of the cache.
+        let [step_in, step_out] = [self.input.cell, self.output.cell].map(|c| tiles * c + LINE);
+        between.inputs.grow(FREQUENCIES * step_in);
+        between.outputs.grow(FREQUENCIES * step_out);
+        assert!(boards * self.input.board <= input.len(), "the input is shorter than its boards");
+        assert!(boards * self.output.board <= output.len(), "the output is too short");
+        let Frequencies { inputs, outputs } = between;
+        isa.run(Forward { layer: self, boards, input, inputs, step_in });
+        isa.run(Product { layer: self, tiles, inputs, step_in, outputs, step_out });
+        isa.run(Backward { layer: self, boards, outputs, step_out, output });
+    }
+}
+
+/// One frequency of G · filter · Gᵀ.
+fn transformed(filter: &[f32], row: usize, column: usize) -> f64 {
+    let taps = (0..3).flat_map(|y| (0..3).map(move |x| (y, x)));
+    taps.map(|(y, x)| FILTER[row][y] * f64::from(filter[3 * y + x]) * FILTER[column][x]).sum()
+}
+
+/// Neighbourhoods to frequencies.
+struct Forward<'a> {
+    layer: &'a Winograd,
+    boards: usize,
+    input: &'a [f32],
+    inputs: &'a mut [f32],
+    step_in: usize,
+}
+
+impl Task for Forward<'_> {
+    #[inline(always)]
+    unsafe fn run<V: Vector, const ROWS: usize>(self) {
+        let Grid { height, width, board, row, cell, .. } = self.layer.input;
+        let mut target = self.inputs.as_mut_ptr();
+        for index in 0..self.boards {
+            for y in (0..height).step_by(TILE) {
+                for x in (0..width).step_by(TILE) {
+                    for channel in (0..self.layer.inputs).step_by(V::LANES) {
+                        // SAFETY: the frame makes every neighbourhood whole; channels are
+                        // padded to lines. `Winograd::run` has checked the slice and sized the
+                        // target for every tile.
+                        unsafe {
+                            let at = index * board + y * row + x * cell + channel;
+                            let from = self.input.as_ptr().add(at);
+                            forward::<V>(from, row, cell, target.add(channel), self.step_in);
+                        }
+                    }
+                    // SAFETY: there is one such step per tile.
+                    target = unsafe { target.add(cell) };
+                }
+            }
+        }
+    }
+}
+
+/// Bᵀ · d · B of one vector of channels. Rows of the first product are made in pairs that share
+/// their terms, so that no more than two are held at once.
+///
+/// # Safety
+///
+/// As for [`Vector`]; the neighbourhood and the frequencies lie in memory that is there.
+#[inline(always)]
+unsafe fn forward<V: Vector>(from: *const f32, row: usize, cell: usize, to: *mut f32, step: usize) {
+    // SAFETY: the caller keeps the contract.
+    unsafe {
+        let d = |y: usize, x: usize| V::load(from.add(y * row + x * cell));
+        let four = V::splat(4.0);
+        let minus_five = V::splat(-5.0);
+        let mut line = [V::splat(0.0); SIDE];
+        let mut other = line;
+        for (x, line) in line.iter_mut().enumerate() {
+            *line = d(4, x).add_product(minus_five, d(2, x)).add_product(four, d(0, x));
+        }
+        forward_line(line, to, step);
+        for x in 0..SIDE {
+            let even = d(4, x).add_product(V::splat(-4.0), d(2, x));
+            let odd = d(3, x).add_product(V::splat(-4.0), d(1, x));
+            (line[x], other[x]) = (even.add(odd), even.sub(odd));
+        }
+        forward_line(line, to.add(SIDE * step), step);
+        forward_line(other, to.add(2 * SIDE * step), step);
+        for x in 0..SIDE {
+            let even = d(4, x).sub(d(2, x));
+            let odd = d(3, x).sub(d(1, x));
+            line[x] = even.add_product(V::splat(2.0), odd);
+            other[x] = even.add_product(V::splat(-2.0), odd);
+        }
+        forward_line(line, to.add(3 * SIDE * step), step);
+        forward_line(other, to.add(4 * SIDE * step), step);
+        for (x, line) in line.iter_mut().enumerate() {
+            *line = d(5, x).add_product(minus_five, d(3, x)).add_product(four, d(1, x));
+        }
+        forward_line(line, to.add(5 * SIDE * step), step);
+    }
+}
+
+/// One row of the second product, d · B.
+///
+/// # Safety
+///
+/// As for [`forward`].
+#[inline(always)]
+unsafe fn forward_line<V: Vector>(d: [V; SIDE], to: *mut f32, step: usize) {
+    // SAFETY: the caller keeps the contract.
+    unsafe {
+        let (four, minus_five) = (V::splat(4.0), V::splat(-5.0));
+        let minus_four = V::splat(-4.0);
+        d[4].add_product(minus_five, d[2]).add_product(four, d[0]).store(to);
+        let even = d[4].add_product(minus_four, d[2]);
+        let odd = d[3].add_product(minus_four, d[1]);
+        even.add(odd).store(to.add(step));
+        even.sub(odd).store(to.add(2 * step));
+        let even = d[4].sub(d[2]);
+        let odd = d[3].sub(d[1]);
+        even.add_product(V::splat(2.0), odd).store(to.add(3 * step));
+        even.add_product(V::splat(-2.0), odd).store(to.add(4 * step));
+        d[5].add_product(minus_five, d[3]).add_product(four, d[1]).store(to.add(5 * step));
+    }
+}
+
+/// The matrix product of every frequency.
+struct Product<'a> {
+    layer: &'a Winograd,
+    tiles: usize,
+    inputs: &'a [f32],
+    step_in: usize,
+    outputs: &'a mut [f32],
+    step_out: usize,
+}
+
+impl Task for Product<'_> {
+    #[inline(always)]
+    unsafe fn run<V: Vector, const ROWS: usize>(self) {
+        let (cell_in, cell_out) = (self.layer.input.cell, self.layer.output.cell);
+        let inputs = self.inputs.chunks_exact(self.step_in);
+        let outputs = self.outputs.chunks_exact_mut(self.step_out);
+        for ((panels, values), output) in self.layer.panels.iter().zip(inputs).zip(outputs) {
+            debug_assert!(panels.columns() <= cell_out);
+            let left = Left { values, runs: &[0], length: panels.depth() };
+            let mut sink = Plain { output, cell: cell_out };
+            // SAFETY: the caller keeps the contract of `Vector`. A step holds `tiles` rows of a
+            // cell each, and a cell all channels.
+            unsafe {
+                panels.multiply::<V, ROWS>(&left, self.tiles, |tile| tile * cell_in, &mut sink);
+            }
+        }
+    }
+}
+
+/// Writes sums as they are.
+struct Plain<'a> {
+    output: &'a mut [f32],
+    cell: usize,
+}
+
+impl Sink for Plain<'_> {
+    #[inline(always)]
+    unsafe fn take<V: Vector>(&mut self, row: usize, column: usize, sums: V) {
+        let at = row * self.cell + column;
+        debug_assert!(at + V::LANES <= self.output.len());
+        // SAFETY: the caller keeps the contract of `Vector`; a step holds all rows.
+        unsafe { sums.store(self.output.as_mut_ptr().add(at)) }
+    }
+}
+
+/// Frequencies to results.
+struct Backward<'a> {
+    layer: &'a Winograd,
+    boards: usize,
+    outputs: &'a [f32],
+    step_out: usize,
+    output: &'a mut [f32],
+}
+
+impl Task for Backward<'_> {
+    #[inline(always)]
+    unsafe fn run<V: Vector, const ROWS: usize>(self) {
+        let Winograd { bias, output: grid, finish, .. } = self.layer;
+        let mut source = self.outputs.as_ptr();
+        for index in 0..self.boards {
+            for y in (0..grid.height).step_by(TILE) {
+                for x in (0..grid.width).step_by(TILE) {
+                    for channel in (0..bias.len()).step_by(V::LANES) {
+                        let at = index * grid.board + grid.offset(y, x) + channel;
+                        // SAFETY: the tile's cells that are on the board lie in the slice,
+                        // which `Winograd::run` has checked, and so do all frequencies.
+                        unsafe {
+                            let place = Place {
+                                to: self.output.as_mut_ptr().add(at),
+                                row: grid.row,
+                                cell: grid.cell,
+                                rows: grid.height - y,
+                                columns: grid.width - x,
+                            };
+                            let bias = V::load(bias.as_ptr().add(channel));
+                            let from = source.add(channel);
+                            backward::<V>(from, self.step_out, bias, *finish, &place);
+                        }
+                    }
+                    // SAFETY: there is one such step per tile.
+                    source = unsafe { source.add(grid.cell) };
+                }
+            }
+        }
+    }
+}
+
+/// Where the results of a tile go.
+struct Place {
+    to: *mut f32,
+    row: usize,
+    cell: usize,
+    /// Rows and columns of the board from the tile's first on.
+    rows: usize,
+    columns: usize,
+}
+
+/// Aᵀ · m · A of one vector of channels, finished.
+///
+/// # Safety
+///
+/// As for [`Vector`]; frequencies and results lie in memory that is there.
+#[inline(always)]
+unsafe fn backward<V: Vector>(
+    from: *const f32,
+    step: usize,
+    bias: V,
+    finish: Finish,
+    place: &Place,
+) {
+    // SAFETY: the caller keeps the contract.
+    unsafe {
+        let mut lines = [[bias; SIDE]; TILE];
+        for x in 0..SIDE {
+            let mut m = [bias; SIDE];
+            for (y, m) in m.iter_mut().enumerate() {
+                *m = V::load(from.add((y * SIDE + x) * step));
+            }
+            let sums = backward_line(m);
+            for (line, sum) in lines.iter_mut().zip(sums) {
+                line[x] = sum;
+            }
+        }
+        for (y, line) in lines.into_iter().enumerate() {
+            if y < place.rows {
+                for (x, sum) in backward_line(line).into_iter().enumerate() {
+                    if x < place.columns {
+                        let to = place.to.add(y * place.row + x * place.cell);
+                        finish.store(sum.add(bias), to);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Aᵀ · m.
+///
+/// # Safety
+///
+/// As for [`Vector`].
+#[inline(always)]
+unsafe fn backward_line<V: Vector>(m: [V; SIDE]) -> [V; TILE] {
+    // SAFETY: the caller keeps the contract.
+    unsafe {
+        let (near, near_odd) = (m[1].add(m[2]), m[1].sub(m[2]));
+        let (far, far_odd) = (m[3].add(m[4]), m[3].sub(m[4]));
+        [
+            m[0].add(near).add(far),
+            near_odd.add_product(V::splat(2.0), far_odd),
+            near.add_product(V::splat(4.0), far),
+            near_odd.add_product(V::splat(8.0), far_odd).add(m[5]),
+        ]
+    }
+}

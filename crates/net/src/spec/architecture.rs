@@ -1,0 +1,251 @@
+//! The families of networks, and the named sizes among them.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Added to the running variance before its square root is taken.
+pub const BATCH_NORM_EPSILON: f64 = 1e-5;
+
+/// Slope of the leaky ReLU below zero, where a network has one.
+pub const LEAKY_SLOPE: f32 = 0.1;
+
+/// Names that [`Architecture`] parses from, smallest network first.
+pub const PRESETS: [&str; 4] = ["tiny", "small", "medium", "snake_paper"];
+
+/// A family of networks with its sizes.
+///
+/// Flattening is always in channel, row, column order; a 3×3 convolution has stride 1 and zero
+/// padding 1. The value is the observing player's: what it may expect of the rest of the game.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Architecture {
+    /// Plain convolutions, one hidden layer, two heads.
+    ///
+    /// `layers` times a 3×3 convolution (bias) with ReLU; flatten; linear to `hidden` with
+    /// ReLU; then a policy head (linear to one logit per action) and a value head (linear to
+    /// one number: the expected discounted return, unbounded).
+    ///
+    /// Tensors: `conv.{i}.weight` `[out, in, 3, 3]`, `conv.{i}.bias` `[out]`, `hidden.weight`
+    /// `[hidden, channels · height · width]`, `hidden.bias`, `policy.weight`
+    /// `[actions, hidden]`, `policy.bias`, `value.weight` `[1, hidden]`, `value.bias`.
+    Conv {
+        /// Output channels of every convolution.
+        channels: usize,
+        /// Convolutions in sequence.
+        layers: usize,
+        /// Units of the hidden layer.
+        hidden: usize,
+    },
+    /// A residual tower with batch norm (Silver et al. 2017, "Mastering the game of Go without
+    /// human knowledge", methods: neural network architecture).
+    ///
+    /// A stem (3×3 convolution, norm, ReLU), then `blocks` of convolution, norm, ReLU,
+    /// convolution, norm, sum with the block's input, ReLU. The policy head is a 1×1
+    /// convolution to `policy_channels`, norm, ReLU, flatten, linear to the logits; the value
+    /// head the same to `value_channels`, then linear to `value_hidden`, ReLU, linear to one
+    /// number. Convolutions have no bias, their norm has.
+    ///
+    /// Tensors: `stem.conv.weight`, `stem.norm.*`; per block `blocks.{i}.conv1.weight`,
+    /// `blocks.{i}.norm1.*`, with pooling `blocks.{i}.pool.weight` `[channels, 2 · pooled]` and
+    /// `blocks.{i}.pool.bias`, then `blocks.{i}.conv2.weight`, `blocks.{i}.norm2.*`;
+    /// `policy.conv.weight`, `policy.norm.*`, `policy.linear.{weight,bias}`;
+    /// `value.conv.weight`, `value.norm.*`, `value.hidden.{weight,bias}`,
+    /// `value.linear.{weight,bias}`. A norm is `weight`, `bias`, `running_mean` and
+    /// `running_var`, each `[channels]`.
+    Residual {
+        /// Output channels of every 3×3 convolution.
+        channels: usize,
+        /// Residual blocks, two convolutions each.
+        blocks: usize,
+        /// Channels that the policy head reads.
+        policy_channels: usize,
+        /// Channels that the value head reads.
+        value_channels: usize,
+        /// Units of the value head's hidden layer.
+        value_hidden: usize,
+        /// What the value may be.
+        #[serde(default)]
+        value: ValueRange,
+        /// Blocks that see the whole board at once; none if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        global_pooling: Option<GlobalPooling>,
+    },
+    /// The network of "AlphaSnake" (arXiv 2211.09622): two 3×3 convolutions (bias), 2×2
+    /// max-pooling with stride 2 (an odd last row or column is dropped), flatten, and two heads
+    /// of linear to `hidden`, linear to `narrow`, linear to the output. Leaky ReLU of slope
+    /// [`LEAKY_SLOPE`] after every layer but the last ones. The value is unbounded.
+    ///
+    /// Tensors: `conv.{0,1}.{weight,bias}`, `policy.{0,1,2}.{weight,bias}`,
+    /// `value.{0,1,2}.{weight,bias}`.
+    TwoConv {
+        /// Output channels of both convolutions.
+        channels: usize,
+        /// Units of the first layer of a head.
+        hidden: usize,
+        /// Units of the second layer of a head.
+        narrow: usize,
+    },
+    /// Fully connected layers: flatten, `layers` times linear to `hidden` with ReLU, then both
+    /// heads, linear.
+    ///
+    /// Tensors: `hidden.{i}.{weight,bias}`, `policy.{weight,bias}`, `value.{weight,bias}`.
+    Mlp {
+        /// Hidden layers.
+        layers: usize,
+        /// Units of each.
+        hidden: usize,
+        /// What the value may be.
+        #[serde(default)]
+        value: ValueRange,
+    },
+}
+
+/// What the value head's number may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ValueRange {
+    /// Any number: an expected discounted return.
+    #[default]
+    Unbounded,
+    /// The hyperbolic tangent of the head's number, between −1 and 1: an expected outcome.
+    Tanh,
+}
+
+/// Global pooling inside a tower, after KataGo (Wu 2019, "Accelerating self-play learning in
+/// Go", section 3.3).
+///
+/// Every `every`-th block takes the first `channels` results of its first norm, after a ReLU of
+/// their own, and reduces each to its mean and its maximum over the board. A linear layer turns
+/// these (all means, then all maxima) into one number per channel, which is added to that
+/// channel everywhere before the block's ReLU. `KataGo`'s third statistic, the mean times the
+/// board's size, is left out: within one network the size is fixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GlobalPooling {
+    /// Channels that are pooled; at most all of the tower's.
+    pub channels: usize,
+    /// 1 for every block, 2 for the second, fourth …; at most the number of blocks.
+    pub every: usize,
+}
+
+impl GlobalPooling {
+    /// Whether the block of this index, from 0, pools.
+    pub fn applies_to(self, block: usize) -> bool {
+        (block + 1).is_multiple_of(self.every)
+    }
+}
+
+/// No preset is called that.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("network preset {name:?} is unknown; known are {}", PRESETS.join(", "))]
+pub struct UnknownPreset {
+    /// The name that was given.
+    pub name: String,
+}
+
+impl FromStr for Architecture {
+    type Err = UnknownPreset;
+
+    /// The preset of that name, one of [`PRESETS`].
+    fn from_str(name: &str) -> Result<Self, UnknownPreset> {
+        let tower = |channels, blocks, policy_channels, value_channels, value_hidden| {
+            let (value, global_pooling) = (ValueRange::Unbounded, None);
+            Self::Residual {
+                channels,
+                blocks,
+                policy_channels,
+                value_channels,
+                value_hidden,
+                value,
+                global_pooling,
+            }
+        };
+        match name {
+            "tiny" => Ok(tower(16, 1, 2, 1, 32)),
+            "small" => Ok(tower(32, 4, 4, 2, 64)),
+            "medium" => Ok(tower(64, 6, 4, 2, 128)),
+            "snake_paper" => Ok(Self::TwoConv { channels: 10, hidden: 200, narrow: 100 }),
+            _ => Err(UnknownPreset { name: name.to_owned() }),
+        }
+    }
+}
+
+impl Architecture {
+    /// The family's name, as in files.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Conv { .. } => "conv",
+            Self::Residual { .. } => "residual",
+            Self::TwoConv { .. } => "two_conv",
+            Self::Mlp { .. } => "mlp",
+        }
+    }
+
+    /// What the value may be.
+    pub fn value_range(&self) -> ValueRange {
+        match *self {
+            Self::Conv { .. } | Self::TwoConv { .. } => ValueRange::Unbounded,
+            Self::Residual { value, .. } | Self::Mlp { value, .. } => value,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_game::PlaneShape;
+
+    use super::*;
+    use crate::NetSpec;
+
+    #[test]
+    fn every_preset_parses_and_an_unknown_name_lists_them() {
+        let planes = PlaneShape { channels: 7, height: 10, width: 10 };
+        for name in PRESETS {
+            let spec = NetSpec { planes, actions: 4, architecture: name.parse().unwrap() };
+            assert_eq!(spec.validate(), Ok(()), "{name}");
+        }
+        let error = "huge".parse::<Architecture>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            r#"network preset "huge" is unknown; known are tiny, small, medium, snake_paper"#
+        );
+    }
+
+    #[test]
+    fn the_snake_papers_network_has_the_papers_142_655_parameters() {
+        let spec = NetSpec {
+            planes: PlaneShape { channels: 7, height: 10, width: 10 },
+            actions: 4,
+            architecture: "snake_paper".parse().unwrap(),
+        };
+        // Convolutions 640 + 910; 250 pooled values; each head 250→200→100→out.
+        let heads = 2 * (250 * 200 + 200 + 200 * 100 + 100) + (100 * 4 + 4) + (100 + 1);
+        assert_eq!(640 + 910 + heads, 142_655);
+        assert_eq!(spec.parameter_count(), 142_655);
+    }
+
+    #[test]
+    fn files_write_sizes_by_name_and_leave_out_what_is_absent() {
+        let text = serde_json::to_string(&"tiny".parse::<Architecture>().unwrap()).unwrap();
+        assert_eq!(
+            text,
+            r#"{"kind":"residual","channels":16,"blocks":1,"policy_channels":2,"value_channels":1,"value_hidden":32,"value":"unbounded"}"#
+        );
+        let pooled = text.replace(
+            r#""value":"unbounded""#,
+            r#""value":"tanh","global_pooling":{"channels":4,"every":1}"#,
+        );
+        let read: Architecture = serde_json::from_str(&pooled).unwrap();
+        assert_eq!(read.value_range(), ValueRange::Tanh);
+        assert_eq!(serde_json::to_string(&read).unwrap(), pooled);
+        let odd = pooled.replace("\"every\"", "\"often\"");
+        assert!(serde_json::from_str::<Architecture>(&odd).is_err());
+    }
+
+    #[test]
+    fn pooling_falls_on_every_nth_block() {
+        let pooling = GlobalPooling { channels: 1, every: 2 };
+        assert_eq!([0, 1, 2, 3].map(|block| pooling.applies_to(block)), [false, true, false, true]);
+    }
+}
