@@ -109,21 +109,12 @@ impl Game for ConnectFour {
     }
 
     fn step(&self, state: &mut State, actions: &[Action]) -> Result<(), StepError> {
-        if actions.len() != 2 {
-            return Err(StepError::ActionCount { got: actions.len(), expected: 2 });
-        }
-        if state.is_over() {
-            return Err(StepError::GameOver);
-        }
+        self.movers(state, actions)?;
         let player = state.mover();
         if !state.drop_stone(actions[player].index()) {
             return Err(StepError::IllegalAction { player, action: actions[player].0 });
         }
         Ok(())
-    }
-
-    fn alive(&self, _state: &State) -> PlayerSet {
-        PlayerSet::first(2)
     }
 
     fn elapsed(&self, state: &State) -> u32 {

@@ -33,7 +33,7 @@
 //!
 //! # Your own game
 //!
-//! `docs/your-own-game.md` walks through `examples/goofspiel`, a small game with simultaneous
+//! `docs/your-own-game.md` walks through `examples/stakes`, a small game with simultaneous
 //! moves and chance. [`check_laws`](crate::check_laws) tries on any game what the types cannot
 //! say, and the [catalog](crate::catalog) takes it in with one line.
 
@@ -132,6 +132,20 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// A player in [`Turn::Move`] has at least one; any other player has none.
     fn legal(&self, state: &Self::State, player: usize, mask: &mut ActionMask);
 
+    /// The players to move, once there is one action for each player: what every
+    /// [`step`](Game::step) checks first.
+    fn movers(&self, state: &Self::State, actions: &[Action]) -> Result<PlayerSet, StepError> {
+        let (got, expected) = (actions.len(), self.players());
+        if got != expected {
+            return Err(StepError::ActionCount { got, expected });
+        }
+        match self.turn(state) {
+            Turn::Move(movers) => Ok(movers),
+            Turn::Chance => Err(StepError::ChancePending),
+            Turn::Over => Err(StepError::GameOver),
+        }
+    }
+
     /// Applies one action per player. `actions` has [`players`](Game::players) entries; those
     /// of players that are not to move are ignored.
     ///
@@ -143,14 +157,22 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         Chance::Enumerable { count: 1 }
     }
 
-    /// Probability of `outcome` at an enumerable chance node; 0 outside its range.
-    fn chance_probability(&self, _state: &Self::State, outcome: u32) -> f64 {
-        if outcome == 0 { 1.0 } else { 0.0 }
+    /// Probability of `outcome` at an enumerable chance node; 0 outside its range. Unless a
+    /// game says otherwise, all outcomes are equally likely.
+    fn chance_probability(&self, state: &Self::State, outcome: u32) -> f64 {
+        match self.chance(state) {
+            Chance::Enumerable { count } if outcome < count => 1.0 / f64::from(count),
+            _ => 0.0,
+        }
     }
 
-    /// Draws an outcome of the chance node with its true probability.
-    fn sample_chance(&self, _state: &Self::State, _rng: &mut Stream) -> u32 {
-        0
+    /// Draws an outcome of the chance node with its true probability. The default does so for
+    /// outcomes that are equally likely; a game that changes one of the two changes both.
+    fn sample_chance(&self, state: &Self::State, rng: &mut Stream) -> u32 {
+        match self.chance(state) {
+            Chance::Enumerable { count } => rng.below(count),
+            Chance::Sampled => 0,
+        }
     }
 
     /// Resolves the chance node with `outcome`. On an error the state is unchanged.
@@ -183,8 +205,18 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Players still in the game.
-    fn alive(&self, state: &Self::State) -> PlayerSet;
+    /// Players still in the game: everybody, unless the game eliminates players.
+    fn alive(&self, _state: &Self::State) -> PlayerSet {
+        PlayerSet::first(self.players())
+    }
+
+    /// Whether a search should play forced moves through: a state in which one player is to
+    /// move and has one legal action is then no node of its tree, and only the time that
+    /// passes in it ([`elapsed`](Game::elapsed)) and its rewards count. The game itself shows
+    /// such states as any other, and so do records.
+    fn collapse_forced(&self) -> bool {
+        false
+    }
 
     /// Time steps since the start. Discounts are `gamma ^ (difference of elapsed)`.
     fn elapsed(&self, state: &Self::State) -> u32;

@@ -6,7 +6,7 @@
 //! rules do not allow is an error that names the player and the action.
 //!
 //! To add your own game, read [`game`](mod@game) and `docs/your-own-game.md`, which walks
-//! through the example in `examples/goofspiel`.
+//! through the example in `examples/stakes`.
 #![warn(clippy::pedantic)]
 #![expect(
     clippy::module_name_repetitions,

@@ -122,12 +122,7 @@ impl Game for TicTacToe {
     }
 
     fn step(&self, state: &mut State, actions: &[Action]) -> Result<(), StepError> {
-        if actions.len() != 2 {
-            return Err(StepError::ActionCount { got: actions.len(), expected: 2 });
-        }
-        if state.is_over() {
-            return Err(StepError::GameOver);
-        }
+        self.movers(state, actions)?;
         let player = state.mover();
         let action = actions[player].0;
         if action >= 9 || state.taken() >> action & 1 == 1 {
@@ -135,10 +130,6 @@ impl Game for TicTacToe {
         }
         state.marks[player] |= 1 << action;
         Ok(())
-    }
-
-    fn alive(&self, _state: &State) -> PlayerSet {
-        PlayerSet::first(2)
     }
 
     fn elapsed(&self, state: &State) -> u32 {

@@ -8,18 +8,18 @@ use ouro_game::{
 };
 use serde::{Deserialize, Serialize};
 
-#[path = "../examples/goofspiel/rules.rs"]
+#[path = "../examples/stakes/rules.rs"]
 mod rules;
 
-use rules::Goofspiel;
+use rules::Stakes;
 
 #[test]
-fn the_example_game_keeps_the_laws_for_every_size() {
-    for cards in 2..=13 {
-        let game = Goofspiel::new(rules::Config { cards }).expect("in range");
+fn the_example_game_keeps_the_laws_at_every_length() {
+    for rounds in [1, 2, 5, 100] {
+        let game = Stakes::new(rules::Config { rounds }).expect("in range");
         let coverage = check_laws(&game, 3, 40).unwrap_or_else(|broken| panic!("{broken}"));
         assert_eq!(coverage.ended, 40);
-        assert_eq!(coverage.plies, 40 * u64::from(cards));
+        assert_eq!(coverage.plies, 40 * u64::from(rounds));
         assert!(coverage.chance_nodes > 0);
     }
 }
@@ -27,7 +27,10 @@ fn the_example_game_keeps_the_laws_for_every_size() {
 #[test]
 fn every_block_of_rust_in_the_walkthrough_is_in_the_example() {
     let guide = include_str!("../../../docs/your-own-game.md");
-    let source = include_str!("../examples/goofspiel/rules.rs");
+    let source = include_str!("../examples/stakes/rules.rs");
+    let code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+    let lines = source.lines().filter(code).count();
+    assert!(lines <= 110, "a hundred lines or so, not {lines}");
     let blocks: Vec<&str> =
         guide.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(blocks.len() >= 6, "{} blocks", blocks.len());
@@ -43,7 +46,7 @@ enum Fault {
     NoPlayers,
     OneNameForAll,
     MovesAtChanceNodes,
-    TakesAnyCard,
+    TakesAnyHand,
     ErrorChangesTheState,
     HiddenState,
     LopsidedChance,
@@ -60,10 +63,10 @@ struct Config {
     fault: Fault,
 }
 
-/// Goofspiel with a fault.
+/// The example with a fault.
 #[derive(Clone, Debug)]
 struct Offender {
-    inner: Goofspiel,
+    inner: Stakes,
     config: Config,
 }
 
@@ -81,7 +84,7 @@ impl Game for Offender {
     const NAME: &'static str = "offender";
 
     fn new(config: Config) -> Result<Self, ConfigError> {
-        Ok(Self { inner: Goofspiel::new(config.inner)?, config })
+        Ok(Self { inner: Stakes::new(config.inner)?, config })
     }
     fn config(&self) -> &Config {
         &self.config
@@ -107,7 +110,7 @@ impl Game for Offender {
     fn step(&self, state: &mut State, actions: &[Action]) -> Result<(), StepError> {
         let result = self.inner.step(&mut state.inner, actions);
         match (self.config.fault, &result) {
-            (Fault::TakesAnyCard, Err(StepError::IllegalAction { .. })) => return Ok(()),
+            (Fault::TakesAnyHand, Err(StepError::IllegalAction { .. })) => return Ok(()),
             (Fault::ErrorChangesTheState, Err(StepError::IllegalAction { .. }))
             | (Fault::HiddenState, Ok(())) => state.hidden += 1,
             _ => {}
@@ -129,7 +132,7 @@ impl Game for Offender {
     }
     fn settle(&self, state: &mut State, rng: &mut Stream) {
         if self.config.fault == Fault::AnotherSettle && self.turn(state) == Turn::Chance {
-            self.inner.apply_chance(&mut state.inner, 0).expect("the deck has a first card");
+            self.inner.apply_chance(&mut state.inner, 0).expect("a die shows one");
         }
         self.inner.settle(&mut state.inner, rng);
     }
@@ -170,7 +173,7 @@ impl Game for Offender {
     }
     fn action_name(&self, action: Action) -> String {
         if self.config.fault == Fault::OneNameForAll {
-            return "a card".to_owned();
+            return "a hand".to_owned();
         }
         self.inner.action_name(action)
     }
@@ -182,7 +185,7 @@ fn a_game_that_breaks_a_law_is_told_which() {
         (Fault::NoPlayers, Law::Rules),
         (Fault::OneNameForAll, Law::Names),
         (Fault::MovesAtChanceNodes, Law::Legal),
-        (Fault::TakesAnyCard, Law::Refusal),
+        (Fault::TakesAnyHand, Law::Refusal),
         (Fault::ErrorChangesTheState, Law::Refusal),
         (Fault::HiddenState, Law::RoundTrip),
         (Fault::LopsidedChance, Law::Chance),
@@ -193,7 +196,7 @@ fn a_game_that_breaks_a_law_is_told_which() {
         (Fault::WrongSymmetry, Law::Symmetry),
     ];
     let offender = |fault| {
-        Offender::new(Config { inner: rules::Config { cards: 4 }, fault }).expect("in range")
+        Offender::new(Config { inner: rules::Config { rounds: 4 }, fault }).expect("in range")
     };
     check_laws(&offender(Fault::None), 1, 20).expect("without a fault all laws hold");
     for (fault, law) in cases {

@@ -1,6 +1,6 @@
 //! A whole game of one's own: see `docs/your-own-game.md` for a walk through [`rules`].
 //!
-//! Run with `cargo run -p ouro-game --example goofspiel`: checks the laws, plays one random
+//! Run with `cargo run -p ouro-game --example stakes`: checks the laws, plays one random
 //! game, prints it and replays its record.
 
 mod rules;
@@ -11,11 +11,11 @@ use std::io::Write;
 use ouro_game::record::{Recorder, Replay};
 use ouro_game::{Action, ActionMask, Game, Stream, Turn, check_laws};
 
-use rules::{Config, Goofspiel};
+use rules::{Config, Stakes};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
-    let game = Goofspiel::new(Config { cards: 5 })?;
+    let game = Stakes::new(Config { rounds: 5 })?;
     let coverage = check_laws(&game, 1, 100)?;
     writeln!(out, "the laws hold: {coverage:?}\n")?;
 
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             game.legal(recorder.state(), player, &mut mask);
             let choice = dice.below(mask.count() as u32) as usize;
             joint[player] = mask.nth(choice).unwrap_or_default();
-            writeln!(out, "  player {player} bids {}", game.action_name(joint[player]))?;
+            writeln!(out, "  player {player} shows {}", game.action_name(joint[player]))?;
         }
         recorder.advance(&game, &joint)?;
     }
