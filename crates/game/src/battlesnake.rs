@@ -15,7 +15,6 @@
 )]
 
 pub mod api;
-mod bits;
 pub mod config;
 pub mod conform;
 mod digest;
@@ -37,9 +36,9 @@ mod state;
 mod step;
 mod transform;
 
-pub use bits::Bits;
+pub use crate::grid::{Bits, DIRECTIONS, STEPS};
 pub use config::{Config, Map, Rewards, Ruleset};
-pub use geometry::{DIRECTIONS, Geometry, STEPS, WALL};
+pub use geometry::{Geometry, WALL};
 pub use graveyard::{Graveyard, Witness};
 pub use playout::Played;
 pub use position::{Cause, Death, Point, Position, PositionError, Snake};

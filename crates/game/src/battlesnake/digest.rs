@@ -1,27 +1,15 @@
 //! A fast fingerprint of a state that is the same on every machine.
 //!
-//! Fields are packed into 64-bit words by arithmetic, never by memory layout, and mixed word
-//! by word with the finalizer of `SplitMix64` (Steele, Lea and Flood 2014). It is no defence
-//! against somebody who looks for collisions.
+//! Fields are packed into 64-bit words by arithmetic, never by memory layout.
 
 use super::position::{Cause, Death};
 use super::state::{Cell, Pending, State};
-
-struct Mixer(u64);
-
-impl Mixer {
-    fn add(&mut self, word: u64) {
-        let mut mixed = (self.0 ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        self.0 = mixed ^ mixed >> 31;
-    }
-}
+use crate::mixer::Mixer;
 
 impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
     /// The fingerprint. Every field takes part.
     pub(super) fn fingerprint(&self) -> u64 {
-        let mut mixer = Mixer(0);
+        let mut mixer = Mixer::new();
         for bits in [&self.occupied, &self.toward[0], &self.toward[1]] {
             bits.0.iter().for_each(|&word| mixer.add(word));
         }
@@ -53,7 +41,7 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
             four.iter_mut().zip(&mut food).for_each(|(slot, cell)| *slot = cell as u16);
             mixer.add(pack(four));
         }
-        mixer.0
+        mixer.finish()
     }
 }
 

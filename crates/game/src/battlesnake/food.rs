@@ -5,11 +5,11 @@
 //! chance node, so that a search can look through them; [`settle`](Battlesnake::settle_all)
 //! draws the same numbers without the detour.
 
-use super::bits::Bits;
 use super::config::Map;
 use super::geometry::Geometry;
 use super::rules::Battlesnake;
 use super::state::{Cell, Pending, State};
+use crate::grid::Bits;
 use crate::{Chance, StepError, Stream};
 
 /// Cells where food may appear, ascending: no food, no living body, not next to a living head.

@@ -1,9 +1,9 @@
 //! Battlesnake as a [`Game`].
 
 use super::config::Config;
-use super::geometry::DIRECTIONS;
 use super::rules::Battlesnake;
 use super::state::{Cell, Pending, State};
+use crate::grid::{DIRECTIONS, turned};
 use crate::{
     Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, StepError, Stream,
     Symmetry, Turn,
@@ -143,7 +143,7 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
     }
 
     fn transform_action(&self, action: Action, symmetry: Symmetry) -> Action {
-        Action(super::transform::direction(action.index() & 3, symmetry) as u32)
+        Action(turned(action.index(), symmetry) as u32)
     }
 
     fn render(&self, state: &Self::State) -> String {

@@ -3,13 +3,9 @@
 //! Cell `(x, y)` has index `y * width + x`. The tables cover every index that the class of
 //! board can hold, so that no state, whatever its size, reads past them.
 
-use super::bits::Bits;
 use super::position::Point;
+use crate::grid::{Bits, STEPS};
 
-/// Names of the four actions, by index.
-pub const DIRECTIONS: [&str; 4] = ["up", "down", "left", "right"];
-/// Steps of the four actions as `(dx, dy)`.
-pub const STEPS: [(i32, i32); 4] = [(0, 1), (0, -1), (-1, 0), (1, 0)];
 /// What [`Geometry::ahead`] gives beyond a wall.
 pub const WALL: u16 = u16::MAX;
 

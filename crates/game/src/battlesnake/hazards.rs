@@ -4,10 +4,10 @@
 //! stay in the list and hurt nobody. A royale board is a rectangle that loses one side at a
 //! time; every cell outside it is a hazard.
 
-use super::bits::Bits;
 use super::geometry::Geometry;
 use super::position::Point;
 use crate::Symmetry;
+use crate::grid::Bits;
 
 /// The static hazards of a game, and the geometry of shrinking.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! Moves that are not fatal at once, and the engine's own move for one it cannot read.
 
-use super::bits::Bits;
 use super::geometry::WALL;
 use super::rules::Battlesnake;
 use super::state::{Cell, State};
+use crate::grid::Bits;
 
 impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     /// Cells that a living body will still hold when heads arrive: all but tails that move on.

@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 
-use super::bits::Bits;
 use super::config::{Config, Ruleset};
 use super::geometry::Geometry;
 use super::graveyard::Graveyard;
@@ -12,6 +11,7 @@ use super::position::{MAX_SIDE, MAX_SNAKES, MIN_SIDE, Position};
 use super::snapshot::repeated_food;
 use super::state::{Cell, Pending, State};
 use crate::ConfigError;
+use crate::grid::Bits;
 
 /// Battlesnake on boards of at most `64 * W` cells, indexed by `C`, with at most `S` snakes.
 ///

@@ -11,10 +11,10 @@ use std::fmt::Debug;
 
 use serde::{Deserialize, Serialize};
 
-use super::bits::Bits;
 use super::geometry::torus_cell;
 use super::position::Death;
 use super::snapshot::Snapshot;
+use crate::grid::Bits;
 
 /// The integer that holds a cell index.
 pub trait Cell:

@@ -5,12 +5,12 @@
 //! no collision and take one pass over the snakes; [`judge`](Battlesnake::judge) handles the
 //! rest.
 
-use super::bits::Bits;
-use super::geometry::{STEPS, WALL};
+use super::geometry::WALL;
 use super::graveyard::Witness;
 use super::position::{Cause, Death, Point};
 use super::rules::Battlesnake;
 use super::state::{Cell, Pending, State, members};
+use crate::grid::{Bits, STEPS};
 
 /// Where heads are after a move: a cell or [`WALL`].
 type Heads<const S: usize> = [u16; S];

@@ -1,17 +1,8 @@
 //! Images of states under the symmetries of the board.
 
-use super::bits::Bits;
-use super::geometry::STEPS;
 use super::state::{Cell, State};
 use crate::Symmetry;
-
-/// Image of a direction: where a step from the middle of a 3 by 3 board leads.
-pub(super) fn direction(direction: usize, symmetry: Symmetry) -> usize {
-    let (dx, dy) = STEPS[direction & 3];
-    let (x, y) = symmetry.cell((1 + dx) as usize, (1 + dy) as usize, 3, 3);
-    let image = (x as i32 - 1, y as i32 - 1);
-    STEPS.iter().position(|&step| step == image).unwrap_or_default()
-}
+use crate::grid::{Bits, turned};
 
 /// The direction of each side of a board: left, right, bottom, top.
 const SIDES: [usize; 4] = [2, 3, 1, 0];
@@ -20,14 +11,14 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
     /// The image of the whole board.
     pub(super) fn image(&self, symmetry: Symmetry) -> Self {
         let (width, height) = (usize::from(self.width), usize::from(self.height));
-        let turned = symmetry.cell(0, 1, 2, 2).1 == symmetry.cell(0, 0, 2, 2).1;
-        let columns = if turned { height } else { width };
+        let transposed = symmetry.cell(0, 1, 2, 2).1 == symmetry.cell(0, 0, 2, 2).1;
+        let columns = if transposed { height } else { width };
         let cell = |cell: usize| {
             let (x, y) = symmetry.cell(cell % width, cell / width, width, height);
             y * columns + x
         };
         let mut image = *self;
-        if turned {
+        if transposed {
             (image.width, image.height) = (self.height, self.width);
         }
         image.occupied = Bits::EMPTY;
@@ -39,13 +30,13 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
             image.heads[snake] = C::new(cell(self.heads[snake].into()));
             image.tails[snake] = C::new(cell(self.tails[snake].into()));
             for from in self.trail(snake).filter(|&from| from != self.head(snake)) {
-                image.point_towards(cell(from), direction(self.direction(from), symmetry));
+                image.point_towards(cell(from), turned(self.direction(from), symmetry));
             }
         }
         image.clear_food();
         self.food().for_each(|food| image.add_food(cell(food)));
         for (side, &towards) in SIDES.iter().enumerate() {
-            let image_side = SIDES.iter().position(|&to| to == direction(towards, symmetry));
+            let image_side = SIDES.iter().position(|&to| to == turned(towards, symmetry));
             image.shrunk[image_side.unwrap_or(side)] = self.shrunk[side];
         }
         image
