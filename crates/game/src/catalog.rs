@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Record, Replay, ReplayError};
-use crate::{ConfigError, Game, battlesnake, connect_four, tic_tac_toe};
+use crate::{ConfigError, Game, battlesnake, connect_four, snake, tic_tac_toe};
 
 /// Makes the catalog from lines of `Variant: rules, "one sentence"`. A game whose rules come in
 /// two sizes says `rules [while test, else larger]`, where `test` looks at the configuration.
@@ -67,6 +67,8 @@ games! {
         "Three in a row on 3x3; small enough to look at every game.";
     ConnectFour: connect_four::ConnectFour,
         "Four in a row with gravity, 7x6 unless configured otherwise, with a perfect solver.";
+    Snake: snake::Small [while snake::Small::fits, else snake::Large],
+        "One snake alone with one apple on any n x n board, as in arXiv 2211.09622.";
     Battlesnake: battlesnake::Small [while battlesnake::Small::fits, else battlesnake::Large],
         "Last snake alive wins; all official rulesets, exact to the official engine.";
 }

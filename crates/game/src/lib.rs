@@ -29,6 +29,7 @@ pub mod laws;
 mod mixer;
 pub mod player_set;
 pub mod record;
+pub mod snake;
 pub mod stream;
 pub mod symmetry;
 pub mod tic_tac_toe;

@@ -35,6 +35,10 @@ fn games_keep_the_laws_under_other_configurations() {
         r#"{"game": "connect_four", "width": 8, "height": 7}"#,
         r#"{"game": "connect_four", "width": 4, "height": 15}"#,
         r#"{"game": "connect_four", "width": 12, "height": 4}"#,
+        r#"{"game": "snake", "size": 4, "time_limit": 300}"#,
+        r#"{"game": "snake", "size": 11, "time_limit": 300}"#,
+        r#"{"game": "snake", "size": 12, "time_limit": 300}"#,
+        r#"{"game": "snake", "size": 21, "time_limit": 300}"#,
     ];
     for json in configs {
         let coverage = check(&serde_json::from_str(json).expect(json));
