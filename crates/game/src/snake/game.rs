@@ -121,6 +121,11 @@ impl<const W: usize> Game for Snake<W> {
         }
     }
 
+    /// The length of the snake.
+    fn score(&self, state: &State<W>, _player: usize) -> f32 {
+        f32::from(state.length)
+    }
+
     fn planes(&self) -> PlaneShape {
         let size = usize::from(self.config.size);
         PlaneShape { channels: CHANNELS, height: size, width: size }
