@@ -84,6 +84,12 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         }
     }
 
+    /// Health that it costs to move onto a cell without food; what heals makes it less than 1.
+    pub fn toll(&self, state: &State<C, W, S>, cell: usize) -> i32 {
+        let hazards = i32::from(self.hazards_on(state, cell));
+        1 + hazards * i32::from(self.config.hazard_damage_per_turn)
+    }
+
     /// Packs a position on this board.
     pub fn state(&self, position: &Position) -> Result<State<C, W, S>, ConfigError> {
         check_start(&self.config, position)

@@ -5,7 +5,8 @@ use ouro_game::battlesnake::{Battlesnake, Bits, Cell, State};
 /// Who holds what after a flood.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<const W: usize, const S: usize> {
-    /// Cells that each living snake reaches before all others, heads not included.
+    /// Cells that each living snake reaches before all others. Where a body lies, that can be
+    /// only after it has moved on; so it is for the snake's own head.
     pub held: [Bits<W>; S],
     /// Moves to the nearest food that the snake holds.
     pub food_distance: [Option<u32>; S],

@@ -1,0 +1,122 @@
+//! Boards drawn by hand, and what each snake holds on them.
+
+use ouro_game::battlesnake::{Point, Position, Ruleset, Snake};
+use ouro_game::{ActionMask, Game, Turn};
+use ouro_search::area_control::flood;
+use ouro_search::{AreaControl, Evaluation};
+
+use crate::reference::place;
+
+fn snake(health: i32, body: &[(i32, i32)]) -> Snake {
+    let body = body.iter().map(|&cell| Point::from(cell)).collect();
+    Snake { health, body, death: None }
+}
+
+fn position(side: u8, snakes: Vec<Snake>, food: &[(i32, i32)], hazards: &[(i32, i32)]) -> Position {
+    let points = |cells: &[(i32, i32)]| cells.iter().map(|&cell| Point::from(cell)).collect();
+    let (food, hazards) = (points(food), points(hazards));
+    Position { width: side, height: side, turn: 10, snakes, food, hazards, shrunk: [0; 4] }
+}
+
+/// Cells that each snake holds.
+fn held(ruleset: Ruleset, position: &Position) -> Vec<u32> {
+    let (game, state) = place(ruleset, position);
+    let ground = flood(&game, &state, 64);
+    (0..game.players()).map(|snake| ground.held[snake].count()).collect()
+}
+
+fn scores(ruleset: Ruleset, position: &Position) -> Vec<f32> {
+    let (game, state) = place(ruleset, position);
+    let mut scores = vec![0.0; game.players()];
+    AreaControl::default().evaluate(&game, &state, &mut scores);
+    scores
+}
+
+/// Two snakes of the same length in the outer columns of a 5 by 5 board, heads in the middle.
+fn facing(left: usize, right: usize) -> Vec<Snake> {
+    let column = |x: i32, length: usize| {
+        let body: Vec<(i32, i32)> = [(x, 2), (x, 1), (x, 0), (x, 0)][..length].to_vec();
+        snake(100, &body)
+    };
+    vec![column(0, left), column(4, right)]
+}
+
+#[test]
+fn cells_that_equals_reach_together_are_nobodys_and_the_longer_snake_gets_them() {
+    let even = held(Ruleset::Standard, &position(5, facing(3, 3), &[], &[]));
+    assert_eq!(even[0], even[1]);
+    assert!(even[0] < 12, "the middle column is nobody's");
+    let uneven = held(Ruleset::Standard, &position(5, facing(4, 3), &[], &[]));
+    assert!(uneven[0] >= even[0] + 5 && uneven[1] <= even[1], "{uneven:?} {even:?}");
+}
+
+#[test]
+fn equal_ground_gives_equal_scores_and_food_tips_them() {
+    let even = scores(Ruleset::Standard, &position(5, facing(3, 3), &[], &[]));
+    assert_eq!(even[0], even[1]);
+    let fed = scores(Ruleset::Standard, &position(5, facing(3, 3), &[(1, 4)], &[]));
+    assert!(fed[0] > even[0] && fed[1] < even[1], "{fed:?}");
+    let scorched = scores(Ruleset::Standard, &position(5, facing(3, 3), &[], &[(1, 4)]));
+    assert!(scorched[0] < even[0] && scorched[1] > even[1], "{scorched:?}");
+}
+
+#[test]
+fn joined_edges_let_the_flood_through() {
+    let plain = position(5, vec![snake(90, &[(0, 0), (0, 1), (0, 2)])], &[(4, 4)], &[]);
+    let distance = |ruleset| {
+        let (game, state) = place(ruleset, &plain);
+        flood(&game, &state, 64).food_distance[0]
+    };
+    assert_eq!(distance(Ruleset::Solo), Some(8));
+    // Left across the edge, then down across the other.
+    assert_eq!(distance(Ruleset::Wrapped), Some(2));
+}
+
+#[test]
+fn ground_behind_a_tail_opens_when_the_tail_has_passed() {
+    // A wall of its own body shuts the snake into the left column; its tail is at the top.
+    let wall = [(0, 0), (1, 0), (1, 1), (1, 2), (1, 3), (1, 4)];
+    let open = position(5, vec![snake(90, &wall)], &[], &[]);
+    assert_eq!(held(Ruleset::Solo, &open)[0], 25, "everything, in time");
+    // With a tail that stays for long, only the pocket is its.
+    let mut stacked = wall.to_vec();
+    stacked.extend([(1, 4); 6]);
+    let shut = position(5, vec![snake(90, &stacked)], &[], &[]);
+    assert_eq!(held(Ruleset::Solo, &shut)[0], 4);
+}
+
+#[test]
+fn a_hungry_snake_wants_to_be_near_food_whatever_the_ground() {
+    let at = |health, head: (i32, i32), neck, tail| {
+        let snakes =
+            vec![snake(health, &[head, neck, tail]), snake(100, &[(10, 10), (10, 9), (10, 8)])];
+        scores(Ruleset::Standard, &position(11, snakes, &[(0, 0)], &[]))[0]
+    };
+    let near = |health| at(health, (1, 0), (2, 0), (3, 0));
+    let far = |health| at(health, (4, 4), (4, 5), (4, 6));
+    assert!(near(59) > far(59), "{} {}", near(59), far(59));
+    assert!(near(60) < far(60), "{} {}", near(60), far(60));
+    assert!(near(60) > near(59), "being fed is better");
+}
+
+#[test]
+fn only_moves_into_walls_and_bodies_are_left_out_of_the_search() {
+    let boxed = position(
+        5,
+        vec![
+            snake(90, &[(0, 0), (0, 1), (0, 2)]),
+            snake(90, &[(1, 1), (1, 0), (2, 0), (3, 0), (3, 0)]),
+        ],
+        &[],
+        &[],
+    );
+    let (game, state) = place(Ruleset::Standard, &boxed);
+    assert!(matches!(game.turn(&state), Turn::Move(_)));
+    let mut mask = ActionMask::default();
+    let mut candidates = |snake| {
+        AreaControl::default().candidates(&game, &state, snake, &mut mask);
+        mask.iter().map(|action| game.action_name(action)).collect::<Vec<_>>()
+    };
+    assert_eq!(candidates(0), ["up"], "shut in, one move stands for all");
+    assert_eq!(candidates(1), ["up", "right"]);
+}
