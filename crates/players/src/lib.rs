@@ -8,18 +8,25 @@
 //!
 //! Everything is pure: the same seeds and players give the same games.
 
+pub mod greedy;
+mod maxn;
+mod minimax;
 pub mod net_player;
 pub mod pairing;
+pub mod perfect;
 pub mod player;
 pub mod random;
 pub mod registry;
 pub mod selection;
 pub mod specific;
 pub mod table;
+pub mod thinking;
 
+pub use greedy::Greedy;
 pub use net_player::{FitError, NetPlayer};
 pub use ouro_search::Clock;
 pub use pairing::{PairedGame, distinct, fingerprint, pairs};
+pub use perfect::Perfect;
 pub use player::{Choice, Player, Request};
 pub use random::Random;
 pub use registry::{Context, NameError, by_name};

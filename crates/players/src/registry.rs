@@ -48,7 +48,11 @@ macro_rules! players {
 
 players! {
     random,
+    greedy,
+    minimax,
+    maxn,
     net_player,
+    perfect,
 }
 
 /// What a player is called and how its name is written.

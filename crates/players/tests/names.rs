@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_game::Game;
+use ouro_game::battlesnake::{self, Large, Small};
+use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{Config, TicTacToe};
 use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
 use ouro_players::registry::KNOWN;
@@ -48,6 +50,10 @@ fn players_are_built_by_name_and_answer_to_it() {
         "net{weights=best}",
         "net{weights=best,temperature=0.5}",
         "net{argmax,weights=best}",
+        "minimax{depth=3}",
+        "minimax{ms=5}",
+        "maxn{depth=128}",
+        "maxn{ms=400}",
     ] {
         assert_eq!(build(name, &tic_tac_toe()).unwrap().name(), name);
     }
@@ -136,6 +142,45 @@ fn each_mistake_in_the_options_has_its_own_message() {
     for name in ["net{weights=best,temperature=0}", "net{weights=best,temperature=NaN}"] {
         assert!(error(name).contains("it is a number"), "{name}");
     }
+}
+
+#[test]
+fn a_player_that_thinks_is_told_for_how_long() {
+    for player in ["minimax", "maxn"] {
+        let usage = format!("{player}{{depth=TURNS}} or {player}{{ms=MILLISECONDS}}");
+        assert_eq!(
+            error(player),
+            format!("player \"{player}\": depth or ms is missing; write {usage}")
+        );
+        let name = format!("{player}{{depth=2,ms=9}}");
+        assert_eq!(
+            error(&name),
+            format!("player {name:?}: options depth and ms exclude each other; leave one out")
+        );
+        for depth in ["0", "129", "-1", "2.5", "many"] {
+            let name = format!("{player}{{depth={depth}}}");
+            let expected = "it is a number 1 to 128";
+            assert_eq!(
+                error(&name),
+                format!("player {name:?}: option depth is {depth:?}; {expected}")
+            );
+        }
+    }
+}
+
+#[test]
+fn players_of_one_game_name_it_when_asked_for_another() {
+    for (name, plays) in [("greedy", "battlesnake"), ("perfect", "connect_four")] {
+        let expected = format!("player {name:?} does not play tic_tac_toe; it plays {plays} only");
+        assert_eq!(error(name), expected);
+    }
+    let config = battlesnake::Config::default();
+    let small = Small::new(config.clone()).unwrap();
+    let large = Large::new(battlesnake::Config { width: 25, height: 25, ..config }).unwrap();
+    assert_eq!(build("greedy", &small).unwrap().name(), "greedy");
+    assert_eq!(build("greedy", &large).unwrap().name(), "greedy");
+    let connect_four = ConnectFour::new(connect_four::Config::default()).unwrap();
+    assert_eq!(build("perfect", &connect_four).unwrap().name(), "perfect");
 }
 
 #[test]

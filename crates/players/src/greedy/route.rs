@@ -1,0 +1,144 @@
+//! Ways over a board whose bodies shorten while one walks.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use ouro_game::battlesnake::{Battlesnake, Cell, State, WALL};
+
+/// A path that may be continued: smallest estimate first, then the one that is further along,
+/// then the lowest cell.
+type Open = Reverse<(u32, Reverse<u32>, usize, u32, u8)>;
+
+/// Finds ways and measures room; keeps its tables between calls.
+#[derive(Debug, Default)]
+pub(super) struct Router {
+    /// The move with which a head may enter each cell: 0 or 1 for free ones, later for bodies.
+    free_at: Vec<u32>,
+    /// The least health it takes to get to each cell.
+    spent: Vec<u32>,
+    open: BinaryHeap<Open>,
+    queue: Vec<(usize, u32)>,
+}
+
+impl Router {
+    /// Notes when each cell of a body becomes free, if nobody eats.
+    pub(super) fn survey<C: Cell, const W: usize, const S: usize>(
+        &mut self,
+        game: &Battlesnake<C, W, S>,
+        state: &State<C, W, S>,
+    ) {
+        self.free_at.clear();
+        self.free_at.resize(game.geometry().cells(), 0);
+        for snake in state.living() {
+            let stack = u32::from(state.tail_stack(snake));
+            for (moves, cell) in (1..).zip(state.trail(snake)) {
+                self.free_at[cell] = moves + stack;
+            }
+        }
+    }
+
+    /// Number of cells that can be reached from `cell`, itself included, which is entered with
+    /// the next move.
+    pub(super) fn room<C: Cell, const W: usize, const S: usize>(
+        &mut self,
+        game: &Battlesnake<C, W, S>,
+        cell: usize,
+    ) -> u32 {
+        const UNSEEN: u32 = u32::MAX;
+        self.spent.clear();
+        self.spent.resize(game.geometry().cells(), UNSEEN);
+        self.queue.clear();
+        self.queue.push((cell, 1));
+        self.spent[cell] = 1;
+        let mut next = 0;
+        while let Some(&(cell, moves)) = self.queue.get(next) {
+            next += 1;
+            for ahead in game.geometry().ahead(cell).into_iter().filter(|&ahead| ahead != WALL) {
+                let ahead = usize::from(ahead);
+                if self.spent[ahead] == UNSEEN && moves + 1 >= self.free_at[ahead] {
+                    self.spent[ahead] = moves + 1;
+                    self.queue.push((ahead, moves + 1));
+                }
+            }
+        }
+        self.queue.len() as u32
+    }
+
+    /// The first step of the way to food that costs least health, if there is one that the
+    /// snake survives. `first` holds the moves it may start with.
+    ///
+    /// A* (Hart, Nilsson and Raphael 1968) over cells; the estimate is the distance to the
+    /// nearest food as if nothing were in the way.
+    pub(super) fn first_step_to_food<C: Cell, const W: usize, const S: usize>(
+        &mut self,
+        game: &Battlesnake<C, W, S>,
+        state: &State<C, W, S>,
+        snake: usize,
+        first: u8,
+    ) -> Option<u8> {
+        let health = u32::from(state.health(snake));
+        let food = state.food_cells();
+        self.spent.clear();
+        self.spent.resize(game.geometry().cells(), u32::MAX);
+        self.open.clear();
+        let head = state.head(snake);
+        self.spent[head] = 0;
+        self.extend(game, state, (head, 0, 0), |direction| {
+            (first >> direction & 1 == 1).then_some(direction)
+        });
+        while let Some(Reverse((_, Reverse(moves), cell, spent, step))) = self.open.pop() {
+            if food.contains(cell) {
+                return Some(step);
+            }
+            // Not eating here, the snake must still be alive.
+            if spent < health && spent == self.spent[cell] {
+                self.extend(game, state, (cell, moves, spent), |_| Some(step));
+            }
+        }
+        None
+    }
+
+    /// Opens the cells around the end of a path; `step` says what the first step was.
+    fn extend<C: Cell, const W: usize, const S: usize>(
+        &mut self,
+        game: &Battlesnake<C, W, S>,
+        state: &State<C, W, S>,
+        (cell, moves, spent): (usize, u32, u32),
+        step: impl Fn(u8) -> Option<u8>,
+    ) {
+        for (direction, ahead) in (0_u8..).zip(game.geometry().ahead(cell)) {
+            let Some(step) = step(direction).filter(|_| ahead != WALL) else { continue };
+            let ahead = usize::from(ahead);
+            // Food shields from the hazard under it.
+            let toll = if state.food_cells().contains(ahead) {
+                1
+            } else {
+                game.toll(state, ahead).max(1).unsigned_abs()
+            };
+            let spent = spent + toll;
+            if moves + 1 >= self.free_at[ahead] && spent < self.spent[ahead] {
+                self.spent[ahead] = spent;
+                let estimate = spent + distance_to_food(game, state, ahead);
+                self.open.push(Reverse((estimate, Reverse(moves + 1), ahead, spent, step)));
+            }
+        }
+    }
+}
+
+/// Steps from a cell to the nearest food on an empty board; 0 if there is no food.
+fn distance_to_food<C: Cell, const W: usize, const S: usize>(
+    game: &Battlesnake<C, W, S>,
+    state: &State<C, W, S>,
+    cell: usize,
+) -> u32 {
+    let geometry = game.geometry();
+    let (width, height) = (geometry.width(), geometry.height());
+    let along = |from: usize, to: usize, side: usize| {
+        let apart = from.abs_diff(to);
+        if geometry.is_wrapped() { apart.min(side - apart) } else { apart }
+    };
+    let distance = |food: usize| {
+        along(cell % width, food % width, width) + along(cell / width, food / width, height)
+    };
+    state.food().map(distance).min().unwrap_or(0) as u32
+}

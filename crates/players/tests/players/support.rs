@@ -1,0 +1,63 @@
+//! Players by name, asked about one position or sat down to many games.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ouro_game::{Action, Game, Stream};
+use ouro_players::{Choice, Clock, Context, Finished, Player, Request, Table, by_name, pairs};
+
+/// A clock that stands still: whoever thinks against it thinks for ever.
+#[derive(Debug)]
+struct Still;
+
+impl Clock for Still {
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+pub(crate) fn player<G: Game>(name: &str, game: &G) -> Box<dyn Player<G>> {
+    by_name(name, &mut Context { game, engines: &mut |_| None, clock: Arc::new(Still) }).unwrap()
+}
+
+/// What a player does in a position.
+pub(crate) fn choice<G: Game>(
+    player: &mut dyn Player<G>,
+    game: &G,
+    state: &G::State,
+    seat: usize,
+    rng: &mut Stream,
+) -> Choice {
+    let mut choices = Vec::new();
+    player.choose(game, &mut [Request { state, player: seat, rng }], &mut choices);
+    let [choice] = choices[..] else { panic!("{} choices for one request", choices.len()) };
+    choice
+}
+
+pub(crate) fn action<G: Game>(
+    player: &mut dyn Player<G>,
+    game: &G,
+    state: &G::State,
+    seat: usize,
+) -> Action {
+    choice(player, game, state, seat, &mut Stream::new(1, "seat")).action
+}
+
+/// Plays rounds of games between players by name, every one at every seat once a round.
+pub(crate) fn play<G: Game>(game: &G, names: &[&str], rounds: usize) -> Vec<Finished<G::Config>> {
+    let mut players: Vec<_> = names.iter().map(|name| player(name, game)).collect();
+    let mut table = Table::new(game.clone(), 2_000);
+    for game in pairs(5, rounds, names.len()) {
+        table.seat(game.seed, &game.seats).unwrap();
+    }
+    table.finish(&mut players).unwrap()
+}
+
+/// Games won by the first player.
+pub(crate) fn won<C>(finished: &[Finished<C>]) -> usize {
+    let won = |game: &&Finished<C>| {
+        let seat = game.players.iter().position(|&player| player == 0).unwrap();
+        game.outcomes[seat] > 0.0
+    };
+    finished.iter().filter(won).count()
+}
