@@ -24,6 +24,7 @@ mod isa;
 mod layer;
 #[expect(unsafe_code, reason = "vector instructions")]
 mod panels;
+#[expect(unsafe_code, reason = "vector instructions")]
 mod pool;
 mod program;
 mod tanh;
@@ -40,8 +41,8 @@ use winograd::Frequencies;
 use crate::{NetSpec, ValueRange, Weights};
 
 /// Activations of one pass through the trunk that stay in a core's second-level cache, in
-/// values: 1 MiB.
-const CHUNK_VALUES: usize = 256 << 10;
+/// values: 512 KiB.
+const CHUNK_VALUES: usize = 128 << 10;
 
 /// A network packed for evaluation. See the [module](self).
 #[derive(Clone, Debug)]

@@ -83,6 +83,9 @@ impl Rows {
     /// Offset of the row of this index over all boards.
     #[inline(always)]
     pub(super) fn start(&self, index: usize) -> usize {
+        if let [offset] = self.offsets[..] {
+            return index * self.board + offset;
+        }
         let (board, cell) = (index / self.offsets.len(), index % self.offsets.len());
         board * self.board + self.offsets[cell]
     }

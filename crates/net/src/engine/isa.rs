@@ -27,6 +27,9 @@ enum Kind {
     Portable,
 }
 
+/// The highest register tile of any instruction set.
+pub(super) const HIGHEST: usize = 12;
+
 /// A computation that is compiled once per instruction set.
 pub(super) trait Task {
     /// Runs it with vectors `V` and register tiles of at most `ROWS` × 2 vectors.

@@ -8,7 +8,7 @@
 //! ascending order of the inner dimension, in every instruction set and tile size.
 
 use super::buffer::{Buffer, LINE};
-use super::isa::Isa;
+use super::isa::{HIGHEST, Isa};
 use super::vector::Vector;
 
 /// Panels that a single row takes at once, so that as many sums are on their way as the
@@ -201,7 +201,7 @@ impl Panel {
         start: &impl Fn(usize) -> usize,
         sink: &mut impl Sink,
     ) {
-        debug_assert!(count <= ROWS && ROWS <= 12);
+        debug_assert!(count <= ROWS && ROWS <= HIGHEST);
         macro_rules! tile {
             ($($rows:literal)*) => {
                 // SAFETY: the caller keeps the contract. A tile is not higher than `ROWS`.

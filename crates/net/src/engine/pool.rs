@@ -1,6 +1,10 @@
-//! What is not a product: pooling, and adding a number per channel.
+//! What is not a product: pooling, and adding a number per channel. All grids have cells of
+//! whole lines.
 
+use super::buffer::LINE;
 use super::grid::Grid;
+use super::isa::{Isa, Task};
+use super::vector::Vector;
 
 /// 2×2 maximum with stride 2; an odd last row or column is dropped.
 #[derive(Clone, Debug)]
@@ -25,17 +29,49 @@ pub(super) struct Shift {
     pub(super) output: Grid,
 }
 
+/// An operation over the channels of boards, from slice to slice.
+struct Pass<'a, O> {
+    operation: &'a O,
+    boards: usize,
+    input: &'a [f32],
+    output: &'a mut [f32],
+}
+
+/// Runs an operation if both slices hold all boards.
+fn run<'a, O>(isa: Isa, [from, to]: [&Grid; 2], pass: Pass<'a, O>)
+where
+    Pass<'a, O>: Task,
+{
+    assert!(pass.boards * from.board <= pass.input.len(), "the input is shorter than its boards");
+    assert!(pass.boards * to.board <= pass.output.len(), "the output is too short");
+    isa.run(pass);
+}
+
 impl MaxPool {
-    pub(super) fn run(&self, boards: usize, input: &[f32], output: &mut [f32]) {
-        let (from, to) = (&self.input, &self.output);
-        for board in 0..boards {
+    pub(super) fn run(&self, isa: Isa, boards: usize, input: &[f32], output: &mut [f32]) {
+        let pass = Pass { operation: self, boards, input, output };
+        run(isa, [&self.input, &self.output], pass);
+    }
+}
+
+impl Task for Pass<'_, MaxPool> {
+    #[inline(always)]
+    unsafe fn run<V: Vector, const ROWS: usize>(self) {
+        let MaxPool { input: from, output: to } = self.operation;
+        for board in 0..self.boards {
             for (row, column) in cells(to) {
-                let target = &mut output[board * to.board + to.offset(row, column)..][..to.cell];
-                let corner = board * from.board + from.offset(2 * row, 2 * column);
-                let [a, b, c, d] = [0, from.cell, from.row, from.row + from.cell]
-                    .map(|offset| &input[corner + offset..][..to.cell]);
-                for (channel, target) in target.iter_mut().enumerate() {
-                    *target = a[channel].max(b[channel]).max(c[channel].max(d[channel]));
+                let source = board * from.board + from.offset(2 * row, 2 * column);
+                let target = board * to.board + to.offset(row, column);
+                for channel in (0..to.cell).step_by(V::LANES) {
+                    // SAFETY: the caller keeps the contract of `Vector`; the cells are on
+                    // their boards, which `run` has checked.
+                    unsafe {
+                        let source = self.input.as_ptr().add(source + channel);
+                        let at = |offset| V::load(source.add(offset));
+                        let above = at(0).max(at(from.cell));
+                        let below = at(from.row).max(at(from.row + from.cell));
+                        above.max(below).store(self.output.as_mut_ptr().add(target + channel));
+                    }
                 }
             }
         }
@@ -43,35 +79,69 @@ impl MaxPool {
 }
 
 impl Summary {
-    pub(super) fn run(&self, boards: usize, input: &[f32], output: &mut [f32]) {
-        let factor = 1.0 / self.input.cells() as f32;
-        for board in 0..boards {
-            let target = &mut output[board * self.output.board..][..2 * self.channels];
-            target.fill(0.0);
-            let (sums, maxima) = target.split_at_mut(self.channels);
-            for (row, column) in cells(&self.input) {
-                let at = board * self.input.board + self.input.offset(row, column);
-                let values = &input[at..][..self.channels];
-                for ((sum, max), &value) in sums.iter_mut().zip(&mut *maxima).zip(values) {
-                    let value = value.max(0.0);
-                    *sum += value;
-                    *max = max.max(value);
+    pub(super) fn run(&self, isa: Isa, boards: usize, input: &[f32], output: &mut [f32]) {
+        let pass = Pass { operation: self, boards, input, output };
+        run(isa, [&self.input, &self.output], pass);
+    }
+}
+
+impl Task for Pass<'_, Summary> {
+    #[inline(always)]
+    unsafe fn run<V: Vector, const ROWS: usize>(self) {
+        let Summary { input: from, channels, output: to } = self.operation;
+        let count = 1.0 / from.cells() as f32;
+        let mut lanes = [0.0; LINE];
+        for board in 0..self.boards {
+            let target = &mut self.output[board * to.board..][..2 * channels];
+            let (means, maxima) = target.split_at_mut(*channels);
+            for first in (0..*channels).step_by(V::LANES) {
+                // SAFETY: the caller keeps the contract of `Vector`; the cells are on their
+                // boards, which `run` has checked, and `lanes` holds any vector.
+                let mut spill = |vector: V, to: &mut [f32]| unsafe {
+                    vector.store(lanes.as_mut_ptr());
+                    let count = V::LANES.min(to.len() - first);
+                    to[first..][..count].copy_from_slice(&lanes[..count]);
+                };
+                // SAFETY: as above.
+                unsafe {
+                    let zero = V::splat(0.0);
+                    let (mut sum, mut max) = (zero, zero);
+                    for (row, column) in cells(from) {
+                        let at = board * from.board + from.offset(row, column) + first;
+                        let value = V::load(self.input.as_ptr().add(at)).max(zero);
+                        (sum, max) = (sum.add(value), max.max(value));
+                    }
+                    spill(zero.add_product(sum, V::splat(count)), means);
+                    spill(max, maxima);
                 }
             }
-            sums.iter_mut().for_each(|sum| *sum *= factor);
         }
     }
 }
 
 impl Shift {
-    pub(super) fn run(&self, boards: usize, input: &[f32], output: &mut [f32]) {
-        let grid = &self.output;
-        for board in 0..boards {
-            let shifts = &input[board * self.input.board..][..grid.cell];
-            for (row, column) in cells(grid) {
-                let at = board * grid.board + grid.offset(row, column);
-                for (value, shift) in output[at..][..grid.cell].iter_mut().zip(shifts) {
-                    *value = (*value + shift).max(0.0);
+    pub(super) fn run(&self, isa: Isa, boards: usize, input: &[f32], output: &mut [f32]) {
+        let pass = Pass { operation: self, boards, input, output };
+        run(isa, [&self.input, &self.output], pass);
+    }
+}
+
+impl Task for Pass<'_, Shift> {
+    #[inline(always)]
+    unsafe fn run<V: Vector, const ROWS: usize>(self) {
+        let Shift { input: from, output: to } = self.operation;
+        debug_assert_eq!(from.cell, to.cell);
+        for board in 0..self.boards {
+            for channel in (0..to.cell).step_by(V::LANES) {
+                // SAFETY: the caller keeps the contract of `Vector`; the cells are on their
+                // boards, which `run` has checked.
+                unsafe {
+                    let shift = V::load(self.input.as_ptr().add(board * from.board + channel));
+                    for (row, column) in cells(to) {
+                        let at = board * to.board + to.offset(row, column) + channel;
+                        let to = self.output.as_mut_ptr().add(at);
+                        V::load(to).add(shift).max(V::splat(0.0)).store(to);
+                    }
                 }
             }
         }

@@ -60,11 +60,7 @@ impl Program {
     /// Values that one position needs while it goes through the trunk.
     pub(super) fn chunk_values(&self) -> usize {
         let slots = self.slots.iter().filter(|slot| !slot.is_wide);
-        let between = self.trunk.iter().map(|step| match &step.operation {
-            Operation::Winograd(winograd) => winograd.values().iter().sum(),
-            _ => 0,
-        });
-        slots.map(|slot| slot.grid.board).sum::<usize>() + between.max().unwrap_or(0)
+        slots.map(|slot| slot.grid.board).sum()
     }
 
     /// Makes room for a batch whose trunk goes by chunks.
@@ -99,9 +95,9 @@ impl Program {
             match &step.operation {
                 Operation::Layer(layer) => layer.run(isa, positions, input, output),
                 Operation::Winograd(layer) => layer.run(isa, positions, input, output, between),
-                Operation::MaxPool(pool) => pool.run(positions, input, output),
-                Operation::Summary(summary) => summary.run(positions, input, output),
-                Operation::Shift(shift) => shift.run(positions, input, output),
+                Operation::MaxPool(pool) => pool.run(isa, positions, input, output),
+                Operation::Summary(summary) => summary.run(isa, positions, input, output),
+                Operation::Shift(shift) => shift.run(isa, positions, input, output),
             }
             buffers[step.to] = target;
         }

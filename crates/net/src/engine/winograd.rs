@@ -6,12 +6,12 @@
 //! independent matrix products over channels, and 4×4 results are transformed back. The filters
 //! are transformed once, in f64.
 //!
-//! A pass has three phases over all tiles of a chunk of boards, so that each frequency's filter
-//! is read once and stays in the nearest cache during its product.
+//! Tiles go through the three phases in blocks, small enough for what lies between the phases
+//! to stay in a near cache, large enough for each frequency's filter to be used many times.
 
 use super::buffer::{Buffer, LINE};
 use super::grid::{Grid, TILE};
-use super::isa::{Isa, Task};
+use super::isa::{HIGHEST, Isa, Task};
 use super::layer::Finish;
 use super::panels::{Left, Panels, Sink};
 use super::vector::Vector;
@@ -20,7 +20,10 @@ use super::vector::Vector;
 const SIDE: usize = TILE + 2;
 
 /// Frequencies of a tile.
-pub(super) const FREQUENCIES: usize = SIDE * SIDE;
+const FREQUENCIES: usize = SIDE * SIDE;
+
+/// Values between the phases of a block: 336 KiB, a third of a second-level cache.
+const BLOCK_VALUES: usize = 84 << 10;
 
 /// The filter transform, Lavin and Gray's G.
 const FILTER: [[f64; 3]; SIDE] = [
@@ -41,7 +44,23 @@ pub(super) struct Winograd {
     inputs: usize,
     input: Grid,
     output: Grid,
+    /// The tiles of a board.
+    tiles: Vec<Tile>,
+    /// Most tiles in a block.
+    block: usize,
     finish: Finish,
+}
+
+/// Where a tile lies on its board.
+#[derive(Clone, Copy, Debug)]
+struct Tile {
+    /// Offset of its neighbourhood.
+    input: usize,
+    /// Offset of its first result.
+    output: usize,
+    /// Rows and columns of results that are on the board, at most [`TILE`].
+    rows: usize,
+    columns: usize,
 }
 
 /// The memory between the phases.
@@ -72,29 +91,33 @@ impl Winograd {
             .collect();
         let mut padded = Buffer::zeros(bias.len());
         padded[..bias.len()].copy_from_slice(bias);
-        Self { panels, bias: padded, inputs, input: *input, output: *output, finish }
+        let mut tiles = Vec::new();
+        for row in (0..output.height).step_by(TILE) {
+            for column in (0..output.width).step_by(TILE) {
+                tiles.push(Tile {
+                    input: row * input.row + column * input.cell,
+                    output: output.offset(row, column),
+                    rows: TILE.min(output.height - row),
+                    columns: TILE.min(output.width - column),
+                });
+            }
+        }
+        let values = FREQUENCIES * (input.cell + output.cell);
+        let block = (BLOCK_VALUES / (values * HIGHEST)).max(1) * HIGHEST;
+        let (bias, input, output) = (padded, *input, *output);
+        Self { panels, bias, inputs, input, output, tiles, block, finish }
     }
 
     /// Whether this way takes less work than multiplying directly. Decided from the shape
     /// alone, so that every processor adds in the same order.
     pub(super) fn pays(height: usize, width: usize, inputs: usize, outputs: usize) -> bool {
-        // In vector instructions of 16 lanes; the transforms are counted with their memory
-        // traffic.
+        // In vector instructions of 16 lanes; what the transforms take, memory included, was
+        // fitted to measurements.
         let tiles = height.div_ceil(TILE) * width.div_ceil(TILE);
         let (lines_in, lines_out) = (inputs.div_ceil(LINE), outputs.div_ceil(LINE));
         let direct = height * width * 9 * inputs * lines_out;
         let product = FREQUENCIES * inputs * lines_out;
         tiles * (product + 220 * lines_in + 200 * lines_out) < direct
-    }
-
-    /// Values of memory between the phases per board: before and after the product.
-    pub(super) fn values(&self) -> [usize; 2] {
-        let values = |channels| FREQUENCIES * self.tiles() * channels;
-        [values(self.input.cell), values(self.output.cell)]
-    }
-
-    fn tiles(&self) -> usize {
-        self.output.height.div_ceil(TILE) * self.output.width.div_ceil(TILE)
     }
 
     /// Convolves `boards` boards.
@@ -106,18 +129,14 @@ impl Winograd {
         output: &mut [f32],
         between: &mut Frequencies,
     ) {
-        let tiles = boards * self.tiles();
         // One line more than the rows need: distances of a power of two would crowd a few
         // sets of the cache.
-        let [step_in, step_out] = [self.input.cell, self.output.cell].map(|c| tiles * c + LINE);
-        between.inputs.grow(FREQUENCIES * step_in);
-        between.outputs.grow(FREQUENCIES * step_out);
+        let steps = [self.input.cell, self.output.cell].map(|cell| self.block * cell + LINE);
+        between.inputs.grow(FREQUENCIES * steps[0]);
+        between.outputs.grow(FREQUENCIES * steps[1]);
         assert!(boards * self.input.board <= input.len(), "the input is shorter than its boards");
         assert!(boards * self.output.board <= output.len(), "the output is too short");
-        let Frequencies { inputs, outputs } = between;
-        isa.run(Forward { layer: self, boards, input, inputs, step_in });
-        isa.run(Product { layer: self, tiles, inputs, step_in, outputs, step_out });
-        isa.run(Backward { layer: self, boards, outputs, step_out, output });
+        isa.run(Pass { layer: self, boards, input, output, between, steps });
     }
 }
 
@@ -127,36 +146,112 @@ fn transformed(filter: &[f32], row: usize, column: usize) -> f64 {
     taps.map(|(y, x)| FILTER[row][y] * f64::from(filter[3 * y + x]) * FILTER[column][x]).sum()
 }
 
-/// Neighbourhoods to frequencies.
-struct Forward<'a> {
+/// All blocks of some boards.
+struct Pass<'a> {
     layer: &'a Winograd,
     boards: usize,
     input: &'a [f32],
-    inputs: &'a mut [f32],
-    step_in: usize,
+    output: &'a mut [f32],
+    between: &'a mut Frequencies,
+    /// Distances of frequencies, before and after the product.
+    steps: [usize; 2],
 }
 
-impl Task for Forward<'_> {
+impl Task for Pass<'_> {
     #[inline(always)]
-    unsafe fn run<V: Vector, const ROWS: usize>(self) {
-        let Grid { height, width, board, row, cell, .. } = self.layer.input;
-        let mut target = self.inputs.as_mut_ptr();
-        for index in 0..self.boards {
-            for y in (0..height).step_by(TILE) {
-                for x in (0..width).step_by(TILE) {
-                    for channel in (0..self.layer.inputs).step_by(V::LANES) {
-                        // SAFETY: the frame makes every neighbourhood whole; channels are
-                        // padded to lines. `Winograd::run` has checked the slice and sized the
-                        // target for every tile.
-                        unsafe {
-                            let at = index * board + y * row + x * cell + channel;
-                            let from = self.input.as_ptr().add(at);
-                            forward::<V>(from, row, cell, target.add(channel), self.step_in);
-                        }
-                    }
-                    // SAFETY: there is one such step per tile.
-                    target = unsafe { target.add(cell) };
+    unsafe fn run<V: Vector, const ROWS: usize>(mut self) {
+        let tiles = self.boards * self.layer.tiles.len();
+        let blocks = tiles.div_ceil(self.layer.block);
+        for block in 0..blocks {
+            let [first, end] = [block, block + 1].map(|block| block * tiles / blocks);
+            let count = end - first;
+            // SAFETY: the caller keeps the contract of `Vector`. `Winograd::run` has checked
+            // that all boards lie in their slices, and made room for a block.
+            unsafe {
+                self.forward::<V>(first, count);
+                self.multiply::<V, ROWS>(count);
+                self.backward::<V>(first, count);
+            }
+        }
+    }
+}
+
+impl Pass<'_> {
+    /// Neighbourhoods of `count` tiles from number `first` on to frequencies.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Vector`]; the tiles are those of the boards, at most a block.
+    #[inline(always)]
+    unsafe fn forward<V: Vector>(&mut self, first: usize, count: usize) {
+        let Winograd { input: grid, inputs, tiles, .. } = self.layer;
+        let (mut board, mut tile) = (first / tiles.len(), first % tiles.len());
+        for index in 0..count {
+            let from = board * grid.board + tiles[tile].input;
+            for channel in (0..*inputs).step_by(V::LANES) {
+                // SAFETY: the frame makes every neighbourhood whole and channels are padded to
+                // lines; a block has room for this tile.
+                unsafe {
+                    let from = self.input.as_ptr().add(from + channel);
+                    let to = self.between.inputs.as_mut_ptr().add(index * grid.cell + channel);
+                    forward::<V>(from, grid.row, grid.cell, to, self.steps[0]);
                 }
+            }
+            tile += 1;
+            if tile == tiles.len() {
+                (board, tile) = (board + 1, 0);
+            }
+        }
+    }
+
+    /// The matrix product of every frequency over `count` tiles.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Vector`]; a block holds `count` tiles.
+    #[inline(always)]
+    unsafe fn multiply<V: Vector, const ROWS: usize>(&mut self, count: usize) {
+        let (cell_in, cell_out) = (self.layer.input.cell, self.layer.output.cell);
+        let inputs = self.between.inputs.chunks_exact(self.steps[0]);
+        let outputs = self.between.outputs.chunks_exact_mut(self.steps[1]);
+        for ((panels, values), output) in self.layer.panels.iter().zip(inputs).zip(outputs) {
+            debug_assert!(panels.columns() <= cell_out);
+            let left = Left { values, runs: &[0], length: panels.depth() };
+            let mut sink = Plain { output, cell: cell_out };
+            // SAFETY: the caller keeps the contract of `Vector`. A step holds a cell for every
+            // tile, and a cell all channels.
+            unsafe {
+                panels.multiply::<V, ROWS>(&left, count, |tile| tile * cell_in, &mut sink);
+            }
+        }
+    }
+
+    /// Frequencies to results.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Pass::forward`].
+    #[inline(always)]
+    unsafe fn backward<V: Vector>(&mut self, first: usize, count: usize) {
+        let Winograd { output: grid, bias, tiles, finish, .. } = self.layer;
+        let (mut board, mut tile) = (first / tiles.len(), first % tiles.len());
+        for index in 0..count {
+            let Tile { output, rows, columns, .. } = tiles[tile];
+            for channel in (0..bias.len()).step_by(V::LANES) {
+                let at = board * grid.board + output + channel;
+                // SAFETY: the tile's cells that are on the board lie in the slice; a block has
+                // all its frequencies.
+                unsafe {
+                    let to = self.output.as_mut_ptr().add(at);
+                    let place = Place { to, row: grid.row, cell: grid.cell, rows, columns };
+                    let bias = V::load(bias.as_ptr().add(channel));
+                    let from = self.between.outputs.as_ptr().add(index * grid.cell + channel);
+                    backward::<V>(from, self.steps[1], bias, *finish, &place);
+                }
+            }
+            tile += 1;
+            if tile == tiles.len() {
+                (board, tile) = (board + 1, 0);
             }
         }
     }
@@ -227,35 +322,6 @@ unsafe fn forward_line<V: Vector>(d: [V; SIDE], to: *mut f32, step: usize) {
     }
 }
 
-/// The matrix product of every frequency.
-struct Product<'a> {
-    layer: &'a Winograd,
-    tiles: usize,
-    inputs: &'a [f32],
-    step_in: usize,
-    outputs: &'a mut [f32],
-    step_out: usize,
-}
-
-impl Task for Product<'_> {
-    #[inline(always)]
-    unsafe fn run<V: Vector, const ROWS: usize>(self) {
-        let (cell_in, cell_out) = (self.layer.input.cell, self.layer.output.cell);
-        let inputs = self.inputs.chunks_exact(self.step_in);
-        let outputs = self.outputs.chunks_exact_mut(self.step_out);
-        for ((panels, values), output) in self.layer.panels.iter().zip(inputs).zip(outputs) {
-            debug_assert!(panels.columns() <= cell_out);
-            let left = Left { values, runs: &[0], length: panels.depth() };
-            let mut sink = Plain { output, cell: cell_out };
-            // SAFETY: the caller keeps the contract of `Vector`. A step holds `tiles` rows of a
-            // cell each, and a cell all channels.
-            unsafe {
-                panels.multiply::<V, ROWS>(&left, self.tiles, |tile| tile * cell_in, &mut sink);
-            }
-        }
-    }
-}
-
 /// Writes sums as they are.
 struct Plain<'a> {
     output: &'a mut [f32],
@@ -272,54 +338,12 @@ impl Sink for Plain<'_> {
     }
 }
 
-/// Frequencies to results.
-struct Backward<'a> {
-    layer: &'a Winograd,
-    boards: usize,
-    outputs: &'a [f32],
-    step_out: usize,
-    output: &'a mut [f32],
-}
-
-impl Task for Backward<'_> {
-    #[inline(always)]
-    unsafe fn run<V: Vector, const ROWS: usize>(self) {
-        let Winograd { bias, output: grid, finish, .. } = self.layer;
-        let mut source = self.outputs.as_ptr();
-        for index in 0..self.boards {
-            for y in (0..grid.height).step_by(TILE) {
-                for x in (0..grid.width).step_by(TILE) {
-                    for channel in (0..bias.len()).step_by(V::LANES) {
-                        let at = index * grid.board + grid.offset(y, x) + channel;
-                        // SAFETY: the tile's cells that are on the board lie in the slice,
-                        // which `Winograd::run` has checked, and so do all frequencies.
-                        unsafe {
-                            let place = Place {
-                                to: self.output.as_mut_ptr().add(at),
-                                row: grid.row,
-                                cell: grid.cell,
-                                rows: grid.height - y,
-                                columns: grid.width - x,
-                            };
-                            let bias = V::load(bias.as_ptr().add(channel));
-                            let from = source.add(channel);
-                            backward::<V>(from, self.step_out, bias, *finish, &place);
-                        }
-                    }
-                    // SAFETY: there is one such step per tile.
-                    source = unsafe { source.add(grid.cell) };
-                }
-            }
-        }
-    }
-}
-
 /// Where the results of a tile go.
 struct Place {
     to: *mut f32,
     row: usize,
     cell: usize,
-    /// Rows and columns of the board from the tile's first on.
+    /// Rows and columns that are on the board.
     rows: usize,
     columns: usize,
 }
