@@ -3,7 +3,8 @@
 use ouro_game::{PlaneShape, Stream};
 use ouro_net::measure::{cases, random_weights};
 use ouro_net::{
-    Architecture, Engine, GlobalPooling, NetSpec, Scratch, ValueRange, Weights, reference,
+    Architecture, Engine, GlobalPooling, NetSpec, Scratch, ValueRange, Weights, content_hash,
+    reference,
 };
 use proptest::prelude::*;
 
@@ -89,6 +90,22 @@ fn the_networks_of_the_benchmark_agree_with_the_reference() {
             assert!((got - expected).abs() < 1e-4, "{}: {got} {expected}", case.name);
         }
     }
+}
+
+/// The constant is the same on x86-64 and on 64-bit ARM. It changes with the order of any sum.
+#[test]
+fn the_networks_of_the_benchmark_give_these_bits_on_every_processor() {
+    let mut bytes = Vec::new();
+    for case in cases() {
+        let weights = random_weights(&case.spec, 3).unwrap();
+        let planes = random_planes(case.spec.planes.len() * 3, 4);
+        let outputs = evaluate(&Engine::new(&weights), &mut Scratch::new(), &planes, 3);
+        bytes.extend(outputs.into_iter().flat_map(f32::to_le_bytes));
+    }
+    assert_eq!(
+        content_hash(&bytes),
+        "f295df2be400f06b78f634c9a6bb236e080a7f8bb5ba3bd49f301cd84ae7f95b"
+    );
 }
 
 proptest! {
