@@ -9,6 +9,7 @@
 //! Everything is pure: the same seeds and players give the same games.
 
 pub mod greedy;
+pub mod hamiltonian;
 mod maxn;
 mod minimax;
 pub mod net_player;
@@ -21,8 +22,10 @@ pub mod selection;
 pub mod specific;
 pub mod table;
 pub mod thinking;
+pub mod tree;
 
 pub use greedy::Greedy;
+pub use hamiltonian::Hamiltonian;
 pub use net_player::{FitError, NetPlayer};
 pub use ouro_search::Clock;
 pub use pairing::{PairedGame, distinct, fingerprint, pairs};
@@ -32,3 +35,4 @@ pub use random::Random;
 pub use registry::{Context, NameError, by_name};
 pub use selection::{Selection, SelectionError};
 pub use table::{Finished, Table, TableError};
+pub use tree::Tree;

@@ -53,6 +53,8 @@ players! {
     maxn,
     net_player,
     perfect,
+    hamiltonian,
+    tree,
 }
 
 /// What a player is called and how its name is written.

@@ -119,13 +119,14 @@ impl<const W: usize> Snake<W> {
         }
     }
 
-    /// Moves the head in a legal direction of a state that waits for a move.
+    /// Moves the head in one of the [`free_moves`](Self::free_moves), which is one step of the
+    /// game. A search may also go on like this while there is no apple.
     #[inline]
     pub fn advance_head(&self, state: &mut State<W>, direction: usize) {
         let next = self.ahead(state.head(), direction);
         debug_assert!(!state.occupied.contains(next), "the direction is legal");
         state.push_head(direction, next);
-        state.elapsed += 1;
+        state.elapsed = state.elapsed.saturating_add(1);
         if state.apple() == Some(next) {
             state.set_apple(None);
             state.length += 1;

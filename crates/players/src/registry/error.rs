@@ -91,4 +91,14 @@ pub enum NameError {
         /// The game it plays.
         plays: &'static str,
     },
+    /// The player plays this game, but not on this board.
+    #[error("player {name:?}: {problem}; {remedy}")]
+    Unfit {
+        /// The name that was given.
+        name: String,
+        /// What is in the way.
+        problem: String,
+        /// What would do.
+        remedy: &'static str,
+    },
 }

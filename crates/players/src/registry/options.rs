@@ -145,4 +145,9 @@ impl<'a> Options<'a> {
     pub fn other_game<G: Game>(&self, plays: &'static str) -> NameError {
         NameError::Game { name: self.name.to_owned(), game: G::NAME, plays }
     }
+
+    /// The error of a player that plays the game, but not on this board.
+    pub fn unfit(&self, problem: String, remedy: &'static str) -> NameError {
+        NameError::Unfit { name: self.name.to_owned(), problem, remedy }
+    }
 }

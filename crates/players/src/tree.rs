@@ -1,0 +1,166 @@
+//! A naive tree search for Snake, as simple as can be: look at N states in breadth-first order,
+//! then go for the best.
+//!
+//! The tree grows level by level from the position at hand. Each free direction gives one child,
+//! and forced moves are played through; every step on the way counts as a state. Where the next
+//! apple will be, nobody knows: once the apple is eaten the search goes on without one. When N
+//! states have been made, each node is worth the best of its children, reward plus discounted
+//! value, and a leaf nothing. Of several best directions one is drawn. Nothing is learned, and
+//! nothing is kept from move to move.
+//!
+//! This is the un-learned tree search of the table in the `AlphaSnake` paper (Du, Gemp, Wu and
+//! Wu 2022, arXiv 2211.09622), which gives a mean size of 59.09 for 10,000 states and does not
+//! describe it. `docs/snake-table.md` has the figures of other readings.
+
+use ouro_game::snake::{self, DISCOUNT, Ending, Snake, State};
+use ouro_game::{Action, Game, Stream};
+
+use crate::registry::{Context, Form, Options};
+use crate::specific::{Built, specific};
+use crate::{Choice, Player, Request};
+
+/// How it is written.
+pub(crate) const FORM: Form =
+    Form { name: "tree", options: &["states"], usage: &["tree{states=N}"] };
+
+/// Most states that a move may look at: memory for them is kept.
+const MAX_STATES: usize = 1_000_000;
+
+/// Values this close are equal: they differ by rounding alone.
+const TIE: f64 = 1e-9;
+
+/// Builds a player for Snake.
+pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
+    fn seat<const W: usize>(options: &Options<'_>) -> Built<Snake<W>> {
+        let states = options.number("states", 1..=MAX_STATES)?;
+        let states = states.ok_or_else(|| options.missing("states=N", &FORM))?;
+        Ok(Box::new(Tree::<W>::new(options.name(), states)))
+    }
+    specific(context.game, |_: &snake::Small| seat(&options))
+        .or_else(|| specific(context.game, |_: &snake::Large| seat(&options)))
+        .unwrap_or_else(|| Err(options.other_game::<G>(snake::Small::NAME)))
+}
+
+/// Searches a number of states breadth first and goes for the best.
+#[derive(Debug)]
+pub struct Tree<const W: usize> {
+    name: String,
+    states: usize,
+    nodes: Vec<Node<W>>,
+}
+
+/// A state in the tree.
+#[derive(Debug)]
+struct Node<const W: usize> {
+    state: State<W>,
+    parent: usize,
+    /// The direction that led here from the parent.
+    direction: usize,
+    /// Rewards since the parent, discounted to its time.
+    reward: f64,
+    /// Discount for the time since the parent.
+    discount: f64,
+    /// Best of the children so far; none for a leaf.
+    best: Option<f64>,
+}
+
+impl<const W: usize> Node<W> {
+    fn new(state: State<W>, parent: usize, direction: usize) -> Self {
+        Self { state, parent, direction, reward: 0.0, discount: 1.0, best: None }
+    }
+
+    /// What the node is worth at its parent's time.
+    fn worth(&self) -> f64 {
+        self.reward + self.discount * self.best.unwrap_or(0.0)
+    }
+
+    /// Moves in the node's direction, then for as long as there is one direction only, at most
+    /// `most` steps; gives their number.
+    fn run(&mut self, game: &Snake<W>, most: usize) -> usize {
+        let rewards = game.config().rewards;
+        let (mut direction, mut steps) = (self.direction, 0);
+        loop {
+            let length = self.state.length();
+            game.advance_head(&mut self.state, direction);
+            steps += 1;
+            if self.state.length() > length {
+                self.reward += self.discount * f64::from(rewards.apple);
+            }
+            let ending = game.ending(&self.state);
+            self.reward += self.discount
+                * match ending {
+                    Some(Ending::Won) => f64::from(rewards.win),
+                    Some(Ending::Stuck) => f64::from(rewards.loss),
+                    Some(Ending::OutOfTime) | None => 0.0,
+                };
+            self.discount *= DISCOUNT;
+            let moves = game.free_moves(&self.state);
+            // Without an apple a snake may be forced round and round for ever.
+            if ending.is_some() || moves.count_ones() > 1 || steps >= most {
+                return steps;
+            }
+            direction = moves.trailing_zeros() as usize;
+        }
+    }
+}
+
+impl<const W: usize> Tree<W> {
+    /// A player that looks at about `states` states a move.
+    pub fn new(name: impl Into<String>, states: usize) -> Self {
+        Self { name: name.into(), states, nodes: Vec::new() }
+    }
+
+    /// The best direction, and among how many equally good ones it was drawn.
+    fn search(&mut self, game: &Snake<W>, root: &State<W>, rng: &mut Stream) -> (usize, usize) {
+        let nodes = &mut self.nodes;
+        nodes.clear();
+        nodes.push(Node::new(*root, 0, 0));
+        let (mut next, mut seen) = (0, 1);
+        // The root is expanded whatever N is: its children are what there is to choose from.
+        while next < nodes.len() && (seen < self.states || next == 0) {
+            let state = nodes[next].state;
+            let moves = if game.ending(&state).is_none() { game.free_moves(&state) } else { 0 };
+            for direction in (0..4).filter(|direction| moves >> direction & 1 == 1) {
+                let mut node = Node::new(state, next, direction);
+                seen += node.run(game, self.states);
+                nodes.push(node);
+            }
+            next += 1;
+        }
+        for index in (1..nodes.len()).rev() {
+            let (worth, parent) = (nodes[index].worth(), nodes[index].parent);
+            let best = &mut nodes[parent].best;
+            *best = Some(best.map_or(worth, |best| best.max(worth)));
+        }
+        let best = nodes[0].best.unwrap_or_default();
+        let children = nodes[1..].iter().take_while(|node| node.parent == 0);
+        let ties = children.filter(|node| node.worth() >= best - TIE);
+        let count = ties.clone().count();
+        let chosen = ties.clone().nth(rng.below(count as u32) as usize);
+        (chosen.map_or(0, |node| node.direction), count)
+    }
+}
+
+impl<const W: usize> Player<Snake<W>> for Tree<W> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn choose(
+        &mut self,
+        game: &Snake<W>,
+        requests: &mut [Request<'_, Snake<W>>],
+        choices: &mut Vec<Choice>,
+    ) {
+        for request in requests {
+            let moves = game.free_moves(request.state);
+            let (direction, ties) = if moves.count_ones() == 1 {
+                (moves.trailing_zeros() as usize, 1)
+            } else {
+                self.search(game, request.state, request.rng)
+            };
+            let probability = 1.0 / ties.max(1) as f32;
+            choices.push(Choice { action: Action(direction as u32), probability });
+        }
+    }
+}
