@@ -5,6 +5,7 @@
 
 mod budget;
 mod ci;
+mod fuzz;
 mod layers;
 mod mistakes;
 mod shell;
@@ -16,7 +17,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   ci [--skip-tests]  budget, layers, format, lints, docs, tests, mistakes
   layers             no crate depends on a layer above its own
   budget             no source file is longer than 500 lines
-  mistakes           20 rule mistakes planted in the Battlesnake engine are all caught";
+  mistakes           20 rule mistakes planted in the Battlesnake engine are all caught
+  fuzz [--seconds N] hostile weights files and Battlesnake requests, 60 s each; no crash";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +28,11 @@ fn main() -> ExitCode {
         ["layers"] => layers::run(),
         ["budget"] => budget::run(),
         ["mistakes"] => mistakes::run(),
+        ["fuzz"] => fuzz::run(fuzz::SECONDS),
+        ["fuzz", "--seconds", seconds] => match seconds.parse() {
+            Ok(seconds) => fuzz::run(seconds),
+            Err(_) => Err(anyhow::anyhow!("{seconds:?} is not a number of seconds")),
+        },
         _ => {
             shell::say(USAGE);
             return ExitCode::from(64);

@@ -1,0 +1,136 @@
+//! Runs the fuzz targets under `fuzz/` for a while and fails on the first crash.
+//!
+//! This is libFuzzer without `cargo-fuzz`, which wants a nightly compiler: the pass that counts
+//! coverage can be asked for on a stable one, and only the sanitizers cannot. The code under test
+//! is safe Rust, where a fault is a panic, an overflow or memory without bound; the first two are
+//! caught by the build, the last by the targets themselves.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell::{self, cargo, root, say};
+
+/// Seconds per target unless told otherwise.
+pub(crate) const SECONDS: u32 = 60;
+
+/// The targets, and the longest input that each is given, bytes.
+const TARGETS: [(&str, usize); 2] = [("weights", 16 << 10), ("battlesnake_request", 8 << 10)];
+
+/// What makes the compiler count the edges that are taken and the values that are compared.
+const FLAGS: [&str; 6] = [
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Ccodegen-units=1",
+];
+
+/// Runs every target for `seconds`.
+pub(crate) fn run(seconds: u32) -> Result<()> {
+    let folder = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| root().join("target"), |path| root().join(path))
+        .join("fuzz");
+    // With a target of its own, build scripts and macros are not instrumented.
+    let host = host()?;
+    let mut build = cargo(&["build", "--release", "--locked", "--manifest-path"]);
+    build.arg(root().join("fuzz/Cargo.toml")).args(["--target", &host]);
+    build.env("CARGO_TARGET_DIR", &folder).env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\u{1f}"));
+    shell::run(build).context("the fuzz targets need a C++ compiler for libFuzzer")?;
+    for (target, max_bytes) in TARGETS {
+        say(&format!("== {target}, {seconds} s"));
+        let corpus = folder.join("corpus").join(target);
+        let crashes = folder.join("crashes").join(target);
+        fs::create_dir_all(&corpus)?;
+        fs::create_dir_all(&crashes)?;
+        let log = folder.join(format!("{target}.log"));
+        let program = format!("{target}{}", std::env::consts::EXE_SUFFIX);
+        let mut fuzz = Command::new(folder.join(&host).join("release").join(program));
+        fuzz.arg(format!("-max_total_time={seconds}"))
+            .arg(format!("-max_len={max_bytes}"))
+            .arg(format!("-dict={}", dictionary(target).display()))
+            .arg(format!("-artifact_prefix={}/", crashes.display()))
+            .args(["-timeout=10", "-rss_limit_mb=1024", "-print_final_stats=1"])
+            .arg(&corpus)
+            .arg(root().join("fuzz/seeds").join(target))
+            .stderr(fs::File::create(&log)?);
+        let status = fuzz.status().with_context(|| format!("cannot start {target}"))?;
+        let said = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
+        if !status.success() {
+            let tail: Vec<&str> = said.lines().rev().take(20).collect();
+            tail.iter().rev().for_each(|line| say(line));
+            let crashes = crashes.display();
+            bail!("{target} ended with {status}; the input is in {crashes}");
+        }
+        say(&summary(&said));
+    }
+    say("fuzz: no crash");
+    Ok(())
+}
+
+/// What libFuzzer's log says in the end: inputs tried, edges covered, inputs kept.
+fn summary(log: &str) -> String {
+    let statistic = |name: &str| {
+        let of =
+            |line: &str| Some(line.strip_prefix("stat::")?.strip_prefix(name)?.trim().to_owned());
+        log.lines().find_map(of).unwrap_or_else(|| "?".to_owned())
+    };
+    let edges = log.lines().rev().find_map(|line| line.split_once(" cov: ")?.1.split(' ').next());
+    format!(
+        "{} inputs, {} new ones kept, {} edges covered, {} MiB at the peak",
+        statistic("number_of_executed_units:"),
+        statistic("new_units_added:"),
+        edges.unwrap_or("?"),
+        statistic("peak_rss_mb:")
+    )
+}
+
+/// The words that a target's inputs are made of.
+fn dictionary(target: &str) -> PathBuf {
+    root().join("fuzz/seeds").join(format!("{target}.dict"))
+}
+
+/// The triple of this machine.
+fn host() -> Result<String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).current_dir(root()).arg("-vV").output();
+    let output = output.context("cannot run rustc")?;
+    let text = String::from_utf8(output.stdout).context("rustc -vV is not UTF-8")?;
+    match text.lines().find_map(|line| line.strip_prefix("host: ")) {
+        Some(host) => Ok(host.to_owned()),
+        None => bail!("rustc -vV names no host"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_is_taken_from_what_libfuzzer_says_last() {
+        let log = "#2 INITED cov: 7 ft: 8 corp: 1/1b\n#9 DONE   cov: 21 ft: 30 corp: 4/9b\n\
+                   stat::number_of_executed_units: 9\nstat::new_units_added:          3\n\
+                   stat::peak_rss_mb:              40\n";
+        assert_eq!(summary(log), "9 inputs, 3 new ones kept, 21 edges covered, 40 MiB at the peak");
+        assert!(summary("").starts_with("? inputs"));
+    }
+
+    #[test]
+    fn every_target_is_there_with_seeds_and_a_dictionary() {
+        let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).expect("a manifest");
+        assert_eq!(manifest.matches("[[bin]]").count(), TARGETS.len());
+        for (target, max_bytes) in TARGETS {
+            assert!(manifest.contains(&format!("name = \"{target}\"")), "{target}");
+            assert!(dictionary(target).is_file(), "{target}");
+            let seeds = fs::read_dir(root().join("fuzz/seeds").join(target)).expect("seeds");
+            let sizes: Vec<u64> = seeds
+                .map(|seed| seed.expect("a file").metadata().expect("its size").len())
+                .collect();
+            assert!(sizes.len() >= 3, "{target}: {sizes:?}");
+            assert!(sizes.iter().all(|&size| size <= max_bytes as u64), "{target}: {sizes:?}");
+        }
+    }
+}
