@@ -18,8 +18,8 @@ pub trait Evaluation<G: Game>: Send {
         game.legal(state, player, mask);
     }
 
-    /// May resolve the chance node that `state` waits at by an assumption. A state that still
-    /// waits afterwards is averaged over its outcomes.
+    /// May resolve the chance node that `state` waits at, and those that follow, by assumption.
+    /// A state that still waits afterwards is averaged over its outcomes.
     fn foresee(&mut self, _game: &G, _state: &mut G::State) {}
 }
 

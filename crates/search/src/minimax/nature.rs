@@ -8,17 +8,20 @@ use crate::Evaluation;
 /// Draws that stand for the outcomes of a chance node that cannot list them.
 pub const CHANCE_SAMPLES: u32 = 16;
 
-/// Puts the position after the chance node at `level` on the next level if the evaluation
-/// resolves the node by itself, and says whether it did.
-pub(super) fn foreseen<G: Game, E: Evaluation<G>>(
+/// What must happen next in the position at `level`, once the evaluation has resolved what
+/// chance it resolves by itself.
+#[inline]
+pub(super) fn foresee<G: Game, E: Evaluation<G>>(
     game: &G,
     evaluation: &mut E,
     frames: &mut Frames<G>,
     level: usize,
-) -> bool {
-    let state = frames.descend(game, level);
-    evaluation.foresee(game, state);
-    game.turn(state) != Turn::Chance
+) -> Turn {
+    let state = &mut frames.get_mut(level).state;
+    if game.turn(state) == Turn::Chance {
+        evaluation.foresee(game, state);
+    }
+    game.turn(state)
 }
 
 /// The outcomes of the chance node at a level, or draws that stand for them.

@@ -7,7 +7,7 @@ use super::deepening::{Best, Passes, deepen};
 use super::frame::Frames;
 use super::line::Lines;
 use super::meter::{Meter, OutOfTime};
-use super::nature::{Outcomes, foreseen};
+use super::nature::{Outcomes, foresee};
 use super::ordering::Ordering;
 use super::table::{Bound, Table, key};
 use super::{Found, NotToMove, Query, Searcher, Step, UNDECIDED, check, decided, undecided};
@@ -204,9 +204,10 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
     fn visit(&mut self, place: Place, window: Window) -> Result<f32, OutOfTime> {
         let Query { game, player, .. } = self.query;
         self.memory.lines.clear(place.ply);
+        let turn = foresee(game, self.evaluation, &mut self.memory.frames, place.level);
         let state = &self.memory.frames.get(place.level).state;
-        match game.turn(state) {
-            Turn::Chance => self.nature(place, window),
+        match turn {
+            Turn::Chance => self.nature(place),
             Turn::Move(_) if game.alive(state).contains(player) => {
                 if place.turns == self.turns {
                     self.meter.horizon = true;
@@ -248,12 +249,9 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
 
     /// Value of a chance node. An average can be anywhere in its outcomes' range, so they are
     /// searched with the full window.
-    fn nature(&mut self, place: Place, window: Window) -> Result<f32, OutOfTime> {
+    fn nature(&mut self, place: Place) -> Result<f32, OutOfTime> {
         let game = self.query.game;
         let below = Place { level: place.level + 1, ..place };
-        if foreseen(game, self.evaluation, &mut self.memory.frames, place.level) {
-            return self.visit(below, window);
-        }
         self.meter.averaged = true;
         let mut outcomes = Outcomes::new(game, &self.memory.frames.get(place.level).state);
         let (mut sum, mut total) = (0.0, 0.0);

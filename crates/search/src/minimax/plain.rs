@@ -6,7 +6,7 @@ use super::deepening::{Best, Passes, deepen};
 use super::frame::Frames;
 use super::line::Lines;
 use super::meter::{Meter, OutOfTime};
-use super::nature::{Outcomes, foreseen};
+use super::nature::{Outcomes, foresee};
 use super::{Found, NotToMove, Query, Searcher, Step, check, decided, undecided};
 use crate::Evaluation;
 
@@ -100,8 +100,9 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
     fn visit(&mut self, level: usize, turns: u32, ply: usize) -> Result<f32, OutOfTime> {
         let Query { game, player, .. } = self.query;
         self.memory.lines.clear(ply);
+        let turn = foresee(game, self.evaluation, &mut self.memory.frames, level);
         let state = &self.memory.frames.get(level).state;
-        match game.turn(state) {
+        match turn {
             Turn::Chance => self.nature(level, turns, ply),
             Turn::Move(_) if game.alive(state).contains(player) => {
                 if turns == self.turns {
@@ -119,9 +120,6 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
 
     fn nature(&mut self, level: usize, turns: u32, ply: usize) -> Result<f32, OutOfTime> {
         let game = self.query.game;
-        if foreseen(game, self.evaluation, &mut self.memory.frames, level) {
-            return self.visit(level + 1, turns, ply);
-        }
         self.meter.averaged = true;
         let mut outcomes = Outcomes::new(game, &self.memory.frames.get(level).state);
         let (mut sum, mut total) = (0.0, 0.0);
