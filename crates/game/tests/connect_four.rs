@@ -135,6 +135,25 @@ fn along_best_moves_the_score_only_changes_its_sign_until_the_game_ends_on_time(
 }
 
 #[test]
+fn the_best_moves_are_those_with_the_best_score() {
+    let mut stream = Stream::new(6, "test");
+    for (width, height, plies) in [(7, 6, 22), (7, 6, 18), (5, 5, 6), (6, 4, 4)] {
+        let game = game(width, height);
+        for _ in 0..25 {
+            let state = random_position(&game, plies, &mut stream);
+            let scores = Solver::with_table_bits(20).scores(&state);
+            let best = scores.iter().flatten().max().copied();
+            let expected: Vec<Action> = (0..)
+                .zip(&scores)
+                .filter(|(_, score)| score.is_some() && **score == best)
+                .map(|(column, _)| Action(column))
+                .collect();
+            assert_eq!(Solver::with_table_bits(20).best_moves(&state), expected);
+        }
+    }
+}
+
+#[test]
 fn mirrored_positions_have_equal_scores_and_mirrored_best_moves() {
     let game = game(7, 6);
     let mut stream = Stream::new(13, "test");

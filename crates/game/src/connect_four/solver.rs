@@ -130,13 +130,23 @@ impl Solver {
     }
 
     /// All actions that keep the value of the position, ascending; none when it is over.
+    ///
+    /// Much less work than [`scores`](Self::scores): once the value is known, an action is only
+    /// asked whether it keeps it.
     pub fn best_moves(&mut self, state: &State) -> Vec<Action> {
-        let scores = self.scores(state);
-        let best = scores.iter().flatten().max().copied();
-        (0..)
-            .zip(&scores)
-            .filter(|(_, score)| score.is_some() && **score == best)
-            .map(|(column, _)| Action(column))
+        if state.is_over() {
+            return Vec::new();
+        }
+        // No action is better for the opponent's score than this.
+        let least = -i32::from(self.solve(state).0);
+        let mut keeps = |column: usize| {
+            let mut next = *state;
+            next.drop_stone(column)
+                && i32::from(self.search_window(&next, least, least + 1).0) <= least
+        };
+        (0..state.board().width())
+            .filter(|&column| keeps(column))
+            .map(|column| Action(column as u32))
             .collect()
     }
 

@@ -1,6 +1,6 @@
 //! Promises of every game, kept by Battlesnake on all rulesets and boards.
 
-use ouro_game::battlesnake::{Config, Large, Small};
+use ouro_game::battlesnake::{Battlesnake, Cell, Config, Large, Small};
 use ouro_game::record::{Recorder, Replay};
 use ouro_game::{Action, Chance, Game, PlayerSet, StepError, Stream, Turn};
 use proptest::prelude::*;
@@ -177,6 +177,38 @@ fn records_replay<G: Game<Config = Config>>(game: &G, seed: u64) -> Result<(), T
     Ok(())
 }
 
+fn sets_of_cells_say_what_cells_say<C: Cell, const W: usize, const S: usize>(
+    game: &Battlesnake<C, W, S>,
+    seed: u64,
+) -> Result<(), TestCaseError> {
+    every_state(game, seed, |state, _, _| {
+        let (food, hazards) = (state.food_cells(), game.hazard_cells(state));
+        let mut bodies: Vec<usize> =
+            state.living().flat_map(|snake| state.trail(snake).collect::<Vec<_>>()).collect();
+        bodies.sort_unstable();
+        prop_assert_eq!(state.occupied().iter().collect::<Vec<_>>(), bodies);
+        for cell in 0..game.geometry().cells() {
+            prop_assert_eq!(hazards.contains(cell), game.hazards_on(state, cell) > 0);
+            prop_assert_eq!(food.contains(cell), state.food().any(|food| food == cell));
+        }
+        for snake in state.living() {
+            let (distinct, stack) = (state.trail(snake).count(), state.tail_stack(snake));
+            prop_assert_eq!(distinct + usize::from(stack), usize::from(state.length(snake)));
+            let mut cell = state.tail(snake);
+            for next in state.trail(snake).skip(1) {
+                cell = game.towards_head(state, cell);
+                prop_assert_eq!(cell, next);
+            }
+            prop_assert_eq!(cell, state.head(snake));
+        }
+        let mut idle = state.clone();
+        game.settle_idle(&mut idle);
+        prop_assert!(game.turn(&idle) != Turn::Chance);
+        prop_assert!(idle.food().eq(state.food()));
+        Ok(())
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 300,
@@ -202,6 +234,13 @@ proptest! {
         config in configs(), seed in any::<u64>(),
     ) {
         on_rules!(config, |rules| symmetries_commute(rules, seed));
+    }
+
+    #[test]
+    fn what_is_said_of_cells_and_of_sets_of_cells_agrees(
+        config in configs(), seed in any::<u64>(),
+    ) {
+        on_rules!(config, |rules| sets_of_cells_say_what_cells_say(rules, seed));
     }
 
     #[test]
