@@ -60,8 +60,9 @@ pub(crate) fn run(seconds: u32) -> Result<()> {
         let status = fuzz.status().with_context(|| format!("cannot start {target}"))?;
         let said = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
         if !status.success() {
-            let tail: Vec<&str> = said.lines().rev().take(20).collect();
-            tail.iter().rev().for_each(|line| say(line));
+            let panic = said.lines().skip_while(|line| !line.contains("panicked at"));
+            panic.take(4).for_each(say);
+            say(&format!("all that was said is in {}", log.display()));
             let crashes = crashes.display();
             bail!("{target} ended with {status}; the input is in {crashes}");
         }
