@@ -80,20 +80,9 @@ impl Grid {
 }
 
 impl Rows {
-    /// Offset of the row of this index over all boards.
-    #[inline(always)]
-    pub(super) fn start(&self, index: usize) -> usize {
-        if let [offset] = self.offsets[..] {
-            return index * self.board + offset;
-        }
-        let (board, cell) = (index / self.offsets.len(), index % self.offsets.len());
-        board * self.board + self.offsets[cell]
-    }
-
-    /// One past the last value that `rows` rows reach, each `reach` long; 0 for none.
-    pub(super) fn extent(&self, rows: usize, reach: usize) -> usize {
-        let Some(last) = rows.checked_sub(1) else { return 0 };
-        let furthest = self.offsets.iter().max().copied().unwrap_or(0);
-        last / self.offsets.len() * self.board + furthest + reach
+    /// One past the last value that the rows of `boards` boards reach, each `reach` long.
+    pub(super) fn extent(&self, boards: usize, reach: usize) -> usize {
+        let Some(last) = boards.checked_sub(1) else { return 0 };
+        last * self.board + self.offsets.iter().max().copied().unwrap_or(0) + reach
     }
 }

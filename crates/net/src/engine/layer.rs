@@ -138,21 +138,17 @@ impl Layer {
 
     /// Computes the rows of `boards` boards.
     pub(super) fn run(&self, isa: Isa, boards: usize, input: &[f32], output: &mut [f32]) {
-        let rows = boards * self.input.offsets.len();
         let reach = self.runs.iter().max().copied().unwrap_or(0) + self.length;
-        assert!(
-            self.input.extent(rows, reach) <= input.len(),
-            "the input is shorter than its rows"
-        );
+        assert!(self.input.extent(boards, reach) <= input.len(), "the input is too short");
         let columns = self.panels.columns();
-        assert!(self.output.extent(rows, columns) <= output.len(), "the output is too short");
-        isa.run(Multiply { layer: self, rows, input, output });
+        assert!(self.output.extent(boards, columns) <= output.len(), "the output is too short");
+        isa.run(Multiply { layer: self, boards, input, output });
     }
 }
 
 struct Multiply<'a> {
     layer: &'a Layer,
-    rows: usize,
+    boards: usize,
     input: &'a [f32],
     output: &'a mut [f32],
 }
@@ -162,25 +158,38 @@ impl Task for Multiply<'_> {
     unsafe fn run<V: Vector, const ROWS: usize>(self) {
         let Layer { panels, runs, length, input, output, finish } = self.layer;
         let left = Left { values: self.input, runs, length: *length };
-        let mut sink = Store { rows: output, output: self.output, finish: *finish };
-        let start = |row| input.start(row);
+        let (boards, finish) = (self.boards, *finish);
         // SAFETY: the caller keeps the contract of `Vector`; `Layer::run` has checked that all
         // rows lie within their slices.
-        unsafe { panels.multiply::<V, ROWS>(&left, self.rows, start, &mut sink) }
+        unsafe {
+            if let ([from], [to]) = (&input.offsets[..], &output.offsets[..]) {
+                let start = |row| row * input.board + from;
+                let place = |row| row * output.board + to;
+                let mut sink = Store { place, output: self.output, finish };
+                panels.multiply::<V, ROWS>(&left, boards, start, &mut sink);
+                return;
+            }
+            for board in 0..boards {
+                let start = |row: usize| board * input.board + input.offsets[row];
+                let place = |row: usize| board * output.board + output.offsets[row];
+                let mut sink = Store { place, output: &mut *self.output, finish };
+                panels.multiply::<V, ROWS>(&left, input.offsets.len(), start, &mut sink);
+            }
+        }
     }
 }
 
-/// Finishes sums and writes them to their rows.
-struct Store<'a> {
-    rows: &'a Rows,
+/// Finishes sums and writes them where `place` says their row is.
+struct Store<'a, F> {
+    place: F,
     output: &'a mut [f32],
     finish: Finish,
 }
 
-impl Sink for Store<'_> {
+impl<F: Fn(usize) -> usize> Sink for Store<'_, F> {
     #[inline(always)]
     unsafe fn take<V: Vector>(&mut self, row: usize, column: usize, sums: V) {
-        let at = self.rows.start(row) + column;
+        let at = (self.place)(row) + column;
         debug_assert!(at + V::LANES <= self.output.len());
         // SAFETY: the caller keeps the contract of `Vector`; `Layer::run` has checked the end
         // of the last row, padding included.
