@@ -1,8 +1,8 @@
 """Times Ouro's CPU engine and onnxruntime side by side, on the same networks and the same core.
 
-    python3 -m venv .venv && .venv/bin/pip install numpy onnx onnxruntime
+    python3 -m venv target/venv && target/venv/bin/pip install numpy onnx onnxruntime
     cargo build --release -p ouro-net --example bench_net
-    .venv/bin/python bench/inference_vs_onnxruntime.py
+    target/venv/bin/python bench/inference_vs_onnxruntime.py
 
 For every network of `bench_net write` and every batch size: builds the same network as ONNX from
 the safetensors file, checks that both give the same outputs, then lets both evaluate the same
