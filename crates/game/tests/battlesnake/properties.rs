@@ -201,7 +201,7 @@ fn sets_of_cells_say_what_cells_say<C: Cell, const W: usize, const S: usize>(
             }
             prop_assert_eq!(cell, state.head(snake));
         }
-        let mut idle = state.clone();
+        let mut idle = *state;
         game.settle_idle(&mut idle);
         prop_assert!(game.turn(&idle) != Turn::Chance);
         prop_assert!(idle.food().eq(state.food()));
