@@ -1,11 +1,16 @@
 //! `perfect`: Connect Four without mistakes, from the game's solver.
 //!
 //! Every action that keeps the exact score is played with equal probability, so a win comes as
-//! soon and a loss as late as possible. What the solver learns stays with the player, so that
-//! the next positions of a game come cheap.
+//! soon and a loss as late as possible. The first moves of the standard board take the solver
+//! minutes, so those that every game meets are written down; early answers are kept from game
+//! to game.
 
-use ouro_game::Game;
-use ouro_game::connect_four::{ConnectFour, Solver};
+use std::collections::BTreeMap;
+
+use ouro_game::connect_four::{ConnectFour, Solver, State};
+use ouro_game::{Action, Game};
+
+mod openings;
 
 use crate::registry::{Context, Form, Options};
 use crate::specific::{Built, specific};
@@ -20,16 +25,39 @@ pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>)
     specific(context.game, build).unwrap_or_else(|| Err(options.other_game::<G>(ConnectFour::NAME)))
 }
 
+/// Positions with fewer stones are solved once and remembered.
+const EARLY: u32 = 14;
+/// Early positions that are remembered at most.
+const REMEMBERED: usize = 1 << 16;
+
 /// Plays the solver's best actions.
 #[derive(Debug, Default)]
 pub struct Perfect {
     solver: Solver,
+    /// Best actions of early positions by their fingerprint.
+    early: BTreeMap<u64, Vec<Action>>,
 }
 
 impl Perfect {
     /// A player that has not solved anything yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    fn best_moves(&mut self, game: &ConnectFour, state: &State) -> Vec<Action> {
+        if state.plies() >= EARLY {
+            return self.solver.best_moves(state);
+        }
+        let key = game.digest(state);
+        if let Some(best) = self.early.get(&key) {
+            return best.clone();
+        }
+        let best =
+            openings::best_moves(game, state).unwrap_or_else(|| self.solver.best_moves(state));
+        if self.early.len() < REMEMBERED {
+            self.early.insert(key, best.clone());
+        }
+        best
     }
 }
 
@@ -40,12 +68,12 @@ impl Player<ConnectFour> for Perfect {
 
     fn choose(
         &mut self,
-        _game: &ConnectFour,
+        game: &ConnectFour,
         requests: &mut [Request<'_, ConnectFour>],
         choices: &mut Vec<Choice>,
     ) {
         for request in requests {
-            let best = self.solver.best_moves(request.state);
+            let best = self.best_moves(game, request.state);
             let drawn = request.rng.below(best.len() as u32) as usize;
             // Who is asked is to move; a table reports a choice that is not given.
             if let Some(&action) = best.get(drawn) {
