@@ -1,10 +1,12 @@
 //! `minimax` and `maxn`.
 
-use ouro_game::Game;
 use ouro_game::battlesnake::{Config, Small};
+use ouro_game::catalog::GAMES;
 use ouro_game::tic_tac_toe::{self, TicTacToe};
+use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_players::Table;
 
-use crate::support::{play, won};
+use crate::support::{play, player, won};
 
 fn battlesnake(snakes: u8) -> Small {
     Small::new(Config { snakes, ..Config::default() }).unwrap()
@@ -45,4 +47,28 @@ fn the_same_depth_gives_the_same_games() {
     let game = battlesnake(2);
     let names = ["minimax{depth=2}", "maxn{depth=2}"];
     assert_eq!(play(&game, &names, 3), play(&game, &names, 3));
+}
+
+#[test]
+fn every_game_in_the_box_can_be_searched() {
+    struct Play;
+    impl GameVisitor for Play {
+        type Output = usize;
+
+        fn visit<G: Game>(self, game: G) -> usize {
+            let names = ["minimax{depth=2}", "maxn{depth=1}", "random"];
+            let mut players: Vec<_> = names.iter().map(|name| player(name, &game)).collect();
+            let mut table = Table::new(game.clone(), 12);
+            for seed in 0..3 {
+                let seats: Vec<usize> =
+                    (0..game.players()).map(|seat| (seat + seed as usize) % names.len()).collect();
+                table.seat(seed, &seats).unwrap();
+            }
+            table.finish(&mut players).unwrap().len()
+        }
+    }
+    for info in GAMES {
+        let config = GameConfig::by_name(info.name).unwrap();
+        assert_eq!(config.visit(Play).unwrap(), 3, "{}", info.name);
+    }
 }
