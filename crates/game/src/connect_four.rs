@@ -7,10 +7,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Action, ActionMask, ConfigError, Game, PlaneShape, PlayerSet, StepError, Stream, Symmetry, Turn,
+    Action, ActionMask, ConfigError, Game, PlaneShape, PlayerSet, RolloutBuffer, StepError, Stream,
+    Symmetry, Turn,
 };
 
 mod board;
+mod rollout;
 pub mod solver;
 mod state;
 
@@ -115,6 +117,17 @@ impl Game for ConnectFour {
             return Err(StepError::IllegalAction { player, action: actions[player].0 });
         }
         Ok(())
+    }
+
+    /// Draws the same numbers as the default and plays the same moves, on bare bitboards.
+    fn rollout(
+        &self,
+        state: &mut State,
+        limit: u32,
+        _buffer: &mut RolloutBuffer,
+        rng: &mut Stream,
+    ) {
+        rollout::play(state, limit, rng);
     }
 
     fn elapsed(&self, state: &State) -> u32 {

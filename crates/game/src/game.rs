@@ -42,6 +42,7 @@ use std::fmt::Debug;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::rollout::RolloutBuffer;
 use crate::{Action, ActionMask, ConfigError, PlayerSet, StepError, Stream, Symmetry};
 
 /// What must happen next in a state.
@@ -203,6 +204,22 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         self.step(state, actions)?;
         self.settle(state, rng);
         Ok(())
+    }
+
+    /// Plays the game on with random moves until it is over or `limit` turns were played:
+    /// the rollout of simple searches. Chance is settled first and after every turn.
+    ///
+    /// The default plays uniformly among the legal actions and allocates nothing once
+    /// `buffer` has grown. A game may override it to be faster, or to leave out moves that no
+    /// player would make; it says so in its documentation.
+    fn rollout(
+        &self,
+        state: &mut Self::State,
+        limit: u32,
+        buffer: &mut RolloutBuffer,
+        rng: &mut Stream,
+    ) {
+        crate::rollout::uniform(self, state, limit, buffer, rng);
     }
 
     /// Players still in the game: everybody, unless the game eliminates players.

@@ -25,6 +25,7 @@ use crate::{Action, ActionMask, Game, Stream, Turn};
 
 mod chance;
 mod position;
+mod rollout;
 mod step;
 
 /// Games longer than this are cut short; what was played is checked all the same.
@@ -53,6 +54,9 @@ pub enum Law {
     /// `settle` does what drawing outcomes one by one does, and `advance` is `step` and
     /// `settle`.
     Settle,
+    /// A rollout stops at its limit of turns or at the end of the game, and is the same each
+    /// time.
+    Rollout,
     /// Time does not run backwards and nobody comes back to life.
     Progress,
     /// Returns are finite, outcomes lie within −1 and 1.
@@ -95,6 +99,7 @@ impl fmt::Display for Law {
             Self::RoundTrip => "round trips",
             Self::Chance => "chance",
             Self::Settle => "settling",
+            Self::Rollout => "rollouts",
             Self::Progress => "progress",
             Self::Values => "values",
             Self::Observation => "observation",
@@ -183,6 +188,7 @@ impl<G: Game> Trial<'_, G> {
             }
             let joint = self.random_joint(&state, &mut choices);
             self.check_refusals(&state, &joint)?;
+            self.check_rollout(&state, &choices)?;
             let mut chance = choices.clone();
             self.check_step(&state, &joint, &mut chance)?;
             recorder

@@ -2,7 +2,7 @@
 //! against published results.
 
 use ouro_game::connect_four::{Config, ConnectFour, Outcome, Score, Solver, State};
-use ouro_game::{Action, ActionMask, Game, Stream, Symmetry, Turn};
+use ouro_game::{Action, ActionMask, Game, RolloutBuffer, Stream, Symmetry, Turn};
 
 fn game(width: u8, height: u8) -> ConnectFour {
     ConnectFour::new(Config { width, height }).expect("the size is in range")
@@ -276,5 +276,28 @@ fn sizes_out_of_range_are_refused_with_a_remedy() {
     for (width, height, expected) in cases {
         let error = ConnectFour::new(Config { width, height }).expect_err(expected);
         assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn the_fast_rollout_draws_and_plays_what_the_default_does() {
+    let mut stream = Stream::new(8, "test");
+    for (width, height) in [(7, 6), (4, 4), (12, 4), (4, 15), (8, 7)] {
+        let game = game(width, height);
+        let mut buffer = RolloutBuffer::new();
+        for round in 0..400 {
+            let start = random_position(
+                &game,
+                round % game.initial(&mut stream).board().cells(),
+                &mut stream,
+            );
+            let limit = if round % 3 == 0 { stream.below(20) } else { u32::MAX };
+            let mut rng = stream.fork();
+            let mut plain_rng = rng.clone();
+            let (mut fast, mut plain) = (start, start);
+            game.rollout(&mut fast, limit, &mut buffer, &mut rng);
+            ouro_game::rollout::uniform(&game, &mut plain, limit, &mut buffer, &mut plain_rng);
+            assert_eq!((fast, rng), (plain, plain_rng), "from {start:?}, {limit} turns");
+        }
     }
 }

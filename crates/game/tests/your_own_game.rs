@@ -3,8 +3,8 @@
 
 use ouro_game::laws::Law;
 use ouro_game::{
-    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, StepError, Stream,
-    Symmetry, Turn, check_laws,
+    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, RolloutBuffer, StepError,
+    Stream, Symmetry, Turn, check_laws,
 };
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,7 @@ enum Fault {
     HiddenState,
     LopsidedChance,
     AnotherSettle,
+    RolloutPastItsLimit,
     TimeRunsBack,
     OutcomeOfTwo,
     ForgetsAValue,
@@ -136,6 +137,10 @@ impl Game for Offender {
         }
         self.inner.settle(&mut state.inner, rng);
     }
+    fn rollout(&self, state: &mut State, limit: u32, buffer: &mut RolloutBuffer, rng: &mut Stream) {
+        let beyond = u32::from(self.config.fault == Fault::RolloutPastItsLimit);
+        ouro_game::rollout::uniform(self, state, limit + beyond, buffer, rng);
+    }
     fn alive(&self, state: &State) -> PlayerSet {
         self.inner.alive(&state.inner)
     }
@@ -190,6 +195,7 @@ fn a_game_that_breaks_a_law_is_told_which() {
         (Fault::HiddenState, Law::RoundTrip),
         (Fault::LopsidedChance, Law::Chance),
         (Fault::AnotherSettle, Law::Settle),
+        (Fault::RolloutPastItsLimit, Law::Rollout),
         (Fault::TimeRunsBack, Law::Progress),
         (Fault::OutcomeOfTwo, Law::Values),
         (Fault::ForgetsAValue, Law::Observation),

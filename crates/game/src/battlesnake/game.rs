@@ -5,8 +5,8 @@ use super::rules::Battlesnake;
 use super::state::{Cell, Pending, State};
 use crate::grid::{DIRECTIONS, turned};
 use crate::{
-    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, StepError, Stream,
-    Symmetry, Turn,
+    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, RolloutBuffer, StepError,
+    Stream, Symmetry, Turn,
 };
 
 impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
@@ -102,6 +102,24 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
 
     fn settle(&self, state: &mut Self::State, rng: &mut Stream) {
         self.settle_all(state, rng);
+    }
+
+    /// Snakes move at random but not into walls and bodies, as in
+    /// [`random_turn`](Battlesnake::random_turn).
+    fn rollout(
+        &self,
+        state: &mut Self::State,
+        limit: u32,
+        _buffer: &mut RolloutBuffer,
+        rng: &mut Stream,
+    ) {
+        self.settle_all(state, rng);
+        for _ in 0..limit {
+            if self.is_decided(state) {
+                return;
+            }
+            self.random_turn(state, rng);
+        }
     }
 
     fn alive(&self, state: &Self::State) -> PlayerSet {
