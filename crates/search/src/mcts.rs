@@ -1,0 +1,56 @@
+//! Monte Carlo tree search for every kind of [`Game`](ouro_game::Game).
+//!
+//! One search handles alternating and simultaneous moves, single players with discounted
+//! rewards, chance, and any number of players with a value each. What it does is set by one
+//! [`SearchConfig`].
+//!
+//! * [`Search`] is one game's tree from decision to decision, a state machine: it hands out
+//!   leaves and takes evaluations, and never evaluates, waits or reads a clock itself.
+//! * [`Scheduler`] drives thousands of searches with one
+//!   [`Evaluator`](crate::Evaluator), in full batches.
+//! * [`Decision`] is the outcome: an action with its probability, visits, an improved policy
+//!   to learn from, and values.
+//!
+//! ```
+//! use ouro_game::connect_four::{Config, ConnectFour};
+//! use ouro_game::{Game, Stream};
+//! use ouro_search::{Rollout, Scheduler, Search, SearchConfig};
+//!
+//! let game = ConnectFour::new(Config::default())?;
+//! // Three in a row: column 4 wins.
+//! let state = game.position("112233").ok_or("not a position")?;
+//! let config = SearchConfig { simulations: 100, ..SearchConfig::default() };
+//! let mut search = Search::new(config, &game)?;
+//! search.begin(&game, &state, Stream::new(1, "search"));
+//! Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Rollout::new());
+//! let decision = search.decide(&game);
+//! assert!(decision.proven);
+//! assert_eq!(game.action_name(decision.seats[0].action), "column 4");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod arena;
+pub mod config;
+mod config_error;
+mod decision;
+mod joint;
+mod measure;
+mod noise;
+mod root;
+mod scale;
+mod schedule;
+pub mod scheduler;
+mod search;
+mod tally;
+mod tree;
+
+pub use config::{
+    ChanceWidth, FastSearch, FirstPlay, Gumbel, MAX_SIMULATIONS, Noise, Objective, SearchConfig,
+    Simultaneous, ValueScale,
+};
+pub use config_error::SearchConfigError;
+pub use decision::{Decision, SeatDecision};
+pub use measure::{SearchSpeed, Workload, measure};
+pub use schedule::Temperature;
+pub use scheduler::Scheduler;
+pub use search::{Search, Selected, Ticket};

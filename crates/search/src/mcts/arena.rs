@@ -1,0 +1,350 @@
+//! The memory of one tree: nodes, edges and chance outcomes in pools.
+//!
+//! Everything is an index into a vector that is emptied and filled again, so a search
+//! allocates only while its vectors grow to their working size.
+//!
+//! Invariants: a parent's index is below those of its children; node 0 is the root.
+
+use ouro_game::PlayerSet;
+
+use super::joint::JointTable;
+
+/// No node, no edge.
+pub(super) const NONE: u32 = u32::MAX;
+/// The root of every tree.
+pub(super) const ROOT: u32 = 0;
+
+/// What a node waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Never evaluated.
+    Fresh,
+    /// With the evaluator.
+    Waiting,
+    /// One player moves; edges lead to children.
+    Single,
+    /// Several players move; edges hold statistics, the joint table the children.
+    Joint,
+    /// Equally likely outcomes, all listed; visited in rounds.
+    Uniform,
+    /// Outcomes as they were drawn, in a linked list.
+    Sampled,
+    /// The game is over.
+    Terminal,
+}
+
+/// One position.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    /// Values that were backed up through it.
+    pub(super) visits: u32,
+    /// Descents through it that have not come back.
+    pub(super) pending: u32,
+    /// First edge, or first outcome.
+    pub(super) first: u32,
+    /// Edges, or outcomes listed.
+    pub(super) count: u32,
+    /// `Joint`: first entry of the block lengths. `Uniform`: outcomes visited in this round.
+    pub(super) extra: u32,
+    /// Children whose exact value is known.
+    pub(super) settled: u32,
+    pub(super) elapsed: u32,
+    pub(super) parent: u32,
+    pub(super) movers: PlayerSet,
+    pub(super) kind: Kind,
+    /// The value in `exact` holds.
+    pub(super) is_exact: bool,
+    /// Its parent has counted it as settled.
+    pub(super) is_counted: bool,
+}
+
+impl Node {
+    /// The player to move, at a `Single` node.
+    pub(super) fn mover(&self) -> usize {
+        self.movers.0.trailing_zeros() as usize
+    }
+}
+
+/// One action of one player at a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub(super) action: u32,
+    pub(super) prior: f32,
+    /// Descents, those in flight included.
+    pub(super) visits: u32,
+    /// The child at a `Single` node, [`NONE`] before the first visit.
+    pub(super) child: u32,
+    /// Sum of what the player got, those in flight at their virtual value.
+    pub(super) sum: f64,
+}
+
+/// Regret matching's memory of one edge.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Regret {
+    /// What playing this action always would have gained.
+    pub(super) gain: f64,
+    /// Sum of the probabilities it was played with.
+    pub(super) strategy: f64,
+}
+
+/// One outcome of a chance node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outcome {
+    pub(super) outcome: u32,
+    pub(super) child: u32,
+    /// `Sampled`: how often it was drawn.
+    pub(super) drawn: u32,
+    /// `Sampled`: the next in the list.
+    pub(super) next: u32,
+}
+
+/// The pools. Per node: `players` values in `totals`, `exact` and `rewards`.
+#[derive(Clone, Debug)]
+pub(super) struct Arena<S> {
+    pub(super) players: usize,
+    pub(super) nodes: Vec<Node>,
+    /// Positions; may be longer than `nodes`, to reuse what is beyond.
+    states: Vec<S>,
+    /// Sums of the values to come, `[nodes, players]`.
+    pub(super) totals: Vec<f64>,
+    /// Proven values, where the node says so, `[nodes, players]`.
+    pub(super) exact: Vec<f32>,
+    /// Rewards of the step to this node, `[nodes, players]`.
+    pub(super) rewards: Vec<f32>,
+    pub(super) edges: Vec<Edge>,
+    /// Parallel to `edges` if regrets are matched, else empty.
+    pub(super) regrets: Vec<Regret>,
+    pub(super) outcomes: Vec<Outcome>,
+    /// Edges of each mover of `Joint` nodes.
+    pub(super) blocks: Vec<u32>,
+    pub(super) joints: JointTable,
+    spare: Spare,
+}
+
+/// Second copies for [`Arena::keep_subtree`] to write to.
+#[derive(Clone, Debug, Default)]
+struct Spare {
+    /// New index of each node.
+    moved: Vec<u32>,
+    edges: Vec<Edge>,
+    regrets: Vec<Regret>,
+    outcomes: Vec<Outcome>,
+    blocks: Vec<u32>,
+    joints: JointTable,
+}
+
+impl<S: Clone> Arena<S> {
+    pub(super) fn new(players: usize) -> Self {
+        Self {
+            players,
+            nodes: Vec::new(),
+            states: Vec::new(),
+            totals: Vec::new(),
+            exact: Vec::new(),
+            rewards: Vec::new(),
+            edges: Vec::new(),
+            regrets: Vec::new(),
+            outcomes: Vec::new(),
+            blocks: Vec::new(),
+            joints: JointTable::default(),
+            spare: Spare::default(),
+        }
+    }
+
+    /// Starts over with a root.
+    pub(super) fn reset(&mut self, state: &S) {
+        self.nodes.clear();
+        self.totals.clear();
+        self.exact.clear();
+        self.rewards.clear();
+        self.edges.clear();
+        self.regrets.clear();
+        self.outcomes.clear();
+        self.blocks.clear();
+        self.joints.clear();
+        match self.states.first_mut() {
+            Some(root) => root.clone_from(state),
+            None => self.states.push(state.clone()),
+        }
+        self.push_node(NONE);
+    }
+
+    /// Adds a child of `parent` whose state is a copy of the parent's, and returns its index.
+    pub(super) fn add_child(&mut self, parent: u32) -> u32 {
+        let index = self.nodes.len();
+        if index < self.states.len() {
+            let (before, from) = self.states.split_at_mut(index);
+            from[0].clone_from(&before[parent as usize]);
+        } else {
+            self.states.push(self.states[parent as usize].clone());
+        }
+        self.push_node(parent);
+        index as u32
+    }
+
+    fn push_node(&mut self, parent: u32) {
+        self.nodes.push(Node {
+            visits: 0,
+            pending: 0,
+            first: 0,
+            count: 0,
+            extra: 0,
+            settled: 0,
+            elapsed: 0,
+            parent,
+            movers: PlayerSet::EMPTY,
+            kind: Kind::Fresh,
+            is_exact: false,
+            is_counted: false,
+        });
+        let len = self.nodes.len() * self.players;
+        self.totals.resize(len, 0.0);
+        self.exact.resize(len, 0.0);
+        self.rewards.resize(len, 0.0);
+    }
+
+    #[inline]
+    pub(super) fn node(&self, node: u32) -> &Node {
+        &self.nodes[node as usize]
+    }
+
+    #[inline]
+    pub(super) fn node_mut(&mut self, node: u32) -> &mut Node {
+        &mut self.nodes[node as usize]
+    }
+
+    pub(super) fn state(&self, node: u32) -> &S {
+        &self.states[node as usize]
+    }
+
+    pub(super) fn state_mut(&mut self, node: u32) -> &mut S {
+        &mut self.states[node as usize]
+    }
+
+    /// The edges of a node, all movers.
+    #[inline]
+    pub(super) fn edges_of(&self, node: u32) -> &[Edge] {
+        let node = self.node(node);
+        &self.edges[node.first as usize..][..node.count as usize]
+    }
+
+    /// The edges of the `index`-th mover of a node, as a range of the pool.
+    pub(super) fn block(&self, node: u32, index: usize) -> std::ops::Range<usize> {
+        let node = self.node(node);
+        let first = node.first as usize;
+        if node.kind != Kind::Joint {
+            return first..first + node.count as usize;
+        }
+        let lengths = &self.blocks[node.extra as usize..][..=index];
+        let before: u32 = lengths[..index].iter().sum();
+        first + before as usize..first + (before + lengths[index]) as usize
+    }
+
+    #[inline]
+    pub(super) fn slot(&self, node: u32) -> std::ops::Range<usize> {
+        let first = node as usize * self.players;
+        first..first + self.players
+    }
+
+    /// Mean value to come of `player` at a node; 0 before the first visit.
+    #[inline]
+    pub(super) fn mean(&self, node: u32, player: usize) -> f64 {
+        let visits = f64::from(self.node(node).visits.max(1));
+        self.totals[node as usize * self.players + player] / visits
+    }
+
+    /// Makes `root` the root and drops all nodes that are not below it. No descent may be in
+    /// flight.
+    ///
+    /// Nodes, in ascending order, only ever move down, so they move in place; the rest is
+    /// written to spare vectors in the same order.
+    pub(super) fn keep_subtree(&mut self, root: u32) {
+        let mut spare = std::mem::take(&mut self.spare);
+        spare.moved.clear();
+        spare.moved.resize(self.nodes.len(), NONE);
+        spare.edges.clear();
+        spare.regrets.clear();
+        spare.outcomes.clear();
+        spare.blocks.clear();
+        spare.joints.clear();
+        let players = self.players;
+        let mut kept = 0;
+        for old in root as usize..self.nodes.len() {
+            let parent = self.nodes[old].parent;
+            let new_parent = match spare.moved.get(parent as usize) {
+                Some(&moved) if old != root as usize => moved,
+                _ => NONE,
+            };
+            if old != root as usize && new_parent == NONE {
+                continue;
+            }
+            spare.moved[old] = kept as u32;
+            let mut node = self.nodes[old];
+            node.parent = new_parent;
+            self.move_edges(&mut node, &mut spare);
+            self.nodes[kept] = node;
+            self.states.swap(kept, old);
+            let (from, to) = (old * players, kept * players);
+            self.totals.copy_within(from..from + players, to);
+            self.exact.copy_within(from..from + players, to);
+            self.rewards.copy_within(from..from + players, to);
+            kept += 1;
+        }
+        self.nodes.truncate(kept);
+        self.totals.truncate(kept * players);
+        self.exact.truncate(kept * players);
+        self.rewards.truncate(kept * players);
+        let renumber = |child: &mut u32| {
+            *child = spare.moved.get(*child as usize).copied().unwrap_or(NONE);
+        };
+        spare.edges.iter_mut().for_each(|edge| renumber(&mut edge.child));
+        spare.outcomes.iter_mut().for_each(|outcome| renumber(&mut outcome.child));
+        for (parent, code, child) in self.joints.iter() {
+            let parent = spare.moved[parent as usize];
+            if parent != NONE {
+                spare.joints.insert(parent, code, spare.moved[child as usize]);
+            }
+        }
+        std::mem::swap(&mut self.edges, &mut spare.edges);
+        std::mem::swap(&mut self.regrets, &mut spare.regrets);
+        std::mem::swap(&mut self.outcomes, &mut spare.outcomes);
+        std::mem::swap(&mut self.blocks, &mut spare.blocks);
+        std::mem::swap(&mut self.joints, &mut spare.joints);
+        self.spare = spare;
+    }
+
+    /// Copies what a node points to, and points it to the copy.
+    fn move_edges(&self, node: &mut Node, spare: &mut Spare) {
+        let (first, count) = (node.first as usize, node.count as usize);
+        match node.kind {
+            Kind::Single | Kind::Joint => {
+                node.first = spare.edges.len() as u32;
+                spare.edges.extend_from_slice(&self.edges[first..first + count]);
+                if !self.regrets.is_empty() {
+                    spare.regrets.extend_from_slice(&self.regrets[first..first + count]);
+                }
+                if node.kind == Kind::Joint {
+                    let blocks = &self.blocks[node.extra as usize..][..node.movers.len()];
+                    node.extra = spare.blocks.len() as u32;
+                    spare.blocks.extend_from_slice(blocks);
+                }
+            }
+            Kind::Uniform => {
+                node.first = spare.outcomes.len() as u32;
+                spare.outcomes.extend_from_slice(&self.outcomes[first..first + count]);
+            }
+            Kind::Sampled => {
+                let mut next = node.first;
+                node.first = if count == 0 { NONE } else { spare.outcomes.len() as u32 };
+                for listed in 1..=count {
+                    let mut outcome = self.outcomes[next as usize];
+                    next = outcome.next;
+                    let here = spare.outcomes.len() as u32;
+                    outcome.next = if listed == count { NONE } else { here + 1 };
+                    spare.outcomes.push(outcome);
+                }
+            }
+            Kind::Fresh | Kind::Waiting | Kind::Terminal => {}
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! From a searched tree to a move, and to what a learner should learn from it.
+
+use ouro_game::{Action, Game, Turn};
+
+use super::arena::{Edge, Kind, ROOT};
+use super::config::{Objective, Simultaneous};
+use super::root::forced;
+use super::scale::{self, Scale};
+use super::search::Search;
+use super::tally::Tally;
+use super::tree::{Tree, play_forced};
+
+/// What a search says about a position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// One entry per player to move, lowest first.
+    pub seats: Vec<SeatDecision>,
+    /// What each player can expect from here on, `[players]`; exact if `proven`.
+    pub values: Vec<f32>,
+    /// Simulations made for it.
+    pub simulations: u32,
+    /// Whether it was searched in full, and so may serve as a policy target.
+    pub full: bool,
+    /// Whether the values are proven.
+    pub proven: bool,
+}
+
+/// What a search says about one player's move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeatDecision {
+    /// Whose move.
+    pub player: usize,
+    /// The legal actions, ascending.
+    pub actions: Vec<Action>,
+    /// Visits of each of them, a kept tree's included.
+    pub visits: Vec<u32>,
+    /// The improved policy over `actions`, summing to 1: the target to learn. Visits, less the
+    /// forced ones; the average strategy of regret matching; or Gumbel's completed one.
+    pub policy: Vec<f32>,
+    /// The action to play.
+    pub action: Action,
+    /// Probability with which `action` was chosen, above 0. Under sequential halving, where it
+    /// has no closed form, that of the improved policy.
+    pub probability: f32,
+}
+
+impl<G: Game> Search<G> {
+    /// Decides on what is known so far. Without any simulation the priors decide, without an
+    /// evaluated root all legal actions are equal.
+    pub fn decide(&mut self, game: &G) -> Decision {
+        let proven = self.tree.arena.nodes.first().is_some_and(|root| root.is_exact);
+        let mut decision = Decision {
+            seats: Vec::new(),
+            values: vec![0.0; game.players()],
+            simulations: self.simulations(),
+            full: self.is_full,
+            proven,
+        };
+        let Some(state) = self.state.take() else { return decision };
+        if let Turn::Move(movers) = game.turn(&state) {
+            let searched = !self.ahead
+                && matches!(self.tree.arena.node(ROOT).kind, Kind::Single | Kind::Joint);
+            for (index, player) in movers.iter().enumerate() {
+                let seat = if searched {
+                    let temperature = self.config().temperature.at(game.elapsed(&state));
+                    self.tree.seat(index, player, temperature)
+                } else {
+                    self.tree.unsearched(game, &state, player)
+                };
+                decision.seats.push(seat);
+            }
+            self.write_values(game, &state, &mut decision.values);
+        }
+        self.state = Some(state);
+        decision
+    }
+
+    fn write_values(&mut self, game: &G, state: &G::State, values: &mut [f32]) {
+        let config = &self.tree.config;
+        let rewarded = config.objective == Objective::Returns;
+        let mut tally = Tally::new(config.discount);
+        tally.start(game, state);
+        if self.ahead {
+            let mut state = state.clone();
+            let (legal, joint) = (&mut self.legal, &mut self.joint);
+            play_forced(game, &mut state, true, legal, joint, |state| tally.add(game, state));
+        }
+        let root = self.tree.arena.node(ROOT);
+        for (player, value) in values.iter_mut().enumerate() {
+            let at_root = if root.is_exact {
+                f64::from(self.tree.arena.exact[player])
+            } else {
+                self.tree.arena.mean(ROOT, player)
+            };
+            let got = if rewarded { tally.sums()[player] } else { 0.0 };
+            *value = (got + tally.factor() * at_root) as f32;
+        }
+    }
+}
+
+impl<G: Game> Tree<G> {
+    /// A uniform choice, where nothing was searched.
+    fn unsearched(&mut self, game: &G, state: &G::State, player: usize) -> SeatDecision {
+        let mut legal = ouro_game::ActionMask::default();
+        game.legal(state, player, &mut legal);
+        let actions: Vec<Action> = legal.iter().collect();
+        let share = 1.0 / actions.len().max(1) as f32;
+        let drawn = if actions.len() > 1 { self.rng.below(actions.len() as u32) } else { 0 };
+        SeatDecision {
+            player,
+            visits: vec![0; actions.len()],
+            policy: vec![share; actions.len()],
+            action: actions.get(drawn as usize).copied().unwrap_or_default(),
+            probability: share,
+            actions,
+        }
+    }
+
+    /// The decision of the `index`-th mover of the root.
+    fn seat(&mut self, index: usize, player: usize, temperature: f32) -> SeatDecision {
+        let block = self.arena.block(ROOT, index);
+        let offset = block.start - self.arena.node(ROOT).first as usize;
+        let allowed = self.allowed(index, player);
+        let edges = &self.arena.edges[block.clone()];
+        let scale = self.scaling.scale();
+        let visits: Vec<u32> = edges.iter().map(|edge| edge.visits).collect();
+        let priors = || -> Vec<f32> { edges.iter().map(|edge| edge.prior).collect() };
+        let joint = self.arena.node(ROOT).kind == Kind::Joint;
+        let matching =
+            joint && matches!(self.config.simultaneous, Simultaneous::RegretMatching { .. });
+        let mut policy: Vec<f32> = if matching {
+            let regrets = &self.arena.regrets[block.clone()];
+            regrets.iter().map(|regret| regret.strategy as f32).collect()
+        } else if self.root.gumbel.is_some() {
+            let scores: Vec<f32> = self.root.gumbel_scores(index, offset, edges, scale).collect();
+            softmax(&scores)
+        } else if let Some(factor) = self.root.forced {
+            self.pruned(edges, factor, scale)
+        } else {
+            visits.iter().map(|&visits| visits as f32).collect()
+        };
+        if policy.iter().sum::<f32>() <= 0.0 {
+            policy = priors();
+        }
+        keep_allowed(&mut policy, &allowed);
+        normalize(&mut policy);
+        let (chosen, probability) = if self.root.gumbel.is_some() && !matching {
+            let chosen = self.root.gumbel_choice(index, offset, edges, scale);
+            let chosen = if allowed[chosen] { chosen } else { greatest(&policy, edges) };
+            (chosen, policy[chosen].max(f32::MIN_POSITIVE))
+        } else if temperature == 0.0 && !matching {
+            (greatest(&policy, edges), 1.0)
+        } else {
+            let sharpness = if matching { 1.0 } else { 1.0 / temperature };
+            let most = policy.iter().copied().fold(0.0, f32::max);
+            let weights: Vec<f32> =
+                policy.iter().map(|share| (share / most).powf(sharpness)).collect();
+            let chosen = self.rng.weighted(&weights);
+            let total: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
+            (chosen, ((f64::from(weights[chosen]) / total) as f32).max(f32::MIN_POSITIVE))
+        };
+        let actions = edges.iter().map(|edge| Action(edge.action)).collect::<Vec<_>>();
+        SeatDecision { player, action: actions[chosen], actions, visits, policy, probability }
+    }
+
+    /// Which edges of a mover may be played, given what is proven.
+    fn allowed(&self, index: usize, player: usize) -> Vec<bool> {
+        let root = self.arena.node(ROOT);
+        let block = self.arena.block(ROOT, index);
+        let edges = &self.arena.edges[block];
+        let mut allowed: Vec<bool> = if !root.is_exact {
+            edges.iter().map(|edge| edge.prior > 0.0).collect()
+        } else if root.kind == Kind::Single {
+            let value = self.arena.exact[player];
+            edges
+                .iter()
+                .map(|edge| {
+                    let child = self.arena.nodes.get(edge.child as usize);
+                    child.is_some_and(|child| child.is_exact)
+                        && self.exact_step(ROOT, edge.child, player) == value
+                })
+                .collect()
+        } else {
+            self.equilibrium(index, player)
+        };
+        if !allowed.contains(&true) {
+            allowed.fill(true);
+        }
+        allowed
+    }
+
+    /// Which actions of a mover keep the proven value of a simultaneous root, whatever the
+    /// other player does.
+    fn equilibrium(&self, index: usize, player: usize) -> Vec<bool> {
+        let count = self.arena.block(ROOT, index).len();
+        if self.arena.node(ROOT).movers.len() != 2 {
+            return vec![true; count];
+        }
+        let replies = self.arena.block(ROOT, 1 - index).len();
+        let value = self.arena.exact[player];
+        let keeps = |action: usize, reply: usize| {
+            let code = if index == 0 { action * replies + reply } else { reply * count + action };
+            let child = self.arena.joints.get(ROOT, code as u64);
+            self.arena.nodes.get(child as usize).is_some_and(|node| node.is_exact)
+                && self.exact_step(ROOT, child, player) >= value
+        };
+        (0..count).map(|action| (0..replies).all(|reply| keeps(action, reply))).collect()
+    }
+
+    /// Visits without those that were only made because they were forced: a visit is taken
+    /// away, up to the number owed, while the action would still not be preferred to the most
+    /// visited one; what is left with a single visit has none. KataGo, section 3.2.
+    fn pruned(&self, edges: &[Edge], factor: f32, scale: Scale) -> Vec<f32> {
+        let total = Self::visits(edges);
+        let explore = self.explore(self.arena.node(ROOT).visits as f32);
+        let Some(best) = edges.iter().max_by_key(|edge| edge.visits) else { return Vec::new() };
+        let target = scale::score(best, explore, 0.0, scale);
+        let prune = |edge: &Edge| {
+            if edge.visits == best.visits || edge.visits == 0 {
+                return edge.visits as f32;
+            }
+            let owed = forced(factor, edge.prior, total).ceil() as u32;
+            let mean = edge.sum / f64::from(edge.visits);
+            let mut left = edge.visits;
+            while left > 0 && edge.visits - left < owed {
+                let visits = left - 1;
+                let less = Edge { visits, sum: mean * f64::from(visits), ..*edge };
+                let value = scale.apply(mean as f32);
+                let score = if visits == 0 {
+                    value + explore * edge.prior
+                } else {
+                    scale::score(&less, explore, 0.0, scale)
+                };
+                if score >= target {
+                    break;
+                }
+                left = visits;
+            }
+            if left <= 1 { 0.0 } else { left as f32 }
+        };
+        edges.iter().map(prune).collect()
+    }
+}
+
+fn softmax(scores: &[f32]) -> Vec<f32> {
+    let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    if !most.is_finite() {
+        return vec![0.0; scores.len()];
+    }
+    scores.iter().map(|score| (score - most).exp()).collect()
+}
+
+/// Leaves what is allowed; evenly, if the policy has nothing there.
+fn keep_allowed(policy: &mut [f32], allowed: &[bool]) {
+    let mut left = 0.0;
+    for (share, &allowed) in policy.iter_mut().zip(allowed) {
+        if !allowed {
+            *share = 0.0;
+        }
+        left += *share;
+    }
+    if left <= 0.0 {
+        for (share, &allowed) in policy.iter_mut().zip(allowed) {
+            *share = f32::from(u8::from(allowed));
+        }
+    }
+}
+
+fn normalize(policy: &mut [f32]) {
+    let total: f32 = policy.iter().sum();
+    policy.iter_mut().for_each(|share| *share /= total);
+}
+
+/// The largest share, the better value among equals, then the first.
+fn greatest(policy: &[f32], edges: &[Edge]) -> usize {
+    let mean = |edge: &Edge| edge.sum / f64::from(edge.visits.max(1));
+    let mut best = 0;
+    for at in 1..policy.len() {
+        let better = policy[at] > policy[best]
+            || policy[at] == policy[best] && mean(&edges[at]) > mean(&edges[best]);
+        if better {
+            best = at;
+        }
+    }
+    best
+}

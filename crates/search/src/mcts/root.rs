@@ -1,0 +1,207 @@
+//! What is special about the root: noise, forced playouts, sequential halving.
+
+use ouro_game::Stream;
+
+use super::arena::{Arena, Edge, ROOT};
+use super::config::{Gumbel, Noise, SearchConfig};
+use super::noise;
+use super::scale::Scale;
+
+/// The root's rule for one decision.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Root {
+    /// Factor of forced playouts, if they are on.
+    pub(super) forced: Option<f32>,
+    /// Settings of sequential halving, if it is on.
+    pub(super) gumbel: Option<Gumbel>,
+    /// One Gumbel variate per edge.
+    variates: Vec<f32>,
+    /// Visits of each edge that a kept tree brought along.
+    inherited: Vec<u32>,
+    /// Per mover: its value when the decision began.
+    values: Vec<f32>,
+    /// Per mover and simulation: the visits that the action to try must have.
+    plan: Vec<u32>,
+    simulations: u32,
+    noise: Vec<f32>,
+}
+
+impl Root {
+    /// Begins a decision of `simulations` at an expanded root. `full` is false for fast ones.
+    pub(super) fn prepare<S: Clone>(
+        &mut self,
+        arena: &mut Arena<S>,
+        config: &SearchConfig,
+        full: bool,
+        simulations: u32,
+        rng: &mut Stream,
+    ) {
+        self.forced = config.forced_playouts.filter(|_| full);
+        self.gumbel = config.gumbel;
+        self.simulations = simulations;
+        self.inherited.clear();
+        self.inherited.extend(arena.edges_of(ROOT).iter().map(|edge| edge.visits));
+        self.variates.clear();
+        self.values.clear();
+        self.plan.clear();
+        for (index, player) in arena.node(ROOT).movers.iter().enumerate() {
+            let block = arena.block(ROOT, index);
+            self.values.push(arena.mean(ROOT, player) as f32);
+            if let Some(noise) = config.noise.filter(|_| full) {
+                self.add_noise(&mut arena.edges[block.clone()], noise, rng);
+            }
+            if let Some(gumbel) = config.gumbel {
+                let edges = &arena.edges[block];
+                self.variates.extend(edges.iter().map(|_| noise::gumbel(rng)));
+                let possible = edges.iter().filter(|edge| edge.prior > 0.0).count();
+                let considered = possible.min(gumbel.considered as usize);
+                plan_visits(considered, simulations as usize, &mut self.plan);
+            }
+        }
+    }
+
+    /// Mixes Dirichlet noise into the priors of one mover. An action without a prior is proven
+    /// to lose and stays so.
+    fn add_noise(&mut self, edges: &mut [Edge], noise: Noise, rng: &mut Stream) {
+        let count = edges.iter().filter(|edge| edge.prior > 0.0).count();
+        if count == 0 {
+            return;
+        }
+        self.noise.clear();
+        self.noise.resize(count, 0.0);
+        noise::dirichlet(f64::from(noise.total) / count as f64, &mut self.noise, rng);
+        let open = edges.iter_mut().filter(|edge| edge.prior > 0.0);
+        for (edge, drawn) in open.zip(&self.noise) {
+            edge.prior = (1.0 - noise.share) * edge.prior + noise.share * drawn;
+        }
+    }
+
+    /// The action that the rule wants, if it wants one: counted within `edges`, the block of
+    /// mover `index`, which starts at the `offset`-th edge of the root.
+    pub(super) fn choose(
+        &self,
+        index: usize,
+        offset: usize,
+        edges: &[Edge],
+        scale: Scale,
+        simulation: u32,
+    ) -> Option<usize> {
+        if let Some(factor) = self.forced {
+            let total: u32 = edges.iter().map(|edge| edge.visits).sum();
+            let owed = |edge: &Edge| {
+                edge.visits > 0 && (edge.visits as f32) < forced(factor, edge.prior, total)
+            };
+            return edges.iter().position(owed);
+        }
+        self.gumbel?;
+        let planned = index * self.simulations as usize + simulation as usize;
+        let wanted = *self.plan.get(planned)?;
+        let scores = self.gumbel_scores(index, offset, edges, scale);
+        let (mut best, mut best_score) = (None, f32::NEG_INFINITY);
+        for (at, score) in scores.enumerate() {
+            let visits = edges[at].visits.saturating_sub(self.inherited[offset + at]);
+            let total = score + self.variates[offset + at];
+            if visits == wanted && total > best_score {
+                (best, best_score) = (Some(at), total);
+            }
+        }
+        best
+    }
+
+    /// `logit + σ(completed Q)` of each edge: what the improved policy is a softmax of.
+    pub(super) fn gumbel_scores(
+        &self,
+        index: usize,
+        offset: usize,
+        edges: &[Edge],
+        scale: Scale,
+    ) -> impl Iterator<Item = f32> {
+        let Gumbel { visit_offset, scale: value_weight, .. } = self.gumbel.unwrap_or_default();
+        let most = edges.iter().map(|edge| edge.visits).max().unwrap_or(0);
+        let weight = (visit_offset + most as f32) * value_weight;
+        // What an action that was not tried is worth: the root's own value and the tried
+        // actions' values by their priors (appendix D of the paper).
+        let (mut visits, mut prior, mut value) = (0.0, 0.0, 0.0);
+        for edge in edges.iter().filter(|edge| edge.visits > 0) {
+            visits += edge.visits as f32;
+            prior += edge.prior;
+            value += edge.prior * (edge.sum / f64::from(edge.visits)) as f32;
+        }
+        let own = self.values.get(index).copied().unwrap_or(0.0);
+        let tried = if prior > 0.0 { value / prior } else { own };
+        let completed = (own + visits * tried) / (1.0 + visits);
+        debug_assert!(offset + edges.len() <= self.inherited.len(), "edges of the root");
+        edges.iter().map(move |edge| {
+            let value = match edge.visits {
+                0 => completed,
+                visits => (edge.sum / f64::from(visits)) as f32,
+            };
+            edge.prior.ln() + weight * 0.5 * (scale.apply(value) + 1.0)
+        })
+    }
+
+    /// The edge that sequential halving is left with: of the most visited ones in this
+    /// decision the one with the greatest score.
+    pub(super) fn gumbel_choice(
+        &self,
+        index: usize,
+        offset: usize,
+        edges: &[Edge],
+        scale: Scale,
+    ) -> usize {
+        let own = |at: usize| edges[at].visits.saturating_sub(self.inherited[offset + at]);
+        let open = |at: &usize| edges[*at].prior > 0.0;
+        let most = (0..edges.len()).filter(open).map(own).max().unwrap_or(0);
+        let (mut best, mut best_score) = (0, f32::NEG_INFINITY);
+        for (at, score) in self.gumbel_scores(index, offset, edges, scale).enumerate() {
+            let total = score + self.variates[offset + at];
+            if own(at) == most && total > best_score {
+                (best, best_score) = (at, total);
+            }
+        }
+        best
+    }
+}
+
+/// Visits that an action is owed: `√(k · P · N)`.
+pub(super) fn forced(factor: f32, prior: f32, total: u32) -> f32 {
+    (factor * prior * total as f32).sqrt()
+}
+
+/// Appends, for each of `simulations` simulations, how many visits the action must have that
+/// sequential halving of `considered` actions tries: all of them equally often, then the
+/// better half equally often, and so on with the same share of simulations each.
+fn plan_visits(considered: usize, simulations: usize, plan: &mut Vec<u32>) {
+    let end = plan.len() + simulations;
+    let rounds = considered.max(2).next_power_of_two().ilog2() as usize;
+    let (mut left, mut visits) = (considered.max(1), 0);
+    while plan.len() < end {
+        let repeats = (simulations / (rounds * left)).max(1);
+        for _ in 0..repeats {
+            plan.extend(std::iter::repeat_n(visits, left));
+            visits += 1;
+        }
+        left = if considered > 1 { (left / 2).max(2) } else { 1 };
+    }
+    plan.truncate(end);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(considered: usize, simulations: usize) -> Vec<u32> {
+        let mut plan = Vec::new();
+        plan_visits(considered, simulations, &mut plan);
+        plan
+    }
+
+    #[test]
+    fn halving_tries_all_then_the_better_half() {
+        assert_eq!(plan(4, 16), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
+        assert_eq!(plan(1, 4), [0, 1, 2, 3]);
+        assert_eq!(plan(4, 3), [0, 0, 0]);
+        assert_eq!(plan(2, 5), [0, 0, 1, 1, 2]);
+        assert_eq!(plan(16, 200).len(), 200);
+    }
+}

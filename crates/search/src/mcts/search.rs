@@ -1,0 +1,302 @@
+//! One decision after another, each by a budget of simulations.
+
+use ouro_game::{Action, ActionMask, Game, PlayerSet, Stream, Symmetry, Turn};
+
+use super::arena::{Kind, NONE, ROOT};
+use super::config::SearchConfig;
+use super::config_error::SearchConfigError;
+use super::tree::{Reached, Tree, play_forced};
+use crate::evaluator::{Estimate, Leaf};
+
+/// A leaf that is with the evaluator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket(usize);
+
+/// What [`Search::select`] came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selected {
+    /// A leaf to evaluate and to give back with [`Search::back_up`].
+    Leaf(Ticket),
+    /// A simulation that needed no evaluation and is done.
+    Backed,
+    /// Nothing before a leaf in flight comes back.
+    Blocked,
+    /// The decision can be made.
+    Done,
+}
+
+/// A search of one game, from decision to decision.
+///
+/// ```text
+/// begin(state) ─► select ⇄ back_up ... Done ─► decide ─► advance(joint, state) ─► select ...
+/// ```
+///
+/// Contract: given the configuration, the stream passed to [`begin`](Self::begin) and the
+/// evaluations, every decision is the same bit for bit.
+#[derive(Debug)]
+pub struct Search<G: Game> {
+    pub(super) tree: Tree<G>,
+    /// Simulations of this decision.
+    budget: u32,
+    started: u32,
+    done: u32,
+    /// Whether this decision is searched in full.
+    pub(super) is_full: bool,
+    /// Whether players move at all in the position to decide.
+    playing: bool,
+    /// The tree may not grow any more.
+    exhausted: bool,
+    /// The position to decide; the tree's root lies beyond forced moves if they differ.
+    pub(super) state: Option<G::State>,
+    pub(super) ahead: bool,
+    pub(super) legal: ActionMask,
+    pub(super) joint: Vec<Action>,
+}
+
+impl<G: Game> Search<G> {
+    /// A search that waits for [`begin`](Self::begin), or says why the configuration does not
+    /// fit.
+    pub fn new(config: SearchConfig, game: &G) -> Result<Self, SearchConfigError> {
+        config.validate()?;
+        let (players, actions) = (game.players(), game.action_count());
+        // The numbers of joint actions are below actions^players.
+        if players as f64 * (actions.max(1) as f64).log2() > 63.0 {
+            return Err(SearchConfigError::JointActions { game: G::NAME, players, actions });
+        }
+        Ok(Self {
+            tree: Tree::new(config, game),
+            budget: 0,
+            started: 0,
+            done: 0,
+            is_full: true,
+            playing: false,
+            exhausted: false,
+            state: None,
+            ahead: false,
+            legal: ActionMask::new(actions),
+            joint: vec![Action::default(); players],
+        })
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &SearchConfig {
+        &self.tree.config
+    }
+
+    /// Forgets everything and begins a decision at `state`, drawing from `rng` from now on.
+    pub fn begin(&mut self, game: &G, state: &G::State, rng: Stream) {
+        self.ahead = false;
+        self.tree.reset(game, state, rng);
+        self.begin_decision(game, state);
+    }
+
+    /// Begins the next decision, at the settled `state` that `joint` has led to. What the tree
+    /// knows of it is kept; whether there was anything.
+    pub fn advance(&mut self, game: &G, joint: &[Action], state: &G::State) -> bool {
+        let mut target = state.clone();
+        if self.tree.collapse {
+            play_forced(game, &mut target, true, &mut self.legal, &mut self.joint, |_| {});
+        }
+        let from = if self.ahead { ROOT } else { self.tree.child_of(joint) };
+        let found = self.tree.find(from, &target);
+        let kept = match found {
+            Some(node) => {
+                self.tree.keep(node);
+                self.ahead = target != *state;
+                self.tree.arena.nodes.len() <= self.config().max_nodes as usize / 2
+            }
+            None => false,
+        };
+        if !kept {
+            self.ahead = false;
+            let rng = self.tree.rng.clone();
+            self.tree.reset(game, state, rng);
+        }
+        self.begin_decision(game, state);
+        kept
+    }
+
+    fn begin_decision(&mut self, game: &G, state: &G::State) {
+        (self.started, self.done, self.exhausted) = (0, 0, false);
+        match &mut self.state {
+            Some(kept) => kept.clone_from(state),
+            None => self.state = Some(state.clone()),
+        }
+        let movers = match game.turn(state) {
+            Turn::Move(movers) => movers,
+            Turn::Chance | Turn::Over => PlayerSet::EMPTY,
+        };
+        self.playing = !movers.is_empty();
+        let config = &self.tree.config;
+        self.budget = config.simulations;
+        self.is_full = true;
+        if let Some(fast) = config.fast {
+            self.is_full = self.tree.rng.unit() < f64::from(fast.full_share);
+            if !self.is_full {
+                self.budget = fast.simulations;
+            }
+        }
+        if self.tree.collapse && self.is_forced(game, state, movers) {
+            self.budget = 0;
+        }
+        if matches!(self.tree.arena.node(ROOT).kind, Kind::Single | Kind::Joint) {
+            self.prepare_root();
+        }
+    }
+
+    fn is_forced(&mut self, game: &G, state: &G::State, movers: PlayerSet) -> bool {
+        movers.iter().all(|player| {
+            game.legal(state, player, &mut self.legal);
+            self.legal.count() <= 1
+        })
+    }
+
+    fn prepare_root(&mut self) {
+        let Tree { root, arena, config, rng, .. } = &mut self.tree;
+        root.prepare(arena, config, self.is_full, self.budget, rng);
+    }
+
+    /// Whether the decision can be made. It may be made earlier, at a deadline, as soon as
+    /// nothing is in flight.
+    pub fn is_done(&self) -> bool {
+        let root = self.tree.arena.nodes.first();
+        !self.playing
+            || self.tree.in_flight == 0
+                && root.is_none_or(|root| {
+                    root.is_exact
+                        || self.exhausted
+                        || self.done >= self.budget && root.kind != Kind::Fresh
+                })
+    }
+
+    /// Simulations of this decision that are done.
+    pub fn simulations(&self) -> u32 {
+        self.done
+    }
+
+    /// Leaves that are with the evaluator.
+    pub fn in_flight(&self) -> u32 {
+        self.tree.in_flight
+    }
+
+    /// Nodes in memory.
+    pub fn nodes(&self) -> usize {
+        self.tree.arena.nodes.len()
+    }
+
+    /// Goes down the tree once.
+    pub fn select(&mut self, game: &G) -> Selected {
+        if self.is_done() {
+            return Selected::Done;
+        }
+        let root = *self.tree.arena.node(ROOT);
+        let is_root = root.kind == Kind::Fresh;
+        let waits = root.kind == Kind::Waiting
+            || root.is_exact
+            || self.exhausted
+            || !is_root && self.started >= self.budget
+            || self.tree.in_flight >= self.config().leaves_in_flight;
+        if waits {
+            return Selected::Blocked;
+        }
+        match self.tree.select(game, self.started) {
+            Reached::Leaf(ticket) => {
+                self.started += u32::from(!is_root);
+                Selected::Leaf(Ticket(ticket))
+            }
+            Reached::Backed => {
+                self.started += 1;
+                self.done += 1;
+                Selected::Backed
+            }
+            Reached::Blocked => Selected::Blocked,
+            Reached::Full => {
+                self.exhausted = true;
+                if self.is_done() { Selected::Done } else { Selected::Blocked }
+            }
+        }
+    }
+
+    /// Writes the leaf of a ticket to `leaf`.
+    pub fn write_leaf(&mut self, ticket: Ticket, leaf: &mut Leaf<G>) {
+        (leaf.symmetry, leaf.rng) = self.leaf_randomness();
+        let node = self.tree.leaf(ticket.0);
+        leaf.movers = self.tree.arena.node(node).movers;
+        leaf.state.clone_from(self.tree.arena.state(node));
+    }
+
+    /// The leaf of a ticket. Ask once per ticket: it draws from the search's stream.
+    pub fn leaf(&mut self, ticket: Ticket) -> Leaf<G> {
+        let (symmetry, rng) = self.leaf_randomness();
+        let node = self.tree.leaf(ticket.0);
+        let movers = self.tree.arena.node(node).movers;
+        Leaf { state: self.tree.arena.state(node).clone(), movers, symmetry, rng }
+    }
+
+    fn leaf_randomness(&mut self) -> (Symmetry, Stream) {
+        (self.tree.draw_symmetry(), self.tree.rng.fork())
+    }
+
+    /// Gives the evaluation of a leaf back.
+    pub fn back_up(&mut self, game: &G, ticket: Ticket, evaluation: Estimate<'_>) {
+        let is_root = self.tree.leaf(ticket.0) == ROOT;
+        self.tree.receive(game, ticket.0, evaluation);
+        if is_root {
+            self.prepare_root();
+        } else {
+            self.done += 1;
+        }
+    }
+}
+
+impl<G: Game> Tree<G> {
+    /// The child that a joint action leads to from the root, or [`NONE`].
+    fn child_of(&self, joint: &[Action]) -> u32 {
+        let Some(root) = self.arena.nodes.first() else { return NONE };
+        let position = |block: &[super::arena::Edge], player: usize| {
+            let action = joint.get(player)?;
+            block.iter().position(|edge| edge.action == action.0)
+        };
+        match root.kind {
+            Kind::Single => {
+                let edges = self.arena.edges_of(ROOT);
+                position(edges, root.mover()).map_or(NONE, |at| edges[at].child)
+            }
+            Kind::Joint => {
+                let mut code = 0;
+                for (index, player) in root.movers.iter().enumerate() {
+                    let block = &self.arena.edges[self.arena.block(ROOT, index)];
+                    let Some(at) = position(block, player) else { return NONE };
+                    code = code * block.len() as u64 + at as u64;
+                }
+                self.arena.joints.get(ROOT, code)
+            }
+            Kind::Fresh | Kind::Waiting | Kind::Uniform | Kind::Sampled | Kind::Terminal => NONE,
+        }
+    }
+
+    /// The node for `state` at `node` or behind chance below it.
+    fn find(&self, node: u32, state: &G::State) -> Option<u32> {
+        let found = self.arena.nodes.get(node as usize)?;
+        if found.kind != Kind::Terminal && self.arena.state(node) == state {
+            return Some(node);
+        }
+        match found.kind {
+            Kind::Uniform => {
+                let outcomes = &self.arena.outcomes[found.first as usize..][..found.count as usize];
+                outcomes.iter().find_map(|outcome| self.find(outcome.child, state))
+            }
+            Kind::Sampled => {
+                let mut at = found.first;
+                while let Some(outcome) = self.arena.outcomes.get(at as usize) {
+                    if let Some(found) = self.find(outcome.child, state) {
+                        return Some(found);
+                    }
+                    at = outcome.next;
+                }
+                None
+            }
+            Kind::Fresh | Kind::Waiting | Kind::Single | Kind::Joint | Kind::Terminal => None,
+        }
+    }
+}

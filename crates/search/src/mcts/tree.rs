@@ -1,0 +1,313 @@
+//! One search tree as a state machine without input or output.
+//!
+//! ```text
+//! select ─┬─ Reached::Leaf(ticket)  → somebody evaluates → back_up(ticket, evaluation)
+//!         ├─ Reached::Backed        : the end of the game or a proven node; already backed up
+//!         ├─ Reached::Blocked       : the way leads to a leaf that is with the evaluator
+//!         └─ Reached::Full          : no more nodes
+//! ```
+//!
+//! Every value vector is what each player will still get *from a node on*; the step to a child
+//! adds its reward and discounts by the time that passed. Sums live at edges, per player who
+//! chose, and at nodes, for every player.
+
+use ouro_game::{Action, ActionMask, Game, Stream, Symmetry};
+
+use super::arena::{Arena, Kind, NONE, Node, ROOT};
+use super::config::{Objective, SearchConfig};
+use super::root::Root;
+use super::scale::Scaling;
+use super::tally::Tally;
+
+mod back_up;
+mod chance;
+mod choose;
+mod expand;
+mod proof;
+mod regret;
+
+pub(super) use expand::play_forced;
+
+/// What a descent came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reached {
+    /// A leaf to evaluate.
+    Leaf(usize),
+    /// A known value, which has been backed up.
+    Backed,
+    /// A leaf that is being evaluated; the descent was undone.
+    Blocked,
+    /// The tree may not grow any more.
+    Full,
+}
+
+/// One step of a descent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) node: u32,
+    pub(super) child: u32,
+    /// `Single`: the edge. `Joint`: where the edges start in [`Path::edges`]. Chance: the
+    /// outcome.
+    pub(super) choice: u32,
+    /// `Single`: the edge that was wanted, if it leads to an exact node and the descent went
+    /// elsewhere; else [`NONE`].
+    pub(super) wanted: u32,
+}
+
+/// The edge that a descent takes, and the one that it would rather have taken.
+#[derive(Clone, Copy, Debug)]
+struct Chosen {
+    edge: u32,
+    wanted: u32,
+}
+
+/// A descent that has not come back.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Path {
+    pub(super) steps: Vec<Step>,
+    pub(super) edges: Vec<u32>,
+    pub(super) leaf: u32,
+    /// What the edges were charged for the time being.
+    charge: f64,
+}
+
+/// The tree. See the [module](self).
+#[derive(Debug)]
+pub(super) struct Tree<G: Game> {
+    pub(super) config: SearchConfig,
+    pub(super) arena: Arena<G::State>,
+    pub(super) rng: Stream,
+    pub(super) root: Root,
+    pub(super) scaling: Scaling,
+    symmetries: &'static [Symmetry],
+    /// Whether every step keeps a value as it is: no rewards, no discount.
+    plain: bool,
+    /// Whether forced steps are played through.
+    pub(super) collapse: bool,
+    /// Regret matching decides at `Joint` nodes.
+    matching: bool,
+    paths: Vec<Path>,
+    free: Vec<usize>,
+    /// Descents in flight.
+    pub(super) in_flight: u32,
+    legal: ActionMask,
+    joint: Vec<Action>,
+    /// The values being backed up, `[players]`.
+    values: Vec<f64>,
+    strategy: Vec<f64>,
+    tally: Tally,
+}
+
+impl<G: Game> Tree<G> {
+    pub(super) fn new(config: SearchConfig, game: &G) -> Self {
+        let players = game.players();
+        let matching =
+            matches!(config.simultaneous, super::config::Simultaneous::RegretMatching { .. });
+        Self {
+            arena: Arena::new(players),
+            rng: Stream::new(0, "unset"),
+            root: Root::default(),
+            scaling: Scaling::new(&config),
+            symmetries: &[Symmetry::Identity],
+            plain: config.objective == Objective::Outcome && config.discount == 1.0,
+            collapse: config.collapse_forced.unwrap_or(game.collapse_forced()),
+            matching,
+            paths: Vec::new(),
+            free: Vec::new(),
+            in_flight: 0,
+            legal: ActionMask::new(game.action_count()),
+            joint: vec![Action::default(); players],
+            values: vec![0.0; players],
+            strategy: Vec::new(),
+            tally: Tally::new(config.discount),
+            config,
+        }
+    }
+
+    /// Starts over from a position where players move.
+    pub(super) fn reset(&mut self, game: &G, state: &G::State, rng: Stream) {
+        self.rng = rng;
+        self.symmetries =
+            if self.config.random_symmetry { game.symmetries() } else { &[Symmetry::Identity] };
+        self.scaling.reset();
+        self.release_paths();
+        self.arena.reset(state);
+        self.open(game, ROOT);
+    }
+
+    /// Makes a node the root and drops what is not below it.
+    pub(super) fn keep(&mut self, node: u32) {
+        self.release_paths();
+        self.arena.keep_subtree(node);
+    }
+
+    fn release_paths(&mut self) {
+        self.free.clear();
+        self.free.extend(0..self.paths.len());
+        self.in_flight = 0;
+    }
+
+    /// Goes down to a leaf. `simulation` counts the descents of this decision, for rules that
+    /// follow a plan at the root.
+    pub(super) fn select(&mut self, game: &G, simulation: u32) -> Reached {
+        // A step adds a few nodes at most; chance nodes in a row are the exception.
+        if self.arena.nodes.len() + 8 > self.config.max_nodes as usize {
+            return Reached::Full;
+        }
+        let ticket = self.free.pop().unwrap_or_else(|| {
+            self.paths.push(Path::default());
+            self.paths.len() - 1
+        });
+        let mut path = std::mem::take(&mut self.paths[ticket]);
+        path.steps.clear();
+        path.edges.clear();
+        path.charge = if self.config.leaves_in_flight > 1 {
+            f64::from(self.scaling.scale().undo(self.config.virtual_value))
+        } else {
+            0.0
+        };
+        let mut node = ROOT;
+        let reached = loop {
+            let current = *self.arena.node(node);
+            if current.is_exact {
+                break Reached::Backed;
+            }
+            let mut wanted = NONE;
+            let (choice, child) = match current.kind {
+                Kind::Fresh => break Reached::Leaf(ticket),
+                // A terminal node is exact.
+                Kind::Waiting | Kind::Terminal => break Reached::Blocked,
+                Kind::Single => {
+                    let chosen = self.choose_single(node, &current, simulation);
+                    wanted = chosen.wanted;
+                    self.step_single(game, node, chosen, path.charge)
+                }
+                Kind::Joint => self.step_joint(game, node, &current, simulation, &mut path),
+                Kind::Uniform => self.step_uniform(game, node, &current),
+                Kind::Sampled => self.step_sampled(game, node, &current),
+            };
+            self.arena.node_mut(node).pending += 1;
+            path.steps.push(Step { node, child, choice, wanted });
+            node = child;
+        };
+        path.leaf = node;
+        match reached {
+            Reached::Leaf(_) => {
+                self.arena.node_mut(node).kind = Kind::Waiting;
+                self.in_flight += 1;
+            }
+            Reached::Backed => {
+                self.load_exact(node);
+                self.back_up_path(game, &path);
+            }
+            Reached::Blocked | Reached::Full => self.undo(&path),
+        }
+        self.paths[ticket] = path;
+        if !matches!(reached, Reached::Leaf(_)) {
+            self.free.push(ticket);
+        }
+        reached
+    }
+
+    /// Goes along the edge of the one player to move.
+    fn step_single(&mut self, game: &G, node: u32, chosen: Chosen, charge: f64) -> (u32, u32) {
+        let Chosen { edge: at, wanted } = chosen;
+        if wanted != NONE {
+            self.charge(wanted, charge);
+        }
+        self.charge(at, charge);
+        let edge = self.arena.edges[at as usize];
+        let mut child = edge.child;
+        if child == NONE {
+            self.joint[self.arena.node(node).mover()] = Action(edge.action);
+            child = self.add_child(game, node);
+            self.arena.edges[at as usize].child = child;
+        }
+        (at, child)
+    }
+
+    /// An edge for each player to move, and the child of the joint action.
+    fn step_joint(
+        &mut self,
+        game: &G,
+        node: u32,
+        current: &Node,
+        simulation: u32,
+        path: &mut Path,
+    ) -> (u32, u32) {
+        let first = path.edges.len() as u32;
+        let mut code = 0_u64;
+        let mut start = current.first as usize;
+        for (index, player) in current.movers.iter().enumerate() {
+            let length = self.arena.blocks[current.extra as usize + index] as usize;
+            let block = start..start + length;
+            start += length;
+            let chosen = if self.matching {
+                self.draw(block.clone(), current.visits + current.pending)
+            } else {
+                self.choose(node, current, block.clone(), index, player, simulation)
+            };
+            let at = block.start + chosen;
+            self.charge(at as u32, path.charge);
+            self.joint[player] = Action(self.arena.edges[at].action);
+            path.edges.push(at as u32);
+            code = code * length as u64 + chosen as u64;
+        }
+        let mut child = self.arena.joints.get(node, code);
+        if child == NONE {
+            child = self.add_child(game, node);
+            self.arena.joints.insert(node, code, child);
+        }
+        (first, child)
+    }
+
+    /// Takes back what a descent that led nowhere has charged.
+    fn undo(&mut self, path: &Path) {
+        for step in path.steps.iter().rev() {
+            self.arena.node_mut(step.node).pending -= 1;
+            match self.arena.node(step.node).kind {
+                Kind::Single => {
+                    self.uncharge(step.choice, path.charge);
+                    if step.wanted != NONE {
+                        self.uncharge(step.wanted, path.charge);
+                    }
+                }
+                Kind::Joint => {
+                    let movers = self.arena.node(step.node).movers.len();
+                    for &edge in &path.edges[step.choice as usize..][..movers] {
+                        self.uncharge(edge, path.charge);
+                    }
+                }
+                Kind::Uniform | Kind::Sampled => self.undo_chance(step),
+                Kind::Fresh | Kind::Waiting | Kind::Terminal => {}
+            }
+        }
+    }
+
+    /// Counts a visit that has not come back yet.
+    #[inline]
+    fn charge(&mut self, edge: u32, charge: f64) {
+        let edge = &mut self.arena.edges[edge as usize];
+        edge.visits += 1;
+        edge.sum += charge;
+    }
+
+    fn uncharge(&mut self, edge: u32, charge: f64) {
+        let edge = &mut self.arena.edges[edge as usize];
+        edge.visits -= 1;
+        edge.sum -= charge;
+    }
+
+    /// The leaf of a descent.
+    pub(super) fn leaf(&self, ticket: usize) -> u32 {
+        self.paths[ticket].leaf
+    }
+
+    /// A symmetry for the next evaluation.
+    pub(super) fn draw_symmetry(&mut self) -> Symmetry {
+        match self.symmetries {
+            [only] => *only,
+            all => all[self.rng.below(all.len() as u32) as usize],
+        }
+    }
+}

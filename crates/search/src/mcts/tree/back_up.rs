@@ -1,0 +1,112 @@
+//! What comes back from a leaf: values on the way up.
+
+use ouro_game::Game;
+
+use super::{Path, Step, Tree};
+use crate::evaluator::Estimate;
+use crate::mcts::arena::{Kind, NONE};
+use crate::mcts::tally::power;
+
+impl<G: Game> Tree<G> {
+    /// Takes in the evaluation of the leaf that `select` handed out as `ticket`.
+    pub(in crate::mcts) fn receive(&mut self, game: &G, ticket: usize, evaluation: Estimate<'_>) {
+        let path = std::mem::take(&mut self.paths[ticket]);
+        self.expand(game, path.leaf, evaluation);
+        self.back_up_path(game, &path);
+        self.paths[ticket] = path;
+        self.free.push(ticket);
+        self.in_flight -= 1;
+    }
+
+    /// Makes a node's exact value the one to back up.
+    pub(super) fn load_exact(&mut self, node: u32) {
+        let exact = &self.arena.exact[self.arena.slot(node)];
+        for (value, &exact) in self.values.iter_mut().zip(exact) {
+            *value = f64::from(exact);
+        }
+    }
+
+    /// Carries `self.values`, as seen from the leaf, up to the root.
+    pub(super) fn back_up_path(&mut self, game: &G, path: &Path) {
+        self.add_visit(path.leaf);
+        let mut news = self.config.solver && self.arena.node(path.leaf).is_exact;
+        for step in path.steps.iter().rev() {
+            if !self.plain {
+                self.take_step(step);
+            }
+            match self.arena.node(step.node).kind {
+                Kind::Single => {
+                    let player = self.arena.node(step.node).mover();
+                    self.credit(step.choice, player, path.charge);
+                }
+                Kind::Joint => {
+                    let movers = self.arena.node(step.node).movers;
+                    let edges = &path.edges[step.choice as usize..][..movers.len()];
+                    if self.matching {
+                        self.match_regrets(step, edges);
+                    }
+                    for (&edge, player) in edges.iter().zip(movers.iter()) {
+                        self.credit(edge, player, path.charge);
+                    }
+                }
+                Kind::Uniform | Kind::Sampled | Kind::Fresh | Kind::Waiting | Kind::Terminal => {}
+            }
+            self.arena.node_mut(step.node).pending -= 1;
+            news = news && self.prove(game, step, path);
+            if step.wanted != NONE {
+                self.credit_wanted(step, path.charge);
+            }
+            if news {
+                self.load_exact(step.node);
+            }
+            self.add_visit(step.node);
+        }
+    }
+
+    /// Continues with the value of the exact node that the descent would rather have gone to.
+    #[cold]
+    fn credit_wanted(&mut self, step: &Step, charge: f64) {
+        let child = self.arena.edges[step.wanted as usize].child;
+        for player in 0..self.arena.players {
+            self.values[player] = f64::from(self.exact_step(step.node, child, player));
+        }
+        let mover = self.arena.node(step.node).mover();
+        self.credit(step.wanted, mover, charge);
+    }
+
+    /// From what is to come at a child to what is to come at its parent.
+    #[inline]
+    fn take_step(&mut self, step: &Step) {
+        let discount = self.discount(step.node, step.child);
+        let rewards = &self.arena.rewards[self.arena.slot(step.child)];
+        for (value, &reward) in self.values.iter_mut().zip(rewards) {
+            *value = f64::from(reward) + discount * *value;
+        }
+    }
+
+    /// What a step to `child` leaves of a value there.
+    #[inline]
+    pub(super) fn discount(&self, node: u32, child: u32) -> f64 {
+        let [from, to] = [self.arena.node(node), self.arena.node(child)].map(|node| node.elapsed);
+        power(f64::from(self.config.discount), to.saturating_sub(from))
+    }
+
+    /// Gives an edge what its player got, in place of what it was charged.
+    #[inline]
+    fn credit(&mut self, edge: u32, player: usize, charge: f64) {
+        let edge = &mut self.arena.edges[edge as usize];
+        edge.sum += self.values[player] - charge;
+        if self.scaling.follows() {
+            self.scaling.see((edge.sum / f64::from(edge.visits.max(1))) as f32);
+        }
+    }
+
+    #[inline]
+    fn add_visit(&mut self, node: u32) {
+        self.arena.node_mut(node).visits += 1;
+        let slot = self.arena.slot(node);
+        for (total, value) in self.arena.totals[slot].iter_mut().zip(&self.values) {
+            *total += value;
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Nature's moves within the tree.
+//!
+//! Equally likely outcomes are visited in rounds: each round goes once through all of them
+//! in random order, which is "least visited first, ties at random" without looking for the
+//! least. Other outcomes are drawn as the game draws them, until a node has enough different
+//! ones; from then on each is visited in proportion to how often it was drawn.
+
+use ouro_game::{Chance, Game};
+
+use super::{Step, Tree};
+use crate::mcts::arena::{Kind, NONE, Node, Outcome};
+
+impl<G: Game> Tree<G> {
+    /// Makes a node that waits for chance one of the two kinds.
+    pub(super) fn open_chance(&mut self, game: &G, node: u32) {
+        let state = self.arena.state(node);
+        let uniform = match game.chance(state) {
+            Chance::Enumerable { count } if count <= self.config.chance.enumerate => {
+                let even = 1.0 / f64::from(count);
+                let is_even =
+                    |outcome| (game.chance_probability(state, outcome) - even).abs() < 1e-9;
+                (0..count).all(is_even).then_some(count)
+            }
+            Chance::Enumerable { .. } | Chance::Sampled => None,
+        };
+        let first = self.arena.outcomes.len() as u32;
+        let opened = self.arena.node_mut(node);
+        match uniform {
+            Some(count) => {
+                (opened.kind, opened.first, opened.count) = (Kind::Uniform, first, count);
+                self.arena.outcomes.extend((0..count).map(|outcome| Outcome {
+                    outcome,
+                    child: NONE,
+                    drawn: 0,
+                    next: NONE,
+                }));
+            }
+            None => (opened.kind, opened.first) = (Kind::Sampled, NONE),
+        }
+    }
+
+    /// The next outcome of this round, and its child.
+    pub(super) fn step_uniform(&mut self, game: &G, node: u32, current: &Node) -> (u32, u32) {
+        let visited = current.extra;
+        let drawn = visited + self.rng.below(current.count - visited);
+        let (at, other) = (current.first + visited, current.first + drawn);
+        self.arena.outcomes.swap(at as usize, other as usize);
+        self.arena.node_mut(node).extra = (visited + 1) % current.count;
+        (at, self.outcome_child(game, node, at))
+    }
+
+    /// A drawn outcome, and its child.
+    pub(super) fn step_sampled(&mut self, game: &G, node: u32, current: &Node) -> (u32, u32) {
+        let at = if current.count < self.config.chance.sample {
+            self.draw_outcome(game, node, current)
+        } else {
+            self.least_visited(current)
+        };
+        (at, self.outcome_child(game, node, at))
+    }
+
+    fn draw_outcome(&mut self, game: &G, node: u32, current: &Node) -> u32 {
+        let outcome = game.sample_chance(self.arena.state(node), &mut self.rng);
+        let mut at = current.first;
+        while at != NONE {
+            let listed = &mut self.arena.outcomes[at as usize];
+            if listed.outcome == outcome {
+                listed.drawn += 1;
+                return at;
+            }
+            at = listed.next;
+        }
+        let new = self.arena.outcomes.len() as u32;
+        self.arena.outcomes.push(Outcome { outcome, child: NONE, drawn: 1, next: current.first });
+        let listing = self.arena.node_mut(node);
+        (listing.first, listing.count) = (new, current.count + 1);
+        new
+    }
+
+    /// The listed outcome with the fewest visits per draw, the newest of equals.
+    fn least_visited(&self, current: &Node) -> u32 {
+        let (mut best, mut fewest) = (current.first, f64::INFINITY);
+        let mut at = current.first;
+        while at != NONE {
+            let listed = &self.arena.outcomes[at as usize];
+            let visits = match self.arena.nodes.get(listed.child as usize) {
+                Some(child) => child.visits + child.pending,
+                None => 0,
+            };
+            let ratio = f64::from(visits) / f64::from(listed.drawn);
+            if ratio < fewest {
+                (best, fewest) = (at, ratio);
+            }
+            at = listed.next;
+        }
+        best
+    }
+
+    fn outcome_child(&mut self, game: &G, node: u32, at: u32) -> u32 {
+        let Outcome { outcome, child, .. } = self.arena.outcomes[at as usize];
+        if child != NONE {
+            return child;
+        }
+        let child = self.arena.add_child(node);
+        let applied = game.apply_chance(self.arena.state_mut(child), outcome);
+        debug_assert!(applied.is_ok(), "a listed outcome must apply: {applied:?}");
+        self.open(game, child);
+        self.arena.outcomes[at as usize].child = child;
+        child
+    }
+
+    /// Takes back one visit of a round. A draw stays: it was one of the game's.
+    pub(super) fn undo_chance(&mut self, step: &Step) {
+        let node = self.arena.node_mut(step.node);
+        if node.kind == Kind::Uniform {
+            node.extra = if node.extra == 0 { node.count - 1 } else { node.extra - 1 };
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! New nodes: stepping to them, and filling in what an evaluator said.
+
+use ouro_game::{Action, ActionMask, Chance, Game, PlayerSet, Turn};
+
+use super::Tree;
+use crate::evaluator::Estimate;
+use crate::mcts::arena::{Edge, Kind, NONE, Regret};
+use crate::mcts::config::Objective;
+
+/// Forced steps after which a node is made all the same, should a game force its players
+/// round in circles.
+const MAX_FORCED: usize = 100_000;
+
+impl<G: Game> Tree<G> {
+    /// Adds the child that the joint action in `self.joint` leads to.
+    pub(super) fn add_child(&mut self, game: &G, parent: u32) -> u32 {
+        let child = self.arena.add_child(parent);
+        let stepped = game.step(self.arena.state_mut(child), &self.joint);
+        debug_assert!(stepped.is_ok(), "legal actions must apply: {stepped:?}");
+        self.open(game, child);
+        child
+    }
+
+    /// Sets a new node up by what must happen there, after stepping through what is forced.
+    pub(super) fn open(&mut self, game: &G, node: u32) {
+        let parent = self.arena.node(node).parent;
+        let turn = if parent == NONE {
+            game.turn(self.arena.state(node))
+        } else {
+            self.step_on(game, parent, node)
+        };
+        let elapsed = game.elapsed(self.arena.state(node));
+        self.arena.node_mut(node).elapsed = elapsed;
+        match turn {
+            Turn::Move(movers) => self.arena.node_mut(node).movers = movers,
+            Turn::Chance => self.open_chance(game, node),
+            Turn::Over => self.end(game, node),
+        }
+    }
+
+    /// Plays forced steps at a new child and adds up the rewards since its parent.
+    fn step_on(&mut self, game: &G, parent: u32, node: u32) -> Turn {
+        let rewarded = self.config.objective == Objective::Returns;
+        let mut tally = std::mem::take(&mut self.tally);
+        if rewarded {
+            tally.start(game, self.arena.state(parent));
+            tally.add(game, self.arena.state(node));
+        }
+        let (state, legal, joint) = (self.arena.state_mut(node), &mut self.legal, &mut self.joint);
+        let collapse = self.collapse;
+        let turn = play_forced(game, state, collapse, legal, joint, |state| {
+            if rewarded {
+                tally.add(game, state);
+            }
+        });
+        if rewarded {
+            for (at, &sum) in self.arena.slot(node).zip(tally.sums()) {
+                self.arena.rewards[at] = finite(sum as f32);
+            }
+        }
+        self.tally = tally;
+        turn
+    }
+
+    /// Marks the end of the game: what is still to come is known.
+    fn end(&mut self, game: &G, node: u32) {
+        for (player, at) in self.arena.slot(node).enumerate() {
+            self.arena.exact[at] = match self.config.objective {
+                Objective::Outcome => finite(game.outcome(self.arena.state(node), player)),
+                Objective::Returns => 0.0,
+            };
+        }
+        let node = self.arena.node_mut(node);
+        (node.kind, node.is_exact) = (Kind::Terminal, true);
+    }
+
+    /// Gives a node its edges and loads its values for backing up.
+    pub(super) fn expand(&mut self, game: &G, node: u32, evaluation: Estimate<'_>) {
+        let movers = self.arena.node(node).movers;
+        let actions = game.action_count();
+        let first = self.arena.edges.len();
+        let first_block = self.arena.blocks.len();
+        for (row, player) in movers.iter().enumerate() {
+            let priors =
+                evaluation.priors.and_then(|all| all.get(row * actions..(row + 1) * actions));
+            if !self.push_edges(game, node, player, priors) {
+                // Nobody can move here, against the laws of games; take it for the end.
+                debug_assert!(false, "a player to move has a legal action");
+                self.arena.edges.truncate(first);
+                self.arena.blocks.truncate(first_block);
+                self.end(game, node);
+                self.load_exact(node);
+                return;
+            }
+        }
+        if self.matching {
+            self.arena.regrets.resize(self.arena.edges.len(), Regret::default());
+        }
+        let count = (self.arena.edges.len() - first) as u32;
+        let expanded = self.arena.node_mut(node);
+        (expanded.first, expanded.count) = (first as u32, count);
+        if movers.len() == 1 {
+            expanded.kind = Kind::Single;
+            self.arena.blocks.truncate(first_block);
+        } else {
+            expanded.kind = Kind::Joint;
+            expanded.extra = first_block as u32;
+        }
+        self.load_values(game, node, evaluation.values);
+    }
+
+    /// Appends the edges of one player; whether there are any.
+    fn push_edges(&mut self, game: &G, node: u32, player: usize, priors: Option<&[f32]>) -> bool {
+        game.legal(self.arena.state(node), player, &mut self.legal);
+        let edges = &mut self.arena.edges;
+        let first = edges.len();
+        let mut total = 0.0;
+        for action in self.legal.iter() {
+            let prior = priors.and_then(|row| row.get(action.index()).copied());
+            let prior = prior.filter(|prior| *prior > 0.0 && prior.is_finite()).unwrap_or(0.0);
+            total += prior;
+            edges.push(Edge { action: action.0, prior, visits: 0, child: NONE, sum: 0.0 });
+        }
+        let block = &mut edges[first..];
+        let count = block.len();
+        if total > 0.0 && total.is_finite() {
+            block.iter_mut().for_each(|edge| edge.prior /= total);
+        } else {
+            block.iter_mut().for_each(|edge| edge.prior = 1.0 / count as f32);
+        }
+        self.arena.blocks.push(count as u32);
+        count > 0
+    }
+
+    /// The evaluator's values; what players who are out will get is known.
+    fn load_values(&mut self, game: &G, node: u32, values: &[f32]) {
+        let state = self.arena.state(node);
+        let alive = game.alive(state);
+        for (player, value) in self.values.iter_mut().enumerate() {
+            *value = f64::from(match self.config.objective {
+                _ if alive.contains(player) => finite(values.get(player).copied().unwrap_or(0.0)),
+                Objective::Outcome => finite(game.outcome(state, player)),
+                Objective::Returns => 0.0,
+            });
+        }
+    }
+}
+
+/// A value that arithmetic survives: 0 in place of what is not finite.
+fn finite(value: f32) -> f32 {
+    if value.is_finite() { value } else { 0.0 }
+}
+
+/// Plays on while there is nothing to choose: chance with one outcome, and if `collapse`, joint
+/// actions without an alternative. Shows every state on the way to `stepped`, and says what
+/// must happen then.
+pub(in crate::mcts) fn play_forced<G: Game>(
+    game: &G,
+    state: &mut G::State,
+    collapse: bool,
+    legal: &mut ActionMask,
+    joint: &mut [Action],
+    mut stepped: impl FnMut(&G::State),
+) -> Turn {
+    for _ in 0..MAX_FORCED {
+        let turn = game.turn(state);
+        let played = match turn {
+            Turn::Chance if game.chance(state) == (Chance::Enumerable { count: 1 }) => {
+                game.apply_chance(state, 0).is_ok()
+            }
+            Turn::Move(movers) if collapse && is_forced(game, state, movers, legal, joint) => {
+                game.step(state, joint).is_ok()
+            }
+            Turn::Move(_) | Turn::Chance | Turn::Over => return turn,
+        };
+        if !played {
+            debug_assert!(false, "the only choice must apply");
+            return turn;
+        }
+        stepped(state);
+    }
+    game.turn(state)
+}
+
+/// Whether each player to move has one legal action, which is then in `joint`.
+fn is_forced<G: Game>(
+    game: &G,
+    state: &G::State,
+    movers: PlayerSet,
+    legal: &mut ActionMask,
+    joint: &mut [Action],
+) -> bool {
+    movers.iter().all(|player| {
+        game.legal(state, player, legal);
+        let mut actions = legal.iter();
+        match (actions.next(), actions.next()) {
+            (Some(only), None) => {
+                joint[player] = only;
+                true
+            }
+            _ => false,
+        }
+    })
+}

@@ -1,0 +1,219 @@
+//! Results that are proven, and how they spread upwards.
+//!
+//! A node is *exact* when its value under best play is known. Ends of games are; a node where
+//! one player moves becomes so when that player has a move to a proven win, or when all its
+//! children are exact; a chance node when all its possible outcomes are. Where two players
+//! move at the same time it takes a move that wins against every reply, or children that are
+//! all exact and have a saddle point in pure strategies.
+//!
+//! Two-player games are taken to be zero-sum. With more players a choice between equally good
+//! moves that treat others differently proves nothing.
+
+use ouro_game::{Chance, Game};
+
+use super::{Path, Step, Tree};
+use crate::mcts::arena::{Kind, NONE};
+use crate::mcts::config::Objective;
+
+impl<G: Game> Tree<G> {
+    /// Takes in that `step.child` is exact; whether `step.node` has become exact by that.
+    pub(super) fn prove(&mut self, game: &G, step: &Step, path: &Path) -> bool {
+        if self.arena.node(step.child).is_counted || self.arena.node(step.node).is_exact {
+            return false;
+        }
+        self.arena.node_mut(step.child).is_counted = true;
+        self.arena.node_mut(step.node).settled += 1;
+        match self.arena.node(step.node).kind {
+            Kind::Single => self.prove_single(step),
+            Kind::Joint => self.prove_joint(step, path),
+            Kind::Uniform => self.prove_uniform(step.node),
+            Kind::Sampled => self.prove_sampled(game, step.node),
+            Kind::Fresh | Kind::Waiting | Kind::Terminal => false,
+        }
+    }
+
+    /// The exact value for `player` of stepping to an exact child.
+    pub(in crate::mcts) fn exact_step(&self, node: u32, child: u32, player: usize) -> f32 {
+        let at = self.arena.slot(child).start + player;
+        if self.plain {
+            return self.arena.exact[at];
+        }
+        let exact = f64::from(self.arena.exact[at]);
+        (f64::from(self.arena.rewards[at]) + self.discount(node, child) * exact) as f32
+    }
+
+    /// Whether nothing can be better, or worse if `sign` is −1.
+    pub(in crate::mcts) fn is_extreme(&self, value: f32, sign: f32) -> bool {
+        self.config.objective == Objective::Outcome && value * sign >= 1.0
+    }
+
+    /// Makes `node` as good as stepping to `child`.
+    fn settle(&mut self, node: u32, child: u32) -> bool {
+        for player in 0..self.arena.players {
+            let value = self.exact_step(node, child, player);
+            let at = self.arena.slot(node).start + player;
+            self.arena.exact[at] = value;
+        }
+        self.arena.node_mut(node).is_exact = true;
+        true
+    }
+
+    fn prove_single(&mut self, step: &Step) -> bool {
+        let mover = self.arena.node(step.node).mover();
+        let value = self.exact_step(step.node, step.child, mover);
+        let lost = self.is_extreme(value, -1.0);
+        let edge = &mut self.arena.edges[step.choice as usize];
+        edge.sum = f64::from(value) * f64::from(edge.visits);
+        if lost {
+            // Without a prior it is not tried again while anything else is left.
+            edge.prior = 0.0;
+        }
+        if self.arena.players <= 2 && self.is_extreme(value, 1.0) {
+            return self.settle(step.node, step.child);
+        }
+        let node = self.arena.node(step.node);
+        if node.settled < node.count {
+            return false;
+        }
+        let mut best = (step.child, value);
+        for edge in self.arena.edges_of(step.node) {
+            let value = self.exact_step(step.node, edge.child, mover);
+            if value > best.1 {
+                best = (edge.child, value);
+            }
+        }
+        let ambiguous = self.arena.edges_of(step.node).iter().any(|edge| {
+            self.exact_step(step.node, edge.child, mover) == best.1
+                && !self.same_for_all(step.node, edge.child, best.0)
+        });
+        !ambiguous && self.settle(step.node, best.0)
+    }
+
+    fn same_for_all(&self, node: u32, one: u32, other: u32) -> bool {
+        let mut players = 0..self.arena.players;
+        players.all(|player| {
+            self.exact_step(node, one, player) == self.exact_step(node, other, player)
+        })
+    }
+
+    fn prove_uniform(&mut self, node: u32) -> bool {
+        let current = *self.arena.node(node);
+        if current.settled < current.count {
+            return false;
+        }
+        for player in 0..self.arena.players {
+            let outcomes = current.first as usize..(current.first + current.count) as usize;
+            let values = outcomes
+                .map(|at| self.exact_step(node, self.arena.outcomes[at].child, player))
+                .map(f64::from);
+            let mean = values.sum::<f64>() / f64::from(current.count);
+            let at = self.arena.slot(node).start + player;
+            self.arena.exact[at] = mean as f32;
+        }
+        self.arena.node_mut(node).is_exact = true;
+        true
+    }
+
+    fn prove_sampled(&mut self, game: &G, node: u32) -> bool {
+        let current = *self.arena.node(node);
+        let Chance::Enumerable { count } = game.chance(self.arena.state(node)) else {
+            return false;
+        };
+        if current.settled < current.count || current.count > count {
+            return false;
+        }
+        let mut covered = 0.0;
+        let mut means = std::mem::take(&mut self.strategy);
+        means.clear();
+        means.resize(self.arena.players, 0.0);
+        let mut at = current.first;
+        while at != NONE {
+            let listed = self.arena.outcomes[at as usize];
+            let chance = game.chance_probability(self.arena.state(node), listed.outcome);
+            covered += chance;
+            for (player, mean) in means.iter_mut().enumerate() {
+                *mean += chance * f64::from(self.exact_step(node, listed.child, player));
+            }
+            at = listed.next;
+        }
+        // Anything that can happen must have been seen.
+        let complete = covered > 1.0 - 1e-9;
+        if complete {
+            for (at, &mean) in self.arena.slot(node).zip(&means) {
+                self.arena.exact[at] = mean as f32;
+            }
+            self.arena.node_mut(node).is_exact = true;
+        }
+        self.strategy = means;
+        complete
+    }
+
+    fn prove_joint(&mut self, step: &Step, path: &Path) -> bool {
+        let node = step.node;
+        let movers = self.arena.node(node).movers;
+        let edges = &path.edges[step.choice as usize..][..movers.len()];
+        for (index, player) in movers.iter().enumerate() {
+            let value = self.exact_step(node, step.child, player);
+            let sign = if value > 0.0 { 1.0 } else { -1.0 };
+            if !self.is_extreme(value, sign) || !self.holds_always(node, edges, index, sign) {
+                continue;
+            }
+            if sign < 0.0 {
+                let edge = &mut self.arena.edges[edges[index] as usize];
+                edge.prior = 0.0;
+                edge.sum = f64::from(value) * f64::from(edge.visits);
+            } else if self.arena.players == 2 {
+                return self.settle(node, step.child);
+            }
+        }
+        let joint: u64 = (0..movers.len()).fold(1, |product: u64, index| {
+            product.saturating_mul(self.arena.block(node, index).len() as u64)
+        });
+        if u64::from(self.arena.node(node).settled) < joint {
+            return false;
+        }
+        if self.arena.players == 2 && movers.len() == 2 {
+            if let Some(child) = self.saddle(node) {
+                return self.settle(node, child);
+            }
+            return false;
+        }
+        let same = (0..joint)
+            .all(|code| self.same_for_all(node, self.arena.joints.get(node, code), step.child));
+        same && self.settle(node, step.child)
+    }
+
+    /// Whether the action of mover `index` in `edges` is proven to win, or to lose, whatever
+    /// the other player does. Only looked into for two who move.
+    fn holds_always(&self, node: u32, edges: &[u32], index: usize, sign: f32) -> bool {
+        let movers = self.arena.node(node).movers;
+        let Some(player) = movers.iter().nth(index) else { return false };
+        if edges.len() != 2 {
+            return false;
+        }
+        let (before, radix) = self.code_around(node, edges, 1 - index);
+        (0..self.arena.block(node, 1 - index).len() as u64).all(|reply| {
+            let child = self.arena.joints.get(node, before + radix * reply);
+            child != NONE
+                && self.arena.node(child).is_exact
+                && self.is_extreme(self.exact_step(node, child, player), sign)
+        })
+    }
+
+    /// The child at a saddle point of a two-player node whose children are all exact: best
+    /// for the first player given the second's action, and for the second given the first's.
+    pub(in crate::mcts) fn saddle(&self, node: u32) -> Option<u32> {
+        let (rows, columns) = (self.arena.block(node, 0).len(), self.arena.block(node, 1).len());
+        let child = |row: usize, column: usize| {
+            self.arena.joints.get(node, (row * columns + column) as u64)
+        };
+        let value = |row, column| self.exact_step(node, child(row, column), 0);
+        let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+        let saddle = cells.into_iter().find(|&(row, column)| {
+            let here = value(row, column);
+            (0..columns).all(|other| value(row, other) >= here)
+                && (0..rows).all(|other| value(other, column) <= here)
+        });
+        saddle.map(|(row, column)| child(row, column))
+    }
+}

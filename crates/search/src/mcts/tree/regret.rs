@@ -1,0 +1,106 @@
+//! Regret matching at simultaneous moves.
+//!
+//! Each player plays an action with probability in proportion to its positive regret: what
+//! it would have gained over what was got. A counterfactual reply is looked up as the mean
+//! of the child that the other players' choices would have led to; a child never visited
+//! gives no news. The average of the strategies, not the last one, approaches an equilibrium
+//! of the node.
+
+use std::ops::Range;
+
+use ouro_game::Game;
+
+use super::{Step, Tree};
+use crate::mcts::arena::{Arena, NONE};
+use crate::mcts::config::Simultaneous;
+
+impl<G: Game> Tree<G> {
+    /// Draws an edge of a block by its current strategy, exploring now and then, less often
+    /// with every visit.
+    pub(super) fn draw(&mut self, block: Range<usize>, visits: u32) -> usize {
+        let Simultaneous::RegretMatching { exploration } = self.config.simultaneous else {
+            return 0;
+        };
+        let count = block.len();
+        let explored = f64::from(exploration) * (count as f64 / f64::from(visits.max(1))).sqrt();
+        if self.rng.unit() < explored {
+            return self.rng.below(count as u32) as usize;
+        }
+        strategy(&self.arena, block, &mut self.strategy);
+        let mut left = self.rng.unit();
+        for (index, probability) in self.strategy.iter().enumerate() {
+            left -= probability;
+            if left < 0.0 {
+                return index;
+            }
+        }
+        // Rounding left a little over: it goes to the last action that is played at all.
+        self.strategy.iter().rposition(|&probability| probability > 0.0).unwrap_or(0)
+    }
+
+    /// Updates the regrets of everybody who moved, after `self.values` came back from
+    /// `step.child`.
+    pub(super) fn match_regrets(&mut self, step: &Step, edges: &[u32]) {
+        let movers = self.arena.node(step.node).movers;
+        for (index, player) in movers.iter().enumerate() {
+            let block = self.arena.block(step.node, index);
+            strategy(&self.arena, block.clone(), &mut self.strategy);
+            for (at, probability) in block.clone().zip(&self.strategy) {
+                self.arena.regrets[at].strategy += probability;
+            }
+            let (before, radix) = self.code_around(step.node, edges, index);
+            let got = self.values[player];
+            for (choice, at) in block.enumerate() {
+                if at == edges[index] as usize {
+                    continue;
+                }
+                let code = before + radix * choice as u64;
+                let child = self.arena.joints.get(step.node, code);
+                if child != NONE && self.arena.node(child).visits > 0 {
+                    let instead = self.worth(step.node, child, player);
+                    self.arena.regrets[at].gain += instead - got;
+                }
+            }
+        }
+    }
+
+    /// The number of the joint action less the part of mover `index`, and what one action
+    /// further of that mover adds.
+    pub(super) fn code_around(&self, node: u32, edges: &[u32], index: usize) -> (u64, u64) {
+        let blocks = &self.arena.blocks[self.arena.node(node).extra as usize..][..edges.len()];
+        let mut start = self.arena.node(node).first;
+        let (mut code, mut radix) = (0_u64, 1);
+        for (other, (&edge, &length)) in edges.iter().zip(blocks).enumerate() {
+            code *= u64::from(length);
+            if other > index {
+                radix *= u64::from(length);
+            }
+            if other != index {
+                code += u64::from(edge - start);
+            }
+            start += length;
+        }
+        (code, radix)
+    }
+
+    /// What a player gets on average from stepping to `child`.
+    fn worth(&self, node: u32, child: u32, player: usize) -> f64 {
+        let mean = self.arena.mean(child, player);
+        let reward = self.arena.rewards[self.arena.slot(child)][player];
+        f64::from(reward) + self.discount(node, child) * mean
+    }
+}
+
+/// Probabilities in proportion to positive regrets; the priors while nothing is regretted.
+fn strategy<S: Clone>(arena: &Arena<S>, block: Range<usize>, out: &mut Vec<f64>) {
+    out.clear();
+    out.extend(arena.regrets[block.clone()].iter().map(|regret| regret.gain.max(0.0)));
+    let total: f64 = out.iter().sum();
+    if total > 0.0 {
+        out.iter_mut().for_each(|weight| *weight /= total);
+    } else {
+        for (weight, edge) in out.iter_mut().zip(&arena.edges[block]) {
+            *weight = f64::from(edge.prior);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What holds of every search of every game.
+
+use ouro_game::battlesnake::{self, Small};
+use ouro_game::connect_four::{self, ConnectFour};
+use ouro_game::tic_tac_toe::{self, TicTacToe};
+use ouro_game::{Action, ActionMask, Game, Stream, Turn};
+use ouro_search::mcts::{
+    FastSearch, FirstPlay, Gumbel, Noise, Objective, Simultaneous, Temperature, ValueScale,
+};
+use ouro_search::{Decision, Rollout, Scheduler, Search, SearchConfig};
+use proptest::prelude::*;
+
+use crate::walk::{Path, Walk};
+
+fn configs() -> impl Strategy<Value = SearchConfig> {
+    let selection = prop_oneof![
+        Just((None, None, None, Simultaneous::Decoupled)),
+        Just((Some(Noise::default()), Some(2.0), None, Simultaneous::Decoupled)),
+        Just((None, None, Some(Gumbel::default()), Simultaneous::Decoupled)),
+        Just((None, None, None, Simultaneous::RegretMatching { exploration: 0.2 })),
+    ];
+    let first_play = prop_oneof![
+        Just(FirstPlay::Parent),
+        Just(FirstPlay::ParentReduced { reduction: 0.2 }),
+        Just(FirstPlay::Constant { value: -1.0 }),
+    ];
+    let scale = prop_oneof![
+        Just(ValueScale::Raw),
+        Just(ValueScale::Running),
+        Just(ValueScale::Bounds { low: -2.0, high: 2.0 }),
+    ];
+    let temperature = prop_oneof![Just(0.0_f32), Just(0.5), Just(1.0)];
+    let numbers = (1_u32..120, 1_u32..6, prop_oneof![Just(1.0_f32), Just(0.9)]);
+    let flags = any::<[bool; 5]>();
+    (selection, first_play, scale, temperature, numbers, flags).prop_map(
+        |(
+            (noise, forced_playouts, gumbel, simultaneous),
+            first_play,
+            value_scale,
+            temperature,
+            (simulations, leaves_in_flight, discount),
+            [returns, collapse_forced, random_symmetry, solver, fast],
+        )| SearchConfig {
+            simulations,
+            first_play,
+            simultaneous,
+            objective: if returns { Objective::Returns } else { Objective::Outcome },
+            discount,
+            value_scale,
+            collapse_forced: Some(collapse_forced),
+            random_symmetry,
+            solver,
+            noise,
+            forced_playouts,
+            gumbel,
+            fast: fast.then_some(FastSearch { full_share: 0.5, simulations: 9 }),
+            temperature: Temperature::Constant { value: temperature },
+            leaves_in_flight,
+            ..SearchConfig::default()
+        },
+    )
+}
+
+/// Plays a few plies with kept trees, checking every decision; returns all of them.
+fn play<G: Game>(
+    game: &G,
+    config: &SearchConfig,
+    seed: u64,
+    scheduler: &mut Scheduler<G>,
+    others: usize,
+) -> Vec<Decision> {
+    let mut chance = Stream::new(seed, "game");
+    let mut state = game.initial(&mut chance);
+    game.settle(&mut state, &mut chance);
+    let new = || Search::new(config.clone(), game).unwrap();
+    let mut searches: Vec<Search<G>> = (0..=others).map(|_| new()).collect();
+    for (index, search) in searches.iter_mut().enumerate() {
+        search.begin(game, &state, Stream::indexed(seed, "search", index as u64));
+    }
+    let mut rollout = Rollout::for_objective(config.objective, config.discount);
+    let mut decisions = Vec::new();
+    let mut inherited = 0;
+    for _ in 0..6 {
+        let Turn::Move(movers) = game.turn(&state) else { break };
+        scheduler.run(game, &mut searches, &mut rollout);
+        let decision = searches[0].decide(game);
+        let players: Vec<usize> = decision.seats.iter().map(|seat| seat.player).collect();
+        assert_eq!(players, movers.iter().collect::<Vec<_>>());
+        check(game, &state, config, &decision, inherited);
+        let mut joint = vec![Action::default(); game.players()];
+        for seat in &decision.seats {
+            joint[seat.player] = seat.action;
+        }
+        game.advance(&mut state, &joint, &mut chance).unwrap();
+        decisions.push(decision);
+        if game.turn(&state) == Turn::Over {
+            break;
+        }
+        let kept = searches[0].advance(game, &joint, &state);
+        inherited = if kept { u32::MAX } else { 0 };
+        for (index, search) in searches.iter_mut().enumerate().skip(1) {
+            search.begin(game, &state, Stream::indexed(seed, "search", index as u64));
+        }
+    }
+    decisions
+}
+
+/// `inherited` is 0 if the tree was new, anything else if it was kept.
+fn check<G: Game>(
+    game: &G,
+    state: &G::State,
+    config: &SearchConfig,
+    decision: &Decision,
+    inherited: u32,
+) {
+    let budget = match config.fast {
+        Some(fast) if !decision.full => fast.simulations,
+        _ => config.simulations,
+    };
+    let forced = config.collapse_forced == Some(true)
+        && decision.seats.iter().all(|seat| seat.actions.len() == 1);
+    if !decision.proven && !forced {
+        assert_eq!(decision.simulations, budget);
+    }
+    assert!(decision.simulations <= budget);
+    assert!(decision.values.iter().all(|value| value.is_finite()));
+    if config.objective == Objective::Outcome {
+        assert!(decision.values.iter().all(|value| value.abs() <= 1.0 + 1e-5), "{decision:?}");
+    }
+    for seat in &decision.seats {
+        let mut legal = ActionMask::default();
+        game.legal(state, seat.player, &mut legal);
+        assert_eq!(seat.actions, legal.iter().collect::<Vec<_>>());
+        let total: u32 = seat.visits.iter().sum();
+        if inherited == 0 {
+            assert_eq!(total, decision.simulations, "{decision:?}");
+        } else {
+            assert!(total >= decision.simulations || forced);
+        }
+        let chosen = seat.actions.iter().position(|&action| action == seat.action).unwrap();
+        assert!((seat.policy.iter().sum::<f32>() - 1.0).abs() < 1e-4, "{seat:?}");
+        assert!(seat.policy.iter().all(|share| (0.0..=1.0 + 1e-6).contains(share)), "{seat:?}");
+        assert!(seat.probability > 0.0 && seat.probability <= 1.0 + 1e-6, "{seat:?}");
+        assert!(seat.policy[chosen] > 0.0, "{seat:?}");
+        let by_visits = config.gumbel.is_none() && config.simultaneous == Simultaneous::Decoupled;
+        if total > 0 && !forced && by_visits {
+            assert!(seat.visits[chosen] > 0, "{seat:?}");
+            for (&visits, &share) in seat.visits.iter().zip(&seat.policy) {
+                assert!(visits > 0 || share == 0.0, "{seat:?}");
+            }
+        }
+    }
+}
+
+/// Checks a game, and that neither the batch nor its company changes a decision.
+fn check_game<G: Game>(game: &G, config: &SearchConfig, seed: u64) {
+    let alone = play(game, config, seed, &mut Scheduler::new(1), 0);
+    assert!(!alone.is_empty());
+    assert_eq!(play(game, config, seed, &mut Scheduler::new(64), 0), alone);
+    assert_eq!(play(game, config, seed, &mut Scheduler::new(5), 3), alone);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn alternating_games_are_searched_soundly(config in configs(), seed in 0_u64..1_000) {
+        check_game(&TicTacToe::new(tic_tac_toe::Config {}).unwrap(), &config, seed);
+        let small = connect_four::Config { width: 5, height: 4 };
+        check_game(&ConnectFour::new(small).unwrap(), &config, seed);
+    }
+
+    #[test]
+    fn simultaneous_games_with_chance_are_searched_soundly(
+        config in configs(),
+        seed in 0_u64..1_000,
+        snakes in 1_u8..5,
+    ) {
+        let ruleset = if snakes == 1 {
+            battlesnake::Ruleset::Solo
+        } else {
+            battlesnake::Ruleset::Standard
+        };
+        let config = SearchConfig {
+            // A lone snake walks for hundreds of turns in a rollout.
+            simulations: if snakes == 1 { config.simulations.min(20) } else { config.simulations },
+            ..config
+        };
+        let board = battlesnake::Config {
+            width: 7, height: 7, snakes, ruleset, ..battlesnake::Config::default()
+        };
+        check_game(&Small::new(board).unwrap(), &config, seed);
+    }
+
+    #[test]
+    fn single_player_games_are_searched_soundly(
+        config in configs(),
+        seed in 0_u64..1_000,
+        forced in 0_u32..4,
+        outcomes in 2_u32..40,
+        skewed in any::<bool>(),
+    ) {
+        let path = Path { near: 1.0, forced, outcomes, skewed, tail: 9 };
+        check_game(&Walk::new(path).unwrap(), &config, seed);
+    }
+}

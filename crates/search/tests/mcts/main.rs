@@ -1,0 +1,30 @@
+//! Monte Carlo tree search against games whose truth is known.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+mod cache;
+mod chance;
+mod config;
+mod invariants;
+mod matrix;
+mod policy;
+mod simultaneous;
+mod solver;
+mod truth;
+mod walk;
+
+use ouro_game::{Game, Stream};
+use ouro_search::{Decision, Evaluator, Scheduler, Search, SearchConfig};
+
+/// Searches one position and decides.
+pub(crate) fn decide<G: Game, E: Evaluator<G>>(
+    game: &G,
+    state: &G::State,
+    config: &SearchConfig,
+    evaluator: &mut E,
+    seed: u64,
+) -> Decision {
+    let mut search = Search::new(config.clone(), game).unwrap();
+    search.begin(game, state, Stream::new(seed, "search"));
+    Scheduler::new(8).run(game, std::slice::from_mut(&mut search), evaluator);
+    search.decide(game)
+}

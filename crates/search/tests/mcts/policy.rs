@@ -1,0 +1,162 @@
+//! How visits become moves and targets.
+
+use ouro_game::connect_four::{self, ConnectFour};
+use ouro_game::{Game, Stream};
+use ouro_search::mcts::{FastSearch, Gumbel, Noise, Temperature};
+use ouro_search::{Decision, Estimates, Evaluator, Leaf, Rollout, SearchConfig, Uniform};
+
+use crate::decide;
+
+fn connect_four() -> ConnectFour {
+    ConnectFour::new(connect_four::Config::default()).unwrap()
+}
+
+fn opening(config: &SearchConfig, seed: u64) -> Decision {
+    let game = connect_four();
+    let start = game.initial(&mut Stream::new(0, "test"));
+    decide(&game, &start, config, &mut Rollout::new(), seed)
+}
+
+/// Likes column 1 and nothing else, and has no idea who wins.
+#[derive(Debug)]
+struct Stubborn;
+
+impl Evaluator<ConnectFour> for Stubborn {
+    fn evaluate(
+        &mut self,
+        _game: &ConnectFour,
+        leaves: &mut [Leaf<ConnectFour>],
+        out: &mut Estimates,
+    ) {
+        for leaf in leaves {
+            let (_, priors) = out.push(leaf.movers);
+            priors[0] = 0.94;
+            priors[1..].fill(0.01);
+        }
+    }
+}
+
+#[test]
+fn moves_are_drawn_by_visits_to_the_power_of_one_over_the_temperature() {
+    let config = SearchConfig {
+        simulations: 60,
+        temperature: Temperature::Constant { value: 0.5 },
+        ..SearchConfig::default()
+    };
+    let first = opening(&config, 1);
+    let seat = &first.seats[0];
+    let squares: Vec<f32> = seat.visits.iter().map(|&visits| (visits as f32).powi(2)).collect();
+    let chosen = seat.actions.iter().position(|&action| action == seat.action).unwrap();
+    let expected = squares[chosen] / squares.iter().sum::<f32>();
+    assert!((seat.probability - expected).abs() < 1e-5);
+    // Different streams of one tree draw different moves.
+    let drawn: std::collections::BTreeSet<_> =
+        (0..40).map(|seed| opening(&config, seed).seats[0].action).collect();
+    assert!(drawn.len() > 2, "{drawn:?}");
+}
+
+#[test]
+fn noise_makes_the_root_look_where_the_prior_does_not() {
+    let game = connect_four();
+    let start = game.initial(&mut Stream::new(0, "test"));
+    let config = SearchConfig { simulations: 200, ..SearchConfig::default() };
+    let visited = |config: &SearchConfig, seed| {
+        let decision = decide(&game, &start, config, &mut Stubborn, seed);
+        decision.seats[0].visits[1..].iter().sum::<u32>()
+    };
+    let noisy = SearchConfig { noise: Some(Noise::default()), ..config.clone() };
+    let without = visited(&config, 1);
+    let with: u32 = (0..20).map(|seed| visited(&noisy, seed)).sum::<u32>() / 20;
+    assert!(with > 2 * without, "{with} {without}");
+}
+
+#[test]
+fn forced_playouts_are_made_and_kept_out_of_the_target() {
+    let game = connect_four();
+    // Column 4 wins; noise and force spread visits over the rest.
+    let state = game.position("112233").unwrap();
+    let forced = SearchConfig {
+        simulations: 600,
+        noise: Some(Noise::default()),
+        forced_playouts: Some(2.0),
+        solver: false,
+        ..SearchConfig::default()
+    };
+    let plain = SearchConfig { forced_playouts: None, ..forced.clone() };
+    for seed in 0..10 {
+        let decision = decide(&game, &state, &forced, &mut Rollout::new(), seed);
+        let unforced = decide(&game, &state, &plain, &mut Rollout::new(), seed);
+        let seat = &decision.seats[0];
+        let total: u32 = seat.visits.iter().sum();
+        assert_eq!(total, 600);
+        assert!(seat.visits[3] < unforced.seats[0].visits[3], "{seat:?}");
+        for (column, (&visits, &share)) in seat.visits.iter().zip(&seat.policy).enumerate() {
+            // What is taken from others goes to the best.
+            let plain = visits as f32 / total as f32;
+            assert!(if column == 3 { share > plain } else { share <= plain }, "{seat:?}");
+        }
+        let target = unforced.seats[0].policy[3];
+        assert!(seat.policy[3] > target - 0.05, "{seat:?} {target}");
+    }
+}
+
+#[test]
+fn fast_searches_are_shorter_and_say_so() {
+    let config = SearchConfig {
+        simulations: 100,
+        fast: Some(FastSearch { full_share: 0.25, simulations: 15 }),
+        ..SearchConfig::default()
+    };
+    let full = (0..400)
+        .filter(|&seed| {
+            let decision = opening(&config, seed);
+            assert_eq!(decision.simulations, if decision.full { 100 } else { 15 });
+            decision.full
+        })
+        .count();
+    // Binomial(400, 1/4): 100 with deviation 8.7; 6 sigma.
+    assert!(full.abs_diff(100) < 52, "{full}");
+}
+
+#[test]
+fn sequential_halving_spreads_its_simulations_as_planned() {
+    let gumbel = Gumbel { considered: 4, ..Gumbel::default() };
+    let config = SearchConfig { simulations: 16, gumbel: Some(gumbel), ..SearchConfig::default() };
+    for seed in 0..20 {
+        let mut visits = opening(&config, seed).seats[0].visits.clone();
+        visits.sort_unstable();
+        assert_eq!(visits, [0, 0, 0, 2, 2, 6, 6]);
+    }
+}
+
+#[test]
+fn sequential_halving_finds_what_wins_with_few_simulations() {
+    let game = connect_four();
+    // Column 4 wins; the priors do not know.
+    let state = game.position("112233").unwrap();
+    let config = SearchConfig {
+        simulations: 7,
+        gumbel: Some(Gumbel::default()),
+        solver: false,
+        ..SearchConfig::default()
+    };
+    for seed in 0..30 {
+        let decision = decide(&game, &state, &config, &mut Uniform, seed);
+        let seat = &decision.seats[0];
+        assert_eq!(seat.action.0, 3);
+        assert!(seat.policy[3] > 0.9 && seat.probability == seat.policy[3], "{seat:?}");
+    }
+}
+
+#[test]
+fn without_simulations_sequential_halving_samples_the_prior() {
+    let game = connect_four();
+    let start = game.initial(&mut Stream::new(0, "test"));
+    let gumbel = Gumbel { considered: 1, ..Gumbel::default() };
+    let config = SearchConfig { simulations: 1, gumbel: Some(gumbel), ..SearchConfig::default() };
+    let first = (0..400)
+        .filter(|&seed| decide(&game, &start, &config, &mut Stubborn, seed).seats[0].action.0 == 0)
+        .count();
+    // Binomial(400, 0.94): 376 with deviation 4.7; 5 sigma.
+    assert!(first.abs_diff(376) < 24, "{first}");
+}

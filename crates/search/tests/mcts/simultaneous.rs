@@ -1,0 +1,77 @@
+//! Simultaneous moves: matrix games with known equilibria.
+
+use ouro_game::{Game, Stream};
+use ouro_search::mcts::Simultaneous;
+use ouro_search::{SearchConfig, Uniform};
+
+use crate::decide;
+use crate::matrix::{Matrix, exploitability, matrices};
+
+/// How exploitable the two policies are after so many simulations.
+fn gap(payoffs: &[Vec<f32>], simultaneous: Simultaneous, simulations: u32) -> f32 {
+    let game = Matrix::new(payoffs.to_vec()).unwrap();
+    let state = game.initial(&mut Stream::new(0, "test"));
+    let config =
+        SearchConfig { simulations, simultaneous, solver: false, ..SearchConfig::default() };
+    let decision = decide(&game, &state, &config, &mut Uniform, 5);
+    exploitability(payoffs, &decision.seats[0].policy, &decision.seats[1].policy)
+}
+
+#[test]
+fn the_average_strategy_of_regret_matching_approaches_an_equilibrium() {
+    let matching = Simultaneous::RegretMatching { exploration: 0.5 };
+    for (name, payoffs) in matrices() {
+        let gaps = [100, 1_000, 10_000, 100_000].map(|count| gap(&payoffs, matching, count));
+        // Regrets of n plays are of order sqrt(n), so the gap is of order 1/sqrt(n).
+        assert!(gaps[2] < 0.06 && gaps[3] < 0.02, "{name}: {gaps:?}");
+        assert!(gaps[3] < gaps[0], "{name}: {gaps:?}");
+    }
+}
+
+#[test]
+fn decoupled_search_mixes_where_every_pure_strategy_loses() {
+    for (name, payoffs) in matrices() {
+        let gap = gap(&payoffs, Simultaneous::Decoupled, 10_000);
+        // A pure strategy in matching pennies can be exploited by 2.
+        assert!(gap < 0.7, "{name}: {gap}");
+    }
+}
+
+#[test]
+fn a_saddle_point_is_proven_and_played() {
+    // The second row and the first column: a row of at least 0.2 against a column of at most
+    // 0.2, though 0.9 beckons elsewhere.
+    let payoffs = vec![vec![-0.5, 0.9, 0.0], vec![0.2, 0.3, 0.8], vec![0.1, -0.9, 1.0]];
+    let game = Matrix::new(payoffs).unwrap();
+    let state = game.initial(&mut Stream::new(0, "test"));
+    let config = SearchConfig { simulations: 2_000, ..SearchConfig::default() };
+    let decision = decide(&game, &state, &config, &mut Uniform, 1);
+    assert!(decision.proven);
+    assert_eq!(decision.values, [0.2, -0.2]);
+    let chosen: Vec<u32> = decision.seats.iter().map(|seat| seat.action.0).collect();
+    assert_eq!(chosen, [1, 0]);
+}
+
+#[test]
+fn a_move_that_wins_against_every_reply_is_proven_and_played() {
+    let payoffs = vec![vec![0.0, -1.0], vec![1.0, 1.0], vec![1.0, 0.5]];
+    let game = Matrix::new(payoffs).unwrap();
+    let state = game.initial(&mut Stream::new(0, "test"));
+    let config = SearchConfig { simulations: 2_000, ..SearchConfig::default() };
+    let decision = decide(&game, &state, &config, &mut Uniform, 1);
+    assert!(decision.proven);
+    assert_eq!(decision.values, [1.0, -1.0]);
+    assert_eq!(decision.seats[0].action.0, 1);
+    assert_eq!(decision.seats[0].policy, [0.0, 1.0, 0.0]);
+}
+
+#[test]
+fn a_game_without_a_saddle_point_is_not_called_proven() {
+    let [(_, pennies), ..] = matrices();
+    let game = Matrix::new(pennies).unwrap();
+    let state = game.initial(&mut Stream::new(0, "test"));
+    let config = SearchConfig { simulations: 500, ..SearchConfig::default() };
+    let decision = decide(&game, &state, &config, &mut Uniform, 1);
+    assert!(!decision.proven);
+    assert_eq!(decision.simulations, 500);
+}

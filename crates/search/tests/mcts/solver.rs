@@ -1,0 +1,93 @@
+//! What the solver does to play.
+
+use ouro_game::Game;
+use ouro_game::connect_four::{self, ConnectFour};
+use ouro_search::{Rollout, SearchConfig, Uniform};
+
+use crate::decide;
+
+fn connect_four() -> ConnectFour {
+    ConnectFour::new(connect_four::Config::default()).unwrap()
+}
+
+#[test]
+fn a_win_in_one_ends_the_search_at_once() {
+    let game = connect_four();
+    let state = game.position("112233").unwrap();
+    let config = SearchConfig { simulations: 10_000, ..SearchConfig::default() };
+    let decision = decide(&game, &state, &config, &mut Rollout::new(), 1);
+    assert!(decision.proven && decision.simulations < 50);
+    assert_eq!(decision.values, [1.0, -1.0]);
+    assert_eq!((decision.seats[0].action.0, decision.seats[0].probability), (3, 1.0));
+}
+
+#[test]
+fn moves_that_are_proven_to_lose_are_left_alone() {
+    let game = connect_four();
+    // The first player threatens column 4: anything else loses at once.
+    let state = game.position("1122337").unwrap();
+    let config = SearchConfig { simulations: 2_000, ..SearchConfig::default() };
+    let visits = |config: &SearchConfig| {
+        let decision = decide(&game, &state, config, &mut Uniform, 1);
+        assert_eq!(decision.seats[0].action.0, 3);
+        decision.seats[0].visits.clone()
+    };
+    let with = visits(&config);
+    let without = visits(&SearchConfig { solver: false, ..config });
+    let elsewhere = |visits: &[u32]| visits.iter().sum::<u32>() - visits[3];
+    assert!(elsewhere(&with) <= 60, "{with:?}");
+    assert!(elsewhere(&without) > elsewhere(&with), "{without:?} {with:?}");
+}
+
+#[test]
+fn proven_values_are_those_of_the_perfect_solver() {
+    let game = connect_four();
+    let mut perfect = connect_four::Solver::with_table_bits(20);
+    let mut rng = ouro_game::Stream::new(4, "test");
+    let config = SearchConfig { simulations: 20_000, ..SearchConfig::default() };
+    let mut proven = 0;
+    for seed in 0..400 {
+        let mut state = game.initial(&mut rng);
+        game.rollout(&mut state, 26 + rng.below(8), &mut Default::default(), &mut rng);
+        if state.is_over() {
+            continue;
+        }
+        let decision = decide(&game, &state, &config, &mut Rollout::new(), seed);
+        if decision.proven {
+            proven += 1;
+            let expected = match perfect.outcome(&state) {
+                connect_four::Outcome::Loss => -1.0,
+                connect_four::Outcome::Draw => 0.0,
+                connect_four::Outcome::Win => 1.0,
+            };
+            assert_eq!(decision.values[state.mover()], expected, "{}", game.render(&state));
+            assert!(perfect_keeps(&game, &mut perfect, &state, decision.seats[0].action));
+        }
+    }
+    assert!(proven >= 40, "{proven}");
+}
+
+/// Whether an action keeps what perfect play gets.
+fn perfect_keeps(
+    game: &ConnectFour,
+    perfect: &mut connect_four::Solver,
+    state: &connect_four::State,
+    action: ouro_game::Action,
+) -> bool {
+    let mut next = *state;
+    game.step(&mut next, &[action; 2]).unwrap();
+    let before = perfect.outcome(state);
+    let after = if next.is_over() {
+        match game.outcome(&next, state.mover()) {
+            value if value > 0.0 => connect_four::Outcome::Win,
+            _ => connect_four::Outcome::Draw,
+        }
+    } else {
+        match perfect.outcome(&next) {
+            connect_four::Outcome::Loss => connect_four::Outcome::Win,
+            connect_four::Outcome::Draw => connect_four::Outcome::Draw,
+            connect_four::Outcome::Win => connect_four::Outcome::Loss,
+        }
+    };
+    before == after
+}
