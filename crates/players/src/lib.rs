@@ -11,7 +11,9 @@
 pub mod greedy;
 pub mod hamiltonian;
 mod maxn;
+mod mcts;
 mod minimax;
+pub mod net_evaluator;
 pub mod net_player;
 pub mod pairing;
 pub mod perfect;
@@ -26,6 +28,7 @@ pub mod tree;
 
 pub use greedy::Greedy;
 pub use hamiltonian::Hamiltonian;
+pub use net_evaluator::NetEvaluator;
 pub use net_player::{FitError, NetPlayer};
 pub use ouro_search::Clock;
 pub use pairing::{PairedGame, distinct, fingerprint, pairs};

@@ -119,7 +119,7 @@ impl NetPlayer {
     }
 }
 
-fn fits<G: Game>(name: &str, engine: &Engine, game: &G) -> Result<(), FitError> {
+pub(crate) fn fits<G: Game>(name: &str, engine: &Engine, game: &G) -> Result<(), FitError> {
     let spec = engine.spec();
     if spec.planes != game.planes() {
         return Err(FitError::Planes {

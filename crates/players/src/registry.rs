@@ -53,6 +53,7 @@ players! {
     maxn,
     net_player,
     perfect,
+    mcts,
     hamiltonian,
     tree,
 }

@@ -54,6 +54,12 @@ fn players_are_built_by_name_and_answer_to_it() {
         "minimax{ms=5}",
         "maxn{depth=128}",
         "maxn{ms=400}",
+        "mcts{sims=20}",
+        "mcts{ms=5}",
+        "mcts{sims=20,weights=rollout,returns,gamma=0.9}",
+        "mcts{sims=20,weights=uniform,c=2,temperature=0.5}",
+        "mcts{sims=20,weights=best,gumbel,leaves=4}",
+        "mcts{sims=20,weights=best,regret,cache=1000}",
     ] {
         assert_eq!(build(name, &tic_tac_toe()).unwrap().name(), name);
     }

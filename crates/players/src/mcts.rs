@@ -1,0 +1,246 @@
+//! A player that searches a tree for every move.
+//!
+//! `mcts{sims=800,weights=champion}` searches with a network, `mcts{sims=800}` with random
+//! rollouts, `mcts{sims=800,weights=uniform}` with nothing but the rules and the solver.
+//! `ms=N` thinks by the clock instead.
+//!
+//! Contract: with `sims`, a choice depends on the position and the stream of its request
+//! alone, bit for bit, whatever else is asked in the same call. Every move starts a new tree.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ouro_game::{Action, Game};
+use ouro_search::mcts::{
+    Gumbel, MAX_SIMULATIONS, Objective, Simultaneous, Temperature, ValueScale,
+};
+use ouro_search::{
+    Cached, Clock, Decision, Evaluator, Rollout, Scheduler, Search, SearchConfig, Uniform,
+};
+
+use crate::registry::{Context, Form, Options};
+use crate::specific::Built;
+use crate::{Choice, NameError, NetEvaluator, Player, Request};
+
+/// How it is written.
+pub(crate) const FORM: Form = Form {
+    name: "mcts",
+    options: &[
+        "sims",
+        "ms",
+        "weights",
+        "c",
+        "temperature",
+        "gumbel",
+        "regret",
+        "returns",
+        "gamma",
+        "leaves",
+        "cache",
+    ],
+    usage: &[
+        "mcts{sims=N}",
+        "mcts{ms=N}",
+        "mcts{sims=N,weights=NAME}",
+        "mcts{sims=N,weights=uniform}",
+        "mcts{sims=N,weights=NAME,c=C,temperature=T,gumbel,regret,returns,gamma=G,leaves=N,\
+         cache=N}",
+    ],
+};
+
+/// Memory that the trees of one player may take, in bytes, as far as it can be foreseen.
+const MEMORY: usize = 512 << 20;
+
+/// Bytes of a node besides its state: the node itself, its sums, a few edges and outcomes.
+const NODE_BYTES: usize = 320;
+
+/// Trees that share a network's batch at most.
+const BATCH: usize = 256;
+
+/// Steps between two looks at the clock where a step takes about a microsecond.
+const CHEAP_STEPS: u32 = 32;
+
+/// Builds a player for any game.
+///
+/// A network's values are discounted returns, and a single player has no opponent to win
+/// against; there the search maximises returns, on a running scale. `returns` asks for it
+/// elsewhere.
+pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
+    options.exclusive("sims", "ms")?;
+    options.exclusive("gumbel", "regret")?;
+    options.exclusive("gumbel", "temperature")?;
+    let sims = options.number("sims", 1..=MAX_SIMULATIONS)?;
+    let ms = options.number("ms", 1..=3_600_000_u64)?;
+    let config = SearchConfig {
+        simulations: sims.unwrap_or(MAX_SIMULATIONS),
+        max_nodes: largest_tree::<G>(),
+        ..config(&options, context.game.players() == 1)?
+    };
+    let (evaluator, cheap) = evaluator(&options, context, &config)?;
+    let budget = match (sims, ms) {
+        (Some(_), _) => Budget::Simulations,
+        (None, Some(ms)) => Budget::Time(Duration::from_millis(ms), Arc::clone(&context.clock)),
+        (None, None) => return Err(options.missing("sims or ms", &FORM)),
+    };
+    let first = Search::new(config, context.game)
+        .map_err(|error| options.invalid("sims", options.name(), error))?;
+    let trees = match (&budget, cheap) {
+        // Trees that need no batch are searched one by one and stay in the processor's cache.
+        (Budget::Time(..), _) | (_, true) => 1,
+        (Budget::Simulations, false) => trees_that_fit::<G>(first.config().simulations),
+    };
+    Ok(Box::new(Mcts {
+        name: options.name().to_owned(),
+        scheduler: Scheduler::new(trees * first.config().leaves_in_flight as usize),
+        searches: vec![first],
+        evaluator,
+        budget,
+        trees,
+        steps: if cheap { CHEAP_STEPS } else { 1 },
+    }))
+}
+
+/// The search that the options describe, but for its size.
+fn config(options: &Options<'_>, alone: bool) -> Result<SearchConfig, NameError> {
+    let network = !matches!(options.text("weights")?, None | Some("rollout" | "uniform"));
+    let returns = options.flag("returns")? || network || alone;
+    let regret = options.flag("regret")?;
+    let defaults = SearchConfig::default();
+    Ok(SearchConfig {
+        exploration: options.number("c", 0.0..=1e6)?.unwrap_or(defaults.exploration),
+        temperature: Temperature::Constant {
+            value: options.number("temperature", 0.0..=100.0)?.unwrap_or(0.0),
+        },
+        gumbel: options.flag("gumbel")?.then(Gumbel::default),
+        simultaneous: if regret {
+            Simultaneous::RegretMatching { exploration: 0.5 }
+        } else {
+            defaults.simultaneous
+        },
+        objective: if returns { Objective::Returns } else { Objective::Outcome },
+        value_scale: if returns { ValueScale::Running } else { ValueScale::Raw },
+        discount: options.number("gamma", 0.01..=1.0)?.unwrap_or(1.0),
+        random_symmetry: network,
+        leaves_in_flight: options.number("leaves", 1..=1_024)?.unwrap_or(1),
+        ..defaults
+    })
+}
+
+/// The evaluator, and whether it costs next to nothing.
+fn evaluator<G: Game>(
+    options: &Options<'_>,
+    context: &mut Context<'_, G>,
+    config: &SearchConfig,
+) -> Result<(Box<dyn Evaluator<G>>, bool), NameError> {
+    let slots = options.number("cache", 1..=1 << 24_usize)?;
+    let weights = match options.text("weights")?.unwrap_or("rollout") {
+        "rollout" => {
+            let rollout = Rollout::for_objective(config.objective, config.discount);
+            return Ok((Box::new(rollout), true));
+        }
+        "uniform" => return Ok((Box::new(Uniform), true)),
+        weights => weights,
+    };
+    let engine = context.engine(options, weights)?;
+    let net = NetEvaluator::new(options.name(), engine, context.game)?;
+    Ok(match slots {
+        Some(slots) => (Box::new(Cached::new(net, slots)), false),
+        None => (Box::new(net), false),
+    })
+}
+
+/// Nodes of a tree that alone takes all the memory.
+fn largest_tree<G: Game>() -> u32 {
+    (MEMORY / (size_of::<G::State>() + NODE_BYTES)).clamp(1 << 16, 1 << 24) as u32
+}
+
+/// Trees of so many simulations that fit the memory together.
+fn trees_that_fit<G: Game>(simulations: u32) -> usize {
+    let tree = (simulations as usize).saturating_mul(size_of::<G::State>() + NODE_BYTES);
+    (MEMORY / tree.max(1)).clamp(1, BATCH)
+}
+
+/// What ends a search.
+#[derive(Debug)]
+enum Budget {
+    /// The simulations of its configuration.
+    Simulations,
+    /// A time for each move.
+    Time(Duration, Arc<dyn Clock>),
+}
+
+/// Monte Carlo tree search as a player. See the [module](self).
+#[derive(Debug)]
+struct Mcts<G: Game> {
+    name: String,
+    scheduler: Scheduler<G>,
+    /// At least one; grows to `trees` as requests come.
+    searches: Vec<Search<G>>,
+    evaluator: Box<dyn Evaluator<G>>,
+    budget: Budget,
+    /// Trees searched together.
+    trees: usize,
+    /// Steps between two looks at the clock.
+    steps: u32,
+}
+
+impl<G: Game> Mcts<G> {
+    /// Searches a chunk of requests, at most `trees`.
+    fn search(&mut self, game: &G, requests: &mut [Request<'_, G>]) {
+        while self.searches.len() < requests.len() {
+            let config = self.searches[0].config().clone();
+            match Search::new(config, game) {
+                Ok(search) => self.searches.push(search),
+                Err(_) => return,
+            }
+        }
+        let searches = &mut self.searches[..requests.len()];
+        for (search, request) in searches.iter_mut().zip(requests) {
+            search.begin(game, request.state, request.rng.fork());
+        }
+        match &self.budget {
+            Budget::Simulations => {
+                self.scheduler.run(game, searches, self.evaluator.as_mut());
+            }
+            Budget::Time(time, clock) => {
+                let deadline = clock.monotonic() + *time;
+                let mut steps = 0;
+                while self.scheduler.step(game, searches, self.evaluator.as_mut()) > 0 {
+                    steps += 1;
+                    if steps % self.steps == 0 && clock.monotonic() >= deadline {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<G: Game> Player<G> for Mcts<G> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn batches(&self) -> bool {
+        self.trees > 1
+    }
+
+    fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
+        for chunk in requests.chunks_mut(self.trees) {
+            self.search(game, chunk);
+            for (request, search) in chunk.iter().zip(&mut self.searches) {
+                choices.push(choice(&search.decide(game), request.player));
+            }
+        }
+    }
+}
+
+/// What a decision says about one seat. A seat that is not to move gets action 0, which a
+/// table refuses.
+fn choice(decision: &Decision, player: usize) -> Choice {
+    let seat = decision.seats.iter().find(|seat| seat.player == player);
+    seat.map_or(Choice { action: Action(0), probability: 1.0 }, |seat| Choice {
+        action: seat.action,
+        probability: seat.probability.min(1.0),
+    })
+}

@@ -1,0 +1,120 @@
+//! A network as the evaluator of a tree search.
+
+use std::sync::Arc;
+
+use ouro_game::{Action, ActionMask, Game, PlayerSet, Symmetry};
+use ouro_net::{Engine, Scratch};
+use ouro_search::evaluator::PureEvaluator;
+use ouro_search::{Estimates, Evaluator, Leaf};
+
+use crate::FitError;
+use crate::net_player::fits;
+
+/// Policies and values from an [`Engine`], all observations of a batch in one call.
+///
+/// Every player to move is asked from its own point of view, under the symmetry of the leaf.
+/// A player who is not to move but still in the game has: with two players the negated value
+/// of the other, as in a zero-sum game; with more, the value of an observation of its own.
+#[derive(Clone, Debug)]
+pub struct NetEvaluator {
+    engine: Arc<Engine>,
+    scratch: Scratch,
+    planes: Vec<f32>,
+    logits: Vec<f32>,
+    values: Vec<f32>,
+    legal: ActionMask,
+}
+
+impl NetEvaluator {
+    /// Lets a network evaluate positions of `game`; `name` is what errors call it.
+    pub fn new<G: Game>(name: &str, engine: Arc<Engine>, game: &G) -> Result<Self, FitError> {
+        fits(name, &engine, game)?;
+        Ok(Self {
+            engine,
+            scratch: Scratch::new(),
+            planes: Vec::new(),
+            logits: Vec::new(),
+            values: Vec::new(),
+            legal: ActionMask::default(),
+        })
+    }
+
+    /// Observes everybody who needs to be asked about, leaf after leaf.
+    fn observe<G: Game>(&mut self, game: &G, leaves: &[Leaf<G>]) {
+        let input = game.planes().len();
+        let rows: usize = leaves.iter().map(|leaf| asked(game, leaf).len()).sum();
+        self.planes.resize(rows * input, 0.0);
+        let mut rows = self.planes.chunks_exact_mut(input);
+        for leaf in leaves {
+            let image;
+            let state = if leaf.symmetry == Symmetry::Identity {
+                &leaf.state
+            } else {
+                image = game.transform(&leaf.state, leaf.symmetry);
+                &image
+            };
+            for (player, row) in asked(game, leaf).iter().zip(&mut rows) {
+                game.observe(state, player, row);
+            }
+        }
+    }
+}
+
+/// The players whose observations a leaf needs.
+fn asked<G: Game>(game: &G, leaf: &Leaf<G>) -> PlayerSet {
+    if game.players() == 2 {
+        return leaf.movers;
+    }
+    PlayerSet(leaf.movers.0 | game.alive(&leaf.state).0)
+}
+
+impl<G: Game> Evaluator<G> for NetEvaluator {
+    fn evaluate(&mut self, game: &G, leaves: &mut [Leaf<G>], out: &mut Estimates) {
+        let actions = game.action_count();
+        self.observe(game, leaves);
+        let rows = self.planes.len() / game.planes().len().max(1);
+        self.logits.resize(rows * actions, 0.0);
+        self.values.resize(rows, 0.0);
+        self.engine.evaluate(&mut self.scratch, &self.planes, &mut self.logits, &mut self.values);
+        let mut rows = self.logits.chunks_exact(actions).zip(&self.values);
+        for leaf in leaves {
+            let (values, priors) = out.push(leaf.movers);
+            let mut priors = priors.chunks_exact_mut(actions);
+            for (player, (logits, &value)) in asked(game, leaf).iter().zip(&mut rows) {
+                values[player] = value;
+                if game.players() == 2 && leaf.movers.len() == 1 {
+                    values[1 - player] = -value;
+                }
+                if leaf.movers.contains(player)
+                    && let Some(row) = priors.next()
+                {
+                    game.legal(&leaf.state, player, &mut self.legal);
+                    masked_softmax(game, leaf.symmetry, logits, &self.legal, row);
+                }
+            }
+        }
+    }
+}
+
+impl<G: Game> PureEvaluator<G> for NetEvaluator {}
+
+/// Softmax over the legal actions of logits that belong to the image of a position. Where a
+/// legal logit is not finite, all are equal: a network can overflow.
+fn masked_softmax<G: Game>(
+    game: &G,
+    symmetry: Symmetry,
+    logits: &[f32],
+    legal: &ActionMask,
+    row: &mut [f32],
+) {
+    let logit = |action: Action| logits[game.transform_action(action, symmetry).index()];
+    let top = legal.iter().map(logit).fold(f32::NEG_INFINITY, f32::max);
+    let finite = legal.iter().all(|action| logit(action).is_finite());
+    let mut total = 0.0;
+    for action in legal.iter() {
+        let weight = if finite { (logit(action) - top).exp() } else { 1.0 };
+        row[action.index()] = weight;
+        total += weight;
+    }
+    legal.iter().for_each(|action| row[action.index()] /= total);
+}

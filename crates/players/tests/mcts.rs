@@ -1,0 +1,200 @@
+//! The player that searches a tree: reproducible, on time, and better than chance.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ouro_game::battlesnake::{self, Small};
+use ouro_game::connect_four::{self, ConnectFour};
+use ouro_game::snake;
+use ouro_game::{ActionMask, Game, Stream, Symmetry, Turn};
+use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
+use ouro_players::{Choice, Clock, Context, NetEvaluator, Player, Request, Table, by_name, pairs};
+use ouro_search::{Estimates, Evaluator, Leaf};
+
+/// A clock that moves a millisecond with every look.
+#[derive(Debug, Default)]
+struct Looks(AtomicU64);
+
+impl Clock for Looks {
+    fn monotonic(&self) -> Duration {
+        Duration::from_millis(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+fn engine<G: Game>(game: &G) -> Arc<Engine> {
+    let architecture = Architecture::Conv { channels: 8, layers: 2, hidden: 16 };
+    let spec = NetSpec { planes: game.planes(), actions: game.action_count(), architecture };
+    Arc::new(Engine::new(&Weights::initialize(spec, WeightsMeta::default(), 1).unwrap()))
+}
+
+fn build<G: Game>(name: &str, game: &G) -> Box<dyn Player<G>> {
+    let best = engine(game);
+    let engines = &mut |name: &str| (name == "best").then(|| Arc::clone(&best));
+    let clock = Arc::new(Looks::default());
+    by_name(name, &mut Context { game, engines, clock }).unwrap()
+}
+
+/// Positions some random turns into games.
+fn positions<G: Game>(game: &G, count: u64) -> Vec<G::State> {
+    let mut states = Vec::new();
+    for index in 0.. {
+        let mut rng = Stream::indexed(4, "game", index);
+        let mut state = game.initial(&mut rng);
+        game.settle(&mut state, &mut rng);
+        game.rollout(&mut state, rng.below(6), &mut Default::default(), &mut rng);
+        if game.turn(&state) != Turn::Over {
+            states.push(state);
+        }
+        if states.len() as u64 == count {
+            break;
+        }
+    }
+    states
+}
+
+/// The choices of every player to move in every position, asked for `at_once` at a time.
+fn choices<G: Game>(name: &str, game: &G, states: &[G::State], at_once: usize) -> Vec<Choice> {
+    let mut player = build(name, game);
+    let mut seats = Vec::new();
+    for (index, state) in states.iter().enumerate() {
+        let Turn::Move(movers) = game.turn(state) else { continue };
+        seats.extend(movers.iter().map(|seat| (index, seat)));
+    }
+    let mut streams: Vec<Stream> =
+        (0..seats.len()).map(|index| Stream::indexed(9, "seat", index as u64)).collect();
+    let mut choices = Vec::new();
+    let seats = seats.chunks(at_once).zip(streams.chunks_mut(at_once));
+    for (seats, streams) in seats {
+        let mut requests: Vec<Request<'_, G>> = seats
+            .iter()
+            .zip(streams)
+            .map(|(&(index, player), rng)| Request { state: &states[index], player, rng })
+            .collect();
+        player.choose(game, &mut requests, &mut choices);
+    }
+    choices
+}
+
+fn check_reproducible<G: Game>(game: &G, names: &[&str]) {
+    let states = positions(game, 12);
+    for name in names {
+        let together = choices(name, game, &states, usize::MAX);
+        assert!(together.len() >= 12);
+        for at_once in [1, 5] {
+            assert_eq!(choices(name, game, &states, at_once), together, "{name}");
+        }
+        for choice in &together {
+            assert!(choice.probability > 0.0 && choice.probability <= 1.0, "{choice:?}");
+        }
+    }
+}
+
+#[test]
+fn choices_do_not_depend_on_what_is_asked_with_them() {
+    let names = [
+        "mcts{sims=60}",
+        "mcts{sims=60,weights=uniform,temperature=1}",
+        "mcts{sims=40,weights=best,temperature=1}",
+        "mcts{sims=40,weights=best,gumbel,leaves=4}",
+        "mcts{sims=40,weights=best,regret,cache=64}",
+    ];
+    check_reproducible(&ConnectFour::new(connect_four::Config::default()).unwrap(), &names);
+    let board =
+        battlesnake::Config { width: 7, height: 7, snakes: 3, ..battlesnake::Config::default() };
+    check_reproducible(&Small::new(board).unwrap(), &names);
+    let config = snake::Config { size: 4, ..snake::Config::default() };
+    check_reproducible(&snake::Small::new(config).unwrap(), &names);
+}
+
+#[test]
+fn a_player_on_the_clock_stops_when_its_time_is_up() {
+    let game = ConnectFour::new(connect_four::Config::default()).unwrap();
+    let state = game.initial(&mut Stream::new(0, "game"));
+    let clock = Arc::new(Looks::default());
+    let context = &mut Context { game: &game, engines: &mut |_| None, clock: clock.clone() };
+    let mut player = by_name("mcts{ms=50}", context).unwrap();
+    let mut rng = Stream::new(1, "seat");
+    let mut choices = Vec::new();
+    let mut requests = [Request { state: &state, player: 0, rng: &mut rng }];
+    player.choose(&game, &mut requests, &mut choices);
+    // One look at the start, then one for every millisecond of this clock.
+    assert_eq!(clock.0.load(Ordering::Relaxed), 51);
+    assert_eq!(choices.len(), 1);
+}
+
+#[test]
+fn a_search_beats_random_moves() {
+    let game = ConnectFour::new(connect_four::Config::default()).unwrap();
+    let mut players = vec![build("mcts{sims=50}", &game), build("random", &game)];
+    let mut table = Table::new(game, 100);
+    for paired in pairs(5, 20, 2) {
+        table.seat(paired.seed, &paired.seats).unwrap();
+    }
+    let finished = table.finish(&mut players).unwrap();
+    let won = finished
+        .iter()
+        .filter(|game| {
+            let seat = game.players.iter().position(|&player| player == 0).unwrap();
+            game.outcomes[seat] > 0.0
+        })
+        .count();
+    assert!(won >= 38, "{won} of {}", finished.len());
+}
+
+#[test]
+fn a_network_is_asked_under_the_symmetry_and_answers_for_the_board_as_it_is() {
+    let board =
+        battlesnake::Config { width: 7, height: 7, snakes: 3, ..battlesnake::Config::default() };
+    let game = Small::new(board).unwrap();
+    let engine = engine(&game);
+    let mut net = NetEvaluator::new("best", engine, &game).unwrap();
+    for state in positions(&game, 10) {
+        let Turn::Move(movers) = game.turn(&state) else { continue };
+        for &symmetry in Symmetry::SQUARE {
+            let leaf = |state, symmetry| Leaf { state, movers, symmetry, rng: Stream::new(0, "x") };
+            // The image seen as it is must say the same as the original seen through the symmetry.
+            let mut leaves =
+                [leaf(state, symmetry), leaf(game.transform(&state, symmetry), Symmetry::Identity)];
+            let mut out = Estimates::new();
+            out.reset(&game);
+            net.evaluate(&game, &mut leaves, &mut out);
+            let (through, image) = (out.get(0).unwrap(), out.get(1).unwrap());
+            assert_eq!(through.values, image.values);
+            let rows = |estimate: ouro_search::Estimate<'_>| -> Vec<Vec<f32>> {
+                estimate.priors.unwrap().chunks(4).map(<[f32]>::to_vec).collect()
+            };
+            for (through, image) in rows(through).iter().zip(rows(image)) {
+                for action in (0..4).map(ouro_game::Action) {
+                    let seen = game.transform_action(action, symmetry);
+                    let difference = through[action.index()] - image[seen.index()];
+                    assert!(difference.abs() < 1e-6, "{symmetry:?} {through:?} {image:?}");
+                }
+                assert!((through.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_network_gives_illegal_actions_no_prior_and_the_opponent_the_negated_value() {
+    let game = ConnectFour::new(connect_four::Config::default()).unwrap();
+    let engine = engine(&game);
+    let mut net = NetEvaluator::new("best", engine, &game).unwrap();
+    let state = game.position("11111122222").unwrap();
+    let Turn::Move(movers) = game.turn(&state) else { panic!("players move") };
+    for &symmetry in Symmetry::MIRROR {
+        let mut out = Estimates::new();
+        out.reset(&game);
+        let rng = Stream::new(0, "x");
+        net.evaluate(&game, &mut [Leaf { state, movers, symmetry, rng }], &mut out);
+        let estimate = out.get(0).unwrap();
+        assert_eq!(estimate.values[0], -estimate.values[1]);
+        let mut legal = ActionMask::default();
+        game.legal(&state, state.mover(), &mut legal);
+        for (action, &prior) in estimate.priors.unwrap().iter().enumerate() {
+            assert_eq!(prior > 0.0, legal.contains(ouro_game::Action(action as u32)));
+        }
+    }
+}
