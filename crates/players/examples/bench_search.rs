@@ -1,21 +1,17 @@
 //! Simulations per second of one core, by game and evaluator.
 //!
-//! `cargo run --release -p ouro-players --example bench_search -- [seconds]`
+//! `cargo run --release -p ouro-players --example bench_search -- [seconds] [preset]`
 //!
-//! The evaluator that costs nothing leaves the search itself; with a network the share of time
-//! that is not the network's is printed, and how full its batches were.
+//! Each case is measured for that many seconds, 4 unless given; the network is the preset
+//! `small` unless another is given. The overhead is the share of the time that is not the
+//! evaluator's, for a network not its engine's.
 #![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ouro_game::Game;
-use ouro_game::battlesnake::{self, Small};
-use ouro_game::connect_four::{self, ConnectFour};
-use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
-use ouro_players::NetEvaluator;
-use ouro_search::mcts::{SearchSpeed, Temperature, Workload, measure};
-use ouro_search::{Clock, Evaluator, Rollout, SearchConfig, Uniform};
+use ouro_players::search_bench::{Judge, cases};
+use ouro_search::Clock;
 
 /// Time since the program began.
 #[derive(Debug)]
@@ -27,82 +23,29 @@ impl Clock for Stopwatch {
     }
 }
 
-struct Bench {
-    clock: Stopwatch,
-    time: Duration,
-}
-
-impl Bench {
-    fn run<G: Game, E: Evaluator<G>>(
-        &self,
-        name: &str,
-        game: &G,
-        evaluator: &mut E,
-        [games, batch, simulations]: [usize; 3],
-    ) -> Result<SearchSpeed, Box<dyn std::error::Error>> {
-        let config = SearchConfig {
-            simulations: simulations as u32,
-            temperature: Temperature::Constant { value: 1.0 },
-            random_symmetry: true,
-            ..SearchConfig::default()
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let seconds = arguments.next().map_or(Ok(4.0), |text| text.parse())?;
+    let preset = arguments.next().unwrap_or_else(|| "small".to_owned());
+    let clock: Arc<dyn Clock> = Arc::new(Stopwatch(Instant::now()));
+    println!("board        evaluator  games  batch   sims  simulations/s  overhead  batch fill");
+    for case in cases(&preset.parse()?) {
+        let speed = case.run(Duration::from_secs_f64(seconds), &clock)?;
+        let judge = match case.judge {
+            Judge::Free => "free",
+            Judge::Rollout => "rollout",
+            Judge::Net(_) => &preset,
         };
-        let workload = Workload {
-            games,
-            batch,
-            time: self.time,
-            warm_up: self.time / 4,
-            keep_trees: false,
-            seed: 1,
-        };
-        let speed = measure(game, &config, evaluator, &workload, &self.clock)?;
         println!(
-            "{name:<44} {:>10.0} simulations/s  overhead {:>5.1} %  fill {:>5.1} %",
+            "{:<12} {judge:<9} {:>6} {:>6} {:>6} {:>14.0} {:>7.1} % {:>9.1} %",
+            format!("{:?}", case.board),
+            case.games,
+            case.batch,
+            case.simulations,
             speed.simulations_per_second(),
             100.0 * speed.overhead(),
             100.0 * speed.fill()
         );
-        Ok(speed)
     }
-}
-
-fn engine<G: Game>(game: &G) -> Result<Arc<Engine>, Box<dyn std::error::Error>> {
-    let spec = NetSpec {
-        planes: game.planes(),
-        actions: game.action_count(),
-        architecture: Architecture::Conv { channels: 32, layers: 4, hidden: 64 },
-    };
-    Ok(Arc::new(Engine::new(&Weights::initialize(spec, WeightsMeta::default(), 1)?)))
-}
-
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let seconds = std::env::args().nth(1).map_or(Ok(4.0), |text| text.parse())?;
-    let bench = Bench { clock: Stopwatch(Instant::now()), time: Duration::from_secs_f64(seconds) };
-    let connect_four = ConnectFour::new(connect_four::Config::default())?;
-    let board =
-        |snakes| Small::new(battlesnake::Config { snakes, ..battlesnake::Config::default() });
-    let (duel, four) = (board(2)?, board(4)?);
-    bench.run(
-        "connect four, rollout, 1 tree, 10000",
-        &connect_four,
-        &mut Rollout::new(),
-        [1, 1, 10_000],
-    )?;
-    bench.run(
-        "connect four, rollout, 16 trees, 1000",
-        &connect_four,
-        &mut Rollout::new(),
-        [16, 16, 1_000],
-    )?;
-    bench.run("connect four, free, 1 tree, 800", &connect_four, &mut Uniform, [1, 1, 800])?;
-    bench.run("duel 11x11, free, 1 tree, 800", &duel, &mut Uniform, [1, 1, 800])?;
-    bench.run("four snakes 11x11, free, 1 tree, 800", &four, &mut Uniform, [1, 1, 800])?;
-    bench.run("duel 11x11, free, 256 trees, 200", &duel, &mut Uniform, [256, 256, 200])?;
-    bench.run("four snakes 11x11, free, 256 trees, 200", &four, &mut Uniform, [256, 256, 200])?;
-    let mut net = NetEvaluator::new("conv", engine(&connect_four)?, &connect_four)?;
-    bench.run("connect four, net, 256 trees, 200", &connect_four, &mut net, [256, 256, 200])?;
-    let mut net = NetEvaluator::new("conv", engine(&duel)?, &duel)?;
-    bench.run("duel 11x11, net, 256 trees, 200", &duel, &mut net, [256, 256, 200])?;
-    let mut net = NetEvaluator::new("conv", engine(&four)?, &four)?;
-    bench.run("four snakes 11x11, net, 256 trees, 200", &four, &mut net, [256, 256, 200])?;
     Ok(())
 }

@@ -20,6 +20,7 @@ pub mod perfect;
 pub mod player;
 pub mod random;
 pub mod registry;
+pub mod search_bench;
 pub mod selection;
 pub mod specific;
 pub mod table;

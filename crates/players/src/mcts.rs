@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_game::{Action, Game};
+use ouro_net::{Engine, ValueRange};
 use ouro_search::mcts::{
     Gumbel, MAX_SIMULATIONS, Objective, Simultaneous, Temperature, ValueScale,
 };
@@ -62,21 +63,23 @@ const CHEAP_STEPS: u32 = 32;
 
 /// Builds a player for any game.
 ///
-/// A network's values are discounted returns, and a single player has no opponent to win
-/// against; there the search maximises returns, on a running scale. `returns` asks for it
-/// elsewhere.
+/// Where values are unbounded the search maximises returns, on a running scale: with a network
+/// whose value head is unbounded, and for a single player, who has no opponent to win against.
+/// `returns` asks for it elsewhere.
 pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
     options.exclusive("sims", "ms")?;
     options.exclusive("gumbel", "regret")?;
     options.exclusive("gumbel", "temperature")?;
     let sims = options.number("sims", 1..=MAX_SIMULATIONS)?;
     let ms = options.number("ms", 1..=3_600_000_u64)?;
+    let judge = judge(&options, context)?;
     let config = SearchConfig {
         simulations: sims.unwrap_or(MAX_SIMULATIONS),
         max_nodes: largest_tree::<G>(),
-        ..config(&options, context.game.players() == 1)?
+        ..config(&options, &judge, context.game)?
     };
-    let (evaluator, cheap) = evaluator(&options, context, &config)?;
+    let cheap = !matches!(judge, Judge::Net(..));
+    let evaluator = evaluator(&options, judge, context.game, &config)?;
     let budget = match (sims, ms) {
         (Some(_), _) => Budget::Simulations,
         (None, Some(ms)) => Budget::Time(Duration::from_millis(ms), Arc::clone(&context.clock)),
@@ -100,10 +103,32 @@ pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>)
     }))
 }
 
+/// Who evaluates leaves.
+enum Judge {
+    Rollout,
+    Uniform,
+    Net(Arc<Engine>),
+}
+
+fn judge<G: Game>(options: &Options<'_>, context: &mut Context<'_, G>) -> Result<Judge, NameError> {
+    Ok(match options.text("weights")?.unwrap_or("rollout") {
+        "rollout" => Judge::Rollout,
+        "uniform" => Judge::Uniform,
+        weights => Judge::Net(context.engine(options, weights)?),
+    })
+}
+
 /// The search that the options describe, but for its size.
-fn config(options: &Options<'_>, alone: bool) -> Result<SearchConfig, NameError> {
-    let network = !matches!(options.text("weights")?, None | Some("rollout" | "uniform"));
-    let returns = options.flag("returns")? || network || alone;
+fn config<G: Game>(
+    options: &Options<'_>,
+    judge: &Judge,
+    game: &G,
+) -> Result<SearchConfig, NameError> {
+    let unbounded = match judge {
+        Judge::Net(engine) => engine.spec().architecture.value_range() == ValueRange::Unbounded,
+        Judge::Rollout | Judge::Uniform => game.players() == 1,
+    };
+    let returns = options.flag("returns")? || unbounded;
     let regret = options.flag("regret")?;
     let defaults = SearchConfig::default();
     Ok(SearchConfig {
@@ -120,32 +145,29 @@ fn config(options: &Options<'_>, alone: bool) -> Result<SearchConfig, NameError>
         objective: if returns { Objective::Returns } else { Objective::Outcome },
         value_scale: if returns { ValueScale::Running } else { ValueScale::Raw },
         discount: options.number("gamma", 0.01..=1.0)?.unwrap_or(1.0),
-        random_symmetry: network,
+        random_symmetry: matches!(judge, Judge::Net(..)),
         leaves_in_flight: options.number("leaves", 1..=1_024)?.unwrap_or(1),
         ..defaults
     })
 }
 
-/// The evaluator, and whether it costs next to nothing.
 fn evaluator<G: Game>(
     options: &Options<'_>,
-    context: &mut Context<'_, G>,
+    judge: Judge,
+    game: &G,
     config: &SearchConfig,
-) -> Result<(Box<dyn Evaluator<G>>, bool), NameError> {
+) -> Result<Box<dyn Evaluator<G>>, NameError> {
     let slots = options.number("cache", 1..=1 << 24_usize)?;
-    let weights = match options.text("weights")?.unwrap_or("rollout") {
-        "rollout" => {
-            let rollout = Rollout::for_objective(config.objective, config.discount);
-            return Ok((Box::new(rollout), true));
+    Ok(match judge {
+        Judge::Rollout => Box::new(Rollout::for_objective(config.objective, config.discount)),
+        Judge::Uniform => Box::new(Uniform),
+        Judge::Net(engine) => {
+            let net = NetEvaluator::new(options.name(), engine, game)?;
+            match slots {
+                Some(slots) => Box::new(Cached::new(net, slots)),
+                None => Box::new(net),
+            }
         }
-        "uniform" => return Ok((Box::new(Uniform), true)),
-        weights => weights,
-    };
-    let engine = context.engine(options, weights)?;
-    let net = NetEvaluator::new(options.name(), engine, context.game)?;
-    Ok(match slots {
-        Some(slots) => (Box::new(Cached::new(net, slots)), false),
-        None => (Box::new(net), false),
     })
 }
 

@@ -1,11 +1,12 @@
 //! A network as the evaluator of a tree search.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ouro_game::{Action, ActionMask, Game, PlayerSet, Symmetry};
 use ouro_net::{Engine, Scratch};
 use ouro_search::evaluator::PureEvaluator;
-use ouro_search::{Estimates, Evaluator, Leaf};
+use ouro_search::{Clock, Estimates, Evaluator, Leaf};
 
 use crate::FitError;
 use crate::net_player::fits;
@@ -23,6 +24,8 @@ pub struct NetEvaluator {
     logits: Vec<f32>,
     values: Vec<f32>,
     legal: ActionMask,
+    clock: Option<Arc<dyn Clock>>,
+    engine_time: Duration,
 }
 
 impl NetEvaluator {
@@ -36,7 +39,29 @@ impl NetEvaluator {
             logits: Vec::new(),
             values: Vec::new(),
             legal: ActionMask::default(),
+            clock: None,
+            engine_time: Duration::ZERO,
         })
+    }
+
+    /// Takes the time of the engine from now on.
+    pub fn take_time(&mut self, clock: Arc<dyn Clock>) {
+        (self.clock, self.engine_time) = (Some(clock), Duration::ZERO);
+    }
+
+    /// Time within the engine alone, without observations and policies, since
+    /// [`take_time`](Self::take_time).
+    pub fn engine_time(&self) -> Duration {
+        self.engine_time
+    }
+
+    /// Evaluates what was observed.
+    fn run_engine(&mut self) {
+        let start = self.clock.as_ref().map(|clock| clock.monotonic());
+        self.engine.evaluate(&mut self.scratch, &self.planes, &mut self.logits, &mut self.values);
+        if let (Some(start), Some(clock)) = (start, &self.clock) {
+            self.engine_time += clock.monotonic().saturating_sub(start);
+        }
     }
 
     /// Observes everybody who needs to be asked about, leaf after leaf.
@@ -75,7 +100,7 @@ impl<G: Game> Evaluator<G> for NetEvaluator {
         let rows = self.planes.len() / game.planes().len().max(1);
         self.logits.resize(rows * actions, 0.0);
         self.values.resize(rows, 0.0);
-        self.engine.evaluate(&mut self.scratch, &self.planes, &mut self.logits, &mut self.values);
+        self.run_engine();
         let mut rows = self.logits.chunks_exact(actions).zip(&self.values);
         for leaf in leaves {
             let (values, priors) = out.push(leaf.movers);
