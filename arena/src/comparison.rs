@@ -8,11 +8,10 @@
 //! a score `s`, with the interval of `s` carried through it.
 
 use crate::gate::{GameOutcome, Score};
+use crate::interval::{Z_95, wilson};
 
 /// Fewest clusters whose variance is trusted; with fewer, games are taken as independent.
 const MIN_CLUSTERS: u32 = 8;
-
-const Z_95: f64 = 1.959_963_984_540_054;
 
 /// The mean of independent values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,6 +36,22 @@ impl Mean {
         let margin = Z_95 * (self.variance() / n).sqrt();
         let margin = if self.count < 2 { f64::INFINITY } else { margin };
         Estimate { value, low: value - margin, high: value + margin }
+    }
+
+    /// The mean of shares of `trials` trials in all, within 0 and 1; Wilson's interval where the
+    /// values are too few or all alike.
+    pub fn share(&self, trials: u32) -> Estimate {
+        let Estimate { value, low, high } = self.estimate();
+        if self.tells_its_spread() {
+            return Estimate { value, low: low.max(0.0), high: high.min(1.0) };
+        }
+        let (low, high) = wilson(value.clamp(0.0, 1.0), f64::from(trials));
+        Estimate { value, low, high }
+    }
+
+    /// Whether there are enough values, and different ones, to trust their variance.
+    fn tells_its_spread(&self) -> bool {
+        self.count >= MIN_CLUSTERS && self.variance() > 1e-12
     }
 
     /// Unbiased variance of one value.
@@ -89,12 +104,7 @@ impl Comparison {
     /// Wilson's over games, which a run of wins does not shrink to a point.
     pub fn share(&self) -> Estimate {
         let value = self.score.share();
-        if self.clusters.count < MIN_CLUSTERS || self.clusters.variance() <= 1e-12 {
-            let (low, high) = self.score.interval();
-            return Estimate { value, low, high };
-        }
-        let Estimate { low, high, .. } = self.clusters.estimate();
-        Estimate { value, low: low.max(0.0), high: high.min(1.0) }
+        Estimate { value, ..self.clusters.share(self.score.games()) }
     }
 
     /// Elo difference; infinite where the share is 0 or 1.
@@ -103,9 +113,15 @@ impl Comparison {
         Estimate { value: elo(share.value), low: elo(share.low), high: elo(share.high) }
     }
 
-    /// See [`Score::superiority`].
+    /// Probability that the first is the stronger one: the normal one over clusters, else
+    /// [`Score::superiority`].
     pub fn superiority(&self) -> f64 {
-        self.score.superiority()
+        if !self.clusters.tells_its_spread() {
+            return self.score.superiority();
+        }
+        let error = (self.clusters.variance() / f64::from(self.clusters.count)).sqrt();
+        let deviations = (self.score.share() - 0.5) / error;
+        0.5 * libm::erfc(-deviations / std::f64::consts::SQRT_2)
     }
 }
 
@@ -157,6 +173,15 @@ mod tests {
         let short = compare(&[[Win, Loss], [Draw, Win]]).share();
         assert!(short.low < 0.4 && short.high > 0.9, "{short:?}");
         assert_eq!(Comparison::default().share(), Estimate { value: 0.5, low: 0.0, high: 1.0 });
+    }
+
+    #[test]
+    fn superiority_is_that_of_the_normal_curve_over_clusters() {
+        // Mean 0.625 and standard error 0.375 / sqrt(35): 1.972 deviations above one half.
+        let pairs = [[Win, Win], [Draw, Loss]].repeat(18);
+        assert!((compare(&pairs).superiority() - 0.9757).abs() < 1e-4);
+        let even = compare(&[[Win, Loss], [Win, Win], [Loss, Loss]].repeat(4));
+        assert!((even.superiority() - 0.5).abs() < 1e-12);
     }
 
     /// 1,000 matches of 60 pairs with a true share of 0.6; with a confidence of 95 % the number

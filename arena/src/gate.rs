@@ -22,6 +22,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::interval::wilson;
+
 /// Threshold steps in a whole: thresholds are exact to a hundredth of a percent.
 const SCALE: u32 = 10_000;
 
@@ -144,6 +146,14 @@ pub struct Score {
     pub losses: u32,
 }
 
+impl FromIterator<GameOutcome> for Score {
+    fn from_iter<I: IntoIterator<Item = GameOutcome>>(outcomes: I) -> Self {
+        let mut score = Self::default();
+        outcomes.into_iter().for_each(|outcome| score.add(outcome));
+        score
+    }
+}
+
 impl Score {
     /// Adds one game.
     pub fn add(&mut self, outcome: GameOutcome) {
@@ -174,16 +184,7 @@ impl Score {
 
     /// Wilson's 95 % interval of the share. Draws only narrow the truth, so it is cautious.
     pub fn interval(&self) -> (f64, f64) {
-        const Z: f64 = 1.959_963_984_540_054;
-        let n = f64::from(self.games());
-        if n == 0.0 {
-            return (0.0, 1.0);
-        }
-        let share = self.share();
-        let scale = 1.0 + Z * Z / n;
-        let centre = (share + Z * Z / (2.0 * n)) / scale;
-        let half = Z / scale * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
-        ((centre - half).clamp(0.0, share), (centre + half).clamp(share, 1.0))
+        wilson(self.share(), f64::from(self.games()))
     }
 
     /// Likelihood of superiority: the probability, under a uniform prior, that the candidate

@@ -14,6 +14,7 @@ pub mod config;
 pub mod error;
 pub mod event;
 pub mod gate;
+pub mod interval;
 pub mod matches;
 pub mod player_id;
 pub mod rating;

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use ouro_proto::arena_client::{Rating, RatingTable};
 
 use crate::gate::Score;
+use crate::interval::Z_95;
 
 mod linear;
 
@@ -25,7 +26,6 @@ pub const PRIOR_GAMES: f64 = 1.0;
 /// Elo points in one unit of log-strength.
 pub const ELO: f64 = 400.0 / std::f64::consts::LN_10;
 
-const Z_95: f64 = 1.959_963_984_540_054;
 const MAX_STEPS: usize = 100;
 
 /// All games between two players, as the first sees them.

@@ -3,6 +3,7 @@
 //! Data goes to standard output, one-line errors to standard error, and the exit code says
 //! what went wrong (see [`failure`]). A reader that closes the pipe early is no error.
 
+mod clock;
 mod commands;
 mod failure;
 mod output;

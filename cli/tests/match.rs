@@ -84,3 +84,27 @@ fn more_players_than_seats_are_rated_and_more_seats_than_players_are_filled() {
     // Each game compares the first with the three others.
     assert_eq!(report["pairings"][0]["games"], 120);
 }
+
+#[test]
+fn weights_of_another_game_are_refused_with_both_sides_named() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let file = |name: &str, game: &str| {
+        let planes = ouro_game::PlaneShape { channels: 2, height: 3, width: 3 };
+        let architecture = ouro_net::Architecture::Conv { channels: 2, layers: 1, hidden: 4 };
+        let spec = ouro_net::NetSpec { planes, actions: 9, architecture };
+        let meta = ouro_net::WeightsMeta { game: game.to_owned(), generation: 1, step: 1 };
+        let weights = ouro_net::Weights::initialize(spec, meta, 1).expect("a valid spec");
+        std::fs::write(path(name), weights.to_safetensors()).expect("it is written");
+        format!("net{{weights={}}}", path(name))
+    };
+    let tic = file("tic", r#"{"game":"tic_tac_toe"}"#);
+    let four = file("four", r#"{"game":"connect_four"}"#);
+    let (tic, four) = (tic.as_str(), four.as_str());
+    for arguments in [[tic, four, "--games", "2"], [four, "random", "--game", "tic_tac_toe"]] {
+        let output = ouro(&[&["match"], &arguments[..]].concat());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(64), "{error}");
+        assert!(error.contains("tic_tac_toe") && error.contains("connect_four"), "{error}");
+    }
+}

@@ -9,18 +9,30 @@ use crate::output::Output;
 
 mod game;
 mod machine;
+mod net;
 mod timing;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
     /// Turns per second of random games, on one core and on all.
     Game(game::Arguments),
+    /// Microseconds per position of the network on one core, every preset.
+    Net(net::Arguments),
 }
 
 impl Bench {
     pub(super) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         match self {
             Self::Game(arguments) => game::run(&arguments, output),
+            Self::Net(arguments) => net::run(&arguments, output),
         }
+    }
+}
+
+/// Seconds that a run may take.
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 3600.0 => Ok(seconds),
+        _ => Err("it must be a number above 0 and at most 3600".to_owned()),
     }
 }

@@ -9,24 +9,25 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ouro_game::{Game, GameConfig, GameVisitor, Record};
 use ouro_net::{Engine, Weights};
-use ouro_players::{Clock, Context, Player, by_name};
-use ouro_service::SystemClock;
+use ouro_players::{Context, Player, by_name};
 
 use super::{game_argument, record};
+use crate::clock::WallClock;
 use crate::failure::Failure;
 use crate::output::Output;
 
 use report::Report;
 
 mod play;
+mod ratings;
 mod report;
 mod schedule;
+mod sums;
 mod timed;
 
 /// Play players against each other in paired games.
@@ -53,7 +54,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Plies after which a game is cut short and counts as it stands.
-    #[arg(long, default_value_t = 1_000)]
+    #[arg(long, default_value_t = 10_000)]
     max_plies: usize,
     /// Write the longest game here, for `ouro show`; compressed if it ends in `.gz`.
     #[arg(long)]
@@ -66,19 +67,21 @@ type Engines = BTreeMap<String, Arc<Engine>>;
 /// Plays the match.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let mut engines = Engines::new();
-    let mut trained_for = None;
+    let mut game = arguments.game.clone().map(|game| (game, "--game"));
     for name in &arguments.players {
         let Some(path) = weights_of(name) else { continue };
         let weights = load(path)?;
-        trained_for = Some(weights.meta().game.clone());
+        let own = serde_json::from_str(&weights.meta().game)
+            .map_err(|error| Failure::data(format_args!("{path}: its game: {error}")))?;
+        match &game {
+            None => game = Some((own, path)),
+            Some((game, whence)) if *game != own => return Err(other_game(path, &own, whence, game)),
+            Some(_) => {}
+        }
         engines.insert(path.to_owned(), Arc::new(Engine::new(&weights)));
     }
-    let game = match (&arguments.game, trained_for) {
-        (Some(game), _) => game.clone(),
-        (None, Some(game)) => serde_json::from_str(&game).map_err(Failure::data)?,
-        (None, None) => {
-            return Err(Failure::usage("no weights say which game to play; give --game"));
-        }
+    let Some((game, _)) = game else {
+        return Err(Failure::usage("no weights say which game to play; give --game"));
     };
     let played = game.visit(Match { arguments, engines: &engines }).map_err(Failure::usage)?;
     let (report, record) = played?;
@@ -98,6 +101,16 @@ fn weights_of(player: &str) -> Option<&str> {
     (!matches!(weights, "rollout" | "uniform")).then_some(weights)
 }
 
+/// Weights that were trained for something else than what is played.
+fn other_game(path: &str, own: &GameConfig, whence: &str, game: &GameConfig) -> Failure {
+    let json = |game| serde_json::to_string(game).unwrap_or_default();
+    Failure::usage(format_args!(
+        "{path} was trained for {}, {whence} says {}; name weights of one game",
+        json(own),
+        json(game)
+    ))
+}
+
 fn load(path: &str) -> Result<Weights, Failure> {
     let bytes = fs::read(path).map_err(|error| Failure::read(path, &error))?;
     Weights::from_safetensors(&bytes)
@@ -112,16 +125,6 @@ fn progress(games: usize) -> ProgressBar {
     }
     let style = "{elapsed_precise} {wide_bar} {pos}/{len} games, {per_sec}, {eta} left";
     bar.with_style(ProgressStyle::with_template(style).expect("the template is well-formed"))
-}
-
-/// The machine's time, for players that think against the clock.
-#[derive(Debug)]
-struct WallClock(SystemClock);
-
-impl Clock for WallClock {
-    fn monotonic(&self) -> Duration {
-        ouro_service::Clock::monotonic(&self.0)
-    }
 }
 
 struct Match<'a> {
@@ -140,7 +143,7 @@ impl GameVisitor for Match<'_> {
             .map_err(Failure::usage)?;
         let players = || -> Result<Vec<Box<dyn Player<G>>>, Failure> {
             let mut engine = |weights: &str| engines.get(weights).cloned();
-            let clock = Arc::new(WallClock(SystemClock::new()));
+            let clock = Arc::new(WallClock::default());
             let mut context = Context { game: &game, engines: &mut engine, clock };
             let player = |name: &String| by_name(name, &mut context).map_err(Failure::usage);
             names.iter().map(player).collect()

@@ -13,6 +13,7 @@ use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Stream, Turn,
 use serde::Serialize;
 
 use super::machine::Machine;
+use super::positive;
 use super::timing::{Spread, Work, rate};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -40,13 +41,6 @@ pub(crate) struct Arguments {
     /// Runs per number.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     runs: u16,
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= 3600.0 => Ok(seconds),
-        _ => Err("it must be a number above 0 and at most 3600".to_owned()),
-    }
 }
 
 /// Turns per second of one configuration.

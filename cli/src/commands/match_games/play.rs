@@ -11,10 +11,11 @@ use std::thread;
 
 use indicatif::ProgressBar;
 use ouro_game::{Game, Record};
-use ouro_players::{Finished, Player, Table, fingerprint};
+use ouro_players::{Clock, Finished, Player, Table, fingerprint};
 
 use super::schedule::Planned;
 use super::timed::{Timed, Times, times};
+use crate::clock::WallClock;
 use crate::failure::Failure;
 
 /// Games at once per thread where some player gains from batches.
@@ -51,48 +52,19 @@ pub(super) fn play<G: Game>(
 ) -> Result<Match<G::Config>, Failure> {
     let next = AtomicUsize::new(0);
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let share = || -> Result<Share<G::Config>, Failure> {
-        let mut share = Share { played: Vec::new(), times: Vec::new(), longest: None };
-        let players = players()?;
-        let width = if players.iter().any(|player| player.batches()) { WIDE } else { NARROW };
-        let clocks: Vec<_> = players.iter().map(|_| Arc::new(Mutex::new(times()))).collect();
-        let mut players: Vec<Box<dyn Player<G>>> = players
-            .into_iter()
-            .zip(&clocks)
-            .map(|(player, times)| Box::new(Timed::new(player, Arc::clone(times))) as _)
-            .collect();
-        let mut table = Table::new(game.clone(), max_plies);
-        let mut running = BTreeMap::new();
-        loop {
-            while table.len() < width {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(planned) = schedule.get(index) else { break };
-                table.seat(planned.seed, &planned.seats).map_err(Failure::bug)?;
-                running.insert((planned.seed, planned.seats.clone()), index);
-            }
-            if table.is_empty() {
-                break;
-            }
-            for finished in table.advance(&mut players).map_err(Failure::bug)? {
-                let key = (finished.record.seed, finished.players.clone());
-                let index = running
-                    .remove(&key)
-                    .ok_or_else(|| Failure::bug("a game ended that was not started"))?;
-                share.add(index, finished);
-                progress.inc(1);
-            }
+    let share = || {
+        let share = Share::play(game, schedule, max_plies, players()?, &next, progress);
+        if share.is_err() {
+            // Nobody starts another game.
+            next.store(schedule.len(), Ordering::Relaxed);
         }
-        for clock in clocks {
-            let clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
-            share.times.push(clock.clone());
-        }
-        Ok(share)
+        share
     };
     let shares = thread::scope(|scope| {
         let threads: Vec<_> = (0..cores.min(schedule.len())).map(|_| scope.spawn(share)).collect();
         threads.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>()
     });
-    let mut whole = Share { played: Vec::new(), times: Vec::new(), longest: None };
+    let mut whole = Share::default();
     for share in shares {
         whole.merge(share.map_err(|_| Failure::bug("a playing thread panicked"))??);
     }
@@ -111,7 +83,56 @@ struct Share<C> {
     longest: Option<(usize, Record<C>)>,
 }
 
+impl<C> Default for Share<C> {
+    fn default() -> Self {
+        Self { played: Vec::new(), times: Vec::new(), longest: None }
+    }
+}
+
 impl<C> Share<C> {
+    /// Plays games from the list until it is empty.
+    fn play<G: Game<Config = C>>(
+        game: &G,
+        schedule: &[Planned],
+        max_plies: usize,
+        players: Vec<Box<dyn Player<G>>>,
+        next: &AtomicUsize,
+        progress: &ProgressBar,
+    ) -> Result<Self, Failure> {
+        let mut share = Self::default();
+        let width = if players.iter().any(|player| player.batches()) { WIDE } else { NARROW };
+        let clock: Arc<dyn Clock> = Arc::new(WallClock::default());
+        let kept: Vec<_> = players.iter().map(|_| Arc::new(Mutex::new(times()))).collect();
+        let timed = |(player, times)| Timed::new(player, Arc::clone(&clock), Arc::clone(times));
+        let mut players: Vec<Box<dyn Player<G>>> =
+            players.into_iter().zip(&kept).map(|pair| Box::new(timed(pair)) as _).collect();
+        let mut table = Table::new(game.clone(), max_plies);
+        let mut running = BTreeMap::new();
+        loop {
+            while table.len() < width {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(planned) = schedule.get(index) else { break };
+                table.seat(planned.seed, &planned.seats).map_err(Failure::bug)?;
+                running.insert((planned.seed, planned.seats.clone()), index);
+            }
+            if table.is_empty() {
+                break;
+            }
+            for finished in table.advance(&mut players).map_err(Failure::bug)? {
+                let key = (finished.record.seed, finished.players.clone());
+                let unknown = || Failure::bug("a game ended that was not started");
+                let index = running.remove(&key).ok_or_else(unknown)?;
+                share.add(index, finished);
+                progress.inc(1);
+            }
+        }
+        let lock = |times: &Arc<Mutex<Times>>| {
+            times.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        };
+        share.times = kept.iter().map(lock).collect();
+        Ok(share)
+    }
+
     fn add(&mut self, index: usize, finished: Finished<C>) {
         let fingerprint = fingerprint(&finished.record, &finished.players);
         let Finished { record, outcomes, scores, truncated, .. } = finished;

@@ -4,17 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-use ouro_arena::comparison::{Comparison, Estimate, Mean};
-use ouro_arena::gate::GameOutcome;
-use ouro_arena::rating::{Tally, rate};
+use ouro_arena::comparison::Estimate;
 use serde::Serialize;
 
-use super::play::{Match, Played};
+use super::play::Match;
+use super::ratings::{self, Rated};
 use super::schedule::Planned;
+use super::sums::{Compared, Shares, Sums};
 use super::timed::Times;
-
-/// Anchor of the ratings where it plays, else the first entrant is.
-const ANCHOR: &str = "random";
 
 /// A figure and its 95 % interval; `null` in JSON where it is infinite.
 #[derive(Debug, Serialize)]
@@ -76,14 +73,6 @@ struct Entrant {
     score: Interval,
 }
 
-#[derive(Debug, Serialize)]
-struct Rated {
-    player: String,
-    elo: f64,
-    elo_low: f64,
-    elo_high: f64,
-}
-
 /// Milliseconds per move.
 #[derive(Debug, Serialize)]
 struct MoveTime {
@@ -92,104 +81,6 @@ struct MoveTime {
     median_ms: f64,
     p99_ms: f64,
     max_ms: f64,
-}
-
-/// The sums behind the report.
-struct Sums<'a> {
-    schedule: &'a [Planned],
-    played: &'a [Played],
-    seats: usize,
-}
-
-impl Sums<'_> {
-    /// Who beat whom: for two or more seats by the outcomes of each game, for games played
-    /// alone by the scores on each seed.
-    fn compare(&self) -> BTreeMap<(usize, usize), Comparison> {
-        let mut clusters: BTreeMap<(usize, usize), BTreeMap<usize, Vec<GameOutcome>>> =
-            BTreeMap::new();
-        let mut add = |cluster, a: (usize, f32), b: (usize, f32)| {
-            let (a, b) = if a.0 < b.0 { (a, b) } else { (b, a) };
-            if a.0 != b.0 {
-                let outcome = match a.1.total_cmp(&b.1) {
-                    std::cmp::Ordering::Greater => GameOutcome::Win,
-                    std::cmp::Ordering::Equal => GameOutcome::Draw,
-                    std::cmp::Ordering::Less => GameOutcome::Loss,
-                };
-                clusters.entry((a.0, b.0)).or_default().entry(cluster).or_default().push(outcome);
-            }
-        };
-        if self.seats == 1 {
-            let mut alone: BTreeMap<usize, Vec<(usize, f32)>> = BTreeMap::new();
-            for (planned, played) in self.schedule.iter().zip(self.played) {
-                let result = (planned.seats[0], played.scores[0]);
-                alone.entry(planned.cluster).or_default().push(result);
-            }
-            for (cluster, results) in alone {
-                for (index, &a) in results.iter().enumerate() {
-                    for &b in &results[index + 1..] {
-                        add(cluster, a, b);
-                    }
-                }
-            }
-        } else {
-            for (planned, played) in self.schedule.iter().zip(self.played) {
-                // Adding 0 makes -0 and 0 the same draw.
-                let result = |seat: usize| (planned.seats[seat], played.outcomes[seat] + 0.0);
-                for a in 0..self.seats {
-                    for b in a + 1..self.seats {
-                        add(planned.cluster, result(a), result(b));
-                    }
-                }
-            }
-        }
-        clusters
-            .into_iter()
-            .map(|(pairing, clusters)| {
-                let mut comparison = Comparison::default();
-                for outcomes in clusters.values() {
-                    comparison.add(outcomes);
-                }
-                (pairing, comparison)
-            })
-            .collect()
-    }
-
-    fn entrant(&self, entrant: usize, player: &str) -> Entrant {
-        // Per cluster: first places, games, scores, seats.
-        let mut clusters: BTreeMap<usize, (f64, usize, f64, usize)> = BTreeMap::new();
-        let mut seats = 0;
-        let mut games = 0;
-        for (planned, played) in self.schedule.iter().zip(self.played) {
-            let mine: Vec<usize> =
-                (0..self.seats).filter(|&seat| planned.seats[seat] == entrant).collect();
-            if mine.is_empty() {
-                continue;
-            }
-            let best = played.outcomes.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            let is_first = |seat: &usize| played.outcomes[*seat] >= best;
-            let winners = (0..self.seats).filter(is_first).count();
-            let won = mine.iter().filter(|seat| is_first(seat)).count();
-            let sum = clusters.entry(planned.cluster).or_default();
-            sum.0 += won as f64 / winners as f64;
-            sum.1 += 1;
-            sum.2 += mine.iter().map(|&seat| f64::from(played.scores[seat])).sum::<f64>();
-            sum.3 += mine.len();
-            seats += mine.len();
-            games += 1;
-        }
-        let (mut first_places, mut score) = (Mean::default(), Mean::default());
-        for (first, games, scores, seats) in clusters.into_values() {
-            first_places.add(first / games as f64);
-            score.add(scores / seats as f64);
-        }
-        Entrant {
-            player: player.to_owned(),
-            seats,
-            first_places: first_places.estimate().into(),
-            expected: seats as f64 / (games * self.seats).max(1) as f64,
-            score: score.estimate().into(),
-        }
-    }
 }
 
 impl Report {
@@ -202,13 +93,13 @@ impl Report {
     ) -> Self {
         let names = labels(players);
         let games = &played.played;
-        let sums = Sums { schedule, played: games, seats };
+        let sums = Sums::new(schedule, games, seats);
         let compared = sums.compare();
         let plies: usize = games.iter().map(|game| game.plies).sum();
         let distinct: BTreeSet<u64> = games.iter().map(|game| game.fingerprint).collect();
         let pairings = compared
             .iter()
-            .map(|(&(first, second), comparison)| {
+            .map(|(&(first, second), Compared { comparison, .. })| {
                 let score = comparison.score();
                 Pairing {
                     first: names[first].clone(),
@@ -232,8 +123,15 @@ impl Report {
             truncated: games.iter().filter(|game| game.truncated).count(),
             mean_plies: plies as f64 / games.len().max(1) as f64,
             pairings,
-            entrants: (0..names.len()).map(|index| sums.entrant(index, &names[index])).collect(),
-            ratings: if names.len() > 2 { ratings(&names, &compared) } else { Vec::new() },
+            entrants: (0..names.len())
+                .map(|index| {
+                    let Shares { seats, expected, first_places, score } = sums.shares(index);
+                    let player = names[index].clone();
+                    let (first_places, score) = (first_places.into(), score.into());
+                    Entrant { player, seats, first_places, expected, score }
+                })
+                .collect(),
+            ratings: if names.len() > 2 { ratings::rated(&names, &compared) } else { Vec::new() },
             times: names.iter().zip(&played.times).map(|(name, time)| timed(name, time)).collect(),
         }
     }
@@ -248,28 +146,6 @@ fn labels(players: &[String]) -> Vec<String> {
             let count = seen.entry(player).or_default();
             *count += 1;
             if *count == 1 { player.clone() } else { format!("{player}#{count}") }
-        })
-        .collect()
-}
-
-fn ratings(names: &[String], compared: &BTreeMap<(usize, usize), Comparison>) -> Vec<Rated> {
-    let tallies: Vec<Tally> = compared
-        .iter()
-        .map(|(&(first, second), comparison)| Tally {
-            player: names[first].clone(),
-            opponent: names[second].clone(),
-            score: comparison.score(),
-        })
-        .collect();
-    let anchor = names.iter().find(|name| *name == ANCHOR).unwrap_or(&names[0]);
-    rate(&tallies, anchor)
-        .ratings
-        .into_iter()
-        .map(|row| Rated {
-            player: row.player,
-            elo: row.elo,
-            elo_low: row.elo_low,
-            elo_high: row.elo_high,
         })
         .collect()
 }

@@ -13,6 +13,9 @@ use ouro_players::pairs;
 /// Most lineups in one match.
 const MAX_LINEUPS: usize = 1_000;
 
+/// Most games in one match.
+const MAX_GAMES: usize = 10_000_000;
+
 /// One game to play.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Planned {
@@ -50,6 +53,13 @@ pub(super) fn schedule(
         return Err(format!(
             "{} lineups of {seats} out of {entrants} players; name fewer players, at most \
              {MAX_LINEUPS} lineups are played",
+            lineups.len()
+        ));
+    }
+    if games.checked_mul(lineups.len()).is_none_or(|all| all > MAX_GAMES) {
+        return Err(format!(
+            "--games is {games} for each of {} lineups; give fewer, at most {MAX_GAMES} games are \
+             played",
             lineups.len()
         ));
     }
@@ -126,6 +136,7 @@ mod tests {
             (0, 1, 1, "1 or more"),
             (2, 1, 2, "at least two"),
             (4, 60, 4, "fewer players"),
+            (usize::MAX - 1, 2, 2, "at most 10000000"),
         ] {
             let error = schedule(1, games, entrants, seats).expect_err("refused");
             assert!(error.contains(part), "{error}");

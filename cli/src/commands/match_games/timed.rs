@@ -1,37 +1,45 @@
 //! A player with a stopwatch.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use hdrhistogram::Histogram;
 use ouro_game::Game;
-use ouro_players::{Choice, Player, Request};
+use ouro_players::{Choice, Clock, Player, Request};
+
+/// Longest move that is told apart, in nanoseconds: an hour.
+const LONGEST: u64 = 3_600_000_000_000;
 
 /// Nanoseconds per move, to three digits.
 pub(super) type Times = Histogram<u64>;
 
 /// No times yet.
 pub(super) fn times() -> Times {
-    Times::new(3).expect("three digits are within bounds")
+    Times::new_with_bounds(1, LONGEST, 3).expect("three digits are within bounds")
 }
 
 /// Times every move of a player. One that gains nothing from batches is asked for one move at
 /// a time; for the others a move costs its share of the batch.
 pub(super) struct Timed<G: Game> {
     player: Box<dyn Player<G>>,
+    clock: Arc<dyn Clock>,
     times: Arc<Mutex<Times>>,
 }
 
 impl<G: Game> Timed<G> {
-    pub(super) fn new(player: Box<dyn Player<G>>, times: Arc<Mutex<Times>>) -> Self {
-        Self { player, times }
+    pub(super) fn new(
+        player: Box<dyn Player<G>>,
+        clock: Arc<dyn Clock>,
+        times: Arc<Mutex<Times>>,
+    ) -> Self {
+        Self { player, clock, times }
     }
 
     fn timed(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
         let count = requests.len() as u64;
-        let started = Instant::now();
+        let started = self.clock.monotonic();
         self.player.choose(game, requests, choices);
-        let each = started.elapsed().as_nanos() as u64 / count.max(1);
+        let took = self.clock.monotonic().saturating_sub(started);
+        let each = took.as_nanos() as u64 / count.max(1);
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         times.saturating_record_n(each.max(1), count);
     }
@@ -52,6 +60,75 @@ impl<G: Game> Player<G> for Timed<G> {
         }
         for request in requests.chunks_mut(1) {
             self.timed(game, request, choices);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ouro_game::tic_tac_toe::TicTacToe;
+    use ouro_game::{Action, Stream};
+
+    use super::*;
+
+    /// Moves on by 400 ms with every other look at it.
+    #[derive(Debug, Default)]
+    struct Stepping(Mutex<u32>);
+
+    impl Clock for Stepping {
+        fn monotonic(&self) -> Duration {
+            let mut looks = self.0.lock().expect("no panic");
+            *looks += 1;
+            Duration::from_millis(400) * (*looks / 2)
+        }
+    }
+
+    /// Takes the first cell.
+    struct First {
+        batches: bool,
+    }
+
+    impl Player<TicTacToe> for First {
+        fn name(&self) -> &str {
+            "first"
+        }
+
+        fn batches(&self) -> bool {
+            self.batches
+        }
+
+        fn choose(
+            &mut self,
+            _: &TicTacToe,
+            requests: &mut [Request<'_, TicTacToe>],
+            choices: &mut Vec<Choice>,
+        ) {
+            choices.extend(requests.iter().map(|_| Choice { action: Action(0), probability: 1.0 }));
+        }
+    }
+
+    #[test]
+    fn moves_are_timed_alone_or_as_their_share_of_a_batch() {
+        for (batches, expected) in [(false, 400.0), (true, 100.0)] {
+            let game = TicTacToe::default();
+            let state = game.initial(&mut Stream::new(1, "test"));
+            let mut streams: Vec<Stream> = (0..4).map(|_| Stream::new(1, "test")).collect();
+            let mut requests: Vec<_> = streams
+                .iter_mut()
+                .map(|rng| Request { state: &state, player: 0, rng })
+                .collect();
+            let kept = Arc::new(Mutex::new(times()));
+            let clock = Arc::new(Stepping::default());
+            let mut timed = Timed::new(Box::new(First { batches }), clock, Arc::clone(&kept));
+            let mut choices = Vec::new();
+            timed.choose(&game, &mut requests, &mut choices);
+            assert_eq!(choices.len(), 4);
+            let kept = kept.lock().expect("no panic");
+            let median = kept.value_at_quantile(0.5) as f64 / 1e6;
+            assert_eq!(kept.len(), 4);
+            assert!((median / expected - 1.0).abs() < 1e-3, "{median} ms, expected {expected}");
         }
     }
 }

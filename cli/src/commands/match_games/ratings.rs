@@ -1,0 +1,92 @@
+//! Bradley–Terry ratings of all entrants, with intervals by the bootstrap.
+//!
+//! Games of one seed, and the comparisons within a game of more than two seats, are not
+//! independent, which the model's own intervals take them to be. So clusters are drawn anew
+//! with replacement and rated again (Efron 1979); the wider of both intervals is told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ouro_arena::gate::Score;
+use ouro_arena::rating::{Tally, rate};
+use ouro_game::Stream;
+use serde::Serialize;
+
+use super::sums::Compared;
+
+/// Anchor of the ratings where it plays, else the first entrant is.
+const ANCHOR: &str = "random";
+/// Bootstrap samples.
+const SAMPLES: usize = 400;
+
+/// One row of the table.
+#[derive(Debug, Serialize)]
+pub(super) struct Rated {
+    pub(super) player: String,
+    pub(super) elo: f64,
+    pub(super) elo_low: f64,
+    pub(super) elo_high: f64,
+}
+
+/// Rates everybody, strongest first.
+pub(super) fn rated(
+    names: &[String],
+    compared: &BTreeMap<(usize, usize), Compared>,
+) -> Vec<Rated> {
+    let anchor = names.iter().find(|name| *name == ANCHOR).unwrap_or(&names[0]);
+    let table = |score: &dyn Fn(&Compared) -> Score| {
+        let tallies: Vec<Tally> = compared
+            .iter()
+            .map(|(&(first, second), compared)| Tally {
+                player: names[first].clone(),
+                opponent: names[second].clone(),
+                score: score(compared),
+            })
+            .collect();
+        rate(&tallies, anchor).ratings
+    };
+    let clusters: Vec<usize> = compared
+        .values()
+        .flat_map(|compared| compared.clusters.keys().copied())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let mut stream = Stream::new(1, "bootstrap");
+    let mut samples: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for _ in 0..SAMPLES {
+        let mut drawn: BTreeMap<usize, u32> = BTreeMap::new();
+        for _ in &clusters {
+            let cluster = clusters[stream.below(clusters.len() as u32) as usize];
+            *drawn.entry(cluster).or_default() += 1;
+        }
+        let resampled = |compared: &Compared| {
+            let mut sum = Score::default();
+            for (cluster, times) in &drawn {
+                if let Some(score) = compared.clusters.get(cluster) {
+                    sum.wins += times * score.wins;
+                    sum.draws += times * score.draws;
+                    sum.losses += times * score.losses;
+                }
+            }
+            sum
+        };
+        for row in table(&resampled) {
+            samples.entry(row.player).or_default().push(row.elo);
+        }
+    }
+    table(&|compared| compared.comparison.score())
+        .into_iter()
+        .map(|row| {
+            let mut elos = samples.remove(&row.player).unwrap_or_default();
+            elos.sort_by(f64::total_cmp);
+            let quantile = |share: f64| {
+                elos.get((share * elos.len() as f64) as usize).copied().unwrap_or(row.elo)
+            };
+            Rated {
+                elo_low: row.elo_low.min(quantile(0.025)),
+                elo_high: row.elo_high.max(quantile(0.975)),
+                elo: row.elo,
+                player: row.player,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,132 @@
+//! What a match's games add up to, by clusters of games that share a seed.
+
+use std::collections::BTreeMap;
+
+use ouro_arena::comparison::{Comparison, Estimate, Mean};
+use ouro_arena::gate::{GameOutcome, Score};
+
+use super::play::Played;
+use super::schedule::Planned;
+
+/// The games behind the sums.
+pub(super) struct Sums<'a> {
+    schedule: &'a [Planned],
+    played: &'a [Played],
+    seats: usize,
+}
+
+/// One entrant against another.
+pub(super) struct Compared {
+    pub(super) comparison: Comparison,
+    /// The same, cluster by cluster.
+    pub(super) clusters: BTreeMap<usize, Score>,
+}
+
+/// One entrant over all its games.
+pub(super) struct Shares {
+    /// Seats taken, over all games.
+    pub(super) seats: usize,
+    /// Share of first places that its share of seats would give.
+    pub(super) expected: f64,
+    /// Share of first places, a shared one split.
+    pub(super) first_places: Estimate,
+    /// What the game counts, per seat and game.
+    pub(super) score: Estimate,
+}
+
+impl<'a> Sums<'a> {
+    /// `played` lies beside `schedule`.
+    pub(super) fn new(schedule: &'a [Planned], played: &'a [Played], seats: usize) -> Self {
+        Self { schedule, played, seats }
+    }
+
+    /// Who beat whom: for two or more seats by the outcomes of each game, for games played
+    /// alone by the scores on each seed.
+    pub(super) fn compare(&self) -> BTreeMap<(usize, usize), Compared> {
+        let mut clusters: BTreeMap<(usize, usize), BTreeMap<usize, Vec<GameOutcome>>> =
+            BTreeMap::new();
+        let mut add = |cluster, a: (usize, f32), b: (usize, f32)| {
+            let (a, b) = if a.0 < b.0 { (a, b) } else { (b, a) };
+            if a.0 != b.0 {
+                let outcome = match a.1.total_cmp(&b.1) {
+                    std::cmp::Ordering::Greater => GameOutcome::Win,
+                    std::cmp::Ordering::Equal => GameOutcome::Draw,
+                    std::cmp::Ordering::Less => GameOutcome::Loss,
+                };
+                clusters.entry((a.0, b.0)).or_default().entry(cluster).or_default().push(outcome);
+            }
+        };
+        if self.seats == 1 {
+            let mut alone: BTreeMap<usize, Vec<(usize, f32)>> = BTreeMap::new();
+            for (planned, played) in self.schedule.iter().zip(self.played) {
+                let result = (planned.seats[0], played.scores[0]);
+                alone.entry(planned.cluster).or_default().push(result);
+            }
+            for (cluster, results) in alone {
+                for (index, &a) in results.iter().enumerate() {
+                    for &b in &results[index + 1..] {
+                        add(cluster, a, b);
+                    }
+                }
+            }
+        } else {
+            for (planned, played) in self.schedule.iter().zip(self.played) {
+                // Adding 0 makes -0 and 0 the same draw.
+                let result = |seat: usize| (planned.seats[seat], played.outcomes[seat] + 0.0);
+                for a in 0..self.seats {
+                    for b in a + 1..self.seats {
+                        add(planned.cluster, result(a), result(b));
+                    }
+                }
+            }
+        }
+        clusters
+            .into_iter()
+            .map(|(pairing, clusters)| {
+                let mut comparison = Comparison::default();
+                for outcomes in clusters.values() {
+                    comparison.add(outcomes);
+                }
+                let clusters =
+                    clusters.into_iter().map(|(cluster, all)| (cluster, all.into_iter().collect()));
+                (pairing, Compared { comparison, clusters: clusters.collect() })
+            })
+            .collect()
+    }
+
+    /// The shares of one entrant.
+    pub(super) fn shares(&self, entrant: usize) -> Shares {
+        // Per cluster: first places, games, scores, seats.
+        let mut clusters: BTreeMap<usize, (f64, u32, f64, usize)> = BTreeMap::new();
+        let (mut seats, mut games) = (0, 0);
+        for (planned, played) in self.schedule.iter().zip(self.played) {
+            let mine: Vec<usize> =
+                (0..self.seats).filter(|&seat| planned.seats[seat] == entrant).collect();
+            if mine.is_empty() {
+                continue;
+            }
+            let best = played.outcomes.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let is_first = |seat: &usize| played.outcomes[*seat] >= best;
+            let winners = (0..self.seats).filter(is_first).count();
+            let won = mine.iter().filter(|seat| is_first(seat)).count();
+            let sum = clusters.entry(planned.cluster).or_default();
+            sum.0 += won as f64 / winners as f64;
+            sum.1 += 1;
+            sum.2 += mine.iter().map(|&seat| f64::from(played.scores[seat])).sum::<f64>();
+            sum.3 += mine.len();
+            seats += mine.len();
+            games += 1;
+        }
+        let (mut first_places, mut score) = (Mean::default(), Mean::default());
+        for (first, games, scores, seats) in clusters.into_values() {
+            first_places.add(first / f64::from(games));
+            score.add(scores / seats as f64);
+        }
+        Shares {
+            seats,
+            expected: seats as f64 / (f64::from(games) * self.seats as f64).max(1.0),
+            first_places: first_places.share(games),
+            score: score.estimate(),
+        }
+    }
+}
