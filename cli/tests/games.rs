@@ -41,7 +41,7 @@ fn games_lists_the_box_as_text_and_as_json() {
 #[test]
 fn what_record_writes_show_prints_ply_by_ply() {
     let folder = tempfile::tempdir().expect("a folder");
-    for game in ["tic_tac_toe", "connect_four", "battlesnake"] {
+    for game in ["tic_tac_toe", "connect_four", "battlesnake", "snake"] {
         for name in ["game.json", "game.json.gz"] {
             let file = path(folder.path(), name);
             stdout(&ouro(&["record", game, "--seed", "3", "--max-plies", "40", "--out", &file]));
@@ -106,5 +106,28 @@ fn bench_reports_machine_and_spread_for_every_configuration() {
                 ["min", "median", "max"].map(|key| result[cores][key].as_f64().expect("a number"));
             assert!(0.0 < low && low <= middle && middle <= high, "{result}");
         }
+    }
+}
+
+#[test]
+fn bench_net_and_search_tell_figures_of_every_case() {
+    let report = |verb: &str| -> serde_json::Value {
+        let output = ouro(&["bench", verb, "--json", "--seconds", "0.001", "--runs", "1"]);
+        serde_json::from_str(&stdout(&output)).expect("JSON")
+    };
+    let net = report("net");
+    let networks = net["networks"].as_array().expect("a list");
+    for preset in ["tiny", "small", "medium"] {
+        let network = networks.iter().find(|network| network["name"] == preset).expect(preset);
+        for batch in network["batches"].as_array().expect("a list") {
+            assert!(batch["microseconds_per_position"].as_f64() > Some(0.0), "{network}");
+        }
+    }
+    let search = report("search");
+    let results = search["results"].as_array().expect("a list");
+    assert_eq!(results.len(), 13);
+    for result in results {
+        assert!(result["simulations_per_second"].as_f64() > Some(0.0), "{result}");
+        assert!((0.0..=1.0).contains(&result["batch_fill"].as_f64().expect("a share")), "{result}");
     }
 }

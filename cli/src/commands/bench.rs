@@ -10,6 +10,7 @@ use crate::output::Output;
 mod game;
 mod machine;
 mod net;
+mod search;
 mod timing;
 
 #[derive(Debug, Subcommand)]
@@ -18,6 +19,8 @@ pub(crate) enum Bench {
     Game(game::Arguments),
     /// Microseconds per position of the network on one core, every preset.
     Net(net::Arguments),
+    /// Simulations per second of tree search on one core, and what of it is not the network.
+    Search(search::Arguments),
 }
 
 impl Bench {
@@ -25,6 +28,7 @@ impl Bench {
         match self {
             Self::Game(arguments) => game::run(&arguments, output),
             Self::Net(arguments) => net::run(&arguments, output),
+            Self::Search(arguments) => search::run(&arguments, output),
         }
     }
 }

@@ -75,7 +75,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
             .map_err(|error| Failure::data(format_args!("{path}: its game: {error}")))?;
         match &game {
             None => game = Some((own, path)),
-            Some((game, whence)) if *game != own => return Err(other_game(path, &own, whence, game)),
+            Some((game, whence)) if *game != own => {
+                return Err(other_game(path, &own, whence, game));
+            }
             Some(_) => {}
         }
         engines.insert(path.to_owned(), Arc::new(Engine::new(&weights)));

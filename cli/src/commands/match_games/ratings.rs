@@ -28,10 +28,7 @@ pub(super) struct Rated {
 }
 
 /// Rates everybody, strongest first.
-pub(super) fn rated(
-    names: &[String],
-    compared: &BTreeMap<(usize, usize), Compared>,
-) -> Vec<Rated> {
+pub(super) fn rated(names: &[String], compared: &BTreeMap<(usize, usize), Compared>) -> Vec<Rated> {
     let anchor = names.iter().find(|name| *name == ANCHOR).unwrap_or(&names[0]);
     let table = |score: &dyn Fn(&Compared) -> Score| {
         let tallies: Vec<Tally> = compared

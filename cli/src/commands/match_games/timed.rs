@@ -115,10 +115,8 @@ mod tests {
             let game = TicTacToe::default();
             let state = game.initial(&mut Stream::new(1, "test"));
             let mut streams: Vec<Stream> = (0..4).map(|_| Stream::new(1, "test")).collect();
-            let mut requests: Vec<_> = streams
-                .iter_mut()
-                .map(|rng| Request { state: &state, player: 0, rng })
-                .collect();
+            let mut requests: Vec<_> =
+                streams.iter_mut().map(|rng| Request { state: &state, player: 0, rng }).collect();
             let kept = Arc::new(Mutex::new(times()));
             let clock = Arc::new(Stepping::default());
             let mut timed = Timed::new(Box::new(First { batches }), clock, Arc::clone(&kept));
