@@ -1,10 +1,13 @@
 //! A network's numbers with the spec that shapes them.
 //!
 //! Contract: whatever made a [`Weights`], its spec is valid, it holds exactly the tensors of
-//! that spec in order, every value is finite and no running variance is negative. Files are checked in full before anything
+//! that spec in order, every value is finite, before and after batch norm is folded into the
+//! convolutions, and no running variance is negative. Files are checked in full before anything
 //! is built from them ([`Weights::from_safetensors`]).
 
 mod file;
+pub(crate) mod fold;
+mod header;
 mod init;
 
 pub use file::{FORMAT_VERSION, MAX_HEADER_BYTES, METADATA_KEY};
@@ -53,6 +56,12 @@ pub enum WeightsError {
     /// Not a whole safetensors file.
     #[error("weights: not a whole safetensors file: {0}")]
     Malformed(String),
+    /// The header has two entries of one name; which of them holds is anyone's guess.
+    #[error("weights: the header has {name:?} twice")]
+    NameTwice {
+        /// The name.
+        name: String,
+    },
     /// A safetensors file, but not one of ours.
     #[error("weights: the metadata entry {key:?} is missing; only files written by Ouro are read")]
     MetadataMissing {
@@ -157,6 +166,17 @@ pub enum WeightsError {
         /// The value, as text.
         value: String,
     },
+    /// Batch norm's factor is so large that its convolution does not stay finite.
+    #[error(
+        "weights: tensor {name} is not finite at index {index} once batch norm is folded in; \
+         its scale or mean is too large, or its variance too small"
+    )]
+    FoldsToInfinity {
+        /// The convolution's weight or the norm's bias.
+        name: String,
+        /// Index into its values.
+        index: usize,
+    },
 }
 
 impl Weights {
@@ -164,7 +184,7 @@ impl Weights {
     /// rectifiers", section 2.2) with zero biases and batch norm as the identity. The last
     /// layer of the policy starts a hundred times smaller, so that the first policy is near
     /// uniform, and that of the value without the gain for ReLU. The same seed gives the same
-    /// weights.
+    /// weights on every processor and platform.
     pub fn initialize(spec: NetSpec, meta: WeightsMeta, seed: u64) -> Result<Self, SpecError> {
         spec.validate()?;
         check_meta(&meta)?;
@@ -199,6 +219,7 @@ impl Weights {
                 return Err(WeightsError::NegativeVariance { name, index, value });
             }
         }
+        fold::check(&expected, &tensors)?;
         Ok(Self { spec, meta, tensors })
     }
 

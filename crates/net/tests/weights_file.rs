@@ -51,12 +51,45 @@ fn document(change: impl FnOnce(&mut Value)) -> Vec<u8> {
     })
 }
 
+/// A good tower, but for one channel whose norm multiplies by 3e40.
+fn folds_to_infinity() -> Vec<u8> {
+    let spec = families().swap_remove(1);
+    let mut bytes = Weights::initialize(spec, WeightsMeta::default(), 1).unwrap().to_safetensors();
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+    for (name, value) in [("stem.norm.weight", 1e38_f32), ("stem.norm.running_var", 0.0)] {
+        let begin = header[name]["data_offsets"][0].as_u64().unwrap() as usize;
+        bytes[8 + length + begin + 4..][..4].copy_from_slice(&value.to_le_bytes());
+    }
+    bytes
+}
+
 /// The good file with the four bytes of one value changed.
 fn value(index: usize, value: f32) -> Vec<u8> {
     let (header, mut values) = parts();
     values[4 * index..4 * index + 4].copy_from_slice(&value.to_le_bytes());
     join(header.to_string().as_bytes(), &values)
 }
+
+/// The good file with a piece of its header's text replaced.
+fn text(from: &str, to: &str) -> Vec<u8> {
+    let (header, values) = parts();
+    let header = header.to_string();
+    assert!(header.contains(from), "{header}");
+    join(header.replacen(from, to, 1).as_bytes(), &values)
+}
+
+/// A header whose last tensor ends eight bytes before 2^64, and no values.
+fn offsets_near_the_end_of_numbers() -> Vec<u8> {
+    let size = (1_u64 << 61) - 1;
+    let tensor =
+        |i| json!({"dtype": "U8", "shape": [size], "data_offsets": [i * size, (i + 1) * size]});
+    let tensors = (0..8).map(|i| (format!("t{i}"), tensor(i)));
+    join(Value::Object(tensors.collect()).to_string().as_bytes(), &[])
+}
+
+/// The header's entry of a tensor without values.
+const EMPTY: &str = r#"{"dtype":"F32","shape":[0],"data_offsets":[0,0]}"#;
 
 /// The good file cut to a length.
 fn cut(length: usize) -> Vec<u8> {
@@ -270,6 +303,41 @@ fn every_kind_of_damage_is_refused_by_its_own_name() {
             "not a whole safetensors file",
         ),
         (
+            "offsets near 2^64",
+            offsets_near_the_end_of_numbers(),
+            "not a whole safetensors file: tensor t7 ends at byte 18446744073709551608 of 0",
+        ),
+        (
+            "a tensor twice",
+            text("\"hidden.bias\":", &format!("\"hidden.bias\":{EMPTY},\"hidden.bias\":")),
+            "the header has \"hidden.bias\" twice",
+        ),
+        (
+            "a tensor twice, once with an escape",
+            text("\"hidden.bias\":", &format!("\"hidden\\u002ebias\":{EMPTY},\"hidden.bias\":")),
+            "the header has \"hidden.bias\" twice",
+        ),
+        (
+            "metadata twice",
+            text("\"__metadata__\":", "\"__metadata__\":{},\"__metadata__\":"),
+            "the header has \"__metadata__\" twice",
+        ),
+        (
+            "a metadata entry twice",
+            text("\"ouro\":", "\"ouro\":\"\",\"ouro\":"),
+            "the header has \"ouro\" twice",
+        ),
+        (
+            "a field of a tensor twice",
+            text("\"dtype\":", "\"dtype\":\"F16\",\"dtype\":"),
+            "duplicate field `dtype`",
+        ),
+        (
+            "a field of the document twice",
+            text("\\\"spec\\\":", "\\\"version\\\":2,\\\"spec\\\":"),
+            "duplicate field `version`",
+        ),
+        (
             "half precision",
             header(|header| {
                 header["hidden.bias"]["dtype"] = json!("F16");
@@ -329,6 +397,11 @@ fn every_kind_of_damage_is_refused_by_its_own_name() {
                 });
             }),
             "architecture.global_pooling.every is 0",
+        ),
+        (
+            "batch norm folds to infinity",
+            folds_to_infinity(),
+            "tensor stem.conv.weight is not finite at index 18 once batch norm is folded in",
         ),
         ("not a number", value(0, f32::NAN), "holds NaN at index 0"),
         ("infinite", value(1, f32::INFINITY), "holds inf at index 1"),
@@ -396,6 +469,33 @@ fn a_negative_running_variance_is_refused_and_zero_is_not() {
     assert!(build(0.0).is_ok());
     let error = build(-1e-9).unwrap_err();
     assert!(matches!(error, WeightsError::NegativeVariance { index: 1, .. }), "{error}");
+}
+
+#[test]
+fn batch_norm_that_folds_to_infinity_is_refused() {
+    let spec = families().swap_remove(1);
+    let weights = Weights::initialize(spec.clone(), WeightsMeta::default(), 1).unwrap();
+    let list = spec.tensors();
+    let build = |changes: &[(&str, f32)]| {
+        let mut tensors = weights.tensors().to_vec();
+        for (name, value) in changes {
+            let at = list.iter().position(|tensor| tensor.name == *name).unwrap();
+            *tensors[at].last_mut().unwrap() = *value;
+        }
+        Weights::from_tensors(spec.clone(), WeightsMeta::default(), tensors)
+    };
+    // The deviation is never below the square root of 1e-5, about 1 / 316.
+    let (scale, variance, mean) =
+        ("stem.norm.weight", "stem.norm.running_var", "value.norm.running_mean");
+    assert!(build(&[(scale, 1e30), (variance, 0.0)]).is_ok());
+    assert!(build(&[(scale, 1e37)]).is_ok());
+    let refused = |changes: &[(&str, f32)], expected: &str| {
+        let error = build(changes).unwrap_err();
+        assert!(matches!(error, WeightsError::FoldsToInfinity { .. }), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
+    };
+    refused(&[(scale, 1e38), (variance, 0.0)], "stem.conv.weight");
+    refused(&[(mean, f32::MAX), ("value.norm.weight", -2.0)], "value.norm.bias");
 }
 
 #[test]

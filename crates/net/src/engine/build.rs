@@ -7,7 +7,7 @@ use super::layer::{Activation, Finish, Layer};
 use super::pool::{MaxPool, Shift, Summary};
 use super::program::{Operation, Place, Program, Slot, Step};
 use super::winograd::Winograd;
-use crate::spec::BATCH_NORM_EPSILON;
+use crate::weights::fold::Normed;
 use crate::{Architecture, NetSpec, Weights};
 
 /// The slot that positions are written to.
@@ -241,26 +241,10 @@ impl<'a> Builder<'a> {
         (self.next(), self.next())
     }
 
-    /// Weight and bias of a convolution with the batch norm after it folded in, computed in
-    /// f64.
+    /// Weight and bias of a convolution with the batch norm after it folded in.
     fn folded(&mut self) -> (Vec<f32>, Vec<f32>) {
         let weight = self.next();
-        let (scale, bias, mean, variance) = (self.next(), self.next(), self.next(), self.next());
-        let factor = |channel: usize| {
-            f64::from(scale[channel]) / (f64::from(variance[channel]) + BATCH_NORM_EPSILON).sqrt()
-        };
-        let per_output = weight.len() / scale.len();
-        let weight = weight
-            .iter()
-            .enumerate()
-            .map(|(index, &weight)| (f64::from(weight) * factor(index / per_output)) as f32)
-            .collect();
-        let bias = (0..bias.len())
-            .map(|channel| {
-                let bias = f64::from(bias[channel]);
-                (bias - f64::from(mean[channel]) * factor(channel)) as f32
-            })
-            .collect();
-        (weight, bias)
+        let normed = Normed { weight, norm: std::array::from_fn(|_| self.next()) };
+        (normed.weight().collect(), normed.bias().collect())
     }
 }

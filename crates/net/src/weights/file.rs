@@ -11,7 +11,8 @@
 //! put together from two is refused, and the same network is recognised under another
 //! generation. Files of version 1 have none and are still read.
 //!
-//! Reading trusts nothing. The header is refused beyond [`MAX_HEADER_BYTES`]; the spec is
+//! Reading trusts nothing. The header is refused beyond [`MAX_HEADER_BYTES`], with a name twice,
+//! or with a tensor past the end; the spec is
 //! validated, and the tensors compared with the bytes present, before memory is taken for
 //! values. So a file costs at most its own size plus a small multiple of its header.
 
@@ -21,7 +22,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
-use super::{Weights, WeightsError, WeightsMeta, check_meta};
+use super::{Weights, WeightsError, WeightsMeta, check_meta, header};
 use crate::{NetSpec, content_hash};
 
 /// The metadata entry that holds everything but the tensors.
@@ -83,12 +84,12 @@ impl Weights {
     /// Reads a file, strictly: exactly the tensors of its spec, all F32 and finite, with the
     /// content hash that the metadata says.
     pub fn from_safetensors(bytes: &[u8]) -> Result<Self, WeightsError> {
-        check_header_length(bytes)?;
+        let (header, values) = split(bytes)?;
+        header::check(header, values.len())?;
         let malformed =
             |error: safetensors::SafeTensorError| WeightsError::Malformed(error.to_string());
-        let (header, header_info) = SafeTensors::read_metadata(bytes).map_err(malformed)?;
-        debug_assert!(header <= MAX_HEADER_BYTES);
-        let Document { spec, meta, content, .. } = document(header_info.metadata().as_ref())?;
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(malformed)?;
+        let Document { spec, meta, content, .. } = document(header.metadata().as_ref())?;
         spec.validate()?;
         check_meta(&meta)?;
 
@@ -116,11 +117,10 @@ impl Weights {
         if let Some(name) = present.into_keys().next() {
             return Err(WeightsError::TensorExtra { name });
         }
-        let tensors = views.iter().map(|view| values(view.data())).collect();
+        let tensors = views.iter().map(|view| floats(view.data())).collect();
         let weights = Self::from_tensors(spec, meta, tensors)?;
         if let Some(expected) = content {
-            // The reader above has found the 8 bytes of the length and the header after them.
-            let got = content_hash(&bytes[8 + header..]);
+            let got = content_hash(values);
             if got != expected {
                 return Err(WeightsError::ContentMismatch { got, expected });
             }
@@ -129,9 +129,10 @@ impl Weights {
     }
 }
 
-/// The header's length is in the first 8 bytes; JSON of hostile length is never parsed.
-fn check_header_length(bytes: &[u8]) -> Result<(), WeightsError> {
-    let Some(length) = bytes.first_chunk::<8>() else {
+/// Header and values. The header's length is in the first 8 bytes; JSON of hostile length is
+/// never parsed.
+fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), WeightsError> {
+    let Some((length, rest)) = bytes.split_first_chunk::<8>() else {
         return Err(WeightsError::Malformed(format!(
             "{} bytes cannot hold the header's length",
             bytes.len()
@@ -141,7 +142,10 @@ fn check_header_length(bytes: &[u8]) -> Result<(), WeightsError> {
     if length > MAX_HEADER_BYTES as u64 {
         return Err(WeightsError::HeaderTooLarge { bytes: length, max: MAX_HEADER_BYTES });
     }
-    Ok(())
+    rest.split_at_checked(length as usize).ok_or_else(|| {
+        let present = rest.len();
+        WeightsError::Malformed(format!("the header has {length} bytes, {present} are there"))
+    })
 }
 
 fn document(metadata: Option<&HashMap<String, String>>) -> Result<Document, WeightsError> {
@@ -169,7 +173,7 @@ fn document(metadata: Option<&HashMap<String, String>>) -> Result<Document, Weig
     }
 }
 
-fn values(bytes: &[u8]) -> Vec<f32> {
+fn floats(bytes: &[u8]) -> Vec<f32> {
     let (words, rest) = bytes.as_chunks::<4>();
     debug_assert!(rest.is_empty(), "an F32 tensor has four bytes a value");
     words.iter().map(|word| f32::from_le_bytes(*word)).collect()

@@ -1,0 +1,121 @@
+//! What safetensors does not ask of a header, asked before it reads one.
+//!
+//! Its reader lets the last of several entries of one name win, and adds up offsets without
+//! asking whether the sum is still a number. Here every name may be there once, and every
+//! tensor must end within the values that the file has.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use super::WeightsError;
+
+/// Checks the header of a file with `values` bytes after it.
+pub(super) fn check(header: &[u8], values: usize) -> Result<(), WeightsError> {
+    let malformed = |error: serde_json::Error| WeightsError::Malformed(error.to_string());
+    let Header { names, last } = serde_json::from_slice(header).map_err(malformed)?;
+    if let Some(name) = names.twice {
+        return Err(WeightsError::NameTwice { name });
+    }
+    match last {
+        Some((end, name)) if end > values as u64 => {
+            Err(WeightsError::Malformed(format!("tensor {name} ends at byte {end} of {values}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Names of an object, and the first that came again.
+#[derive(Default)]
+struct Names {
+    seen: BTreeSet<String>,
+    twice: Option<String>,
+}
+
+impl Names {
+    fn add(&mut self, name: String) {
+        if self.twice.is_none()
+            && let Some(name) = self.seen.replace(name)
+        {
+            self.twice = Some(name);
+        }
+    }
+}
+
+/// What is checked of a header.
+#[derive(Default)]
+struct Header {
+    /// Of the header's entries; `twice` may also be one of the metadata's.
+    names: Names,
+    /// The end of the last tensor and its name.
+    last: Option<(u64, String)>,
+}
+
+/// What is checked of a tensor.
+#[derive(Deserialize)]
+struct Entry {
+    data_offsets: [u64; 2],
+}
+
+impl<'de> Deserialize<'de> for Header {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Read;
+
+        impl<'de> Visitor<'de> for Read {
+            type Value = Header;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object of tensors")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Header, M::Error> {
+                let mut header = Header::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "__metadata__" {
+                        let Metadata(metadata) = map.next_value()?;
+                        header.names.twice = header.names.twice.or(metadata.twice);
+                    } else {
+                        let Entry { data_offsets: [_, end] } = map.next_value()?;
+                        if header.last.as_ref().is_none_or(|(last, _)| end > *last) {
+                            header.last = Some((end, name.clone()));
+                        }
+                    }
+                    header.names.add(name);
+                }
+                Ok(header)
+            }
+        }
+
+        from.deserialize_map(Read)
+    }
+}
+
+/// The names of the metadata's entries.
+struct Metadata(Names);
+
+impl<'de> Deserialize<'de> for Metadata {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Read;
+
+        impl<'de> Visitor<'de> for Read {
+            type Value = Names;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object of strings")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Names, M::Error> {
+                let mut names = Names::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    names.add(name);
+                    map.next_value::<IgnoredAny>()?;
+                }
+                Ok(names)
+            }
+        }
+
+        from.deserialize_map(Read).map(Self)
+    }
+}
