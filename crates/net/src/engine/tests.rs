@@ -1,48 +1,79 @@
 use ouro_game::{PlaneShape, Stream};
 
 use super::*;
+use crate::measure::random_weights;
 use crate::{Architecture, GlobalPooling, WeightsMeta};
 
-fn specs() -> Vec<NetSpec> {
-    let tower = |channels, pooling| Architecture::Residual {
+fn tower(channels: usize, global_pooling: Option<GlobalPooling>) -> Architecture {
+    Architecture::Residual {
         channels,
         blocks: 2,
         policy_channels: 3,
         value_channels: 2,
         value_hidden: 20,
         value: ValueRange::Tanh,
-        global_pooling: pooling,
-    };
-    let architectures = [
+        global_pooling,
+    }
+}
+
+/// Every family on boards of every kind; on the largest, narrow ones that use every step.
+fn specs() -> Vec<NetSpec> {
+    let pooling = Some(GlobalPooling { channels: 5, every: 2 });
+    let two_conv = Architecture::TwoConv { channels: 10, hidden: 30, narrow: 20 };
+    let flat = [
         Architecture::Conv { channels: 33, layers: 2, hidden: 40 },
         Architecture::Conv { channels: 3, layers: 1, hidden: 150 },
-        tower(20, Some(GlobalPooling { channels: 5, every: 2 })),
+        tower(20, pooling),
         tower(70, None),
-        Architecture::TwoConv { channels: 10, hidden: 30, narrow: 20 },
         Architecture::Mlp { layers: 2, hidden: 50, value: ValueRange::Unbounded },
     ];
-    let planes = PlaneShape { channels: 3, height: 5, width: 6 };
-    architectures.map(|architecture| NetSpec { planes, actions: 7, architecture }).to_vec()
+    let mut specs = Vec::new();
+    for (height, width) in [(5, 6), (1, 1), (1, 9), (11, 11), (64, 64)] {
+        let architectures = match height {
+            1 => flat.to_vec(),
+            64 => vec![
+                tower(16, pooling),
+                Architecture::TwoConv { channels: 3, hidden: 5, narrow: 4 },
+            ],
+            _ => flat.iter().cloned().chain([two_conv.clone()]).collect(),
+        };
+        let planes = PlaneShape { channels: 3, height, width };
+        specs.extend(architectures.into_iter().map(|architecture| NetSpec {
+            planes,
+            actions: 7,
+            architecture,
+        }));
+    }
+    specs
 }
 
 #[test]
-fn every_instruction_set_gives_the_same_bits() {
+fn every_instruction_set_gives_the_same_bits_in_every_batch() {
     for spec in specs() {
-        let weights = Weights::initialize(spec.clone(), WeightsMeta::default(), 1).unwrap();
+        let weights = random_weights(&spec, 1).unwrap();
         let mut stream = Stream::new(2, "test");
-        let batch = 5;
         let planes: Vec<f32> =
-            (0..batch * spec.planes.len()).map(|_| stream.unit() as f32).collect();
-        let results = Isa::available().into_iter().map(|isa| {
+            (0..13 * spec.planes.len()).map(|_| (2.0 * stream.unit() - 1.0) as f32).collect();
+        // Per position its logits and its value, as bits.
+        let evaluate = |engine: &Engine, scratch: &mut Scratch, batch: usize| {
             let (mut logits, mut values) = (vec![f32::NAN; batch * 7], vec![f32::NAN; batch]);
-            let engine = Engine::with_isa(&weights, isa);
-            engine.evaluate(&mut Scratch::new(), &planes, &mut logits, &mut values);
-            logits.extend(values);
-            logits
-        });
-        let results: Vec<Vec<f32>> = results.collect();
-        assert!(results[0].iter().all(|value| value.is_finite() && *value != 0.0));
-        assert!(results.iter().all(|result| *result == results[0]), "{spec:?}");
+            let planes = &planes[..batch * spec.planes.len()];
+            engine.evaluate(scratch, planes, &mut logits, &mut values);
+            assert!(logits.iter().chain(&values).all(|x| x.is_finite() && *x != 0.0), "{spec:?}");
+            let positions = logits.chunks_exact(7).zip(&values);
+            let bits = positions
+                .map(|(logits, value)| logits.iter().chain([value]).map(|x| x.to_bits()).collect());
+            bits.collect::<Vec<Vec<u32>>>()
+        };
+        let engine = Engine::new(&weights);
+        let expected = evaluate(&engine, &mut Scratch::new(), 13);
+        for isa in Isa::available() {
+            let (engine, mut scratch) = (Engine::with_isa(&weights, isa), Scratch::new());
+            for batch in [1, 2, 13] {
+                let got = evaluate(&engine, &mut scratch, batch);
+                assert!(got == expected[..batch], "{} {batch} {spec:?}", isa.name());
+            }
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::{
-    float32x4_t, vaddq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vmaxq_f32, vst1q_f32, vsubq_f32,
+    float32x4_t, vaddq_f32, vbslq_f32, vcgtq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vst1q_f32,
+    vsubq_f32,
 };
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
@@ -40,7 +41,8 @@ pub(super) trait Vector: Copy {
     /// `self + left · right`, rounded once.
     unsafe fn add_product(self, left: Self, right: Self) -> Self;
 
-    /// The larger of each pair of lanes, for finite values.
+    /// `self` in the lanes where it is larger, else `other`: so `other` where either is not a
+    /// number or both are zeros, whatever their signs.
     unsafe fn max(self, other: Self) -> Self;
 }
 
@@ -174,6 +176,62 @@ intrinsics!(
     vst1q_f32,
     vaddq_f32,
     vsubq_f32,
-    vmaxq_f32,
+    select_larger,
     |sum, left, right| vfmaq_f32(sum, left, right)
 );
+
+/// NEON's own maximum differs from the others' on zeros and on what is not a number.
+///
+/// # Safety
+///
+/// As for [`Vector`].
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+unsafe fn select_larger(left: float32x4_t, right: float32x4_t) -> float32x4_t {
+    // SAFETY: the caller has the instruction set.
+    unsafe { vbslq_f32(vcgtq_f32(left, right), left, right) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Vector;
+    use crate::engine::isa::{Isa, Task};
+
+    /// Maxima of pairs, one vector of equal lanes after the other.
+    struct Maxima<'a>(&'a [(f32, f32)], &'a mut Vec<u32>);
+
+    impl Task for Maxima<'_> {
+        #[inline(always)]
+        unsafe fn run<V: Vector, const ROWS: usize>(self) {
+            for &(left, right) in self.0 {
+                let mut lanes = [7.0; 16];
+                // SAFETY: the caller keeps the contract; no vector has more than 16 lanes.
+                unsafe { V::splat(left).max(V::splat(right)).store(lanes.as_mut_ptr()) };
+                assert!(lanes[..V::LANES].iter().all(|x| x.to_bits() == lanes[0].to_bits()));
+                self.1.push(lanes[0].to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_takes_the_second_of_zeros_and_of_what_is_not_a_number() {
+        let nan = f32::NAN;
+        let cases = [
+            ((1.0, 2.0), 2.0),
+            ((2.0, 1.0), 2.0),
+            ((-1.0, 0.0), 0.0),
+            ((nan, 0.0), 0.0),
+            ((0.0, nan), nan),
+            ((-0.0, 0.0), 0.0),
+            ((0.0, -0.0), -0.0),
+            ((f32::NEG_INFINITY, f32::INFINITY), f32::INFINITY),
+        ];
+        let (pairs, expected): (Vec<_>, Vec<f32>) = cases.into_iter().unzip();
+        let expected: Vec<u32> = expected.into_iter().map(f32::to_bits).collect();
+        for isa in Isa::available() {
+            let mut got = Vec::new();
+            isa.run(Maxima(&pairs, &mut got));
+            assert_eq!(got, expected, "{}", isa.name());
+        }
+    }
+}
