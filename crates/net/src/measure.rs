@@ -1,8 +1,13 @@
-//! How long the engine takes: networks, batches and the loop that is timed.
+//! How long the engine takes: networks, batches and the loop that is timed; and how exact it
+//! is.
 //!
 //! Time comes from the caller as a function from nothing to the time since some fixed moment,
 //! so that this crate reads no clock. A [`Bench`] holds all that a call needs; only
 //! [`Engine::evaluate`] runs between two readings.
+
+mod accuracy;
+
+pub use accuracy::{Accuracy, accuracy, duel_positions};
 
 use std::time::Duration;
 
