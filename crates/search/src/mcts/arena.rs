@@ -83,7 +83,7 @@ pub(super) struct Edge {
 pub(super) struct Regret {
     /// What playing this action always would have gained.
     pub(super) gain: f64,
-    /// Sum of the probabilities it was played with.
+    /// Weighted sum of the probabilities it was played with.
     pub(super) strategy: f64,
 }
 

@@ -115,9 +115,11 @@ pub enum Simultaneous {
     /// strong, but need not approach an equilibrium. Tak et al. 2014, "Monte Carlo tree search
     /// variants for simultaneous move games".
     Decoupled,
-    /// Each by regret matching; the average strategy is the result and approaches an
+    /// Each by regret matching plus; the average strategy is the result and approaches an
     /// equilibrium. Hart and Mas-Colell 2000; Lanctot et al. 2013, "Monte Carlo tree search for
-    /// simultaneous move games: a case study in the game of Tron"; Lisý et al. 2013.
+    /// simultaneous move games: a case study in the game of Tron"; Lisý et al. 2013; Tammelin
+    /// 2014. Where one player moves, and for the temperature, it changes nothing: there PUCT
+    /// chooses, here the average strategy is played as it is.
     RegretMatching {
         /// Uniformly random choices are a share `exploration · √(actions / visits)`, so that
         /// every action is tried and the strategy is not bent in the long run. Above 0, at

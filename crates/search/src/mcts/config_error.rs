@@ -122,3 +122,34 @@ pub(super) fn check(
 ) -> Result<(), SearchConfigError> {
     if holds { Ok(()) } else { Err(SearchConfigError::Range { field, value, expected }) }
 }
+
+/// Refuses games whose joint actions, below `actions` to the power of `players`, cannot be
+/// numbered.
+pub(super) fn check_joint_actions(
+    game: &'static str,
+    players: usize,
+    actions: usize,
+) -> Result<(), SearchConfigError> {
+    if players as f64 * (actions.max(1) as f64).log2() > 63.0 {
+        return Err(SearchConfigError::JointActions { game, players, actions });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_game_whose_joint_actions_cannot_be_numbered_is_refused() {
+        for (players, actions) in [(1, 1 << 30), (2, 65_536), (4, 4_672), (16, 15), (16, 1)] {
+            assert_eq!(check_joint_actions("game", players, actions), Ok(()));
+        }
+        let error = check_joint_actions("game", 16, 20).expect_err("20^16 is above 2^63");
+        assert_eq!(
+            error.to_string(),
+            "search config: game has 16 players with 20 actions each; \
+             joint actions must fit 64 bits"
+        );
+    }
+}

@@ -4,7 +4,7 @@ use ouro_game::{Action, ActionMask, Game, PlayerSet, Stream, Symmetry, Turn};
 
 use super::arena::{Kind, NONE, ROOT};
 use super::config::SearchConfig;
-use super::config_error::SearchConfigError;
+use super::config_error::{SearchConfigError, check_joint_actions};
 use super::tree::{Reached, Tree, play_forced};
 use crate::evaluator::{Estimate, Leaf};
 
@@ -59,10 +59,7 @@ impl<G: Game> Search<G> {
     pub fn new(config: SearchConfig, game: &G) -> Result<Self, SearchConfigError> {
         config.validate()?;
         let (players, actions) = (game.players(), game.action_count());
-        // The numbers of joint actions are below actions^players.
-        if players as f64 * (actions.max(1) as f64).log2() > 63.0 {
-            return Err(SearchConfigError::JointActions { game: G::NAME, players, actions });
-        }
+        check_joint_actions(G::NAME, players, actions)?;
         Ok(Self {
             tree: Tree::new(config, game),
             budget: 0,

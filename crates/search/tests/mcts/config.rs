@@ -8,8 +8,6 @@ use ouro_search::mcts::{
 };
 use ouro_search::{Search, SearchConfig};
 
-use crate::matrix::Matrix;
-
 #[test]
 fn settings_read_back_from_json_and_unknown_ones_are_refused() {
     let config = SearchConfig {
@@ -141,11 +139,4 @@ fn temperatures_follow_their_schedules() {
     for (time, expected) in [(0, 0.8), (10, 0.5), (20, 0.35), (1_000, 0.2)] {
         assert!((decay.at(time) - expected).abs() < 1e-6, "{time}");
     }
-}
-
-#[test]
-fn a_game_without_end_of_joint_actions_is_refused() {
-    // Two players with 2^32 actions would be one too many; these fit.
-    let wide = Matrix::new(vec![vec![0.0; 2]; 70_000]).unwrap();
-    assert!(Search::new(SearchConfig::default(), &wide).is_ok());
 }

@@ -1,10 +1,14 @@
 //! Regret matching at simultaneous moves.
 //!
-//! Each player plays an action with probability in proportion to its positive regret: what
-//! it would have gained over what was got. A counterfactual reply is looked up as the mean
-//! of the child that the other players' choices would have led to; a child never visited
-//! gives no news. The average of the strategies, not the last one, approaches an equilibrium
-//! of the node.
+//! Each player plays an action with probability in proportion to its regret: what it would
+//! have gained over what was got, never less than nothing (regret matching plus). A
+//! counterfactual reply is looked up as the mean of the child that the other players' choices
+//! would have led to; a child never visited gives no news.
+//!
+//! The average of the strategies, not the last one, approaches an equilibrium of the node. A
+//! strategy counts in proportion to the visits before it, so that what was played while
+//! nothing was known is soon forgotten (linear averaging). Both after Tammelin 2014, "Solving
+//! large imperfect information games using CFR+".
 
 use std::ops::Range;
 
@@ -42,11 +46,12 @@ impl<G: Game> Tree<G> {
     /// `step.child`.
     pub(super) fn match_regrets(&mut self, step: &Step, edges: &[u32]) {
         let movers = self.arena.node(step.node).movers;
+        let weight = f64::from(self.arena.node(step.node).visits);
         for (index, player) in movers.iter().enumerate() {
             let block = self.arena.block(step.node, index);
             strategy(&self.arena, block.clone(), &mut self.strategy);
             for (at, probability) in block.clone().zip(&self.strategy) {
-                self.arena.regrets[at].strategy += probability;
+                self.arena.regrets[at].strategy += weight * probability;
             }
             let (before, radix) = self.code_around(step.node, edges, index);
             let got = self.values[player];
@@ -58,7 +63,8 @@ impl<G: Game> Tree<G> {
                 let child = self.arena.joints.get(step.node, code);
                 if child != NONE && self.arena.node(child).visits > 0 {
                     let instead = self.worth(step.node, child, player);
-                    self.arena.regrets[at].gain += instead - got;
+                    let gain = &mut self.arena.regrets[at].gain;
+                    *gain = (*gain + instead - got).max(0.0);
                 }
             }
         }
