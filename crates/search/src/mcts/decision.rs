@@ -247,7 +247,8 @@ fn softmax(scores: &[f32]) -> Vec<f32> {
     if !most.is_finite() {
         return vec![0.0; scores.len()];
     }
-    scores.iter().map(|score| (score - most).exp()).collect()
+    // Nothing underflows to 0: what sequential halving is left with need not score best.
+    scores.iter().map(|score| (score - most).exp().max(f32::MIN_POSITIVE)).collect()
 }
 
 /// Leaves what is allowed; evenly, if the policy has nothing there.
