@@ -72,10 +72,21 @@ pub(super) struct Edge {
     pub(super) prior: f32,
     /// Descents, those in flight included.
     pub(super) visits: u32,
+    /// Descents among them that would rather have taken an edge to an exact node.
+    pub(super) redirected: u32,
     /// The child at a `Single` node, [`NONE`] before the first visit.
     pub(super) child: u32,
     /// Sum of what the player got, those in flight at their virtual value.
     pub(super) sum: f64,
+}
+
+impl Edge {
+    /// Forgets the visits that did not want this edge, but not the mean value.
+    fn drop_redirected(&mut self) {
+        let wanted = self.visits - self.redirected;
+        self.sum *= f64::from(wanted) / f64::from(self.visits.max(1));
+        (self.visits, self.redirected) = (wanted, 0);
+    }
 }
 
 /// Regret matching's memory of one edge.
@@ -254,7 +265,7 @@ impl<S: Clone> Arena<S> {
     }
 
     /// Makes `root` the root and drops all nodes that are not below it. No descent may be in
-    /// flight.
+    /// flight. Visits are a policy from now on, so those that were redirected go.
     ///
     /// Nodes, in ascending order, only ever move down, so they move in place; the rest is
     /// written to spare vectors in the same order.
@@ -311,6 +322,11 @@ impl<S: Clone> Arena<S> {
         std::mem::swap(&mut self.blocks, &mut spare.blocks);
         std::mem::swap(&mut self.joints, &mut spare.joints);
         self.spare = spare;
+        let root = self.node(ROOT);
+        if matches!(root.kind, Kind::Single | Kind::Joint) {
+            let edges = root.first as usize..(root.first + root.count) as usize;
+            self.edges[edges].iter_mut().for_each(Edge::drop_redirected);
+        }
     }
 
     /// Copies what a node points to, and points it to the copy.

@@ -214,6 +214,7 @@ impl<G: Game> Tree<G> {
         let Chosen { edge: at, wanted } = chosen;
         if wanted != NONE {
             self.charge(wanted, charge);
+            self.arena.edges[at as usize].redirected += 1;
         }
         self.charge(at, charge);
         let edge = self.arena.edges[at as usize];
@@ -270,6 +271,7 @@ impl<G: Game> Tree<G> {
                     self.uncharge(step.choice, path.charge);
                     if step.wanted != NONE {
                         self.uncharge(step.wanted, path.charge);
+                        self.arena.edges[step.choice as usize].redirected -= 1;
                     }
                 }
                 Kind::Joint => {

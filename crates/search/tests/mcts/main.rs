@@ -5,6 +5,7 @@ mod cache;
 mod chance;
 mod config;
 mod invariants;
+mod kept;
 mod matrix;
 mod policy;
 mod simultaneous;

@@ -119,7 +119,14 @@ impl<G: Game> Tree<G> {
             let prior = priors.and_then(|row| row.get(action.index()).copied());
             let prior = prior.filter(|prior| *prior > 0.0 && prior.is_finite()).unwrap_or(0.0);
             total += prior;
-            edges.push(Edge { action: action.0, prior, visits: 0, child: NONE, sum: 0.0 });
+            edges.push(Edge {
+                action: action.0,
+                prior,
+                visits: 0,
+                redirected: 0,
+                child: NONE,
+                sum: 0.0,
+            });
         }
         let block = &mut edges[first..];
         let count = block.len();
