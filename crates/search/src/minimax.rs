@@ -3,9 +3,10 @@
 //! # The tree
 //!
 //! Players who move at the same time are put in a sequence: the searching player first, then
-//! the others by seat. Nobody sees what was chosen before; a position is resolved once all of
-//! its movers have chosen. A *ply* is one choice, a *turn* one resolved position, so with four
-//! snakes a turn is four plies. Depths count turns.
+//! the others by seat. In the tree a later mover knows what those before it chose, so the
+//! others answer the searching player's choice, which in the game they can only guess. The
+//! position is resolved once all of its movers have chosen. A *ply* is one choice, a *turn* one
+//! resolved position, so with four snakes a turn is four plies. Depths count turns.
 //!
 //! A chance node is not a ply. The [`Evaluation`] may resolve it by an assumption; otherwise
 //! its value is the expectation over its outcomes, or over [`CHANCE_SAMPLES`] draws from a
@@ -15,8 +16,9 @@
 //!
 //! A finished game is worth its outcome in −1 to 1, shrunk by 1/100,000 for every turn from the
 //! root, so that a sooner win and a later loss are better. Unfinished positions at the horizon
-//! are worth what the evaluation says, at most [`UNDECIDED`] either way, less than any decided
-//! game. A player who is out is worth its outcome, though others play on.
+//! are worth what the evaluation says, at most [`UNDECIDED`] either way: less than a win, more
+//! than a loss, while a draw is worth 0. A player who is out is worth its outcome of the turn in
+//! which it fell, though others play on.
 //!
 //! # Contract
 //!
@@ -55,9 +57,9 @@ const TURNS_COUNTED: u32 = 500;
 /// How far to search.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
-    /// Turns to look ahead, 1 to [`Limits::DEEPEST`].
+    /// Turns to look ahead, 1 to [`Limits::DEEPEST`]; what is outside counts as the nearer end.
     pub turns: u32,
-    /// When to stop at the latest. A search that is stopped answers from what it has found.
+    /// When to stop. A search that is stopped answers from what it has found.
     pub deadline: Option<Deadline<'a>>,
 }
 
@@ -121,6 +123,10 @@ pub struct Found {
     /// The best action.
     pub action: Action,
     /// Its value for the searching player, −1 to 1.
+    ///
+    /// If the deadline ended the search, it is the best known one: of the interrupted pass if
+    /// that got to the action, else of the last whole pass, where for an action that was not
+    /// the best then it is a bound from above. 0 if nothing is known at all.
     pub value: f32,
     /// The value for every player; only [`MaxN`] knows that of others.
     pub values: Option<Vec<f32>>,

@@ -46,7 +46,7 @@ pub(super) fn deepen<'a, G: Game>(
     };
     let (mut turns, mut complete, mut stopped) = (0, false, false);
     let deepest = query.limits.turns.clamp(1, Limits::DEEPEST);
-    for depth in first.min(deepest)..=deepest {
+    for depth in first.clamp(1, deepest)..=deepest {
         search.meter().horizon = false;
         match search.pass(depth) {
             Ok(found) => best = found,

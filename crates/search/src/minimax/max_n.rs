@@ -1,7 +1,7 @@
 //! MaxN: every player maximises its own score (Luckhardt and Irani, "An algorithmic solution of
 //! n-person games", AAAI 1986).
 
-use ouro_game::{ActionMask, Game, Turn};
+use ouro_game::{ActionMask, Game, PlayerSet, Turn};
 
 use super::deepening::{Best, Passes, deepen};
 use super::frame::{Frames, SEATS};
@@ -14,11 +14,36 @@ use crate::Evaluation;
 /// One value per seat.
 type Values = [f32; SEATS];
 
+/// The turn from the root after which each seat was out, on the path to a position.
+#[derive(Clone, Copy)]
+struct Fallen([Option<u32>; SEATS]);
+
+impl Fallen {
+    /// What is known after `turns`, when these seats live.
+    fn then(&self, alive: PlayerSet, turns: u32) -> Self {
+        let mut fallen = *self;
+        for (seat, since) in fallen.0.iter_mut().enumerate() {
+            if !alive.contains(seat) {
+                since.get_or_insert(turns);
+            }
+        }
+        fallen
+    }
+
+    /// The turns after which the outcome of a seat was decided in a game that is over after
+    /// `turns`.
+    fn decided_after(&self, seat: usize, turns: u32) -> u32 {
+        self.0[seat].unwrap_or(turns)
+    }
+}
+
 /// Backs up a vector with a score per player; each ply takes what is best for its mover.
 ///
 /// There is no pruning: with scores that do not add up to a constant none is sound. Where
 /// several actions are equally good for another player, the one that is worst for the searching
-/// player is assumed. A position in which the searching player is out ends a line.
+/// player is assumed. A position in which the searching player is out ends a line. Every seat
+/// puts its own death off: one that is out is worth its outcome of the turn in which it fell, however
+/// long the others play on.
 #[derive(Debug)]
 pub struct MaxN<G: Game> {
     frames: Frames<G>,
@@ -69,7 +94,9 @@ struct Run<'r, 'a, G: Game, E> {
 impl<'a, G: Game, E: Evaluation<G>> Passes<'a> for Run<'_, 'a, G, E> {
     fn pass(&mut self, turns: u32) -> Result<Best, OutOfTime> {
         self.turns = turns;
-        let values = self.ply(0, 0, 0, 0)?;
+        let Query { game, state, .. } = self.query;
+        let fallen = Fallen([None; SEATS]).then(game.alive(state), 0);
+        let values = self.ply(0, 0, 0, 0, &fallen)?;
         let line = self.memory.lines.get(0).to_vec();
         let root = self.memory.frames.get(0);
         let action = line.first().map_or(root.candidate(0), |step| step.action);
@@ -99,30 +126,38 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
     }
 
     /// Values of the resolved position at `level`, `turns` from the root.
-    fn visit(&mut self, level: usize, turns: u32, ply: usize) -> Result<Values, OutOfTime> {
+    fn visit(
+        &mut self,
+        level: usize,
+        turns: u32,
+        ply: usize,
+        fallen: &Fallen,
+    ) -> Result<Values, OutOfTime> {
         let Query { game, player, .. } = self.query;
         self.memory.lines.clear(ply);
         let turn = foresee(game, self.evaluation, &mut self.memory.frames, level);
         let state = &self.memory.frames.get(level).state;
+        let alive = game.alive(state);
+        let fallen = &fallen.then(alive, turns);
         match turn {
-            Turn::Chance => self.nature(level, turns, ply),
-            Turn::Over => {
-                Ok(std::array::from_fn(|seat| decided(outcome(game, state, seat), turns)))
-            }
-            Turn::Move(_) if turns == self.turns || !game.alive(state).contains(player) => {
+            Turn::Chance => self.nature(level, turns, ply, fallen),
+            Turn::Over => Ok(std::array::from_fn(|seat| {
+                decided(outcome(game, state, seat), fallen.decided_after(seat, turns))
+            })),
+            Turn::Move(_) if turns >= self.turns || !alive.contains(player) => {
                 // Nothing more can happen to a player who is out.
-                self.meter.horizon |= game.alive(state).contains(player);
-                Ok(self.horizon(level, turns))
+                self.meter.horizon |= alive.contains(player);
+                Ok(self.horizon(level, turns, fallen))
             }
             Turn::Move(_) => {
                 self.open(level);
-                self.ply(level, turns, 0, ply)
+                self.ply(level, turns, 0, ply, fallen)
             }
         }
     }
 
     /// Values of an unfinished position: outcomes of those who are out, scores of the others.
-    fn horizon(&mut self, level: usize, turns: u32) -> Values {
+    fn horizon(&mut self, level: usize, turns: u32, fallen: &Fallen) -> Values {
         let game = self.query.game;
         let state = &self.memory.frames.get(level).state;
         let alive = game.alive(state);
@@ -133,19 +168,25 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
             *value = if alive.contains(seat) {
                 undecided(*value)
             } else {
-                decided(outcome(game, state, seat), turns)
+                decided(outcome(game, state, seat), fallen.decided_after(seat, turns))
             };
         }
         values
     }
 
-    fn nature(&mut self, level: usize, turns: u32, ply: usize) -> Result<Values, OutOfTime> {
+    fn nature(
+        &mut self,
+        level: usize,
+        turns: u32,
+        ply: usize,
+        fallen: &Fallen,
+    ) -> Result<Values, OutOfTime> {
         let game = self.query.game;
         let mut outcomes = Outcomes::new(game, &self.memory.frames.get(level).state);
         let (mut sums, mut total) = ([0.0; SEATS], 0.0);
         while let Some(weight) = outcomes.advance(game, &mut self.memory.frames, level) {
             self.meter.node()?;
-            let values = self.visit(level + 1, turns, ply)?;
+            let values = self.visit(level + 1, turns, ply, fallen)?;
             for (sum, value) in sums.iter_mut().zip(values) {
                 *sum += weight * f64::from(value);
             }
@@ -162,11 +203,12 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
         turns: u32,
         index: usize,
         ply: usize,
+        fallen: &Fallen,
     ) -> Result<Values, OutOfTime> {
         let frame = self.memory.frames.get(level);
         if index == frame.movers() {
             self.memory.frames.resolve(self.query.game, level);
-            return self.visit(level + 1, turns + 1, ply);
+            return self.visit(level + 1, turns + 1, ply, fallen);
         }
         let (mover, range) = (frame.mover(index), frame.range(index));
         self.memory.lines.clear(ply);
@@ -177,7 +219,7 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
             let frame = self.memory.frames.get_mut(level);
             let action = frame.candidate(place);
             frame.joint[mover] = action;
-            let values = self.ply(level, turns, index + 1, ply + 1)?;
+            let values = self.ply(level, turns, index + 1, ply + 1, fallen)?;
             let better = best.is_none_or(|best| {
                 values[mover] > best[mover]
                     || values[mover] == best[mover] && values[player] < best[player]

@@ -12,7 +12,9 @@ pub const LOOK_EVERY: u32 = 64;
 pub struct Deadline<'a> {
     /// Tells the time.
     pub clock: &'a dyn Clock,
-    /// The last moment, on the clock's monotonic time.
+    /// When time is up, on the clock's monotonic time. The search looks at the clock every
+    /// [`LOOK_EVERY`] nodes and ends at the first look at this moment or after it, so its answer
+    /// comes up to that many nodes later: who must answer by a moment sets this one earlier.
     pub at: Duration,
 }
 

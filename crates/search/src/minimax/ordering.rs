@@ -55,7 +55,7 @@ impl Ordering {
             self.waiting.push((worth, action));
         }
         let end = self.waiting.len();
-        // Stable, so that equals stay in ascending order; short lists do not allocate.
+        // Equals are put in ascending order by their action; an unstable sort does not allocate.
         self.waiting[start..end].sort_unstable_by_key(|&(worth, action)| (-worth, action));
         start..end
     }

@@ -165,8 +165,9 @@ impl<'a, G: Game, E: Evaluation<G>> Passes<'a> for Run<'_, 'a, G, E> {
     fn interrupted(&mut self) -> Option<Best> {
         let best = self.best.take()?;
         match self.memory.roots.get(self.tried) {
-            // What was tried loses; what comes next in the order of the pass before may not.
-            Some(next) if best.value < -UNDECIDED && self.turns > 1 => {
+            // What was tried loses. What comes next may not, unless the pass before has shown
+            // that it does; the rest was worth no more than that then.
+            Some(next) if best.value < -UNDECIDED && self.turns > 1 && next.value >= -UNDECIDED => {
                 let line = vec![Step { player: self.query.player, action: next.action }];
                 Some(Best { action: next.action, value: next.value, values: None, line })
             }
@@ -209,7 +210,7 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
         match turn {
             Turn::Chance => self.nature(place),
             Turn::Move(_) if game.alive(state).contains(player) => {
-                if place.turns == self.turns {
+                if place.turns >= self.turns {
                     self.meter.horizon = true;
                     self.meter.evaluated += 1;
                     self.evaluation.evaluate(game, state, &mut self.memory.scores);

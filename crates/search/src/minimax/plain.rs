@@ -105,7 +105,7 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
         match turn {
             Turn::Chance => self.nature(level, turns, ply),
             Turn::Move(_) if game.alive(state).contains(player) => {
-                if turns == self.turns {
+                if turns >= self.turns {
                     self.meter.horizon = true;
                     self.meter.evaluated += 1;
                     self.evaluation.evaluate(game, state, &mut self.memory.scores);

@@ -83,6 +83,48 @@ fn max_n_takes_equal_choices_of_others_for_the_worse() {
 }
 
 #[test]
+fn max_n_lets_every_seat_put_its_own_death_off_however_long_the_game_lasts() {
+    // Player 1 dies after two turns in a game of four, or after three in a game of three.
+    let game = Tree::of(
+        2,
+        vec![
+            Choice(0, vec![1]),
+            Choice(1, vec![2, 3]),
+            Choice(0, vec![4]),
+            Choice(0, vec![5]),
+            Choice(0, vec![6]),
+            End(vec![0.5, -1.0]),
+            End(vec![0.5, -1.0]),
+        ],
+    )
+    .with_out(&[(2, 1), (4, 1), (6, 1), (5, 1)]);
+    for turns in [3, 4] {
+        let query = Query { game: &game, state: &0, player: 0, limits: Limits::turns(turns) };
+        let found = MaxN::new().search(query, &mut OutcomeOnly).unwrap();
+        assert_eq!(found.line[1].action, Action(1), "{found:?}");
+        let values = found.values.unwrap();
+        assert!((values[1] + 1.0 - 3e-5).abs() < 1e-6, "{values:?}");
+    }
+}
+
+#[test]
+fn a_search_of_no_turns_is_one_of_a_single_turn() {
+    fn check(searcher: &mut impl Searcher<Tree>) {
+        let [none, one] = [0, 1].map(|turns| {
+            let game = example();
+            let limits = Limits::turns(turns);
+            let query = Query { game: &game, state: &0, player: 0, limits };
+            searcher.search(query, &mut OutcomeOnly).unwrap()
+        });
+        assert_eq!(none, one);
+        assert_eq!((none.turns, none.complete, none.nodes), (1, false, 2));
+    }
+    check(&mut Plain::new());
+    check(&mut Paranoid::new());
+    check(&mut MaxN::new());
+}
+
+#[test]
 fn who_is_not_to_move_is_told_so() {
     let game = example();
     for (state, player) in [(0, 1), (7, 0), (0, 9)] {

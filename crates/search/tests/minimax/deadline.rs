@@ -3,13 +3,16 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ouro_game::Action;
 use ouro_game::battlesnake::{Ruleset, Small};
 use ouro_search::minimax::LOOK_EVERY;
 use ouro_search::{
-    AreaControl, Clock, Deadline, Found, Limits, MaxN, Paranoid, Plain, Query, Searcher,
+    AreaControl, Clock, Deadline, Found, Limits, MaxN, OutcomeOnly, Paranoid, Plain, Query,
+    Searcher,
 };
 
 use crate::positions::{SmallState, board, positions};
+use crate::tree::{Node, Tree};
 
 /// A clock that moves by a millisecond whenever somebody looks at it.
 #[derive(Debug, Default)]
@@ -35,8 +38,9 @@ fn check(mut searcher: impl Searcher<Small>) {
             let found = within(&mut searcher, &game, state, ms);
             // Looks at 0, 1, … ms: the one at `ms` says stop.
             assert!(found.nodes <= (ms + 1) * u64::from(LOOK_EVERY), "{found:?}");
-            assert!(found.stopped || found.complete || found.value.abs() > 0.99, "{found:?}");
             let safe = game.safe_moves(state, 0);
+            let settled = found.complete || found.value.abs() > 0.99 || safe.count_ones() <= 1;
+            assert!(found.stopped || settled, "{found:?}");
             assert!(safe == 0 || safe >> found.action.0 & 1 == 1, "{found:?}");
         }
     }
@@ -73,6 +77,7 @@ fn more_time_means_a_deeper_look() {
 #[test]
 fn a_stopped_search_without_a_deeper_answer_gives_that_of_the_pass_before() {
     let game = board(11, 2, Ruleset::Standard);
+    let mut compared = 0;
     for state in &positions(&game, 30, 6) {
         let found = within(&mut MaxN::new(), &game, state, 30);
         if !found.stopped || found.turns == 0 {
@@ -82,5 +87,60 @@ fn a_stopped_search_without_a_deeper_answer_gives_that_of_the_pass_before() {
         let query = Query { game: &game, state, player: 0, limits };
         let whole = MaxN::new().search(query, &mut AreaControl::default()).unwrap();
         assert_eq!((found.action, found.values), (whole.action, whole.values));
+        compared += 1;
+    }
+    assert!(compared > 10, "{compared} positions compared");
+}
+
+/// Adds a line of single choices of player 0 that ends after `turns` more turns; its first node.
+fn line(nodes: &mut Vec<Node>, turns: usize, end: f32) -> usize {
+    let first = nodes.len();
+    nodes.extend((0..turns).map(|step| Node::Choice(0, vec![first + step + 1])));
+    nodes.push(Node::End(vec![end, -end]));
+    first
+}
+
+/// The answer of a search that is stopped by the last look at the clock that it takes before
+/// it has searched all of `turns` turns.
+fn stopped_late(game: &Tree, turns: u32) -> Option<Found> {
+    let query = Query { game, state: &0, player: 0, limits: Limits::turns(turns) };
+    let whole = Paranoid::new().search(query, &mut OutcomeOnly).unwrap();
+    // The first look, which says 0, is at node `LOOK_EVERY`.
+    let at = Duration::from_millis((whole.nodes / u64::from(LOOK_EVERY)).checked_sub(1)?);
+    let clock = Ticking::default();
+    let limits = Limits { turns, deadline: Some(Deadline { clock: &clock, at }) };
+    let found = Paranoid::new().search(Query { limits, ..query }, &mut OutcomeOnly).unwrap();
+    assert!(found.stopped);
+    Some(found)
+}
+
+#[test]
+fn a_late_loss_is_not_given_up_for_one_that_is_known_to_be_sooner() {
+    let mut late = 0;
+    for turns in 3..=100 {
+        // The first action loses after `turns` turns, the others after two.
+        let mut nodes = vec![Node::Choice(0, Vec::new())];
+        let length = usize::try_from(turns).unwrap();
+        let mut actions = vec![line(&mut nodes, length - 1, -1.0)];
+        actions.extend((0..3).map(|_| line(&mut nodes, 1, -1.0)));
+        nodes[0] = Node::Choice(0, actions);
+        let Some(found) = stopped_late(&Tree::of(2, nodes), turns) else { continue };
+        assert_eq!(found.action, Action(0), "{found:?}");
+        late += u32::from(found.value < -0.99);
+    }
+    assert!(late > 3, "{late} searches were stopped after the loss had been seen");
+}
+
+#[test]
+fn a_loss_is_given_up_for_what_is_not_known_to_lose() {
+    for turns in 70..=100 {
+        let mut nodes = vec![Node::Choice(0, Vec::new())];
+        let length = usize::try_from(turns).unwrap();
+        let mut actions = vec![line(&mut nodes, length - 1, -1.0)];
+        actions.push(line(&mut nodes, length + 1, -1.0));
+        nodes[0] = Node::Choice(0, actions);
+        // The last pass takes more nodes for the second action than lie between two looks.
+        let found = stopped_late(&Tree::of(2, nodes), turns).unwrap();
+        assert_eq!((found.action, found.turns), (Action(1), turns - 1), "{found:?}");
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Config {
     pub(crate) players: usize,
     /// The root first.
     pub(crate) nodes: Vec<Node>,
+    /// Who is out at which node.
+    pub(crate) out: Vec<(usize, usize)>,
 }
 
 #[derive(Clone, Debug)]
@@ -28,7 +30,13 @@ pub(crate) struct Tree(Config);
 
 impl Tree {
     pub(crate) fn of(players: usize, nodes: Vec<Node>) -> Self {
-        Self(Config { players, nodes })
+        Self(Config { players, nodes, out: Vec::new() })
+    }
+
+    /// The same tree, in which players are out at nodes: `(node, player)`.
+    pub(crate) fn with_out(mut self, out: &[(usize, usize)]) -> Self {
+        self.0.out.extend(out);
+        self
     }
 
     fn node(&self, state: &usize) -> &Node {
@@ -117,8 +125,10 @@ impl Game for Tree {
         Ok(())
     }
 
-    fn alive(&self, _state: &usize) -> PlayerSet {
-        PlayerSet::first(self.0.players)
+    fn alive(&self, state: &usize) -> PlayerSet {
+        let out = self.0.out.iter().filter(|(node, _)| node == state);
+        let out = out.fold(0, |set, &(_, player)| set | PlayerSet::one(player).0);
+        PlayerSet(PlayerSet::first(self.0.players).0 & !out)
     }
 
     fn elapsed(&self, _state: &usize) -> u32 {
@@ -132,6 +142,7 @@ impl Game for Tree {
     fn outcome(&self, state: &usize, player: usize) -> f32 {
         match self.node(state) {
             Node::End(results) => results[player],
+            _ if !self.alive(state).contains(player) => -1.0,
             _ => 0.0,
         }
     }
