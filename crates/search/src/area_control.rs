@@ -2,9 +2,9 @@
 //!
 //! All snakes flood the board at once from their heads; a cell belongs to who reaches it first,
 //! to the longer snake if several do, and to nobody if the longest are equal. Bodies block the
-//! flood until their tail has moved past. A snake's score is its share of the ground held by
-//! all, each cell weighted by what lies on it; a hungry snake's is above all how near it is to
-//! food that it reaches first.
+//! flood until their tail has moved past; where every snake grows every turn, for good. A
+//! snake's score is its share of the ground held by all, each cell weighted by what lies on it;
+//! a hungry snake's is above all how near it is to food that it reaches first.
 //!
 //! Any ruleset, board and number of snakes; the flood works on sets of cells
 //! ([`Bits`](ouro_game::battlesnake::Bits)), some word operations per snake and round.
@@ -21,7 +21,7 @@ pub use flood::{Ground, flood};
 /// The evaluation and its settings.
 ///
 /// Every unfinished position is worth more than a draw to whoever lives, so that no snake gives
-/// up a bad position by dying together with another: scores lie in (0, 1).
+/// up a bad position by dying together with another: scores lie strictly inside (0, 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AreaControl {
     /// Weight of a cell with food.
@@ -42,7 +42,8 @@ impl Default for AreaControl {
     }
 }
 
-/// Scores of hungry snakes lie in `0..FED`, those of others in `FED..TOP`.
+/// Scores of hungry snakes lie in `LEAST..FED`, those of others in `FED..=TOP`.
+const LEAST: f32 = 0.01;
 const FED: f32 = 0.4;
 const TOP: f32 = 0.95;
 
@@ -64,7 +65,7 @@ impl AreaControl {
         }
         let steps = distance.map_or(0, |distance| farthest.saturating_sub(distance));
         // The share is worth less than one step.
-        FED * (steps as f32 + 0.99 * share) / (farthest + 1) as f32
+        LEAST + (FED - LEAST) * (steps as f32 + 0.99 * share) / (farthest + 1) as f32
     }
 }
 
@@ -89,7 +90,7 @@ impl<C: Cell, const W: usize, const S: usize> Evaluation<Battlesnake<C, W, S>> f
         }
         let farthest = (game.geometry().width() + game.geometry().height()) as u32;
         for snake in state.living() {
-            let share = if total > 0.0 { (weights[snake] / total).min(1.0) } else { 0.0 };
+            let share = if total > 0.0 { (weights[snake] / total).clamp(0.0, 1.0) } else { 0.0 };
             let (health, distance) = (state.health(snake), ground.food_distance[snake]);
             if let Some(score) = scores.get_mut(snake) {
                 *score = self.score(share, health, distance, farthest);

@@ -1,5 +1,6 @@
 //! The simultaneous flood from all heads.
 
+use ouro_game::Game;
 use ouro_game::battlesnake::{Battlesnake, Bits, Cell, State};
 
 /// Who holds what after a flood.
@@ -27,6 +28,10 @@ struct Tail {
 }
 
 /// Floods the board from all living heads for at most `rounds` moves.
+///
+/// Nobody is assumed to eat, so a tail moves with every round once its stack is used up. Where
+/// every snake grows every turn ([`Ruleset::is_constrictor`](ouro_game::battlesnake::Ruleset)),
+/// bodies stay: only a tail that is not stacked yet moves, and only once.
 pub fn flood<C: Cell, const W: usize, const S: usize>(
     game: &Battlesnake<C, W, S>,
     state: &State<C, W, S>,
@@ -48,12 +53,18 @@ pub fn flood<C: Cell, const W: usize, const S: usize>(
         let stack = u32::from(state.tail_stack(snake));
         tails[snake] = Tail { cell: state.tail(snake), stack, gone: false };
     }
+    // The last round in which a cell of a body opens.
+    let last_opening = if game.config().ruleset.is_constrictor() {
+        1
+    } else {
+        order.iter().map(|&snake| u32::from(state.length(snake))).max().unwrap_or(0)
+    };
     // Bodies, and cells that somebody holds or several contest.
     let mut closed = state.occupied();
     for round in 1..=rounds {
         for &snake in order {
             let tail = &mut tails[snake];
-            if round > tail.stack && !tail.gone {
+            if round <= last_opening && round > tail.stack && !tail.gone {
                 // Who has reached it from elsewhere has passed; nobody holds a body's cell.
                 closed.remove(tail.cell);
                 tail.gone = tail.cell == state.head(snake);
@@ -80,7 +91,8 @@ pub fn flood<C: Cell, const W: usize, const S: usize>(
                 }
             }
         }
-        if !grew {
+        // What is shut in now may get out when a tail has passed.
+        if !grew && round >= last_opening {
             break;
         }
     }

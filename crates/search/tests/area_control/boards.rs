@@ -78,11 +78,57 @@ fn ground_behind_a_tail_opens_when_the_tail_has_passed() {
     let wall = [(0, 0), (1, 0), (1, 1), (1, 2), (1, 3), (1, 4)];
     let open = position(5, vec![snake(90, &wall)], &[], &[]);
     assert_eq!(held(Ruleset::Solo, &open)[0], 25, "everything, in time");
-    // With a tail that stays for long, only the pocket is its.
+    // A tail that stays for six moves shuts the pocket for six rounds, long after it is full.
     let mut stacked = wall.to_vec();
     stacked.extend([(1, 4); 6]);
     let shut = position(5, vec![snake(90, &stacked)], &[], &[]);
-    assert_eq!(held(Ruleset::Solo, &shut)[0], 4);
+    let (game, state) = place(Ruleset::Solo, &shut);
+    assert_eq!(flood(&game, &state, 6).held[0].count(), 4);
+    assert_eq!(flood(&game, &state, 64).held[0].count(), 25);
+}
+
+#[test]
+fn the_ground_of_a_shut_in_snake_does_not_depend_on_who_grows_elsewhere() {
+    // Its tail opens the pocket in round 9; the other one's ground is beyond a wall of its own.
+    let mut shut = vec![(0, 0), (1, 0), (1, 1), (0, 1)];
+    shut.extend([(0, 1); 8]);
+    let held_beside = |other: &[(i32, i32)]| {
+        let snakes = vec![snake(90, &shut), snake(90, other)];
+        let (game, state) = place(Ruleset::Standard, &position(7, snakes, &[], &[]));
+        let ground = flood(&game, &state, 10).held;
+        (ground[0].count(), ground[1].count())
+    };
+    let mut pocket = vec![(6, 6), (5, 6), (5, 5), (6, 5)];
+    pocket.extend([(6, 5); 20]);
+    let (beside_a_shut_one, nothing) = held_beside(&pocket);
+    assert_eq!(nothing, 0);
+    let (beside_a_free_one, much) = held_beside(&[(6, 6), (6, 5), (6, 4)]);
+    assert!(much > 30, "{much}");
+    assert!(beside_a_shut_one > 0 && beside_a_free_one > 0, "{beside_a_shut_one}");
+}
+
+#[test]
+fn where_every_snake_grows_bodies_stay_for_good() {
+    let wall = [(0, 0), (1, 0), (1, 1), (1, 2), (1, 3), (1, 4)];
+    let mut stacked = wall.to_vec();
+    stacked.push((1, 4));
+    let shut = position(5, vec![snake(100, &stacked)], &[], &[]);
+    assert_eq!(held(Ruleset::Solo, &shut)[0], 25);
+    assert_eq!(held(Ruleset::Constrictor, &shut)[0], 4, "the pocket");
+    // A tail that is not stacked yet moves once more.
+    let open = position(5, vec![snake(100, &wall)], &[], &[]);
+    assert_eq!(held(Ruleset::Constrictor, &open)[0], 20, "all but the other five of its body");
+}
+
+#[test]
+fn a_starving_snake_without_food_or_ground_still_has_more_than_a_draw() {
+    let mut shut = vec![(0, 0), (0, 1), (1, 1), (1, 0)];
+    shut.extend([(1, 0); 70]);
+    let alone = scores(Ruleset::Solo, &position(5, vec![snake(1, &shut)], &[], &[]));
+    assert!(0.0 < alone[0] && alone[0] < 0.1, "{alone:?}");
+    let snakes = vec![snake(1, &shut), snake(100, &[(4, 4), (4, 3), (4, 2)])];
+    let beside = scores(Ruleset::Standard, &position(5, snakes, &[], &[]));
+    assert!(0.0 < beside[0] && beside[0] < 0.1, "{beside:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ouro_game::battlesnake::{
-    Battlesnake, Cell, Config, Large, Position, Ruleset, Small, State, WALL,
+    Battlesnake, Cell, Config, Graveyard, Large, Position, Ruleset, Small, State, WALL,
 };
 use ouro_game::{Game, Stream, Turn};
 use ouro_search::area_control::flood;
@@ -44,11 +44,19 @@ fn owners<C: Cell, const W: usize, const S: usize>(
     state: &State<C, W, S>,
     rounds: u32,
 ) -> BTreeMap<usize, (Option<usize>, u32)> {
-    // The move with which a cell becomes free.
-    let mut free: BTreeMap<usize, u32> = BTreeMap::new();
+    // The move with which a cell becomes free, if it ever does.
+    let mut free: BTreeMap<usize, Option<u32>> = BTreeMap::new();
     for snake in state.living() {
+        let stack = u32::from(state.tail_stack(snake));
         for (move_, cell) in (1..).zip(state.trail(snake)) {
-            free.insert(cell, move_ + u32::from(state.tail_stack(snake)));
+            let at = match game.config().ruleset {
+                // From the first move on, every tail is repeated after every move.
+                Ruleset::Constrictor | Ruleset::WrappedConstrictor => {
+                    (move_ == 1 && stack == 0).then_some(1)
+                }
+                _ => Some(move_ + stack),
+            };
+            free.insert(cell, at);
         }
     }
     let mut owned: BTreeMap<usize, (Option<usize>, u32)> = BTreeMap::new();
@@ -64,7 +72,7 @@ fn owners<C: Cell, const W: usize, const S: usize>(
             for source in sources {
                 for next in game.geometry().ahead(source).into_iter().filter(|&next| next != WALL) {
                     let next = usize::from(next);
-                    let open = free.get(&next).is_none_or(|&at| round >= at);
+                    let open = free.get(&next).is_none_or(|at| at.is_some_and(|at| round >= at));
                     let claimed = claims.entry(next).or_default();
                     if open && !owned.contains_key(&next) && !claimed.contains(&snake) {
                         claimed.push(snake);
@@ -72,16 +80,11 @@ fn owners<C: Cell, const W: usize, const S: usize>(
                 }
             }
         }
-        let mut grew = false;
         for (cell, claimants) in claims.into_iter().filter(|(_, claimants)| !claimants.is_empty()) {
             let longest = claimants.iter().map(|&snake| state.length(snake)).max().unwrap();
             let mut first = claimants.into_iter().filter(|&snake| state.length(snake) == longest);
             let owner = first.next().filter(|_| first.next().is_none());
-            grew |= owner.is_some();
             owned.insert(cell, (owner, round));
-        }
-        if !grew {
-            break;
         }
     }
     owned
@@ -110,13 +113,28 @@ fn check<C: Cell, const W: usize, const S: usize>(
 }
 
 /// Scores of all players.
-fn scores<G: Game>(game: &G, state: &G::State) -> Vec<f32>
+fn scores<G: Game>(game: &G, state: &G::State, rounds: u32) -> Vec<f32>
 where
     AreaControl: Evaluation<G>,
 {
     let mut scores = vec![0.0; game.players()];
-    AreaControl::default().evaluate(game, state, &mut scores);
+    AreaControl { rounds, ..AreaControl::default() }.evaluate(game, state, &mut scores);
     scores
+}
+
+/// The state with other healths of the living.
+fn with_health<C: Cell, const W: usize, const S: usize>(
+    game: &Battlesnake<C, W, S>,
+    state: &State<C, W, S>,
+    healths: &[i32; 8],
+) -> State<C, W, S> {
+    let mut position = game.position(state, &Graveyard::new(game.players()));
+    for (snake, &health) in position.snakes.iter_mut().zip(healths) {
+        if snake.death.is_none() {
+            snake.health = health;
+        }
+    }
+    game.state(&position).unwrap()
 }
 
 proptest! {
@@ -127,7 +145,8 @@ proptest! {
         snakes in 1_u8..=8,
         seed: u64,
         turns in 0_u32..40,
-        rounds in 1_u32..70,
+        rounds in 0_u32..70,
+        healths in proptest::array::uniform8(1..=100),
     ) {
         let ruleset = RULESETS[ruleset];
         let config = Config {
@@ -136,16 +155,18 @@ proptest! {
         // Not every board has room for every number of snakes.
         let Ok(large) = Large::new(config.clone()) else { return Ok(()) };
         let state = played(&large, seed, turns, |state, rng| large.random_turn(state, rng));
+        let state = with_health(&large, &state, &healths);
         check(&large, &state, rounds);
-        let all = scores(&large, &state);
+        let all = scores(&large, &state, rounds);
         for snake in state.living() {
             prop_assert!(0.0 < all[snake] && all[snake] < 1.0, "{:?}", all);
         }
         if Small::fits(&config) {
             let small = Small::new(config).unwrap();
             let state = played(&small, seed, turns, |state, rng| small.random_turn(state, rng));
+            let state = with_health(&small, &state, &healths);
             check(&small, &state, rounds);
-            prop_assert_eq!(scores(&small, &state), all, "both size classes say the same");
+            prop_assert_eq!(scores(&small, &state, rounds), all, "both size classes say the same");
         }
     }
 
@@ -162,7 +183,7 @@ proptest! {
         let state = played(&game, seed, turns, |state, rng| game.random_turn(state, rng));
         for &symmetry in game.symmetries() {
             let image = game.transform(&state, symmetry);
-            prop_assert_eq!(scores(&game, &image), scores(&game, &state));
+            prop_assert_eq!(scores(&game, &image, 64), scores(&game, &state, 64));
         }
     }
 }
