@@ -3,7 +3,8 @@
 //! Every action that keeps the exact score is played with equal probability, so a win comes as
 //! soon and a loss as late as possible. The first moves of the standard board take the solver
 //! minutes, so those that every game meets are written down; early answers are kept from game
-//! to game.
+//! to game. A position with three to seven stones that was not met before can still take tens
+//! of seconds, so this player is none for a clock.
 
 use std::collections::BTreeMap;
 

@@ -3,16 +3,21 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use ouro_game::Game;
 use ouro_game::battlesnake::{Battlesnake, Cell, State, WALL};
 
 /// A path that may be continued: smallest estimate first, then the one that is further along,
 /// then the lowest cell.
 type Open = Reverse<(u32, Reverse<u32>, usize, u32, u8)>;
 
+/// The move that a cell waits for which no move frees.
+const NEVER: u32 = u32::MAX;
+
 /// Finds ways and measures room; keeps its tables between calls.
 #[derive(Debug, Default)]
 pub(super) struct Router {
-    /// The move with which a head may enter each cell: 0 or 1 for free ones, later for bodies.
+    /// The move with which a head may enter each cell: 0 or 1 for free ones, later for bodies,
+    /// [`NEVER`] for those that stay.
     free_at: Vec<u32>,
     /// The least health it takes to get to each cell.
     spent: Vec<u32>,
@@ -21,18 +26,21 @@ pub(super) struct Router {
 }
 
 impl Router {
-    /// Notes when each cell of a body becomes free, if nobody eats.
+    /// Notes when each cell of a body becomes free, if nobody eats: never where every snake grows
+    /// every turn, but for a tail that is not stacked yet.
     pub(super) fn survey<C: Cell, const W: usize, const S: usize>(
         &mut self,
         game: &Battlesnake<C, W, S>,
         state: &State<C, W, S>,
     ) {
+        let grows = game.config().ruleset.is_constrictor();
         self.free_at.clear();
         self.free_at.resize(game.geometry().cells(), 0);
         for snake in state.living() {
             let stack = u32::from(state.tail_stack(snake));
             for (moves, cell) in (1..).zip(state.trail(snake)) {
-                self.free_at[cell] = moves + stack;
+                let moves = moves + stack;
+                self.free_at[cell] = if grows && moves > 1 { NEVER } else { moves };
             }
         }
     }

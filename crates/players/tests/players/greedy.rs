@@ -108,6 +108,17 @@ fn with_nothing_to_eat_it_goes_where_there_is_most_room() {
 }
 
 #[test]
+fn where_every_snake_grows_it_counts_on_no_tail_to_make_way() {
+    // Two bodies divide the board; a tail that moved away would join both sides again.
+    let divided = |x: i32| {
+        let own = [(x, 3), (x, 2), (x, 1), (x, 0), (x, 0)];
+        let wall = [(x, 6), (x, 5), (x, 4), (x, 4)];
+        moved(Ruleset::Constrictor, vec![snake(100, &own), snake(100, &wall)], &[], &[])
+    };
+    assert_eq!([divided(2), divided(4)], ["right", "left"]);
+}
+
+#[test]
 fn it_dies_only_in_disputes_or_where_every_move_is_deadly() {
     let mut deaths = 0;
     for (ruleset, snakes) in

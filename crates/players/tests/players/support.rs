@@ -17,7 +17,16 @@ impl Clock for Still {
 }
 
 pub(crate) fn player<G: Game>(name: &str, game: &G) -> Box<dyn Player<G>> {
-    by_name(name, &mut Context { game, engines: &mut |_| None, clock: Arc::new(Still) }).unwrap()
+    player_by(name, game, Arc::new(Still))
+}
+
+/// A player that reads the time from a clock.
+pub(crate) fn player_by<G: Game>(
+    name: &str,
+    game: &G,
+    clock: Arc<dyn Clock>,
+) -> Box<dyn Player<G>> {
+    by_name(name, &mut Context { game, engines: &mut |_| None, clock }).unwrap()
 }
 
 /// What a player does in a position.

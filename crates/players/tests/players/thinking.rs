@@ -1,12 +1,17 @@
 //! `minimax` and `maxn`.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
 use ouro_game::battlesnake::{Config, Small};
 use ouro_game::catalog::GAMES;
+use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
-use ouro_game::{Game, GameConfig, GameVisitor};
-use ouro_players::Table;
+use ouro_game::{Game, GameConfig, GameVisitor, Stream};
+use ouro_players::{Clock, Table};
 
-use crate::support::{play, player, won};
+use crate::support::{action, play, player, player_by, won};
 
 fn battlesnake(snakes: u8) -> Small {
     Small::new(Config { snakes, ..Config::default() }).unwrap()
@@ -35,11 +40,17 @@ fn area_control_beats_greedy_in_duels() {
 
 #[test]
 fn area_control_beats_three_greedy_snakes() {
-    for name in ["minimax{depth=2}", "maxn{depth=1}"] {
-        let finished = play(&battlesnake(4), &[name, "greedy", "greedy", "greedy"], 10);
-        // A quarter would be 10, two deviations more 15.5.
-        assert!(won(&finished) >= 16, "{name} won {} of 40", won(&finished));
-    }
+    let names = ["minimax{depth=2}", "greedy", "greedy", "greedy"];
+    let finished = play(&battlesnake(4), &names, 20);
+    // A quarter would be 20, two deviations more 27.8.
+    assert!(won(&finished) >= 28, "won {} of 80", won(&finished));
+}
+
+#[test]
+fn looking_after_oneself_a_turn_ahead_beats_three_random_snakes() {
+    let names = ["maxn{depth=1}", "random", "random", "random"];
+    let finished = play(&battlesnake(4), &names, 10);
+    assert!(won(&finished) >= 30, "won {} of 40", won(&finished));
 }
 
 #[test]
@@ -47,6 +58,33 @@ fn the_same_depth_gives_the_same_games() {
     let game = battlesnake(2);
     let names = ["minimax{depth=2}", "maxn{depth=2}"];
     assert_eq!(play(&game, &names, 3), play(&game, &names, 3));
+}
+
+/// A clock that moves by half a millisecond whenever somebody looks at it.
+#[derive(Debug, Default)]
+struct Ticking(AtomicU64);
+
+impl Clock for Ticking {
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(500 * self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[test]
+fn a_search_for_a_time_leaves_some_of_it_to_answer_in() {
+    let game = ConnectFour::new(connect_four::Config::default()).unwrap();
+    let state = game.initial(&mut Stream::new(1, "game"));
+    for name in ["minimax", "maxn"] {
+        for (ms, searched) in [(1, 500), (2, 1_000), (20, 19_000), (200, 196_000)] {
+            let clock = Arc::new(Ticking::default());
+            let name = format!("{name}{{ms={ms}}}");
+            let mut player = player_by(&name, &game, Arc::clone(&clock) as Arc<dyn Clock>);
+            action(player.as_mut(), &game, &state, 0);
+            // The last look, which ended the search; the first, at 0, started it.
+            let last = 500 * (clock.0.load(Ordering::Relaxed) - 1);
+            assert_eq!(last, searched, "{name}");
+        }
+    }
 }
 
 #[test]
