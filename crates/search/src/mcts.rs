@@ -42,6 +42,8 @@ mod schedule;
 pub mod scheduler;
 mod search;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 pub use config::{

@@ -72,15 +72,29 @@ pub(super) struct Edge {
     pub(super) prior: f32,
     /// Descents, those in flight included.
     pub(super) visits: u32,
+    /// Descents among them that have not come back.
+    pub(super) pending: u32,
     /// Descents among them that would rather have taken an edge to an exact node.
     pub(super) redirected: u32,
     /// The child at a `Single` node, [`NONE`] before the first visit.
     pub(super) child: u32,
-    /// Sum of what the player got, those in flight at their virtual value.
+    /// Sum of what the player got from the descents that came back.
     pub(super) sum: f64,
 }
 
 impl Edge {
+    /// Descents that came back.
+    #[inline]
+    pub(super) fn completed(&self) -> u32 {
+        self.visits - self.pending
+    }
+
+    /// Mean of what came back; 0 before anything has.
+    #[inline]
+    pub(super) fn mean(&self) -> f64 {
+        self.sum / f64::from(self.completed().max(1))
+    }
+
     /// Forgets the visits that did not want this edge, but not the mean value.
     fn drop_redirected(&mut self) {
         let wanted = self.visits - self.redirected;

@@ -220,7 +220,7 @@ impl<G: Game> Tree<G> {
                 return edge.visits as f32;
             }
             let owed = forced(factor, edge.prior, total).ceil() as u32;
-            let mean = edge.sum / f64::from(edge.visits);
+            let mean = edge.mean();
             let mut left = edge.visits;
             while left > 0 && edge.visits - left < owed {
                 let visits = left - 1;
@@ -274,11 +274,10 @@ fn normalize(policy: &mut [f32]) {
 
 /// The largest share, the better value among equals, then the first.
 fn greatest(policy: &[f32], edges: &[Edge]) -> usize {
-    let mean = |edge: &Edge| edge.sum / f64::from(edge.visits.max(1));
     let mut best = 0;
     for at in 1..policy.len() {
         let better = policy[at] > policy[best]
-            || policy[at] == policy[best] && mean(&edges[at]) > mean(&edges[best]);
+            || policy[at] == policy[best] && edges[at].mean() > edges[best].mean();
         if better {
             best = at;
         }

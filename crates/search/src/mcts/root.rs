@@ -122,19 +122,19 @@ impl Root {
         // What an action that was not tried is worth: the root's own value and the tried
         // actions' values by their priors (appendix D of the paper).
         let (mut visits, mut prior, mut value) = (0.0, 0.0, 0.0);
-        for edge in edges.iter().filter(|edge| edge.visits > 0) {
-            visits += edge.visits as f32;
+        for edge in edges.iter().filter(|edge| edge.completed() > 0) {
+            visits += edge.completed() as f32;
             prior += edge.prior;
-            value += edge.prior * (edge.sum / f64::from(edge.visits)) as f32;
+            value += edge.prior * edge.mean() as f32;
         }
         let own = self.values.get(index).copied().unwrap_or(0.0);
         let tried = if prior > 0.0 { value / prior } else { own };
         let completed = (own + visits * tried) / (1.0 + visits);
         debug_assert!(offset + edges.len() <= self.inherited.len(), "edges of the root");
         edges.iter().map(move |edge| {
-            let value = match edge.visits {
+            let value = match edge.completed() {
                 0 => completed,
-                visits => (edge.sum / f64::from(visits)) as f32,
+                _ => edge.mean() as f32,
             };
             edge.prior.ln() + weight * 0.5 * (scale.apply(value) + 1.0)
         })

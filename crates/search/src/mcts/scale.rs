@@ -8,16 +8,20 @@ use super::config::{SearchConfig, ValueScale};
 pub(super) struct Scale {
     middle: f32,
     factor: f32,
+    /// What a visit in flight counts, on the scale.
+    virtual_value: f32,
 }
 
 impl Scale {
     /// Leaves values as they are.
-    pub(super) const RAW: Self = Self { middle: 0.0, factor: 1.0 };
+    fn raw(virtual_value: f32) -> Self {
+        Self { middle: 0.0, factor: 1.0, virtual_value }
+    }
 
     /// Maps `low..=high` to −1 to 1; a range without width to 0.
-    fn between(low: f32, high: f32) -> Self {
+    fn between(low: f32, high: f32, virtual_value: f32) -> Self {
         let factor = if high > low { 2.0 / (high - low) } else { 0.0 };
-        Self { middle: 0.5 * (low + high), factor }
+        Self { middle: 0.5 * (low + high), factor, virtual_value }
     }
 
     #[inline]
@@ -25,9 +29,12 @@ impl Scale {
         (value - self.middle) * self.factor
     }
 
-    /// The value that is mapped to `scaled`.
-    pub(super) fn undo(self, scaled: f32) -> f32 {
-        if self.factor > 0.0 { self.middle + scaled / self.factor } else { self.middle }
+    /// The scaled value of an edge of which some visits are in flight.
+    fn with_pending(self, edge: &Edge) -> f32 {
+        let completed = edge.completed() as f32;
+        let pending = edge.pending as f32;
+        let known = completed * self.apply(edge.mean() as f32);
+        (known + pending * self.virtual_value) / (completed + pending)
     }
 }
 
@@ -37,11 +44,17 @@ pub(super) struct Scaling {
     kind: ValueScale,
     low: f32,
     high: f32,
+    virtual_value: f32,
 }
 
 impl Scaling {
     pub(super) fn new(config: &SearchConfig) -> Self {
-        Self { kind: config.value_scale, low: f32::INFINITY, high: f32::NEG_INFINITY }
+        Self {
+            kind: config.value_scale,
+            low: f32::INFINITY,
+            high: f32::NEG_INFINITY,
+            virtual_value: config.virtual_value,
+        }
     }
 
     /// Forgets the values seen.
@@ -62,13 +75,19 @@ impl Scaling {
         self.high = self.high.max(mean);
     }
 
+    /// The least and the greatest mean value seen.
+    #[cfg(test)]
+    pub(super) fn seen(&self) -> (f32, f32) {
+        (self.low, self.high)
+    }
+
     #[inline]
     pub(super) fn scale(&self) -> Scale {
         match self.kind {
-            ValueScale::Raw => Scale::RAW,
-            ValueScale::Bounds { low, high } => Scale::between(low, high),
-            ValueScale::Running if self.high < self.low => Scale::RAW,
-            ValueScale::Running => Scale::between(self.low, self.high),
+            ValueScale::Raw => Scale::raw(self.virtual_value),
+            ValueScale::Bounds { low, high } => Scale::between(low, high, self.virtual_value),
+            ValueScale::Running if self.high < self.low => Scale::raw(self.virtual_value),
+            ValueScale::Running => Scale::between(self.low, self.high, self.virtual_value),
         }
     }
 }
@@ -78,7 +97,13 @@ impl Scaling {
 #[inline]
 pub(super) fn score(edge: &Edge, explore: f32, first_play: f32, scale: Scale) -> f32 {
     let visits = edge.visits as f32;
-    let value = if edge.visits > 0 { scale.apply(edge.sum as f32 / visits) } else { first_play };
+    let value = if edge.pending > 0 {
+        scale.with_pending(edge)
+    } else if edge.visits > 0 {
+        scale.apply(edge.sum as f32 / visits)
+    } else {
+        first_play
+    };
     value + explore * edge.prior / (1.0 + visits)
 }
 

@@ -67,8 +67,6 @@ pub(super) struct Path {
     pub(super) steps: Vec<Step>,
     pub(super) edges: Vec<u32>,
     pub(super) leaf: u32,
-    /// What the edges were charged for the time being.
-    charge: f64,
 }
 
 /// The tree. See the [module](self).
@@ -161,11 +159,6 @@ impl<G: Game> Tree<G> {
         let mut path = std::mem::take(&mut self.paths[ticket]);
         path.steps.clear();
         path.edges.clear();
-        path.charge = if self.config.leaves_in_flight > 1 {
-            f64::from(self.scaling.scale().undo(self.config.virtual_value))
-        } else {
-            0.0
-        };
         let mut node = ROOT;
         let reached = loop {
             let current = *self.arena.node(node);
@@ -180,7 +173,7 @@ impl<G: Game> Tree<G> {
                 Kind::Single => {
                     let chosen = self.choose_single(node, &current, simulation);
                     wanted = chosen.wanted;
-                    self.step_single(game, node, chosen, path.charge)
+                    self.step_single(game, node, chosen)
                 }
                 Kind::Joint => self.step_joint(game, node, &current, simulation, &mut path),
                 Kind::Uniform => self.step_uniform(game, node, &current),
@@ -210,13 +203,13 @@ impl<G: Game> Tree<G> {
     }
 
     /// Goes along the edge of the one player to move.
-    fn step_single(&mut self, game: &G, node: u32, chosen: Chosen, charge: f64) -> (u32, u32) {
+    fn step_single(&mut self, game: &G, node: u32, chosen: Chosen) -> (u32, u32) {
         let Chosen { edge: at, wanted } = chosen;
         if wanted != NONE {
-            self.charge(wanted, charge);
+            self.charge(wanted);
             self.arena.edges[at as usize].redirected += 1;
         }
-        self.charge(at, charge);
+        self.charge(at);
         let edge = self.arena.edges[at as usize];
         let mut child = edge.child;
         if child == NONE {
@@ -249,7 +242,7 @@ impl<G: Game> Tree<G> {
                 self.choose(node, current, block.clone(), index, player, simulation)
             };
             let at = block.start + chosen;
-            self.charge(at as u32, path.charge);
+            self.charge(at as u32);
             self.joint[player] = Action(self.arena.edges[at].action);
             path.edges.push(at as u32);
             code = code * length as u64 + chosen as u64;
@@ -268,16 +261,16 @@ impl<G: Game> Tree<G> {
             self.arena.node_mut(step.node).pending -= 1;
             match self.arena.node(step.node).kind {
                 Kind::Single => {
-                    self.uncharge(step.choice, path.charge);
+                    self.uncharge(step.choice);
                     if step.wanted != NONE {
-                        self.uncharge(step.wanted, path.charge);
+                        self.uncharge(step.wanted);
                         self.arena.edges[step.choice as usize].redirected -= 1;
                     }
                 }
                 Kind::Joint => {
                     let movers = self.arena.node(step.node).movers.len();
                     for &edge in &path.edges[step.choice as usize..][..movers] {
-                        self.uncharge(edge, path.charge);
+                        self.uncharge(edge);
                     }
                 }
                 Kind::Uniform | Kind::Sampled => self.undo_chance(step),
@@ -288,16 +281,16 @@ impl<G: Game> Tree<G> {
 
     /// Counts a visit that has not come back yet.
     #[inline]
-    fn charge(&mut self, edge: u32, charge: f64) {
+    fn charge(&mut self, edge: u32) {
         let edge = &mut self.arena.edges[edge as usize];
         edge.visits += 1;
-        edge.sum += charge;
+        edge.pending += 1;
     }
 
-    fn uncharge(&mut self, edge: u32, charge: f64) {
+    fn uncharge(&mut self, edge: u32) {
         let edge = &mut self.arena.edges[edge as usize];
         edge.visits -= 1;
-        edge.sum -= charge;
+        edge.pending -= 1;
     }
 
     /// The leaf of a descent.

@@ -37,7 +37,7 @@ impl<G: Game> Tree<G> {
             match self.arena.node(step.node).kind {
                 Kind::Single => {
                     let player = self.arena.node(step.node).mover();
-                    self.credit(step.choice, player, path.charge);
+                    self.credit(step.choice, player);
                 }
                 Kind::Joint => {
                     let movers = self.arena.node(step.node).movers;
@@ -46,7 +46,7 @@ impl<G: Game> Tree<G> {
                         self.match_regrets(step, edges);
                     }
                     for (&edge, player) in edges.iter().zip(movers.iter()) {
-                        self.credit(edge, player, path.charge);
+                        self.credit(edge, player);
                     }
                 }
                 Kind::Uniform | Kind::Sampled | Kind::Fresh | Kind::Waiting | Kind::Terminal => {}
@@ -54,9 +54,10 @@ impl<G: Game> Tree<G> {
             self.arena.node_mut(step.node).pending -= 1;
             news = news && self.prove(game, step, path);
             if step.wanted != NONE {
-                self.credit_wanted(step, path.charge);
+                self.credit_wanted(step);
             }
-            if news {
+            // By this descent, or by another one while this one was in flight.
+            if self.arena.node(step.node).is_exact {
                 self.load_exact(step.node);
             }
             self.add_visit(step.node);
@@ -65,13 +66,13 @@ impl<G: Game> Tree<G> {
 
     /// Continues with the value of the exact node that the descent would rather have gone to.
     #[cold]
-    fn credit_wanted(&mut self, step: &Step, charge: f64) {
+    fn credit_wanted(&mut self, step: &Step) {
         let child = self.arena.edges[step.wanted as usize].child;
         for player in 0..self.arena.players {
             self.values[player] = f64::from(self.exact_step(step.node, child, player));
         }
         let mover = self.arena.node(step.node).mover();
-        self.credit(step.wanted, mover, charge);
+        self.credit(step.wanted, mover);
     }
 
     /// From what is to come at a child to what is to come at its parent.
@@ -91,13 +92,14 @@ impl<G: Game> Tree<G> {
         power(f64::from(self.config.discount), to.saturating_sub(from))
     }
 
-    /// Gives an edge what its player got, in place of what it was charged.
+    /// Gives an edge what its player got.
     #[inline]
-    fn credit(&mut self, edge: u32, player: usize, charge: f64) {
+    fn credit(&mut self, edge: u32, player: usize) {
         let edge = &mut self.arena.edges[edge as usize];
-        edge.sum += self.values[player] - charge;
+        edge.pending -= 1;
+        edge.sum += self.values[player];
         if self.scaling.follows() {
-            self.scaling.see((edge.sum / f64::from(edge.visits.max(1))) as f32);
+            self.scaling.see(edge.mean() as f32);
         }
     }
 

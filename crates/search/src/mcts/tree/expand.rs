@@ -123,6 +123,7 @@ impl<G: Game> Tree<G> {
                 action: action.0,
                 prior,
                 visits: 0,
+                pending: 0,
                 redirected: 0,
                 child: NONE,
                 sum: 0.0,

@@ -63,7 +63,7 @@ impl<G: Game> Tree<G> {
         let value = self.exact_step(step.node, step.child, mover);
         let lost = self.is_extreme(value, -1.0);
         let edge = &mut self.arena.edges[step.choice as usize];
-        edge.sum = f64::from(value) * f64::from(edge.visits);
+        edge.sum = f64::from(value) * f64::from(edge.completed());
         if lost {
             // Without a prior it is not tried again while anything else is left.
             edge.prior = 0.0;
@@ -161,7 +161,7 @@ impl<G: Game> Tree<G> {
             if sign < 0.0 {
                 let edge = &mut self.arena.edges[edges[index] as usize];
                 edge.prior = 0.0;
-                edge.sum = f64::from(value) * f64::from(edge.visits);
+                edge.sum = f64::from(value) * f64::from(edge.completed());
             } else if self.arena.players == 2 {
                 return self.settle(node, step.child);
             }
