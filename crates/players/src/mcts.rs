@@ -6,6 +6,10 @@
 //!
 //! Contract: with `sims`, a choice depends on the position and the stream of its request
 //! alone, bit for bit, whatever else is asked in the same call. Every move starts a new tree.
+//! With `ms`, it comes late by one batch of leaves at most: with a network by one of its calls,
+//! with rollouts by as many of them as there are `leaves`, or by some tenths of a millisecond.
+
+mod pace;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +23,7 @@ use ouro_search::{
     Cached, Clock, Decision, Evaluator, Rollout, Scheduler, Search, SearchConfig, Uniform,
 };
 
+use self::pace::Pace;
 use crate::registry::{Context, Form, Options};
 use crate::specific::Built;
 use crate::{Choice, NameError, NetEvaluator, Player, Request};
@@ -58,9 +63,6 @@ const NODE_BYTES: usize = 320;
 /// Trees that share a network's batch at most.
 const BATCH: usize = 256;
 
-/// Steps between two looks at the clock where a step takes about a microsecond.
-const CHEAP_STEPS: u32 = 32;
-
 /// Builds a player for any game.
 ///
 /// Where values are unbounded the search maximises returns, on a running scale: with a network
@@ -99,7 +101,6 @@ pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>)
         evaluator,
         budget,
         trees,
-        steps: if cheap { CHEAP_STEPS } else { 1 },
     }))
 }
 
@@ -202,8 +203,6 @@ struct Mcts<G: Game> {
     budget: Budget,
     /// Trees searched together.
     trees: usize,
-    /// Steps between two looks at the clock.
-    steps: u32,
 }
 
 impl<G: Game> Mcts<G> {
@@ -225,12 +224,19 @@ impl<G: Game> Mcts<G> {
                 self.scheduler.run(game, searches, self.evaluator.as_mut());
             }
             Budget::Time(time, clock) => {
-                let deadline = clock.monotonic() + *time;
-                let mut steps = 0;
-                while self.scheduler.step(game, searches, self.evaluator.as_mut()) > 0 {
-                    steps += 1;
-                    if steps % self.steps == 0 && clock.monotonic() >= deadline {
+                let start = clock.monotonic();
+                let mut pace = Pace::new(start);
+                loop {
+                    let step = self.scheduler.step(game, searches, self.evaluator.as_mut());
+                    if step.is_idle() {
                         break;
+                    }
+                    if pace.is_due(step.leaves + step.known) {
+                        let now = clock.monotonic();
+                        if now.saturating_sub(start) >= *time {
+                            break;
+                        }
+                        pace.look(now);
                     }
                 }
             }

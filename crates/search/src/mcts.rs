@@ -54,5 +54,5 @@ pub use config_error::SearchConfigError;
 pub use decision::{Decision, SeatDecision};
 pub use measure::{SearchSpeed, Workload, measure};
 pub use schedule::Temperature;
-pub use scheduler::Scheduler;
+pub use scheduler::{KNOWN_PER_STEP, Progress, Scheduler};
 pub use search::{Search, Selected, Ticket};

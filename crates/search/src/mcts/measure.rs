@@ -115,7 +115,7 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
     let mut warm = workload.warm_up.is_zero();
     let mut joint = vec![Action::default(); game.players()];
     while !searches.is_empty() {
-        let leaves = scheduler.step(game, &mut searches, &mut timed);
+        let leaves = scheduler.step(game, &mut searches, &mut timed).leaves;
         speed.evaluations += leaves as u64;
         speed.batches += u64::from(leaves > 0);
         for (seat, search) in seats.iter_mut().zip(&mut searches) {

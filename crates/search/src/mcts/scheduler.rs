@@ -6,12 +6,34 @@
 //! on at once, and the batch stays full.
 //!
 //! Contract: which searches share a batch changes no result (see
-//! [`Evaluator`]).
+//! [`Evaluator`]). A step does a bounded amount of work, so whoever steps can keep a deadline:
+//! one batch, and at most [`KNOWN_PER_STEP`] simulations per search that need no evaluation.
 
 use ouro_game::Game;
 
 use super::search::{Search, Selected, Ticket};
 use crate::evaluator::{Estimates, Evaluator, Leaf};
+
+/// Simulations of one search in one step that end in a position whose value is known. Where
+/// all of a tree is known and still nothing is proven, as in matching pennies, there are no
+/// others.
+pub const KNOWN_PER_STEP: usize = 256;
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Leaves evaluated.
+    pub leaves: usize,
+    /// Simulations made without an evaluation.
+    pub known: usize,
+}
+
+impl Progress {
+    /// Whether there was nothing to do: every search is done.
+    pub fn is_idle(&self) -> bool {
+        self.leaves == 0 && self.known == 0
+    }
+}
 
 /// Gathers leaves for an evaluator. See the [module](self).
 #[derive(Debug)]
@@ -44,17 +66,17 @@ impl<G: Game> Scheduler<G> {
         self.batch
     }
 
-    /// Gathers and evaluates one batch; returns its size, 0 when every search is done.
+    /// Gathers and evaluates one batch. Idle when every search is done.
     pub fn step<E: Evaluator<G> + ?Sized>(
         &mut self,
         game: &G,
         searches: &mut [Search<G>],
         evaluator: &mut E,
-    ) -> usize {
-        self.gather(game, searches);
+    ) -> Progress {
+        let known = self.gather(game, searches);
         let count = self.origins.len();
         if count == 0 {
-            return 0;
+            return Progress { leaves: 0, known };
         }
         self.answers.reset(game);
         evaluator.evaluate(game, &mut self.leaves[..count], &mut self.answers);
@@ -64,7 +86,7 @@ impl<G: Game> Scheduler<G> {
             let answer = self.answers.get(leaf).unwrap_or(missing);
             searches[search].back_up(game, ticket, answer);
         }
-        count
+        Progress { leaves: count, known }
     }
 
     /// Steps until every search is done.
@@ -74,10 +96,12 @@ impl<G: Game> Scheduler<G> {
         searches: &mut [Search<G>],
         evaluator: &mut E,
     ) {
-        while self.step(game, searches, evaluator) > 0 {}
+        while !self.step(game, searches, evaluator).is_idle() {}
     }
 
-    fn gather(&mut self, game: &G, searches: &mut [Search<G>]) {
+    /// Fills the batch; returns the simulations that needed no evaluation.
+    fn gather(&mut self, game: &G, searches: &mut [Search<G>]) -> usize {
+        let mut all_known = 0;
         self.origins.clear();
         let count = searches.len();
         if self.cursor >= count {
@@ -90,16 +114,21 @@ impl<G: Game> Scheduler<G> {
             let most = searches[index].config().leaves_in_flight as usize;
             if !self.origins.is_empty() && self.origins.len() + most > self.batch {
                 self.cursor = index;
-                return;
+                break;
             }
-            loop {
+            // Counted for each search by itself, so that the bound, too, is the same whatever
+            // else is in the batch.
+            let mut known = 0;
+            while known < KNOWN_PER_STEP {
                 match searches[index].select(game) {
                     Selected::Leaf(ticket) => self.take(&mut searches[index], index, ticket),
-                    Selected::Backed => {}
+                    Selected::Backed => known += 1,
                     Selected::Blocked | Selected::Done => break,
                 }
             }
+            all_known += known;
         }
+        all_known
     }
 
     fn take(&mut self, search: &mut Search<G>, index: usize, ticket: Ticket) {

@@ -1,8 +1,8 @@
 //! Simultaneous moves: matrix games with known equilibria.
 
 use ouro_game::{Game, Stream};
-use ouro_search::mcts::Simultaneous;
-use ouro_search::{SearchConfig, Uniform};
+use ouro_search::mcts::{KNOWN_PER_STEP, MAX_SIMULATIONS, Simultaneous};
+use ouro_search::{Scheduler, Search, SearchConfig, Uniform};
 
 use crate::decide;
 use crate::matrix::{Matrix, exploitability, matrices};
@@ -74,4 +74,29 @@ fn a_game_without_a_saddle_point_is_not_called_proven() {
     let decision = decide(&game, &state, &config, &mut Uniform, 1);
     assert!(!decision.proven);
     assert_eq!(decision.simulations, 500);
+}
+
+#[test]
+fn a_step_ends_where_everything_is_known_and_nothing_proven() {
+    let [(_, pennies), ..] = matrices();
+    let game = Matrix::new(pennies).unwrap();
+    let state = game.initial(&mut Stream::new(0, "test"));
+    for leaves_in_flight in [1, 3] {
+        let simulations = MAX_SIMULATIONS;
+        let config = SearchConfig { simulations, leaves_in_flight, ..SearchConfig::default() };
+        let mut search = Search::new(config, &game).unwrap();
+        search.begin(&game, &state, Stream::new(1, "search"));
+        let mut scheduler = Scheduler::new(1);
+        let mut made = 0;
+        for _ in 0..10 {
+            let step = scheduler.step(&game, std::slice::from_mut(&mut search), &mut Uniform);
+            assert!(!step.is_idle() && step.known <= KNOWN_PER_STEP, "{step:?}");
+            made += step.known;
+        }
+        assert!(!search.is_done() && made > 0);
+        // Only the root is evaluated, and that is no simulation.
+        assert_eq!(search.simulations() as usize, made);
+        let decision = search.decide(&game);
+        assert!(decision.seats.iter().all(|seat| seat.policy.iter().all(|&share| share > 0.2)));
+    }
 }

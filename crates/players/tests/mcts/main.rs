@@ -1,6 +1,10 @@
 //! The player that searches a tree: reproducible, on time, and better than chance.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+#[path = "../../../search/tests/mcts/matrix.rs"]
+#[expect(dead_code, reason = "the tests of the search use all of it, these the game alone")]
+mod matrix;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,6 +16,8 @@ use ouro_game::{ActionMask, Game, Stream, Symmetry, Turn};
 use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
 use ouro_players::{Choice, Clock, Context, NetEvaluator, Player, Request, Table, by_name, pairs};
 use ouro_search::{Estimates, Evaluator, Leaf};
+
+use crate::matrix::Matrix;
 
 /// A clock that moves a millisecond with every look.
 #[derive(Debug, Default)]
@@ -122,6 +128,27 @@ fn a_player_on_the_clock_stops_when_its_time_is_up() {
     // One look at the start, then one for every millisecond of this clock.
     assert_eq!(clock.0.load(Ordering::Relaxed), 51);
     assert_eq!(choices.len(), 1);
+}
+
+#[test]
+fn time_is_up_even_where_everything_is_known_and_nothing_proven() {
+    let [(_, pennies), ..] = matrix::matrices();
+    let game = Matrix::new(pennies).unwrap();
+    let state = game.initial(&mut Stream::new(0, "game"));
+    let clock = Arc::new(Looks::default());
+    let context = &mut Context { game: &game, engines: &mut |_| None, clock: clock.clone() };
+    for leaves in ["", ",leaves=3"] {
+        let looks = clock.0.load(Ordering::Relaxed);
+        let name = format!("mcts{{ms=20,weights=uniform,temperature=1{leaves}}}");
+        let mut player = by_name(&name, context).unwrap();
+        let mut rng = Stream::new(1, "seat");
+        let mut choices = Vec::new();
+        let mut requests = [Request { state: &state, player: 0, rng: &mut rng }];
+        player.choose(&game, &mut requests, &mut choices);
+        assert_eq!(clock.0.load(Ordering::Relaxed), looks + 21);
+        // Neither side of the coin is better.
+        assert!((choices[0].probability - 0.5).abs() < 0.1, "{choices:?}");
+    }
 }
 
 #[test]
