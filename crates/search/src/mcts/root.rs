@@ -20,8 +20,8 @@ pub(super) struct Root {
     inherited: Vec<u32>,
     /// Per mover: its value when the decision began.
     values: Vec<f32>,
-    /// Per mover and simulation: the visits that the action to try must have.
-    plan: Vec<u32>,
+    /// Per mover: actions that sequential halving begins with.
+    considered: Vec<u32>,
     simulations: u32,
     noise: Vec<f32>,
 }
@@ -43,7 +43,7 @@ impl Root {
         self.inherited.extend(arena.edges_of(ROOT).iter().map(|edge| edge.visits));
         self.variates.clear();
         self.values.clear();
-        self.plan.clear();
+        self.considered.clear();
         for (index, player) in arena.node(ROOT).movers.iter().enumerate() {
             let block = arena.block(ROOT, index);
             self.values.push(arena.mean(ROOT, player) as f32);
@@ -54,8 +54,7 @@ impl Root {
                 let edges = &arena.edges[block];
                 self.variates.extend(edges.iter().map(|_| noise::gumbel(rng)));
                 let possible = edges.iter().filter(|edge| edge.prior > 0.0).count();
-                let considered = possible.min(gumbel.considered as usize);
-                plan_visits(considered, simulations as usize, &mut self.plan);
+                self.considered.push((possible as u32).min(gumbel.considered));
             }
         }
     }
@@ -94,8 +93,7 @@ impl Root {
             return edges.iter().position(owed);
         }
         self.gumbel?;
-        let planned = index * self.simulations as usize + simulation as usize;
-        let wanted = *self.plan.get(planned)?;
+        let wanted = planned_visits(*self.considered.get(index)?, self.simulations, simulation);
         let scores = self.gumbel_scores(index, offset, edges, scale);
         let (mut best, mut best_score) = (None, f32::NEG_INFINITY);
         for (at, score) in scores.enumerate() {
@@ -168,32 +166,30 @@ pub(super) fn forced(factor: f32, prior: f32, total: u32) -> f32 {
     (factor * prior * total as f32).sqrt()
 }
 
-/// Appends, for each of `simulations` simulations, how many visits the action must have that
-/// sequential halving of `considered` actions tries: all of them equally often, then the
-/// better half equally often, and so on with the same share of simulations each.
-fn plan_visits(considered: usize, simulations: usize, plan: &mut Vec<u32>) {
-    let end = plan.len() + simulations;
-    let rounds = considered.max(2).next_power_of_two().ilog2() as usize;
-    let (mut left, mut visits) = (considered.max(1), 0);
-    while plan.len() < end {
+/// How many visits the action must have that sequential halving of `considered` actions tries
+/// in one of `simulations` simulations: all of them equally often, then the better half equally
+/// often, and so on with the same share of simulations each.
+fn planned_visits(considered: u32, simulations: u32, simulation: u32) -> u32 {
+    let rounds = considered.max(2).next_power_of_two().ilog2();
+    let (mut left, mut visits, mut rest) = (considered.max(1), 0, simulation);
+    loop {
         let repeats = (simulations / (rounds * left)).max(1);
-        for _ in 0..repeats {
-            plan.extend(std::iter::repeat_n(visits, left));
-            visits += 1;
+        if rest / left < repeats {
+            return visits + rest / left;
         }
+        rest -= repeats * left;
+        visits += repeats;
         left = if considered > 1 { (left / 2).max(2) } else { 1 };
     }
-    plan.truncate(end);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcts::config::MAX_SIMULATIONS;
 
-    fn plan(considered: usize, simulations: usize) -> Vec<u32> {
-        let mut plan = Vec::new();
-        plan_visits(considered, simulations, &mut plan);
-        plan
+    fn plan(considered: u32, simulations: u32) -> Vec<u32> {
+        (0..simulations).map(|at| planned_visits(considered, simulations, at)).collect()
     }
 
     #[test]
@@ -202,6 +198,18 @@ mod tests {
         assert_eq!(plan(1, 4), [0, 1, 2, 3]);
         assert_eq!(plan(4, 3), [0, 0, 0]);
         assert_eq!(plan(2, 5), [0, 0, 1, 1, 2]);
-        assert_eq!(plan(16, 200).len(), 200);
+    }
+
+    #[test]
+    fn the_plan_of_the_longest_search_shares_it_out_and_takes_no_memory() {
+        let all = MAX_SIMULATIONS;
+        // 4 rounds of a quarter each: of 16, of 8, of 4 and of 2 actions.
+        let shares = [16, 8, 4, 2].map(|left| all / 4 / left);
+        let ends = [all / 4, all / 2, all / 4 * 3, all].map(|end| planned_visits(16, all, end - 1));
+        let mut visits = 0;
+        for (share, end) in shares.into_iter().zip(ends) {
+            visits += share;
+            assert_eq!(end, visits - 1);
+        }
     }
 }
