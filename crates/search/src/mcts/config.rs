@@ -54,8 +54,8 @@ pub struct SearchConfig {
     /// Silver et al. 2017, "Mastering the game of Go without human knowledge".
     pub random_symmetry: bool,
     /// Backs up proven results: an action proven to win is played, one proven to lose is no
-    /// longer tried, and a proven root ends the search. Takes two-player games to be
-    /// zero-sum. Winands et al. 2008, "Monte-Carlo tree search solver".
+    /// longer tried, and a proven root ends the search. Takes the outcomes of two players to
+    /// be zero-sum. Winands et al. 2008, "Monte-Carlo tree search solver".
     pub solver: bool,
 
     /// Random priors mixed in at the root, for self-play.

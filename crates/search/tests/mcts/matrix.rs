@@ -10,6 +10,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug)]
 pub(crate) struct Matrix {
     payoffs: Vec<Vec<f32>>,
+    /// What the second player gets in returns, if it is not what the first one pays.
+    second: Option<Vec<Vec<f32>>>,
+}
+
+impl Matrix {
+    /// A game whose returns need not be zero-sum.
+    pub(crate) fn general(first: Vec<Vec<f32>>, second: Vec<Vec<f32>>) -> Self {
+        Self { payoffs: first, second: Some(second) }
+    }
 }
 
 /// What was played, if the game is over.
@@ -22,7 +31,7 @@ impl Game for Matrix {
     const NAME: &'static str = "matrix";
 
     fn new(payoffs: Vec<Vec<f32>>) -> Result<Self, ConfigError> {
-        Ok(Self { payoffs })
+        Ok(Self { payoffs, second: None })
     }
     fn config(&self) -> &Vec<Vec<f32>> {
         &self.payoffs
@@ -56,7 +65,12 @@ impl Game for Matrix {
         u32::from(state.0.is_some())
     }
     fn returns(&self, state: &Played, player: usize) -> f32 {
-        self.outcome(state, player)
+        match (&self.second, state.0) {
+            (Some(second), Some([row, column])) if player == 1 => {
+                second[row as usize][column as usize]
+            }
+            _ => self.outcome(state, player),
+        }
     }
     fn outcome(&self, state: &Played, player: usize) -> f32 {
         let sign = if player == 0 { 1.0 } else { -1.0 };

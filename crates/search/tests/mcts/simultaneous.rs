@@ -1,7 +1,7 @@
 //! Simultaneous moves: matrix games with known equilibria.
 
 use ouro_game::{Game, Stream};
-use ouro_search::mcts::{KNOWN_PER_STEP, MAX_SIMULATIONS, Simultaneous};
+use ouro_search::mcts::{KNOWN_PER_STEP, MAX_SIMULATIONS, Objective, Simultaneous};
 use ouro_search::{Scheduler, Search, SearchConfig, Uniform};
 
 use crate::decide;
@@ -99,4 +99,33 @@ fn a_step_ends_where_everything_is_known_and_nothing_proven() {
         let decision = search.decide(&game);
         assert!(decision.seats.iter().all(|seat| seat.policy.iter().all(|&share| share > 0.2)));
     }
+}
+
+#[test]
+fn returns_that_are_not_opposed_have_no_saddle_point() {
+    // The first player's returns alone have one in the first row and second column, which
+    // takes the second player to want its opponent's loss. It wants the first column.
+    let first = vec![vec![0.5, 0.2], vec![0.1, 0.0]];
+    let second = vec![vec![1.0, 0.0], vec![1.0, 0.0]];
+    let config = SearchConfig {
+        simulations: 2_000,
+        objective: Objective::Returns,
+        ..SearchConfig::default()
+    };
+    let search = |game: &Matrix| {
+        let state = game.initial(&mut Stream::new(0, "test"));
+        let decision = decide(game, &state, &config, &mut Uniform, 1);
+        let chosen: Vec<u32> = decision.seats.iter().map(|seat| seat.action.0).collect();
+        (decision, chosen)
+    };
+    let (decision, chosen) = search(&Matrix::general(first.clone(), second));
+    assert!(!decision.proven && decision.values[0] > 0.4, "{decision:?}");
+    assert_eq!(chosen, [0, 0]);
+    // Opposed returns have one, and so has a game where nothing that is done matters.
+    let (decision, chosen) = search(&Matrix::new(first).unwrap());
+    assert!(decision.proven && decision.values == [0.2, -0.2], "{decision:?}");
+    assert_eq!(chosen, [0, 1]);
+    let same = |value| vec![vec![value; 3]; 2];
+    let (decision, _) = search(&Matrix::general(same(0.25), same(0.5)));
+    assert!(decision.proven && decision.values == [0.25, 0.5], "{decision:?}");
 }

@@ -6,7 +6,8 @@
 //! move at the same time it takes a move that wins against every reply, or children that are
 //! all exact and have a saddle point in pure strategies.
 //!
-//! Two-player games are taken to be zero-sum. With more players a choice between equally good
+//! Outcomes of two players are taken to be zero-sum; returns need not be, so a saddle point
+//! counts only where they are. With more players a choice between equally good
 //! moves that treat others differently proves nothing.
 
 use ouro_game::{Chance, Game};
@@ -172,11 +173,11 @@ impl<G: Game> Tree<G> {
         if u64::from(self.arena.node(node).settled) < joint {
             return false;
         }
-        if self.arena.players == 2 && movers.len() == 2 {
-            if let Some(child) = self.saddle(node) {
-                return self.settle(node, child);
-            }
-            return false;
+        if self.arena.players == 2
+            && movers.len() == 2
+            && let Some(child) = self.saddle(node)
+        {
+            return self.settle(node, child);
         }
         let same = (0..joint)
             .all(|code| self.same_for_all(node, self.arena.joints.get(node, code), step.child));
@@ -202,14 +203,21 @@ impl<G: Game> Tree<G> {
 
     /// The child at a saddle point of a two-player node whose children are all exact: best
     /// for the first player given the second's action, and for the second given the first's.
+    /// `None` where one player's gain is not the other's loss: equilibria may differ in value
+    /// there, and none of them is the value.
     pub(in crate::mcts) fn saddle(&self, node: u32) -> Option<u32> {
         let (rows, columns) = (self.arena.block(node, 0).len(), self.arena.block(node, 1).len());
         let child = |row: usize, column: usize| {
             self.arena.joints.get(node, (row * columns + column) as u64)
         };
         let value = |row, column| self.exact_step(node, child(row, column), 0);
-        let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
-        let saddle = cells.into_iter().find(|&(row, column)| {
+        let mut cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+        let opposed =
+            |(row, column)| value(row, column) == -self.exact_step(node, child(row, column), 1);
+        if !cells.clone().all(opposed) {
+            return None;
+        }
+        let saddle = cells.find(|&(row, column)| {
             let here = value(row, column);
             (0..columns).all(|other| value(row, other) >= here)
                 && (0..rows).all(|other| value(other, column) <= here)
