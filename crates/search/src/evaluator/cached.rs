@@ -63,6 +63,14 @@ impl<G: Game, E: PureEvaluator<G>> Cached<G, E> {
         }
     }
 
+    /// Bytes that a slot takes once it is full, as far as they can be foreseen: what a state
+    /// holds elsewhere is not counted.
+    pub fn slot_bytes(game: &G) -> usize {
+        let players = game.players();
+        let floats = players + players * game.action_count();
+        size_of::<Option<Slot<G>>>() + floats * size_of::<f32>()
+    }
+
     /// Hits and misses so far.
     pub fn stats(&self) -> CacheStats {
         self.stats
