@@ -56,13 +56,19 @@ pub struct SearchConfig {
     /// Backs up proven results: an action proven to win is played, one proven to lose is no
     /// longer tried, and a proven root ends the search. Takes the outcomes of two players to
     /// be zero-sum. Winands et al. 2008, "Monte-Carlo tree search solver".
+    ///
+    /// A single winning move proves a position only where 1 is known to be the most there is:
+    /// with undiscounted outcomes. Where returns count, or time does, a position is proven by
+    /// all that can follow from it, and so only near the end of a game.
     pub solver: bool,
 
-    /// Random priors mixed in at the root, for self-play.
+    /// Random priors mixed in at the root, for self-play. Regret matching goes by priors only
+    /// while nothing is regretted, and so does the noise there.
     pub noise: Option<Noise>,
     /// Makes the root try each tried action at least `√(k · P · N)` times, with this `k`, and
     /// takes those visits out of the policy target again. 2 in Wu 2019, "Accelerating
-    /// self-play learning in Go" (KataGo), section 3.2. Off in fast searches.
+    /// self-play learning in Go" (KataGo), section 3.2. Off in fast searches,
+    /// and where regret matching chooses.
     pub forced_playouts: Option<f32>,
     /// Searches most decisions with fewer simulations, no noise and no forced playouts; only
     /// full ones are meant as policy targets. Playout cap randomisation, KataGo section 3.1.

@@ -43,7 +43,8 @@ impl<G: Game> Tree<G> {
         (f64::from(self.arena.rewards[at]) + self.discount(node, child) * exact) as f32
     }
 
-    /// Whether nothing can be better, or worse if `sign` is −1.
+    /// Whether nothing can be better, or worse if `sign` is −1. Never where returns count, for
+    /// their bounds are not known; nor, by the discount, of an outcome that is still to come.
     pub(in crate::mcts) fn is_extreme(&self, value: f32, sign: f32) -> bool {
         self.config.objective == Objective::Outcome && value * sign >= 1.0
     }
