@@ -71,6 +71,8 @@ const BATCH: usize = 256;
 pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
     options.exclusive("sims", "ms")?;
     options.exclusive("gumbel", "regret")?;
+    // Sequential halving plans ahead for a known number of simulations.
+    options.exclusive("ms", "gumbel")?;
     options.exclusive("gumbel", "temperature")?;
     let sims = options.number("sims", 1..=MAX_SIMULATIONS)?;
     let ms = options.number("ms", 1..=3_600_000_u64)?;

@@ -151,6 +151,21 @@ fn each_mistake_in_the_options_has_its_own_message() {
 }
 
 #[test]
+fn options_of_a_tree_search_that_do_not_go_together_are_refused() {
+    for (options, first, second) in [
+        ("sims=2,ms=9", "sims", "ms"),
+        ("ms=9,gumbel", "ms", "gumbel"),
+        ("sims=2,gumbel,regret", "gumbel", "regret"),
+    ] {
+        let name = format!("mcts{{{options}}}");
+        let reason = format!("options {first} and {second} exclude each other; leave one out");
+        assert_eq!(error(&name), format!("player {name:?}: {reason}"));
+    }
+    // Nothing is planned or set aside for simulations that are never made.
+    assert!(build("mcts{sims=268435456,gumbel}", &tic_tac_toe()).is_ok());
+}
+
+#[test]
 fn a_player_that_thinks_is_told_for_how_long() {
     for player in ["minimax", "maxn"] {
         let usage = format!("{player}{{depth=TURNS}} or {player}{{ms=MILLISECONDS}}");
