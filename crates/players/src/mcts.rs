@@ -14,7 +14,7 @@ mod pace;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ouro_game::{Action, Game};
+use ouro_game::{Action, Game, snake};
 use ouro_net::{Engine, ValueRange};
 use ouro_search::mcts::{
     Gumbel, MAX_SIMULATIONS, Objective, Simultaneous, Temperature, ValueScale,
@@ -67,7 +67,8 @@ const BATCH: usize = 256;
 ///
 /// Where values are unbounded the search maximises returns, on a running scale: with a network
 /// whose value head is unbounded, and for a single player, who has no opponent to win against.
-/// `returns` asks for it elsewhere.
+/// `returns` asks for it elsewhere. Returns are discounted by `gamma`, which is what the game
+/// is scored with unless it is given: 0.98 in Snake, 1 elsewhere.
 pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
     options.exclusive("sims", "ms")?;
     options.exclusive("gumbel", "regret")?;
@@ -132,6 +133,7 @@ fn config<G: Game>(
         Judge::Rollout | Judge::Uniform => game.players() == 1,
     };
     let returns = options.flag("returns")? || unbounded;
+    let objective = if returns { Objective::Returns } else { Objective::Outcome };
     let regret = options.flag("regret")?;
     let defaults = SearchConfig::default();
     Ok(SearchConfig {
@@ -145,13 +147,21 @@ fn config<G: Game>(
         } else {
             defaults.simultaneous
         },
-        objective: if returns { Objective::Returns } else { Objective::Outcome },
+        objective,
         value_scale: if returns { ValueScale::Running } else { ValueScale::Raw },
-        discount: options.number("gamma", 0.01..=1.0)?.unwrap_or(1.0),
+        discount: options
+            .number("gamma", 0.01..=1.0)?
+            .unwrap_or_else(|| usual_discount::<G>(objective)),
         random_symmetry: matches!(judge, Judge::Net(..)),
         leaves_in_flight: options.number("leaves", 1..=1_024)?.unwrap_or(1),
         ..defaults
     })
+}
+
+/// The discount that a game's returns are meant with, and so a network's values.
+fn usual_discount<G: Game>(objective: Objective) -> f32 {
+    let is_snake = G::NAME == <snake::Small as Game>::NAME;
+    if is_snake && objective == Objective::Returns { snake::DISCOUNT as f32 } else { 1.0 }
 }
 
 fn evaluator<G: Game>(
@@ -273,4 +283,29 @@ fn choice(decision: &Decision, player: usize) -> Choice {
         action: seat.action,
         probability: seat.probability.min(1.0),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_game::tic_tac_toe::{self, TicTacToe};
+
+    use super::*;
+
+    fn discount<G: Game>(name: &str, config: G::Config) -> f32 {
+        let game = G::new(config).expect("in range");
+        let options = Options::parse(name).expect("it is well-formed");
+        super::config(&options, &Judge::Rollout, &game).expect("in range").discount
+    }
+
+    #[test]
+    fn returns_of_snake_are_discounted_as_the_game_is_scored() {
+        let small = || snake::Config { size: 4, ..snake::Config::default() };
+        let large = || snake::Config { size: 10, ..snake::Config::default() };
+        assert_eq!(discount::<snake::Small>("mcts{sims=1}", small()), 0.98);
+        assert_eq!(discount::<snake::Large>("mcts{sims=1}", large()), 0.98);
+        assert_eq!(discount::<snake::Small>("mcts{sims=1,gamma=0.9}", small()), 0.9);
+        let config = || tic_tac_toe::Config {};
+        assert_eq!(discount::<TicTacToe>("mcts{sims=1}", config()), 1.0);
+        assert_eq!(discount::<TicTacToe>("mcts{sims=1,returns}", config()), 1.0);
+    }
 }
