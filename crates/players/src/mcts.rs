@@ -54,7 +54,8 @@ pub(crate) const FORM: Form = Form {
     ],
 };
 
-/// Memory that the trees of one player may take, in bytes, as far as it can be foreseen.
+/// Memory that the trees of one player may take, and its cache as much again, in bytes, as far
+/// as it can be foreseen.
 const MEMORY: usize = 512 << 20;
 
 /// Bytes of a node besides its state: the node itself, its sums, a few edges and outcomes.
@@ -171,6 +172,16 @@ fn evaluator<G: Game>(
     config: &SearchConfig,
 ) -> Result<Box<dyn Evaluator<G>>, NameError> {
     let slots = options.number("cache", 1..=1 << 24_usize)?;
+    if let Some(slots) = slots {
+        let most = MEMORY / Cached::<G, NetEvaluator>::slot_bytes(game);
+        if slots > most {
+            return Err(options.invalid(
+                "cache",
+                slots,
+                format_args!("at most {most} positions of this game fit its memory"),
+            ));
+        }
+    }
     Ok(match judge {
         Judge::Rollout => Box::new(Rollout::for_objective(config.objective, config.discount)),
         Judge::Uniform => Box::new(Uniform),

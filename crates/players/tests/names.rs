@@ -166,6 +166,22 @@ fn options_of_a_tree_search_that_do_not_go_together_are_refused() {
 }
 
 #[test]
+fn a_cache_larger_than_the_memory_is_refused() {
+    let config = battlesnake::Config { width: 25, height: 25, ..battlesnake::Config::default() };
+    let large = Large::new(config).unwrap();
+    assert!(build("mcts{sims=2,weights=best,cache=1000}", &large).is_ok());
+    let error = build("mcts{sims=2,weights=best,cache=16777216}", &large).err().unwrap();
+    let error = error.to_string();
+    assert!(error.contains("option cache is \"16777216\"; at most "), "{error}");
+    let most: usize = error
+        .split("at most ")
+        .nth(1)
+        .and_then(|text| text.split(' ').next()?.parse().ok())
+        .unwrap();
+    assert!((1_000..1 << 20).contains(&most), "{error}");
+}
+
+#[test]
 fn a_player_that_thinks_is_told_for_how_long() {
     for player in ["minimax", "maxn"] {
         let usage = format!("{player}{{depth=TURNS}} or {player}{{ms=MILLISECONDS}}");
