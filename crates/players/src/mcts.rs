@@ -76,6 +76,7 @@ pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>)
     // Sequential halving plans ahead for a known number of simulations.
     options.exclusive("ms", "gumbel")?;
     options.exclusive("gumbel", "temperature")?;
+    options.exclusive("regret", "temperature")?;
     let sims = options.number("sims", 1..=MAX_SIMULATIONS)?;
     let ms = options.number("ms", 1..=3_600_000_u64)?;
     let judge = judge(&options, context)?;
@@ -173,6 +174,13 @@ fn evaluator<G: Game>(
 ) -> Result<Box<dyn Evaluator<G>>, NameError> {
     let slots = options.number("cache", 1..=1 << 24_usize)?;
     if let Some(slots) = slots {
+        if !matches!(judge, Judge::Net(..)) {
+            return Err(options.invalid(
+                "cache",
+                slots,
+                "it keeps what a network says; name the weights of one or leave it out",
+            ));
+        }
         let most = MEMORY / Cached::<G, NetEvaluator>::slot_bytes(game);
         if slots > most {
             return Err(options.invalid(

@@ -156,10 +156,16 @@ fn options_of_a_tree_search_that_do_not_go_together_are_refused() {
         ("sims=2,ms=9", "sims", "ms"),
         ("ms=9,gumbel", "ms", "gumbel"),
         ("sims=2,gumbel,regret", "gumbel", "regret"),
+        ("sims=2,gumbel,temperature=1", "gumbel", "temperature"),
+        ("sims=2,regret,temperature=1", "regret", "temperature"),
     ] {
         let name = format!("mcts{{{options}}}");
         let reason = format!("options {first} and {second} exclude each other; leave one out");
         assert_eq!(error(&name), format!("player {name:?}: {reason}"));
+    }
+    for options in ["cache=100", "weights=rollout,cache=100", "weights=uniform,cache=100"] {
+        let text = error(&format!("mcts{{sims=2,{options}}}"));
+        assert!(text.ends_with("name the weights of one or leave it out"), "{text}");
     }
     // Nothing is planned or set aside for simulations that are never made.
     assert!(build("mcts{sims=268435456,gumbel}", &tic_tac_toe()).is_ok());
