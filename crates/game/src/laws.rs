@@ -54,8 +54,8 @@ pub enum Law {
     /// `settle` does what drawing outcomes one by one does, and `advance` is `step` and
     /// `settle`.
     Settle,
-    /// A rollout stops at its limit of turns or at the end of the game, and is the same each
-    /// time.
+    /// A rollout plays turns of the game up to its limit or the end, and goes on from where
+    /// one with a smaller limit stops: no turns are no change, twelve are twelve times one.
     Rollout,
     /// Time does not run backwards and nobody comes back to life.
     Progress,
@@ -180,6 +180,7 @@ impl<G: Game> Trial<'_, G> {
             let Turn::Move(_) = self.game.turn(&state) else {
                 keep!(Legal, self.game.turn(&state) == Turn::Over, "a settled state waits");
                 self.check_end(&state)?;
+                self.check_rollout_at_the_end(&state)?;
                 self.coverage.ended += 1;
                 break;
             };

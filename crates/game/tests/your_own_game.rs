@@ -52,6 +52,9 @@ enum Fault {
     LopsidedChance,
     AnotherSettle,
     RolloutPastItsLimit,
+    RolloutOfDoubleTurns,
+    RolloutThatLooksAhead,
+    RolloutPastTheEnd,
     TimeRunsBack,
     OutcomeOfTwo,
     ForgetsAValue,
@@ -138,8 +141,16 @@ impl Game for Offender {
         self.inner.settle(&mut state.inner, rng);
     }
     fn rollout(&self, state: &mut State, limit: u32, buffer: &mut RolloutBuffer, rng: &mut Stream) {
-        let beyond = u32::from(self.config.fault == Fault::RolloutPastItsLimit);
-        ouro_game::rollout::uniform(self, state, limit + beyond, buffer, rng);
+        let over = self.turn(state) == Turn::Over;
+        let mut turns = limit;
+        match self.config.fault {
+            Fault::RolloutPastItsLimit => turns += 1,
+            Fault::RolloutOfDoubleTurns => turns *= 2,
+            Fault::RolloutThatLooksAhead if limit > 1 => _ = rng.bits(),
+            Fault::RolloutPastTheEnd if over => state.hidden += 1,
+            _ => {}
+        }
+        ouro_game::rollout::uniform(self, state, turns, buffer, rng);
     }
     fn alive(&self, state: &State) -> PlayerSet {
         self.inner.alive(&state.inner)
@@ -196,6 +207,9 @@ fn a_game_that_breaks_a_law_is_told_which() {
         (Fault::LopsidedChance, Law::Chance),
         (Fault::AnotherSettle, Law::Settle),
         (Fault::RolloutPastItsLimit, Law::Rollout),
+        (Fault::RolloutOfDoubleTurns, Law::Rollout),
+        (Fault::RolloutThatLooksAhead, Law::Rollout),
+        (Fault::RolloutPastTheEnd, Law::Rollout),
         (Fault::TimeRunsBack, Law::Progress),
         (Fault::OutcomeOfTwo, Law::Values),
         (Fault::ForgetsAValue, Law::Observation),
