@@ -9,16 +9,9 @@ use serde::{Deserialize, Serialize};
 /// the second pays.
 #[derive(Clone, Debug)]
 pub(crate) struct Matrix {
-    payoffs: Vec<Vec<f32>>,
+    pub(crate) payoffs: Vec<Vec<f32>>,
     /// What the second player gets in returns, if it is not what the first one pays.
-    second: Option<Vec<Vec<f32>>>,
-}
-
-impl Matrix {
-    /// A game whose returns need not be zero-sum.
-    pub(crate) fn general(first: Vec<Vec<f32>>, second: Vec<Vec<f32>>) -> Self {
-        Self { payoffs: first, second: Some(second) }
-    }
+    pub(crate) second: Option<Vec<Vec<f32>>>,
 }
 
 /// What was played, if the game is over.

@@ -118,7 +118,7 @@ fn returns_that_are_not_opposed_have_no_saddle_point() {
         let chosen: Vec<u32> = decision.seats.iter().map(|seat| seat.action.0).collect();
         (decision, chosen)
     };
-    let (decision, chosen) = search(&Matrix::general(first.clone(), second));
+    let (decision, chosen) = search(&Matrix { payoffs: first.clone(), second: Some(second) });
     assert!(!decision.proven && decision.values[0] > 0.4, "{decision:?}");
     assert_eq!(chosen, [0, 0]);
     // Opposed returns have one, and so has a game where nothing that is done matters.
@@ -126,6 +126,6 @@ fn returns_that_are_not_opposed_have_no_saddle_point() {
     assert!(decision.proven && decision.values == [0.2, -0.2], "{decision:?}");
     assert_eq!(chosen, [0, 1]);
     let same = |value| vec![vec![value; 3]; 2];
-    let (decision, _) = search(&Matrix::general(same(0.25), same(0.5)));
+    let (decision, _) = search(&Matrix { payoffs: same(0.25), second: Some(same(0.5)) });
     assert!(decision.proven && decision.values == [0.25, 0.5], "{decision:?}");
 }
