@@ -19,7 +19,7 @@ pub struct Decision {
     pub values: Vec<f32>,
     /// Simulations made for it.
     pub simulations: u32,
-    /// Whether it was searched in full, and so may serve as a policy target.
+    /// Whether it was searched in full or left no choice, and so may serve as a policy target.
     pub full: bool,
     /// Whether the values are proven.
     pub proven: bool,

@@ -124,17 +124,15 @@ impl<G: Game> Search<G> {
             Turn::Chance | Turn::Over => PlayerSet::EMPTY,
         };
         self.playing = !movers.is_empty();
-        let config = &self.tree.config;
-        self.budget = config.simulations;
+        self.budget = self.tree.config.simulations;
         self.is_full = true;
-        if let Some(fast) = config.fast {
+        if self.tree.collapse && self.is_forced(game, state, movers) {
+            self.budget = 0;
+        } else if let Some(fast) = self.tree.config.fast {
             self.is_full = self.tree.rng.unit() < f64::from(fast.full_share);
             if !self.is_full {
                 self.budget = fast.simulations;
             }
-        }
-        if self.tree.collapse && self.is_forced(game, state, movers) {
-            self.budget = 0;
         }
         if matches!(self.tree.arena.node(ROOT).kind, Kind::Single | Kind::Joint) {
             self.prepare_root();
@@ -148,7 +146,12 @@ impl<G: Game> Search<G> {
         })
     }
 
+    /// Prepares the root for the decision that is made there, once: not while forced moves
+    /// lead up to it, or their noise would add up.
     fn prepare_root(&mut self) {
+        if self.ahead {
+            return;
+        }
         let Tree { root, arena, config, rng, .. } = &mut self.tree;
         root.prepare(arena, config, self.is_full, self.budget, rng);
     }

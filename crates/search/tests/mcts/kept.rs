@@ -1,8 +1,11 @@
 //! Trees that are kept from one decision to the next.
 
 use ouro_game::tic_tac_toe::{self, TicTacToe};
-use ouro_game::{Game, Stream, Turn};
-use ouro_search::{Rollout, Scheduler, Search, SearchConfig};
+use ouro_game::{Action, Game, Stream, Turn};
+use ouro_search::mcts::{FastSearch, FirstPlay, Noise, Objective};
+use ouro_search::{Rollout, Scheduler, Search, SearchConfig, Uniform};
+
+use crate::walk::{Path, Walk};
 
 #[test]
 fn visits_that_were_turned_away_from_proven_moves_are_not_inherited_as_policy() {
@@ -30,4 +33,62 @@ fn visits_that_were_turned_away_from_proven_moves_are_not_inherited_as_policy() 
         }
     }
     assert!(inherited > 1_000, "{inherited}");
+}
+
+/// Walks the far way, then all forced steps with the kept tree; the decision at the choice
+/// behind them on its priors alone.
+fn priors_behind_forced_steps(config: &SearchConfig, seed: u64) -> ouro_search::Decision {
+    let path = Path { near: 0.0, forced: 3, outcomes: 1, skewed: false, tail: 5 };
+    let game = Walk::new(path).unwrap();
+    let mut chance = Stream::new(seed, "game");
+    let mut state = game.initial(&mut chance);
+    let mut search = Search::new(config.clone(), &game).unwrap();
+    search.begin(&game, &state, Stream::new(seed, "search"));
+    Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Uniform);
+    for action in [1, 2, 2, 2] {
+        game.advance(&mut state, &[Action(action)], &mut chance).unwrap();
+        assert!(search.advance(&game, &[Action(action)], &state));
+    }
+    let decision = search.decide(&game);
+    assert_eq!((decision.seats[0].visits.as_slice(), decision.simulations), (&[0, 0][..], 0));
+    decision
+}
+
+/// Both ways are tried once, so that the choice behind the forced steps is evaluated and no
+/// more; the noise is nearly all on one action.
+fn noisy() -> SearchConfig {
+    SearchConfig {
+        simulations: 2,
+        first_play: FirstPlay::Constant { value: 1.0 },
+        objective: Objective::Returns,
+        collapse_forced: Some(true),
+        solver: false,
+        noise: Some(Noise { total: 0.02, share: 0.25 }),
+        ..SearchConfig::default()
+    }
+}
+
+#[test]
+fn noise_is_mixed_in_once_however_many_forced_moves_lead_to_a_choice() {
+    for seed in 0..40 {
+        let policy = &priors_behind_forced_steps(&noisy(), seed).seats[0].policy;
+        let least = policy[0].min(policy[1]);
+        assert!((0.374..0.5).contains(&least), "{policy:?}");
+    }
+}
+
+#[test]
+fn forced_moves_bring_no_noise_into_fast_searches() {
+    let fast = Some(FastSearch { full_share: 0.5, simulations: 2 });
+    let config = SearchConfig { fast, ..noisy() };
+    let mut fast = 0;
+    for seed in 0..60 {
+        let decision = priors_behind_forced_steps(&config, seed);
+        if !decision.full {
+            fast += 1;
+            assert_eq!(decision.seats[0].policy, [0.5, 0.5]);
+        }
+    }
+    // Binomial(60, 1/2): 30 with deviation 3.9; 5 sigma.
+    assert!(30_u32.abs_diff(fast) < 20, "{fast}");
 }
