@@ -11,6 +11,8 @@ use super::joint::JointTable;
 
 /// No node, no edge.
 pub(super) const NONE: u32 = u32::MAX;
+/// The least prior of an action that is not proven to lose; those that are have 0.
+pub(super) const LEAST_PRIOR: f32 = f32::MIN_POSITIVE;
 /// The root of every tree.
 pub(super) const ROOT: u32 = 0;
 
@@ -69,6 +71,7 @@ impl Node {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub(super) action: u32,
+    /// 0 once the action is proven to lose, else at least [`LEAST_PRIOR`].
     pub(super) prior: f32,
     /// Descents, those in flight included.
     pub(super) visits: u32,

@@ -2,7 +2,7 @@
 
 use ouro_game::Stream;
 
-use super::arena::{Arena, Edge, ROOT};
+use super::arena::{Arena, Edge, LEAST_PRIOR, ROOT};
 use super::config::{Gumbel, Noise, SearchConfig};
 use super::noise;
 use super::scale::Scale;
@@ -71,7 +71,8 @@ impl Root {
         noise::dirichlet(f64::from(noise.total) / count as f64, &mut self.noise, rng);
         let open = edges.iter_mut().filter(|edge| edge.prior > 0.0);
         for (edge, drawn) in open.zip(&self.noise) {
-            edge.prior = (1.0 - noise.share) * edge.prior + noise.share * drawn;
+            let mixed = (1.0 - noise.share) * edge.prior + noise.share * drawn;
+            edge.prior = mixed.max(LEAST_PRIOR);
         }
     }
 

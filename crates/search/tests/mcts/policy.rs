@@ -2,7 +2,7 @@
 
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::{Game, Stream};
-use ouro_search::mcts::{FastSearch, Gumbel, Noise, Temperature};
+use ouro_search::mcts::{FastSearch, FirstPlay, Gumbel, Noise, Temperature};
 use ouro_search::{Decision, Estimates, Evaluator, Leaf, Rollout, SearchConfig, Uniform};
 
 use crate::decide;
@@ -159,4 +159,47 @@ fn without_simulations_sequential_halving_samples_the_prior() {
         .count();
     // Binomial(400, 0.94): 376 with deviation 4.7; 5 sigma.
     assert!(first.abs_diff(376) < 24, "{first}");
+}
+
+/// Says that column 1 is all there is, and has no idea who wins.
+#[derive(Debug)]
+struct Blind;
+
+impl Evaluator<ConnectFour> for Blind {
+    fn evaluate(
+        &mut self,
+        _game: &ConnectFour,
+        leaves: &mut [Leaf<ConnectFour>],
+        out: &mut Estimates,
+    ) {
+        for leaf in leaves {
+            out.push(leaf.movers).1[0] = 1.0;
+        }
+    }
+}
+
+#[test]
+fn a_prior_of_zero_forbids_no_move() {
+    let game = connect_four();
+    // Column 4 wins.
+    let state = game.position("112233").unwrap();
+    let config = SearchConfig {
+        simulations: 100,
+        first_play: FirstPlay::Constant { value: 1.0 },
+        solver: false,
+        ..SearchConfig::default()
+    };
+    let gumbel = SearchConfig { gumbel: Some(Gumbel::default()), ..config.clone() };
+    let noisy = Noise { share: 1.0, total: 1e-3 };
+    let noisy = SearchConfig { noise: Some(noisy), ..config.clone() };
+    for config in [config, gumbel, noisy] {
+        for seed in 0..10 {
+            let decision = decide(&game, &state, &config, &mut Blind, seed);
+            let seat = &decision.seats[0];
+            assert!(seat.visits[3] > 0, "{seat:?}");
+            if config.gumbel.is_none() {
+                assert_eq!(seat.action.0, 3, "{seat:?}");
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ use ouro_game::{Action, ActionMask, Chance, Game, PlayerSet, Turn};
 
 use super::Tree;
 use crate::evaluator::Estimate;
-use crate::mcts::arena::{Edge, Kind, NONE, Regret};
+use crate::mcts::arena::{Edge, Kind, LEAST_PRIOR, NONE, Regret};
 use crate::mcts::config::Objective;
 
 /// Forced steps after which a node is made all the same, should a game force its players
@@ -132,7 +132,7 @@ impl<G: Game> Tree<G> {
         let block = &mut edges[first..];
         let count = block.len();
         if total > 0.0 && total.is_finite() {
-            block.iter_mut().for_each(|edge| edge.prior /= total);
+            block.iter_mut().for_each(|edge| edge.prior = (edge.prior / total).max(LEAST_PRIOR));
         } else {
             block.iter_mut().for_each(|edge| edge.prior = 1.0 / count as f32);
         }
