@@ -161,7 +161,8 @@ pub enum ValueScale {
     },
     /// From the least and the greatest mean value in this tree so far. Schrittwieser et al.
     /// 2020 (MuZero), appendix B. It maps to 0 to 1; on the range used here, twice as wide, its
-    /// exploration constants are doubled.
+    /// exploration constants are doubled. What was never tried counts as no better than the
+    /// best value seen.
     Running,
 }
 

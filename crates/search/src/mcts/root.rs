@@ -132,10 +132,10 @@ impl Root {
         debug_assert!(offset + edges.len() <= self.inherited.len(), "edges of the root");
         edges.iter().map(move |edge| {
             let value = match edge.completed() {
-                0 => completed,
-                _ => edge.mean() as f32,
+                0 => scale.apply_unseen(completed),
+                _ => scale.apply(edge.mean() as f32),
             };
-            edge.prior.ln() + weight * 0.5 * (scale.apply(value) + 1.0)
+            edge.prior.ln() + weight * 0.5 * (value + 1.0)
         })
     }
 

@@ -10,23 +10,32 @@ pub(super) struct Scale {
     factor: f32,
     /// What a visit in flight counts, on the scale.
     virtual_value: f32,
+    /// Greatest size of a scaled value that need not be among those seen.
+    limit: f32,
 }
 
 impl Scale {
     /// Leaves values as they are.
     fn raw(virtual_value: f32) -> Self {
-        Self { middle: 0.0, factor: 1.0, virtual_value }
+        Self { middle: 0.0, factor: 1.0, virtual_value, limit: f32::INFINITY }
     }
 
     /// Maps `low..=high` to −1 to 1; a range without width to 0.
     fn between(low: f32, high: f32, virtual_value: f32) -> Self {
         let factor = if high > low { 2.0 / (high - low) } else { 0.0 };
-        Self { middle: 0.5 * (low + high), factor, virtual_value }
+        Self { middle: 0.5 * (low + high), factor, virtual_value, limit: f32::INFINITY }
     }
 
     #[inline]
     pub(super) fn apply(self, value: f32) -> f32 {
         (value - self.middle) * self.factor
+    }
+
+    /// The scaled value of something that a running scale has not seen: no better than the
+    /// best it has, and no worse than the worst.
+    #[inline]
+    pub(super) fn apply_unseen(self, value: f32) -> f32 {
+        self.apply(value).clamp(-self.limit, self.limit)
     }
 
     /// The scaled value of an edge of which some visits are in flight.
@@ -83,12 +92,19 @@ impl Scaling {
 
     #[inline]
     pub(super) fn scale(&self) -> Scale {
-        match self.kind {
-            ValueScale::Raw => Scale::raw(self.virtual_value),
-            ValueScale::Bounds { low, high } => Scale::between(low, high, self.virtual_value),
-            ValueScale::Running if self.high < self.low => Scale::raw(self.virtual_value),
-            ValueScale::Running => Scale::between(self.low, self.high, self.virtual_value),
+        let bounds = match self.kind {
+            ValueScale::Raw => None,
+            ValueScale::Bounds { low, high } => Some((low, high)),
+            ValueScale::Running => (self.low <= self.high).then_some((self.low, self.high)),
+        };
+        let mut scale = match bounds {
+            Some((low, high)) => Scale::between(low, high, self.virtual_value),
+            None => Scale::raw(self.virtual_value),
+        };
+        if self.follows() {
+            scale.limit = 1.0;
         }
+        scale
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::{Game, Stream};
-use ouro_search::mcts::{FastSearch, FirstPlay, Gumbel, Noise, Temperature};
+use ouro_search::mcts::{FastSearch, FirstPlay, Gumbel, Noise, Objective, Temperature, ValueScale};
 use ouro_search::{Decision, Estimates, Evaluator, Leaf, Rollout, SearchConfig, Uniform};
 
 use crate::decide;
@@ -202,4 +202,40 @@ fn a_prior_of_zero_forbids_no_move() {
             }
         }
     }
+}
+
+/// Likes column 1, and expects far more from the first position than from all others.
+#[derive(Debug)]
+struct Disappointed;
+
+impl Evaluator<ConnectFour> for Disappointed {
+    fn evaluate(
+        &mut self,
+        game: &ConnectFour,
+        leaves: &mut [Leaf<ConnectFour>],
+        out: &mut Estimates,
+    ) {
+        for leaf in leaves {
+            let (values, priors) = out.push(leaf.movers);
+            let moves = game.elapsed(&leaf.state);
+            values.fill(if moves == 0 { 1_000.0 } else { moves as f32 });
+            priors[0] = 0.94;
+            priors[1..].fill(0.01);
+        }
+    }
+}
+
+#[test]
+fn on_a_running_scale_first_play_is_no_better_than_the_best_value_seen() {
+    let game = connect_four();
+    let start = game.initial(&mut Stream::new(0, "test"));
+    let config = SearchConfig {
+        simulations: 10,
+        exploration: 10.0,
+        objective: Objective::Returns,
+        value_scale: ValueScale::Running,
+        ..SearchConfig::default()
+    };
+    let visits = decide(&game, &start, &config, &mut Disappointed, 1).seats[0].visits.clone();
+    assert_eq!(visits, [10, 0, 0, 0, 0, 0, 0]);
 }

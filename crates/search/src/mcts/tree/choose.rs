@@ -72,11 +72,11 @@ impl<G: Game> Tree<G> {
         let visits = (current.visits + current.pending) as f32;
         let first_play = match self.config.first_play {
             FirstPlay::Constant { value } => value,
-            FirstPlay::Parent => scale.apply(self.arena.mean(node, player) as f32),
+            FirstPlay::Parent => scale.apply_unseen(self.arena.mean(node, player) as f32),
             FirstPlay::ParentReduced { reduction } => {
                 let tried = edges.iter().filter(|edge| edge.visits > 0);
                 let share: f32 = tried.map(|edge| edge.prior).sum();
-                scale.apply(self.arena.mean(node, player) as f32) - reduction * share.sqrt()
+                scale.apply_unseen(self.arena.mean(node, player) as f32) - reduction * share.sqrt()
             }
         };
         scale::best(edges, self.explore(visits), first_play, scale)
