@@ -15,7 +15,8 @@ use super::tree::{Tree, play_forced};
 pub struct Decision {
     /// One entry per player to move, lowest first.
     pub seats: Vec<SeatDecision>,
-    /// What each player can expect from here on, `[players]`; exact if `proven`.
+    /// What each player can expect from here on, `[players]`; exact if `proven`, as where the
+    /// game is over.
     pub values: Vec<f32>,
     /// Simulations made for it.
     pub simulations: u32,
@@ -69,8 +70,8 @@ impl<G: Game> Search<G> {
                 };
                 decision.seats.push(seat);
             }
-            self.write_values(game, &state, &mut decision.values);
         }
+        self.write_values(game, &state, &mut decision.values);
         self.state = Some(state);
         decision
     }

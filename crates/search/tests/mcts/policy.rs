@@ -239,3 +239,12 @@ fn on_a_running_scale_first_play_is_no_better_than_the_best_value_seen() {
     let visits = decide(&game, &start, &config, &mut Disappointed, 1).seats[0].visits.clone();
     assert_eq!(visits, [10, 0, 0, 0, 0, 0, 0]);
 }
+
+#[test]
+fn a_finished_game_has_the_values_of_its_outcome() {
+    let game = connect_four();
+    let over = game.position("1122334").unwrap();
+    let decision = decide(&game, &over, &SearchConfig::default(), &mut Uniform, 1);
+    assert!(decision.proven && decision.seats.is_empty());
+    assert_eq!(decision.values, [1.0, -1.0]);
+}
