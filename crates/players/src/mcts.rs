@@ -58,8 +58,9 @@ pub(crate) const FORM: Form = Form {
 /// as it can be foreseen.
 const MEMORY: usize = 512 << 20;
 
-/// Bytes of a node besides its state: the node itself, its sums, a few edges and outcomes.
-const NODE_BYTES: usize = 320;
+/// Bytes of a node besides its state: the node itself, its sums, and the eight edges and
+/// outcomes that a tree has for each node at most.
+const NODE_BYTES: usize = 384;
 
 /// Trees that share a network's batch at most.
 const BATCH: usize = 256;

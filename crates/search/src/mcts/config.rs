@@ -89,7 +89,8 @@ pub struct SearchConfig {
     /// "Parallel Monte-Carlo tree search".
     pub virtual_value: f32,
     /// Nodes after which a tree grows no more: the decision is made with what there is. Half
-    /// of it is the most that is kept for the next decision.
+    /// of it is the most that is kept for the next decision. Eight edges or listed outcomes of
+    /// chance count as a node where there are more of them.
     pub max_nodes: u32,
 }
 

@@ -100,7 +100,7 @@ impl<G: Game> Search<G> {
             Some(node) => {
                 self.tree.keep(node);
                 self.ahead = target != *state;
-                self.tree.arena.nodes.len() <= self.config().max_nodes as usize / 2
+                self.tree.size() <= self.config().max_nodes as usize / 2
             }
             None => false,
         };

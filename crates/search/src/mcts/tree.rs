@@ -28,6 +28,10 @@ mod regret;
 
 pub(super) use expand::play_forced;
 
+/// Edges and listed outcomes that a node may have on average before they, and not the nodes,
+/// are what a tree is full of.
+const ENTRIES_PER_NODE: usize = 8;
+
 /// What a descent came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reached {
@@ -139,6 +143,13 @@ impl<G: Game> Tree<G> {
         self.arena.keep_subtree(node);
     }
 
+    /// Memory in use, counted in nodes of [`ENTRIES_PER_NODE`].
+    #[inline]
+    pub(super) fn size(&self) -> usize {
+        let entries = self.arena.edges.len() + self.arena.outcomes.len();
+        self.arena.nodes.len().max(entries / ENTRIES_PER_NODE)
+    }
+
     fn release_paths(&mut self) {
         self.free.clear();
         self.free.extend(0..self.paths.len());
@@ -149,7 +160,7 @@ impl<G: Game> Tree<G> {
     /// follow a plan at the root.
     pub(super) fn select(&mut self, game: &G, simulation: u32) -> Reached {
         // A step adds a few nodes at most; chance nodes in a row are the exception.
-        if self.arena.nodes.len() + 8 > self.config.max_nodes as usize {
+        if self.size() + 8 > self.config.max_nodes as usize {
             return Reached::Full;
         }
         let ticket = self.free.pop().unwrap_or_else(|| {

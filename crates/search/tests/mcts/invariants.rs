@@ -32,7 +32,11 @@ fn configs() -> impl Strategy<Value = SearchConfig> {
     let temperature = prop_oneof![Just(0.0_f32), Just(0.5), Just(1.0)];
     let numbers = (1_u32..120, 1_u32..6, prop_oneof![Just(1.0_f32), Just(0.9)]);
     let flags = any::<[bool; 5]>();
-    (selection, first_play, scale, temperature, numbers, flags).prop_map(
+    let rest = (
+        prop_oneof![Just(-1.0_f32), Just(0.0), Just(-0.3)],
+        prop_oneof![Just(None), Just(Some(19_652.0_f32)), Just(Some(10.0))],
+    );
+    (selection, first_play, scale, temperature, numbers, flags, rest).prop_map(
         |(
             (noise, forced_playouts, gumbel, simultaneous),
             first_play,
@@ -40,6 +44,7 @@ fn configs() -> impl Strategy<Value = SearchConfig> {
             temperature,
             (simulations, leaves_in_flight, discount),
             [returns, collapse_forced, random_symmetry, solver, fast],
+            (virtual_value, exploration_base),
         )| SearchConfig {
             simulations,
             first_play,
@@ -56,6 +61,8 @@ fn configs() -> impl Strategy<Value = SearchConfig> {
             fast: fast.then_some(FastSearch { full_share: 0.5, simulations: 9 }),
             temperature: Temperature::Constant { value: temperature },
             leaves_in_flight,
+            virtual_value,
+            exploration_base,
             ..SearchConfig::default()
         },
     )

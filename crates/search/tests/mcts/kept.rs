@@ -1,5 +1,6 @@
 //! Trees that are kept from one decision to the next.
 
+use ouro_game::battlesnake::{self, Small};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, Game, Stream, Turn};
 use ouro_search::mcts::{FastSearch, FirstPlay, Noise, Objective};
@@ -91,4 +92,54 @@ fn forced_moves_bring_no_noise_into_fast_searches() {
     }
     // Binomial(60, 1/2): 30 with deviation 3.9; 5 sigma.
     assert!(30_u32.abs_diff(fast) < 20, "{fast}");
+}
+
+#[test]
+fn a_small_tree_stays_small_over_many_kept_moves() {
+    let board = battlesnake::Config { width: 7, height: 7, snakes: 2, ..Default::default() };
+    let game = Small::new(board).unwrap();
+    let config = SearchConfig { simulations: 200, max_nodes: 64, ..SearchConfig::default() };
+    let mut search = Search::new(config, &game).unwrap();
+    let mut kept = 0;
+    for seed in 0..4 {
+        let mut chance = Stream::new(seed, "game");
+        let mut state = game.initial(&mut chance);
+        game.settle(&mut state, &mut chance);
+        search.begin(&game, &state, Stream::new(seed, "search"));
+        for _ in 0..12 {
+            Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Uniform);
+            assert!(search.nodes() <= 64, "{}", search.nodes());
+            let decision = search.decide(&game);
+            assert!(decision.simulations > 0 || decision.proven, "{decision:?}");
+            let mut joint = vec![Action::default(); game.players()];
+            for seat in &decision.seats {
+                joint[seat.player] = seat.action;
+            }
+            game.advance(&mut state, &joint, &mut chance).unwrap();
+            if game.turn(&state) == Turn::Over {
+                break;
+            }
+            kept += u32::from(search.advance(&game, &joint, &state));
+        }
+    }
+    assert!(kept > 5, "{kept}");
+}
+
+#[test]
+fn listed_outcomes_count_against_the_size_of_a_tree() {
+    let path = Path { near: 0.0, forced: 0, outcomes: 1_000, skewed: false, tail: 9 };
+    let game = Walk::new(path).unwrap();
+    let state = game.initial(&mut Stream::new(0, "test"));
+    let config =
+        SearchConfig { simulations: 50, objective: Objective::Returns, ..SearchConfig::default() };
+    let nodes = |max_nodes| {
+        let config = SearchConfig { max_nodes, ..config.clone() };
+        let mut search = Search::new(config, &game).unwrap();
+        search.begin(&game, &state, Stream::new(1, "search"));
+        Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Uniform);
+        assert_eq!(search.decide(&game).seats.len(), 1);
+        search.nodes()
+    };
+    assert!(nodes(100) < 10, "{}", nodes(100));
+    assert!(nodes(1_000) > 40, "{}", nodes(1_000));
 }
