@@ -111,11 +111,12 @@ fn bench_reports_machine_and_spread_for_every_configuration() {
 
 #[test]
 fn bench_net_and_search_tell_figures_of_every_case() {
-    let report = |verb: &str| -> serde_json::Value {
-        let output = ouro(&["bench", verb, "--json", "--seconds", "0.001", "--runs", "1"]);
+    // A step of many trees evaluates a whole batch, which must fit several times.
+    let report = |verb: &str, seconds: &str| -> serde_json::Value {
+        let output = ouro(&["bench", verb, "--json", "--seconds", seconds, "--runs", "1"]);
         serde_json::from_str(&stdout(&output)).expect("JSON")
     };
-    let net = report("net");
+    let net = report("net", "0.001");
     let networks = net["networks"].as_array().expect("a list");
     for preset in ["tiny", "small", "medium"] {
         let network = networks.iter().find(|network| network["name"] == preset).expect(preset);
@@ -123,7 +124,7 @@ fn bench_net_and_search_tell_figures_of_every_case() {
             assert!(batch["microseconds_per_position"].as_f64() > Some(0.0), "{network}");
         }
     }
-    let search = report("search");
+    let search = report("search", "0.2");
     let results = search["results"].as_array().expect("a list");
     assert_eq!(results.len(), 13);
     for result in results {
