@@ -38,14 +38,17 @@ impl Mean {
         Estimate { value, low: value - margin, high: value + margin }
     }
 
-    /// The mean of shares of `trials` trials in all, within 0 and 1; Wilson's interval where the
-    /// values are too few or all alike.
+    /// The mean of shares of `trials` trials in all, with Wilson's interval for as many
+    /// independent trials as would give the mean the error that it has (the effective sample
+    /// size; Korn and Graubard 1998); for `trials` where the values are too few or all alike.
     pub fn share(&self, trials: u32) -> Estimate {
-        let Estimate { value, low, high } = self.estimate();
-        if self.tells_its_spread() {
-            return Estimate { value, low: low.max(0.0), high: high.min(1.0) };
-        }
-        let (low, high) = wilson(value.clamp(0.0, 1.0), f64::from(trials));
+        let value = self.estimate().value.clamp(0.0, 1.0);
+        let trials = if self.tells_its_spread() {
+            value * (1.0 - value) * f64::from(self.count) / self.variance()
+        } else {
+            f64::from(trials)
+        };
+        let (low, high) = wilson(value, trials);
         Estimate { value, low, high }
     }
 
@@ -100,8 +103,8 @@ impl Comparison {
 
     /// Share of points, a draw counting half.
     ///
-    /// The interval is the normal one over clusters. Where they are too few or all alike it is
-    /// Wilson's over games, which a run of wins does not shrink to a point.
+    /// The interval is [`Mean::share`]'s over clusters: a run of wins does not shrink it to a
+    /// point, and it never reaches 0 or 1 for a share that does not.
     pub fn share(&self) -> Estimate {
         let value = self.score.share();
         Estimate { value, ..self.clusters.share(self.score.games()) }
@@ -170,6 +173,10 @@ mod tests {
         assert_eq!(sweep.share().value, 1.0);
         assert!(sweep.share().low < 0.97 && sweep.share().high == 1.0);
         assert!(sweep.elo().low.is_finite() && sweep.elo().value.is_infinite());
+        let mut nearly = [[Win, Win]; 50];
+        nearly[7] = [Win, Loss];
+        let nearly = compare(&nearly);
+        assert!(nearly.share().low < 0.97 && nearly.elo().high.is_finite(), "{nearly:?}");
         let short = compare(&[[Win, Loss], [Draw, Win]]).share();
         assert!(short.low < 0.4 && short.high > 0.9, "{short:?}");
         assert_eq!(Comparison::default().share(), Estimate { value: 0.5, low: 0.0, high: 1.0 });
