@@ -1,7 +1,8 @@
 //! One resolved position and the choices that lead from it to the next.
 
-use ouro_game::{Action, ActionMask, Game, PlayerSet};
+use ouro_game::{Action, ActionMask, Game, PlayerSet, Turn};
 
+use super::Query;
 use crate::Evaluation;
 
 /// Most seats of any game.
@@ -57,7 +58,7 @@ impl<G: Game> Frame<G> {
     }
 
     /// Lists the movers, `first` first, and their candidates.
-    pub(super) fn prepare<E: Evaluation<G>>(
+    fn prepare<E: Evaluation<G>>(
         &mut self,
         game: &G,
         evaluation: &mut E,
@@ -91,6 +92,20 @@ impl<G: Game> Default for Frames<G> {
 }
 
 impl<G: Game> Frames<G> {
+    /// Lists the movers at a level, the searching player first, and their candidates.
+    pub(super) fn open<E: Evaluation<G>>(
+        &mut self,
+        level: usize,
+        query: &Query<'_, G>,
+        evaluation: &mut E,
+        mask: &mut ActionMask,
+    ) {
+        let frame = self.get_mut(level);
+        if let Turn::Move(movers) = query.game.turn(&frame.state) {
+            frame.prepare(query.game, evaluation, movers, query.player, mask);
+        }
+    }
+
     /// Puts `state` at a level, which is at most one deeper than ever before.
     pub(super) fn place(&mut self, game: &G, level: usize, state: &G::State) {
         match self.0.get_mut(level) {

@@ -42,8 +42,8 @@ impl Fallen {
 /// There is no pruning: with scores that do not add up to a constant none is sound. Where
 /// several actions are equally good for another player, the one that is worst for the searching
 /// player is assumed. A position in which the searching player is out ends a line. Every seat
-/// puts its own death off: one that is out is worth its outcome of the turn in which it fell, however
-/// long the others play on.
+/// puts its own death off: one that is out is worth its outcome of the turn in which it fell,
+/// however long the others play on.
 #[derive(Debug)]
 pub struct MaxN<G: Game> {
     frames: Frames<G>,
@@ -74,8 +74,9 @@ impl<G: Game> Searcher<G> for MaxN<G> {
         self.frames.place(query.game, 0, query.state);
         let meter = Meter::new(query.limits.deadline);
         let mut run = Run { query, evaluation, memory: self, meter, turns: 0 };
-        run.open(0);
-        let root = run.memory.frames.get(0);
+        let memory = &mut *run.memory;
+        memory.frames.open(0, &run.query, run.evaluation, &mut memory.mask);
+        let root = memory.frames.get(0);
         let actions: Vec<_> = root.range(0).map(|place| root.candidate(place)).collect();
         let first = if query.limits.deadline.is_some() { 1 } else { query.limits.turns };
         Ok(deepen(&mut run, &query, first, &actions))
@@ -116,15 +117,6 @@ impl<'a, G: Game, E: Evaluation<G>> Passes<'a> for Run<'_, 'a, G, E> {
 }
 
 impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
-    /// Lists the movers at a level and their candidates.
-    fn open(&mut self, level: usize) {
-        let Query { game, player, .. } = self.query;
-        let frame = self.memory.frames.get_mut(level);
-        if let Turn::Move(movers) = game.turn(&frame.state) {
-            frame.prepare(game, self.evaluation, movers, player, &mut self.memory.mask);
-        }
-    }
-
     /// Values of the resolved position at `level`, `turns` from the root.
     fn visit(
         &mut self,
@@ -150,7 +142,7 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
                 Ok(self.horizon(level, turns, fallen))
             }
             Turn::Move(_) => {
-                self.open(level);
+                self.memory.frames.open(level, &self.query, self.evaluation, &mut self.memory.mask);
                 self.ply(level, turns, 0, ply, fallen)
             }
         }

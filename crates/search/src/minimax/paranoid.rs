@@ -81,8 +81,9 @@ impl<G: Game> Searcher<G> for Paranoid<G> {
         let meter = Meter::new(query.limits.deadline);
         let mut run =
             Run { query, evaluation, memory: self, meter, turns: 0, tried: 0, best: None };
-        run.open(0);
-        let root = run.memory.frames.get(0);
+        let memory = &mut *run.memory;
+        memory.frames.open(0, &run.query, run.evaluation, &mut memory.mask);
+        let root = memory.frames.get(0);
         let actions: Vec<_> = root.range(0).map(|place| root.candidate(place)).collect();
         run.memory.roots.clear();
         run.memory.roots.extend(actions.iter().map(|&action| Root { action, value: 0.0 }));
@@ -192,15 +193,6 @@ struct Reply {
 }
 
 impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
-    /// Lists the movers at a level and their candidates.
-    fn open(&mut self, level: usize) {
-        let Query { game, player, .. } = self.query;
-        let frame = self.memory.frames.get_mut(level);
-        if let Turn::Move(movers) = game.turn(&frame.state) {
-            frame.prepare(game, self.evaluation, movers, player, &mut self.memory.mask);
-        }
-    }
-
     /// Value of the resolved position at a place.
     fn visit(&mut self, place: Place, window: Window) -> Result<f32, OutOfTime> {
         let Query { game, player, .. } = self.query;
@@ -235,7 +227,7 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
                 Bound::Upper => window.beta = window.beta.min(entry.value.next_up()),
             }
         }
-        self.open(place.level);
+        self.memory.frames.open(place.level, &self.query, self.evaluation, &mut self.memory.mask);
         let reply = self.ply(place, 0, window, known.map(|entry| entry.action))?;
         let bound = if reply.value <= window.alpha {
             Bound::Upper

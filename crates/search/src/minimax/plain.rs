@@ -49,8 +49,9 @@ impl<G: Game> Searcher<G> for Plain<G> {
         self.scores.resize(query.game.players(), 0.0);
         let meter = Meter::new(query.limits.deadline);
         let mut run = Run { query, evaluation, memory: self, meter, turns: 0 };
-        run.open(0);
-        let root = run.memory.frames.get(0);
+        let memory = &mut *run.memory;
+        memory.frames.open(0, &run.query, run.evaluation, &mut memory.mask);
+        let root = memory.frames.get(0);
         let actions: Vec<_> = root.range(0).map(|place| root.candidate(place)).collect();
         // Passes are repeated only for a deadline; the last one does not need them.
         let first = if query.limits.deadline.is_some() { 1 } else { query.limits.turns };
@@ -87,15 +88,6 @@ impl<'a, G: Game, E: Evaluation<G>> Passes<'a> for Run<'_, 'a, G, E> {
 }
 
 impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
-    /// Lists the movers at a level and their candidates.
-    fn open(&mut self, level: usize) {
-        let Query { game, player, .. } = self.query;
-        let frame = self.memory.frames.get_mut(level);
-        if let Turn::Move(movers) = game.turn(&frame.state) {
-            frame.prepare(game, self.evaluation, movers, player, &mut self.memory.mask);
-        }
-    }
-
     /// Value of the resolved position at `level`, `turns` from the root.
     fn visit(&mut self, level: usize, turns: u32, ply: usize) -> Result<f32, OutOfTime> {
         let Query { game, player, .. } = self.query;
@@ -111,7 +103,7 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
                     self.evaluation.evaluate(game, state, &mut self.memory.scores);
                     return Ok(undecided(self.memory.scores[player]));
                 }
-                self.open(level);
+                self.memory.frames.open(level, &self.query, self.evaluation, &mut self.memory.mask);
                 self.ply(level, turns, 0, ply)
             }
             Turn::Over | Turn::Move(_) => Ok(decided(game.outcome(state, player), turns)),
