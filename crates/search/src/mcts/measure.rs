@@ -19,7 +19,7 @@ pub struct Workload {
     pub games: usize,
     /// Leaves of a full batch.
     pub batch: usize,
-    /// Measures for at least this long.
+    /// Measures for at least this long, and until a simulation has been made.
     pub time: Duration,
     /// Plays for this long before, so that memory has grown and games are in all stages.
     pub warm_up: Duration,
@@ -146,7 +146,12 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
             speed = SearchSpeed { batch: speed.batch, ..SearchSpeed::default() };
             begun = unfinished(&searches);
         } else if warm && now.saturating_sub(start) >= workload.time {
-            speed.simulations = (speed.simulations + unfinished(&searches)).saturating_sub(begun);
+            let simulations = (speed.simulations + unfinished(&searches)).saturating_sub(begun);
+            // A first batch of roots alone is no figure, however slow the evaluator.
+            if simulations == 0 {
+                continue;
+            }
+            speed.simulations = simulations;
             speed.time = now.saturating_sub(start);
             speed.evaluating = timed.time;
             break;
