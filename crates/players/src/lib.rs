@@ -3,6 +3,7 @@
 //! * [`Player`] chooses actions for many positions at once. The players in the box are built by
 //!   name with [`by_name`]; [`registry`] lists them and says how to add one.
 //! * [`Table`] plays many games in lockstep, so that a network sees one large batch a ply.
+//! * [`opponents`] draws whom the newest weights play in training.
 //! * [`pairs`] lays out games that differ in the seats alone, and [`distinct`] counts games
 //!   that are not repetitions of each other.
 //!
@@ -15,6 +16,7 @@ mod mcts;
 mod minimax;
 pub mod net_evaluator;
 pub mod net_player;
+pub mod opponents;
 pub mod pairing;
 pub mod perfect;
 pub mod player;
@@ -31,6 +33,7 @@ pub use greedy::Greedy;
 pub use hamiltonian::Hamiltonian;
 pub use net_evaluator::NetEvaluator;
 pub use net_player::{FitError, NetPlayer};
+pub use opponents::{Opponent, Shares, SharesError};
 pub use ouro_search::Clock;
 pub use pairing::{PairedGame, distinct, fingerprint, pairs};
 pub use perfect::Perfect;

@@ -1,0 +1,165 @@
+//! Whom the newest weights play in training: shares of self-play, of hard opponents, and of
+//! everybody.
+//!
+//! Self-play alone can go round in circles and forget how to beat what it once beat. So a share
+//! of the games goes to members of the pool in proportion to how hard they are, by prioritised
+//! fictitious self-play (Vinyals et al. 2019, "Grandmaster level in StarCraft II using
+//! multi-agent reinforcement learning", methods): a member that the newest beats with chance `p`
+//! weighs `(1 − p)^2`, and one that always loses is not met at all. A second share is uniform
+//! over the pool, a floor that keeps every estimate fresh.
+//!
+//! Contract: a draw depends on its arguments and the stream alone, and takes two numbers of the
+//! stream at most, plus those that [`Stream::below`] rejects. While the pool is empty the answer
+//! is [`Opponent::Newest`], whatever the shares.
+
+use ouro_game::Stream;
+use serde::{Deserialize, Serialize};
+
+/// The exponent of the weight `(1 − p)^k`: 2 favours hard members without dropping the rest.
+const HARDNESS: i32 = 2;
+
+/// The chance that stands in for an unknown one.
+const UNKNOWN: f64 = 0.5;
+
+/// How often each kind of opponent is drawn. The shares are relative: only their proportions
+/// count.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shares {
+    /// The newest weights against themselves.
+    pub self_play: f64,
+    /// A member of the pool, the harder the likelier.
+    pub prioritised: f64,
+    /// A member of the pool, all equally likely.
+    pub uniform: f64,
+}
+
+impl Default for Shares {
+    /// Half self-play, and a uniform floor of a tenth.
+    fn default() -> Self {
+        Self { self_play: 0.5, prioritised: 0.4, uniform: 0.1 }
+    }
+}
+
+/// Shares that nothing can be drawn by.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SharesError {
+    /// A share is negative, infinite or not a number.
+    #[error("{field} is {value}; a share is finite and not below 0")]
+    OutOfRange {
+        /// Name of the share.
+        field: &'static str,
+        /// Its value, as text.
+        value: String,
+    },
+    /// There is nothing to draw.
+    #[error("self_play, prioritised and uniform are all 0; give one of them at least")]
+    AllZero,
+}
+
+/// Who was drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opponent {
+    /// The newest weights.
+    Newest,
+    /// The member of the pool with this index.
+    Member(usize),
+}
+
+impl Shares {
+    /// Self-play only.
+    pub const SELF_PLAY: Self = Self { self_play: 1.0, prioritised: 0.0, uniform: 0.0 };
+
+    /// Refuses shares that nothing can be drawn by.
+    pub fn validate(&self) -> Result<(), SharesError> {
+        let shares = [
+            ("self_play", self.self_play),
+            ("prioritised", self.prioritised),
+            ("uniform", self.uniform),
+        ];
+        for (field, value) in shares {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(SharesError::OutOfRange { field, value: value.to_string() });
+            }
+        }
+        if shares.iter().all(|&(_, value)| value == 0.0) {
+            return Err(SharesError::AllZero);
+        }
+        Ok(())
+    }
+
+    fn draw(&self, rng: &mut Stream) -> Kind {
+        let kinds = [self.self_play, self.prioritised, self.uniform].map(|share| share as f32);
+        match rng.weighted(&kinds) {
+            1 => Kind::Prioritised,
+            2 => Kind::Uniform,
+            _ => Kind::SelfPlay,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    SelfPlay,
+    Prioritised,
+    Uniform,
+}
+
+/// Draws one opponent for the newest weights. `win_probabilities[i]` is the chance that the
+/// newest beats member `i` of the pool; an unknown one counts as 0.5, and so does one that is
+/// not a number.
+pub fn draw(win_probabilities: &[Option<f64>], shares: &Shares, rng: &mut Stream) -> Opponent {
+    if win_probabilities.is_empty() {
+        return Opponent::Newest;
+    }
+    let kind = shares.draw(rng);
+    draw_kind(kind, win_probabilities, rng)
+}
+
+/// Draws who holds each of `seats` seats. The shares say which kind of game it is; in one
+/// against the pool the newest holds one seat, any with equal chance, and every other seat is
+/// drawn by itself, so that a game of many players meets many members.
+pub fn draw_seats(
+    seats: usize,
+    win_probabilities: &[Option<f64>],
+    shares: &Shares,
+    rng: &mut Stream,
+) -> Vec<Opponent> {
+    let mut drawn = vec![Opponent::Newest; seats];
+    if win_probabilities.is_empty() {
+        return drawn;
+    }
+    let kind = shares.draw(rng);
+    if !matches!(kind, Kind::SelfPlay) {
+        let newest = rng.below(seats as u32) as usize;
+        for (seat, opponent) in drawn.iter_mut().enumerate() {
+            if seat != newest {
+                *opponent = draw_kind(kind, win_probabilities, rng);
+            }
+        }
+    }
+    drawn
+}
+
+fn draw_kind(kind: Kind, win_probabilities: &[Option<f64>], rng: &mut Stream) -> Opponent {
+    match kind {
+        Kind::SelfPlay => Opponent::Newest,
+        Kind::Prioritised => {
+            let weights: Vec<f32> = win_probabilities.iter().copied().map(weight).collect();
+            if weights.iter().all(|&weight| weight == 0.0) {
+                return Opponent::Member(rng.below(weights.len() as u32) as usize);
+            }
+            Opponent::Member(rng.weighted(&weights))
+        }
+        Kind::Uniform => Opponent::Member(rng.below(win_probabilities.len() as u32) as usize),
+    }
+}
+
+/// What a member weighs when hard ones are preferred, 0 to 1.
+fn weight(win_probability: Option<f64>) -> f32 {
+    let chance = win_probability.filter(|chance| !chance.is_nan()).unwrap_or(UNKNOWN);
+    (1.0 - chance.clamp(0.0, 1.0)).powi(HARDNESS) as f32
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! Draws against what they promise. The seeds are fixed; the bounds are such that a right
+//! program fails with a new seed in fewer than one of 10 000 cases.
+
+use super::*;
+
+const DRAWS: usize = 20_000;
+
+/// Four standard deviations: 99.99 % of a binomial share lies within.
+fn close(hits: usize, of: usize, share: f64) -> bool {
+    let deviation = (share * (1.0 - share) / of as f64).sqrt();
+    (hits as f64 / of as f64 - share).abs() <= 4.0 * deviation
+}
+
+/// Draws of the newest and of each member.
+fn counts(chances: &[Option<f64>], shares: &Shares, seed: u64) -> (usize, Vec<usize>) {
+    let mut rng = Stream::new(seed, "test");
+    let (mut newest, mut members) = (0, vec![0; chances.len()]);
+    for _ in 0..DRAWS {
+        match draw(chances, shares, &mut rng) {
+            Opponent::Newest => newest += 1,
+            Opponent::Member(member) => members[member] += 1,
+        }
+    }
+    (newest, members)
+}
+
+const PRIORITISED: Shares = Shares { self_play: 0.0, prioritised: 1.0, uniform: 0.0 };
+const UNIFORM: Shares = Shares { self_play: 0.0, prioritised: 0.0, uniform: 1.0 };
+
+#[test]
+fn each_kind_has_its_share_and_members_their_weight_within_it() {
+    let shares = Shares { self_play: 5.0, prioritised: 4.0, uniform: 1.0 };
+    let chances = [Some(0.9), None, Some(0.2), Some(1.0)];
+    let (newest, members) = counts(&chances, &shares, 1);
+    assert!(close(newest, DRAWS, 0.5), "{newest}");
+    let weights = [0.01, 0.25, 0.64, 0.0];
+    let total: f64 = weights.iter().sum();
+    for (member, weight) in members.iter().zip(weights) {
+        let share = 0.4 * weight / total + 0.1 / 4.0;
+        assert!(close(*member, DRAWS, share), "{members:?}, {share}");
+    }
+}
+
+#[test]
+fn a_member_that_always_loses_is_left_to_the_uniform_floor() {
+    let (_, members) = counts(&[Some(1.0), Some(0.99)], &PRIORITISED, 2);
+    assert_eq!(members, [0, DRAWS]);
+    let (_, members) = counts(&[Some(1.0), Some(0.0)], &UNIFORM, 2);
+    assert!(close(members[0], DRAWS, 0.5), "{members:?}");
+}
+
+#[test]
+fn where_everybody_always_loses_all_are_equal() {
+    let (newest, members) = counts(&[Some(1.0); 4], &PRIORITISED, 3);
+    assert_eq!(newest, 0);
+    assert!(members.iter().all(|&hits| close(hits, DRAWS, 0.25)), "{members:?}");
+}
+
+#[test]
+fn what_is_unknown_or_no_number_counts_as_one_half() {
+    let chances = [None, Some(0.5), Some(f64::NAN)];
+    let (_, members) = counts(&chances, &PRIORITISED, 4);
+    assert!(members.iter().all(|&hits| close(hits, DRAWS, 1.0 / 3.0)), "{members:?}");
+    // What is out of range counts as the nearest end of it.
+    assert_eq!(weight(Some(-3.0)), 1.0);
+    assert_eq!(weight(Some(f64::INFINITY)), 0.0);
+}
+
+#[test]
+fn shares_of_none_and_all_are_kept_exactly() {
+    assert_eq!(counts(&[None; 3], &Shares::SELF_PLAY, 5).0, DRAWS);
+    assert_eq!(counts(&[None; 3], &PRIORITISED, 5).0, 0);
+    assert_eq!(counts(&[None; 3], &UNIFORM, 5).0, 0);
+}
+
+#[test]
+fn without_a_pool_every_game_is_self_play() {
+    let mut rng = Stream::new(6, "test");
+    for shares in [Shares::SELF_PLAY, PRIORITISED, UNIFORM, Shares::default()] {
+        assert_eq!(draw(&[], &shares, &mut rng), Opponent::Newest);
+        assert_eq!(draw_seats(3, &[], &shares, &mut rng), [Opponent::Newest; 3]);
+    }
+}
+
+#[test]
+fn against_the_pool_the_newest_holds_one_seat_and_the_others_are_drawn_one_by_one() {
+    let shares = Shares { self_play: 0.3, prioritised: 0.0, uniform: 0.7 };
+    let chances = [None; 4];
+    let mut rng = Stream::new(7, "test");
+    let (mut self_play, mut seats, mut members) = (0, [0_usize; 3], [0_usize; 4]);
+    for _ in 0..DRAWS {
+        let drawn = draw_seats(3, &chances, &shares, &mut rng);
+        if drawn == [Opponent::Newest; 3] {
+            self_play += 1;
+            continue;
+        }
+        for (seat, opponent) in drawn.into_iter().enumerate() {
+            match opponent {
+                Opponent::Newest => seats[seat] += 1,
+                Opponent::Member(member) => members[member] += 1,
+            }
+        }
+    }
+    let played = DRAWS - self_play;
+    assert!(close(self_play, DRAWS, 0.3), "{self_play}");
+    assert_eq!((seats.iter().sum::<usize>(), members.iter().sum()), (played, 2 * played));
+    assert!(seats.iter().all(|&hits| close(hits, played, 1.0 / 3.0)), "{seats:?}");
+    assert!(members.iter().all(|&hits| close(hits, 2 * played, 0.25)), "{members:?}");
+}
+
+#[test]
+fn shares_that_nothing_can_be_drawn_by_are_refused_by_name() {
+    assert_eq!(Shares::default().validate(), Ok(()));
+    assert_eq!(Shares::SELF_PLAY.validate(), Ok(()));
+    for bad in [-0.1, f64::NAN, f64::INFINITY] {
+        let good = Shares::default();
+        let cases = [
+            ("self_play", Shares { self_play: bad, ..good }),
+            ("prioritised", Shares { prioritised: bad, ..good }),
+            ("uniform", Shares { uniform: bad, ..good }),
+        ];
+        for (name, shares) in cases {
+            let error = shares.validate().expect_err("out of range").to_string();
+            assert!(error.starts_with(name) && error.contains(&bad.to_string()), "{error}");
+        }
+    }
+    let nothing = Shares { self_play: 0.0, ..Shares::SELF_PLAY };
+    assert_eq!(nothing.validate(), Err(SharesError::AllZero));
+}
