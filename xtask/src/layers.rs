@@ -11,7 +11,7 @@ use crate::shell::cargo;
 /// The layers, lowest first. A crate may depend on crates of lower layers only.
 const LAYERS: &[&[&str]] = &[
     &["ouro-game"],
-    &["ouro-search", "ouro-net"],
+    &["ouro-search", "ouro-net", "ouro-replay"],
     &["ouro-players"],
     &["ouro-proto", "ouro-service"],
     &["ouro-actor", "ouro-learner", "ouro-arena"],
@@ -28,6 +28,7 @@ const BANS: &[(&[&str], &[&str], &str)] = &[
         &["tokio", "tonic", "burn"],
         "the cores are pure",
     ),
+    (&["ouro-replay"], &["tokio", "tonic", "prost", "burn"], "replay is checked alone"),
     (
         &["ouro-proto", "ouro-service", "ouro-actor", "ouro-arena"],
         &["burn"],

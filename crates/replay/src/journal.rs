@@ -1,0 +1,342 @@
+//! The ledger of what was accepted and refused: append-only, checksummed, synced before anybody
+//! is told.
+//!
+//! ```text
+//! append, append, …   judged and kept in memory
+//! commit              one write, one sync; only now may the actors be told
+//! visit               every accepted record from some number on, to fill a window again
+//! release_before      removes segments that no checkpoint needs any more
+//! ```
+//!
+//! Whoever appends asks [`Journal::watermark`] after the commit and acknowledges that, never
+//! more. The state of deduplication is what the entries say ([`Dedup`]), so a record and the
+//! fact that it was decided are on disk together or not at all. Each segment begins with the
+//! state that all earlier ones left, so that removing them forgets nothing.
+//!
+//! When the disk is full a commit fails with [`JournalError::NoSpace`]: what was half written is
+//! cut off again, what waits keeps waiting, and the commit may be repeated. When a sync fails
+//! the handle is done for ([`JournalError::Fatal`]): nobody knows what reached the disk, and a
+//! second sync may claim success for bytes that are gone.
+
+use std::io;
+
+pub use dedup::{Dedup, MAX_ACTORS, Verdict};
+pub use error::JournalError;
+pub use format::{Entry, FORMAT_VERSION, Kind};
+pub use group_commit::{Due, GroupCommit, Policy};
+pub use open::{Cut, Opened};
+
+use crate::disk::{Disk, FolderDisk, SegmentFile};
+use error::is_no_space;
+use format::{FRAME_BYTES, FramePlace, seal_frame};
+use segments::Segment;
+
+mod dedup;
+mod error;
+pub(crate) mod format;
+mod group_commit;
+mod open;
+pub(crate) mod scan;
+pub(crate) mod segments;
+mod visit;
+
+/// Longest name of an actor, bytes.
+pub const MAX_ACTOR_BYTES: usize = 255;
+/// Longest identity of a run, bytes.
+pub const MAX_IDENTITY_BYTES: usize = 1 << 20;
+
+/// Sizes of a journal, bytes. They may change between runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// A segment that has reached this gets no further commit. Opening and visiting read one
+    /// segment at a time into memory.
+    pub segment_bytes: u64,
+    /// Longest payload.
+    pub max_payload: usize,
+    /// Most that may wait for a commit. Beyond it nothing is appended.
+    pub max_waiting: usize,
+}
+
+impl Default for Options {
+    /// Segments of 32 MiB, payloads of 1 MiB, 64 MiB waiting.
+    fn default() -> Self {
+        Self { segment_bytes: 32 << 20, max_payload: 1 << 20, max_waiting: 64 << 20 }
+    }
+}
+
+/// A record on its way in or out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The actor's name.
+    pub actor: &'a str,
+    /// Which life of the actor.
+    pub epoch: u64,
+    /// Its number in that life, from 1.
+    pub sequence: u64,
+    /// Generation of the weights that played it.
+    pub generation: u32,
+    /// The record itself.
+    pub payload: &'a [u8],
+}
+
+/// What became of an append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// It waits for the next commit. An accepted record has this number among all accepted
+    /// records, from 0; a refusal has none.
+    Waiting(Option<u64>),
+    /// It was decided before, though perhaps not yet committed. Nothing changed.
+    Duplicate,
+    /// A record before it is missing. Nothing changed.
+    Gap {
+        /// The sequence number that is due.
+        expected: u64,
+    },
+    /// Its epoch is over, or was never issued. Nothing changed.
+    Fenced {
+        /// The epoch that the actor lives under, if any.
+        current: Option<u64>,
+    },
+}
+
+/// What an actor that connects is to be told, after the next commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Greeting {
+    /// The epoch to use.
+    pub epoch: u64,
+    /// Whether it was issued just now; nobody may hear of it before a commit.
+    pub is_new: bool,
+}
+
+/// What a commit has made durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Committed {
+    /// Entries.
+    pub entries: u32,
+    /// Bytes written.
+    pub bytes: usize,
+}
+
+/// A decision that waits for its commit.
+#[derive(Debug)]
+enum Decision {
+    Begin { actor: Box<str>, epoch: u64 },
+    Decide { actor: Box<str>, epoch: u64, sequence: u64 },
+}
+
+/// An open journal. See the [module](self).
+#[derive(Debug)]
+pub struct Journal<D: Disk = FolderDisk> {
+    disk: D,
+    identity: Vec<u8>,
+    options: Options,
+    /// Whole segments, oldest first; the last is the tail.
+    segments: Vec<Segment>,
+    tail: D::File,
+    /// What is on disk.
+    durable: Dedup,
+    /// That and what waits.
+    staged: Dedup,
+    /// A frame without its header and end.
+    frame: Vec<u8>,
+    entries: u32,
+    decisions: Vec<Decision>,
+    next_commit: u64,
+    /// Records on disk since the start of the run.
+    records: u64,
+    /// Records that wait.
+    waiting_records: u64,
+    fatal: Option<(String, String)>,
+}
+
+impl<D: Disk> Journal<D> {
+    /// The epoch for an actor that connects: the one it claims if it lives under it, else a new
+    /// one. A new one waits for the next commit.
+    pub fn greet(&mut self, actor: &str, claim: Option<u64>) -> Result<Greeting, JournalError> {
+        self.check(actor, 0)?;
+        match self.staged.watermark(actor) {
+            Some((epoch, _)) if claim == Some(epoch) => Ok(Greeting { epoch, is_new: false }),
+            _ => {
+                let epoch = self.staged.issued() + 1;
+                self.staged.begin(actor, epoch);
+                self.decisions.push(Decision::Begin { actor: actor.into(), epoch });
+                let record = Record { actor, epoch, sequence: 0, generation: 0, payload: &[] };
+                self.push(Kind::Epoch, record);
+                Ok(Greeting { epoch, is_new: true })
+            }
+        }
+    }
+
+    /// Appends an accepted record.
+    pub fn append(&mut self, record: Record<'_>) -> Result<Appended, JournalError> {
+        let appended = self.decide(Kind::Record, record)?;
+        let Appended::Waiting(_) = appended else { return Ok(appended) };
+        let number = self.records + self.waiting_records;
+        self.waiting_records += 1;
+        Ok(Appended::Waiting(Some(number)))
+    }
+
+    /// Appends that a record was refused for good; its payload is the reason.
+    pub fn refuse(&mut self, refusal: Record<'_>) -> Result<Appended, JournalError> {
+        self.decide(Kind::Refused, refusal)
+    }
+
+    fn decide(&mut self, kind: Kind, record: Record<'_>) -> Result<Appended, JournalError> {
+        self.check(record.actor, record.payload.len())?;
+        let Record { actor, epoch, sequence, .. } = record;
+        match self.staged.decide(actor, epoch, sequence) {
+            Verdict::New => {}
+            Verdict::Duplicate => return Ok(Appended::Duplicate),
+            Verdict::Gap { expected } => return Ok(Appended::Gap { expected }),
+            Verdict::Fenced { current } => return Ok(Appended::Fenced { current }),
+        }
+        self.decisions.push(Decision::Decide { actor: actor.into(), epoch, sequence });
+        self.push(kind, record);
+        Ok(Appended::Waiting(None))
+    }
+
+    /// Whether the handle, a name and a payload are usable and there is room to wait.
+    fn check(&self, actor: &str, payload: usize) -> Result<(), JournalError> {
+        self.alive()?;
+        let max = self.options.max_payload;
+        let sizes =
+            [("actor's name", actor.len(), 1, MAX_ACTOR_BYTES), ("payload", payload, 0, max)];
+        for (what, found, min, max) in sizes {
+            if !(min..=max).contains(&found) {
+                return Err(JournalError::Size { what, found, min, max });
+            }
+        }
+        let (waiting, max) = (self.waiting_bytes(), self.options.max_waiting);
+        if waiting >= max { Err(JournalError::Backlog { waiting, max }) } else { Ok(()) }
+    }
+
+    fn alive(&self) -> Result<(), JournalError> {
+        match &self.fatal {
+            None => Ok(()),
+            Some((path, reason)) => {
+                Err(JournalError::Fatal { path: path.clone(), reason: reason.clone() })
+            }
+        }
+    }
+
+    fn push(&mut self, kind: Kind, record: Record<'_>) {
+        let Record { actor, epoch, sequence, generation, payload } = record;
+        let entry = Entry { kind, actor, epoch, sequence, generation, payload };
+        entry.encode(self.next_commit, self.entries, &mut self.frame);
+        self.entries += 1;
+    }
+
+    /// Makes everything that waits durable. After [`JournalError::NoSpace`] it still waits.
+    pub fn commit(&mut self) -> Result<Committed, JournalError> {
+        self.alive()?;
+        if self.entries == 0 {
+            return Ok(Committed::default());
+        }
+        if self.tail_segment().bytes >= self.options.segment_bytes {
+            self.rotate()?;
+        }
+        let (segment, length) = (self.tail_segment().number, self.tail_segment().bytes);
+        let at = FramePlace { segment, offset: length as usize };
+        seal_frame(&mut self.frame, at, self.next_commit, self.entries);
+        let written = write_all(&mut self.tail, length, &self.frame);
+        let bytes = self.frame.len();
+        self.frame.pop();
+        if let Err(source) = written {
+            return Err(self.take_back(length, source));
+        }
+        self.tail.sync().map_err(|error| self.fatal(self.tail_segment().name(), "sync", &error))?;
+        let committed = Committed { entries: self.entries, bytes };
+        for decision in self.decisions.drain(..) {
+            match decision {
+                Decision::Begin { actor, epoch } => drop(self.durable.begin(&actor, epoch)),
+                Decision::Decide { actor, epoch, sequence } => {
+                    self.durable.decide(&actor, epoch, sequence);
+                }
+            }
+        }
+        self.records += self.waiting_records;
+        let records = self.records;
+        if let Some(tail) = self.segments.last_mut() {
+            tail.bytes += bytes as u64;
+            tail.end_record = records;
+        }
+        self.next_commit += 1;
+        (self.entries, self.waiting_records) = (0, 0);
+        self.frame.truncate(FRAME_BYTES);
+        Ok(committed)
+    }
+
+    /// Cuts a write that failed off the tail. What was cut is gone for good before anything
+    /// else is written there, or a crash could mix the two.
+    fn take_back(&mut self, length: u64, source: io::Error) -> JournalError {
+        let name = self.tail_segment().name();
+        if !is_no_space(&source) {
+            return self.fatal(name, "write", &source);
+        }
+        if let Err(error) = self.tail.truncate(length).and_then(|()| self.tail.sync()) {
+            return self.fatal(name, "cut", &error);
+        }
+        JournalError::NoSpace { path: self.disk.describe(&name), source }
+    }
+
+    /// Notes that nothing is known any more.
+    fn fatal(&mut self, name: String, action: &str, error: &io::Error) -> JournalError {
+        let (path, reason) = (self.disk.describe(&name), format!("{action} failed: {error}"));
+        self.fatal = Some((path.clone(), reason.clone()));
+        JournalError::Fatal { path, reason }
+    }
+
+    /// Epoch and watermark of an actor, as far as they are on disk: what may be acknowledged.
+    pub fn watermark(&self, actor: &str) -> Option<(u64, u64)> {
+        self.durable.watermark(actor)
+    }
+
+    /// The state of deduplication, as far as it is on disk.
+    pub fn dedup(&self) -> &Dedup {
+        &self.durable
+    }
+
+    /// Accepted records on disk since the start of the run: the number of the next one.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Number of the oldest record that is still held.
+    pub fn oldest_record(&self) -> u64 {
+        self.segments.first().map_or(self.records, |segment| segment.first_record)
+    }
+
+    /// Entries that wait for a commit.
+    pub fn waiting(&self) -> u32 {
+        self.entries
+    }
+
+    /// Bytes that wait for a commit.
+    pub fn waiting_bytes(&self) -> usize {
+        self.frame.len() - FRAME_BYTES
+    }
+
+    /// Segments and bytes on disk.
+    pub fn size(&self) -> (usize, u64) {
+        (self.segments.len(), self.segments.iter().map(|segment| segment.bytes).sum())
+    }
+}
+
+/// Writes all of `bytes`, however little the file takes at a time.
+fn write_all(file: &mut impl SegmentFile, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.write_at(offset, bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                offset += written as u64;
+                bytes = bytes.get(written..).unwrap_or_default();
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

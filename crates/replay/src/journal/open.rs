@@ -1,0 +1,347 @@
+//! Opening: every byte is read, checked and understood before the first append.
+
+use std::io;
+
+use super::format::{Entry, FRAME_BYTES, Fault, FramePlace, Header, HeaderRead, Kind};
+use super::scan::{Found, commit_at};
+use super::segments::{self, Segment, TEMPORARY};
+use super::{
+    Dedup, FORMAT_VERSION, Journal, JournalError, MAX_IDENTITY_BYTES, Options, Verdict,
+    is_no_space, write_all,
+};
+use crate::disk::{Disk, SegmentFile};
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Opened {
+    /// Segments; 0 if the journal was made just now.
+    pub segments: usize,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Commits read.
+    pub commits: u64,
+    /// A write at the end that a crash had cut short; nobody was told of what it held.
+    pub cut: Option<Cut>,
+}
+
+/// A write that never finished and was cut off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The segment.
+    pub path: String,
+    /// Its length now, bytes.
+    pub offset: u64,
+    /// Bytes cut off.
+    pub bytes: u64,
+}
+
+impl std::fmt::Display for Cut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { path, offset, bytes } = self;
+        write!(
+            f,
+            "{path}: the last write was cut short by a crash; {bytes} bytes from byte {offset} on removed, none of them acknowledged"
+        )
+    }
+}
+
+/// Reads segments in order and checks that they go together.
+pub(crate) struct Walk {
+    pub(crate) dedup: Dedup,
+    /// The segment before, once there is one.
+    before: Option<Segment>,
+    last_commit: u64,
+    records: u64,
+}
+
+/// One segment, read.
+pub(crate) struct Walked {
+    pub(crate) segment: Segment,
+    pub(crate) commits: u64,
+    /// Where the last commit starts.
+    last_frame: usize,
+    /// Bytes behind the last whole commit.
+    pub(crate) torn: usize,
+}
+
+/// Why a segment cannot be read.
+pub(crate) enum Unreadable {
+    Newer(u32),
+    OtherRun(Vec<u8>),
+    Fault(Fault),
+}
+
+impl From<Fault> for Unreadable {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl Unreadable {
+    pub(crate) fn into_error(self, path: String, identity: &[u8]) -> JournalError {
+        let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match self {
+            Self::Newer(found) => JournalError::Newer { path, found, newest: FORMAT_VERSION },
+            Self::OtherRun(found) => {
+                JournalError::OtherRun { path, expected: shown(identity), found: shown(&found) }
+            }
+            Self::Fault(Fault { offset, what, expected, found }) => {
+                JournalError::Damaged { path, offset: offset as u64, what, expected, found }
+            }
+        }
+    }
+}
+
+impl Walk {
+    pub(crate) fn new() -> Self {
+        Self { dedup: Dedup::default(), before: None, last_commit: 0, records: 0 }
+    }
+
+    /// Reads segment `number`. Every entry is handed to `each` with the number of the record
+    /// that it is, or that comes next. `identity` is that of the run, where it is known.
+    pub(crate) fn segment(
+        &mut self,
+        number: u64,
+        bytes: &[u8],
+        identity: Option<&[u8]>,
+        is_last: bool,
+        mut each: impl FnMut(u64, &Entry<'_>),
+    ) -> Result<Walked, Unreadable> {
+        let (header, found) = match Header::decode(bytes)? {
+            HeaderRead::Known(header, identity) => (header, identity),
+            HeaderRead::Newer(version) => return Err(Unreadable::Newer(version)),
+        };
+        if identity.is_some_and(|identity| identity != found) {
+            return Err(Unreadable::OtherRun(found.to_vec()));
+        }
+        self.check_header(number, &header)?;
+        let mut walked = Walked {
+            segment: Segment {
+                number,
+                bytes: 0,
+                first_commit: header.first_commit,
+                first_record: header.first_record,
+                end_record: header.first_record,
+            },
+            commits: 0,
+            last_frame: 0,
+            torn: 0,
+        };
+        let start = super::format::HEADER_BYTES + found.len();
+        let (mut offset, mut commit) = (start, header.first_commit);
+        let mut entries = Vec::new();
+        loop {
+            match commit_at(bytes, FramePlace { segment: number, offset }, commit, &mut entries) {
+                Found::Commit { end } => {
+                    for (index, entry) in entries.iter().enumerate() {
+                        let is_first = offset == start && index == 0;
+                        let record = self.records;
+                        self.entry(entry, offset, is_first)?;
+                        each(record, entry);
+                    }
+                    (walked.last_frame, walked.commits) = (offset, walked.commits + 1);
+                    (offset, commit) = (end, commit + 1);
+                }
+                // Header and snapshot were synced before the segment got its name.
+                Found::End | Found::Torn if offset == start => {
+                    let (expected, found) = ("whole", "cut short");
+                    return Err(Fault::new(offset, "the snapshot", expected, found).into());
+                }
+                Found::End => break,
+                Found::Torn if is_last => {
+                    walked.torn = bytes.len() - offset;
+                    break;
+                }
+                Found::Torn => {
+                    let (expected, found) =
+                        ("whole, as in every segment but the last", "cut short");
+                    return Err(Fault::new(offset, "a commit", expected, found).into());
+                }
+                Found::Damaged(fault) => return Err(fault.into()),
+            }
+        }
+        self.last_commit = commit - 1;
+        walked.segment.bytes = offset as u64;
+        walked.segment.end_record = self.records;
+        self.before = Some(walked.segment);
+        Ok(walked)
+    }
+
+    /// A segment must begin where the one before it ended.
+    fn check_header(&mut self, number: u64, header: &Header) -> Result<(), Fault> {
+        if header.segment != number {
+            return Err(Fault::new(16, "the number of the segment", number, header.segment));
+        }
+        if self.before.is_none() {
+            (self.last_commit, self.records) = (header.first_commit, header.first_record);
+        }
+        let (commit, record) = (self.last_commit, self.records);
+        if header.first_commit != commit {
+            return Err(Fault::new(24, "the first commit", commit, header.first_commit));
+        }
+        if header.first_record != record {
+            return Err(Fault::new(32, "the first record", record, header.first_record));
+        }
+        Ok(())
+    }
+
+    /// Takes an entry in. What contradicts the entries before it was not written by us.
+    fn entry(&mut self, entry: &Entry<'_>, offset: usize, is_first: bool) -> Result<(), Fault> {
+        let fault =
+            |what, expected: String, found: String| Err(Fault::new(offset, what, expected, found));
+        if is_first != (entry.kind == Kind::Snapshot) {
+            let expected = "a snapshot first and nowhere else".to_owned();
+            return fault("an entry of the commit", expected, format!("{:?}", entry.kind));
+        }
+        match entry.kind {
+            Kind::Snapshot => match (Dedup::decode(entry.payload), self.before) {
+                (Some(state), None) => self.dedup = state,
+                (Some(_), Some(_)) if self.dedup.encode() == entry.payload => {}
+                (Some(_), Some(_)) => {
+                    let expected = "what the segments before it left".to_owned();
+                    return fault("the snapshot", expected, "something else".to_owned());
+                }
+                (None, _) => {
+                    let (expected, found) = ("readable".to_owned(), "malformed".to_owned());
+                    return fault("the snapshot", expected, found);
+                }
+            },
+            Kind::Epoch => {
+                if !self.dedup.begin(entry.actor, entry.epoch) {
+                    let expected = format!("above {}", self.dedup.issued());
+                    return fault("a new epoch", expected, entry.epoch.to_string());
+                }
+            }
+            Kind::Record | Kind::Refused => {
+                match self.dedup.decide(entry.actor, entry.epoch, entry.sequence) {
+                    Verdict::New => {}
+                    verdict => {
+                        let Entry { actor, epoch, sequence, .. } = entry;
+                        let found = format!("{verdict:?}");
+                        let expected = format!("new: {actor}, epoch {epoch}, record {sequence}");
+                        return fault("an entry of the commit", expected, found);
+                    }
+                }
+                self.records += u64::from(entry.kind == Kind::Record);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Numbers of the segments among `names`, in order and without a hole.
+pub(crate) fn numbers(
+    names: &[String],
+    describe: impl Fn(&str) -> String,
+) -> Result<Vec<u64>, JournalError> {
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| segments::number(name)).collect();
+    numbers.sort_unstable();
+    match numbers.windows(2).find(|pair| pair[0] + 1 != pair[1]) {
+        None => Ok(numbers),
+        Some(pair) => {
+            let path = describe(&segments::name(pair[0] + 1));
+            Err(JournalError::Missing { path, next: pair[1] })
+        }
+    }
+}
+
+impl<D: Disk> Journal<D> {
+    /// Opens the journal on `disk`, or makes one for a run of this `identity` (any bytes that
+    /// tell runs apart and read well in a message). Checks everything; a write that a crash cut
+    /// short is removed, anything else that is wrong is refused.
+    pub fn open(
+        disk: D,
+        identity: &[u8],
+        options: Options,
+    ) -> Result<(Self, Opened), JournalError> {
+        let (what, found, max) = ("identity of a run", identity.len(), MAX_IDENTITY_BYTES);
+        if found > max {
+            return Err(JournalError::Size { what, found, min: 0, max });
+        }
+        let names = disk.names().map_err(at(&disk, "list the files beside", TEMPORARY))?;
+        if names.iter().any(|name| name == TEMPORARY) {
+            disk.remove(TEMPORARY).map_err(at(&disk, "remove", TEMPORARY))?;
+        }
+        let numbers = numbers(&names, |name| disk.describe(name))?;
+        let mut walk = Walk::new();
+        let mut opened = Opened { segments: numbers.len(), ..Opened::default() };
+        let mut segments = Vec::with_capacity(numbers.len() + 1);
+        let mut tail = None;
+        for (index, &number) in numbers.iter().enumerate() {
+            let (name, is_last) = (segments::name(number), index + 1 == numbers.len());
+            let mut file = disk.open(&name).map_err(at(&disk, "open", &name))?;
+            let bytes = file.read().map_err(at(&disk, "read", &name))?;
+            let walked = walk
+                .segment(number, &bytes, Some(identity), is_last, |_, _| {})
+                .map_err(|reason| reason.into_error(disk.describe(&name), identity))?;
+            opened.bytes += bytes.len() as u64;
+            opened.commits += walked.commits;
+            if is_last {
+                settle(&mut file, &bytes, &walked).map_err(at(&disk, "settle", &name))?;
+                let (path, offset) = (disk.describe(&name), walked.segment.bytes);
+                let cut = walked.torn as u64;
+                opened.cut = (cut > 0).then_some(Cut { path, offset, bytes: cut });
+                tail = Some(file);
+            }
+            segments.push(walked.segment);
+        }
+        let tail = match tail {
+            Some(tail) => {
+                // A name that was not synced when the last process died.
+                disk.sync().map_err(at(&disk, "sync the folder of", &segments::name(1)))?;
+                tail
+            }
+            None => {
+                let header = Header { segment: 1, first_commit: 0, first_record: 0 };
+                let made = segments::create(&disk, header, identity, &walk.dedup);
+                let (segment, file) = made.map_err(|(action, source)| {
+                    let path = disk.describe(&segments::name(1));
+                    if is_no_space(&source) {
+                        JournalError::NoSpace { path, source }
+                    } else {
+                        JournalError::Io { action, path, source }
+                    }
+                })?;
+                segments.push(segment);
+                file
+            }
+        };
+        let journal = Self {
+            disk,
+            identity: identity.to_vec(),
+            options,
+            segments,
+            tail,
+            staged: walk.dedup.clone(),
+            durable: walk.dedup,
+            frame: vec![0; FRAME_BYTES],
+            entries: 0,
+            decisions: Vec::new(),
+            next_commit: walk.last_commit + 1,
+            records: walk.records,
+            waiting_records: 0,
+            fatal: None,
+        };
+        Ok((journal, opened))
+    }
+}
+
+/// Cuts off a torn write and makes sure that the last commit is on disk: the process that wrote
+/// it may have died before its sync, or of a sync that failed, after which the system may take
+/// for clean what never reached the disk. So it is written once more.
+fn settle(file: &mut impl SegmentFile, bytes: &[u8], walked: &Walked) -> io::Result<()> {
+    let length = walked.segment.bytes as usize;
+    if walked.torn > 0 {
+        file.truncate(length as u64)?;
+    }
+    write_all(file, walked.last_frame as u64, &bytes[walked.last_frame..length])?;
+    file.sync()
+}
+
+fn at<'a, D: Disk>(
+    disk: &'a D,
+    action: &'static str,
+    name: &'a str,
+) -> impl FnOnce(io::Error) -> JournalError + 'a {
+    move |source| JournalError::Io { action, path: disk.describe(name), source }
+}

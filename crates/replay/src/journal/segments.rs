@@ -1,0 +1,123 @@
+//! Segments: their names, how the next one begins, how old ones go.
+//!
+//! A segment is written under a temporary name with its header and its snapshot, synced, and
+//! only then renamed. Under its own name it is whole, and the one before it is complete.
+
+use super::format::{Entry, FRAME_BYTES, FramePlace, Header, Kind, seal_frame};
+use super::{Dedup, Journal, JournalError, is_no_space, write_all};
+use crate::disk::{Disk, SegmentFile};
+
+const PREFIX: &str = "segment-";
+const SUFFIX: &str = ".journal";
+/// What a segment is called while it is being made.
+pub(super) const TEMPORARY: &str = "segment.tmp";
+
+const MAKE: &str = "make";
+const WRITE: &str = "write";
+const RENAME: &str = "rename";
+
+/// What is known of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) number: u64,
+    pub(crate) bytes: u64,
+    pub(crate) first_commit: u64,
+    pub(crate) first_record: u64,
+    /// One past its last record.
+    pub(crate) end_record: u64,
+}
+
+/// File name of a segment.
+pub(crate) fn name(number: u64) -> String {
+    format!("{PREFIX}{number:012}{SUFFIX}")
+}
+
+/// The number in a segment's file name.
+pub(crate) fn number(file: &str) -> Option<u64> {
+    let number = file.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.parse().ok()?;
+    (name(number) == file).then_some(number)
+}
+
+impl Segment {
+    pub(crate) fn name(&self) -> String {
+        name(self.number)
+    }
+}
+
+/// Makes a segment that starts from `dedup`, durably. An error says what was tried.
+pub(super) fn create<D: Disk>(
+    disk: &D,
+    header: Header,
+    identity: &[u8],
+    dedup: &Dedup,
+) -> Result<(Segment, D::File), (&'static str, std::io::Error)> {
+    let mut bytes = header.encode(identity);
+    let mut frame = vec![0; FRAME_BYTES];
+    let (actor, payload) = ("", dedup.encode());
+    let kind = Kind::Snapshot;
+    let snapshot = Entry { kind, actor, epoch: 0, sequence: 0, generation: 0, payload: &payload };
+    snapshot.encode(header.first_commit, 0, &mut frame);
+    let at = FramePlace { segment: header.segment, offset: bytes.len() };
+    seal_frame(&mut frame, at, header.first_commit, 1);
+    bytes.append(&mut frame);
+    let mut file = disk.create(TEMPORARY).map_err(|error| (MAKE, error))?;
+    write_all(&mut file, 0, &bytes).map_err(|error| (WRITE, error))?;
+    file.sync().map_err(|error| ("sync", error))?;
+    disk.rename(TEMPORARY, &name(header.segment)).map_err(|error| (RENAME, error))?;
+    disk.sync().map_err(|error| ("sync the folder of", error))?;
+    let Header { segment: number, first_commit, first_record } = header;
+    let bytes = bytes.len() as u64;
+    Ok((Segment { number, bytes, first_commit, first_record, end_record: first_record }, file))
+}
+
+impl<D: Disk> Journal<D> {
+    pub(super) fn tail_segment(&self) -> &Segment {
+        self.segments.last().expect("an open journal has a tail")
+    }
+
+    /// Begins the next segment, whose snapshot takes the place of the commit that is due.
+    ///
+    /// What waits was encoded for that commit's number, so the snapshot gets the same number as
+    /// the last commit before it, and the numbers of commits go on behind it.
+    pub(super) fn rotate(&mut self) -> Result<(), JournalError> {
+        let header = Header {
+            segment: self.tail_segment().number + 1,
+            first_commit: self.next_commit - 1,
+            first_record: self.records,
+        };
+        match create(&self.disk, header, &self.identity, &self.durable) {
+            Ok((segment, file)) => {
+                self.segments.push(segment);
+                self.tail = file;
+                Ok(())
+            }
+            // Before the new name stands there is nothing to undo but the temporary file; once
+            // a sync has failed, all bets are off.
+            Err((MAKE | WRITE | RENAME, source)) if is_no_space(&source) => {
+                // Should it stay, the next attempt or the next start overwrites it.
+                let _ = self.disk.remove(TEMPORARY);
+                let path = self.disk.describe(&name(header.segment));
+                Err(JournalError::NoSpace { path, source })
+            }
+            Err((action, error)) => Err(self.fatal(name(header.segment), action, &error)),
+        }
+    }
+
+    /// Removes segments that hold only records before `record`, never the last segment.
+    /// Returns how many. Oldest first and one at a time, so that a crash leaves no hole.
+    pub fn release_before(&mut self, record: u64) -> Result<usize, JournalError> {
+        self.alive()?;
+        let last = self.segments.len() - 1;
+        let old = self.segments[..last].iter().take_while(|segment| segment.end_record <= record);
+        let old: Vec<String> = old.map(Segment::name).collect();
+        for name in &old {
+            self.disk.remove(name).map_err(|source| {
+                let path = self.disk.describe(name);
+                JournalError::Io { action: "remove", path, source }
+            })?;
+            self.segments.remove(0);
+            self.disk.sync().map_err(|error| self.fatal(name.clone(), "remove", &error))?;
+        }
+        Ok(old.len())
+    }
+}

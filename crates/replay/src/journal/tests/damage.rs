@@ -1,0 +1,166 @@
+//! Every cut and every flip of a sample of 4 KiB.
+
+use super::*;
+
+/// A journal in one segment of at least 4 KiB, and where each of its commits ends.
+fn sample() -> (Vec<u8>, Vec<usize>) {
+    let (disk, options) = (MemoryDisk::new(), Options::default());
+    let mut ends = Vec::new();
+    let mut commits = 0;
+    let mut last = 0;
+    while last < 4 << 10 {
+        commits += 1;
+        last = filled(&disk, 0, options).size().1 as usize;
+        let fresh = MemoryDisk::new();
+        last = last.max(filled(&fresh, commits, options).size().1 as usize);
+        ends.push(last);
+        if last >= 4 << 10 {
+            return (fresh.content("segment-000000000001.journal").unwrap(), ends);
+        }
+    }
+    unreachable!("the loop ends with a sample")
+}
+
+fn open_bytes(bytes: &[u8]) -> Result<(Journal<MemoryDisk>, Opened), JournalError> {
+    let disk = MemoryDisk::new();
+    disk.put("segment-000000000001.journal", bytes);
+    Journal::open(disk, RUN, Options::default())
+}
+
+#[test]
+fn a_segment_cut_at_any_byte_keeps_every_whole_commit_or_is_refused_by_name() {
+    let (bytes, ends) = sample();
+    let (empty, _) = Journal::open(MemoryDisk::new(), RUN, Options::default()).unwrap();
+    let start = empty.size().1 as usize;
+    for cut in 0..=bytes.len() {
+        match open_bytes(&bytes[..cut]) {
+            Ok((mut journal, opened)) => {
+                assert!(cut >= start, "cut at {cut}");
+                let commits = ends.iter().filter(|&&end| end <= cut).count();
+                let kept = if commits == 0 { start } else { ends[commits - 1] };
+                assert_eq!(journal.size().1 as usize, kept, "cut at {cut}");
+                let cut_off = opened.cut.map_or(0, |cut| {
+                    assert_eq!(cut.offset as usize, kept);
+                    let said = cut.to_string();
+                    assert!(said.starts_with("segment-000000000001.journal: the last write"));
+                    assert!(said.contains(&format!("{} bytes from byte {kept} on", cut.bytes)));
+                    cut.bytes
+                });
+                assert_eq!(cut_off as usize, cut - kept);
+                let watermark = 2 * commits as u64;
+                let expected = (commits > 0).then_some((1, watermark));
+                assert_eq!(journal.watermark("a"), expected, "cut at {cut}");
+                let found = all(&journal, 0);
+                let records = (1..=watermark).filter(|sequence| sequence % 5 != 0);
+                assert!(found.iter().map(|found| found.2).eq(records));
+                // And it goes on from there.
+                if commits > 0 {
+                    let more = journal.append(record("a", 1, watermark + 1, b"more")).unwrap();
+                    assert!(matches!(more, Appended::Waiting(Some(_))));
+                    journal.commit().unwrap();
+                }
+            }
+            // Header and snapshot are synced before the segment is named: no crash cuts them.
+            Err(JournalError::Damaged { path, offset, .. }) => {
+                assert!(cut < start, "cut at {cut}");
+                assert!(offset as usize <= cut && path.starts_with("segment-"), "cut at {cut}");
+            }
+            Err(error) => panic!("cut at {cut}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_found_and_its_place_named() {
+    let (bytes, ends) = sample();
+    let (mut flipped, start) = (bytes.clone(), 44 + RUN.len());
+    for (byte, mask) in (0..bytes.len()).flat_map(|byte| (0..9).map(move |bit| (byte, bit))) {
+        let mask = if mask == 8 { 0xff } else { 1 << mask };
+        flipped[byte] ^= mask;
+        match open_bytes(&flipped) {
+            Err(JournalError::Damaged { offset, expected, found, what, .. }) => {
+                // In the same commit, or the same header.
+                let offset = offset as usize;
+                let unit = |at: usize| match at {
+                    at if at < start => 0,
+                    at => 1 + ends.iter().filter(|&&end| end <= at).count(),
+                };
+                let place = format!("byte {byte} ^ {mask:#x}: named {offset}");
+                assert!(unit(offset) == unit(byte) || unit(byte) == 0, "{place}");
+                assert!(expected != found && !what.is_empty(), "{place}");
+            }
+            Ok((_, opened)) => panic!("byte {byte} ^ {mask:#x} opened: {opened:?}"),
+            Err(error) => panic!("byte {byte} ^ {mask:#x}: {error}"),
+        }
+        flipped[byte] ^= mask;
+    }
+}
+
+#[test]
+fn a_lost_sector_of_the_last_commit_is_cut_and_one_of_an_older_commit_refused() {
+    let (bytes, ends) = sample();
+    let last = ends[ends.len() - 2];
+    for sector in 0..bytes.len().div_ceil(512) {
+        // A sector that a crash kept from the disk holds what was synced, and zeros after it.
+        for (from, is_torn) in [(last, true), (ends[ends.len() - 3], false)] {
+            let mut lost = bytes.clone();
+            let (start, end) = ((sector * 512).max(from), ((sector + 1) * 512).min(bytes.len()));
+            // With the header of the last commit gone as well, nothing tells that there was one.
+            let takes_both_headers = !is_torn && start == from && end > last;
+            if start >= end || takes_both_headers {
+                continue;
+            }
+            lost[start..end].fill(0);
+            let is_torn = is_torn || start >= last;
+            match open_bytes(&lost) {
+                Ok((journal, _)) => assert!(is_torn && journal.size().1 as usize == last),
+                Err(JournalError::Damaged { .. }) => assert!(!is_torn, "sector {sector}"),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+    // Never written at all: the file has grown, the bytes have not come.
+    let mut grown = bytes[..last].to_vec();
+    grown.resize(bytes.len() + 3_000, 0);
+    let (journal, opened) = open_bytes(&grown).unwrap();
+    assert_eq!(journal.size().1 as usize, last);
+    assert_eq!(opened.cut.map(|cut| cut.bytes), Some((bytes.len() + 3_000 - last) as u64));
+}
+
+#[test]
+fn damage_in_a_segment_that_is_not_the_last_is_refused_even_at_its_end() {
+    let disk = MemoryDisk::new();
+    drop(filled(&disk, 40, small()));
+    let name = "segment-000000000002.journal";
+    let bytes = disk.content(name).unwrap();
+    for cut in (0..bytes.len()).step_by(13).chain([bytes.len() - 1]) {
+        let damaged = disk.copy();
+        damaged.put(name, &bytes[..cut]);
+        let error = Journal::open(damaged, RUN, small()).unwrap_err();
+        assert!(matches!(&error, JournalError::Damaged { path, .. } if path.contains("0002")));
+    }
+    // Cut between two commits: every byte that is left is sound, but the next segment knows more.
+    let damaged = disk.copy();
+    let (journal, _) = Journal::open(disk, RUN, small()).unwrap();
+    drop(journal);
+    let last = bytes.len() - bytes.windows(4).rev().position(|four| four == b"OFRM").unwrap() - 4;
+    damaged.put(name, &bytes[..last]);
+    let error = Journal::open(damaged, RUN, small()).unwrap_err().to_string();
+    assert!(error.contains("0003.journal is damaged at byte 24: the first commit is"), "{error}");
+}
+
+#[test]
+fn noise_never_panics() {
+    let mut stream = ouro_game::Stream::new(11, "noise");
+    let (bytes, _) = sample();
+    for _ in 0..2_000 {
+        let mut noise = bytes.clone();
+        for _ in 0..=stream.below(8) {
+            let at = stream.below(noise.len() as u32) as usize;
+            let count = (stream.below(40) as usize).min(noise.len() - at);
+            noise[at..at + count].fill_with(|| stream.bits() as u8);
+        }
+        noise.truncate(stream.below(bytes.len() as u32 + 1) as usize);
+        let _ = open_bytes(&noise);
+    }
+}

@@ -1,0 +1,20 @@
+//! What lies between accepting a game and learning from it: the journal that never loses or
+//! doubles a record, the window that positions are sampled from, and the ratio that keeps
+//! playing and learning in step.
+//!
+//! Everything here is a plain state machine: time, randomness and the disk are passed in, and
+//! there is no thread, no network, no tensor. So each part is tested alone, crash by crash and
+//! byte by byte, and what checks a finished run reads the journal with the code that wrote it.
+
+pub use disk::{Disk, FolderDisk, SegmentFile};
+pub use journal::{
+    Appended, Committed, Dedup, Due, Greeting, GroupCommit, Journal, JournalError, Opened, Options,
+    Policy, Record, Verdict,
+};
+pub use ratio::{Counters, Ratio, RatioError, Settings};
+
+mod bytes;
+pub mod disk;
+pub mod journal;
+pub mod ratio;
+pub mod testing;

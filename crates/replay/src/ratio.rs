@@ -1,0 +1,182 @@
+//! How often each inserted position is sampled: playing and learning held in step, both ways.
+//!
+//! A [`Ratio`] counts positions inserted and positions sampled. With `r` samples wanted per
+//! insert, `error = inserts · r − samples` says how far sampling lags behind. An insert that
+//! would push the error above its upper bound waits, and so does a sample that would push it
+//! below the lower one: too much data parks the actors, too little parks the learner. This is
+//! the rate limiter of Reverb (Cassirer et al. 2021, "Reverb: a framework for experience
+//! replay", §3.4).
+//!
+//! Until [`warmup`](Settings::warmup) positions are in, inserting is always allowed and
+//! sampling never; the bounds lie around the error at that moment. Counters only grow, and are
+//! part of a checkpoint ([`Counters`]).
+
+use serde::{Deserialize, Serialize};
+
+/// What is wanted. Positions are the unit of everything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Samples per insert, above 0.
+    pub samples_per_insert: f64,
+    /// Inserts before the first sample, at least 1.
+    pub warmup: u64,
+    /// How far the error may be from where it was after the warm-up, in samples.
+    pub tolerance: f64,
+    /// Most positions that are inserted at once: those of the longest game.
+    pub largest_insert: u64,
+    /// Most positions that are sampled at once: a batch.
+    pub largest_sample: u64,
+}
+
+/// Why settings are impossible.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum RatioError {
+    /// The ratio is no ratio.
+    #[error("samples_per_insert is {0}; it must be above 0 and finite")]
+    SamplesPerInsert(f64),
+    /// A count is 0.
+    #[error("{0} is 0; it must be at least 1")]
+    Zero(&'static str),
+    /// The bounds are so near to each other that both sides would wait for ever.
+    #[error(
+        "tolerance is {got}; with {samples_per_insert} samples per insert, games of up to {largest_insert} positions and batches of {largest_sample} it must be at least {least}, or inserting and sampling would wait for each other for ever"
+    )]
+    Tolerance {
+        /// The tolerance.
+        got: f64,
+        /// The least that cannot lock up.
+        least: f64,
+        /// See [`Settings::samples_per_insert`].
+        samples_per_insert: f64,
+        /// See [`Settings::largest_insert`].
+        largest_insert: u64,
+        /// See [`Settings::largest_sample`].
+        largest_sample: u64,
+    },
+}
+
+impl Settings {
+    /// The least tolerance with which somebody may always go on: whatever the error is, either
+    /// the largest insert fits below the upper bound or the largest sample above the lower one.
+    pub fn least_tolerance(&self) -> f64 {
+        let insert = self.largest_insert as f64 * self.samples_per_insert;
+        (insert + self.largest_sample as f64) / 2.0
+    }
+
+    /// Says what is impossible.
+    pub fn check(&self) -> Result<(), RatioError> {
+        let samples_per_insert = self.samples_per_insert;
+        if !(samples_per_insert > 0.0 && samples_per_insert.is_finite()) {
+            return Err(RatioError::SamplesPerInsert(samples_per_insert));
+        }
+        let counts = [
+            ("warmup", self.warmup),
+            ("largest_insert", self.largest_insert),
+            ("largest_sample", self.largest_sample),
+        ];
+        if let Some((name, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+            return Err(RatioError::Zero(name));
+        }
+        let (got, least) = (self.tolerance, self.least_tolerance());
+        // Written so that NaN is refused.
+        if got >= least && got.is_finite() {
+            return Ok(());
+        }
+        let Self { largest_insert, largest_sample, .. } = *self;
+        Err(RatioError::Tolerance {
+            got,
+            least,
+            samples_per_insert,
+            largest_insert,
+            largest_sample,
+        })
+    }
+}
+
+/// What was counted since the start of the run. Part of a checkpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counters {
+    /// Positions inserted.
+    pub inserts: u64,
+    /// Positions sampled.
+    pub samples: u64,
+}
+
+/// The controller. See the [module](self).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratio {
+    settings: Settings,
+    counters: Counters,
+}
+
+impl Ratio {
+    /// A controller that goes on from `counters`; refuses settings that could lock up.
+    pub fn new(settings: Settings, counters: Counters) -> Result<Self, RatioError> {
+        settings.check()?;
+        Ok(Self { settings, counters })
+    }
+
+    /// `inserts · samples_per_insert − samples`.
+    pub fn error(&self) -> f64 {
+        let Counters { inserts, samples } = self.counters;
+        inserts as f64 * self.settings.samples_per_insert - samples as f64
+    }
+
+    /// Least and greatest error that inserting and sampling may lead to.
+    pub fn bounds(&self) -> (f64, f64) {
+        let Settings { samples_per_insert, warmup, tolerance, .. } = self.settings;
+        let middle = warmup as f64 * samples_per_insert;
+        (middle - tolerance, middle + tolerance)
+    }
+
+    /// Whether so many positions may be inserted at once. An insert beyond
+    /// [`largest_insert`](Settings::largest_insert) counts as one of that size, or nobody could
+    /// ever make it.
+    pub fn may_insert(&self, positions: u64) -> bool {
+        let Settings { samples_per_insert, warmup, largest_insert, .. } = self.settings;
+        if self.counters.inserts < warmup {
+            return true;
+        }
+        let positions = positions.min(largest_insert) as f64;
+        self.error() + positions * samples_per_insert <= self.bounds().1
+    }
+
+    /// Whether so many positions may be sampled at once; limited like
+    /// [`may_insert`](Self::may_insert).
+    pub fn may_sample(&self, positions: u64) -> bool {
+        let Settings { warmup, largest_sample, .. } = self.settings;
+        let positions = positions.min(largest_sample) as f64;
+        self.counters.inserts >= warmup && self.error() - positions >= self.bounds().0
+    }
+
+    /// Counts an insert. What has happened is counted whether it was allowed or not: after a
+    /// restart the journal may hold more than the checkpoint has seen.
+    pub fn insert(&mut self, positions: u64) {
+        self.counters.inserts += positions;
+    }
+
+    /// Counts a sample.
+    pub fn sample(&mut self, positions: u64) {
+        self.counters.samples += positions;
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// What is wanted.
+    pub fn settings(&self) -> Settings {
+        self.settings
+    }
+
+    /// Samples per insert so far, not counting the warm-up; 0 before its end.
+    pub fn achieved(&self) -> f64 {
+        let inserts = self.counters.inserts.saturating_sub(self.settings.warmup);
+        if inserts == 0 { 0.0 } else { self.counters.samples as f64 / inserts as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests;

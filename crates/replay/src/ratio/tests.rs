@@ -1,0 +1,123 @@
+//! Neither side runs away, neither waits for ever.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn settings() -> Settings {
+    Settings {
+        samples_per_insert: 4.0,
+        warmup: 1_000,
+        tolerance: 1_000.0,
+        largest_insert: 200,
+        largest_sample: 256,
+    }
+}
+
+fn ratio() -> Ratio {
+    Ratio::new(settings(), Counters::default()).expect("possible")
+}
+
+#[test]
+fn sampling_waits_for_the_warm_up_and_inserting_does_not() {
+    let mut ratio = ratio();
+    for _ in 0..10 {
+        assert!(ratio.may_insert(100) && !ratio.may_sample(1));
+        ratio.insert(100);
+    }
+    assert!(ratio.may_sample(256));
+}
+
+#[test]
+fn either_side_waits_at_its_bound_until_the_other_moves() {
+    let mut ratio = ratio();
+    ratio.insert(1_000);
+    assert_eq!((ratio.error(), ratio.bounds()), (4_000.0, (3_000.0, 5_000.0)));
+    // 250 positions bring the error to its upper bound exactly.
+    ratio.insert(50);
+    assert!(ratio.may_insert(200));
+    ratio.insert(200);
+    assert!(!ratio.may_insert(1));
+    ratio.sample(4);
+    assert!(ratio.may_insert(1) && !ratio.may_insert(2));
+    for _ in 0..7 {
+        assert!(ratio.may_sample(256));
+        ratio.sample(256);
+    }
+    // 5000 − 4 − 1792 = 3204: another whole batch would go below 3000.
+    assert!(!ratio.may_sample(256) && ratio.may_sample(204) && !ratio.may_sample(205));
+    ratio.insert(13);
+    assert!(ratio.may_sample(256));
+    assert!((ratio.achieved() - 1_796.0 / 263.0).abs() < 1e-12);
+}
+
+#[test]
+fn impossible_settings_are_refused_by_name() {
+    let said = |change: fn(&mut Settings)| {
+        let mut settings = settings();
+        change(&mut settings);
+        Ratio::new(settings, Counters::default()).expect_err("impossible").to_string()
+    };
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let refused = Settings { samples_per_insert: bad, ..settings() }.check();
+        assert!(matches!(refused, Err(RatioError::SamplesPerInsert(_))), "{bad}");
+    }
+    assert_eq!(said(|settings| settings.warmup = 0), "warmup is 0; it must be at least 1");
+    assert!(said(|settings| settings.largest_insert = 0).starts_with("largest_insert is 0"));
+    assert!(said(|settings| settings.largest_sample = 0).starts_with("largest_sample is 0"));
+    assert_eq!(
+        said(|settings| settings.tolerance = 500.0),
+        "tolerance is 500; with 4 samples per insert, games of up to 200 positions and batches \
+         of 256 it must be at least 528, or inserting and sampling would wait for each other for ever"
+    );
+    assert!(said(|settings| settings.tolerance = f64::NAN).starts_with("tolerance is NaN"));
+    assert!(said(|settings| settings.tolerance = f64::INFINITY).starts_with("tolerance is inf"));
+    let least = Settings { tolerance: settings().least_tolerance(), ..settings() };
+    assert_eq!(least.check(), Ok(()));
+}
+
+#[test]
+fn counters_come_back_exactly_as_they_were() {
+    let mut ratio = ratio();
+    ratio.insert(12_345);
+    ratio.sample(67_890);
+    let stored = serde_json::to_string(&ratio.counters()).expect("plain numbers");
+    assert_eq!(stored, r#"{"inserts":12345,"samples":67890}"#);
+    let counters = serde_json::from_str(&stored).expect("it was just written");
+    assert_eq!(Ratio::new(settings(), counters), Ok(ratio));
+}
+
+proptest! {
+    #[test]
+    fn no_order_of_games_and_batches_locks_up_or_leaves_the_bounds(
+        samples_per_insert in prop_oneof![Just(1.0), 0.05_f64..20.0],
+        warmup in 1_u64..5_000,
+        slack in prop_oneof![Just(0.0), 0.0_f64..500.0],
+        largest_insert in 1_u64..400,
+        largest_sample in 1_u64..600,
+        sizes in proptest::collection::vec((any::<bool>(), 0.0_f64..=1.0), 1..300),
+    ) {
+        let mut settings =
+            Settings { samples_per_insert, warmup, tolerance: 0.0, largest_insert, largest_sample };
+        settings.tolerance = settings.least_tolerance() + slack;
+        let mut ratio = Ratio::new(settings, Counters::default()).expect("possible");
+        for (inserts_first, share) in sizes {
+            let insert = 1 + ((largest_insert - 1) as f64 * share) as u64;
+            let sample = 1 + ((largest_sample - 1) as f64 * share) as u64;
+            let (may_insert, may_sample) = (ratio.may_insert(insert), ratio.may_sample(sample));
+            // A rounding of the last bit may hide behind the sum of two bounds.
+            let tight = slack < 1e-6;
+            prop_assert!(may_insert || may_sample || tight, "both wait at {}", ratio.error());
+            if may_insert && (inserts_first || !may_sample) {
+                ratio.insert(insert);
+            } else if may_sample {
+                ratio.sample(sample);
+            }
+            let (least, most) = ratio.bounds();
+            prop_assert!(ratio.error() >= least || ratio.counters().inserts < warmup);
+            let last = warmup as f64 * samples_per_insert;
+            let overshoot = (largest_insert as f64 * samples_per_insert).max(0.0);
+            prop_assert!(ratio.error() <= most.max(last + overshoot));
+        }
+    }
+}
