@@ -25,4 +25,7 @@ pub enum ActorError {
     /// A playing thread panicked: a bug.
     #[error("a playing thread panicked")]
     Panicked,
+    /// The learner takes nothing from this actor any more.
+    #[error("the learner refuses this actor: {0}")]
+    Refused(String),
 }

@@ -1,7 +1,7 @@
 //! Finished games that the learner has not acknowledged yet.
 //!
 //! An [`Outbox`] is pure: it numbers what goes in, says what to send next, forgets what was
-//! acknowledged or refused, and after a reconnect starts again behind the learner's watermark.
+//! decided, and after a reconnect starts again behind the learner's watermark.
 //! It is bounded: when full, nothing more goes in until the learner answers.
 
 use std::collections::VecDeque;

@@ -6,19 +6,22 @@
 
 use std::time::Duration;
 
+use ouro_game::GameConfig;
+use ouro_game::record::RECORD_VERSION;
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
-use ouro_proto::learner::v1::push_trajectories_request::Message as Request;
-use ouro_proto::learner::v1::push_trajectories_response::Message as Response;
-use ouro_proto::trajectory::{ActorId, Seat, Trajectory, TrajectoryError};
+use ouro_proto::learner::v1::push_request::Message as Request;
+use ouro_proto::learner::v1::push_response::Message as Response;
+use ouro_proto::{Hello, Seat, Trajectory};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Status, Streaming};
+use tonic::{Code, Status, Streaming};
 use tracing::{info, warn};
 
+use crate::error::ActorError;
 use crate::outbox::Outbox;
 use crate::worker::Played;
 
@@ -44,14 +47,17 @@ enum PushError {
     Closed,
     #[error("the learner did not answer the hello with a welcome")]
     NoWelcome,
-    #[error("a game does not fit the wire: {0}")]
-    Wire(#[from] TrajectoryError),
 }
 
 /// Pushes until `stop`, then flushes what is left for a few seconds.
 pub(crate) struct Pusher {
     pub(crate) endpoint: Endpoint,
-    pub(crate) actor: ActorId,
+    /// Name of the actor.
+    pub(crate) name: String,
+    /// The life that the learner has issued; `None` before the first welcome.
+    pub(crate) epoch: Option<u64>,
+    /// The game of everything that is pushed.
+    pub(crate) config: GameConfig,
     pub(crate) outbox: Outbox<Played>,
     pub(crate) games: mpsc::Receiver<Played>,
     pub(crate) stop: CancellationToken,
@@ -59,15 +65,22 @@ pub(crate) struct Pusher {
 
 impl Pusher {
     /// Reconnects with growing pauses until `stop`. Returns the games left unanswered.
-    pub(crate) async fn run(mut self) -> usize {
+    ///
+    /// Fails if another process goes by this actor's name: to push the rest as a new life could
+    /// bring in twice what the learner has already taken.
+    pub(crate) async fn run(mut self) -> Result<usize, ActorError> {
         let mut pause = FIRST_BACKOFF;
         loop {
             let started = Instant::now();
             match self.connection().await {
-                Ok(()) => return self.outbox.len(),
+                Ok(()) => return Ok(self.outbox.len()),
                 Err(error) if self.stop.is_cancelled() => {
                     warn!(%error, unanswered = self.outbox.len(), "stopping without the learner");
-                    return self.outbox.len();
+                    return Ok(self.outbox.len());
+                }
+                Err(PushError::Status(status)) if status.code() == Code::FailedPrecondition => {
+                    self.stop.cancel();
+                    return Err(ActorError::Refused(status.message().to_owned()));
                 }
                 Err(error) => warn!(%error, "lost the learner; trying again"),
             }
@@ -77,7 +90,7 @@ impl Pusher {
                 (pause * 2).min(MAX_BACKOFF)
             };
             tokio::select! {
-                () = self.stop.cancelled() => return self.outbox.len(),
+                () = self.stop.cancelled() => return Ok(self.outbox.len()),
                 () = tokio::time::sleep(pause) => {}
             }
         }
@@ -90,17 +103,24 @@ impl Pusher {
             () = self.stop.cancelled() => return Err(PushError::Closed),
         };
         let (requests, receiver) = mpsc::channel(IN_FLIGHT);
-        let hello = wire::Hello { actor: self.actor.name.clone(), epoch: self.actor.epoch };
-        let opened = requests.send(message(Request::Hello(hello))).await;
+        let hello = Hello {
+            actor: self.name.clone(),
+            epoch: self.epoch,
+            config: self.config.clone(),
+            version: RECORD_VERSION,
+        };
+        let opened = requests.send(message(Request::Hello(hello.into()))).await;
         opened.map_err(|_| PushError::Closed)?;
         let mut client = LearnerServiceClient::new(channel);
-        let answer = client.push_trajectories(ReceiverStream::new(receiver)).await?;
+        let answer = client.push(ReceiverStream::new(receiver)).await?;
         let mut responses = answer.into_inner();
         let Some(Response::Welcome(welcome)) = next(&mut responses).await? else {
             return Err(PushError::NoWelcome);
         };
-        self.outbox.reconnect(welcome.watermark);
-        info!(watermark = welcome.watermark, "pushing to the learner");
+        let wire::Welcome { epoch, watermark, .. } = welcome;
+        self.epoch = Some(epoch);
+        self.outbox.reconnect(watermark);
+        info!(epoch, watermark, "pushing to the learner");
         self.exchange(&requests, &mut responses).await
     }
 
@@ -117,8 +137,8 @@ impl Pusher {
 
     async fn exchange(
         &mut self,
-        requests: &mpsc::Sender<wire::PushTrajectoriesRequest>,
-        responses: &mut Streaming<wire::PushTrajectoriesResponse>,
+        requests: &mpsc::Sender<wire::PushRequest>,
+        responses: &mut Streaming<wire::PushResponse>,
     ) -> Result<(), PushError> {
         let stop = self.stop.clone();
         let mut flush_until: Option<Instant> = None;
@@ -133,7 +153,7 @@ impl Pusher {
                 permit = requests.reserve(), if has_unsent => {
                     let permit = permit.map_err(|_| PushError::Closed)?;
                     if let Some((sequence, played)) = self.outbox.unsent() {
-                        permit.send(message(Request::Trajectory(to_wire(sequence, played)?)));
+                        permit.send(message(Request::Trajectory(to_wire(sequence, played))));
                         self.outbox.mark_sent();
                     }
                 }
@@ -152,10 +172,12 @@ impl Pusher {
 
     fn settle(&mut self, response: &Response) {
         match response {
-            Response::Accepted(accepted) => self.outbox.settle(accepted.sequence),
-            Response::Refused(refused) => {
-                info!(sequence = refused.sequence, reason = refused.reason, "game refused");
-                self.outbox.settle(refused.sequence);
+            Response::Ack(ack) => {
+                for refusal in &ack.refusals {
+                    let (sequence, reason) = (refusal.sequence, refusal.reason().as_str_name());
+                    warn!(sequence, reason, detail = refusal.detail, "game refused");
+                }
+                self.outbox.settle(ack.watermark);
             }
             Response::Welcome(_) => warn!("the learner sent a second welcome"),
         }
@@ -170,17 +192,15 @@ async fn at(deadline: Option<Instant>) {
     }
 }
 
-async fn next(
-    responses: &mut Streaming<wire::PushTrajectoriesResponse>,
-) -> Result<Option<Response>, Status> {
+async fn next(responses: &mut Streaming<wire::PushResponse>) -> Result<Option<Response>, Status> {
     Ok(responses.message().await?.and_then(|response| response.message))
 }
 
-fn message(message: Request) -> wire::PushTrajectoriesRequest {
-    wire::PushTrajectoriesRequest { message: Some(message) }
+fn message(message: Request) -> wire::PushRequest {
+    wire::PushRequest { message: Some(message) }
 }
 
-fn to_wire(sequence: u64, played: &Played) -> Result<wire::Trajectory, TrajectoryError> {
+fn to_wire(sequence: u64, played: &Played) -> wire::Trajectory {
     let seat = |seat: &crate::worker::PlayedSeat| Seat {
         generation: Some(seat.generation),
         learns: seat.learns,
@@ -189,9 +209,11 @@ fn to_wire(sequence: u64, played: &Played) -> Result<wire::Trajectory, Trajector
         sequence,
         record: played.record.clone(),
         behaviour: played.behaviour.clone(),
+        searched: played.searched.clone(),
         seats: played.seats.iter().map(seat).collect(),
+        outcomes: played.outcomes.clone(),
     };
-    trajectory.try_into()
+    trajectory.into()
 }
 
 #[cfg(test)]

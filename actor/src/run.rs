@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
-use ouro_proto::trajectory::ActorId;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
@@ -89,7 +88,7 @@ impl Actor {
             let remedy = error.to_string();
             ActorError::Config { field: "arena", value: config.arena.clone(), remedy }
         })?;
-        let epoch = epoch();
+        let start = start();
         let (rosters, roster) = watch::channel(None);
         let (sender, games) = mpsc::channel(config.games_per_thread);
         // A worker that fails stops this actor, not the process around it.
@@ -100,7 +99,7 @@ impl Actor {
                 games: config.games_per_thread,
                 self_play_share: config.self_play_share,
                 max_plies: config.max_plies,
-                seed: config.seed ^ epoch,
+                seed: config.seed ^ start,
                 index: index as u64,
             };
             let line = Line {
@@ -118,12 +117,15 @@ impl Actor {
         drop(sender);
         let pusher = Pusher {
             endpoint,
-            actor: ActorId { name: config.name.clone(), epoch },
+            name: config.name.clone(),
+            epoch: None,
+            config: config.game.clone(),
             outbox: Outbox::new(config.outbox_games),
             games,
             stop: halt.clone(),
         };
-        let (unanswered, ()) = tokio::join!(pusher.run(), watch_pool(arena, rosters, halt.clone()));
+        let (pushed, ()) = tokio::join!(pusher.run(), watch_pool(arena, rosters, halt.clone()));
+        let unanswered = pushed?;
         info!(unanswered, games = counters.games(), "actor drained");
         // Their channel is closed by now, so each ends after its current ply.
         let joined = tokio::task::spawn_blocking(move || {
@@ -138,7 +140,7 @@ impl Actor {
 }
 
 /// A number that differs between two starts of the same actor.
-fn epoch() -> u64 {
+fn start() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     since.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(48)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ouro_game::{Game, GameConfig, Record, Stream};
 use ouro_players::{Finished, FitError, NetPlayer, Player, Selection, Table, TableError};
-use ouro_proto::ContentHash;
+use ouro_proto::{ContentHash, Searched};
 
 use crate::roster::{Entry, Roster};
 
@@ -20,8 +20,12 @@ pub struct Played {
     pub record: Record<GameConfig>,
     /// Per ply, the probability with which each recorded action was chosen.
     pub behaviour: Vec<Vec<f32>>,
+    /// What the search said before each action, in the same places; empty if none was made.
+    pub searched: Vec<Vec<Searched>>,
     /// Who sat where.
     pub seats: Vec<PlayedSeat>,
+    /// Result of each seat, 1 win to -1 loss.
+    pub outcomes: Vec<f32>,
 }
 
 /// Who held a seat.
@@ -150,7 +154,13 @@ impl<G: Game> Worker<G> {
             .collect();
         let Record { version, seed, plies, digests, config: _ } = finished.record;
         let record = Record { version, config: self.config.clone(), seed, plies, digests };
-        Played { record, behaviour: finished.behaviour, seats }
+        Played {
+            record,
+            behaviour: finished.behaviour,
+            searched: Vec::new(),
+            seats,
+            outcomes: finished.outcomes,
+        }
     }
 }
 

@@ -156,7 +156,7 @@ fn grpcurl_lists_the_services_and_prints_the_elo_table() {
         ],
     );
     assert!(health.contains("SERVING"), "{health}");
-    let progress = ask(&grpcurl, &[&learner, "ouro.learner.v1.LearnerService/GetProgress"]);
+    let progress = ask(&grpcurl, &[&learner, "ouro.learner.v1.LearnerService/GetStatus"]);
     assert!(progress.contains("\"step\""), "{progress}");
     trainer.kill();
 }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ouro_proto::learner::v1::RefusalReason;
+
 use crate::trainer::StepReport;
 
 /// Games over which the mean return is taken.
@@ -19,8 +21,8 @@ pub struct Progress {
     pub games: u64,
     /// Moves accepted since the start of the run.
     pub moves: u64,
-    /// Games refused by this process, by the name of the reason.
-    pub refused: BTreeMap<&'static str, u64>,
+    /// Games refused by this process, by reason.
+    pub refused: BTreeMap<RefusalReason, u64>,
     /// The last step whose loss was read.
     pub report: StepReport,
     /// Mean undiscounted return of learning seats over recent games; 0 before the first.
@@ -70,7 +72,7 @@ impl SharedProgress {
         progress.mean_return = sum / progress.recent.len().max(1) as f64;
     }
 
-    pub(crate) fn refused(&self, reason: &'static str) {
+    pub(crate) fn refused(&self, reason: RefusalReason) {
         *self.lock().refused.entry(reason).or_default() += 1;
     }
 }

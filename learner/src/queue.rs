@@ -74,6 +74,11 @@ impl Queue {
         self.lock().window.decide(actor, sequence)
     }
 
+    /// The life that an actor goes on with; see [`Window::begin`].
+    pub fn begin(&self, name: &str, epoch: Option<u64>) -> Option<ActorId> {
+        self.lock().window.begin(name, epoch)
+    }
+
     /// Highest sequence number decided for an actor; 0 if none.
     pub fn watermark(&self, actor: &ActorId) -> u64 {
         self.lock().window.watermark(actor)

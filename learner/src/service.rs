@@ -12,13 +12,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ouro_game::GameConfig;
 use ouro_game::Stream;
 use ouro_proto::learner::v1 as wire;
+use ouro_proto::learner::v1::RefusalReason;
 use ouro_proto::learner::v1::learner_service_server::LearnerService;
-use ouro_proto::learner::v1::push_trajectories_request::Message as Ask;
-use ouro_proto::learner::v1::push_trajectories_response::Message as Answer;
-use ouro_proto::trajectory::TrajectoryError;
-use ouro_proto::{ActorId, Trajectory};
+use ouro_proto::learner::v1::push_request::Message as Ask;
+use ouro_proto::learner::v1::push_response::Message as Answer;
+use ouro_proto::trajectory::{HelloError, TrajectoryError};
+use ouro_proto::{ActorId, Hello, Trajectory};
 use ouro_service::IntoStatus;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
@@ -46,7 +48,28 @@ pub enum StreamError {
     /// A hello, or nothing, where a trajectory was due.
     #[error("only trajectories may follow the hello")]
     NoTrajectory,
-    /// The hello is not usable, or a trajectory has no sequence number to answer to.
+    /// The hello is not usable.
+    #[error(transparent)]
+    Hello(#[from] HelloError),
+    /// Another game, or other rules.
+    #[error("actor plays {got}; this run is of {expected}")]
+    OtherGame {
+        /// The actor's configuration.
+        got: String,
+        /// The learner's.
+        expected: String,
+    },
+    /// Another process has taken the name.
+    #[error(
+        "epoch {epoch} of actor {name} has ended: another of that name came; give each its own"
+    )]
+    Fenced {
+        /// The actor's name.
+        name: String,
+        /// The life it wants to go on with.
+        epoch: u64,
+    },
+    /// A trajectory has no sequence number to answer to.
     #[error(transparent)]
     Malformed(#[from] TrajectoryError),
     /// The learner drains.
@@ -64,7 +87,10 @@ impl IntoStatus for StreamError {
     fn code(&self) -> Code {
         match self {
             Self::Saturated(_) => Code::ResourceExhausted,
-            Self::NoHello | Self::NoTrajectory | Self::Malformed(_) => Code::InvalidArgument,
+            Self::NoHello | Self::NoTrajectory | Self::Hello(_) | Self::Malformed(_) => {
+                Code::InvalidArgument
+            }
+            Self::OtherGame { .. } | Self::Fenced { .. } => Code::FailedPrecondition,
             Self::Closing => Code::Unavailable,
             Self::Silent(_) => Code::DeadlineExceeded,
             Self::Transport(status) => status.code(),
@@ -83,6 +109,7 @@ struct Shared {
     queue: Arc<Queue>,
     progress: SharedProgress,
     seed: u64,
+    game: GameConfig,
     max_streams: usize,
     hello: Duration,
     streams: Arc<Semaphore>,
@@ -107,6 +134,7 @@ impl Intake {
             queue,
             progress,
             seed: config.seed,
+            game: config.game.clone(),
             max_streams,
             hello: Duration::from_millis(config.intake.hello_ms),
             streams: Arc::new(Semaphore::new(max_streams)),
@@ -124,26 +152,28 @@ impl Intake {
     }
 }
 
-type Responses = mpsc::Sender<Result<wire::PushTrajectoriesResponse, Status>>;
+type Responses = mpsc::Sender<Result<wire::PushResponse, Status>>;
 
 impl Shared {
     /// Serves one stream until it ends. An error ends it with a status.
     async fn serve(
         &self,
-        requests: &mut Streaming<wire::PushTrajectoriesRequest>,
+        requests: &mut Streaming<wire::PushRequest>,
         responses: &Responses,
     ) -> Result<(), StreamError> {
         let first = tokio::time::timeout(self.hello, self.next(requests)).await;
-        let actor = match first.map_err(|_| StreamError::Silent(self.hello))?? {
-            Some(Ask::Hello(hello)) => ActorId::try_from(hello)?,
+        let hello = match first.map_err(|_| StreamError::Silent(self.hello))?? {
+            Some(Ask::Hello(hello)) => Hello::try_from(hello)?,
             Some(Ask::Trajectory(_)) => return Err(StreamError::NoHello),
             None => return Ok(()),
         };
+        let actor = self.begin(&hello)?;
         let watermark = self.queue.watermark(&actor);
         tracing::info!(%actor, watermark, "actor connected");
-        let mut answer = Answer::Welcome(wire::Welcome { watermark });
+        let (epoch, newest_generation) = (actor.epoch, self.progress.generation());
+        let mut answer = Answer::Welcome(wire::Welcome { epoch, watermark, newest_generation });
         loop {
-            let response = wire::PushTrajectoriesResponse { message: Some(answer) };
+            let response = wire::PushResponse { message: Some(answer) };
             let sent = tokio::select! {
                 biased;
                 sent = responses.send(Ok(response)) => sent,
@@ -153,7 +183,7 @@ impl Shared {
                 return Ok(());
             }
             answer = match self.next(requests).await? {
-                Some(Ask::Trajectory(message)) => self.take(&actor, message).await?,
+                Some(Ask::Trajectory(message)) => self.take(&actor, &hello, message).await?,
                 Some(Ask::Hello(_)) => return Err(StreamError::NoTrajectory),
                 None => {
                     tracing::info!(%actor, "actor disconnected");
@@ -163,10 +193,25 @@ impl Shared {
         }
     }
 
+    /// The life that an actor goes on with.
+    fn begin(&self, hello: &Hello) -> Result<ActorId, StreamError> {
+        if hello.config != self.game {
+            let text = |game: &GameConfig| {
+                serde_json::to_string(game).unwrap_or_else(|error| error.to_string())
+            };
+            let (got, expected) = (text(&hello.config), text(&self.game));
+            return Err(StreamError::OtherGame { got, expected });
+        }
+        self.queue.begin(&hello.actor, hello.epoch).ok_or_else(|| StreamError::Fenced {
+            name: hello.actor.clone(),
+            epoch: hello.epoch.unwrap_or_default(),
+        })
+    }
+
     /// The next message; `None` at the end of the stream.
     async fn next(
         &self,
-        requests: &mut Streaming<wire::PushTrajectoriesRequest>,
+        requests: &mut Streaming<wire::PushRequest>,
     ) -> Result<Option<Ask>, StreamError> {
         let message = tokio::select! {
             biased;
@@ -183,21 +228,25 @@ impl Shared {
     async fn take(
         &self,
         actor: &ActorId,
+        hello: &Hello,
         message: wire::Trajectory,
     ) -> Result<Answer, StreamError> {
         let sequence = message.sequence;
         if sequence != 0 && sequence <= self.queue.watermark(actor) {
-            return Ok(Answer::Accepted(wire::Accepted { sequence }));
+            return Ok(self.ack(self.queue.watermark(actor), None));
         }
-        let trajectory = match Trajectory::try_from(message) {
+        let trajectory = match Trajectory::unfold(message, hello) {
             Ok(trajectory) => trajectory,
             Err(error @ TrajectoryError::Sequence) => return Err(error.into()),
-            Err(error) => return Ok(self.refuse(actor, sequence, "malformed", &error)),
+            Err(error) => {
+                let reason = RefusalReason::Malformed;
+                return Ok(self.refuse(actor, sequence, reason, &error));
+            }
         };
         // The permit is held until the game has found room: games that wait are expanded too.
         let (examined, _permit) = self.examine(trajectory).await?;
         match examined {
-            Err(refusal) => Ok(self.refuse(actor, sequence, refusal.name(), &refusal)),
+            Err(refusal) => Ok(self.refuse(actor, sequence, refusal.reason(), &refusal)),
             Ok(examined) => {
                 let moves = examined.samples.rows();
                 let inserting = self.queue.insert(actor, sequence, examined.samples);
@@ -205,7 +254,7 @@ impl Shared {
                     Inserted::New => self.progress.accepted(moves, &examined.returns),
                     Inserted::Duplicate => {}
                 }
-                Ok(Answer::Accepted(wire::Accepted { sequence }))
+                Ok(self.ack(sequence, None))
             }
         }
     }
@@ -241,24 +290,31 @@ impl Shared {
         &self,
         actor: &ActorId,
         sequence: u64,
-        name: &'static str,
-        reason: &dyn std::error::Error,
+        reason: RefusalReason,
+        detail: &dyn std::error::Error,
     ) -> Answer {
         self.queue.refuse(actor, sequence);
-        self.progress.refused(name);
-        tracing::info!(%actor, sequence, %reason, "trajectory refused");
-        Answer::Refused(wire::Refused { sequence, reason: reason.to_string() })
+        self.progress.refused(reason);
+        tracing::info!(%actor, sequence, %detail, "trajectory refused");
+        let (reason, detail) = (reason.into(), detail.to_string());
+        self.ack(sequence, Some(wire::Refusal { sequence, reason, detail }))
+    }
+
+    fn ack(&self, watermark: u64, refusal: Option<wire::Refusal>) -> Answer {
+        let (refusals, newest_generation) =
+            (refusal.into_iter().collect(), self.progress.generation());
+        Answer::Ack(wire::Ack { watermark, refusals, newest_generation, pause_ms: 0 })
     }
 }
 
 #[tonic::async_trait]
 impl LearnerService for Intake {
-    type PushTrajectoriesStream = ReceiverStream<Result<wire::PushTrajectoriesResponse, Status>>;
+    type PushStream = ReceiverStream<Result<wire::PushResponse, Status>>;
 
-    async fn push_trajectories(
+    async fn push(
         &self,
-        request: Request<Streaming<wire::PushTrajectoriesRequest>>,
-    ) -> Result<Response<Self::PushTrajectoriesStream>, Status> {
+        request: Request<Streaming<wire::PushRequest>>,
+    ) -> Result<Response<Self::PushStream>, Status> {
         let permit = Arc::clone(&self.shared.streams)
             .try_acquire_owned()
             .map_err(|_| StreamError::Saturated(self.shared.max_streams).status())?;
@@ -278,23 +334,43 @@ impl LearnerService for Intake {
         Ok(Response::new(ReceiverStream::new(stream)))
     }
 
-    async fn get_progress(
+    async fn get_status(
         &self,
-        _request: Request<wire::GetProgressRequest>,
-    ) -> Result<Response<wire::GetProgressResponse>, Status> {
+        _request: Request<wire::GetStatusRequest>,
+    ) -> Result<Response<wire::GetStatusResponse>, Status> {
         let progress = self.shared.progress.get();
-        Ok(Response::new(wire::GetProgressResponse {
-            step: progress.step,
-            generation: progress.generation,
-            games: progress.games,
-            moves: progress.moves,
-            refused: progress.refused.values().sum(),
-            loss: progress.report.loss.total,
-            entropy: progress.report.loss.entropy,
-            mean_return: progress.mean_return,
+        let loss = progress.report.loss;
+        Ok(Response::new(wire::GetStatusResponse {
             device: progress.device,
+            algorithm: "reinforce".to_owned(),
+            step: progress.step as u32,
+            newest_generation: progress.generation,
+            games: progress.games as f64,
+            positions: progress.moves as f64,
+            refused: progress
+                .refused
+                .iter()
+                .map(|(&reason, &games)| count(reason, games))
+                .collect(),
+            actors: (self.shared.max_streams - self.shared.streams.available_permits()) as u32,
+            loss: Some(wire::Loss {
+                total: loss.total,
+                policy: loss.policy,
+                value: loss.value,
+                entropy: loss.entropy,
+                gradient_norm: progress.report.gradient_norm,
+                learning_rate: 0.0,
+            }),
+            window: None,
+            mean_return: progress.mean_return,
+            waiting_for: String::new(),
         }))
     }
+}
+
+fn count(reason: RefusalReason, games: u64) -> wire::RefusalCount {
+    let games = u32::try_from(games).unwrap_or(u32::MAX);
+    wire::RefusalCount { reason: reason.into(), games }
 }
 
 #[cfg(test)]

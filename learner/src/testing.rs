@@ -50,9 +50,10 @@ pub(crate) fn random_game(sequence: u64) -> Trajectory {
         behaviour.push(vec![1.0 / mask.count() as f32]);
         recorder.advance(&game, &[action; 2]).expect("a legal action");
     }
+    let outcomes = vec![game.outcome(recorder.state(), 0), game.outcome(recorder.state(), 1)];
     let record = recorder.into_record(config().game);
     let seats = [true, false].map(|learns| Seat { generation: Some(0), learns }).to_vec();
-    Trajectory { sequence, record, behaviour, seats }
+    Trajectory { sequence, record, behaviour, searched: Vec::new(), seats, outcomes }
 }
 
 /// A game that the first player wins on the left column: cells 0, 3, 6 against 1, 4.
@@ -64,5 +65,5 @@ pub(crate) fn won_game() -> Trajectory {
     }
     let record = recorder.into_record(config().game);
     let behaviour = vec![vec![0.5]; 5];
-    Trajectory { sequence: 1, record, behaviour, ..random_game(1) }
+    Trajectory { record, behaviour, outcomes: vec![1.0, -1.0], ..random_game(1) }
 }

@@ -8,6 +8,7 @@
 use ouro_game::record::{Replay, ReplayError};
 use ouro_game::{ActionMask, Game, GameConfig, GameVisitor, Stream, Symmetry, Turn};
 use ouro_proto::Trajectory;
+use ouro_proto::learner::v1::RefusalReason;
 
 use crate::config::Config;
 use crate::samples::{RowShape, Samples};
@@ -41,6 +42,16 @@ pub enum Refusal {
         got: usize,
         /// Players of the game.
         expected: usize,
+    },
+    /// The actor saw another result.
+    #[error("seat {seat} claims outcome {got}; the rules say {expected}")]
+    Outcome {
+        /// The seat.
+        seat: usize,
+        /// What the message says.
+        got: f32,
+        /// What the rules say.
+        expected: f32,
     },
     /// Nobody's moves may be trained on.
     #[error("no seat learns")]
@@ -107,23 +118,21 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// A stable name for counting.
-    pub fn name(&self) -> &'static str {
+    /// The wire's name for it.
+    pub fn reason(&self) -> RefusalReason {
         match self {
-            Self::Game => "game",
-            Self::Oversize { .. } => "oversize",
-            Self::Empty => "empty",
-            Self::Seats { .. } => "seats",
-            Self::NobodyLearns => "nobody_learns",
-            Self::NoGeneration { .. } => "no_generation",
-            Self::Future { .. } => "future",
-            Self::Stale { .. } => "stale",
-            Self::BehaviourCount { .. } => "behaviour_count",
-            Self::Probability { .. } => "probability",
-            Self::Replay(_) => "replay",
-            Self::NoMoves => "no_moves",
-            Self::CutShort { .. } => "cut_short",
-            Self::Panicked => "panicked",
+            Self::Game | Self::Empty => RefusalReason::Malformed,
+            Self::Oversize { .. } => RefusalReason::Oversize,
+            Self::Seats { .. } | Self::NobodyLearns | Self::NoGeneration { .. } => {
+                RefusalReason::Seats
+            }
+            Self::Outcome { .. } => RefusalReason::Outcome,
+            Self::Future { .. } => RefusalReason::UnknownGeneration,
+            Self::Stale { .. } => RefusalReason::Stale,
+            Self::BehaviourCount { .. } | Self::Probability { .. } => RefusalReason::Behaviour,
+            Self::Replay(_) => RefusalReason::Replay,
+            Self::NoMoves | Self::CutShort { .. } => RefusalReason::NothingToLearn,
+            Self::Panicked => RefusalReason::Internal,
         }
     }
 }
@@ -200,6 +209,10 @@ impl<G: Game> Rules<G> {
         if got != expected {
             return Err(Refusal::Seats { got, expected });
         }
+        let got = trajectory.outcomes.len();
+        if got != expected {
+            return Err(Refusal::Seats { got, expected });
+        }
         if !trajectory.seats.iter().any(|seat| seat.learns) {
             return Err(Refusal::NobodyLearns);
         }
@@ -240,6 +253,17 @@ impl<G: Game> Rules<G> {
             states.push(replay.state().clone());
         }
         Ok(states)
+    }
+
+    /// Refuses a result that is not, bit for bit, the one of the last state.
+    fn check_outcomes(&self, trajectory: &Trajectory, last: &G::State) -> Result<(), Refusal> {
+        for (seat, &got) in trajectory.outcomes.iter().enumerate() {
+            let expected = self.game.outcome(last, seat);
+            if got.to_bits() != expected.to_bits() {
+                return Err(Refusal::Outcome { seat, got, expected });
+            }
+        }
+        Ok(())
     }
 
     /// Discounted return of `seat` from each state on: `G(t) = r(t) + γ^Δt G(t+1)`, with r
@@ -283,6 +307,7 @@ impl<G: Game> Examiner for Rules<G> {
     ) -> Result<Examined, Refusal> {
         self.check(trajectory, newest)?;
         let states = self.replay(trajectory)?;
+        self.check_outcomes(trajectory, &states[states.len() - 1])?;
         let known = self.known(&states);
         let shape = self.shape();
         let symmetries = if self.augment { self.game.symmetries() } else { &[Symmetry::Identity] };

@@ -86,6 +86,21 @@ impl Window {
         self.watermarks.get(actor).map_or(0, |&(sequence, _)| sequence)
     }
 
+    /// The life that an actor goes on with: a new one unless it asks for its last. `None` if it
+    /// asks for any other.
+    pub fn begin(&mut self, name: &str, epoch: Option<u64>) -> Option<ActorId> {
+        let lives = self.watermarks.keys().filter(|actor| actor.name == name);
+        let last = lives.map(|actor| actor.epoch).max().unwrap_or(0);
+        if let Some(epoch) = epoch {
+            let goes_on = epoch == last && last > 0;
+            return goes_on.then(|| ActorId { name: name.to_owned(), epoch });
+        }
+        let actor = ActorId { name: name.to_owned(), epoch: last + 1 };
+        self.decisions += 1;
+        self.watermarks.insert(actor.clone(), (0, self.decisions));
+        Some(actor)
+    }
+
     /// All watermarks, the longest silent first.
     pub fn watermarks(&self) -> Vec<Watermark> {
         let mut marks: Vec<_> = self.watermarks.iter().collect();
@@ -200,6 +215,19 @@ mod tests {
         assert_eq!(restarted.insert(&actor("a"), 6, game(0..2)), Inserted::New);
         let reborn = ActorId { epoch: 10, ..actor("a") };
         assert_eq!(restarted.insert(&reborn, 1, game(0..2)), Inserted::New);
+    }
+
+    #[test]
+    fn lives_are_numbered_and_an_old_one_is_not_gone_on_with() {
+        let mut window = Window::new(SHAPE, 4, &[]);
+        let epoch = |actor: Option<ActorId>| actor.map(|actor| actor.epoch);
+        assert_eq!(epoch(window.begin("a", None)), Some(1));
+        assert_eq!(epoch(window.begin("a", Some(1))), Some(1));
+        assert_eq!(epoch(window.begin("a", None)), Some(2));
+        assert_eq!(epoch(window.begin("a", Some(1))), None);
+        assert_eq!(epoch(window.begin("b", Some(7))), None);
+        let mut restarted = Window::new(SHAPE, 4, &window.watermarks());
+        assert_eq!(epoch(restarted.begin("a", Some(2))), Some(2));
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub mod trajectory;
 
 pub use arena_client::ArenaClient;
 pub use checkpoint::{Checkpoint, CheckpointStatus, ContentHash, Generation};
-pub use trajectory::{ActorId, Seat, Trajectory};
+pub use trajectory::{ActorId, Hello, Searched, Seat, Trajectory};
 
 /// Package `ouro.arena`, generated from `ouro/arena/v1/arena.proto`.
 pub mod arena {
@@ -29,7 +29,11 @@ pub mod arena {
 /// Package `ouro.learner`, generated from `ouro/learner/v1/learner.proto`.
 pub mod learner {
     /// Version 1.
-    #[expect(clippy::allow_attributes, reason = "generated; the comments are in the .proto file")]
+    #[expect(
+        clippy::allow_attributes,
+        clippy::large_enum_variant,
+        reason = "generated; the comments are in the .proto file, and a stream is mostly games"
+    )]
     pub mod v1 {
         tonic::include_proto!("ouro.learner.v1");
     }

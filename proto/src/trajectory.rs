@@ -1,42 +1,25 @@
 //! Finished games between actors and the learner.
 //!
-//! A [`Trajectory`] is a game record with the probabilities its actions were chosen with and
-//! who sat where. The wire form is flat (one list of actions for all plies); this module folds
-//! it back and refuses what does not fold, before anything is allocated for it that the
-//! message itself did not already take.
-
-use std::fmt;
+//! A [`Trajectory`] is a game record with who sat where, the probabilities its actions were
+//! chosen with and what the search said before each. The wire form is flat (one list of actions
+//! for all plies); this module folds it back and refuses what does not fold, before anything is
+//! allocated for it that the message itself did not already take.
 
 use ouro_game::{Action, GameConfig, Record};
 
 use crate::learner::v1 as wire;
 
+mod hello;
+mod search;
+
+pub use hello::{ActorId, Hello, HelloError, MAX_ACTOR_NAME, MAX_CONFIG_BYTES};
+pub use search::Searched;
+
 /// Most plies in one game on the wire.
 pub const MAX_PLIES: usize = 1 << 16;
 
-/// Longest game configuration on the wire, in bytes of JSON.
-pub const MAX_CONFIG_BYTES: usize = 1 << 16;
-
-/// Longest actor name, in bytes.
-pub const MAX_ACTOR_NAME: usize = 64;
-
 /// Most seats in one game.
 pub const MAX_SEATS: usize = 16;
-
-/// Who pushes: one life of one actor process.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ActorId {
-    /// Name, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`.
-    pub name: String,
-    /// Random number chosen when the process started.
-    pub epoch: u64,
-}
-
-impl fmt::Display for ActorId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{:016x}", self.name, self.epoch)
-    }
-}
 
 /// One finished game as an actor reports it. Nothing in it has been checked against the rules.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,8 +30,12 @@ pub struct Trajectory {
     pub record: Record<GameConfig>,
     /// Probability with which each action of `record.plies` was chosen, in the same places.
     pub behaviour: Vec<Vec<f32>>,
+    /// What the search said before each action, in the same places; no plies if none was made.
+    pub searched: Vec<Vec<Searched>>,
     /// Who sat where, in seat order.
     pub seats: Vec<Seat>,
+    /// Result of each seat, 1 win to -1 loss, as the actor saw it.
+    pub outcomes: Vec<f32>,
 }
 
 /// Who sat in a seat.
@@ -60,21 +47,12 @@ pub struct Seat {
     pub learns: bool,
 }
 
-/// Why a message is not a trajectory or a hello.
+/// Why a message is not a trajectory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrajectoryError {
     /// The sequence number is 0.
     #[error("sequence is 0; sequences start at 1")]
     Sequence,
-    /// The configuration is too long.
-    #[error("config_json has {got} bytes; at most {MAX_CONFIG_BYTES} are read")]
-    ConfigSize {
-        /// Bytes in the message.
-        got: usize,
-    },
-    /// The configuration is not one of a known game.
-    #[error("config_json is not a game configuration: {0}")]
-    Config(String),
     /// Too many plies.
     #[error("ply_lengths has {got} entries; at most {MAX_PLIES} are read")]
     Plies {
@@ -109,51 +87,41 @@ pub enum TrajectoryError {
         /// Entries in the message.
         got: usize,
     },
-    /// The actor's name is empty, too long or has odd characters.
-    #[error(
-        "actor is {got:?}; a name has 1 to {MAX_ACTOR_NAME} letters, digits, dots, underscores or dashes"
-    )]
-    ActorName {
-        /// The name, at most its first 64 characters.
-        got: String,
+    /// Not one outcome per seat.
+    #[error("outcomes has {got} entries for {seats} seats")]
+    OutcomeCount {
+        /// Entries in `outcomes`.
+        got: usize,
+        /// Entries in `seats`.
+        seats: usize,
+    },
+    /// A list of the search's results does not fit.
+    #[error("search.{field} has {got} entries; {expected} are due")]
+    Search {
+        /// The list.
+        field: &'static str,
+        /// Its entries.
+        got: usize,
+        /// How many the rest of the message asks for.
+        expected: u64,
     },
 }
 
-impl TryFrom<wire::Hello> for ActorId {
-    type Error = TrajectoryError;
-
-    fn try_from(hello: wire::Hello) -> Result<Self, TrajectoryError> {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-        let name = hello.actor;
-        if name.is_empty() || name.len() > MAX_ACTOR_NAME || !name.bytes().all(plain) {
-            let got = name.chars().take(MAX_ACTOR_NAME).collect();
-            return Err(TrajectoryError::ActorName { got });
-        }
-        Ok(Self { name, epoch: hello.epoch })
-    }
-}
-
-impl From<ActorId> for wire::Hello {
-    fn from(actor: ActorId) -> Self {
-        Self { actor: actor.name, epoch: actor.epoch }
-    }
-}
-
-impl TryFrom<wire::Trajectory> for Trajectory {
-    type Error = TrajectoryError;
-
-    fn try_from(message: wire::Trajectory) -> Result<Self, TrajectoryError> {
+impl Trajectory {
+    /// Reads a message of a stream that began with `hello`.
+    pub fn unfold(message: wire::Trajectory, hello: &Hello) -> Result<Self, TrajectoryError> {
         if message.sequence == 0 {
             return Err(TrajectoryError::Sequence);
-        }
-        if message.config_json.len() > MAX_CONFIG_BYTES {
-            return Err(TrajectoryError::ConfigSize { got: message.config_json.len() });
         }
         if message.ply_lengths.len() > MAX_PLIES {
             return Err(TrajectoryError::Plies { got: message.ply_lengths.len() });
         }
-        if message.seats.is_empty() || message.seats.len() > MAX_SEATS {
-            return Err(TrajectoryError::Seats { got: message.seats.len() });
+        let seats = message.seats.len();
+        if seats == 0 || seats > MAX_SEATS {
+            return Err(TrajectoryError::Seats { got: seats });
+        }
+        if message.outcomes.len() != seats {
+            return Err(TrajectoryError::OutcomeCount { got: message.outcomes.len(), seats });
         }
         let actions = message.actions.len();
         let plies = message.ply_lengths.iter().map(|&length| u64::from(length)).sum();
@@ -166,132 +134,140 @@ impl TryFrom<wire::Trajectory> for Trajectory {
         if let Some(ply) = message.ply_lengths.iter().position(|&length| length == 0) {
             return Err(TrajectoryError::EmptyPly { ply });
         }
-        let config = serde_json::from_str(&message.config_json)
-            .map_err(|error| TrajectoryError::Config(error.to_string()))?;
         let lengths = message.ply_lengths;
-        let plies = split(&message.actions, &lengths, |&action| Action(action));
+        let searched = match &message.search {
+            Some(search) => split(search::unfold(search, actions)?, &lengths),
+            None => Vec::new(),
+        };
         Ok(Self {
             sequence: message.sequence,
             record: Record {
-                version: message.version,
-                config,
+                version: hello.version,
+                config: hello.config.clone(),
                 seed: message.seed,
-                plies,
+                plies: split(message.actions.into_iter().map(Action), &lengths),
                 digests: message.digests,
             },
-            behaviour: split(&message.behaviour, &lengths, |&probability| probability),
+            behaviour: split(message.behaviour, &lengths),
+            searched,
             seats: message
                 .seats
                 .iter()
                 .map(|seat| Seat { generation: seat.generation, learns: seat.learns })
                 .collect(),
+            outcomes: message.outcomes,
         })
     }
 }
 
 /// Cuts a flat list into plies. The lengths must add up to the list's.
-fn split<T, U>(flat: &[T], lengths: &[u32], convert: impl Fn(&T) -> U) -> Vec<Vec<U>> {
-    let mut rest = flat;
-    lengths
-        .iter()
-        .map(|&length| {
-            let (ply, tail) = rest.split_at((length as usize).min(rest.len()));
-            rest = tail;
-            ply.iter().map(&convert).collect()
-        })
-        .collect()
+fn split<T>(flat: impl IntoIterator<Item = T>, lengths: &[u32]) -> Vec<Vec<T>> {
+    let mut rest = flat.into_iter();
+    lengths.iter().map(|&length| rest.by_ref().take(length as usize).collect()).collect()
 }
 
-impl TryFrom<Trajectory> for wire::Trajectory {
-    type Error = TrajectoryError;
-
-    /// Fails only if the configuration does not serialise.
-    fn try_from(trajectory: Trajectory) -> Result<Self, TrajectoryError> {
-        let record = trajectory.record;
-        let config_json = serde_json::to_string(&record.config)
-            .map_err(|error| TrajectoryError::Config(error.to_string()))?;
-        Ok(Self {
-            sequence: trajectory.sequence,
-            version: record.version,
-            config_json,
+impl From<Trajectory> for wire::Trajectory {
+    /// The configuration is not part of it: the hello has it.
+    fn from(trajectory: Trajectory) -> Self {
+        let Trajectory { sequence, record, behaviour, searched, seats, outcomes } = trajectory;
+        let search = (!searched.is_empty()).then(|| search::fold(searched.iter().flatten()));
+        Self {
+            sequence,
             seed: record.seed,
             ply_lengths: record.plies.iter().map(|ply| ply.len() as u32).collect(),
             actions: record.plies.iter().flatten().map(|action| action.0).collect(),
             digests: record.digests,
-            behaviour: trajectory.behaviour.into_iter().flatten().collect(),
-            seats: trajectory
-                .seats
+            behaviour: behaviour.into_iter().flatten().collect(),
+            seats: seats
                 .iter()
                 .map(|seat| wire::Seat { generation: seat.generation, learns: seat.learns })
                 .collect(),
-        })
+            outcomes,
+            search,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ouro_game::tic_tac_toe;
+
+    fn hello() -> Hello {
+        let config = GameConfig::by_name("tic_tac_toe").expect("it is in the box");
+        Hello { actor: "a".to_owned(), epoch: None, config, version: 1 }
+    }
+
+    fn searched(policy: &[(u32, f32)], value: f32) -> Searched {
+        let policy = policy.iter().map(|&(action, share)| (Action(action), share)).collect();
+        Searched { policy, value, surprise: 0.5 }
+    }
 
     fn trajectory() -> Trajectory {
         Trajectory {
             sequence: 7,
             record: Record {
                 version: 1,
-                config: GameConfig::TicTacToe(tic_tac_toe::Config {}),
+                config: hello().config,
                 seed: 3,
                 plies: vec![vec![Action(4)], vec![Action(0), Action(8)]],
                 digests: vec![1, 2, 3],
             },
             behaviour: vec![vec![0.25], vec![0.5, 1.0]],
+            searched: vec![
+                vec![searched(&[(4, 0.75), (0, 0.25)], 0.5)],
+                vec![searched(&[], -0.5), searched(&[(8, 1.0)], 1.0)],
+            ],
             seats: vec![
                 Seat { generation: Some(0), learns: true },
                 Seat { generation: None, learns: false },
             ],
+            outcomes: vec![1.0, -1.0],
         }
-    }
-
-    fn message() -> wire::Trajectory {
-        trajectory().try_into().expect("the configuration serialises")
     }
 
     #[test]
     fn a_trajectory_comes_back_from_the_wire_as_it_went() {
-        let sent = message();
+        let sent = wire::Trajectory::from(trajectory());
         assert_eq!(sent.actions, [4, 0, 8]);
         assert_eq!(sent.ply_lengths, [1, 2]);
-        assert_eq!(Trajectory::try_from(sent), Ok(trajectory()));
+        assert_eq!(Trajectory::unfold(sent, &hello()), Ok(trajectory()));
+    }
+
+    #[test]
+    fn a_game_without_a_search_carries_no_results() {
+        let unsearched = Trajectory { searched: Vec::new(), ..trajectory() };
+        let sent = wire::Trajectory::from(unsearched.clone());
+        assert_eq!(sent.search, None);
+        assert_eq!(Trajectory::unfold(sent, &hello()), Ok(unsearched));
     }
 
     #[test]
     fn messages_that_do_not_fold_are_refused_by_field() {
         type Spoil = fn(&mut wire::Trajectory);
-        let cases: [(Spoil, &str); 9] = [
+        fn search(message: &mut wire::Trajectory) -> &mut wire::SearchResults {
+            message.search.get_or_insert_default()
+        }
+        let cases: [(Spoil, &str); 14] = [
             (|m| m.sequence = 0, "sequence"),
-            (|m| m.config_json = "{}".into(), "config_json"),
-            (|m| m.config_json = " ".repeat(MAX_CONFIG_BYTES + 1), "config_json"),
             (|m| m.ply_lengths = vec![0; MAX_PLIES + 1], "ply_lengths"),
             (|m| m.ply_lengths = vec![3, 0], "ply 1"),
             (|m| m.ply_lengths = vec![u32::MAX; 4], "plies"),
             (|m| m.behaviour.truncate(2), "behaviour"),
             (|m| m.seats.clear(), "seats"),
             (|m| m.seats = vec![wire::Seat::default(); 17], "seats"),
+            (|m| m.outcomes.truncate(1), "outcomes"),
+            (|m| search(m).policy_lengths.truncate(1), "search.policy_lengths"),
+            (|m| search(m).policy_lengths[0] = u32::MAX, "search.policy_actions"),
+            (|m| search(m).policy_actions.truncate(1), "search.policy_actions"),
+            (|m| search(m).policy_probabilities.push(0.0), "search.policy_probabilities"),
+            (|m| search(m).values.clear(), "search.values"),
+            (|m| search(m).surprises.push(0.0), "search.surprises"),
         ];
         for (spoil, field) in cases {
-            let mut message = message();
+            let mut message = trajectory().into();
             spoil(&mut message);
-            let error = Trajectory::try_from(message).expect_err(field).to_string();
+            let error = Trajectory::unfold(message, &hello()).expect_err(field).to_string();
             assert!(error.starts_with(field), "{error}");
-        }
-    }
-
-    #[test]
-    fn actor_names_are_short_and_plain() {
-        let hello = |actor: &str| wire::Hello { actor: actor.into(), epoch: 1 };
-        let actor = ActorId::try_from(hello("actor-0.local")).expect("a plain name");
-        assert_eq!(actor.to_string(), "actor-0.local/0000000000000001");
-        for name in ["", "two words", "é", &"a".repeat(65)] {
-            assert!(ActorId::try_from(hello(name)).is_err(), "{name:?}");
         }
     }
 }

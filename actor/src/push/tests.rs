@@ -12,8 +12,8 @@ use crate::worker::WorkerSettings;
 
 /// The learner's end of one stream; dropping it closes the stream.
 struct Connection {
-    requests: Streaming<wire::PushTrajectoriesRequest>,
-    responses: mpsc::Sender<Result<wire::PushTrajectoriesResponse, Status>>,
+    requests: Streaming<wire::PushRequest>,
+    responses: mpsc::Sender<Result<wire::PushResponse, Status>>,
 }
 
 impl Connection {
@@ -21,11 +21,14 @@ impl Connection {
         self.requests.message().await.unwrap().and_then(|request| request.message)
     }
 
-    /// Answers the hello.
-    async fn welcome(&mut self, watermark: u64) {
+    /// Answers the hello of an actor that has lived through `known`.
+    async fn welcome(&mut self, known: Option<u64>, epoch: u64, watermark: u64) {
         let Some(Request::Hello(hello)) = self.request().await else { panic!("no hello") };
-        assert_eq!(hello, wire::Hello { actor: "a".to_owned(), epoch: 77 });
-        self.answer(Response::Welcome(wire::Welcome { watermark })).await;
+        let hello = Hello::try_from(hello).unwrap();
+        assert_eq!((hello.actor.as_str(), hello.epoch), ("a", known));
+        assert_eq!((hello.config, hello.version), (testing::config(), RECORD_VERSION));
+        let welcome = wire::Welcome { epoch, watermark, newest_generation: 0 };
+        self.answer(Response::Welcome(welcome)).await;
     }
 
     /// Sequence number and seed of the next game.
@@ -35,12 +38,12 @@ impl Connection {
     }
 
     async fn answer(&self, message: Response) {
-        let response = wire::PushTrajectoriesResponse { message: Some(message) };
+        let response = wire::PushResponse { message: Some(message) };
         self.responses.send(Ok(response)).await.unwrap();
     }
 
-    async fn accept(&self, sequence: u64) {
-        self.answer(Response::Accepted(wire::Accepted { sequence })).await;
+    async fn accept(&self, watermark: u64) {
+        self.answer(Response::Ack(wire::Ack { watermark, ..wire::Ack::default() })).await;
     }
 }
 
@@ -49,22 +52,22 @@ struct Learner(mpsc::Sender<Connection>);
 
 #[tonic::async_trait]
 impl LearnerService for Learner {
-    type PushTrajectoriesStream = ReceiverStream<Result<wire::PushTrajectoriesResponse, Status>>;
+    type PushStream = ReceiverStream<Result<wire::PushResponse, Status>>;
 
-    async fn push_trajectories(
+    async fn push(
         &self,
-        request: tonic::Request<Streaming<wire::PushTrajectoriesRequest>>,
-    ) -> Result<tonic::Response<Self::PushTrajectoriesStream>, Status> {
+        request: tonic::Request<Streaming<wire::PushRequest>>,
+    ) -> Result<tonic::Response<Self::PushStream>, Status> {
         let (responses, receiver) = mpsc::channel(16);
         let connection = Connection { requests: request.into_inner(), responses };
         self.0.send(connection).await.map_err(|_| Status::unavailable("the test is over"))?;
         Ok(tonic::Response::new(ReceiverStream::new(receiver)))
     }
 
-    async fn get_progress(
+    async fn get_status(
         &self,
-        _: tonic::Request<wire::GetProgressRequest>,
-    ) -> Result<tonic::Response<wire::GetProgressResponse>, Status> {
+        _: tonic::Request<wire::GetStatusRequest>,
+    ) -> Result<tonic::Response<wire::GetStatusResponse>, Status> {
         Err(Status::unimplemented("no pusher asks"))
     }
 }
@@ -72,7 +75,7 @@ impl LearnerService for Learner {
 struct Running {
     connections: mpsc::Receiver<Connection>,
     stop: CancellationToken,
-    pusher: JoinHandle<usize>,
+    pusher: JoinHandle<Result<usize, ActorError>>,
     /// Of the games that are waiting to be pushed.
     seeds: Vec<u64>,
     _games: mpsc::Sender<Played>,
@@ -97,7 +100,9 @@ async fn start(count: usize) -> Running {
     let stop = CancellationToken::new();
     let pusher = Pusher {
         endpoint: Endpoint::from_shared(url).unwrap(),
-        actor: ActorId { name: "a".to_owned(), epoch: 77 },
+        name: "a".to_owned(),
+        epoch: None,
+        config: testing::config(),
         outbox: Outbox::new(count),
         games: receiver,
         stop: stop.clone(),
@@ -110,18 +115,18 @@ async fn start(count: usize) -> Running {
 async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
     let mut running = start(5).await;
     let mut first = running.connections.recv().await.unwrap();
-    first.welcome(0).await;
+    first.welcome(None, 77, 0).await;
     for (number, &seed) in (1..).zip(&running.seeds) {
         assert_eq!(first.game().await, (number, seed));
     }
-    first.accept(1).await;
-    let refused = wire::Refused { sequence: 2, reason: "a test".to_owned() };
-    first.answer(Response::Refused(refused)).await;
+    let refused = wire::Refusal { sequence: 2, ..wire::Refusal::default() };
+    let ack = wire::Ack { watermark: 2, refusals: vec![refused], ..wire::Ack::default() };
+    first.answer(Response::Ack(ack)).await;
     drop(first);
 
     // The learner has decided the third game too; that answer was lost.
     let mut second = running.connections.recv().await.unwrap();
-    second.welcome(3).await;
+    second.welcome(Some(77), 77, 3).await;
     assert_eq!(second.game().await, (4, running.seeds[3]));
     assert_eq!(second.game().await, (5, running.seeds[4]));
     // An actor that stops waits for the answers, then closes its side.
@@ -129,16 +134,34 @@ async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
     second.accept(4).await;
     second.accept(5).await;
     assert_eq!(second.request().await, None);
-    assert_eq!(running.pusher.await.unwrap(), 0);
+    assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
+}
+
+#[tokio::test]
+async fn an_actor_whose_name_another_has_taken_stops_and_says_so() {
+    let mut running = start(1).await;
+    let mut first = running.connections.recv().await.unwrap();
+    first.welcome(None, 77, 0).await;
+    assert_eq!(first.game().await.0, 1);
+    let fenced = Status::failed_precondition("epoch 77 of actor a has ended");
+    first.responses.send(Err(fenced)).await.unwrap();
+    let ended = running.pusher.await.unwrap().expect_err("nothing can be pushed any more");
+    assert!(ended.to_string().contains("epoch 77 of actor a has ended"), "{ended}");
 }
 
 #[tokio::test]
 async fn a_game_is_on_the_wire_as_it_was_played() {
     let mut running = start(1).await;
     let mut connection = running.connections.recv().await.unwrap();
-    connection.welcome(0).await;
+    connection.welcome(None, 77, 0).await;
     let Some(Request::Trajectory(game)) = connection.request().await else { panic!("no game") };
-    let game = Trajectory::try_from(game).unwrap();
+    let hello = Hello {
+        actor: "a".to_owned(),
+        epoch: None,
+        config: testing::config(),
+        version: RECORD_VERSION,
+    };
+    let game = Trajectory::unfold(game, &hello).unwrap();
     assert_eq!(game.seats, [Seat { generation: Some(0), learns: true }; 2]);
     assert_eq!(game.record.config, testing::config());
     let rules = TicTacToe::default();
@@ -146,19 +169,19 @@ async fn a_game_is_on_the_wire_as_it_was_played() {
     assert!(replay.finish().is_ok());
     connection.accept(1).await;
     running.stop.cancel();
-    assert_eq!(running.pusher.await.unwrap(), 0);
+    assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
 }
 
 #[tokio::test]
 async fn an_actor_that_stops_without_answers_says_how_many_games_it_leaves() {
     let mut running = start(3).await;
     let mut connection = running.connections.recv().await.unwrap();
-    connection.welcome(0).await;
+    connection.welcome(None, 77, 0).await;
     for _ in 0..3 {
         connection.game().await;
     }
     connection.accept(1).await;
     running.stop.cancel();
     drop(connection);
-    assert_eq!(running.pusher.await.unwrap(), 2);
+    assert_eq!(running.pusher.await.unwrap().unwrap(), 2);
 }

@@ -1,9 +1,10 @@
 use super::*;
 use crate::testing::{config, random_game};
+use ouro_proto::Hello;
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
-use ouro_proto::learner::v1::push_trajectories_request::Message as Ask;
-use ouro_proto::learner::v1::push_trajectories_response::Message as Answer;
+use ouro_proto::learner::v1::push_request::Message as Ask;
+use ouro_proto::learner::v1::push_response::Message as Answer;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
@@ -11,8 +12,8 @@ use tonic::{Code, Status, Streaming};
 mod arena;
 
 struct Actor {
-    requests: mpsc::Sender<wire::PushTrajectoriesRequest>,
-    responses: Streaming<wire::PushTrajectoriesResponse>,
+    requests: mpsc::Sender<wire::PushRequest>,
+    responses: Streaming<wire::PushResponse>,
 }
 
 impl Actor {
@@ -21,24 +22,30 @@ impl Actor {
             .await
             .expect("the port is open");
         let (requests, stream) = mpsc::channel(4);
-        let first = wire::PushTrajectoriesRequest { message: Some(first) };
+        let first = wire::PushRequest { message: Some(first) };
         requests.send(first).await.expect("the receiver is here");
-        let responses = client.push_trajectories(ReceiverStream::new(stream)).await?.into_inner();
+        let responses = client.push(ReceiverStream::new(stream)).await?.into_inner();
         Ok(Self { requests, responses })
     }
 
-    fn hello(epoch: u64) -> Ask {
-        Ask::Hello(wire::Hello { actor: "tester".into(), epoch })
+    fn hello(epoch: Option<u64>) -> Ask {
+        let (actor, config) = ("tester".to_owned(), config().game);
+        Ask::Hello(Hello { actor, epoch, config, version: 1 }.into())
     }
 
     async fn send(&self, message: wire::Trajectory) {
         let message = Some(Ask::Trajectory(message));
         // A learner that closed the stream answers with a status.
-        let _ = self.requests.send(wire::PushTrajectoriesRequest { message }).await;
+        let _ = self.requests.send(wire::PushRequest { message }).await;
     }
 
     async fn answer(&mut self) -> Result<Option<Answer>, Status> {
-        Ok(self.responses.message().await?.and_then(|response| response.message))
+        let answer = self.responses.message().await?.and_then(|response| response.message);
+        Ok(answer.map(|answer| match answer {
+            // How far training is depends on the machine.
+            Answer::Ack(ack) => Answer::Ack(wire::Ack { newest_generation: 0, ..ack }),
+            Answer::Welcome(_) => answer,
+        }))
     }
 
     async fn push(&mut self, message: wire::Trajectory) -> Answer {
@@ -48,7 +55,12 @@ impl Actor {
 }
 
 fn message(sequence: u64) -> wire::Trajectory {
-    random_game(sequence).try_into().expect("the configuration serialises")
+    random_game(sequence).into()
+}
+
+/// Everything up to `watermark` is decided and nothing is refused, whatever was published.
+fn accepted(watermark: u64) -> Answer {
+    Answer::Ack(wire::Ack { watermark, ..wire::Ack::default() })
 }
 
 struct Running {
@@ -82,25 +94,30 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
     // Every game counts as fresh enough, however fast this machine trains.
     config.intake.max_staleness = 1_000;
     let running = Running::start(config.clone()).await;
-    let mut actor = Actor::connect(running.address, Actor::hello(7)).await.unwrap();
+    let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
     let welcome = actor.answer().await.unwrap();
-    assert_eq!(welcome, Some(Answer::Welcome(wire::Welcome { watermark: 0 })));
+    let expected = wire::Welcome { epoch: 1, ..wire::Welcome::default() };
+    assert_eq!(welcome, Some(Answer::Welcome(expected)));
     for sequence in 1..=20 {
-        let answer = actor.push(message(sequence)).await;
-        assert_eq!(answer, Answer::Accepted(wire::Accepted { sequence }));
+        assert_eq!(actor.push(message(sequence)).await, accepted(sequence));
     }
     // Again: acknowledged, not counted. Then one with a wrong state: refused, with the reason.
-    assert_eq!(actor.push(message(20)).await, Answer::Accepted(wire::Accepted { sequence: 20 }));
+    assert_eq!(actor.push(message(20)).await, accepted(20));
     let mut forged = message(21);
     forged.digests[1] ^= 1;
     match actor.push(forged).await {
-        Answer::Refused(refused) => assert!(refused.reason.contains("ply 0"), "{refused:?}"),
+        Answer::Ack(ack) => {
+            let refusal = &ack.refusals[0];
+            assert_eq!(refusal.reason(), wire::RefusalReason::Replay);
+            assert!(refusal.detail.contains("ply 0"), "{refusal:?}");
+        }
         other => panic!("{other:?}"),
     }
     let mut client =
         LearnerServiceClient::connect(format!("http://{}", running.address)).await.unwrap();
-    let told = client.get_progress(wire::GetProgressRequest {}).await.unwrap().into_inner();
-    assert_eq!((told.games, told.refused), (20, 1));
+    let told = client.get_status(wire::GetStatusRequest {}).await.unwrap().into_inner();
+    let refused = wire::RefusalCount { reason: wire::RefusalReason::Replay.into(), games: 1 };
+    assert_eq!((told.games, told.refused), (20.0, vec![refused]));
     drop((actor, client));
     let end = running.stop().await;
     assert!(end.step > 0 || end.moves < 64, "{end:?}");
@@ -109,7 +126,7 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
     let running = Running::start(config.clone()).await;
     let again = running.progress.get();
     assert_eq!((again.step, again.generation), (end.step, end.generation));
-    let mut actor = Actor::connect(running.address, Actor::hello(7)).await.unwrap();
+    let mut actor = Actor::connect(running.address, Actor::hello(Some(1))).await.unwrap();
     let Some(Answer::Welcome(welcome)) = actor.answer().await.unwrap() else { panic!("welcome") };
     assert!(end.step == 0 || welcome.watermark >= 1);
     drop(actor);
@@ -127,7 +144,7 @@ async fn a_drain_ends_open_streams_with_a_code_that_says_try_again() {
     let mut config = config();
     config.checkpoint.directory = directory.path().into();
     let running = Running::start(config).await;
-    let mut actor = Actor::connect(running.address, Actor::hello(1)).await.unwrap();
+    let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
     actor.answer().await.unwrap();
     actor.push(message(1)).await;
     running.stop.cancel();
@@ -155,10 +172,10 @@ async fn streams_that_break_the_protocol_are_ended_with_a_status() {
     let nameless = Ask::Hello(wire::Hello::default());
     assert_eq!(refused(code(nameless, None).await), Code::InvalidArgument);
     let unnumbered = wire::Trajectory { sequence: 0, ..message(1) };
-    let ended = code(Actor::hello(1), Some(unnumbered)).await;
+    let ended = code(Actor::hello(None), Some(unnumbered)).await;
     assert_eq!(refused(ended), Code::InvalidArgument);
     let huge = wire::Trajectory { digests: vec![1; MAX_MESSAGE_BYTES / 8], ..message(1) };
-    assert_eq!(refused(code(Actor::hello(1), Some(huge)).await), Code::OutOfRange);
+    assert_eq!(refused(code(Actor::hello(None), Some(huge)).await), Code::OutOfRange);
     running.stop().await;
 }
 
@@ -172,7 +189,7 @@ async fn a_stream_that_says_nothing_is_ended() {
     let mut client =
         LearnerServiceClient::connect(format!("http://{}", running.address)).await.unwrap();
     let (_silent, stream) = mpsc::channel(1);
-    let opened = client.push_trajectories(ReceiverStream::new(stream)).await;
+    let opened = client.push(ReceiverStream::new(stream)).await;
     let ended = match opened {
         Ok(responses) => responses.into_inner().message().await,
         Err(status) => Err(status),
@@ -199,19 +216,38 @@ async fn a_client_that_does_not_read_its_answers_does_not_hold_the_drain() {
         .await
         .expect("the port is open");
     let (requests, stream) = mpsc::channel(16);
-    let ask = |message| wire::PushTrajectoriesRequest { message: Some(message) };
-    requests.send(ask(Actor::hello(1))).await.expect("the receiver is here");
+    let ask = |message| wire::PushRequest { message: Some(message) };
+    requests.send(ask(Actor::hello(None))).await.expect("the receiver is here");
     let mut client = LearnerServiceClient::new(channel);
-    let unread = client.push_trajectories(ReceiverStream::new(stream)).await.unwrap();
-    // Each is refused with a reason that repeats the name: three fill the window, and a few
-    // more whatever else lies between the service and the client.
-    let config_json = format!("{{\"game\":\"{}\"}}", "x".repeat(60_000));
-    for sequence in 1..=12 {
-        let long = wire::Trajectory { config_json: config_json.clone(), ..message(sequence) };
-        requests.send(ask(Ask::Trajectory(long))).await.expect("the stream is open");
-    }
-    while progress.get().refused.get("malformed").is_none_or(|&refused| refused < 2) {
-        tokio::task::yield_now().await;
+    let unread = client.push(ReceiverStream::new(stream)).await.unwrap();
+    // Many small answers that nobody reads, until the window and what lies between the service
+    // and the client are full.
+    let flood = async {
+        for sequence in 1.. {
+            let spoilt = wire::Trajectory { seats: Vec::new(), ..message(sequence) };
+            if requests.send(ask(Ask::Trajectory(spoilt))).await.is_err() {
+                return;
+            }
+        }
+    };
+    let stuck = async {
+        let malformed = || progress.get().refused.get(&wire::RefusalReason::Malformed).copied();
+        let mut before = None;
+        loop {
+            // No answer is taken over many turns: nobody reads.
+            for _ in 0..10_000 {
+                tokio::task::yield_now().await;
+            }
+            let now = malformed();
+            if now.is_some() && now == before {
+                return;
+            }
+            before = now;
+        }
+    };
+    tokio::select! {
+        () = flood => {}
+        () = stuck => {}
     }
     stop_streams.cancel();
     intake.drained().await;

@@ -38,6 +38,10 @@ impl Examiner for Counting {
     }
 }
 
+fn hello(actor: &ActorId) -> Hello {
+    Hello { actor: actor.name.clone(), epoch: None, config: config().game, version: 1 }
+}
+
 #[tokio::test]
 async fn a_game_that_waits_for_room_keeps_its_permit_so_that_no_more_are_expanded() {
     let examined = Arc::new(AtomicUsize::new(0));
@@ -52,8 +56,8 @@ async fn a_game_that_waits_for_room_keeps_its_permit_so_that_no_more_are_expande
         let (shared, name) = (Arc::clone(&intake.shared), name.to_owned());
         tokio::spawn(async move {
             let actor = ActorId { name, epoch: 1 };
-            let message = random_game(1).try_into().expect("the configuration serialises");
-            shared.take(&actor, message).await.expect("an answer")
+            let message = random_game(1).into();
+            shared.take(&actor, &hello(&actor), message).await.expect("an answer")
         })
     };
     take("first").await.expect("no panic");
@@ -87,12 +91,14 @@ async fn a_game_whose_replay_panics_is_refused_and_not_asked_for_again() {
     let actor = ActorId { name: "a".into(), epoch: 1 };
     let threads = config().intake.replay_threads as u64;
     for sequence in 1..=threads + 1 {
-        let message = random_game(sequence).try_into().expect("the configuration serialises");
-        match intake.shared.take(&actor, message).await {
-            Ok(Answer::Refused(refused)) => assert_eq!(refused.sequence, sequence),
+        let message = random_game(sequence).into();
+        match intake.shared.take(&actor, &hello(&actor), message).await {
+            Ok(Answer::Ack(ack)) => {
+                assert_eq!((ack.watermark, ack.refusals[0].sequence), (sequence, sequence));
+            }
             other => panic!("{other:?}"),
         }
         assert_eq!(queue.watermark(&actor), sequence);
     }
-    assert_eq!(progress.get().refused.get("panicked"), Some(&(threads + 1)));
+    assert_eq!(progress.get().refused.get(&RefusalReason::Internal), Some(&(threads + 1)));
 }

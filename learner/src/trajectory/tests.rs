@@ -70,36 +70,40 @@ fn augmented_actions_are_legal_in_their_images() {
 #[test]
 fn whatever_disagrees_is_refused_by_its_reason() {
     type Spoil = fn(&mut Trajectory);
-    let cases: [(Spoil, &str); 20] = [
-        (|t| t.record.config = GameConfig::ConnectFour(connect_four::Config::default()), "game"),
-        (|t| t.record.plies = vec![vec![Action(0)]; 9], "oversize"),
-        (|t| t.record.plies.clear(), "empty"),
-        (|t| t.seats.truncate(1), "seats"),
-        (|t| t.seats.push(Seat { generation: None, learns: false }), "seats"),
-        (|t| t.seats[0].learns = false, "nobody_learns"),
-        (|t| t.seats[0].generation = None, "no_generation"),
-        (|t| t.seats[0].generation = Some(NEWEST + 1), "future"),
-        (|t| t.seats[1].generation = Some(NEWEST + 1), "future"),
-        (|t| t.seats[0].generation = Some(NEWEST - 17), "stale"),
-        (|t| t.behaviour.truncate(4), "behaviour_count"),
-        (|t| t.behaviour[2].push(0.5), "behaviour_count"),
-        (|t| t.behaviour[2][0] = 0.0, "probability"),
-        (|t| t.behaviour[2][0] = -0.5, "probability"),
-        (|t| t.behaviour[2][0] = 1.000_001, "probability"),
-        (|t| t.behaviour[2][0] = f32::NAN, "probability"),
-        (|t| t.record.version = 99, "replay"),
-        (|t| t.record.digests[3] ^= 1, "replay"),
-        (|t| t.record.digests.truncate(5), "replay"),
-        (|t| t.record.plies[2][0] = Action(0), "replay"),
+    let cases: [(Spoil, RefusalReason); 21] = [
+        (
+            |t| t.record.config = GameConfig::ConnectFour(connect_four::Config::default()),
+            RefusalReason::Malformed,
+        ),
+        (|t| t.record.plies = vec![vec![Action(0)]; 9], RefusalReason::Oversize),
+        (|t| t.record.plies.clear(), RefusalReason::Malformed),
+        (|t| t.seats.truncate(1), RefusalReason::Seats),
+        (|t| t.seats.push(Seat { generation: None, learns: false }), RefusalReason::Seats),
+        (|t| t.seats[0].learns = false, RefusalReason::Seats),
+        (|t| t.seats[0].generation = None, RefusalReason::Seats),
+        (|t| t.seats[0].generation = Some(NEWEST + 1), RefusalReason::UnknownGeneration),
+        (|t| t.seats[1].generation = Some(NEWEST + 1), RefusalReason::UnknownGeneration),
+        (|t| t.seats[0].generation = Some(NEWEST - 17), RefusalReason::Stale),
+        (|t| t.behaviour.truncate(4), RefusalReason::Behaviour),
+        (|t| t.behaviour[2].push(0.5), RefusalReason::Behaviour),
+        (|t| t.behaviour[2][0] = 0.0, RefusalReason::Behaviour),
+        (|t| t.behaviour[2][0] = -0.5, RefusalReason::Behaviour),
+        (|t| t.behaviour[2][0] = 1.000_001, RefusalReason::Behaviour),
+        (|t| t.behaviour[2][0] = f32::NAN, RefusalReason::Behaviour),
+        (|t| t.record.version = 99, RefusalReason::Replay),
+        (|t| t.record.digests[3] ^= 1, RefusalReason::Replay),
+        (|t| t.record.digests.truncate(5), RefusalReason::Replay),
+        (|t| t.record.plies[2][0] = Action(0), RefusalReason::Replay),
+        (|t| t.outcomes[1] = 0.0, RefusalReason::Outcome),
     ];
     let mut config = config();
     config.intake.max_plies = 8;
     assert!(examine(&config, &game()).is_ok());
-    for (index, (spoil, name)) in cases.into_iter().enumerate() {
+    for (index, (spoil, reason)) in cases.into_iter().enumerate() {
         let mut game = game();
         spoil(&mut game);
-        let refusal = examine(&config, &game).expect_err(name);
-        assert_eq!(refusal.name(), name, "case {index}: {refusal}");
+        let refusal = examine(&config, &game).expect_err("spoilt");
+        assert_eq!(refusal.reason(), reason, "case {index}: {refusal}");
     }
 }
 

@@ -76,14 +76,14 @@ async fn a_learner_behind_the_arena_takes_its_games_and_counts_on_from_there() {
     let directory = tempfile::tempdir().unwrap();
     let (config, stop_arena) = stand(Some(3), directory.path()).await;
     let running = Running::start(config).await;
-    let mut actor = Actor::connect(running.address, Actor::hello(1)).await.unwrap();
+    let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
     actor.answer().await.unwrap();
     let mut newest = random_game(1);
     for seat in &mut newest.seats {
         seat.generation = Some(3);
     }
-    let answer = actor.push(newest.try_into().expect("the configuration serialises")).await;
-    assert_eq!(answer, Answer::Accepted(wire::Accepted { sequence: 1 }));
+    let answer = actor.push(newest.into()).await;
+    assert_eq!(answer, accepted(1));
     drop(actor);
     // Its own weights, of generation 0, were not offered: that would have been refused.
     assert_eq!(running.stop().await.generation, 3);

@@ -1,0 +1,125 @@
+//! Who pushes, and what: the first message of a stream.
+
+use std::fmt;
+
+use ouro_game::GameConfig;
+
+use crate::learner::v1 as wire;
+
+/// Longest game configuration on the wire, in bytes of JSON.
+pub const MAX_CONFIG_BYTES: usize = 1 << 16;
+
+/// Longest actor name, in bytes.
+pub const MAX_ACTOR_NAME: usize = 64;
+
+/// One life of one actor.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ActorId {
+    /// Name, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`.
+    pub name: String,
+    /// Number of the life, issued by the learner and rising.
+    pub epoch: u64,
+}
+
+impl fmt::Display for ActorId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.name, self.epoch)
+    }
+}
+
+/// The first message of a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hello {
+    /// Name of the actor, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`.
+    pub actor: String,
+    /// The life that the actor goes on with; `None` for a new one.
+    pub epoch: Option<u64>,
+    /// The game of all trajectories that follow.
+    pub config: GameConfig,
+    /// Their record format.
+    pub version: u32,
+}
+
+/// Why a message is not a hello.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HelloError {
+    /// The actor's name is empty, too long or has odd characters.
+    #[error(
+        "actor is {got:?}; a name has 1 to {MAX_ACTOR_NAME} letters, digits, dots, underscores or dashes"
+    )]
+    ActorName {
+        /// The name, at most its first 64 characters.
+        got: String,
+    },
+    /// The configuration is too long.
+    #[error("config_json has {got} bytes; at most {MAX_CONFIG_BYTES} are read")]
+    ConfigSize {
+        /// Bytes in the message.
+        got: usize,
+    },
+    /// The configuration is not one of a known game.
+    #[error("config_json is not a game configuration: {0}")]
+    Config(String),
+}
+
+impl TryFrom<wire::Hello> for Hello {
+    type Error = HelloError;
+
+    fn try_from(hello: wire::Hello) -> Result<Self, HelloError> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let actor = hello.actor;
+        if actor.is_empty() || actor.len() > MAX_ACTOR_NAME || !actor.bytes().all(plain) {
+            let got = actor.chars().take(MAX_ACTOR_NAME).collect();
+            return Err(HelloError::ActorName { got });
+        }
+        if hello.config_json.len() > MAX_CONFIG_BYTES {
+            return Err(HelloError::ConfigSize { got: hello.config_json.len() });
+        }
+        let config = serde_json::from_str(&hello.config_json)
+            .map_err(|error| HelloError::Config(error.to_string()))?;
+        Ok(Self { actor, epoch: hello.epoch, config, version: hello.version })
+    }
+}
+
+impl From<Hello> for wire::Hello {
+    fn from(hello: Hello) -> Self {
+        let config_json = serde_json::to_string(&hello.config)
+            .expect("a game configuration serialises: it is plain data");
+        Self { actor: hello.actor, epoch: hello.epoch, config_json, version: hello.version }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello() -> Hello {
+        let config = GameConfig::by_name("tic_tac_toe").expect("it is in the box");
+        Hello { actor: "actor-0.local".to_owned(), epoch: Some(3), config, version: 1 }
+    }
+
+    #[test]
+    fn a_hello_comes_back_from_the_wire_as_it_went() {
+        assert_eq!(Hello::try_from(wire::Hello::from(hello())), Ok(hello()));
+    }
+
+    #[test]
+    fn what_is_no_name_or_no_game_is_refused_by_field() {
+        type Spoil = fn(&mut wire::Hello);
+        let cases: [(Spoil, &str); 7] = [
+            (|m| m.actor.clear(), "actor"),
+            (|m| m.actor = "two words".to_owned(), "actor"),
+            (|m| m.actor = "é".to_owned(), "actor"),
+            (|m| m.actor = "a".repeat(65), "actor"),
+            (|m| m.config_json = "{}".to_owned(), "config_json"),
+            (|m| m.config_json = r#"{"game":"chess"}"#.to_owned(), "config_json"),
+            (|m| m.config_json = " ".repeat(MAX_CONFIG_BYTES + 1), "config_json"),
+        ];
+        for (spoil, field) in cases {
+            let mut message = hello().into();
+            spoil(&mut message);
+            let error = Hello::try_from(message).expect_err(field).to_string();
+            assert!(error.starts_with(field), "{error}");
+        }
+    }
+}
