@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: &[&str] = &["ouro/arena/v1/arena.proto", "ouro/learner/v1/learner.proto"];
+const FILES: &[&str] =
+    &["ouro/arena/v1/arena.proto", "ouro/arena/v1/pool.proto", "ouro/learner/v1/learner.proto"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=proto");

@@ -133,6 +133,11 @@ pub fn elo(share: f64) -> f64 {
     400.0 * (share / (1.0 - share)).log10()
 }
 
+/// Share of the points that a side this much stronger is expected to take.
+pub fn expected_share(elo: f64) -> f64 {
+    1.0 / (1.0 + 10_f64.powf(-elo / 400.0))
+}
+
 #[cfg(test)]
 mod tests {
     use ouro_game::Stream;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ouro_players::opponents::SharesError;
 use ouro_proto::Generation;
 use ouro_proto::checkpoint::HashError;
 use ouro_proto::chunks::ChunkError;
@@ -95,6 +96,14 @@ pub enum CallError {
         /// In the file.
         file: u64,
     },
+    /// A parent that is not older than its child.
+    #[error("header says parent {parent} of {generation}; a parent has a lower number")]
+    Parent {
+        /// In the header.
+        parent: Generation,
+        /// Generation of the weights.
+        generation: Generation,
+    },
     /// Weights for another game.
     #[error("weights were trained on {theirs}, this arena plays {ours}")]
     ForeignGame {
@@ -112,6 +121,23 @@ pub enum CallError {
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// More draws than one answer holds, or none.
+    #[error("count is {got}; draw 1 to {most} opponents at once")]
+    DrawCount {
+        /// Draws asked for.
+        got: u32,
+        /// Most that are made.
+        most: u32,
+    },
+    /// Draws by no shares.
+    #[error("shares are missing; say how often to draw whom")]
+    SharesMissing,
+    /// Shares that nothing can be drawn by.
+    #[error(transparent)]
+    Shares(#[from] SharesError),
+    /// There is nobody to draw.
+    #[error("no checkpoint was published yet; publish one first")]
+    NothingPublished,
     /// The arena is stopping.
     #[error("the arena is stopping; try again later")]
     Stopping,
@@ -125,7 +151,12 @@ impl IntoStatus for CallError {
             | Self::Empty
             | Self::Hash(_)
             | Self::Weights(_)
-            | Self::HeaderMismatch { .. } => Code::InvalidArgument,
+            | Self::HeaderMismatch { .. }
+            | Self::Parent { .. }
+            | Self::SharesMissing
+            | Self::Shares(_) => Code::InvalidArgument,
+            Self::DrawCount { .. } => Code::OutOfRange,
+            Self::NothingPublished => Code::FailedPrecondition,
             Self::Chunk(error) => match error {
                 ChunkError::TooLarge { .. } | ChunkError::ChunkTooLarge { .. } => Code::OutOfRange,
                 ChunkError::Empty
@@ -197,6 +228,7 @@ mod tests {
                 CallError::HeaderMismatch { field: "step", header: 1, file: 2 },
                 Code::InvalidArgument,
             ),
+            (CallError::Parent { parent: generation, generation }, Code::InvalidArgument),
             (
                 CallError::ForeignGame { theirs: "a".into(), ours: "b".into() },
                 Code::FailedPrecondition,
@@ -221,6 +253,10 @@ mod tests {
             (store(StoreError::OtherRun { stored: "a".into(), asked: "b".into() }), Code::Internal),
             (store(StoreError::Row("score", "eof".into())), Code::Internal),
             (store(StoreError::Database(Box::new(redb::Error::Io(io())))), Code::Internal),
+            (CallError::DrawCount { got: 0, most: 9 }, Code::OutOfRange),
+            (CallError::SharesMissing, Code::InvalidArgument),
+            (CallError::Shares(SharesError::AllZero), Code::InvalidArgument),
+            (CallError::NothingPublished, Code::FailedPrecondition),
             (CallError::Stopping, Code::Unavailable),
         ];
         for (error, code) in table {

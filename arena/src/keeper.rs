@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{NetSpec, Weights};
-use ouro_proto::arena_client::{Pool, RatingTable};
+use ouro_proto::arena_client::RatingTable;
+use ouro_proto::pool::{PoolMember, PoolSnapshot};
 use ouro_proto::{Checkpoint, CheckpointStatus, ContentHash, Generation};
 use ouro_service::Clock;
 use tokio::sync::{broadcast, watch};
 
+use crate::comparison::expected_share;
 use crate::error::CallError;
 use crate::event::ArenaEvent;
 use crate::gate::{PairResult, Score};
@@ -28,6 +30,8 @@ pub(crate) struct Offer {
     pub(crate) hash: ContentHash,
     pub(crate) generation: Generation,
     pub(crate) step: u64,
+    /// `None` stands for the newest generation before it.
+    pub(crate) parent: Option<Generation>,
 }
 
 #[derive(Debug)]
@@ -37,6 +41,7 @@ pub(crate) struct Keeper {
     weights: WeightsFolder,
     clock: Arc<dyn Clock>,
     ratings: watch::Sender<Arc<RatingTable>>,
+    snapshots: watch::Sender<Arc<PoolSnapshot>>,
     events: broadcast::Sender<ArenaEvent>,
     wake: SyncSender<()>,
     /// Held while files and rows are brought in line, so that the removal of files does not
@@ -53,10 +58,17 @@ impl Keeper {
         wake: SyncSender<()>,
     ) -> Result<Self, StoreError> {
         store.bind_run(&run)?;
-        let ratings = watch::Sender::new(Arc::new(RatingTable::default()));
-        let events = broadcast::Sender::new(EVENTS);
-        let keeper =
-            Self { run, store, weights, clock, ratings, events, wake, files: Mutex::new(()) };
+        let keeper = Self {
+            run,
+            store,
+            weights,
+            clock,
+            ratings: watch::Sender::default(),
+            snapshots: watch::Sender::default(),
+            events: broadcast::Sender::new(EVENTS),
+            wake,
+            files: Mutex::new(()),
+        };
         keeper.rate()?;
         Ok(keeper)
     }
@@ -71,6 +83,11 @@ impl Keeper {
 
     pub(crate) fn ratings(&self) -> watch::Receiver<Arc<RatingTable>> {
         self.ratings.subscribe()
+    }
+
+    /// The pool, whenever it changes.
+    pub(crate) fn snapshots(&self) -> watch::Receiver<Arc<PoolSnapshot>> {
+        self.snapshots.subscribe()
     }
 
     pub(crate) fn events(&self) -> broadcast::Receiver<ArenaEvent> {
@@ -101,6 +118,7 @@ impl Keeper {
             size_bytes: bytes.len() as u64,
             status: CheckpointStatus::Candidate,
             published_at: self.now(),
+            parent: self.parent(offer)?,
         };
         let stored = {
             let _files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,9 +129,26 @@ impl Keeper {
         if stored == checkpoint {
             tracing::info!(generation = offer.generation.0, hash = %offer.hash, "candidate arrived");
             self.tell(ArenaEvent::Published(stored.clone()));
+            self.show_pool()?;
             self.wake();
         }
         Ok(stored)
+    }
+
+    /// The generation that a candidate was trained from: the one that it names, or the newest
+    /// before it.
+    fn parent(&self, offer: Offer) -> Result<Option<Generation>, CallError> {
+        match offer.parent {
+            Some(parent) if parent >= offer.generation => {
+                Err(CallError::Parent { parent, generation: offer.generation })
+            }
+            Some(parent) => Ok(Some(parent)),
+            None => {
+                let rows = self.store.checkpoints()?;
+                let before = |row: &&Checkpoint| row.generation < offer.generation;
+                Ok(rows.iter().rev().find(before).map(|row| row.generation))
+            }
+        }
     }
 
     fn check(&self, offer: Offer, weights: &Weights) -> Result<(), CallError> {
@@ -148,16 +183,38 @@ impl Keeper {
         self.weights.read(hash)
     }
 
-    /// What actors choose from.
-    pub(crate) fn pool(&self) -> Result<Pool, StoreError> {
+    /// Shows the pool as it stands to whoever watches.
+    fn show_pool(&self) -> Result<(), StoreError> {
         let checkpoints = self.store.checkpoints()?;
         let newest = checkpoints.last().cloned();
-        let pool: Vec<Checkpoint> = checkpoints
+        let ratings = self.ratings.borrow().clone();
+        let elo = |generation: Generation| {
+            let name = generation.to_string();
+            ratings.ratings.iter().find(|row| row.player == name).map(|row| row.elo)
+        };
+        let strength = newest.as_ref().and_then(|newest| elo(newest.generation));
+        let members: Vec<PoolMember> = checkpoints
             .into_iter()
             .filter(|row| matches!(row.status, CheckpointStatus::Pool | CheckpointStatus::Champion))
+            .map(|checkpoint| {
+                let ratings = strength.zip(elo(checkpoint.generation));
+                let newest_wins = ratings.map(|(newest, member)| expected_share(newest - member));
+                PoolMember { checkpoint, newest_wins }
+            })
             .collect();
-        let champion = pool.iter().find(|row| row.status == CheckpointStatus::Champion).cloned();
-        Ok(Pool { newest, champion, pool })
+        let champion = members.iter().map(|member| &member.checkpoint);
+        let champion = champion.into_iter().find(|row| row.status == CheckpointStatus::Champion);
+        let champion = champion.cloned();
+        self.snapshots.send_if_modified(|shown| {
+            let mut snapshot = PoolSnapshot { revision: shown.revision, newest, champion, members };
+            if **shown == snapshot && snapshot.revision > 0 {
+                return false;
+            }
+            snapshot.revision += 1;
+            *shown = Arc::new(snapshot);
+            true
+        });
+        Ok(())
     }
 
     /// The candidate to play next: the newest. Older ones that wait are overtaken and dropped.
@@ -180,7 +237,7 @@ impl Keeper {
         self.store.reject(generation)?;
         tracing::info!(generation = generation.0, reason, "candidate dropped");
         self.tell(ArenaEvent::Dropped { generation, reason: reason.to_owned() });
-        Ok(())
+        self.show_pool()
     }
 
     /// Makes a candidate champion.
@@ -193,6 +250,7 @@ impl Keeper {
         let promotion = Promotion { generation, beat, score, promoted_at: self.now() };
         self.store.promote(&promotion)?;
         tracing::info!(generation = generation.0, %beat, share = score.share(), "promoted");
+        self.show_pool()?;
         self.tell(ArenaEvent::Promoted(promotion));
         Ok(())
     }
@@ -217,7 +275,7 @@ impl Keeper {
         let ratings = Arc::new(rating::rate(&tallies, ANCHOR));
         self.ratings.send_replace(ratings.clone());
         self.tell(ArenaEvent::Rated(ratings));
-        Ok(())
+        self.show_pool()
     }
 
     /// Removes the weights of rejected candidates, except the newest, which actors play.
@@ -293,7 +351,7 @@ mod tests {
         let meta = WeightsMeta { game, generation, step: 0 };
         let bytes = Weights::initialize(spec, meta, 1).unwrap().to_safetensors();
         let (hash, generation) = (ContentHash::of(&bytes), Generation(generation));
-        keeper.publish(Offer { hash, generation, step: 0 }, &bytes).unwrap()
+        keeper.publish(Offer { hash, generation, step: 0, parent: None }, &bytes).unwrap()
     }
 
     #[test]
@@ -326,8 +384,10 @@ mod tests {
         assert!(keeper.read_weights(first.hash).is_ok());
         assert!(matches!(keeper.read_weights(second.hash), Err(WeightsError::Missing(_))));
         assert!(keeper.read_weights(third.hash).is_ok());
-        let pool = keeper.pool().unwrap();
-        assert_eq!(pool.newest.unwrap().generation, third.generation);
-        assert_eq!(pool.champion.unwrap().generation, first.generation);
+        let pool = keeper.snapshots().borrow().clone();
+        assert_eq!(pool.newest.as_ref().unwrap().generation, third.generation);
+        assert_eq!(pool.champion.as_ref().unwrap().generation, first.generation);
+        assert_eq!(pool.members[0].checkpoint.parent, None);
+        assert_eq!(third.parent, Some(second.generation));
     }
 }

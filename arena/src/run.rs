@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 
 use ouro_proto::arena::v1::arena_service_server::ArenaServiceServer;
+use ouro_proto::arena::v1::pool_service_server::PoolServiceServer;
 use ouro_proto::arena_client::RatingTable;
 use ouro_proto::chunks::MESSAGE_BYTES;
 use ouro_service::{Clock, Drain, GrpcServer};
@@ -68,7 +69,7 @@ impl Arena {
 
     /// Checkpoints in the pool now.
     pub fn pool_size(&self) -> Result<usize, ArenaError> {
-        Ok(self.keeper.pool()?.pool.len())
+        Ok(self.keeper.snapshots().borrow().members.len())
     }
 
     /// What happens from now on.
@@ -101,11 +102,12 @@ impl Arena {
             })
             .map_err(ArenaError::Thread)?;
 
-        let handlers = Handlers::new(self.keeper.clone(), self.max_weights_bytes);
-        let service = ArenaServiceServer::new(handlers).max_decoding_message_size(MESSAGE_BYTES);
+        let handlers = Handlers::new(self.keeper.clone(), self.max_weights_bytes, stop.clone());
+        let pool = PoolServiceServer::new(handlers.clone());
         let server = self
             .server
-            .add_service(service)
+            .add_service(ArenaServiceServer::new(handlers).max_decoding_message_size(MESSAGE_BYTES))
+            .add_service(pool.max_decoding_message_size(MESSAGE_BYTES))
             .describe(ouro_proto::FILE_DESCRIPTOR_SET)
             .run_until(stop.clone());
         let evaluation = async {

@@ -12,9 +12,9 @@ use ouro_arena::{Arena, ArenaConfig, ArenaError, ArenaEvent};
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{Architecture, NetSpec, Weights, WeightsMeta};
 use ouro_proto::arena::v1;
-use ouro_proto::arena::v1::arena_service_client::ArenaServiceClient;
+use ouro_proto::arena::v1::pool_service_client::PoolServiceClient;
 use ouro_proto::arena::v1::publish_checkpoint_request::Part;
-use ouro_proto::arena_client::ArenaError as ClientError;
+use ouro_proto::arena_client::{ArenaError as ClientError, OpponentShares};
 use ouro_proto::{ArenaClient, CheckpointStatus, ContentHash, Generation};
 use ouro_service::{Drain, ManualClock};
 use tokio::sync::broadcast;
@@ -28,6 +28,7 @@ use tonic_health::pb::health_client::HealthClient;
 use tonic_reflection::pb::{v1 as reflection, v1alpha};
 
 const SERVICE: &str = "ouro.arena.v1.ArenaService";
+const POOL_SERVICE: &str = "ouro.arena.v1.PoolService";
 const MAX_BYTES: u64 = 1 << 20;
 
 fn game() -> GameConfig {
@@ -152,6 +153,18 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
     let event = arena.publish(2, uniform(2)).await;
     assert!(matches!(event, ArenaEvent::Decided { .. }), "{event:?}");
 
+    let snapshot = arena.client.watch_pool().await.unwrap().next().await.unwrap().unwrap();
+    let chance = snapshot.members[0].newest_wins.unwrap();
+    assert!(chance < 0.5, "the champion is the stronger one: {chance}");
+    let shares = OpponentShares { self_play: 0.5, prioritised: 0.4, uniform: 0.1 };
+    let drawn = arena.client.draw_opponents(64, 7, shares).await.unwrap();
+    assert_eq!(drawn, arena.client.draw_opponents(64, 7, shares).await.unwrap());
+    assert!(drawn.iter().any(|one| one.self_play && one.generation == Generation(2)));
+    assert!(drawn.iter().any(|one| !one.self_play && one.generation == Generation(1)));
+    let none = OpponentShares { self_play: 0.0, prioritised: 0.0, uniform: 0.0 };
+    let error = arena.client.draw_opponents(1, 7, none).await.unwrap_err();
+    assert!(matches!(error, ClientError::Refused { code: Code::InvalidArgument, .. }), "{error}");
+
     let pool = arena.client.get_pool().await.unwrap();
     let champion = pool.champion.clone().unwrap();
     assert_eq!((champion.generation, champion.published_at), (Generation(1), 1_000.0));
@@ -189,7 +202,7 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
 async fn upload(channel: &Channel, parts: Vec<Part>) -> Code {
     let messages: Vec<_> =
         parts.into_iter().map(|part| v1::PublishCheckpointRequest { part: Some(part) }).collect();
-    let mut client = ArenaServiceClient::new(channel.clone());
+    let mut client = PoolServiceClient::new(channel.clone());
     match client.publish_checkpoint(tokio_stream::iter(messages)).await {
         Ok(_) => Code::Ok,
         Err(status) => status.code(),
@@ -202,6 +215,7 @@ fn header(file: &[u8]) -> v1::PublishHeader {
         generation: 0,
         step: 10,
         size_bytes: file.len() as u64,
+        parent: None,
     }
 }
 
@@ -236,6 +250,7 @@ async fn an_upload_that_is_not_as_announced_is_refused_and_leaves_nothing() {
         ("oversized", changed(&|header| header.size_bytes = MAX_BYTES + 1), Code::OutOfRange),
         ("another generation", changed(&|header| header.generation = 4), wrong),
         ("another step", changed(&|header| header.step = 11), wrong),
+        ("a parent that is no older", changed(&|header| header.parent = Some(0)), wrong),
     ] {
         assert_eq!(upload(&channel, parts).await, code, "{name}");
     }
@@ -274,12 +289,12 @@ async fn weights_that_cannot_play_here_are_refused() {
         let ClientError::Refused { code, message } = error else { panic!("{name}: {error}") };
         assert_eq!(code, expected, "{name}: {message}");
     }
-    let mut raw = ArenaServiceClient::new(arena.channel().await);
+    let mut raw = PoolServiceClient::new(arena.channel().await);
     for (hash, code) in
         [("0".repeat(64), Code::NotFound), ("../arena.redb".into(), Code::InvalidArgument)]
     {
-        let request = v1::FetchWeightsRequest { hash };
-        assert_eq!(raw.fetch_weights(request).await.unwrap_err().code(), code);
+        let request = v1::FetchCheckpointRequest { hash };
+        assert_eq!(raw.fetch_checkpoint(request).await.unwrap_err().code(), code);
     }
     drop(raw);
     arena.stop().await;
@@ -319,7 +334,7 @@ async fn health_and_both_reflections_name_the_service() {
     names.sort_unstable();
     // What this port serves, and not the learner's, though the descriptors know it.
     let reflection = "grpc.reflection.v1alpha.ServerReflection";
-    assert_eq!(names, ["grpc.health.v1.Health", reflection, SERVICE]);
+    assert_eq!(names, ["grpc.health.v1.Health", reflection, SERVICE, POOL_SERVICE]);
 
     let mut health = HealthClient::new(channel);
     let request = HealthCheckRequest { service: SERVICE.into() };

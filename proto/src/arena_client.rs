@@ -7,29 +7,24 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, Request, Status};
+use tonic::{Request, Streaming};
 
 use crate::arena::v1;
 use crate::arena::v1::arena_service_client::ArenaServiceClient;
-use crate::checkpoint::{Checkpoint, CheckpointError, ContentHash, Generation};
-use crate::chunks::{self, Assembly, ChunkError, DEFAULT_MAX_WEIGHTS_BYTES, MESSAGE_BYTES};
+use crate::arena::v1::pool_service_client::PoolServiceClient;
+use crate::checkpoint::{Checkpoint, ContentHash, Generation};
+use crate::chunks::{self, Assembly, DEFAULT_MAX_WEIGHTS_BYTES, MESSAGE_BYTES};
+
+mod error;
+
+pub use crate::pool::{DrawnOpponent, OpponentShares, Pool, PoolMember, PoolSnapshot};
+pub use error::ArenaError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const KEEPALIVE: Duration = Duration::from_secs(20);
 /// Longest time for one weights file: [`DEFAULT_MAX_WEIGHTS_BYTES`] at 2 Mbit/s.
 pub const TRANSFER_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// What actors choose their opponents from.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pool {
-    /// The newest weights published, whatever their verdict.
-    pub newest: Option<Checkpoint>,
-    /// The last promoted checkpoint.
-    pub champion: Option<Checkpoint>,
-    /// Every promoted checkpoint, oldest first.
-    pub pool: Vec<Checkpoint>,
-}
 
 /// One row of the rating table.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,62 +54,11 @@ pub struct RatingTable {
     pub games: u32,
 }
 
-/// Why the arena did not do what was asked.
-#[derive(Debug, thiserror::Error)]
-pub enum ArenaError {
-    /// The address is not a URL.
-    #[error("arena address {0:?} is not a URL; write http://host:port")]
-    Address(String),
-    /// The arena cannot be reached, or said that it cannot answer now.
-    #[error("arena is unavailable: {0}")]
-    Unavailable(String),
-    /// The arena refused; the same call will be refused again.
-    #[error("arena refused ({code:?}): {message}")]
-    Refused {
-        /// The gRPC code.
-        code: Code,
-        /// What the arena said.
-        message: String,
-    },
-    /// The answer is not well formed.
-    #[error("arena sent a malformed answer: {0}")]
-    Malformed(#[from] CheckpointError),
-    /// The answer to a publication holds no checkpoint.
-    #[error("arena answered a publication without a checkpoint")]
-    Empty,
-    /// The weights are not the ones asked for.
-    #[error("arena sent wrong weights: {0}")]
-    Corrupt(#[from] ChunkError),
-}
-
-impl ArenaError {
-    /// Whether the same call may succeed later.
-    pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Unavailable(_))
-    }
-}
-
-impl From<Status> for ArenaError {
-    fn from(status: Status) -> Self {
-        match status.code() {
-            // `Unknown` and `Cancelled` are what a connection that breaks in mid-call gives;
-            // `Internal` is a disk that is full or failing, and passes when somebody looks.
-            Code::Unavailable
-            | Code::DeadlineExceeded
-            | Code::ResourceExhausted
-            | Code::Aborted
-            | Code::Cancelled
-            | Code::Internal
-            | Code::Unknown => Self::Unavailable(status.message().to_owned()),
-            code => Self::Refused { code, message: status.message().to_owned() },
-        }
-    }
-}
-
 /// A connection to the arena. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ArenaClient {
-    client: ArenaServiceClient<Channel>,
+    arena: ArenaServiceClient<Channel>,
+    pool: PoolServiceClient<Channel>,
     max_weights_bytes: u64,
 }
 
@@ -141,9 +85,12 @@ impl ArenaClient {
 
     /// Uses a channel that exists.
     pub fn from_channel(channel: Channel) -> Self {
-        let client =
-            ArenaServiceClient::new(channel).max_decoding_message_size(MESSAGE_BYTES.max(4 << 20));
-        Self { client, max_weights_bytes: DEFAULT_MAX_WEIGHTS_BYTES }
+        let limit = MESSAGE_BYTES.max(4 << 20);
+        Self {
+            arena: ArenaServiceClient::new(channel.clone()).max_decoding_message_size(limit),
+            pool: PoolServiceClient::new(channel).max_decoding_message_size(limit),
+            max_weights_bytes: DEFAULT_MAX_WEIGHTS_BYTES,
+        }
     }
 
     /// Accepts weights up to `bytes` instead of [`DEFAULT_MAX_WEIGHTS_BYTES`].
@@ -153,25 +100,46 @@ impl ArenaClient {
         self
     }
 
-    /// The newest weights, the champion, the pool.
+    /// The newest weights, the champion, the pool: the first snapshot of
+    /// [`watch_pool`](Self::watch_pool).
     pub async fn get_pool(&mut self) -> Result<Pool, ArenaError> {
-        let answer = self.client.get_pool(timed(v1::GetPoolRequest {})).await?.into_inner();
-        Ok(Pool {
-            newest: answer.newest.map(Checkpoint::try_from).transpose()?,
-            champion: answer.champion.map(Checkpoint::try_from).transpose()?,
-            pool: read_all(answer.pool)?,
+        within(CALL_TIMEOUT, async {
+            let first = self.watch_pool().await?.next().await?;
+            let ended = || ArenaError::Unavailable("it told nothing of its pool".to_owned());
+            Ok(first.ok_or_else(ended)?.into_pool())
         })
+        .await
+    }
+
+    /// The pool as it stands, and again whenever it changes.
+    pub async fn watch_pool(&mut self) -> Result<PoolWatch, ArenaError> {
+        let snapshots = self.pool.watch_pool(v1::WatchPoolRequest {}).await?.into_inner();
+        Ok(PoolWatch(snapshots))
+    }
+
+    /// Opponents for the newest weights, `count` independent draws that depend on `seed`, the
+    /// shares and the pool alone.
+    pub async fn draw_opponents(
+        &mut self,
+        count: u32,
+        seed: u32,
+        shares: OpponentShares,
+    ) -> Result<Vec<DrawnOpponent>, ArenaError> {
+        let shares = Some(shares.into());
+        let request = timed(v1::DrawOpponentsRequest { count, seed, shares });
+        let drawn = self.pool.draw_opponents(request).await?.into_inner().opponents;
+        drawn.into_iter().map(|opponent| Ok(opponent.try_into()?)).collect()
     }
 
     /// Every checkpoint that arrived, oldest first.
     pub async fn list_checkpoints(&mut self) -> Result<Vec<Checkpoint>, ArenaError> {
         let request = timed(v1::ListCheckpointsRequest {});
-        read_all(self.client.list_checkpoints(request).await?.into_inner().checkpoints)
+        read_all(self.arena.list_checkpoints(request).await?.into_inner().checkpoints)
     }
 
     /// Everyone's rating.
     pub async fn get_ratings(&mut self) -> Result<RatingTable, ArenaError> {
-        let answer = self.client.get_ratings(timed(v1::GetRatingsRequest {})).await?.into_inner();
+        let answer = self.arena.get_ratings(timed(v1::GetRatingsRequest {})).await?.into_inner();
         let ratings = answer.ratings.into_iter().map(|row| Rating {
             player: row.player,
             elo: row.elo,
@@ -188,9 +156,9 @@ impl ArenaClient {
     pub async fn fetch_weights(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u8>, ArenaError> {
         let mut assembly =
             Assembly::new(checkpoint.hash, checkpoint.size_bytes, self.max_weights_bytes)?;
-        let request = v1::FetchWeightsRequest { hash: checkpoint.hash.to_string() };
+        let request = v1::FetchCheckpointRequest { hash: checkpoint.hash.to_string() };
         within(TRANSFER_TIMEOUT, async {
-            let mut chunks = self.client.fetch_weights(request).await?.into_inner();
+            let mut chunks = self.pool.fetch_checkpoint(request).await?.into_inner();
             while let Some(message) = chunks.message().await? {
                 assembly.push(&message.chunk)?;
             }
@@ -207,22 +175,46 @@ impl ArenaClient {
         step: u64,
         weights: Bytes,
     ) -> Result<Checkpoint, ArenaError> {
+        self.publish_from(None, generation, step, weights).await
+    }
+
+    /// [`publish`](Self::publish) of weights whose parent is not the newest generation published
+    /// before them, which is what `None` stands for.
+    pub async fn publish_from(
+        &mut self,
+        parent: Option<Generation>,
+        generation: Generation,
+        step: u64,
+        weights: Bytes,
+    ) -> Result<Checkpoint, ArenaError> {
         use v1::publish_checkpoint_request::Part;
         let header = v1::PublishHeader {
             hash: ContentHash::of(&weights).to_string(),
             generation: generation.0,
             step,
             size_bytes: weights.len() as u64,
+            parent: parent.map(|parent| parent.0),
         };
         let parts = std::iter::once(Part::Header(header))
             .chain(chunks::split(weights).map(Part::Chunk))
             .map(|part| v1::PublishCheckpointRequest { part: Some(part) });
         let request = Request::new(tokio_stream::iter(parts));
         within(TRANSFER_TIMEOUT, async {
-            let answer = self.client.publish_checkpoint(request).await?.into_inner();
+            let answer = self.pool.publish_checkpoint(request).await?.into_inner();
             Ok(answer.checkpoint.ok_or(ArenaError::Empty)?.try_into()?)
         })
         .await
+    }
+}
+
+/// Snapshots of the pool, the newest whenever there is a new one.
+#[derive(Debug)]
+pub struct PoolWatch(Streaming<v1::WatchPoolResponse>);
+
+impl PoolWatch {
+    /// The next snapshot; `None` when the arena stops.
+    pub async fn next(&mut self) -> Result<Option<PoolSnapshot>, ArenaError> {
+        Ok(self.0.message().await?.map(TryInto::try_into).transpose()?)
     }
 }
 
@@ -249,17 +241,6 @@ fn read_all(wire: Vec<v1::Checkpoint>) -> Result<Vec<Checkpoint>, ArenaError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_failures_that_pass_are_worth_a_retry() {
-        let retryable = |code| ArenaError::from(Status::new(code, "")).is_retryable();
-        for code in [Code::Unavailable, Code::DeadlineExceeded, Code::Aborted, Code::Internal] {
-            assert!(retryable(code), "{code:?}");
-        }
-        for code in [Code::InvalidArgument, Code::NotFound, Code::FailedPrecondition] {
-            assert!(!retryable(code), "{code:?}");
-        }
-    }
 
     #[tokio::test]
     async fn a_transfer_that_never_ends_is_given_up_and_may_be_tried_again() {

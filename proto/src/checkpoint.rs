@@ -124,14 +124,16 @@ pub struct Checkpoint {
     pub hash: ContentHash,
     /// Which publication of the learner it is.
     pub generation: Generation,
-    /// Optimiser steps behind it.
+    /// Optimiser steps behind it. The wire holds 32 bits of it, for people; more saturates.
     pub step: u64,
-    /// Bytes in the weights file.
+    /// Bytes in the weights file. The wire holds 32 bits of it, for people; more saturates.
     pub size_bytes: u64,
     /// Where it stands.
     pub status: CheckpointStatus,
     /// Unix time of its arrival, in seconds.
     pub published_at: f64,
+    /// The weights that training went on from; `None` for the first.
+    pub parent: Option<Generation>,
 }
 
 /// Why a checkpoint from the wire is not one.
@@ -146,6 +148,12 @@ pub enum CheckpointError {
     /// The time is not a number.
     #[error("checkpoint time {0} is not finite")]
     Time(f64),
+    /// A member of the pool without a checkpoint.
+    #[error("a member of the pool has no checkpoint")]
+    Absent,
+    /// An estimate that is no share.
+    #[error("newest_wins is {0}; a share is a number from 0 to 1")]
+    Share(f64),
 }
 
 impl TryFrom<v1::Checkpoint> for Checkpoint {
@@ -167,10 +175,11 @@ impl TryFrom<v1::Checkpoint> for Checkpoint {
         Ok(Self {
             hash: wire.hash.parse()?,
             generation: Generation(wire.generation),
-            step: wire.step,
-            size_bytes: wire.size_bytes,
+            step: wire.step.into(),
+            size_bytes: wire.size_bytes.into(),
             status,
             published_at: wire.published_at,
+            parent: wire.parent.map(Generation),
         })
     }
 }
@@ -186,10 +195,11 @@ impl From<&Checkpoint> for v1::Checkpoint {
         Self {
             hash: checkpoint.hash.to_string(),
             generation: checkpoint.generation.0,
-            step: checkpoint.step,
-            size_bytes: checkpoint.size_bytes,
+            step: checkpoint.step.try_into().unwrap_or(u32::MAX),
+            size_bytes: checkpoint.size_bytes.try_into().unwrap_or(u32::MAX),
             status: status.into(),
             published_at: checkpoint.published_at,
+            parent: checkpoint.parent.map(|parent| parent.0),
         }
     }
 }
@@ -211,6 +221,7 @@ mod tests {
             size_bytes: 1234,
             status,
             published_at: 1_700_000_000.5,
+            parent: Some(Generation(6)),
         }
     }
 

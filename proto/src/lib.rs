@@ -7,13 +7,14 @@
 pub mod arena_client;
 pub mod checkpoint;
 pub mod chunks;
+pub mod pool;
 pub mod trajectory;
 
 pub use arena_client::ArenaClient;
 pub use checkpoint::{Checkpoint, CheckpointStatus, ContentHash, Generation};
 pub use trajectory::{ActorId, Hello, Searched, Seat, Trajectory};
 
-/// Package `ouro.arena`, generated from `ouro/arena/v1/arena.proto`.
+/// Package `ouro.arena`, generated from the files in `ouro/arena/v1`.
 pub mod arena {
     /// Version 1.
     #[expect(

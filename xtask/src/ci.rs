@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 use crate::shell::{self, cargo, say};
-use crate::{budget, layers, mistakes};
+use crate::{budget, layers, mistakes, protos};
 
 /// Whether `ci` runs the tests itself or its caller has just done so.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,7 @@ fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
 pub(crate) fn run(tests: Tests) -> Result<()> {
     step("file budget", budget::run)?;
     step("layers", layers::run)?;
+    step("protos", protos::run)?;
     step("format", || shell::run(cargo(&["fmt", "--all", "--check"])))?;
     step("lints", || {
         shell::run(cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))

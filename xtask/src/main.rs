@@ -8,13 +8,15 @@ mod ci;
 mod fuzz;
 mod layers;
 mod mistakes;
+mod protos;
 mod shell;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask <command>
 
-  ci [--skip-tests]  budget, layers, format, lints, docs, tests, mistakes
+  ci [--skip-tests]  budget, layers, protos, format, lints, docs, tests, mistakes
+  protos             buf lint finds nothing in the .proto files
   layers             no crate depends on a layer above its own
   budget             no source file is longer than 500 lines
   mistakes           20 rule mistakes planted in the Battlesnake engine are all caught
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(ci::Tests::Run),
         ["ci", "--skip-tests"] => ci::run(ci::Tests::Skip),
         ["layers"] => layers::run(),
+        ["protos"] => protos::run(),
         ["budget"] => budget::run(),
         ["mistakes"] => mistakes::run(),
         ["fuzz"] => fuzz::run(fuzz::SECONDS),

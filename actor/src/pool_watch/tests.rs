@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Mutex;
 
 use ouro_proto::arena::v1;
-use ouro_proto::arena::v1::arena_service_server::{ArenaService, ArenaServiceServer};
+use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
 use ouro_proto::{CheckpointStatus, Generation};
 use tokio::sync::Notify;
 use tonic::{Request, Response, Status, Streaming};
@@ -14,31 +14,32 @@ use crate::testing;
 
 type Files = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 type Chunks =
-    Pin<Box<dyn tokio_stream::Stream<Item = Result<v1::FetchWeightsResponse, Status>> + Send>>;
+    Pin<Box<dyn tokio_stream::Stream<Item = Result<v1::FetchCheckpointResponse, Status>> + Send>>;
 
 /// An arena with a pool and some of its files.
 #[derive(Default)]
 struct Offered {
-    pool: v1::GetPoolResponse,
+    pool: v1::WatchPoolResponse,
     files: Files,
     /// If set: told of each download, which then never begins.
     hangs: Option<Arc<Notify>>,
 }
 
 #[tonic::async_trait]
-impl ArenaService for Offered {
-    type FetchWeightsStream = Chunks;
+impl PoolService for Offered {
+    type FetchCheckpointStream = Chunks;
+    type WatchPoolStream = tokio_stream::Once<Result<v1::WatchPoolResponse, Status>>;
 
-    async fn get_pool(
+    async fn watch_pool(
         &self,
-        _: Request<v1::GetPoolRequest>,
-    ) -> Result<Response<v1::GetPoolResponse>, Status> {
-        Ok(Response::new(self.pool.clone()))
+        _: Request<v1::WatchPoolRequest>,
+    ) -> Result<Response<Self::WatchPoolStream>, Status> {
+        Ok(Response::new(tokio_stream::once(Ok(self.pool.clone()))))
     }
 
-    async fn fetch_weights(
+    async fn fetch_checkpoint(
         &self,
-        request: Request<v1::FetchWeightsRequest>,
+        request: Request<v1::FetchCheckpointRequest>,
     ) -> Result<Response<Chunks>, Status> {
         if let Some(asked) = &self.hangs {
             asked.notify_one();
@@ -46,20 +47,13 @@ impl ArenaService for Offered {
         }
         let file = self.files.lock().unwrap().get(&request.get_ref().hash).cloned();
         let chunk = file.ok_or_else(|| Status::not_found("no such file"))?.into();
-        Ok(Response::new(Box::pin(tokio_stream::once(Ok(v1::FetchWeightsResponse { chunk })))))
+        Ok(Response::new(Box::pin(tokio_stream::once(Ok(v1::FetchCheckpointResponse { chunk })))))
     }
 
-    async fn get_ratings(
+    async fn draw_opponents(
         &self,
-        _: Request<v1::GetRatingsRequest>,
-    ) -> Result<Response<v1::GetRatingsResponse>, Status> {
-        Err(Status::unimplemented("no actor asks"))
-    }
-
-    async fn list_checkpoints(
-        &self,
-        _: Request<v1::ListCheckpointsRequest>,
-    ) -> Result<Response<v1::ListCheckpointsResponse>, Status> {
+        _: Request<v1::DrawOpponentsRequest>,
+    ) -> Result<Response<v1::DrawOpponentsResponse>, Status> {
         Err(Status::unimplemented("no actor asks"))
     }
 
@@ -79,8 +73,13 @@ fn checkpoint(generation: u32, file: &[u8]) -> v1::Checkpoint {
         size_bytes: file.len() as u64,
         status: CheckpointStatus::Pool,
         published_at: 0.0,
+        parent: None,
     })
         .into()
+}
+
+fn member(generation: u32, file: &[u8]) -> v1::PoolMember {
+    v1::PoolMember { checkpoint: Some(checkpoint(generation, file)), newest_wins: None }
 }
 
 fn file(generation: u32) -> Vec<u8> {
@@ -99,14 +98,14 @@ fn pool(roster: &Roster) -> Vec<u32> {
 async fn a_member_of_the_pool_that_cannot_be_had_is_left_out_until_it_can() {
     let garbage = b"no weights".to_vec();
     let members = [(0, file(0)), (1, file(1)), (2, garbage.clone())];
-    let offered = v1::GetPoolResponse {
+    let offered = v1::WatchPoolResponse {
         newest: Some(checkpoint(3, &file(3))),
-        champion: None,
-        pool: members.iter().map(|(generation, file)| checkpoint(*generation, file)).collect(),
+        members: members.iter().map(|(generation, file)| member(*generation, file)).collect(),
+        ..v1::WatchPoolResponse::default()
     };
     let files = Files::default();
     let arena = Offered { pool: offered, files: files.clone(), hangs: None };
-    let (url, _server) = testing::serve(ArenaServiceServer::new(arena)).await;
+    let (url, _server) = testing::serve(PoolServiceServer::new(arena)).await;
     let (mut arena, mut loaded, mut last) =
         (ArenaClient::new(&url).unwrap(), Loaded::default(), None);
 
@@ -129,9 +128,9 @@ async fn a_member_of_the_pool_that_cannot_be_had_is_left_out_until_it_can() {
 async fn a_stop_does_not_wait_for_a_download_that_hangs() {
     let asked = Arc::new(Notify::new());
     let newest = Some(checkpoint(0, &file(0)));
-    let offered = v1::GetPoolResponse { newest, champion: None, pool: Vec::new() };
+    let offered = v1::WatchPoolResponse { newest, ..v1::WatchPoolResponse::default() };
     let arena = Offered { pool: offered, files: Files::default(), hangs: Some(asked.clone()) };
-    let (url, _server) = testing::serve(ArenaServiceServer::new(arena)).await;
+    let (url, _server) = testing::serve(PoolServiceServer::new(arena)).await;
     let (rosters, roster) = watch::channel(None);
     let stop = CancellationToken::new();
     let arena = ArenaClient::new(&url).unwrap();

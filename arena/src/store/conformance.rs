@@ -14,6 +14,7 @@ fn checkpoint(generation: u32) -> Checkpoint {
         size_bytes: 4,
         status: CheckpointStatus::Candidate,
         published_at: 1.5,
+        parent: generation.checked_sub(1).map(Generation),
     }
 }
 

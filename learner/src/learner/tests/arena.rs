@@ -2,7 +2,7 @@
 
 use ouro_proto::ContentHash;
 use ouro_proto::arena::v1;
-use ouro_proto::arena::v1::arena_service_server::{ArenaService, ArenaServiceServer};
+use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
 use tonic::{Request, Response};
 
 use super::*;
@@ -13,18 +13,28 @@ struct Stand {
 }
 
 #[tonic::async_trait]
-impl ArenaService for Stand {
-    async fn get_pool(
+impl PoolService for Stand {
+    type WatchPoolStream = tokio_stream::Once<Result<v1::WatchPoolResponse, Status>>;
+
+    async fn watch_pool(
         &self,
-        _: Request<v1::GetPoolRequest>,
-    ) -> Result<Response<v1::GetPoolResponse>, Status> {
+        _: Request<v1::WatchPoolRequest>,
+    ) -> Result<Response<Self::WatchPoolStream>, Status> {
         let newest = self.newest.map(|generation| v1::Checkpoint {
             hash: ContentHash::of(b"").to_string(),
             generation,
             status: v1::CheckpointStatus::Candidate.into(),
             ..v1::Checkpoint::default()
         });
-        Ok(Response::new(v1::GetPoolResponse { newest, ..v1::GetPoolResponse::default() }))
+        let pool = v1::WatchPoolResponse { newest, ..v1::WatchPoolResponse::default() };
+        Ok(Response::new(tokio_stream::once(Ok(pool))))
+    }
+
+    async fn draw_opponents(
+        &self,
+        _: Request<v1::DrawOpponentsRequest>,
+    ) -> Result<Response<v1::DrawOpponentsResponse>, Status> {
+        Err(Status::unimplemented("nobody asks"))
     }
 
     async fn publish_checkpoint(
@@ -34,26 +44,12 @@ impl ArenaService for Stand {
         Err(Status::already_exists("another file has this generation"))
     }
 
-    async fn get_ratings(
-        &self,
-        _: Request<v1::GetRatingsRequest>,
-    ) -> Result<Response<v1::GetRatingsResponse>, Status> {
-        Err(Status::unimplemented("nobody asks"))
-    }
+    type FetchCheckpointStream = ReceiverStream<Result<v1::FetchCheckpointResponse, Status>>;
 
-    async fn list_checkpoints(
+    async fn fetch_checkpoint(
         &self,
-        _: Request<v1::ListCheckpointsRequest>,
-    ) -> Result<Response<v1::ListCheckpointsResponse>, Status> {
-        Err(Status::unimplemented("nobody asks"))
-    }
-
-    type FetchWeightsStream = ReceiverStream<Result<v1::FetchWeightsResponse, Status>>;
-
-    async fn fetch_weights(
-        &self,
-        _: Request<v1::FetchWeightsRequest>,
-    ) -> Result<Response<Self::FetchWeightsStream>, Status> {
+        _: Request<v1::FetchCheckpointRequest>,
+    ) -> Result<Response<Self::FetchCheckpointStream>, Status> {
         Err(Status::unimplemented("nobody asks"))
     }
 }
@@ -62,7 +58,7 @@ impl ArenaService for Stand {
 async fn stand(newest: Option<u32>, directory: &std::path::Path) -> (Config, CancellationToken) {
     let server = GrpcServer::bind(([127, 0, 0, 1], 0).into(), Limits::default());
     let server =
-        server.await.expect("a free port").add_service(ArenaServiceServer::new(Stand { newest }));
+        server.await.expect("a free port").add_service(PoolServiceServer::new(Stand { newest }));
     let mut config = config();
     config.arena = Some(format!("http://{}", server.local_addr()));
     config.checkpoint.directory = directory.into();

@@ -1,0 +1,245 @@
+//! Weights in and out, and the pool as it changes.
+//!
+//! Uploads and downloads hold whole files in memory; semaphores bound how many at once, and
+//! callers over the bound wait. A transfer has a deadline, so that a slow client holds its slot
+//! for a bounded time.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use ouro_players::opponents::{self, Opponent, Shares};
+use ouro_proto::arena::v1;
+use ouro_proto::arena::v1::pool_service_server::PoolService;
+use ouro_proto::arena::v1::publish_checkpoint_request::Part;
+use ouro_proto::arena_client::TRANSFER_TIMEOUT;
+use ouro_proto::chunks::{self, Assembly};
+use ouro_proto::pool::PoolSnapshot;
+use ouro_proto::{ContentHash, Generation};
+use ouro_service::IntoStatus;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio_stream::wrappers::{ReceiverStream, WatchStream};
+use tokio_stream::{Stream, StreamExt};
+use tokio_util::task::AbortOnDropHandle;
+use tonic::{Request, Response, Status, Streaming};
+
+use super::{Answers, Handlers, answer};
+use crate::error::CallError;
+use crate::keeper::Offer;
+
+/// How long an upload may be quiet.
+const IDLE: Duration = Duration::from_secs(30);
+
+impl Handlers {
+    async fn receive(
+        &self,
+        mut parts: Streaming<v1::PublishCheckpointRequest>,
+    ) -> Result<v1::Checkpoint, CallError> {
+        let Some(Part::Header(header)) = next_part(&mut parts).await? else {
+            return Err(CallError::HeaderMissing);
+        };
+        let hash: ContentHash = header.hash.parse()?;
+        let assembly = Assembly::new(hash, header.size_bytes, self.max_weights_bytes)?;
+        let _slot = self.uploads.acquire().await.map_err(|_| CallError::Stopping)?;
+        let bytes = incoming(&mut parts, assembly, TRANSFER_TIMEOUT).await?;
+        let offer = Offer {
+            hash,
+            generation: Generation(header.generation),
+            step: header.step,
+            parent: header.parent.map(Generation),
+        };
+        let stored = self.blocking(move |keeper| keeper.publish(offer, &bytes)).await?;
+        Ok((&stored).into())
+    }
+
+    async fn send(&self, hash: &str) -> Result<Chunks, CallError> {
+        let hash: ContentHash = hash.parse()?;
+        let slot = self.downloads.clone().acquire_owned().await;
+        let slot = slot.map_err(|_| CallError::Stopping)?;
+        let file = self.blocking(move |keeper| keeper.read_weights(hash)).await?;
+        Ok(outgoing(file.into(), slot, TRANSFER_TIMEOUT))
+    }
+}
+
+/// Puts together what comes in `parts`, all of it within `limit`.
+async fn incoming(
+    parts: &mut (impl Stream<Item = UploadPart> + Unpin),
+    mut assembly: Assembly,
+    limit: Duration,
+) -> Result<Vec<u8>, CallError> {
+    let arrive = async {
+        while let Some(part) = next_part(parts).await? {
+            let Part::Chunk(chunk) = part else { return Err(CallError::HeaderRepeated) };
+            assembly.push(&chunk)?;
+        }
+        Ok(())
+    };
+    tokio::time::timeout(limit, arrive).await.map_err(|_| CallError::Slow(limit))??;
+    Ok(assembly.finish()?)
+}
+
+/// A file as a stream of chunks. A task of its own feeds it, because a stream is not polled
+/// while its client does not read: file and slot are free again once everything was taken,
+/// the stream was dropped or `limit` has passed, whichever is first.
+fn outgoing(file: Bytes, slot: OwnedSemaphorePermit, limit: Duration) -> Chunks {
+    let (sender, receiver) = mpsc::channel(1);
+    let feeder = AbortOnDropHandle::new(tokio::spawn(async move {
+        let feed = async {
+            for chunk in chunks::split(file) {
+                if sender.send(Ok(v1::FetchCheckpointResponse { chunk })).await.is_err() {
+                    return;
+                }
+            }
+        };
+        if tokio::time::timeout(limit, feed).await.is_err() {
+            drop(slot);
+            // Waits, at the cost of one chunk, until the client reads or goes.
+            let _ = sender.send(Err(CallError::Slow(limit).status())).await;
+        }
+    }));
+    Box::pin(ReceiverStream::new(receiver).map(move |message| {
+        let _owned = &feeder;
+        message
+    }))
+}
+
+/// The next part of an upload; `None` at its end.
+async fn next_part(
+    parts: &mut (impl Stream<Item = UploadPart> + Unpin),
+) -> Result<Option<Part>, CallError> {
+    let message = tokio::time::timeout(IDLE, parts.try_next())
+        .await
+        .map_err(|_| CallError::Idle(IDLE))?
+        .map_err(CallError::Broken)?;
+    match message {
+        None => Ok(None),
+        Some(v1::PublishCheckpointRequest { part: Some(part) }) => Ok(Some(part)),
+        Some(_) => Err(CallError::Empty),
+    }
+}
+
+/// What an upload is made of, as the transport hands it over.
+type UploadPart = Result<v1::PublishCheckpointRequest, Status>;
+
+type Chunks = Answers<v1::FetchCheckpointResponse>;
+
+/// Most opponents in one answer.
+const MAX_DRAWS: u32 = 4_096;
+
+/// The opponents that a request draws from the pool.
+fn drawn(
+    pool: &PoolSnapshot,
+    request: &v1::DrawOpponentsRequest,
+) -> Result<v1::DrawOpponentsResponse, CallError> {
+    if !(1..=MAX_DRAWS).contains(&request.count) {
+        return Err(CallError::DrawCount { got: request.count, most: MAX_DRAWS });
+    }
+    let shares = request.shares.ok_or(CallError::SharesMissing)?;
+    let v1::OpponentShares { self_play, prioritised, uniform } = shares;
+    let shares = Shares { self_play, prioritised, uniform };
+    shares.validate()?;
+    let newest = pool.newest.as_ref().ok_or(CallError::NothingPublished)?;
+    let chances: Vec<Option<f64>> = pool.members.iter().map(|member| member.newest_wins).collect();
+    let mut rng = ouro_game::Stream::new(request.seed.into(), "opponents");
+    let opponents = (0..request.count).map(|_| {
+        let (row, self_play) = match opponents::draw(&chances, &shares, &mut rng) {
+            Opponent::Newest => (newest, true),
+            Opponent::Member(index) => (&pool.members[index].checkpoint, false),
+        };
+        v1::Opponent { generation: row.generation.0, hash: row.hash.to_string(), self_play }
+    });
+    Ok(v1::DrawOpponentsResponse { opponents: opponents.collect() })
+}
+
+#[tonic::async_trait]
+impl PoolService for Handlers {
+    async fn publish_checkpoint(
+        &self,
+        request: Request<Streaming<v1::PublishCheckpointRequest>>,
+    ) -> Result<Response<v1::PublishCheckpointResponse>, Status> {
+        answer(
+            self.receive(request.into_inner())
+                .await
+                .map(|checkpoint| v1::PublishCheckpointResponse { checkpoint: Some(checkpoint) }),
+        )
+    }
+
+    type FetchCheckpointStream = Chunks;
+
+    async fn fetch_checkpoint(
+        &self,
+        request: Request<v1::FetchCheckpointRequest>,
+    ) -> Result<Response<Chunks>, Status> {
+        answer(self.send(&request.get_ref().hash).await)
+    }
+
+    async fn draw_opponents(
+        &self,
+        request: Request<v1::DrawOpponentsRequest>,
+    ) -> Result<Response<v1::DrawOpponentsResponse>, Status> {
+        let pool = self.keeper.snapshots().borrow().clone();
+        answer(drawn(&pool, request.get_ref()))
+    }
+
+    type WatchPoolStream = Answers<v1::WatchPoolResponse>;
+
+    async fn watch_pool(
+        &self,
+        _: Request<v1::WatchPoolRequest>,
+    ) -> Result<Response<Self::WatchPoolStream>, Status> {
+        let snapshots = WatchStream::new(self.keeper.snapshots());
+        let answers = snapshots.map(|snapshot| Ok(snapshot.as_ref().into()));
+        answer(Ok(self.until_stopped(answers)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ouro_proto::chunks::CHUNK_BYTES;
+    use tokio::sync::Semaphore;
+    use tonic::Code;
+
+    use super::*;
+
+    async fn slot(downloads: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+        downloads.clone().acquire_owned().await.unwrap()
+    }
+
+    fn file() -> Bytes {
+        vec![7; 3 * CHUNK_BYTES].into()
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_loses_its_slot_and_is_told() {
+        let downloads = Arc::new(Semaphore::new(1));
+        let mut stream = outgoing(file(), slot(&downloads).await, Duration::ZERO);
+        // Nothing has been read, and yet the slot comes back.
+        drop(slot(&downloads).await);
+        assert_eq!(stream.next().await.unwrap().unwrap().chunk.len(), CHUNK_BYTES);
+        assert_eq!(stream.next().await.unwrap().unwrap_err().code(), Code::DeadlineExceeded);
+        assert!(stream.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn an_upload_that_drips_ends_at_its_deadline_however_lively_it_is() {
+        let file = file();
+        let assembly = Assembly::new(ContentHash::of(&file), file.len() as u64, 1 << 30).unwrap();
+        let chunk = Part::Chunk(file.slice(..1));
+        let part = Ok(v1::PublishCheckpointRequest { part: Some(chunk) });
+        // A byte has just come, so the upload is not idle, and the rest may come yet.
+        let mut parts = tokio_stream::once(part).chain(tokio_stream::pending());
+        let error = incoming(&mut parts, assembly, Duration::ZERO).await.unwrap_err();
+        assert!(matches!(error, CallError::Slow(Duration::ZERO)), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_download_that_is_read_or_dropped_gives_its_slot_back() {
+        let downloads = Arc::new(Semaphore::new(1));
+        let stream = outgoing(file(), slot(&downloads).await, TRANSFER_TIMEOUT);
+        let sizes: Vec<usize> = stream.map(|message| message.unwrap().chunk.len()).collect().await;
+        assert_eq!(sizes, [CHUNK_BYTES; 3]);
+        drop(outgoing(file(), slot(&downloads).await, TRANSFER_TIMEOUT));
+        drop(slot(&downloads).await);
+    }
+}

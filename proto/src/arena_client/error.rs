@@ -1,0 +1,74 @@
+//! Why the arena did not do what was asked.
+
+use tonic::{Code, Status};
+
+use crate::checkpoint::CheckpointError;
+use crate::chunks::ChunkError;
+
+/// Why the arena did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ArenaError {
+    /// The address is not a URL.
+    #[error("arena address {0:?} is not a URL; write http://host:port")]
+    Address(String),
+    /// The arena cannot be reached, or said that it cannot answer now.
+    #[error("arena is unavailable: {0}")]
+    Unavailable(String),
+    /// The arena refused; the same call will be refused again.
+    #[error("arena refused ({code:?}): {message}")]
+    Refused {
+        /// The gRPC code.
+        code: Code,
+        /// What the arena said.
+        message: String,
+    },
+    /// The answer is not well formed.
+    #[error("arena sent a malformed answer: {0}")]
+    Malformed(#[from] CheckpointError),
+    /// The answer to a publication holds no checkpoint.
+    #[error("arena answered a publication without a checkpoint")]
+    Empty,
+    /// The weights are not the ones asked for.
+    #[error("arena sent wrong weights: {0}")]
+    Corrupt(#[from] ChunkError),
+}
+
+impl ArenaError {
+    /// Whether the same call may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Unavailable(_))
+    }
+}
+
+impl From<Status> for ArenaError {
+    fn from(status: Status) -> Self {
+        match status.code() {
+            // `Unknown` and `Cancelled` are what a connection that breaks in mid-call gives;
+            // `Internal` is a disk that is full or failing, and passes when somebody looks.
+            Code::Unavailable
+            | Code::DeadlineExceeded
+            | Code::ResourceExhausted
+            | Code::Aborted
+            | Code::Cancelled
+            | Code::Internal
+            | Code::Unknown => Self::Unavailable(status.message().to_owned()),
+            code => Self::Refused { code, message: status.message().to_owned() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_failures_that_pass_are_worth_a_retry() {
+        let retryable = |code| ArenaError::from(Status::new(code, "")).is_retryable();
+        for code in [Code::Unavailable, Code::DeadlineExceeded, Code::Aborted, Code::Internal] {
+            assert!(retryable(code), "{code:?}");
+        }
+        for code in [Code::InvalidArgument, Code::NotFound, Code::FailedPrecondition] {
+            assert!(!retryable(code), "{code:?}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The checkpoint pool as domain types.
+
+use crate::arena::v1;
+use crate::checkpoint::{Checkpoint, CheckpointError, ContentHash, Generation};
+
+/// What actors choose their opponents from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pool {
+    /// The newest weights published, whatever their verdict.
+    pub newest: Option<Checkpoint>,
+    /// The last promoted checkpoint.
+    pub champion: Option<Checkpoint>,
+    /// Every promoted checkpoint, oldest first.
+    pub pool: Vec<Checkpoint>,
+}
+
+/// The pool at one moment, with what the ratings say about it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PoolSnapshot {
+    /// Counts the snapshots of one arena process from 1; 0 before the first.
+    pub revision: u32,
+    /// The newest weights published, whatever their verdict.
+    pub newest: Option<Checkpoint>,
+    /// The last promoted checkpoint.
+    pub champion: Option<Checkpoint>,
+    /// Every promoted checkpoint, oldest first, champion included.
+    pub members: Vec<PoolMember>,
+}
+
+/// A member of the pool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PoolMember {
+    /// Its weights.
+    pub checkpoint: Checkpoint,
+    /// Estimated share of points that the newest weights take against it, 0 to 1; `None` while
+    /// one of the two has no rated game.
+    pub newest_wins: Option<f64>,
+}
+
+/// Shares of games by kind of opponent; only their proportions count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpponentShares {
+    /// The newest weights play themselves.
+    pub self_play: f64,
+    /// A member of the pool, the more often the harder it is.
+    pub prioritised: f64,
+    /// A member of the pool, each as often as any other.
+    pub uniform: f64,
+}
+
+/// An opponent that the arena has drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrawnOpponent {
+    /// Its generation.
+    pub generation: Generation,
+    /// Names its weights.
+    pub hash: ContentHash,
+    /// Whether it is the newest weights, drawn to play themselves.
+    pub self_play: bool,
+}
+
+impl From<OpponentShares> for v1::OpponentShares {
+    fn from(shares: OpponentShares) -> Self {
+        let OpponentShares { self_play, prioritised, uniform } = shares;
+        Self { self_play, prioritised, uniform }
+    }
+}
+
+impl TryFrom<v1::Opponent> for DrawnOpponent {
+    type Error = CheckpointError;
+
+    fn try_from(wire: v1::Opponent) -> Result<Self, CheckpointError> {
+        let generation = Generation(wire.generation);
+        Ok(Self { generation, hash: wire.hash.parse()?, self_play: wire.self_play })
+    }
+}
+
+impl PoolSnapshot {
+    /// The checkpoints alone.
+    pub fn into_pool(self) -> Pool {
+        let pool = self.members.into_iter().map(|member| member.checkpoint).collect();
+        Pool { newest: self.newest, champion: self.champion, pool }
+    }
+}
+
+impl TryFrom<v1::PoolMember> for PoolMember {
+    type Error = CheckpointError;
+
+    fn try_from(wire: v1::PoolMember) -> Result<Self, CheckpointError> {
+        if let Some(share) = wire.newest_wins
+            && !(0.0..=1.0).contains(&share)
+        {
+            return Err(CheckpointError::Share(share));
+        }
+        let checkpoint = wire.checkpoint.ok_or(CheckpointError::Absent)?.try_into()?;
+        Ok(Self { checkpoint, newest_wins: wire.newest_wins })
+    }
+}
+
+impl From<&PoolMember> for v1::PoolMember {
+    fn from(member: &PoolMember) -> Self {
+        let checkpoint = Some((&member.checkpoint).into());
+        Self { checkpoint, newest_wins: member.newest_wins }
+    }
+}
+
+impl TryFrom<v1::WatchPoolResponse> for PoolSnapshot {
+    type Error = CheckpointError;
+
+    fn try_from(wire: v1::WatchPoolResponse) -> Result<Self, CheckpointError> {
+        Ok(Self {
+            revision: wire.revision,
+            newest: wire.newest.map(Checkpoint::try_from).transpose()?,
+            champion: wire.champion.map(Checkpoint::try_from).transpose()?,
+            members: wire.members.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl From<&PoolSnapshot> for v1::WatchPoolResponse {
+    fn from(snapshot: &PoolSnapshot) -> Self {
+        Self {
+            revision: snapshot.revision,
+            newest: snapshot.newest.as_ref().map(Into::into),
+            champion: snapshot.champion.as_ref().map(Into::into),
+            members: snapshot.members.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CheckpointStatus;
+
+    fn snapshot() -> PoolSnapshot {
+        let checkpoint = |generation: u32, status| Checkpoint {
+            hash: ContentHash::of(&generation.to_le_bytes()),
+            generation: Generation(generation),
+            step: 7,
+            size_bytes: 8,
+            status,
+            published_at: 2.5,
+            parent: generation.checked_sub(1).map(Generation),
+        };
+        let member = |checkpoint, newest_wins| PoolMember { checkpoint, newest_wins };
+        PoolSnapshot {
+            revision: 4,
+            newest: Some(checkpoint(3, CheckpointStatus::Candidate)),
+            champion: Some(checkpoint(2, CheckpointStatus::Champion)),
+            members: vec![
+                member(checkpoint(0, CheckpointStatus::Pool), Some(0.75)),
+                member(checkpoint(2, CheckpointStatus::Champion), None),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_snapshot_survives_the_wire() {
+        let wire = v1::WatchPoolResponse::from(&snapshot());
+        assert_eq!(PoolSnapshot::try_from(wire), Ok(snapshot()));
+        assert_eq!(snapshot().into_pool().pool.len(), 2);
+    }
+
+    #[test]
+    fn a_member_without_weights_or_with_an_impossible_share_is_refused_by_name() {
+        let mut wire = v1::WatchPoolResponse::from(&snapshot());
+        wire.members[0].newest_wins = Some(1.5);
+        assert_eq!(PoolSnapshot::try_from(wire.clone()), Err(CheckpointError::Share(1.5)));
+        wire.members[0].newest_wins = Some(f64::NAN);
+        assert!(PoolSnapshot::try_from(wire.clone()).is_err());
+        wire.members[0] = v1::PoolMember::default();
+        assert_eq!(PoolSnapshot::try_from(wire), Err(CheckpointError::Absent));
+    }
+}
