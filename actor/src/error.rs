@@ -13,6 +13,26 @@ pub enum ActorError {
         /// What would be accepted.
         remedy: String,
     },
+    /// Nothing can be drawn by the shares of opponents.
+    #[error("actor config: opponents: {0}")]
+    Opponents(#[source] ouro_players::SharesError),
+    /// A setting of the search is out of range.
+    #[error("actor config: {0}")]
+    Search(#[source] ouro_search::mcts::SearchConfigError),
+    /// The search does not fit the game or its memory.
+    #[error("actor config: {0}")]
+    Play(#[source] crate::WorkerError),
+    /// A file that was asked for cannot be written.
+    #[error("actor config: {field} is {path}: {error}; give a path that can be written")]
+    File {
+        /// The field.
+        field: &'static str,
+        /// The file or folder.
+        path: String,
+        /// What the system says.
+        #[source]
+        error: std::io::Error,
+    },
     /// The game's own configuration is out of range.
     #[error(transparent)]
     Game(#[from] ouro_game::ConfigError),

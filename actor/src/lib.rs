@@ -9,6 +9,7 @@
 //! [`Outbox`] remembers what is not acknowledged. [`run`] moves the bytes.
 
 pub mod config;
+pub mod counters;
 pub mod error;
 pub mod outbox;
 pub mod roster;
@@ -20,9 +21,10 @@ mod push;
 #[cfg(test)]
 mod testing;
 
-pub use config::ActorConfig;
+pub use config::{ActorConfig, CacheConfig, DrainConfig};
+pub use counters::{ActorCounters, ActorSnapshot};
 pub use error::ActorError;
 pub use outbox::Outbox;
-pub use roster::{Entry, Roster};
-pub use run::{Actor, ActorCounters};
-pub use worker::{Played, PlayedSeat, Worker, WorkerError};
+pub use roster::{Entry, Member, Roster};
+pub use run::Actor;
+pub use worker::{Played, PlayedSeat, Swap, Worker, WorkerError, WorkerSettings, WorkerStats};

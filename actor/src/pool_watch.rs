@@ -14,7 +14,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::roster::{Entry, Roster};
+use crate::ActorCounters;
+use crate::roster::{Entry, Member, Roster};
 
 /// Time between two questions to the arena.
 const POLL: Duration = Duration::from_millis(500);
@@ -41,6 +42,7 @@ struct Loaded(BTreeMap<ContentHash, Arc<Engine>>);
 pub(crate) async fn watch_pool(
     mut arena: ArenaClient,
     rosters: watch::Sender<Option<Arc<Roster>>>,
+    counters: Arc<ActorCounters>,
     stop: CancellationToken,
 ) {
     let mut loaded = Loaded::default();
@@ -56,6 +58,7 @@ pub(crate) async fn watch_pool(
                 if let Some(roster) = roster {
                     let (generation, pool) = (roster.newest.generation, roster.pool.len());
                     info!(generation, pool, missing, "new roster");
+                    counters.set_newest(generation);
                     rosters.send_replace(Some(Arc::new(roster)));
                 }
                 missing == 0
@@ -109,7 +112,8 @@ async fn refresh(
         return Ok(Refreshed { roster: None, missing });
     }
     *last = Some(hashes);
-    Ok(Refreshed { roster: Some(Roster { newest, pool: entries }), missing })
+    let pool = entries.into_iter().map(|entry| Member { entry, newest_wins: None }).collect();
+    Ok(Refreshed { roster: Some(Roster { newest, pool }), missing })
 }
 
 impl Loaded {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ouro_game::Stream;
 use ouro_net::Engine;
+use ouro_players::opponents::{Opponent, Shares, draw_seats};
 use ouro_proto::ContentHash;
 
 /// Weights that are ready to play.
@@ -20,31 +21,36 @@ pub struct Entry {
     pub engine: Arc<Engine>,
 }
 
+/// A promoted checkpoint that is ready to play.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The weights.
+    pub entry: Entry,
+    /// Estimated share of points that the newest weights take against it, 0 to 1; `None` while
+    /// it is unknown.
+    pub newest_wins: Option<f64>,
+}
+
 /// The newest weights and the pool, at one moment.
 #[derive(Clone, Debug)]
 pub struct Roster {
     /// The weights that learn.
     pub newest: Entry,
     /// Promoted checkpoints, oldest first.
-    pub pool: Vec<Entry>,
+    pub pool: Vec<Member>,
 }
 
 impl Roster {
-    /// Draws who holds each of `seats` seats. In a share of games it is the newest everywhere;
-    /// in the others the newest holds one seat, any with equal chance, and each other seat is
-    /// drawn uniformly from the pool. While the pool is empty all games are self-play.
-    pub fn draw(&self, seats: usize, self_play_share: f64, rng: &mut Stream) -> Vec<&Entry> {
-        let mut drawn = vec![&self.newest; seats];
-        if self.pool.is_empty() || rng.unit() < self_play_share {
-            return drawn;
-        }
-        let learner = rng.below(seats as u32) as usize;
-        for (seat, entry) in drawn.iter_mut().enumerate() {
-            if seat != learner {
-                *entry = &self.pool[rng.below(self.pool.len() as u32) as usize];
-            }
-        }
-        drawn
+    /// Draws who holds each of `seats` seats, by the shares of [`draw_seats`].
+    pub fn draw(&self, seats: usize, shares: &Shares, rng: &mut Stream) -> Vec<&Entry> {
+        let chances: Vec<_> = self.pool.iter().map(|member| member.newest_wins).collect();
+        draw_seats(seats, &chances, shares, rng)
+            .into_iter()
+            .map(|opponent| match opponent {
+                Opponent::Newest => &self.newest,
+                Opponent::Member(member) => &self.pool[member].entry,
+            })
+            .collect()
     }
 }
 

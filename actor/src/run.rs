@@ -1,9 +1,8 @@
 //! One actor process: threads that play, tasks that talk.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
@@ -14,36 +13,11 @@ use tracing::{error, info};
 
 use crate::pool_watch::watch_pool;
 use crate::push::Pusher;
-use crate::worker::{Played, WorkerSettings};
-use crate::{ActorConfig, ActorError, Outbox, Roster, Worker};
+use crate::worker::{Played, WorkerError, WorkerSettings, WorkerStats};
+use crate::{ActorConfig, ActorCounters, ActorError, DrainConfig, Outbox, Roster, Worker};
 
 /// How often a thread without a roster looks for one.
 const IDLE: Duration = Duration::from_millis(50);
-
-/// Counts that the threads of an actor share.
-#[derive(Debug, Default)]
-pub struct ActorCounters {
-    games: AtomicU64,
-    moves: AtomicU64,
-}
-
-impl ActorCounters {
-    /// Games finished by this process.
-    pub fn games(&self) -> u64 {
-        self.games.load(Ordering::Relaxed)
-    }
-
-    /// Player moves in those games.
-    pub fn moves(&self) -> u64 {
-        self.moves.load(Ordering::Relaxed)
-    }
-
-    fn add(&self, played: &Played) {
-        let moves: usize = played.record.plies.iter().map(Vec::len).sum();
-        self.games.fetch_add(1, Ordering::Relaxed);
-        self.moves.fetch_add(moves as u64, Ordering::Relaxed);
-    }
-}
 
 /// A configured actor that has not started.
 #[derive(Debug)]
@@ -57,12 +31,15 @@ impl Actor {
     /// Checks the configuration; nothing runs yet.
     pub fn new(config: ActorConfig) -> Result<Self, ActorError> {
         config.validate()?;
-        struct Check;
-        impl GameVisitor for Check {
-            type Output = ();
-            fn visit<G: Game>(self, _game: G) {}
+        /// Builds one worker, which refuses what does not fit the game.
+        struct Check<'a>(&'a ActorConfig);
+        impl GameVisitor for Check<'_> {
+            type Output = Result<(), WorkerError>;
+            fn visit<G: Game>(self, game: G) -> Self::Output {
+                Worker::new(game, self.0.game.clone(), self.0.worker(0, 0)).map(drop)
+            }
         }
-        config.game.visit(Check)?;
+        config.game.visit(Check(&config))?.map_err(ActorError::Play)?;
         let address = || ActorError::Config {
             field: "learner",
             value: config.learner.clone(),
@@ -88,20 +65,14 @@ impl Actor {
             let remedy = error.to_string();
             ActorError::Config { field: "arena", value: config.arena.clone(), remedy }
         })?;
-        let start = start();
+        let seed = if config.deterministic { config.seed } else { config.seed ^ start() };
         let (rosters, roster) = watch::channel(None);
         let (sender, games) = mpsc::channel(config.games_per_thread);
         // A worker that fails stops this actor, not the process around it.
         let halt = stop.child_token();
         let mut threads = Vec::with_capacity(config.threads);
         for index in 0..config.threads {
-            let settings = WorkerSettings {
-                games: config.games_per_thread,
-                self_play_share: config.self_play_share,
-                max_plies: config.max_plies,
-                seed: config.seed ^ start,
-                index: index as u64,
-            };
+            let settings = config.worker(seed, index);
             let line = Line {
                 config: config.game.clone(),
                 settings,
@@ -109,6 +80,7 @@ impl Actor {
                 games: sender.clone(),
                 counters: Arc::clone(&counters),
                 halt: halt.clone(),
+                drain: config.drain.clone(),
             };
             let name = format!("play-{index}");
             let thread = thread::Builder::new().name(name).spawn(move || line.run());
@@ -124,7 +96,8 @@ impl Actor {
             games,
             stop: halt.clone(),
         };
-        let (pushed, ()) = tokio::join!(pusher.run(), watch_pool(arena, rosters, halt.clone()));
+        let (pushed, ()) =
+            tokio::join!(pusher.run(), watch_pool(arena, rosters, counters.clone(), halt.clone()));
         let unanswered = pushed?;
         info!(unanswered, games = counters.games(), "actor drained");
         // Their channel is closed by now, so each ends after its current ply.
@@ -153,6 +126,7 @@ struct Line {
     games: mpsc::Sender<Played>,
     counters: Arc<ActorCounters>,
     halt: CancellationToken,
+    drain: DrainConfig,
 }
 
 impl Line {
@@ -164,32 +138,50 @@ impl Line {
             error!(%error, "the game's configuration stopped being valid");
         }
     }
+
+    /// Plays until the actor halts or nobody takes games any more.
+    fn play<G: Game>(&self, worker: &mut Worker<G>) -> Result<(), WorkerError> {
+        let mut counted = WorkerStats::default();
+        let mut until: Option<Instant> = None;
+        loop {
+            if self.halt.is_cancelled() && until.is_none() {
+                if !self.drain.finish_games {
+                    return Ok(());
+                }
+                worker.close();
+                until = Some(Instant::now() + self.drain.grace());
+            }
+            if until.is_some_and(|until| worker.running() == 0 || Instant::now() >= until) {
+                return Ok(());
+            }
+            let Some(roster) = self.roster.borrow().clone() else {
+                if until.is_some() {
+                    return Ok(());
+                }
+                thread::sleep(IDLE);
+                continue;
+            };
+            let finished = worker.tick(&roster)?;
+            let stats = worker.stats();
+            self.counters.add(&counted, &stats);
+            counted = stats;
+            for played in finished {
+                self.counters.finished(&played, roster.newest.generation);
+                if self.games.blocking_send(played).is_err() {
+                    return Ok(());
+                }
+            }
+        }
+    }
 }
 
 impl GameVisitor for Line {
     type Output = ();
 
     fn visit<G: Game>(self, game: G) {
-        let mut worker = Worker::new(game, self.config, self.settings);
-        while !self.halt.is_cancelled() {
-            let Some(roster) = self.roster.borrow().clone() else {
-                thread::sleep(IDLE);
-                continue;
-            };
-            match worker.tick(&roster) {
-                Ok(finished) => {
-                    for played in finished {
-                        self.counters.add(&played);
-                        if self.games.blocking_send(played).is_err() {
-                            return;
-                        }
-                    }
-                }
-                Err(error) => {
-                    error!(%error, "a playing thread stops");
-                    return;
-                }
-            }
+        let worker = Worker::new(game, self.config.clone(), self.settings.clone());
+        if let Err(error) = worker.and_then(|mut worker| self.play(&mut worker)) {
+            error!(%error, "a playing thread stops");
         }
     }
 }
@@ -197,22 +189,21 @@ impl GameVisitor for Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{config, roster};
+    use crate::testing::{config, roster, settings};
 
     #[tokio::test]
     async fn a_playing_thread_that_panics_stops_its_actor() {
         let halt = CancellationToken::new();
         let (_rosters, roster) = watch::channel(Some(Arc::new(roster(1, &[]))));
         let (sender, _games) = mpsc::channel(1);
-        let settings =
-            WorkerSettings { games: 1, self_play_share: 1.0, max_plies: 9, seed: 1, index: 0 };
         let line = Line {
             config: config(),
-            settings,
+            settings: settings(1),
             roster,
             games: sender,
             counters: Arc::default(),
             halt: halt.clone(),
+            drain: DrainConfig::default(),
         };
         // Handing over a game blocks, which panics inside a runtime: a real panic, in the
         // middle of play.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Game, GameConfig};
 use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
+use ouro_players::Shares;
 use ouro_proto::ContentHash;
 use ouro_service::GrpcServer;
 use ouro_service::server::Limits;
@@ -16,29 +17,72 @@ use tonic::body::Body;
 use tonic::codegen::{Service, http};
 use tonic::server::NamedService;
 
-use crate::{Entry, Roster};
+use crate::roster::Member;
+use crate::{ActorConfig, Entry, Played, Roster, Worker, WorkerSettings};
 
 pub(crate) fn config() -> GameConfig {
     GameConfig::TicTacToe(tic_tac_toe::Config::default())
 }
 
-/// Random weights, other ones for each generation.
-pub(crate) fn weights(generation: u32) -> Weights {
-    let game = TicTacToe::default();
+/// Random weights for a game, other ones for each generation.
+pub(crate) fn weights_for<G: Game>(game: &G, generation: u32) -> Weights {
     let architecture = Architecture::Conv { channels: 2, layers: 1, hidden: 4 };
     let spec = NetSpec { planes: game.planes(), actions: game.action_count(), architecture };
     let meta = WeightsMeta { game: "{}".to_owned(), generation, step: 0 };
-    Weights::initialize(spec, meta, u64::from(generation)).unwrap()
+    let weights = Weights::initialize(spec, meta, u64::from(generation)).unwrap();
+    // A fresh policy is near uniform, which tells no generation from another.
+    let mut tensors = weights.tensors().to_vec();
+    tensors.iter_mut().flatten().for_each(|value| *value *= 3.0);
+    let (spec, meta) = (weights.spec().clone(), weights.meta().clone());
+    Weights::from_tensors(spec, meta, tensors).unwrap()
 }
 
-pub(crate) fn entry(generation: u32) -> Entry {
-    let weights = weights(generation);
+pub(crate) fn weights(generation: u32) -> Weights {
+    weights_for(&TicTacToe::default(), generation)
+}
+
+pub(crate) fn entry_for<G: Game>(game: &G, generation: u32) -> Entry {
+    let weights = weights_for(game, generation);
     let hash = ContentHash::of(&weights.to_safetensors());
     Entry { hash, generation, engine: Arc::new(Engine::new(&weights)) }
 }
 
+pub(crate) fn entry(generation: u32) -> Entry {
+    entry_for(&TicTacToe::default(), generation)
+}
+
+pub(crate) fn roster_for<G: Game>(game: &G, newest: u32, pool: &[u32]) -> Roster {
+    let member = |&generation: &u32| {
+        let entry = entry_for(game, generation);
+        Member { entry, newest_wins: None }
+    };
+    Roster { newest: entry_for(game, newest), pool: pool.iter().map(member).collect() }
+}
+
 pub(crate) fn roster(newest: u32, pool: &[u32]) -> Roster {
-    Roster { newest: entry(newest), pool: pool.iter().copied().map(entry).collect() }
+    roster_for(&TicTacToe::default(), newest, pool)
+}
+
+/// Settings of a worker that plays `games` games of tic-tac-toe at once by policy.
+pub(crate) fn settings(games: usize) -> WorkerSettings {
+    let config = ActorConfig {
+        games_per_thread: games,
+        opponents: Shares::SELF_PLAY,
+        max_plies: 9,
+        ..ActorConfig::new(config(), String::new(), String::new())
+    };
+    config.worker(5, 0)
+}
+
+/// A game between weights of this generation, both of which learn.
+pub(crate) fn played(generation: u32) -> Played {
+    let mut worker = Worker::new(TicTacToe::default(), config(), settings(1)).unwrap();
+    let roster = roster(generation, &[]);
+    let mut finished = Vec::new();
+    while finished.is_empty() {
+        finished = worker.tick(&roster).unwrap();
+    }
+    finished.remove(0)
 }
 
 /// Serves over loopback until the guard is dropped. Returns the address as a URL.

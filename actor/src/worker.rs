@@ -1,49 +1,35 @@
 //! Plays many games at once and hands out the finished ones.
 //!
 //! A [`Worker`] is pure: each [`tick`](Worker::tick) fills its free places with new games
-//! between networks of the roster it is given, plays one ply in all of them and returns those
-//! that ended. A game is played to its end by the weights it began with, so that the
-//! generations written beside a record are the ones that chose its actions.
+//! between networks of the roster it is given, evaluates one batch for each network and goes on
+//! with every game whose move is decided. With a search configured, every set of weights
+//! searches one tree per game for all its seats, keeps it from move to move, and shares its
+//! batches with all its trees of all games. Without one, moves are drawn from the policies, a
+//! ply of every game per tick.
+//!
+//! Contract: a game depends on its seed, the weights in its seats and the settings alone, bit
+//! for bit, not on the games beside it. Every game replays with [`ouro_game::record::Replay`],
+//! no action is illegal, and every policy target is a distribution over legal actions. Memory
+//! is bounded: at most [`WorkerSettings::trees`] trees that together fit
+//! [`WorkerSettings::tree_bytes`], used again from game to game.
 
-use std::sync::Arc;
+mod chairs;
+mod played;
+mod seated;
+mod settings;
 
-use ouro_game::{Game, GameConfig, Record, Stream};
-use ouro_players::{Finished, FitError, NetPlayer, Player, Selection, Table, TableError};
-use ouro_proto::{ContentHash, Searched};
+use ouro_game::{ActionMask, Game, GameConfig, StepError, Stream};
+use ouro_players::{Choice, FitError, Player, Request};
+use ouro_search::mcts::{Objective, SearchConfigError};
 
-use crate::roster::{Entry, Roster};
+use self::chairs::{Chairs, Mind};
+pub use self::played::{Played, PlayedSeat, WorkerStats};
+use self::seated::{Progress, Seated, Tree};
+pub use self::settings::{Swap, WorkerSettings};
+use crate::roster::Roster;
 
-/// One finished game, ready to be sent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Played {
-    /// Configuration, seed, joint actions, fingerprints.
-    pub record: Record<GameConfig>,
-    /// Per ply, the probability with which each recorded action was chosen.
-    pub behaviour: Vec<Vec<f32>>,
-    /// What the search said before each action, in the same places; empty if none was made.
-    pub searched: Vec<Vec<Searched>>,
-    /// Who sat where.
-    pub seats: Vec<PlayedSeat>,
-    /// Result of each seat, 1 win to -1 loss.
-    pub outcomes: Vec<f32>,
-}
-
-/// Who held a seat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlayedSeat {
-    /// Generation of the weights.
-    pub generation: u32,
-    /// Whether these were the newest weights when the game began.
-    pub learns: bool,
-}
-
-/// A network that holds seats in running games.
-struct Chair {
-    hash: ContentHash,
-    seat: PlayedSeat,
-    /// Seats held in running games; at 0 the chair is free for other weights.
-    held: usize,
-}
+/// Plies after which a tree that was not asked is begun anew rather than led after the game.
+const FOLLOWS: usize = 16;
 
 /// Why a worker cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -51,24 +37,37 @@ pub enum WorkerError {
     /// The weights are for another game.
     #[error(transparent)]
     Fit(#[from] FitError),
-    /// A player broke the rules: a bug.
+    /// The search does not fit the game.
     #[error(transparent)]
-    Table(#[from] TableError),
-}
-
-/// How a worker plays.
-#[derive(Clone, Debug)]
-pub struct WorkerSettings {
-    /// Games at once.
-    pub games: usize,
-    /// See [`crate::ActorConfig::self_play_share`].
-    pub self_play_share: f64,
-    /// See [`crate::ActorConfig::max_plies`].
-    pub max_plies: usize,
-    /// Seed of game seeds and opponents.
-    pub seed: u64,
-    /// Number of this worker in its process.
-    pub index: u64,
+    Search(#[from] SearchConfigError),
+    /// The trees do not fit their memory.
+    #[error(
+        "{trees} trees of {simulations} simulations need {needed} bytes; tree memory is {bytes}, \
+         give more or play fewer games at once"
+    )]
+    Memory {
+        /// Trees at once.
+        trees: usize,
+        /// Simulations per decision.
+        simulations: u32,
+        /// Bytes they may take.
+        bytes: usize,
+        /// Bytes they need.
+        needed: usize,
+    },
+    /// A tree was asked of a player that has none: a bug.
+    #[error("a player that searches no tree was asked for one")]
+    NoTree,
+    /// A move broke the rules: a bug.
+    #[error("game {seed}, ply {ply}: {error}")]
+    Step {
+        /// Seed of the game.
+        seed: u64,
+        /// Ply, from 0.
+        ply: usize,
+        /// What the rules say.
+        error: StepError,
+    },
 }
 
 /// Plays games between networks. See the [module](self).
@@ -76,91 +75,337 @@ pub struct Worker<G: Game> {
     game: G,
     config: GameConfig,
     settings: WorkerSettings,
-    table: Table<G>,
-    players: Vec<Box<dyn Player<G>>>,
-    /// Beside `players`, one each.
-    chairs: Vec<Chair>,
-    running: usize,
-    rng: Stream,
+    chairs: Chairs<G>,
+    /// The places of the table.
+    games: Vec<Option<Seated<G>>>,
+    /// Games begun so far.
+    begun: u64,
+    /// No game is begun any more.
+    is_closed: bool,
+    legal: ActionMask,
+    choices: Vec<Choice>,
+    values: Vec<f32>,
+    stats: WorkerStats,
 }
 
 impl<G: Game> Worker<G> {
-    /// An idle worker. `config` is what the records of its games carry; `game` was built from it.
-    pub fn new(game: G, config: GameConfig, settings: WorkerSettings) -> Self {
-        let table = Table::new(game.clone(), settings.max_plies);
-        let rng = Stream::indexed(settings.seed, "actor", settings.index);
-        let (players, chairs) = (Vec::new(), Vec::new());
-        Self { game, config, settings, table, players, chairs, running: 0, rng }
+    /// An idle worker. `config` is what the records of its games carry; `game` was built from
+    /// it. Fails if the search does not fit the game or the memory.
+    pub fn new(game: G, config: GameConfig, settings: WorkerSettings) -> Result<Self, WorkerError> {
+        Ok(Self {
+            chairs: Chairs::new(&game, &settings)?,
+            games: (0..settings.games).map(|_| None).collect(),
+            begun: 0,
+            is_closed: false,
+            legal: ActionMask::new(game.action_count()),
+            choices: Vec::new(),
+            values: vec![0.0; game.players()],
+            stats: WorkerStats::default(),
+            game,
+            config,
+            settings,
+        })
     }
 
-    /// Starts games in free places, plays one ply in every game, returns those that ended.
+    /// Counts so far.
+    pub fn stats(&self) -> WorkerStats {
+        self.stats
+    }
+
+    /// Games in play.
+    pub fn running(&self) -> usize {
+        self.games.iter().flatten().count()
+    }
+
+    /// Begins no game any more; those in play go on.
+    pub fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    /// Starts games in free places, evaluates a batch for each network, and goes on with the
+    /// games that it decides. Returns those that ended.
     pub fn tick(&mut self, roster: &Roster) -> Result<Vec<Played>, WorkerError> {
-        while self.running < self.settings.games {
-            self.seat(roster)?;
+        let mut finished = Vec::new();
+        for place in 0..self.games.len() {
+            if self.games[place].is_none() {
+                self.go_on(place, roster, &mut finished)?;
+            }
         }
-        let finished = self.table.advance(&mut self.players)?;
-        Ok(finished.into_iter().map(|finished| self.finish(finished)).collect())
+        if self.chairs.search() {
+            let Self { chairs, game, stats, .. } = self;
+            for (_, chair) in chairs.iter_mut() {
+                if let Mind::Search(trees) = &mut chair.mind {
+                    trees.step(game, stats);
+                }
+            }
+        } else {
+            self.draw_from_policies();
+        }
+        for place in 0..self.games.len() {
+            if self.play(place)? {
+                self.go_on(place, roster, &mut finished)?;
+            }
+        }
+        Ok(finished)
     }
 
-    fn seat(&mut self, roster: &Roster) -> Result<(), WorkerError> {
-        let share = self.settings.self_play_share;
-        let drawn = roster.draw(self.game.players(), share, &mut self.rng);
-        let mut seats = Vec::with_capacity(drawn.len());
+    /// Ends the game at a place if it is over, begins another in its stead, and lets the next
+    /// move be thought about.
+    fn go_on(
+        &mut self,
+        place: usize,
+        roster: &Roster,
+        finished: &mut Vec<Played>,
+    ) -> Result<(), WorkerError> {
+        if let Some(seated) = &mut self.games[place] {
+            if !seated.has_ended(&self.game, self.settings.max_plies) {
+                return self.think(place, roster);
+            }
+            finished.extend(self.finish(place));
+        }
+        if self.is_closed {
+            return Ok(());
+        }
+        self.begin(place, roster)?;
+        let max_plies = self.settings.max_plies;
+        let begun = self.games[place].as_mut();
+        // A game that is over before its first move waits for the next tick.
+        if begun.is_none_or(|seated| seated.has_ended(&self.game, max_plies)) {
+            return Ok(());
+        }
+        self.think(place, roster)
+    }
+
+    fn begin(&mut self, place: usize, roster: &Roster) -> Result<(), WorkerError> {
+        let WorkerSettings { seed, index, opening_plies, .. } = self.settings;
+        let seed = Stream::indexed(seed, "self-play", index << 40 | self.begun).bits();
+        self.begun += 1;
+        let mut rng = Stream::new(seed, "seating");
+        let drawn = roster.draw(self.game.players(), &self.settings.shares, &mut rng);
+        let (mut chairs, mut seats) = (Vec::with_capacity(drawn.len()), Vec::new());
         for entry in drawn {
             let learns = entry.hash == roster.newest.hash;
-            let chair = self.chair(entry, learns)?;
-            self.chairs[chair].held += 1;
-            seats.push(chair);
+            chairs.push(self.chairs.take(&self.game, entry, learns)?);
+            seats.push(PlayedSeat { generation: entry.generation, learns });
         }
-        let seed = self.rng.bits();
-        self.table.seat(seed, &seats)?;
-        self.running += 1;
+        let search = self.chairs.search();
+        let seated = Seated::new(&self.game, seed, chairs, seats, opening_plies, search);
+        self.games[place] = Some(seated);
         Ok(())
     }
 
-    /// The chair of these weights, set up in a free place if they have none yet.
-    fn chair(&mut self, entry: &Entry, learns: bool) -> Result<usize, FitError> {
-        let seat = PlayedSeat { generation: entry.generation, learns };
-        let same = |chair: &Chair| chair.hash == entry.hash && chair.seat == seat;
-        if let Some(index) = self.chairs.iter().position(same) {
-            return Ok(index);
+    /// Lets the trees of those who are to move begin.
+    fn think(&mut self, place: usize, roster: &Roster) -> Result<(), WorkerError> {
+        if self.settings.swap == Swap::Moves {
+            self.swap(place, roster)?;
         }
-        let name = format!("generation-{}", entry.generation);
-        let selection = Selection::Sample { temperature: 1.0 };
-        let player = NetPlayer::new(name, Arc::clone(&entry.engine), selection, &self.game)?;
-        let chair = Chair { hash: entry.hash, seat, held: 0 };
-        let free = self.chairs.iter().position(|chair| chair.held == 0);
-        let index = free.unwrap_or(self.chairs.len());
-        if free.is_some() {
-            self.players[index] = Box::new(player);
-            self.chairs[index] = chair;
-        } else {
-            self.players.push(Box::new(player));
-            self.chairs.push(chair);
+        let Some(seated) = &mut self.games[place] else { return Ok(()) };
+        if !self.chairs.search() {
+            return Ok(());
         }
-        Ok(index)
+        for player in seated.movers.iter() {
+            let chair = seated.chairs[player];
+            let known = seated.trees.iter().position(|tree| tree.chair == chair);
+            let at = match known {
+                Some(at) => at,
+                None => {
+                    let slot = self.chairs.attach(&self.game, chair, place)?;
+                    let (progress, behind) = (Progress::Blank, Vec::new());
+                    seated.trees.push(Tree { chair, slot, progress, behind });
+                    seated.trees.len() - 1
+                }
+            };
+            let tree = &mut seated.trees[at];
+            let search = self.chairs.tree(chair, tree.slot).ok_or(WorkerError::NoTree)?;
+            match tree.progress {
+                Progress::Thinking => continue,
+                Progress::Blank => {
+                    let number = (seated.recorder.plies() as u64) << 4 | player as u64;
+                    let rng = Stream::indexed(seated.seed, "search", number);
+                    search.begin(&self.game, seated.recorder.state(), rng);
+                }
+                Progress::Kept => {
+                    for (joint, state) in &tree.behind {
+                        search.advance(&self.game, joint, state);
+                    }
+                }
+            }
+            tree.behind.clear();
+            tree.progress = Progress::Thinking;
+        }
+        Ok(())
     }
 
-    fn finish(&mut self, finished: Finished<G::Config>) -> Played {
-        self.running -= 1;
-        let seats = finished
-            .players
-            .iter()
-            .map(|&index| {
-                let chair = &mut self.chairs[index];
-                chair.held -= 1;
-                chair.seat
-            })
-            .collect();
-        let Record { version, seed, plies, digests, config: _ } = finished.record;
-        let record = Record { version, config: self.config.clone(), seed, plies, digests };
-        Played {
-            record,
-            behaviour: finished.behaviour,
-            searched: Vec::new(),
-            seats,
-            outcomes: finished.outcomes,
+    /// Seats the newest weights in place of older ones that learn.
+    fn swap(&mut self, place: usize, roster: &Roster) -> Result<(), WorkerError> {
+        let newest = &roster.newest;
+        for player in 0..self.game.players() {
+            let Some(seated) = &mut self.games[place] else { return Ok(()) };
+            let old = seated.chairs[player];
+            let is_newest = self.chairs.get(old).is_some_and(|chair| chair.hash == newest.hash);
+            if !seated.seats[player].learns || is_newest {
+                continue;
+            }
+            let new = self.chairs.take(&self.game, newest, true)?;
+            seated.chairs[player] = new;
+            let seat = &mut seated.seats[player];
+            seat.generation = seat.generation.min(newest.generation);
+            if !seated.chairs.contains(&old) {
+                let tree = seated.trees.iter().position(|tree| tree.chair == old);
+                if let Some(tree) = tree.map(|at| seated.trees.swap_remove(at)) {
+                    self.detach(&tree);
+                }
+            }
+            self.chairs.release(old);
         }
+        Ok(())
+    }
+
+    /// Draws the moves of one ply in every game.
+    fn draw_from_policies(&mut self) {
+        let Self { chairs, games, game, stats, choices, .. } = self;
+        for (index, chair) in chairs.iter_mut() {
+            let Mind::Policy(player) = &mut chair.mind else { continue };
+            let mut requests = Vec::new();
+            for seated in games.iter_mut().flatten() {
+                let Seated { recorder, streams, chairs, movers, .. } = seated;
+                for (seat, rng) in streams.iter_mut().enumerate() {
+                    if chairs[seat] == index && movers.contains(seat) {
+                        requests.push(Request { state: recorder.state(), player: seat, rng });
+                    }
+                }
+            }
+            if requests.is_empty() {
+                continue;
+            }
+            stats.evaluations += requests.len() as u64;
+            stats.room += requests.len() as u64;
+            stats.batches += 1;
+            choices.clear();
+            player.choose(game, &mut requests, choices);
+            drop(requests);
+            let mut choices = choices.iter();
+            for seated in games.iter_mut().flatten() {
+                for seat in seated.movers.iter().filter(|&seat| seated.chairs[seat] == index) {
+                    let Some(choice) = choices.next() else { break };
+                    seated.joint[seat] = choice.action;
+                    seated.probabilities[seat] = choice.probability;
+                }
+            }
+        }
+    }
+
+    /// Plays the next ply at a place if it is decided; whether it was.
+    fn play(&mut self, place: usize) -> Result<bool, WorkerError> {
+        let Some(seated) = &mut self.games[place] else { return Ok(false) };
+        if seated.movers.is_empty() {
+            // Over before its first move.
+            return Ok(true);
+        }
+        let search = self.chairs.search();
+        if search {
+            for tree in seated.trees.iter().filter(|tree| tree.progress == Progress::Thinking) {
+                let search = self.chairs.tree(tree.chair, tree.slot);
+                if !search.ok_or(WorkerError::NoTree)?.is_done() {
+                    return Ok(false);
+                }
+            }
+            self.decide(place)?;
+        }
+        let Some(seated) = &mut self.games[place] else { return Ok(false) };
+        let values = search.then_some(self.values.as_slice());
+        self.stats.moves += seated.movers.len() as u64;
+        seated.play(&self.game, values, &mut self.legal)?;
+        self.follow(place);
+        Ok(true)
+    }
+
+    /// Writes down what the trees of a game have decided.
+    fn decide(&mut self, place: usize) -> Result<(), WorkerError> {
+        let Some(seated) = &mut self.games[place] else { return Ok(()) };
+        let is_outcome =
+            self.settings.search.as_ref().is_some_and(|it| it.objective == Objective::Outcome);
+        let mut is_first = true;
+        for tree in &mut seated.trees {
+            if tree.progress != Progress::Thinking {
+                continue;
+            }
+            tree.progress = Progress::Kept;
+            let search = self.chairs.tree(tree.chair, tree.slot).ok_or(WorkerError::NoTree)?;
+            let mut decision = search.decide(&self.game);
+            if is_outcome {
+                decision.values.iter_mut().for_each(|value| *value = value.clamp(-1.0, 1.0));
+            }
+            self.stats.simulations += u64::from(decision.simulations);
+            // Each player's value is that of its own tree, where it has one.
+            for (player, value) in self.values.iter_mut().enumerate() {
+                if is_first || seated.chairs[player] == tree.chair {
+                    *value = decision.values[player];
+                }
+            }
+            is_first = false;
+            for seat in &decision.seats {
+                let player = seat.player;
+                if seated.chairs[player] != tree.chair {
+                    continue;
+                }
+                seated.joint[player] = seat.action;
+                seated.probabilities[player] = seat.probability.min(1.0);
+                let thought = &mut seated.thoughts[player];
+                thought.value = decision.values[player];
+                (thought.surprise, thought.policy) = (0.0, Vec::new());
+                if decision.full && seated.seats[player].learns {
+                    thought.surprise = seat.surprise();
+                    let shares = seat.actions.iter().copied().zip(seat.policy.iter().copied());
+                    thought.policy.extend(shares.filter(|&(_, share)| share > 0.0));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes for the trees of a game what was played, and gives up those of players who are
+    /// out.
+    fn follow(&mut self, place: usize) {
+        let Some(seated) = &mut self.games[place] else { return };
+        let alive = self.game.alive(seated.recorder.state());
+        let mut gone = Vec::new();
+        let Seated { trees, chairs, joint, recorder, .. } = seated;
+        trees.retain_mut(|tree| {
+            let stays = alive.iter().any(|player| chairs[player] == tree.chair);
+            if !stays {
+                let behind = Vec::new();
+                gone.push(Tree { behind, ..*tree });
+            } else if tree.progress == Progress::Kept {
+                if tree.behind.len() < FOLLOWS {
+                    tree.behind.push((joint.clone(), recorder.state().clone()));
+                } else {
+                    tree.progress = Progress::Blank;
+                    tree.behind.clear();
+                }
+            }
+            stays
+        });
+        gone.iter().for_each(|tree| self.detach(tree));
+    }
+
+    /// Puts a tree aside, and tells the game whose tree takes its slot.
+    fn detach(&mut self, gone: &Tree<G>) {
+        let Some(place) = self.chairs.detach(gone.chair, gone.slot) else { return };
+        let trees = self.games[place].iter_mut().flat_map(|seated| &mut seated.trees);
+        for tree in trees.filter(|tree| tree.chair == gone.chair) {
+            tree.slot = gone.slot;
+        }
+    }
+
+    fn finish(&mut self, place: usize) -> Option<Played> {
+        let mut seated = self.games[place].take()?;
+        for tree in std::mem::take(&mut seated.trees) {
+            self.detach(&tree);
+        }
+        seated.chairs.iter().for_each(|&chair| self.chairs.release(chair));
+        self.stats.games += 1;
+        Some(seated.into_played(&self.game, &self.config))
     }
 }
 

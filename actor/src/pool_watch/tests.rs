@@ -91,7 +91,7 @@ fn add(files: &Files, file: Vec<u8>) {
 }
 
 fn pool(roster: &Roster) -> Vec<u32> {
-    roster.pool.iter().map(|entry| entry.generation).collect()
+    roster.pool.iter().map(|member| member.entry.generation).collect()
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn a_stop_does_not_wait_for_a_download_that_hangs() {
     let (rosters, roster) = watch::channel(None);
     let stop = CancellationToken::new();
     let arena = ArenaClient::new(&url).unwrap();
-    let watcher = tokio::spawn(watch_pool(arena, rosters, stop.clone()));
+    let watcher = tokio::spawn(watch_pool(arena, rosters, Arc::default(), stop.clone()));
     asked.notified().await;
     stop.cancel();
     // The arena still holds the call, and would for ever.

@@ -86,9 +86,8 @@ struct Running {
 async fn start(count: usize) -> Running {
     let (sender, connections) = mpsc::channel(1);
     let (url, server) = testing::serve(LearnerServiceServer::new(Learner(sender))).await;
-    let settings =
-        WorkerSettings { games: count, self_play_share: 1.0, max_plies: 5, seed: 1, index: 0 };
-    let mut worker = Worker::new(TicTacToe::default(), testing::config(), settings);
+    let settings = WorkerSettings { max_plies: 5, ..testing::settings(count) };
+    let mut worker = Worker::new(TicTacToe::default(), testing::config(), settings).unwrap();
     let roster = testing::roster(0, &[]);
     let played: Vec<Played> = (0..5).flat_map(|_| worker.tick(&roster).unwrap()).collect();
     assert_eq!(played.len(), count);

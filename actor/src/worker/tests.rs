@@ -1,23 +1,26 @@
-//! Tic-tac-toe between small networks of random weights.
+//! Tic-tac-toe between small networks of random weights, by policy; [`search`] has the trees.
 
 use std::collections::BTreeSet;
 
 use ouro_game::record::Replay;
 use ouro_game::tic_tac_toe::TicTacToe;
-use ouro_game::{Action, ActionMask, Turn};
+use ouro_game::{Action, Turn};
 use ouro_net::Scratch;
+use ouro_players::Shares;
 
 use super::*;
-use crate::testing::{config, entry, roster};
+use crate::testing::{config, entry, roster, settings};
+
+mod search;
 
 const GAMES: usize = 6;
+const HALF: Shares = Shares { self_play: 0.5, prioritised: 0.0, uniform: 0.5 };
 
-fn worker(self_play_share: f64, index: u64) -> Worker<TicTacToe> {
-    let settings = WorkerSettings { games: GAMES, self_play_share, max_plies: 9, seed: 5, index };
-    Worker::new(TicTacToe::default(), config(), settings)
+fn worker(settings: WorkerSettings) -> Worker<TicTacToe> {
+    Worker::new(TicTacToe::default(), config(), settings).unwrap()
 }
 
-fn play(worker: &mut Worker<TicTacToe>, roster: &Roster, ticks: usize) -> Vec<Played> {
+fn play<G: Game>(worker: &mut Worker<G>, roster: &Roster, ticks: usize) -> Vec<Played> {
     (0..ticks).flat_map(|_| worker.tick(roster).unwrap()).collect()
 }
 
@@ -26,10 +29,11 @@ fn generations(played: &Played) -> Vec<u32> {
 }
 
 /// Replays a game to its end and holds each recorded probability against the network that
-/// the seats say has moved.
-fn verify(played: &Played) {
+/// the seats say has moved: the policy, and for those who learn its mixture with `epsilon`.
+fn verify(played: &Played, epsilon: f32) {
     let game = TicTacToe::default();
     assert_eq!(played.record.config, config());
+    assert!(played.searched.is_empty());
     let mut replay = Replay::new(&game, &played.record).unwrap();
     let mut legal = ActionMask::new(game.action_count());
     for (actions, behaviour) in played.record.plies.iter().zip(&played.behaviour) {
@@ -39,41 +43,52 @@ fn verify(played: &Played) {
         game.observe(replay.state(), mover, &mut planes);
         game.legal(replay.state(), mover, &mut legal);
         let (mut logits, mut values) = (vec![0.0; game.action_count()], [0.0]);
-        let engine = entry(played.seats[mover].generation).engine;
+        let seat = played.seats[mover];
+        let engine = entry(seat.generation).engine;
         engine.evaluate(&mut Scratch::new(), &planes, &mut logits, &mut values);
         let weight = |action: Action| logits[action.0 as usize].exp();
-        let expected = weight(actions[0]) / legal.iter().map(weight).sum::<f32>();
+        let policy = weight(actions[0]) / legal.iter().map(weight).sum::<f32>();
+        let epsilon = if seat.learns { epsilon } else { 0.0 };
+        let expected = (1.0 - epsilon) * policy + epsilon / legal.count() as f32;
         assert!((behaviour[0] - expected).abs() < 1e-5, "{behaviour:?}, expected {expected}");
         assert_eq!((actions.len(), behaviour.len()), (1, 1));
         assert!(replay.advance().unwrap());
     }
     assert_eq!(played.record.plies.len(), played.behaviour.len());
-    assert_eq!(game.turn(&replay.finish().unwrap()), Turn::Over);
+    let last = replay.finish().unwrap();
+    assert_eq!(game.turn(&last), Turn::Over);
+    let outcomes: Vec<f32> = (0..2).map(|seat| game.outcome(&last, seat)).collect();
+    assert_eq!(played.outcomes, outcomes);
 }
 
 #[test]
 fn games_replay_and_their_seats_say_who_chose_and_who_learns() {
     let roster = roster(3, &[1, 2]);
-    let games = play(&mut worker(0.5, 0), &roster, 100);
+    let settings = WorkerSettings { shares: HALF, epsilon: 0.2, ..settings(GAMES) };
+    let mut worker = worker(settings);
+    let games = play(&mut worker, &roster, 100);
     assert!(games.len() > 10 * GAMES);
     let mut pairings = BTreeSet::new();
     for played in &games {
-        verify(played);
+        verify(played, 0.2);
         assert!(played.seats.iter().all(|seat| seat.learns == (seat.generation == 3)));
         pairings.insert(generations(played));
     }
     // The newest against itself, and against each member of the pool from both seats.
     let expected = [[1, 3], [2, 3], [3, 1], [3, 2], [3, 3]];
     assert!(pairings.iter().eq(&expected), "{pairings:?}");
+    let stats = worker.stats();
+    assert_eq!((stats.games, stats.moves), (games.len() as u64, 100 * GAMES as u64));
+    assert_eq!((stats.evaluations, stats.fill()), (stats.moves, 1.0));
 }
 
 #[test]
 fn a_new_roster_leaves_running_games_with_the_weights_they_began_with() {
-    let mut worker = worker(1.0, 0);
+    let mut worker = worker(settings(GAMES));
     // No game of tic-tac-toe ends in two plies.
     assert!(play(&mut worker, &roster(1, &[]), 2).is_empty());
     let games = play(&mut worker, &roster(2, &[1]), 30);
-    games.iter().for_each(verify);
+    games.iter().for_each(|played| verify(played, 0.0));
     let (old, new): (Vec<_>, Vec<_>) =
         games.iter().partition(|played| generations(played) == [1, 1]);
     assert_eq!(old.len(), GAMES);
@@ -83,21 +98,53 @@ fn a_new_roster_leaves_running_games_with_the_weights_they_began_with() {
 }
 
 #[test]
+fn weights_swapped_between_moves_leave_the_generation_of_the_oldest() {
+    let mut worker = worker(WorkerSettings { swap: Swap::Moves, ..settings(GAMES) });
+    assert!(play(&mut worker, &roster(1, &[]), 2).is_empty());
+    // The next move was chosen for in advance; from then on the new weights move.
+    let games = play(&mut worker, &roster(2, &[1]), 30);
+    let swapped: Vec<_> = games.iter().filter(|played| generations(played) == [1, 1]).collect();
+    assert_eq!(swapped.len(), GAMES);
+    for played in swapped {
+        assert!(played.seats.iter().all(|seat| seat.learns));
+        // Not one set of weights explains such a game.
+        let explained = std::panic::catch_unwind(|| verify(played, 0.0));
+        assert!(explained.is_err());
+        played.record.verify().unwrap();
+    }
+    let chairs = worker.chairs.census().0;
+    assert_eq!(chairs, 1, "the old weights were let go");
+}
+
+#[test]
 fn networks_that_nobody_plays_any_more_are_let_go() {
-    let mut worker = worker(1.0, 0);
+    let mut worker = worker(settings(GAMES));
     for newest in 0..40 {
         play(&mut worker, &roster(newest, &[]), 10);
+        // Every game in play may hold another network, and no more are kept.
+        assert!(worker.chairs.census().0 <= GAMES);
     }
-    // Every game in play may hold another network, and no more are kept.
-    assert!(worker.players.len() <= GAMES, "{} players", worker.players.len());
-    assert_eq!(worker.players.len(), worker.chairs.len());
-    assert_eq!(worker.chairs.iter().map(|chair| chair.held).sum::<usize>(), 2 * worker.running);
+    worker.close();
+    play(&mut worker, &roster(1, &[]), 10);
+    assert_eq!((worker.running(), worker.chairs.census().0), (0, 0));
 }
 
 #[test]
 fn the_same_seed_gives_the_same_games_and_another_worker_others() {
     let roster = roster(3, &[1, 2]);
-    let games = play(&mut worker(0.5, 0), &roster, 40);
-    assert_eq!(games, play(&mut worker(0.5, 0), &roster, 40));
-    assert_ne!(games, play(&mut worker(0.5, 1), &roster, 40));
+    let settings = |index| WorkerSettings { shares: HALF, index, ..settings(GAMES) };
+    let games = play(&mut worker(settings(0)), &roster, 40);
+    assert_eq!(games, play(&mut worker(settings(0)), &roster, 40));
+    assert_ne!(games, play(&mut worker(settings(1)), &roster, 40));
+}
+
+#[test]
+fn a_closed_worker_ends_the_games_in_play_and_begins_none() {
+    let mut worker = worker(settings(GAMES));
+    let roster = roster(1, &[]);
+    play(&mut worker, &roster, 3);
+    worker.close();
+    assert_eq!(play(&mut worker, &roster, 9).len(), GAMES);
+    assert_eq!(worker.running(), 0);
+    assert!(play(&mut worker, &roster, 3).is_empty());
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use ouro_game::{Action, Game, snake};
 use ouro_net::{Engine, ValueRange};
 use ouro_search::mcts::{
-    Gumbel, MAX_SIMULATIONS, Objective, Simultaneous, Temperature, ValueScale,
+    Gumbel, MAX_SIMULATIONS, Objective, Simultaneous, Temperature, ValueScale, node_bytes,
 };
 use ouro_search::{
     Cached, Clock, Decision, Evaluator, Rollout, Scheduler, Search, SearchConfig, Uniform,
@@ -57,10 +57,6 @@ pub(crate) const FORM: Form = Form {
 /// Memory that the trees of one player may take, and its cache as much again, in bytes, as far
 /// as it can be foreseen.
 const MEMORY: usize = 512 << 20;
-
-/// Bytes of a node besides its state: the node itself, its sums, and the eight edges and
-/// outcomes that a tree has for each node at most.
-const NODE_BYTES: usize = 384;
 
 /// Trees that share a network's batch at most.
 const BATCH: usize = 256;
@@ -210,12 +206,12 @@ fn evaluator<G: Game>(
 
 /// Nodes of a tree that alone takes all the memory.
 fn largest_tree<G: Game>() -> u32 {
-    (MEMORY / (size_of::<G::State>() + NODE_BYTES)).clamp(1 << 16, 1 << 24) as u32
+    (MEMORY / node_bytes::<G::State>()).clamp(1 << 16, 1 << 24) as u32
 }
 
 /// Trees of so many simulations that fit the memory together.
 fn trees_that_fit<G: Game>(simulations: u32) -> usize {
-    let tree = (simulations as usize).saturating_mul(size_of::<G::State>() + NODE_BYTES);
+    let tree = (simulations as usize).saturating_mul(node_bytes::<G::State>());
     (MEMORY / tree.max(1)).clamp(1, BATCH)
 }
 

@@ -12,23 +12,39 @@ pub enum Selection {
         /// Above 0 and finite; 1 is the policy itself, less is greedier.
         temperature: f32,
     },
+    /// Draw from softmax(logits), but with chance `epsilon` uniformly from the legal actions:
+    /// an ε-mixture, under which every legal action keeps a chance of `epsilon / legal`. What
+    /// is reported is the probability of the mixture.
+    Mixture {
+        /// 0 to 1.
+        epsilon: f32,
+    },
     /// Take the legal action with the largest logit, the lowest of several equal ones.
     Argmax,
 }
 
-/// A temperature that is not a positive number.
+/// A selection that is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("temperature is {0}; it must be finite and above 0, use argmax for greedy play")]
-pub struct SelectionError(pub f32);
+pub enum SelectionError {
+    /// A temperature that is not a positive number.
+    #[error("temperature is {0}; it must be finite and above 0, use argmax for greedy play")]
+    Temperature(f32),
+    /// A share that is none.
+    #[error("epsilon is {0}; it must be 0 to 1")]
+    Epsilon(f32),
+}
 
 impl Selection {
-    /// Checks the temperature.
+    /// Checks the numbers.
     pub fn validate(self) -> Result<(), SelectionError> {
         match self {
             Self::Sample { temperature } if !(temperature.is_finite() && temperature > 0.0) => {
-                Err(SelectionError(temperature))
+                Err(SelectionError::Temperature(temperature))
             }
-            Self::Sample { .. } | Self::Argmax => Ok(()),
+            Self::Mixture { epsilon } if !(0.0..=1.0).contains(&epsilon) => {
+                Err(SelectionError::Epsilon(epsilon))
+            }
+            Self::Sample { .. } | Self::Mixture { .. } | Self::Argmax => Ok(()),
         }
     }
 }
@@ -73,7 +89,16 @@ impl Selector {
                     (above / f64::from(temperature)).exp() as f32
                 }));
             }
-            Selection::Argmax | Selection::Sample { .. } => {
+            Selection::Mixture { epsilon } if finite => {
+                self.weights
+                    .extend(self.actions.iter().map(|action| (logits[action.index()] - top).exp()));
+                let total: f32 = self.weights.iter().sum();
+                let floor = epsilon / self.actions.len() as f32;
+                for weight in &mut self.weights {
+                    *weight = (1.0 - epsilon) * *weight / total + floor;
+                }
+            }
+            Selection::Argmax | Selection::Sample { .. } | Selection::Mixture { .. } => {
                 self.weights.resize(self.actions.len(), 1.0);
             }
         }
@@ -142,10 +167,36 @@ mod tests {
     }
 
     #[test]
+    fn a_mixture_leaves_every_legal_action_its_floor_and_reports_the_whole_probability() {
+        let logits = [30.0, 0.0, 99.0, -30.0];
+        let mask = legal(&[0, 1, 3], 4);
+        let epsilon = 0.3;
+        let mut rng = Stream::new(5, "test");
+        let mut selector = Selector::default();
+        let (mut counts, draws) = ([0_u32; 4], 20_000_u32);
+        for _ in 0..draws {
+            let choice = selector.choose(Selection::Mixture { epsilon }, &logits, &mask, &mut rng);
+            let expected = if choice.action == Action(0) { 0.8 } else { 0.1 };
+            assert!((choice.probability - expected).abs() < 1e-5, "{choice:?}");
+            counts[choice.action.index()] += 1;
+        }
+        for (count, share) in counts.iter().zip([0.8, 0.1, 0.0, 0.1_f64]) {
+            let sigma = (share * (1.0 - share) / f64::from(draws)).sqrt();
+            assert!((f64::from(*count) / f64::from(draws) - share).abs() <= 5.0 * sigma);
+        }
+        // Without a floor it is the policy itself.
+        let mut draw =
+            |selection| selector.choose(selection, &logits, &mask, &mut Stream::new(6, "test"));
+        let plain = draw(Selection::Sample { temperature: 1.0 });
+        assert_eq!(draw(Selection::Mixture { epsilon: 0.0 }).action, plain.action);
+    }
+
+    #[test]
     fn logits_that_are_not_finite_mean_a_uniform_draw() {
         let mut rng = Stream::new(3, "test");
         let mut selector = Selector::default();
-        for selection in [Selection::Argmax, Selection::Sample { temperature: 1.0 }] {
+        let mixture = Selection::Mixture { epsilon: 0.2 };
+        for selection in [Selection::Argmax, Selection::Sample { temperature: 1.0 }, mixture] {
             for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
                 let mask = legal(&[0, 1], 2);
                 let choice = selector.choose(selection, &[bad, 0.0], &mask, &mut rng);
@@ -161,6 +212,10 @@ mod tests {
         }
         assert_eq!(Selection::Sample { temperature: 0.1 }.validate(), Ok(()));
         assert_eq!(Selection::Argmax.validate(), Ok(()));
+        for bad in [-0.1, 1.1, f32::NAN] {
+            assert!(Selection::Mixture { epsilon: bad }.validate().is_err());
+        }
+        assert_eq!(Selection::Mixture { epsilon: 1.0 }.validate(), Ok(()));
     }
 
     #[test]

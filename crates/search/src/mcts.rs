@@ -46,6 +46,7 @@ mod tally;
 mod tests;
 mod tree;
 
+pub use arena::node_bytes;
 pub use config::{
     ChanceWidth, FastSearch, FirstPlay, Gumbel, MAX_SIMULATIONS, Noise, Objective, SearchConfig,
     Simultaneous, ValueScale,

@@ -13,6 +13,7 @@ use ouro_arena::store::Run;
 use ouro_game::{GameConfig, battlesnake};
 use ouro_learner::config::{CheckpointConfig, Config, DeviceChoice, IntakeConfig, TrainConfig};
 use ouro_net::Architecture;
+use ouro_players::Shares;
 use serde::{Deserialize, Serialize};
 
 use super::Arguments;
@@ -203,7 +204,11 @@ impl Plan {
         ActorConfig {
             threads: self.threads,
             games_per_thread,
-            self_play_share,
+            opponents: Shares {
+                self_play: self_play_share,
+                prioritised: 0.0,
+                uniform: 1.0 - self_play_share,
+            },
             max_plies,
             outbox_games,
             seed: self.settings.seed,

@@ -16,6 +16,13 @@ pub(super) const LEAST_PRIOR: f32 = f32::MIN_POSITIVE;
 /// The root of every tree.
 pub(super) const ROOT: u32 = 0;
 
+/// Bytes that a tree takes for each of its nodes at most, its vectors grown to the size they
+/// need: the state, the node with its sums, and the eight edges and outcomes that a tree has
+/// for each node ([`SearchConfig::max_nodes`](super::SearchConfig::max_nodes)).
+pub const fn node_bytes<S>() -> usize {
+    size_of::<S>() + 384
+}
+
 /// What a node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {

@@ -35,6 +35,9 @@ pub struct SeatDecision {
     pub actions: Vec<Action>,
     /// Visits of each of them, a kept tree's included.
     pub visits: Vec<u32>,
+    /// What the evaluator thought of `actions` before any noise, summing to 1. Where a kept tree
+    /// has already proven that an action loses, it has 0 here and the others share the rest.
+    pub prior: Vec<f32>,
     /// The improved policy over `actions`, summing to 1: the target to learn. Visits, less the
     /// forced ones; the average strategy of regret matching; or Gumbel's completed one.
     pub policy: Vec<f32>,
@@ -43,6 +46,22 @@ pub struct SeatDecision {
     /// Probability with which `action` was chosen, above 0. Under sequential halving, where it
     /// has no closed form, that of the improved policy.
     pub probability: f32,
+}
+
+impl SeatDecision {
+    /// How far the search has moved the policy, `KL(policy ‖ prior)` in nats, 0 or more: what
+    /// policy-surprise weighting of training positions goes by (Wu, `KataGoMethods.md`).
+    pub fn surprise(&self) -> f32 {
+        let shares = self.policy.iter().zip(&self.prior).filter(|(share, _)| **share > 0.0);
+        let sum: f64 = shares
+            .map(|(&share, &prior)| {
+                let (share, prior) = (f64::from(share), f64::from(prior.max(f32::MIN_POSITIVE)));
+                share * (share / prior).ln()
+            })
+            .sum();
+        // Rounding can leave two equal policies a little below 0 apart.
+        sum.max(0.0) as f32
+    }
 }
 
 impl<G: Game> Search<G> {
@@ -110,6 +129,7 @@ impl<G: Game> Tree<G> {
         SeatDecision {
             player,
             visits: vec![0; actions.len()],
+            prior: vec![share; actions.len()],
             policy: vec![share; actions.len()],
             action: actions.get(drawn as usize).copied().unwrap_or_default(),
             probability: share,
@@ -126,6 +146,9 @@ impl<G: Game> Tree<G> {
         let scale = self.scaling.scale();
         let visits: Vec<u32> = edges.iter().map(|edge| edge.visits).collect();
         let priors = || -> Vec<f32> { edges.iter().map(|edge| edge.prior).collect() };
+        let mut prior = self.root.priors[offset..offset + edges.len()].to_vec();
+        keep_allowed(&mut prior, &vec![true; edges.len()]);
+        normalize(&mut prior);
         let joint = self.arena.node(ROOT).kind == Kind::Joint;
         let matching =
             joint && matches!(self.config.simultaneous, Simultaneous::RegretMatching { .. });
@@ -161,7 +184,15 @@ impl<G: Game> Tree<G> {
             (chosen, ((f64::from(weights[chosen]) / total) as f32).max(f32::MIN_POSITIVE))
         };
         let actions = edges.iter().map(|edge| Action(edge.action)).collect::<Vec<_>>();
-        SeatDecision { player, action: actions[chosen], actions, visits, policy, probability }
+        SeatDecision {
+            player,
+            action: actions[chosen],
+            actions,
+            visits,
+            prior,
+            policy,
+            probability,
+        }
     }
 
     /// Which edges of a mover may be played, given what is proven.

@@ -18,6 +18,8 @@ pub(super) struct Root {
     variates: Vec<f32>,
     /// Visits of each edge that a kept tree brought along.
     inherited: Vec<u32>,
+    /// Prior of each edge before noise.
+    pub(super) priors: Vec<f32>,
     /// Per mover: its value when the decision began.
     values: Vec<f32>,
     /// Per mover: actions that sequential halving begins with.
@@ -41,6 +43,8 @@ impl Root {
         self.simulations = simulations;
         self.inherited.clear();
         self.inherited.extend(arena.edges_of(ROOT).iter().map(|edge| edge.visits));
+        self.priors.clear();
+        self.priors.extend(arena.edges_of(ROOT).iter().map(|edge| edge.prior));
         self.variates.clear();
         self.values.clear();
         self.considered.clear();

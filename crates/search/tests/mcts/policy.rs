@@ -2,7 +2,9 @@
 
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::{Game, Stream};
-use ouro_search::mcts::{FastSearch, FirstPlay, Gumbel, Noise, Objective, Temperature, ValueScale};
+use ouro_search::mcts::{
+    FastSearch, FirstPlay, Gumbel, Noise, Objective, SeatDecision, Temperature, ValueScale,
+};
 use ouro_search::{Decision, Estimates, Evaluator, Leaf, Rollout, SearchConfig, Uniform};
 
 use crate::decide;
@@ -68,6 +70,32 @@ fn noise_makes_the_root_look_where_the_prior_does_not() {
     let without = visited(&config, 1);
     let with: u32 = (0..20).map(|seed| visited(&noisy, seed)).sum::<u32>() / 20;
     assert!(with > 2 * without, "{with} {without}");
+}
+
+#[test]
+fn the_prior_of_a_decision_is_the_evaluators_without_noise_and_surprise_is_the_way_from_it() {
+    let game = connect_four();
+    let start = game.initial(&mut Stream::new(0, "test"));
+    let config = SearchConfig {
+        simulations: 200,
+        noise: Some(Noise { share: 0.9, ..Noise::default() }),
+        ..SearchConfig::default()
+    };
+    let decision = decide(&game, &start, &config, &mut Stubborn, 3);
+    let seat = &decision.seats[0];
+    assert!((seat.prior[0] - 0.94).abs() < 1e-5, "{:?}", seat.prior);
+    assert!((seat.prior.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+    let expected: f32 = seat
+        .policy
+        .iter()
+        .zip(&seat.prior)
+        .filter(|(share, _)| **share > 0.0)
+        .map(|(share, prior)| share * (share / prior).ln())
+        .sum();
+    assert!(expected > 0.1 && (seat.surprise() - expected).abs() < 1e-4, "{}", seat.surprise());
+    // Nobody is surprised by what was expected.
+    let calm = SeatDecision { policy: seat.prior.clone(), ..seat.clone() };
+    assert_eq!(calm.surprise(), 0.0);
 }
 
 #[test]

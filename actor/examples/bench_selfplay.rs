@@ -1,0 +1,233 @@
+//! Positions per second of self-play, on as many threads as wanted.
+//!
+//! `cargo run --release -p ouro-actor --example bench_selfplay -- --help`
+//!
+//! Plays games of fresh weights against themselves, as an actor does in training: kept trees,
+//! noise, sampled moves, random symmetries, records with policy targets. A position is one move
+//! that was decided. With `--ratio` it measures on one thread, in turns, the same search without
+//! an actor around it: the scheduler of `ouro-search` with nobody to record anything. The ratio
+//! is what playing and recording leave of its speed.
+#![expect(clippy::print_stdout, reason = "an example prints its results")]
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use ouro_actor::config::exploring;
+use ouro_actor::{Entry, Roster, Swap, Worker, WorkerSettings, WorkerStats};
+use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_net::{Engine, NetSpec, Weights, WeightsMeta};
+use ouro_players::{NetEvaluator, Shares};
+use ouro_proto::ContentHash;
+use ouro_search::Clock;
+use ouro_search::mcts::{Workload, measure};
+
+/// Measures self-play by tree search.
+#[derive(Clone, Debug, Parser)]
+struct Arguments {
+    /// The game, with its default configuration.
+    #[arg(long, default_value = "connect_four")]
+    game: String,
+    /// The network's preset: tiny, small, medium.
+    #[arg(long, default_value = "small")]
+    preset: String,
+    /// Simulations per move.
+    #[arg(long, default_value_t = 50)]
+    simulations: u32,
+    /// Games at once on each thread.
+    #[arg(long, default_value_t = 64)]
+    games: usize,
+    /// Leaves of a full batch.
+    #[arg(long, default_value_t = 256)]
+    batch: usize,
+    /// Threads; all cores unless given.
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Seconds to measure, after a quarter of them to warm up.
+    #[arg(long, default_value_t = 8.0)]
+    seconds: f64,
+    /// Prints one line of JSON.
+    #[arg(long)]
+    json: bool,
+    /// Measures one thread against the scheduler alone, in so many pairs of turns.
+    #[arg(long)]
+    ratio: Option<usize>,
+}
+
+/// Time since the program began.
+#[derive(Debug)]
+struct Stopwatch(Instant);
+
+impl Clock for Stopwatch {
+    fn monotonic(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+impl Arguments {
+    fn settings<G: Game>(&self, game: &G, index: u64) -> WorkerSettings {
+        // A third of a game is sampled, as is usual.
+        let sampled = if game.players() == 1 { u32::MAX } else { 14 };
+        WorkerSettings {
+            games: self.games,
+            batch: self.batch,
+            shares: Shares::SELF_PLAY,
+            search: Some(exploring(self.simulations, sampled)),
+            epsilon: 0.0,
+            opening_plies: 0,
+            swap: Swap::Games,
+            max_plies: 400,
+            tree_bytes: 1 << 30,
+            seed: 1,
+            index,
+        }
+    }
+
+    fn engine<G: Game>(&self, game: &G) -> Result<Arc<Engine>, Failure> {
+        let spec = NetSpec {
+            planes: game.planes(),
+            actions: game.action_count(),
+            architecture: self.preset.parse()?,
+        };
+        Ok(Arc::new(Engine::new(&Weights::initialize(spec, WeightsMeta::default(), 1)?)))
+    }
+
+    /// What one thread does in a turn, and how long that took.
+    fn play<G: Game>(
+        &self,
+        worker: &mut Worker<G>,
+        roster: &Roster,
+        time: Duration,
+    ) -> Result<(WorkerStats, Duration), Failure> {
+        let (before, start) = (worker.stats(), Instant::now());
+        while start.elapsed() < time {
+            worker.tick(roster)?;
+        }
+        let (elapsed, now) = (start.elapsed(), worker.stats());
+        let done = WorkerStats {
+            games: now.games - before.games,
+            moves: now.moves - before.moves,
+            simulations: now.simulations - before.simulations,
+            evaluations: now.evaluations - before.evaluations,
+            batches: now.batches - before.batches,
+            room: now.room - before.room,
+        };
+        Ok((done, elapsed))
+    }
+
+    fn throughput<G: Game>(&self, game: &G, config: &GameConfig) -> Result<(), Failure> {
+        let roster = roster(self.engine(game)?);
+        let threads = match self.threads {
+            Some(threads) => threads,
+            None => thread::available_parallelism()?.get(),
+        };
+        let time = Duration::from_secs_f64(self.seconds);
+        let mut all = Vec::new();
+        thread::scope(|scope| {
+            let running: Vec<_> = (0..threads as u64)
+                .map(|index| {
+                    let roster = &roster;
+                    scope.spawn(move || -> Result<(WorkerStats, Duration), Failure> {
+                        let settings = self.settings(game, index);
+                        let mut worker = Worker::new(game.clone(), config.clone(), settings)?;
+                        self.play(&mut worker, roster, time / 4)?;
+                        self.play(&mut worker, roster, time)
+                    })
+                })
+                .collect();
+            all.extend(running.into_iter().map(thread::ScopedJoinHandle::join));
+        });
+        let (mut moves, mut games, mut simulations, mut evaluations, mut fill) =
+            (0.0, 0.0, 0.0, 0.0, 0.0);
+        for joined in all {
+            let (stats, time) = joined.map_err(|_| "a thread panicked")??;
+            let seconds = time.as_secs_f64();
+            moves += stats.moves as f64 / seconds;
+            games += stats.games as f64 / seconds;
+            simulations += stats.simulations as f64 / seconds;
+            evaluations += stats.evaluations as f64 / seconds;
+            fill += stats.fill() / threads as f64;
+        }
+        if self.json {
+            let line = serde_json::json!({
+                "game": self.game, "preset": self.preset, "simulations": self.simulations,
+                "threads": threads, "positions_per_second": moves, "games_per_second": games,
+                "simulations_per_second": simulations, "evaluations_per_second": evaluations,
+                "batch_fill": fill,
+            });
+            println!("{line}");
+        } else {
+            println!(
+                "{} {} {} simulations, {threads} threads: {moves:.0} positions/s, {games:.1} \
+                 games/s, {simulations:.0} simulations/s, {evaluations:.0} evaluations/s, \
+                 batches {:.0} % full",
+                self.game,
+                self.preset,
+                self.simulations,
+                100.0 * fill
+            );
+        }
+        Ok(())
+    }
+
+    fn ratio<G: Game>(&self, game: &G, config: &GameConfig, pairs: usize) -> Result<(), Failure> {
+        let engine = self.engine(game)?;
+        let roster = roster(Arc::clone(&engine));
+        let settings = self.settings(game, 0);
+        let search = settings.search.clone().unwrap_or_default();
+        let mut worker = Worker::new(game.clone(), config.clone(), settings)?;
+        let mut net = NetEvaluator::new("bench", engine, game)?;
+        let time = Duration::from_secs_f64(self.seconds);
+        let clock = Stopwatch(Instant::now());
+        let workload = Workload {
+            games: self.games,
+            batch: self.batch,
+            time,
+            warm_up: time / 4,
+            keep_trees: true,
+            seed: 1,
+        };
+        self.play(&mut worker, &roster, time / 4)?;
+        let mut ratios = Vec::new();
+        for _ in 0..pairs {
+            let (played, took) = self.play(&mut worker, &roster, time)?;
+            let ours = played.simulations as f64 / took.as_secs_f64();
+            let speed = measure(game, &search, &mut net, &workload, &clock)?;
+            let alone = speed.simulations_per_second();
+            println!("actor {ours:.0} simulations/s, scheduler alone {alone:.0}");
+            ratios.push(ours / alone);
+        }
+        ratios.sort_by(f64::total_cmp);
+        println!("median ratio {:.3}", ratios[ratios.len() / 2]);
+        Ok(())
+    }
+}
+
+fn roster(engine: Arc<Engine>) -> Roster {
+    let newest = Entry { hash: ContentHash::of(b"bench"), generation: 0, engine };
+    Roster { newest, pool: Vec::new() }
+}
+
+/// Runs on the rules of the game that was asked for.
+struct Bench<'a>(&'a Arguments, &'a GameConfig);
+
+impl GameVisitor for Bench<'_> {
+    type Output = Result<(), Failure>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        let Self(arguments, config) = self;
+        match arguments.ratio {
+            Some(pairs) => arguments.ratio(&game, config, pairs.max(1)),
+            None => arguments.throughput(&game, config),
+        }
+    }
+}
+
+fn main() -> Result<(), Failure> {
+    let arguments = Arguments::parse();
+    let config = GameConfig::by_name(&arguments.game)?;
+    config.visit(Bench(&arguments, &config))?
+}

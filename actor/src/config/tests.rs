@@ -1,0 +1,59 @@
+//! Every key has its default and its bounds.
+
+use super::*;
+
+fn config() -> ActorConfig {
+    let game = GameConfig::TicTacToe(ouro_game::tic_tac_toe::Config::default());
+    ActorConfig::new(game, "http://127.0.0.1:1".to_owned(), "http://127.0.0.1:2".to_owned())
+}
+
+#[test]
+fn the_defaults_are_valid_and_each_bad_value_is_named() {
+    config().validate().expect("the defaults are valid");
+    let searching = || Some(exploring(32, 8));
+    ActorConfig { search: searching(), ..config() }.validate().expect("so is the search");
+    type Spoil = fn(&mut ActorConfig);
+    let cases: [(&str, Spoil); 18] = [
+        ("threads", |config| config.threads = 0),
+        ("games_per_thread", |config| config.games_per_thread = 0),
+        ("batch", |config| config.batch = 0),
+        ("max_plies", |config| config.max_plies = 0),
+        ("tree_memory_mib", |config| config.tree_memory_mib = 0),
+        ("outbox_games", |config| config.outbox_games = 0),
+        ("opponents: self_play", |config| config.opponents.self_play = f64::NAN),
+        ("opponents: prioritised", |config| config.opponents.prioritised = -1.0),
+        ("opponents: self_play, prior", |config| {
+            config.opponents = Shares { self_play: 0.0, ..Shares::SELF_PLAY };
+        }),
+        ("name", |config| config.name = String::new()),
+        ("name", |config| config.name = "a".repeat(65)),
+        ("epsilon", |config| config.epsilon = f32::NAN),
+        ("epsilon", |config| config.epsilon = 1.5),
+        ("epsilon", |config| (config.epsilon, config.search) = (0.1, Some(exploring(8, 8)))),
+        ("opening_plies", |config| config.opening_plies = 400),
+        ("drain.seconds", |config| config.drain.seconds = f64::INFINITY),
+        ("cache.mib", |config| config.cache.mib = 0),
+        ("search", |config| {
+            config.search = Some(SearchConfig { simulations: 0, ..exploring(8, 8) });
+        }),
+    ];
+    for (field, spoil) in cases {
+        let mut config = config();
+        spoil(&mut config);
+        let error = config.validate().expect_err("a bad value is refused").to_string();
+        assert!(error.starts_with("actor config: ") && error.contains(field), "{error}");
+    }
+}
+
+#[test]
+fn a_file_of_three_lines_has_every_default() {
+    let game = serde_json::json!({ "game": "tic_tac_toe" });
+    let file = serde_json::json!({
+        "game": game, "arena": "http://127.0.0.1:1", "learner": "http://127.0.0.1:2",
+    });
+    assert_eq!(serde_json::from_value::<ActorConfig>(file.clone()).unwrap(), config());
+    let mut odd = file;
+    odd["self_play_share"] = 0.5.into();
+    let error = serde_json::from_value::<ActorConfig>(odd).expect_err("no such key").to_string();
+    assert!(error.contains("self_play_share"), "{error}");
+}

@@ -1,0 +1,149 @@
+//! What an actor counts, for whoever shows how it is doing.
+//!
+//! Threads and tasks add to one [`ActorCounters`]; readers take an [`ActorSnapshot`] now and
+//! then, and two of them with the time between give rates. Counts start at 0 with the process.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::worker::{Played, WorkerStats};
+
+/// Counts that the threads of an actor share.
+#[derive(Debug, Default)]
+pub struct ActorCounters {
+    games: AtomicU64,
+    moves: AtomicU64,
+    simulations: AtomicU64,
+    evaluations: AtomicU64,
+    batches: AtomicU64,
+    room: AtomicU64,
+    learning: AtomicU64,
+    staleness: AtomicU64,
+    newest: AtomicU64,
+    accepted: AtomicU64,
+    refused: AtomicU64,
+    unanswered: AtomicU64,
+}
+
+/// The counts at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ActorSnapshot {
+    /// Games finished.
+    pub games: u64,
+    /// Moves decided, one for each player of a ply; those of unfinished games too.
+    pub moves: u64,
+    /// Descents of search trees.
+    pub simulations: u64,
+    /// Positions that networks evaluated.
+    pub evaluations: u64,
+    /// Batches they came in.
+    pub batches: u64,
+    /// Mean share of a batch that was filled, 0 to 1.
+    pub batch_fill: f64,
+    /// Generations by which finished games were behind the newest weights when they ended, on
+    /// average.
+    pub staleness: f64,
+    /// Newest generation in the roster.
+    pub newest_generation: u32,
+    /// Games that the learner has acknowledged, refused ones not among them.
+    pub accepted: u64,
+    /// Games that the learner has refused.
+    pub refused: u64,
+    /// Finished games that the learner has not answered yet.
+    pub unanswered: u64,
+}
+
+impl ActorCounters {
+    /// Games finished by this process.
+    pub fn games(&self) -> u64 {
+        self.games.load(Ordering::Relaxed)
+    }
+
+    /// Player moves decided by this process.
+    pub fn moves(&self) -> u64 {
+        self.moves.load(Ordering::Relaxed)
+    }
+
+    /// Every count. They are read one after the other, so those of one game may be apart.
+    pub fn snapshot(&self) -> ActorSnapshot {
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let evaluations = get(&self.evaluations);
+        ActorSnapshot {
+            games: get(&self.games),
+            moves: get(&self.moves),
+            simulations: get(&self.simulations),
+            evaluations,
+            batches: get(&self.batches),
+            batch_fill: share(evaluations, get(&self.room)),
+            staleness: share(get(&self.staleness), get(&self.learning)),
+            newest_generation: get(&self.newest) as u32,
+            accepted: get(&self.accepted),
+            refused: get(&self.refused),
+            unanswered: get(&self.unanswered),
+        }
+    }
+
+    /// Takes in what a worker has done between two looks at its counts.
+    pub(crate) fn add(&self, before: &WorkerStats, now: &WorkerStats) {
+        let add = |count: &AtomicU64, before: u64, now: u64| {
+            count.fetch_add(now.saturating_sub(before), Ordering::Relaxed);
+        };
+        add(&self.games, before.games, now.games);
+        add(&self.moves, before.moves, now.moves);
+        add(&self.simulations, before.simulations, now.simulations);
+        add(&self.evaluations, before.evaluations, now.evaluations);
+        add(&self.batches, before.batches, now.batches);
+        add(&self.room, before.room, now.room);
+    }
+
+    /// Takes in a game that ended while `newest` was the newest generation.
+    pub(crate) fn finished(&self, played: &Played, newest: u32) {
+        let learning = played.seats.iter().filter(|seat| seat.learns);
+        if let Some(oldest) = learning.map(|seat| seat.generation).min() {
+            self.learning.fetch_add(1, Ordering::Relaxed);
+            self.staleness.fetch_add(newest.saturating_sub(oldest).into(), Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn set_newest(&self, generation: u32) {
+        self.newest.store(generation.into(), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::played;
+
+    #[test]
+    fn what_workers_do_adds_up_and_averages_are_over_all_of_it() {
+        let counters = ActorCounters::default();
+        let first = WorkerStats {
+            games: 1,
+            moves: 9,
+            simulations: 90,
+            evaluations: 60,
+            batches: 10,
+            room: 120,
+        };
+        counters.add(&WorkerStats::default(), &first);
+        let second = WorkerStats { games: 3, evaluations: 90, room: 240, ..first };
+        counters.add(&first, &second);
+        counters.finished(&played(4), 4);
+        counters.finished(&played(4), 7);
+        counters.set_newest(7);
+        let expected = ActorSnapshot {
+            games: 3,
+            moves: 9,
+            simulations: 90,
+            evaluations: 90,
+            batches: 10,
+            batch_fill: 90.0 / 240.0,
+            staleness: 1.5,
+            newest_generation: 7,
+            ..ActorSnapshot::default()
+        };
+        assert_eq!(counters.snapshot(), expected);
+        assert_eq!((counters.games(), counters.moves()), (3, 9));
+    }
+}

@@ -1,0 +1,95 @@
+//! How a worker plays, and how much memory that can take.
+
+use ouro_game::Game;
+use ouro_players::Shares;
+use ouro_search::SearchConfig;
+use ouro_search::mcts::node_bytes;
+use serde::{Deserialize, Serialize};
+
+use super::WorkerError;
+
+/// Nodes that a tree may grow to for each simulation of a decision: the new ones, what is kept
+/// from the decision before, and chance between them.
+const NODES_PER_SIMULATION: u32 = 16;
+
+/// Nodes that every tree may have.
+const LEAST_NODES: u32 = 1_024;
+
+/// How a worker plays.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerSettings {
+    /// Games at once.
+    pub games: usize,
+    /// Leaves of a full batch; see [`crate::ActorConfig::batch`].
+    pub batch: usize,
+    /// See [`crate::ActorConfig::opponents`].
+    pub shares: Shares,
+    /// See [`crate::ActorConfig::search`].
+    pub search: Option<SearchConfig>,
+    /// See [`crate::ActorConfig::epsilon`].
+    pub epsilon: f32,
+    /// See [`crate::ActorConfig::opening_plies`].
+    pub opening_plies: u32,
+    /// See [`crate::ActorConfig::swap`].
+    pub swap: Swap,
+    /// See [`crate::ActorConfig::max_plies`].
+    pub max_plies: usize,
+    /// Bytes that all trees may take together.
+    pub tree_bytes: usize,
+    /// Seed of games and opponents.
+    pub seed: u64,
+    /// Number of this worker in its process.
+    pub index: u64,
+}
+
+/// When learning seats change over to new weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Swap {
+    /// When a game begins: a game is played by one set of weights from its first move to its
+    /// last, and depends on nothing that happens meanwhile.
+    #[default]
+    Games,
+    /// Before each move. Long games then use newer weights, in trees begun anew; the generation
+    /// recorded is that of the oldest weights that moved, so that a bound on staleness holds
+    /// for the whole game.
+    Moves,
+}
+
+impl WorkerSettings {
+    /// Trees that can be in memory at once: one a game while every game is self-play, else
+    /// one for each seat.
+    pub fn trees(&self, players: usize) -> usize {
+        let alone = self.shares.prioritised == 0.0 && self.shares.uniform == 0.0;
+        let per_game = if alone { 1 } else { players };
+        self.games.saturating_mul(per_game)
+    }
+
+    /// The searches of learning seats and of others, with trees that fit the memory together;
+    /// `None` where no tree is searched. Opponents search alike, but for what is there to
+    /// explore: noise and forced playouts.
+    pub(super) fn searches<G: Game>(
+        &self,
+        game: &G,
+    ) -> Result<Option<[SearchConfig; 2]>, WorkerError> {
+        let Some(search) = &self.search else { return Ok(None) };
+        let trees = self.trees(game.players());
+        let fits = self.tree_bytes / trees.max(1) / node_bytes::<G::State>();
+        let wanted =
+            search.simulations.saturating_mul(NODES_PER_SIMULATION).saturating_add(LEAST_NODES);
+        let max_nodes = search.max_nodes.min(wanted).min(fits.try_into().unwrap_or(u32::MAX));
+        // Half of a tree may be kept, and no decision should end for want of nodes.
+        if (max_nodes as usize) < search.simulations as usize * 4 {
+            let needed = search.simulations as usize * 4 * node_bytes::<G::State>() * trees;
+            return Err(WorkerError::Memory {
+                trees,
+                simulations: search.simulations,
+                bytes: self.tree_bytes,
+                needed,
+            });
+        }
+        let learner = SearchConfig { max_nodes, ..search.clone() };
+        let opponent = SearchConfig { noise: None, forced_playouts: None, ..learner.clone() };
+        Ok(Some([learner, opponent]))
+    }
+}

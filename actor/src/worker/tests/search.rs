@@ -1,0 +1,310 @@
+//! Games whose moves are searched: what their records hold, and what they depend on.
+
+use std::collections::BTreeMap;
+
+use ouro_game::battlesnake::{self, Small};
+use ouro_game::{PlayerSet, snake};
+use ouro_proto::Searched;
+use ouro_search::SearchConfig;
+use ouro_search::mcts::{FastSearch, Gumbel, Simultaneous};
+
+use super::*;
+use crate::config::exploring;
+use crate::testing::roster_for;
+
+const POOL: Shares = Shares { self_play: 0.4, prioritised: 0.4, uniform: 0.2 };
+
+fn duel() -> (Small, GameConfig) {
+    snakes(2)
+}
+
+fn snakes(count: usize) -> (Small, GameConfig) {
+    let snakes = count as u8;
+    let config = battlesnake::Config { width: 7, height: 7, snakes, ..Default::default() };
+    (Small::new(config.clone()).unwrap(), GameConfig::Battlesnake(config))
+}
+
+fn searching(games: usize, simulations: u32) -> WorkerSettings {
+    let search = exploring(simulations, 4);
+    WorkerSettings { search: Some(search), shares: POOL, max_plies: 60, ..settings(games) }
+}
+
+/// Ticks until `count` games have ended.
+fn finish<G: Game>(worker: &mut Worker<G>, roster: &Roster, count: usize) -> Vec<Played> {
+    let mut games = Vec::new();
+    while games.len() < count {
+        games.extend(worker.tick(roster).unwrap());
+    }
+    games
+}
+
+/// Replays a game and checks what the search left beside every move; counts the targets.
+fn verify_searched<G: Game>(game: &G, played: &Played, opening: u32) -> usize {
+    let mut replay = Replay::new(game, &played.record).unwrap();
+    let mut legal = ActionMask::new(game.action_count());
+    let mut targets = 0;
+    assert_eq!(played.record.plies.len(), played.searched.len());
+    for (ply, actions) in played.record.plies.iter().enumerate() {
+        let Turn::Move(movers) = game.turn(replay.state()) else { panic!("the game is over") };
+        let (behaviour, searched) = (&played.behaviour[ply], &played.searched[ply]);
+        assert_eq!((behaviour.len(), searched.len()), (actions.len(), actions.len()));
+        for (index, player) in movers.iter().enumerate() {
+            game.legal(replay.state(), player, &mut legal);
+            assert!(legal.contains(actions[index]));
+            assert!(behaviour[index] > 0.0 && behaviour[index] <= 1.0, "{behaviour:?}");
+            let Searched { policy, value, surprise } = &searched[index];
+            assert!(value.abs() <= 1.0 && *surprise >= 0.0 && surprise.is_finite());
+            if policy.is_empty() {
+                assert_eq!(*surprise, 0.0);
+                continue;
+            }
+            targets += 1;
+            assert!(played.seats[player].learns && ply >= opening as usize);
+            assert!(policy.iter().all(|&(action, share)| legal.contains(action) && share > 0.0));
+            assert!(policy.windows(2).all(|pair| pair[0].0 < pair[1].0), "{policy:?}");
+            let sum: f32 = policy.iter().map(|(_, share)| share).sum();
+            assert!((sum - 1.0).abs() < 1e-5, "{policy:?}");
+        }
+        assert!(replay.advance().unwrap());
+    }
+    let last = replay.finish().unwrap();
+    let outcomes: Vec<f32> = (0..game.players()).map(|seat| game.outcome(&last, seat)).collect();
+    assert_eq!(played.outcomes, outcomes);
+    targets
+}
+
+fn moves(played: &Played) -> usize {
+    played.record.plies.iter().map(Vec::len).sum()
+}
+
+#[test]
+fn every_move_of_a_learning_seat_has_a_target_and_no_other() {
+    for players in [2, 4] {
+        let (game, config) = snakes(players);
+        let roster = roster_for(&game, 9, &[3, 4, 5]);
+        let mut worker = Worker::new(game.clone(), config, searching(8, 12)).unwrap();
+        let games = finish(&mut worker, &roster, 30);
+        let mut pairings = BTreeSet::new();
+        for played in &games {
+            verify_searched(&game, played, 0);
+            pairings.insert(played.seats.iter().filter(|seat| seat.learns).count());
+            let mut replay = Replay::new(&game, &played.record).unwrap();
+            for row in &played.searched {
+                let Turn::Move(movers) = game.turn(replay.state()) else { panic!("over") };
+                for (thought, player) in row.iter().zip(movers.iter()) {
+                    assert_eq!(thought.policy.is_empty(), !played.seats[player].learns);
+                }
+                replay.advance().unwrap();
+            }
+        }
+        // Self-play, and one seat against the pool.
+        assert!(pairings.iter().eq(&[1, players]), "{pairings:?}");
+        let stats = worker.stats();
+        assert!(stats.simulations >= stats.moves && stats.evaluations > stats.batches);
+    }
+}
+
+/// The first games of a worker that plays `games` at once, by seed: four, or as many as it
+/// takes to have all of `wanted`.
+fn by_seed<G: Game>(
+    game: &G,
+    config: &GameConfig,
+    settings: &WorkerSettings,
+    games: usize,
+    wanted: &[u64],
+) -> BTreeMap<u64, Played> {
+    let roster = roster_for(game, 9, &[3, 4, 5]);
+    let settings = WorkerSettings { games, ..settings.clone() };
+    let mut worker = Worker::new(game.clone(), config.clone(), settings).unwrap();
+    let mut played = BTreeMap::new();
+    while played.len() < 4 || !wanted.iter().all(|seed| played.contains_key(seed)) {
+        let finished = worker.tick(&roster).unwrap().into_iter();
+        played.extend(finished.map(|played| (played.record.seed, played)));
+    }
+    played
+}
+
+#[test]
+fn a_game_depends_on_its_seed_and_not_on_the_games_beside_it() {
+    fn check<G: Game>(game: &G, config: &GameConfig, settings: &WorkerSettings) {
+        let alone = by_seed(game, config, settings, 1, &[]);
+        let seeds: Vec<u64> = alone.keys().copied().collect();
+        let narrow = WorkerSettings { batch: 2, ..settings.clone() };
+        for (settings, games) in [(settings, 3), (settings, 10), (&narrow, 10)] {
+            let many = by_seed(game, config, settings, games, &seeds);
+            seeds.iter().for_each(|seed| assert_eq!(alone[seed], many[seed]));
+        }
+    }
+    let (game, config) = duel();
+    let base = searching(1, 10);
+    let search = base.search.clone().unwrap();
+    check(&game, &config, &base);
+    let search = SearchConfig {
+        fast: Some(FastSearch { full_share: 0.5, simulations: 4 }),
+        forced_playouts: Some(2.0),
+        leaves_in_flight: 3,
+        ..search
+    };
+    let fast = WorkerSettings { search: Some(search), opening_plies: 3, ..base.clone() };
+    check(&game, &config, &fast);
+    let (game, config) = snakes(4);
+    check(&game, &config, &base);
+    check(&TicTacToe::default(), &crate::testing::config(), &base);
+    let policy = WorkerSettings { search: None, epsilon: 0.1, ..base };
+    check(&game, &config, &policy);
+}
+
+#[test]
+fn a_random_opening_is_no_target_and_has_the_value_of_the_search_after_it() {
+    let (game, config) = duel();
+    let settings = WorkerSettings { opening_plies: 6, ..searching(8, 8) };
+    let roster = roster_for(&game, 9, &[]);
+    let mut worker = Worker::new(game.clone(), config, settings).unwrap();
+    let mut lengths = BTreeSet::new();
+    for played in finish(&mut worker, &roster, 60) {
+        verify_searched(&game, &played, 0);
+        // In self-play every searched move of a full search has a target.
+        let is_random = |row: &Vec<Searched>| row.iter().all(|thought| thought.policy.is_empty());
+        let length = played.searched.iter().take_while(|row| is_random(row)).count();
+        assert!(played.searched[length..].iter().all(|row| !is_random(row)));
+        lengths.insert(length);
+        let mut replay = Replay::new(&game, &played.record).unwrap();
+        let mut legal = ActionMask::new(game.action_count());
+        for ply in 0..length {
+            for (player, behaviour) in played.behaviour[ply].iter().enumerate() {
+                game.legal(replay.state(), player, &mut legal);
+                assert_eq!(*behaviour, 1.0 / legal.count() as f32);
+                let after = &played.searched[length][player];
+                assert_eq!(played.searched[ply][player].value, after.value);
+            }
+            replay.advance().unwrap();
+        }
+    }
+    assert!([0, 1, 2].iter().all(|length| lengths.contains(length)), "{lengths:?}");
+    assert!(lengths.iter().all(|&length| length <= 6), "{lengths:?}");
+}
+
+#[test]
+fn an_opening_that_would_end_the_game_is_left_out() {
+    let settings = WorkerSettings { opening_plies: 8, max_plies: 9, ..searching(4, 8) };
+    let mut worker = Worker::new(TicTacToe::default(), crate::testing::config(), settings).unwrap();
+    for played in finish(&mut worker, &roster(1, &[]), 40) {
+        assert!(verify_searched(&TicTacToe::default(), &played, 0) > 0);
+    }
+}
+
+#[test]
+fn fast_searches_play_on_without_being_targets() {
+    let (game, config) = duel();
+    let mut settings = WorkerSettings { shares: Shares::SELF_PLAY, ..searching(8, 24) };
+    let fast = Some(FastSearch { full_share: 0.25, simulations: 4 });
+    settings.search = settings.search.map(|search| SearchConfig { fast, ..search });
+    let mut worker = Worker::new(game.clone(), config, settings).unwrap();
+    let games = finish(&mut worker, &roster_for(&game, 9, &[]), 40);
+    let targets: usize = games.iter().map(|played| verify_searched(&game, played, 0)).sum();
+    // Both snakes of a ply share its search, so that plies are what is drawn.
+    let plies: usize = games.iter().map(moves).sum::<usize>() / 2;
+    let share = targets as f64 / 2.0 / plies as f64;
+    assert!((share - 0.25).abs() < 5.0 * (0.25 * 0.75 / plies as f64).sqrt(), "{share}");
+}
+
+#[test]
+fn other_searches_give_targets_too_and_a_single_player_learns_alone() {
+    let (game, config) = duel();
+    let base = searching(4, 12);
+    let search = base.search.clone().unwrap();
+    let gumbel = SearchConfig {
+        gumbel: Some(Gumbel::default()),
+        noise: None,
+        forced_playouts: None,
+        ..search.clone()
+    };
+    let matching =
+        SearchConfig { simultaneous: Simultaneous::RegretMatching { exploration: 0.5 }, ..search };
+    for search in [gumbel, matching] {
+        let settings = WorkerSettings { search: Some(search), ..base.clone() };
+        let mut worker = Worker::new(game.clone(), config.clone(), settings).unwrap();
+        let roster = roster_for(&game, 9, &[1]);
+        for played in finish(&mut worker, &roster, 10) {
+            assert!(verify_searched(&game, &played, 0) > 0);
+        }
+    }
+    let config = snake::Config { size: 4, ..snake::Config::default() };
+    let game = snake::Small::new(config.clone()).unwrap();
+    let mut worker = Worker::new(game.clone(), GameConfig::Snake(config), base).unwrap();
+    let played = finish(&mut worker, &roster_for(&game, 9, &[1]), 1).remove(0);
+    assert!(verify_searched(&game, &played, 0) > 0);
+    assert_eq!(played.seats, [PlayedSeat { generation: 9, learns: true }]);
+}
+
+#[test]
+fn weights_swapped_between_moves_go_on_in_trees_of_their_own() {
+    let (game, config) = duel();
+    let settings = WorkerSettings { swap: Swap::Moves, ..searching(6, 8) };
+    let mut worker = Worker::new(game.clone(), config, settings).unwrap();
+    let mut games = Vec::new();
+    for newest in 10..60 {
+        let roster = roster_for(&game, newest, &[1, 2]);
+        games.extend(play(&mut worker, &roster, 20));
+        let (_, trees, spare) = worker.chairs.census();
+        assert!(trees + spare <= 6 * 2 + 6 * 2, "{trees} trees, {spare} spare");
+    }
+    assert!(games.len() > 10);
+    for played in &games {
+        verify_searched(&game, played, 0);
+        assert!(played.seats.iter().all(|seat| seat.learns == (seat.generation >= 10)));
+    }
+}
+
+#[test]
+fn trees_are_kept_to_their_number_and_used_again() {
+    let (game, config) = snakes(4);
+    let settings = searching(5, 6);
+    let most = settings.trees(4);
+    assert_eq!(most, 20);
+    let mut worker = Worker::new(game.clone(), config, settings.clone()).unwrap();
+    let mut trees_seen = 0;
+    for newest in 10..30 {
+        let roster = roster_for(&game, newest, &[1, 2, 3, 4, 5, 6]);
+        play(&mut worker, &roster, 60);
+        let (_, trees, spare) = worker.chairs.census();
+        assert!(trees <= most && trees + spare <= most + settings.games, "{trees} {spare}");
+        trees_seen = trees_seen.max(trees);
+    }
+    assert!(trees_seen > settings.games, "{trees_seen}");
+    worker.close();
+    let roster = roster_for(&game, 30, &[1]);
+    while worker.running() > 0 {
+        worker.tick(&roster).unwrap();
+    }
+    assert_eq!((worker.chairs.census().0, worker.chairs.census().1), (0, 0));
+}
+
+#[test]
+fn trees_that_do_not_fit_their_memory_are_refused_with_what_they_need() {
+    let (game, config) = duel();
+    let settings = WorkerSettings { tree_bytes: 1 << 20, ..searching(64, 800) };
+    let error = Worker::new(game.clone(), config.clone(), settings).err().unwrap().to_string();
+    assert!(error.starts_with("128 trees of 800 simulations need "), "{error}");
+    let settings = WorkerSettings { tree_bytes: 8 << 20, ..searching(8, 8) };
+    assert!(Worker::new(game, config, settings).is_ok());
+}
+
+#[test]
+fn players_who_are_out_are_not_asked() {
+    let (game, config) = snakes(4);
+    let mut worker = Worker::new(game.clone(), config, searching(6, 6)).unwrap();
+    let games = finish(&mut worker, &roster_for(&game, 9, &[1, 2, 3]), 20);
+    let last_movers = |played: &Played| {
+        let mut replay = Replay::new(&game, &played.record).unwrap();
+        let mut movers = PlayerSet::EMPTY;
+        while let Turn::Move(now) = game.turn(replay.state()) {
+            movers = now;
+            if !replay.advance().unwrap() {
+                break;
+            }
+        }
+        movers.len()
+    };
+    assert!(games.iter().any(|played| last_movers(played) < 4));
+}
