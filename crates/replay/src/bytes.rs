@@ -42,3 +42,53 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 }
+
+impl<'a> Reader<'a> {
+    pub(crate) fn f32(&mut self) -> Option<f32> {
+        self.array().map(f32::from_le_bytes)
+    }
+
+    /// A number below 2^32 in LEB128; a longer form than needed is none.
+    pub(crate) fn varint(&mut self) -> Option<u32> {
+        let mut number = 0_u64;
+        for shift in (0..35).step_by(7) {
+            let byte = self.u8()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                let is_padded = byte == 0 && shift > 0;
+                return if is_padded { None } else { u32::try_from(number).ok() };
+            }
+        }
+        None
+    }
+}
+
+/// Appends a number as [`Reader::varint`] reads it.
+pub(crate) fn push_varint(mut number: u32, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_one_varint() {
+        let edges = (0..32).flat_map(|bit| [(1_u32 << bit) - 1, 1 << bit]).chain([u32::MAX]);
+        for number in edges {
+            let mut bytes = Vec::new();
+            push_varint(number, &mut bytes);
+            assert_eq!(Reader::new(&bytes).varint(), Some(number));
+            let (last, rest) = bytes.split_last().expect("at least one byte");
+            assert_eq!(Reader::new(rest).varint(), None);
+            let padded = [rest, &[last | 0x80, 0]].concat();
+            assert_eq!(Reader::new(&padded).varint(), None, "{number} padded");
+        }
+        assert_eq!(Reader::new(&[0xff, 0xff, 0xff, 0xff, 0x1f]).varint(), None);
+        assert_eq!(Reader::new(&[0x80; 9]).varint(), None);
+    }
+}

@@ -12,6 +12,7 @@ use std::io;
 mod folder;
 
 pub use folder::FolderDisk;
+pub(crate) use folder::{names, os_path};
 
 /// A flat folder.
 pub trait Disk: Debug {

@@ -35,7 +35,7 @@ mod dedup;
 mod error;
 pub(crate) mod format;
 mod group_commit;
-mod open;
+pub(crate) mod open;
 pub(crate) mod scan;
 pub(crate) mod segments;
 mod visit;

@@ -1,20 +1,38 @@
-//! What lies between accepting a game and learning from it: the journal that never loses or
-//! doubles a record, the window that positions are sampled from, and the ratio that keeps
+//! What lies between accepting a game and learning from it: the [`journal`] that never loses or
+//! doubles a record, the [`window`] that positions are sampled from, and the [`ratio`] that keeps
 //! playing and learning in step.
+//!
+//! ```text
+//! game ─► Episode::encode ─► Journal::append, commit ─► acknowledged
+//!                                      │
+//!                                      ▼ numbered, in order       restart: Journal::visit
+//!                            Window::insert, Ratio::insert  ◄──── from Cursor::first on
+//!                                      │
+//!                                      ▼ Ratio::may_sample
+//!                               Window::sample ─► training ─► checkpoint with ReplayState
+//! ```
 //!
 //! Everything here is a plain state machine: time, randomness and the disk are passed in, and
 //! there is no thread, no network, no tensor. So each part is tested alone, crash by crash and
 //! byte by byte, and what checks a finished run reads the journal with the code that wrote it.
 
 pub use disk::{Disk, FolderDisk, SegmentFile};
+pub use episode::{Episode, EpisodeError, PackedGame, Place};
 pub use journal::{
     Appended, Committed, Dedup, Due, Greeting, GroupCommit, Journal, JournalError, Opened, Options,
     Policy, Record, Verdict,
 };
 pub use ratio::{Counters, Ratio, RatioError, Settings};
+pub use window::{
+    Batch, Buffer, Cursor, Draw, Fifo, FifoSettings, Growth, Item, ReplayState, Staleness, Window,
+    WindowError, WindowSettings, surprise_weights,
+};
 
 mod bytes;
+pub mod check;
 pub mod disk;
+pub mod episode;
 pub mod journal;
 pub mod ratio;
 pub mod testing;
+pub mod window;

@@ -3,8 +3,13 @@
 //! A [`MemoryDisk`] knows what was synced and what was not. It can run out of space, write less
 //! than asked, fail a sync, and crash at any operation; after a crash it starts anew with what
 //! was synced and a chosen part of the rest. Clones share the disk.
+//!
+//! It is meaner than most real ones: of what was not synced, any sector may hold any of the
+//! versions it ever had, and any name may have changed or not, whatever came first. After a sync
+//! that failed, the bytes that it should have written count as clean and are never written,
+//! as on Linux.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -43,11 +48,15 @@ pub enum Survival {
 struct Content {
     synced: Vec<u8>,
     current: Vec<u8>,
+    /// Every state since the last sync.
+    versions: Vec<Vec<u8>>,
+    /// Sectors that the next sync writes.
+    dirty: BTreeSet<usize>,
 }
 
 type Names = BTreeMap<String, usize>;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct State {
     faults: Faults,
     operations: u64,
@@ -55,8 +64,8 @@ struct State {
     files: Vec<Content>,
     names: Names,
     synced_names: Names,
-    /// The names after each change since they were synced.
-    renames: Vec<Names>,
+    /// Every file that a name has stood for since the names were synced.
+    renames: BTreeMap<String, Vec<Option<usize>>>,
 }
 
 /// The disk. See the [module](self).
@@ -80,6 +89,54 @@ fn crashed() -> io::Error {
     io::Error::other("the machine is off")
 }
 
+impl Content {
+    fn new(bytes: &[u8]) -> Self {
+        let (synced, current) = (bytes.to_vec(), bytes.to_vec());
+        Self { synced, current, ..Self::default() }
+    }
+
+    /// Changes the content from byte `from` to byte `to`.
+    fn change(&mut self, from: usize, to: usize, change: impl FnOnce(&mut Vec<u8>)) {
+        change(&mut self.current);
+        self.dirty.extend(from / SECTOR..to.div_ceil(SECTOR));
+        self.versions.push(self.current.clone());
+    }
+
+    fn sync(&mut self) {
+        self.synced.resize(self.current.len(), 0);
+        for sector in std::mem::take(&mut self.dirty) {
+            copy_sector(&self.current, &mut self.synced, sector);
+        }
+        self.versions.clear();
+    }
+
+    /// Each sector in any version since the last sync; likewise the length.
+    fn mixed(&self, stream: &mut Stream) -> Vec<u8> {
+        let version = |stream: &mut Stream| match stream.below(self.versions.len() as u32 + 1) {
+            0 => &self.synced,
+            version => &self.versions[version as usize - 1],
+        };
+        let (some, other) = (version(stream).len(), version(stream).len());
+        let (low, high) = (some.min(other), some.max(other));
+        let cut = stream.below(3) == 0;
+        let length = if cut { low + stream.below((high - low) as u32 + 1) as usize } else { some };
+        let mut bytes = vec![0; length];
+        for sector in 0..length.div_ceil(SECTOR) {
+            copy_sector(version(stream), &mut bytes, sector);
+        }
+        bytes
+    }
+}
+
+/// Copies what both have of a sector.
+fn copy_sector(from: &[u8], to: &mut [u8], sector: usize) {
+    let start = sector * SECTOR;
+    let end = (start + SECTOR).min(from.len()).min(to.len());
+    if start < end {
+        to[start..end].copy_from_slice(&from[start..end]);
+    }
+}
+
 impl State {
     /// Counts an operation that changes something. `true` if the crash comes in the middle of it.
     fn operate(&mut self) -> io::Result<bool> {
@@ -95,8 +152,29 @@ impl State {
         self.names.get(name).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    fn renamed(&mut self) {
-        self.renames.push(self.names.clone());
+    /// Gives a name another meaning.
+    fn name(&mut self, name: &str, index: Option<usize>) {
+        match index {
+            Some(index) => self.names.insert(name.to_owned(), index),
+            None => self.names.remove(name),
+        };
+        self.renames.entry(name.to_owned()).or_default().push(index);
+    }
+
+    /// Each name for any file it has stood for since the names were synced.
+    fn mixed_names(&self, stream: &mut Stream) -> Names {
+        let mut names = self.synced_names.clone();
+        for (name, meanings) in &self.renames {
+            let meaning = match stream.below(meanings.len() as u32 + 1) {
+                0 => continue,
+                meaning => meanings[meaning as usize - 1],
+            };
+            match meaning {
+                Some(index) => names.insert(name.clone(), index),
+                None => names.remove(name),
+            };
+        }
+        names
     }
 
     fn used(&self) -> usize {
@@ -135,7 +213,7 @@ impl MemoryDisk {
     pub fn put(&self, name: &str, content: &[u8]) {
         let mut state = lock(&self.state);
         let index = state.files.len();
-        state.files.push(Content { synced: content.to_vec(), current: content.to_vec() });
+        state.files.push(Content::new(content));
         state.names.insert(name.to_owned(), index);
         state.synced_names.insert(name.to_owned(), index);
     }
@@ -145,46 +223,33 @@ impl MemoryDisk {
         self.after_crash(Survival::All)
     }
 
+    /// The disk after the process was killed, but the machine goes on: everything is there, and
+    /// what was not synced still is not.
+    pub fn after_kill(&self) -> Self {
+        let mut state = lock(&self.state).clone();
+        (state.faults, state.crashed, state.operations) = (Faults::default(), false, 0);
+        Self { state: Arc::new(Mutex::new(state)) }
+    }
+
     /// The disk after the power was gone: without faults, and with what has survived.
-    pub fn after_crash(&self, survival: Survival) -> Self {
+    pub fn after_crash(&self, mut survival: Survival) -> Self {
         let (state, fresh) = (lock(&self.state), Self::new());
-        let mut survival = survival;
         let names = match &mut survival {
-            Survival::Synced => &state.synced_names,
-            Survival::All => &state.names,
-            Survival::Some(stream) => match stream.below(state.renames.len() as u32 + 1) {
-                0 => &state.synced_names,
-                count => &state.renames[count as usize - 1],
-            },
+            Survival::Synced => state.synced_names.clone(),
+            Survival::All => state.names.clone(),
+            Survival::Some(stream) => state.mixed_names(stream),
         };
-        for (name, &index) in names {
-            let Content { synced, current } = &state.files[index];
-            let content = match &mut survival {
-                Survival::Synced => synced.clone(),
-                Survival::All => current.clone(),
-                Survival::Some(stream) => mixed(synced, current, stream),
+        for (name, index) in names {
+            let content = &state.files[index];
+            let bytes = match &mut survival {
+                Survival::Synced => content.synced.clone(),
+                Survival::All => content.current.clone(),
+                Survival::Some(stream) => content.mixed(stream),
             };
-            fresh.put(name, &content);
+            fresh.put(&name, &bytes);
         }
         fresh
     }
-}
-
-/// Each sector either as it was synced or as it was written last; likewise the length.
-fn mixed(synced: &[u8], current: &[u8], stream: &mut Stream) -> Vec<u8> {
-    let mut length = if stream.below(2) == 0 { synced.len() } else { current.len() };
-    if stream.below(3) == 0 {
-        let (low, high) = (synced.len().min(current.len()), synced.len().max(current.len()));
-        length = low + stream.below((high - low) as u32 + 1) as usize;
-    }
-    let mut bytes = vec![0; length];
-    for (index, sector) in bytes.chunks_mut(SECTOR).enumerate() {
-        let source = if stream.below(2) == 0 { synced } else { current };
-        let rest = source.get(index * SECTOR..).unwrap_or_default();
-        let count = rest.len().min(sector.len());
-        sector[..count].copy_from_slice(&rest[..count]);
-    }
-    bytes
 }
 
 impl Disk for MemoryDisk {
@@ -210,8 +275,7 @@ impl Disk for MemoryDisk {
         }
         let index = state.files.len();
         state.files.push(Content::default());
-        state.names.insert(name.to_owned(), index);
-        state.renamed();
+        state.name(name, Some(index));
         Ok(MemoryFile { state: Arc::clone(&self.state), index })
     }
 
@@ -219,9 +283,8 @@ impl Disk for MemoryDisk {
         let mut state = lock(&self.state);
         let crash = state.operate()?;
         let index = state.find(from)?;
-        state.names.remove(from);
-        state.names.insert(to.to_owned(), index);
-        state.renamed();
+        state.name(from, None);
+        state.name(to, Some(index));
         if crash { Err(crashed()) } else { Ok(()) }
     }
 
@@ -229,8 +292,7 @@ impl Disk for MemoryDisk {
         let mut state = lock(&self.state);
         let crash = state.operate()?;
         state.find(name)?;
-        state.names.remove(name);
-        state.renamed();
+        state.name(name, None);
         if crash { Err(crashed()) } else { Ok(()) }
     }
 
@@ -270,16 +332,20 @@ impl SegmentFile for MemoryFile {
         if count == 0 && !bytes.is_empty() && !crash {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        let content = &mut state.files[self.index].current;
-        content.resize(content.len().max(offset + count), 0);
-        content[offset..offset + count].copy_from_slice(&bytes[..count]);
+        let end = offset + count;
+        state.files[self.index].change(offset.min(length), end, |content| {
+            content.resize(length.max(end), 0);
+            content[offset..end].copy_from_slice(&bytes[..count]);
+        });
         if crash { Err(crashed()) } else { Ok(count) }
     }
 
     fn truncate(&mut self, length: u64) -> io::Result<()> {
         let mut state = lock(&self.state);
         let crash = state.operate()?;
-        state.files[self.index].current.resize(length as usize, 0);
+        let end = state.files[self.index].current.len();
+        let from = end.min(length as usize);
+        state.files[self.index].change(from, end, |content| content.resize(length as usize, 0));
         if crash { Err(crashed()) } else { Ok(()) }
     }
 
@@ -289,11 +355,12 @@ impl SegmentFile for MemoryFile {
         if crash {
             return Err(crashed());
         }
+        let content = &mut state.files[self.index];
         if fails {
+            content.dirty.clear();
             return Err(io::Error::other("the disk does not answer"));
         }
-        let content = &mut state.files[self.index];
-        content.synced = content.current.clone();
+        content.sync();
         Ok(())
     }
 }

@@ -73,7 +73,7 @@ impl Disk for FolderDisk {
     }
 
     fn describe(&self, name: &str) -> String {
-        self.folder.join(name).display().to_string()
+        os_path(&self.folder, name)
     }
 }
 
@@ -81,6 +81,12 @@ impl Disk for FolderDisk {
 pub(crate) fn names(folder: &Path) -> io::Result<Vec<String>> {
     let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
     names.filter_map(io::Result::transpose).collect()
+}
+
+/// How people find a file of `folder`; the folder itself for an empty name.
+pub(crate) fn os_path(folder: &Path, name: &str) -> String {
+    let path = if name.is_empty() { folder.to_owned() } else { folder.join(name) };
+    path.display().to_string()
 }
 
 impl SegmentFile for File {

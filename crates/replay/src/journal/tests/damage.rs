@@ -150,6 +150,20 @@ fn damage_in_a_segment_that_is_not_the_last_is_refused_even_at_its_end() {
 }
 
 #[test]
+fn a_whole_commit_of_another_number_is_damage_even_at_the_end() {
+    let (bytes, ends) = sample();
+    let offset = ends[ends.len() - 2];
+    let at = FramePlace { segment: 1, offset };
+    for commit in [0, ends.len() as u64 - 1, ends.len() as u64 + 1] {
+        let mut frame = vec![0; FRAME_BYTES];
+        seal_frame(&mut frame, at, commit, 0);
+        let error = open_bytes(&[&bytes[..offset], &frame].concat()).unwrap_err().to_string();
+        let said = format!("the number of a commit is {commit}, not {}", ends.len());
+        assert!(error.contains(&said), "{error}");
+    }
+}
+
+#[test]
 fn noise_never_panics() {
     let mut stream = ouro_game::Stream::new(11, "noise");
     let (bytes, _) = sample();

@@ -78,7 +78,7 @@ fn what_a_failed_sync_left_unsynced_is_written_again_before_it_counts() {
     disk.set_faults(Faults { sync_fails: true, ..Faults::default() });
     journal.commit().unwrap_err();
     disk.set_faults(Faults::default());
-    // The system still shows the bytes that never reached the disk.
+    // The system still shows the bytes that never reached the disk, and takes them for clean.
     drop(journal);
     assert_eq!(open(&disk).watermark("a"), Some((1, 7)));
     let rebooted = disk.after_crash(crate::testing::Survival::Synced);
@@ -94,5 +94,40 @@ fn writes_may_be_as_short_as_one_byte() {
         disk.set_faults(Faults { short_write: Some(short), ..Faults::default() });
         assert_eq!(all(&filled(&disk, 10, small()), 0), expected);
         assert_eq!(disk.content(&segments::name(1)), whole.content(&segments::name(1)));
+    }
+}
+
+#[test]
+fn a_crash_after_a_full_disk_never_mixes_the_commit_that_failed_with_its_successor() {
+    let body = vec![b'.'; 900];
+    for capacity in (1_000..4_000).step_by(97) {
+        for operation in 0..6 {
+            let disk = MemoryDisk::new();
+            disk.set_faults(Faults { capacity: Some(capacity), ..Faults::default() });
+            let mut journal = open(&disk);
+            journal.greet("a", None).unwrap();
+            let mut sequence = 0;
+            let error = loop {
+                sequence += 1;
+                journal.append(record("a", 1, sequence, &body)).unwrap();
+                if let Err(error) = journal.commit() {
+                    break error;
+                }
+            };
+            assert!(matches!(error, JournalError::NoSpace { .. }), "{error}");
+            let acknowledged = journal.watermark("a").map_or(0, |(_, watermark)| watermark);
+            // The next attempt holds more, then the power goes.
+            journal.append(record("a", 1, sequence + 1, &body)).unwrap();
+            let crash_at = Some(disk.operations() + operation);
+            disk.set_faults(Faults { crash_at, ..Faults::default() });
+            let committed = journal.commit().is_ok();
+            for index in 0..30 {
+                let stream = ouro_game::Stream::indexed(operation, "survival", index);
+                let survived = disk.after_crash(crate::testing::Survival::Some(stream));
+                let found = open(&survived).watermark("a").map_or(0, |(_, watermark)| watermark);
+                let least = if committed { sequence + 1 } else { acknowledged };
+                assert!(found >= least, "capacity {capacity}, operation {operation}");
+            }
+        }
     }
 }

@@ -1,0 +1,51 @@
+//! Reads the journal of a run and says what is in it; with logs of actors, whether everything
+//! that was acknowledged is there, once.
+//!
+//! `cargo run -p ouro-replay --example journal_check -- runs/duel-7x7/journal [LOG …]`
+//!
+//! A log has one JSON object per line, see [`ouro_replay::check::ClientLine`]. Exit code 0 if all is well, 1 if
+//! not, 2 if it cannot be told.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write, stderr, stdout};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use ouro_replay::check::{Joined, join};
+
+fn main() -> ExitCode {
+    match check() {
+        Ok(joined) if joined.is_sound() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(1),
+        Err(error) => {
+            // Nobody is left to tell if this fails.
+            let _ = writeln!(stderr(), "journal_check: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn check() -> Result<Joined> {
+    let mut paths = std::env::args_os().skip(1);
+    let folder = paths.next().context("usage: journal_check FOLDER [LOG …]")?;
+    let mut lines = Vec::new();
+    for path in paths {
+        let log = path.display();
+        let file = File::open(&path).with_context(|| format!("cannot open {log}"))?;
+        let (mut reader, mut text) = (BufReader::new(file), String::new());
+        for number in 1.. {
+            text.clear();
+            reader.read_line(&mut text).with_context(|| format!("cannot read {log}"))?;
+            // A last line without its end was being written when its actor was killed.
+            if !text.ends_with('\n') {
+                break;
+            }
+            let line = serde_json::from_str(&text);
+            lines.push(line.with_context(|| format!("{log}, line {number}"))?);
+        }
+    }
+    let joined = join(Path::new(&folder), lines)?;
+    write!(stdout(), "{joined}").context("cannot write the report")?;
+    Ok(joined)
+}

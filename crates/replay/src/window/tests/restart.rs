@@ -1,0 +1,115 @@
+//! After a restart a window is what it was, to the last draw.
+
+use std::ops::ControlFlow;
+
+use super::*;
+use crate::testing::MemoryDisk;
+use crate::{Counters, Journal, Options, Record};
+
+fn game(number: u64) -> Game {
+    let odd = [1.0, 0.4, 2.6][number as usize % 3];
+    Game { odd, ..Game::new(number, (number * 37 % 23) as u32) }
+}
+
+fn grown() -> WindowSettings {
+    let growth = Growth { start: 300, power: 0.75, slope: 0.4 };
+    WindowSettings { growth, max_bytes: 40_000, min_positions: 50, seed: 9 }
+}
+
+#[test]
+fn a_window_filled_again_from_the_journal_draws_the_same_batches() {
+    let disk = MemoryDisk::new();
+    let options = Options { segment_bytes: 1_000, ..Options::default() };
+    let open = || Journal::open(disk.clone(), b"run", options).expect("opens").0;
+    let mut journal = open();
+    journal.greet("a", None).unwrap();
+    let mut window = Window::new(grown());
+    let mut state = ReplayState::default();
+    for number in 0..200_u64 {
+        let payload = number.to_le_bytes();
+        let record =
+            Record { actor: "a", epoch: 1, sequence: number + 1, generation: 0, payload: &payload };
+        journal.append(record).unwrap();
+        journal.commit().unwrap();
+        window.insert(number, game(number)).unwrap();
+        if window.ready().is_ok() {
+            window.sample(32, 20).unwrap();
+        }
+        if number == 160 {
+            let counters = Counters { inserts: window.total(), samples: 7 };
+            state = ReplayState { cursor: window.cursor(), counters, ..state };
+        }
+        journal.release_before(state.cursor.first).unwrap();
+    }
+    drop(journal);
+    let stored = serde_json::to_string(&state).unwrap();
+    let state: ReplayState = serde_json::from_str(&stored).unwrap();
+
+    // What the window was at the checkpoint, by playing the run again up to there.
+    let mut expected = Window::new(grown());
+    for number in 0..=160 {
+        expected.insert(number, game(number)).unwrap();
+        if expected.ready().is_ok() {
+            expected.sample(32, 20).unwrap();
+        }
+    }
+
+    let journal = open();
+    assert!(journal.oldest_record() > 10, "old segments are gone");
+    state.check(journal.oldest_record(), journal.records()).unwrap();
+    let mut window = Window::resume(grown(), state.cursor);
+    let stopped = journal.visit(state.cursor.first, |number, record| {
+        let payload = record.payload.try_into().map(u64::from_le_bytes).ok();
+        assert_eq!(payload, Some(number));
+        if number == state.cursor.next {
+            return ControlFlow::Break(());
+        }
+        if number > state.cursor.first {
+            assert!(matches!(window.sample(1, 0), Err(WindowError::Refilling { .. })));
+        }
+        window.insert(number, game(number)).expect("in order");
+        ControlFlow::Continue(())
+    });
+    assert_eq!(stopped.unwrap(), Some(()));
+    assert_eq!(window.cursor(), expected.cursor());
+    assert_eq!((window.bytes(), window.total()), (expected.bytes(), expected.total()));
+    for number in 161..400 {
+        let (left, right) = (window.sample(32, 30).unwrap(), expected.sample(32, 30).unwrap());
+        assert_eq!((drawn(&left), left.staleness), (drawn(&right), right.staleness));
+        window.insert(number, game(number)).unwrap();
+        expected.insert(number, game(number)).unwrap();
+        assert_eq!(window.cursor(), expected.cursor());
+    }
+}
+
+#[test]
+fn a_smaller_window_after_a_restart_takes_the_newest() {
+    let mut window = Window::new(settings(500));
+    (0..100).for_each(|number| window.insert(number, Game::new(number, 10)).unwrap());
+    let cursor = window.cursor();
+    assert_eq!((cursor.first, cursor.next, cursor.before), (50, 100, 500));
+    let mut smaller = Window::resume(settings(100), cursor);
+    (50..100).for_each(|number| smaller.insert(number, Game::new(number, 10)).unwrap());
+    assert_eq!((smaller.positions(), smaller.cursor().first, smaller.total()), (100, 90, 1_000));
+}
+
+#[test]
+fn a_state_that_the_journal_cannot_bring_back_is_refused() {
+    let cursor = Cursor { first: 5, next: 9, ..Cursor::default() };
+    let state = ReplayState { cursor, ..ReplayState::default() };
+    assert_eq!(state.check(5, 9), Ok(()));
+    assert_eq!(state.check(0, 20), Ok(()));
+    assert_eq!(
+        state.check(6, 20).unwrap_err().to_string(),
+        "replay state needs games 5 to 9 (the last not included); the journal holds 6 to 20: \
+         restore the journal that belongs to this checkpoint"
+    );
+    assert!(matches!(state.check(0, 8), Err(StateError::Journal { newest: 8, .. })));
+    let backwards = Cursor { first: 9, next: 5, ..Cursor::default() };
+    let refused = ReplayState { cursor: backwards, ..state }.check(0, 20);
+    assert_eq!(refused, Err(StateError::Order { first: 9, next: 5 }));
+    let newer = ReplayState { version: 2, ..state }.check(0, 20);
+    assert_eq!(newer, Err(StateError::Version { got: 2 }));
+    let json = serde_json::to_string(&state).unwrap();
+    assert!(serde_json::from_str::<ReplayState>(&json.replace("batches", "btaches")).is_err());
+}
