@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, Write, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use ouro_replay::check::{Joined, join};
 
 fn main() -> ExitCode {
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
         Ok(_) => ExitCode::from(1),
         Err(error) => {
             // Nobody is left to tell if this fails.
-            let _ = writeln!(stderr(), "journal_check: {error:#}");
+            let _ = writeln!(stderr(), "journal_check: {error}");
             ExitCode::from(2)
         }
     }
@@ -32,17 +32,18 @@ fn check() -> Result<Joined> {
     let mut lines = Vec::new();
     for path in paths {
         let log = path.display();
-        let file = File::open(&path).with_context(|| format!("cannot open {log}"))?;
+        let file = File::open(&path).map_err(|error| anyhow!("cannot open {log}: {error}"))?;
         let (mut reader, mut text) = (BufReader::new(file), String::new());
         for number in 1.. {
             text.clear();
-            reader.read_line(&mut text).with_context(|| format!("cannot read {log}"))?;
+            let read = reader.read_line(&mut text);
+            read.map_err(|error| anyhow!("cannot read {log}: {error}"))?;
             // A last line without its end was being written when its actor was killed.
             if !text.ends_with('\n') {
                 break;
             }
             let line = serde_json::from_str(&text);
-            lines.push(line.with_context(|| format!("{log}, line {number}"))?);
+            lines.push(line.map_err(|error| anyhow!("{log}, line {number}: {error}"))?);
         }
     }
     let joined = join(Path::new(&folder), lines)?;

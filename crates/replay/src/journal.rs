@@ -2,7 +2,8 @@
 //! is told.
 //!
 //! ```text
-//! append, append, …   judged and kept in memory
+//! greet               an epoch for an actor that connects
+//! append, refuse, …   judged and kept in memory
 //! commit              one write, one sync; only now may the actors be told
 //! visit               every accepted record from some number on, to fill a window again
 //! release_before      removes segments that no checkpoint needs any more
@@ -99,13 +100,19 @@ pub enum Appended {
     },
 }
 
-/// What an actor that connects is to be told, after the next commit.
+/// What an actor that connects is to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Greeting {
-    /// The epoch to use.
-    pub epoch: u64,
-    /// Whether it was issued just now; nobody may hear of it before a commit.
-    pub is_new: bool,
+pub enum Greeting {
+    /// It goes on under this epoch, from its [watermark](Journal::watermark).
+    Known(u64),
+    /// This epoch was issued just now; nobody may hear of it before a commit.
+    Issued(u64),
+    /// The epoch that it claims is not the one that its name lives under: another process goes
+    /// by the name, or it was forgotten. Nothing changed.
+    Fenced {
+        /// The epoch that the name lives under, if any.
+        current: Option<u64>,
+    },
 }
 
 /// What a commit has made durable.
@@ -150,21 +157,24 @@ pub struct Journal<D: Disk = FolderDisk> {
 }
 
 impl<D: Disk> Journal<D> {
-    /// The epoch for an actor that connects: the one it claims if it lives under it, else a new
-    /// one. A new one waits for the next commit.
+    /// The epoch for an actor that connects. One that claims none gets a new one, which ends
+    /// all earlier ones of its name.
     pub fn greet(&mut self, actor: &str, claim: Option<u64>) -> Result<Greeting, JournalError> {
         self.check(actor, 0)?;
-        match self.staged.watermark(actor) {
-            Some((epoch, _)) if claim == Some(epoch) => Ok(Greeting { epoch, is_new: false }),
-            _ => {
-                let epoch = self.staged.issued() + 1;
-                self.staged.begin(actor, epoch);
-                self.decisions.push(Decision::Begin { actor: actor.into(), epoch });
-                let record = Record { actor, epoch, sequence: 0, generation: 0, payload: &[] };
-                self.push(Kind::Epoch, record);
-                Ok(Greeting { epoch, is_new: true })
-            }
+        let current = self.staged.watermark(actor).map(|(epoch, _)| epoch);
+        if let Some(claim) = claim {
+            let is_known = current == Some(claim);
+            return Ok(if is_known {
+                Greeting::Known(claim)
+            } else {
+                Greeting::Fenced { current }
+            });
         }
+        let epoch = self.staged.issued() + 1;
+        self.staged.begin(actor, epoch);
+        self.decisions.push(Decision::Begin { actor: actor.into(), epoch });
+        self.push(Kind::Epoch, Record { actor, epoch, sequence: 0, generation: 0, payload: &[] });
+        Ok(Greeting::Issued(epoch))
     }
 
     /// Appends an accepted record.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::episode::fingerprint;
-use crate::{FolderDisk, Journal, Options, Record};
+use crate::{FolderDisk, Greeting, Journal, Options, Record};
 
 struct Run {
     _scratch: tempfile::TempDir,
@@ -106,8 +106,8 @@ fn everything_that_must_not_be_is_found_and_named() {
 #[test]
 fn the_same_game_under_two_names_is_found_whatever_the_epoch() {
     let mut run = run();
-    let epoch = run.journal.greet("a", None).unwrap().epoch;
-    let again = Record { actor: "a", epoch, sequence: 1, generation: 0, payload: b"record 7" };
+    assert_eq!(run.journal.greet("a", None).unwrap(), Greeting::Issued(2));
+    let again = Record { actor: "a", epoch: 2, sequence: 1, generation: 0, payload: b"record 7" };
     run.journal.append(again).unwrap();
     run.journal.commit().unwrap();
     let joined = join(&run.folder, run.lines).unwrap();

@@ -12,7 +12,7 @@ pub enum JournalError {
         path: String,
     },
     /// The file system failed before anything was promised.
-    #[error("cannot {action} {path}: {source}")]
+    #[error("cannot {action} {path}: {source}; check the path, its permissions and the disk")]
     Io {
         /// What was tried.
         action: &'static str,

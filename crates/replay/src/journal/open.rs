@@ -11,6 +11,9 @@ use super::{
 };
 use crate::disk::{Disk, SegmentFile};
 
+/// Greatest sizes that [`Options`] may ask for.
+const MAX_OPTION_BYTES: usize = 1 << 30;
+
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opened {
@@ -254,11 +257,16 @@ impl<D: Disk> Journal<D> {
         identity: &[u8],
         options: Options,
     ) -> Result<(Self, Opened), JournalError> {
-        let (what, found, max) = ("identity of a run", identity.len(), MAX_IDENTITY_BYTES);
-        if found > max {
+        // Whatever waits, and one payload more, fits the length of a commit.
+        let sizes = [
+            ("identity of a run", identity.len(), MAX_IDENTITY_BYTES),
+            ("largest payload", options.max_payload, MAX_OPTION_BYTES),
+            ("longest backlog", options.max_waiting, MAX_OPTION_BYTES),
+        ];
+        if let Some((what, found, max)) = sizes.into_iter().find(|(_, found, max)| found > max) {
             return Err(JournalError::Size { what, found, min: 0, max });
         }
-        let names = disk.names().map_err(at(&disk, "list the files beside", TEMPORARY))?;
+        let names = disk.names().map_err(at(&disk, "list", ""))?;
         if names.iter().any(|name| name == TEMPORARY) {
             disk.remove(TEMPORARY).map_err(at(&disk, "remove", TEMPORARY))?;
         }

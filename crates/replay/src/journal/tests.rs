@@ -49,7 +49,7 @@ fn all(journal: &Journal<MemoryDisk>, from: u64) -> Vec<(String, u64, u64, Vec<u
 /// A journal of one actor with `commits` commits of two records each, every fifth refused.
 fn filled(disk: &MemoryDisk, commits: u64, options: Options) -> Journal<MemoryDisk> {
     let (mut journal, _) = Journal::open(disk.clone(), RUN, options).expect("opens");
-    assert_eq!(journal.greet("a", None).unwrap(), Greeting { epoch: 1, is_new: true });
+    assert_eq!(journal.greet("a", None).unwrap(), Greeting::Issued(1));
     for sequence in 1..=2 * commits {
         let payload = payload("a", sequence);
         if sequence % 5 == 0 {

@@ -6,7 +6,7 @@ use super::*;
 fn nothing_counts_before_its_commit_and_everything_after_it() {
     let disk = MemoryDisk::new();
     let mut journal = open(&disk);
-    assert_eq!(journal.greet("a", None).unwrap(), Greeting { epoch: 1, is_new: true });
+    assert_eq!(journal.greet("a", None).unwrap(), Greeting::Issued(1));
     assert_eq!(journal.append(record("a", 1, 1, b"x")).unwrap(), Appended::Waiting(Some(0)));
     assert_eq!(journal.append(record("a", 1, 2, b"y")).unwrap(), Appended::Waiting(Some(1)));
     assert_eq!((journal.watermark("a"), journal.records(), journal.waiting()), (None, 0, 3));
@@ -43,9 +43,14 @@ fn a_new_epoch_ends_the_old_one_for_good() {
     let disk = MemoryDisk::new();
     drop(filled(&disk, 3, small()));
     let mut journal = open(&disk);
-    assert_eq!(journal.greet("a", Some(1)).unwrap(), Greeting { epoch: 1, is_new: false });
-    assert_eq!(journal.greet("b", Some(1)).unwrap(), Greeting { epoch: 2, is_new: true });
-    assert_eq!(journal.greet("a", Some(99)).unwrap(), Greeting { epoch: 3, is_new: true });
+    assert_eq!(journal.greet("a", Some(1)).unwrap(), Greeting::Known(1));
+    let (other, stranger) = (journal.greet("a", Some(99)), journal.greet("b", Some(1)));
+    assert_eq!(other.unwrap(), Greeting::Fenced { current: Some(1) });
+    assert_eq!(stranger.unwrap(), Greeting::Fenced { current: None });
+    assert_eq!(journal.waiting(), 0);
+    assert_eq!(journal.greet("b", None).unwrap(), Greeting::Issued(2));
+    assert_eq!(journal.greet("a", None).unwrap(), Greeting::Issued(3));
+    assert_eq!(journal.greet("a", Some(1)).unwrap(), Greeting::Fenced { current: Some(3) });
     let fenced = Appended::Fenced { current: Some(3) };
     assert_eq!(journal.append(record("a", 1, 7, b"z")).unwrap(), fenced);
     journal.commit().unwrap();
@@ -55,10 +60,10 @@ fn a_new_epoch_ends_the_old_one_for_good() {
     let stranger = journal.append(record("c", 1, 1, b"z")).unwrap();
     assert_eq!(stranger, Appended::Fenced { current: None });
     assert_eq!(journal.watermark("a"), Some((3, 0)));
-    // An epoch is issued once, even if nobody was told of it.
-    assert_eq!(journal.greet("c", None).unwrap().epoch, 4);
+    // An epoch that was not committed was told to nobody, and may be issued again.
+    assert_eq!(journal.greet("c", None).unwrap(), Greeting::Issued(4));
     drop(journal);
-    assert_eq!(open(&disk).greet("d", None).unwrap().epoch, 4);
+    assert_eq!(open(&disk).greet("d", None).unwrap(), Greeting::Issued(4));
 }
 
 #[test]

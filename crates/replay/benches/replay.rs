@@ -1,0 +1,175 @@
+//! The way of a game through replay, in positions per second: packed, appended and committed;
+//! read back, decoded and inserted; sampled and unpacked.
+//!
+//! `cargo bench -p ouro-replay`
+//!
+//! The game is a duel of 40 plies, 80 positions with a policy target of three moves each, 2.4 kB.
+//! The journal lies in the system's folder for temporary files (`TMPDIR`), on whatever disk that
+//! is; its syncs are real.
+
+use std::ops::ControlFlow;
+
+use divan::counter::{BytesCount, ItemsCount};
+use divan::{Bencher, black_box};
+use ouro_game::{Action, Stream};
+use ouro_replay::episode::{Searched, Seat};
+use ouro_replay::{
+    Cursor, Episode, FolderDisk, Growth, Journal, Options, PackedGame, Place, Record, Window,
+    WindowSettings,
+};
+use tempfile::TempDir;
+
+const PLIES: u16 = 40;
+const POSITIONS: u64 = 2 * PLIES as u64;
+/// Games behind the benches that read.
+const GAMES: u64 = 3_200;
+
+fn main() {
+    divan::main();
+}
+
+fn duel(seed: u64) -> Episode {
+    let mut stream = Stream::new(seed, "duel");
+    let mut draw = || stream.unit() as f32;
+    let seat = Seat { generation: Some(17), learns: true };
+    let mut episode = Episode { seed, digest: !seed, ..Episode::default() };
+    (episode.seats, episode.outcomes) = (vec![seat; 2], vec![1.0, -1.0]);
+    for _ in 0..PLIES {
+        episode.plies.push(vec![Action(3), Action(1)]);
+        episode.behaviour.push(vec![draw(), draw()]);
+        let mut searched = || {
+            let policy = (0..3).map(|action| (Action(action), draw())).collect();
+            Searched { policy, value: draw(), surprise: draw() }
+        };
+        let both = vec![searched(), searched()];
+        episode.searched.push(both);
+    }
+    episode
+}
+
+fn places() -> Vec<Place> {
+    (0..PLIES).flat_map(|ply| [0, 1].map(|seat| Place { ply, mover: seat, seat })).collect()
+}
+
+fn journal() -> (TempDir, Journal) {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let disk = FolderDisk::open(folder.path()).expect("it is empty");
+    let (mut journal, _) = Journal::open(disk, b"{}", Options::default()).expect("it is new");
+    journal.greet("actor", None).expect("the name is short");
+    journal.commit().expect("there is space");
+    (folder, journal)
+}
+
+fn append(journal: &mut Journal, sequence: u64, payload: &[u8]) {
+    let record = Record { actor: "actor", epoch: 1, sequence, generation: 17, payload };
+    journal.append(record).expect("it fits");
+}
+
+/// A journal of [`GAMES`] games.
+fn filled() -> (TempDir, Journal) {
+    let (folder, mut journal) = journal();
+    for sequence in 1..=GAMES {
+        append(&mut journal, sequence, &duel(sequence).encode().expect("it has a form"));
+        if sequence % 64 == 0 {
+            journal.commit().expect("there is space");
+        }
+    }
+    (folder, journal)
+}
+
+fn window() -> Window<PackedGame> {
+    let settings = WindowSettings {
+        growth: Growth::fixed(GAMES * POSITIONS),
+        max_bytes: usize::MAX,
+        min_positions: 1,
+        seed: 1,
+    };
+    Window::resume(settings, Cursor::default())
+}
+
+fn refill(journal: &Journal) -> Window<PackedGame> {
+    let (mut window, places) = (window(), places());
+    let each = |number, record: Record<'_>| {
+        let episode = Episode::decode(record.payload).expect("it was encoded here");
+        let places = &places[..2 * episode.plies.len()];
+        let game = PackedGame::new(record.payload, record.generation, places);
+        window.insert(number, game).expect("records come in order");
+        ControlFlow::<()>::Continue(())
+    };
+    journal.visit(0, each).expect("it was just written");
+    window
+}
+
+#[divan::bench]
+fn encode(bencher: Bencher<'_, '_>) {
+    let episode = duel(1);
+    bencher.counter(ItemsCount::new(POSITIONS)).bench_local(|| black_box(&episode).encode());
+}
+
+#[divan::bench]
+fn decode(bencher: Bencher<'_, '_>) {
+    let bytes = duel(1).encode().expect("it has a form");
+    bencher.counter(ItemsCount::new(POSITIONS)).bench_local(|| Episode::decode(black_box(&bytes)));
+}
+
+/// One sync per this many games.
+#[divan::bench(args = [1, 8, 64], sample_count = 200, sample_size = 1)]
+fn append_and_commit(bencher: Bencher<'_, '_>, games: u64) {
+    let (_folder, mut journal) = journal();
+    let (payload, mut sequence) = (duel(1).encode().expect("it has a form"), 0);
+    bencher.counter(ItemsCount::new(games * POSITIONS)).bench_local(|| {
+        for _ in 0..games {
+            sequence += 1;
+            append(&mut journal, sequence, &payload);
+        }
+        journal.commit().expect("there is space")
+    });
+}
+
+/// Without the sync: what the processor does.
+#[divan::bench(sample_count = 50, sample_size = 1)]
+fn append_only(bencher: Bencher<'_, '_>) {
+    let payload = duel(1).encode().expect("it has a form");
+    bencher.with_inputs(journal).counter(ItemsCount::new(1_000 * POSITIONS)).bench_local_values(
+        |(folder, mut journal)| {
+            (1..=1_000).for_each(|sequence| append(&mut journal, sequence, &payload));
+            (folder, journal)
+        },
+    );
+}
+
+#[divan::bench(sample_count = 20, sample_size = 1)]
+fn open_and_verify(bencher: Bencher<'_, '_>) {
+    let (folder, journal) = filled();
+    let bytes = journal.size().1;
+    drop(journal);
+    bencher.counter(BytesCount::new(bytes)).bench_local(|| {
+        let disk = FolderDisk::open(folder.path()).expect("nobody holds it");
+        Journal::open(disk, b"{}", Options::default()).expect("it is sound")
+    });
+}
+
+#[divan::bench(sample_count = 20, sample_size = 1)]
+fn visit_decode_and_insert(bencher: Bencher<'_, '_>) {
+    let (_folder, journal) = filled();
+    bencher.counter(ItemsCount::new(GAMES * POSITIONS)).bench_local(|| refill(&journal));
+}
+
+#[divan::bench]
+fn sample_256(bencher: Bencher<'_, '_>) {
+    let (_folder, journal) = filled();
+    let mut window = refill(&journal);
+    bencher
+        .counter(ItemsCount::new(256_u64))
+        .bench_local(|| window.sample(256, 20).expect("it is full"));
+}
+
+#[divan::bench]
+fn sample_and_unpack_256(bencher: Bencher<'_, '_>) {
+    let (_folder, journal) = filled();
+    let mut window = refill(&journal);
+    bencher.counter(ItemsCount::new(256_u64)).bench_local(|| {
+        let batch = window.sample(256, 20).expect("it is full");
+        batch.draws.iter().filter(|draw| draw.item.episode().is_ok()).count()
+    });
+}
