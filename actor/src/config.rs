@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ouro_game::GameConfig;
 use ouro_players::Shares;
+use ouro_proto::trajectory::MAX_ACTOR_NAME;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::{Noise, Temperature};
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,8 @@ use crate::worker::{Swap, WorkerSettings};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActorConfig {
-    /// Name of this actor, unique in the run: 1 to 64 bytes. `actor` unless given.
+    /// Name of this actor, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`.
+    /// `actor` unless given.
     #[serde(default = "default_name")]
     pub name: String,
     /// The game to play; must be the learner's.
@@ -86,8 +88,8 @@ pub struct ActorConfig {
     /// play different games all the same, unless `deterministic` is set.
     #[serde(default)]
     pub seed: u64,
-    /// The seed alone decides which games are played, also after a restart: for runs that must
-    /// repeat bit for bit. Off unless given.
+    /// The seed alone decides which games are played, for runs that must repeat bit for bit;
+    /// each start of a run then needs a seed of its own. Off unless given.
     #[serde(default)]
     pub deterministic: bool,
 }
@@ -219,8 +221,11 @@ impl ActorConfig {
         for (field, value) in at_least_one {
             check(field, value, value >= 1, "give at least 1")?;
         }
-        let bytes = format!("{} bytes long", self.name.len());
-        check("name", bytes, (1..=64).contains(&self.name.len()), "give 1 to 64 bytes")?;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let holds = (1..=MAX_ACTOR_NAME).contains(&self.name.len()) && self.name.bytes().all(plain);
+        let name: String = self.name.chars().take(MAX_ACTOR_NAME).collect();
+        let remedy = "give 1 to 64 letters, digits, dots, underscores or dashes";
+        check("name", format!("{name:?}"), holds, remedy)?;
         check("epsilon", self.epsilon, (0.0..=1.0).contains(&self.epsilon), "give 0 to 1")?;
         let is_fine = self.epsilon == 0.0 || self.search.is_none();
         let remedy = "leave it out with a search, which explores by noise and temperature";

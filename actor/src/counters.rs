@@ -108,6 +108,13 @@ impl ActorCounters {
     pub(crate) fn set_newest(&self, generation: u32) {
         self.newest.store(generation.into(), Ordering::Relaxed);
     }
+
+    /// Takes in how the outbox stands after an answer of the learner.
+    pub(crate) fn answered(&self, accepted: u64, refused: u64, unanswered: usize) {
+        self.accepted.fetch_add(accepted, Ordering::Relaxed);
+        self.refused.fetch_add(refused, Ordering::Relaxed);
+        self.unanswered.store(unanswered as u64, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]
@@ -132,6 +139,8 @@ mod tests {
         counters.finished(&played(4), 4);
         counters.finished(&played(4), 7);
         counters.set_newest(7);
+        counters.answered(2, 1, 5);
+        counters.answered(1, 0, 4);
         let expected = ActorSnapshot {
             games: 3,
             moves: 9,
@@ -141,7 +150,9 @@ mod tests {
             batch_fill: 90.0 / 240.0,
             staleness: 1.5,
             newest_generation: 7,
-            ..ActorSnapshot::default()
+            accepted: 3,
+            refused: 1,
+            unanswered: 4,
         };
         assert_eq!(counters.snapshot(), expected);
         assert_eq!((counters.games(), counters.moves()), (3, 9));

@@ -49,3 +49,18 @@ pub enum ActorError {
     #[error("the learner refuses this actor: {0}")]
     Refused(String),
 }
+
+impl ActorError {
+    /// Whether the configuration has to be changed before another start can go better.
+    pub fn is_configuration(&self) -> bool {
+        match self {
+            Self::Config { .. }
+            | Self::Opponents(_)
+            | Self::Search(_)
+            | Self::Play(_)
+            | Self::File { .. }
+            | Self::Game(_) => true,
+            Self::Thread(_) | Self::Worker | Self::Panicked | Self::Refused(_) => false,
+        }
+    }
+}

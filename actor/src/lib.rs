@@ -6,8 +6,10 @@
 //! not read, the actor's threads park.
 //!
 //! The cores are plain state machines: [`Roster`] chooses opponents, [`Worker`] plays,
-//! [`Outbox`] remembers what is not acknowledged. [`run`] moves the bytes.
+//! [`Outbox`] remembers what is not acknowledged. [`Cache`] keeps weights over restarts, and
+//! [`run`] moves the bytes.
 
+pub mod cache;
 pub mod config;
 pub mod counters;
 pub mod error;
@@ -16,11 +18,14 @@ pub mod roster;
 pub mod run;
 pub mod worker;
 
+mod ledger;
+mod loader;
 mod pool_watch;
 mod push;
 #[cfg(test)]
 mod testing;
 
+pub use cache::Cache;
 pub use config::{ActorConfig, CacheConfig, DrainConfig};
 pub use counters::{ActorCounters, ActorSnapshot};
 pub use error::ActorError;

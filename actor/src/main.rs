@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use ouro_actor::{Actor, ActorConfig};
+use ouro_actor::{Actor, ActorConfig, ActorError};
 use ouro_service::process::EXIT_CODES_HELP;
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure};
@@ -28,6 +28,15 @@ struct Arguments {
     /// Threads that play.
     #[arg(long, env = "OURO_ACTOR_THREADS")]
     threads: Option<usize>,
+    /// Folder that keeps weights over restarts.
+    #[arg(long, env = "OURO_ACTOR_CACHE")]
+    cache: Option<PathBuf>,
+    /// File that gets a line for each game sent or acknowledged.
+    #[arg(long, env = "OURO_ACTOR_LOG_RECORDS")]
+    log_records: Option<PathBuf>,
+    /// File that gets the games which the learner refuses.
+    #[arg(long, env = "OURO_ACTOR_DEAD_LETTERS")]
+    dead_letters: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -47,6 +56,9 @@ impl Arguments {
         if let Some(threads) = self.threads {
             config.threads = threads;
         }
+        config.cache.folder = self.cache.or(config.cache.folder);
+        config.log_records = self.log_records.or(config.log_records);
+        config.dead_letters = self.dead_letters.or(config.dead_letters);
         Ok(config)
     }
 }
@@ -70,6 +82,13 @@ fn main() -> ExitCode {
         let actor = Actor::new(config)
             .map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
         let ended = actor.run_until(shutdown.token().clone()).await;
-        ended.map_err(|error| Failure::new(ExitStatus::Bug, error))
+        ended.map_err(|error| {
+            let status = match &error {
+                error if error.is_configuration() => ExitStatus::BadConfiguration,
+                ActorError::Refused(_) => ExitStatus::Unavailable,
+                _ => ExitStatus::Bug,
+            };
+            Failure::new(status, error)
+        })
     })
 }

@@ -58,26 +58,38 @@ impl<T> Outbox<T> {
         self.sent = (self.sent + 1).min(self.pending.len());
     }
 
-    /// Forgets everything up to `sequence`: the learner answers in order. An answer to
-    /// something that was never sent is ignored.
-    pub fn settle(&mut self, sequence: u64) {
-        let last_sent = (self.first - 1).saturating_add(self.sent as u64);
-        self.forget_through(sequence.min(last_sent));
+    /// The item of a sequence number, while it is pending.
+    pub fn get(&self, sequence: u64) -> Option<&T> {
+        let index = sequence.checked_sub(self.first)?;
+        self.pending.get(usize::try_from(index).ok()?)
     }
 
-    /// Starts again on a new connection, behind what the learner has decided already. New
-    /// items get numbers above that, even if they were never sent from here.
-    pub fn reconnect(&mut self, watermark: u64) {
-        self.forget_through(watermark);
+    /// Hands out everything up to `sequence`: the learner decides in order. An answer to
+    /// something that was never sent is ignored.
+    pub fn settle(&mut self, sequence: u64) -> Vec<(u64, T)> {
+        let last_sent = (self.first - 1).saturating_add(self.sent as u64);
+        self.take_through(sequence.min(last_sent))
+    }
+
+    /// Starts again on a new connection, behind what the learner has decided already, and hands
+    /// that out. New items get numbers above it, even if they were never sent from here.
+    pub fn reconnect(&mut self, watermark: u64) -> Vec<(u64, T)> {
+        let decided = self.take_through(watermark);
         self.first = self.first.max(watermark.saturating_add(1));
         self.sent = 0;
+        decided
     }
 
-    fn forget_through(&mut self, sequence: u64) {
-        while self.first <= sequence && self.pending.pop_front().is_some() {
+    fn take_through(&mut self, sequence: u64) -> Vec<(u64, T)> {
+        let mut taken = Vec::new();
+        while self.first <= sequence
+            && let Some(item) = self.pending.pop_front()
+        {
+            taken.push((self.first, item));
             self.first = self.first.saturating_add(1);
             self.sent = self.sent.saturating_sub(1);
         }
+        taken
     }
 }
 
@@ -101,7 +113,9 @@ mod tests {
         assert_eq!(outbox.push('b'), Ok(()));
         assert_eq!(outbox.push('c'), Err('c'));
         assert_eq!(send_all(&mut outbox), [(1, 'a'), (2, 'b')]);
-        outbox.settle(1);
+        assert_eq!((outbox.get(1), outbox.get(2), outbox.get(3)), (Some(&'a'), Some(&'b'), None));
+        assert_eq!(outbox.settle(1), [(1, 'a')]);
+        assert_eq!((outbox.get(0), outbox.get(1), outbox.get(2)), (None, None, Some(&'b')));
         assert_eq!(outbox.push('c'), Ok(()));
         assert_eq!(send_all(&mut outbox), [(3, 'c')]);
     }
@@ -114,7 +128,7 @@ mod tests {
         }
         send_all(&mut outbox);
         outbox.settle(1);
-        outbox.reconnect(2);
+        assert_eq!(outbox.reconnect(2), [(2, 'b')]);
         assert_eq!(send_all(&mut outbox), [(3, 'c'), (4, 'd')]);
         outbox.settle(4);
         assert!(outbox.is_empty());

@@ -1,143 +1,156 @@
-//! Keeps the roster up to date: polls the arena, fetches and loads weights that are new.
+//! Keeps the roster up to date: follows the arena's pool, fetches and loads weights that are new.
 //!
-//! Without the newest weights there is no roster. A member of the pool that cannot be had is
-//! left out, and asked for again at each poll.
+//! The arena tells every change over one stream. When the stream breaks it is opened again with
+//! growing pauses, and games go on with the last roster meanwhile. Without the newest weights
+//! there is no first roster. A member of the pool that cannot be had is left out and tried again.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ouro_net::{Engine, Weights};
-use ouro_proto::arena_client::{ArenaClient, ArenaError, Pool};
-use ouro_proto::{Checkpoint, ContentHash};
+use ouro_proto::ContentHash;
+use ouro_proto::arena_client::{ArenaClient, ArenaError, PoolWatch};
+use ouro_proto::pool::PoolSnapshot;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::ActorCounters;
-use crate::roster::{Entry, Member, Roster};
+use crate::loader::{LoadError, Loader};
+use crate::roster::{Member, Roster};
 
-/// Time between two questions to the arena.
-const POLL: Duration = Duration::from_millis(500);
-
-/// Longest pause after failures.
+const FIRST_BACKOFF: Duration = Duration::from_millis(200);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
-/// Why a checkpoint of the roster is not playable.
-#[derive(Debug, thiserror::Error)]
-enum LoadError {
-    #[error(transparent)]
-    Arena(#[from] ArenaError),
-    #[error("checkpoint {hash} is not usable: {error}")]
-    Weights { hash: ContentHash, error: ouro_net::WeightsError },
-    #[error("loading was cut off by the end of the process")]
-    Cancelled,
+/// Most members of a pool that are kept in memory; of a larger pool the newest.
+const MAX_MEMBERS: usize = 256;
+
+/// Follows the pool. See the [module](self).
+pub(crate) struct PoolWatcher {
+    pub(crate) arena: ArenaClient,
+    pub(crate) loader: Loader,
+    pub(crate) rosters: watch::Sender<Option<Arc<Roster>>>,
+    /// Newest generation that the learner has told of: if the stream has not, it is asked anew.
+    pub(crate) hints: watch::Receiver<u32>,
+    pub(crate) counters: Arc<ActorCounters>,
+    pub(crate) stop: CancellationToken,
 }
 
-/// Networks that are loaded, by content hash.
-#[derive(Default)]
-struct Loaded(BTreeMap<ContentHash, Arc<Engine>>);
+/// What a roster was made of: the newest, the members, and what is estimated of each.
+type Contents = (ContentHash, Vec<(ContentHash, Option<f64>)>);
 
-/// Polls until `stop`, sending each changed roster.
-pub(crate) async fn watch_pool(
-    mut arena: ArenaClient,
-    rosters: watch::Sender<Option<Arc<Roster>>>,
-    counters: Arc<ActorCounters>,
-    stop: CancellationToken,
-) {
-    let mut loaded = Loaded::default();
-    let mut last = None;
-    let mut pause = POLL;
-    loop {
-        let refreshed = tokio::select! {
-            () = stop.cancelled() => return,
-            refreshed = refresh(&mut arena, &mut loaded, &mut last) => refreshed,
-        };
-        let whole = match refreshed {
-            Ok(Refreshed { roster, missing }) => {
-                if let Some(roster) = roster {
-                    let (generation, pool) = (roster.newest.generation, roster.pool.len());
-                    info!(generation, pool, missing, "new roster");
-                    counters.set_newest(generation);
-                    rosters.send_replace(Some(Arc::new(roster)));
-                }
-                missing == 0
-            }
-            Err(error) => {
-                warn!(%error, "cannot refresh the roster; trying again");
-                false
-            }
-        };
-        pause = if whole { POLL } else { (pause * 2).min(MAX_BACKOFF) };
+impl PoolWatcher {
+    /// Follows the pool until `stop`, sending each changed roster.
+    pub(crate) async fn run(mut self) {
+        let stop = self.stop.clone();
         tokio::select! {
-            () = stop.cancelled() => return,
-            () = tokio::time::sleep(pause) => {}
+            () = stop.cancelled() => {}
+            () = self.follow() => {}
         }
     }
-}
 
-/// What a question to the arena came to.
-#[derive(Debug)]
-struct Refreshed {
-    /// The roster, if it is not the `last` one.
-    roster: Option<Roster>,
-    /// Members of the pool that could not be loaded.
-    missing: usize,
-}
-
-/// Asks for the roster. `last` holds the hashes of the last one: the newest, then the pool.
-async fn refresh(
-    arena: &mut ArenaClient,
-    loaded: &mut Loaded,
-    last: &mut Option<Vec<ContentHash>>,
-) -> Result<Refreshed, LoadError> {
-    let Pool { newest, pool, champion: _ } = arena.get_pool().await?;
-    let Some(newest) = newest else { return Ok(Refreshed { roster: None, missing: 0 }) };
-    let newest = loaded.entry(arena, &newest).await?;
-    let mut entries = Vec::with_capacity(pool.len());
-    for checkpoint in &pool {
-        match loaded.entry(arena, checkpoint).await {
-            Ok(entry) => entries.push(entry),
-            Err(error) => {
-                let generation = checkpoint.generation.0;
-                warn!(generation, %error, "a member of the pool is left out");
+    /// Never ends.
+    async fn follow(&mut self) {
+        let mut last = None;
+        let mut pause = FIRST_BACKOFF;
+        loop {
+            let started = Instant::now();
+            match self.stream(&mut last).await {
+                Ok(()) => pause = FIRST_BACKOFF,
+                Err(error) => {
+                    let kept = last.is_some();
+                    warn!(%error, kept, "lost the arena; trying again");
+                    if started.elapsed() > MAX_BACKOFF {
+                        pause = FIRST_BACKOFF;
+                    }
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(MAX_BACKOFF);
+                }
             }
         }
     }
-    let missing = pool.len() - entries.len();
-    let hashes: Vec<ContentHash> =
-        std::iter::once(&newest).chain(&entries).map(|entry| entry.hash).collect();
-    loaded.0.retain(|hash, _| hashes.contains(hash));
-    if last.as_ref() == Some(&hashes) {
-        return Ok(Refreshed { roster: None, missing });
+
+    /// One stream: ends well when it should be opened anew at once.
+    async fn stream(&mut self, last: &mut Option<Contents>) -> Result<(), ArenaError> {
+        let mut changes = self.arena.watch_pool().await?;
+        let mut snapshot = next(&mut changes).await?;
+        let mut pause = FIRST_BACKOFF;
+        loop {
+            let is_whole = self.refresh(&snapshot, last).await;
+            let again = (!is_whole).then(|| Instant::now() + pause);
+            let known = snapshot.newest.as_ref().map_or(0, |newest| newest.generation.0);
+            tokio::select! {
+                changed = next(&mut changes) => (snapshot, pause) = (changed?, FIRST_BACKOFF),
+                () = at(again) => pause = (pause * 2).min(MAX_BACKOFF),
+                () = newer(&mut self.hints, known) => return Ok(()),
+            }
+        }
     }
-    *last = Some(hashes);
-    let pool = entries.into_iter().map(|entry| Member { entry, newest_wins: None }).collect();
-    Ok(Refreshed { roster: Some(Roster { newest, pool }), missing })
+
+    /// Loads what a snapshot names and sends the roster if it has changed; whether everything
+    /// could be had.
+    async fn refresh(&mut self, snapshot: &PoolSnapshot, last: &mut Option<Contents>) -> bool {
+        let PoolSnapshot { newest: Some(newest), members, .. } = snapshot else { return true };
+        let newest = match self.loader.entry(&mut self.arena, newest).await {
+            Ok(newest) => newest,
+            Err(error) => {
+                warn!(generation = newest.generation.0, %error, "cannot load the newest weights");
+                return false;
+            }
+        };
+        let members = &members[members.len().saturating_sub(MAX_MEMBERS)..];
+        let mut pool = Vec::with_capacity(members.len());
+        for member in members {
+            match self.loader.entry(&mut self.arena, &member.checkpoint).await {
+                Ok(entry) => pool.push(Member { entry, newest_wins: member.newest_wins }),
+                Err(LoadError::Cancelled) => return false,
+                Err(error) => {
+                    let generation = member.checkpoint.generation.0;
+                    warn!(generation, %error, "a member of the pool is left out");
+                }
+            }
+        }
+        let missing = members.len() - pool.len();
+        let about = |member: &Member| (member.entry.hash, member.newest_wins);
+        let contents = (newest.hash, pool.iter().map(about).collect::<Vec<_>>());
+        if last.as_ref() != Some(&contents) {
+            let mut hashes: Vec<_> = contents.1.iter().map(|&(hash, _)| hash).collect();
+            hashes.push(newest.hash);
+            self.loader.keep(&hashes);
+            let generation = newest.generation;
+            if last.as_ref().is_none_or(|last| last.0 != newest.hash) {
+                info!(generation, pool = pool.len(), missing, "new roster");
+            }
+            self.counters.set_newest(generation);
+            self.rosters.send_replace(Some(Arc::new(Roster { newest, pool })));
+            *last = Some(contents);
+        }
+        missing == 0
+    }
 }
 
-impl Loaded {
-    async fn entry(
-        &mut self,
-        arena: &mut ArenaClient,
-        checkpoint: &Checkpoint,
-    ) -> Result<Entry, LoadError> {
-        let hash = checkpoint.hash;
-        let generation = checkpoint.generation.0;
-        if let Some(engine) = self.0.get(&hash) {
-            return Ok(Entry { hash, generation, engine: Arc::clone(engine) });
+async fn next(changes: &mut PoolWatch) -> Result<PoolSnapshot, ArenaError> {
+    let ended = || ArenaError::Unavailable("it ended the stream".to_owned());
+    changes.next().await?.ok_or_else(ended)
+}
+
+/// Resolves when the learner tells of a newer generation than `known`; never if it is gone.
+async fn newer(hints: &mut watch::Receiver<u32>, known: u32) {
+    loop {
+        if hints.changed().await.is_err() {
+            std::future::pending::<()>().await;
         }
-        let bytes = arena.fetch_weights(checkpoint).await?;
-        // Parsing and packing take longer than an async worker should be held.
-        let built = tokio::task::spawn_blocking(move || {
-            Weights::from_safetensors(&bytes).map(|weights| Arc::new(Engine::new(&weights)))
-        });
-        let engine = built
-            .await
-            .map_err(|_| LoadError::Cancelled)?
-            .map_err(|error| LoadError::Weights { hash, error })?;
-        self.0.insert(hash, Arc::clone(&engine));
-        Ok(Entry { hash, generation, engine })
+        if *hints.borrow_and_update() > known {
+            return;
+        }
+    }
+}
+
+/// Resolves at a time, never without one.
+pub(crate) async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 

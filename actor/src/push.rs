@@ -3,7 +3,12 @@
 //! The order of messages is in `learner.proto`. What is not answered stays in the [`Outbox`]
 //! and goes out again after a reconnect. While the outbox is full no game is taken from the
 //! workers, whose channel then fills up and parks them.
+//!
+//! To stop: games are taken until the workers have handed over their last, everything is sent,
+//! and the learner is waited for, all of it within a time of grace.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_game::GameConfig;
@@ -13,28 +18,31 @@ use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
 use ouro_proto::learner::v1::push_request::Message as Request;
 use ouro_proto::learner::v1::push_response::Message as Response;
 use ouro_proto::{Hello, Seat, Trajectory};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Endpoint;
 use tonic::{Code, Status, Streaming};
 use tracing::{info, warn};
 
+use crate::ActorCounters;
 use crate::error::ActorError;
+use crate::ledger::{Fate, Ledger};
 use crate::outbox::Outbox;
+use crate::pool_watch::at;
 use crate::worker::Played;
 
 /// Messages that wait between the outbox and the connection.
 const IN_FLIGHT: usize = 8;
 
-/// Longest wait for answers once the process is to end.
-const FLUSH: Duration = Duration::from_secs(5);
-
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const KEEPALIVE: Duration = Duration::from_secs(20);
 const FIRST_BACKOFF: Duration = Duration::from_millis(200);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
+
+/// Longest pause that the learner can ask for at a time.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -47,149 +55,256 @@ enum PushError {
     Closed,
     #[error("the learner did not answer the hello with a welcome")]
     NoWelcome,
+    #[error("the learner answered epoch {asked} with epoch {got}")]
+    Epoch { asked: u64, got: u64 },
+    #[error("the time to stop in is up")]
+    TimeIsUp,
 }
 
-/// Pushes until `stop`, then flushes what is left for a few seconds.
+/// Pushes until it is told to stop. See the [module](self).
 pub(crate) struct Pusher {
     pub(crate) endpoint: Endpoint,
     /// Name of the actor.
     pub(crate) name: String,
-    /// The life that the learner has issued; `None` before the first welcome.
-    pub(crate) epoch: Option<u64>,
     /// The game of everything that is pushed.
     pub(crate) config: GameConfig,
     pub(crate) outbox: Outbox<Played>,
     pub(crate) games: mpsc::Receiver<Played>,
+    pub(crate) ledger: Ledger,
+    pub(crate) counters: Arc<ActorCounters>,
+    /// Told of the newest generation that the learner speaks of.
+    pub(crate) newest: watch::Sender<u32>,
     pub(crate) stop: CancellationToken,
+    /// Time to stop in.
+    pub(crate) grace: Duration,
+    pub(crate) progress: Progress,
+}
+
+/// What a pusher has come to know; begins empty.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// The life that the learner has issued.
+    epoch: Option<u64>,
+    /// When to give up, once it is time to stop.
+    deadline: Option<Instant>,
+    /// The workers have handed over their last game.
+    is_drained: bool,
+    /// Nothing is sent before, by the learner's wish.
+    paused: Option<Instant>,
+    /// Games refused so far, by reason.
+    refused: BTreeMap<&'static str, u64>,
+}
+
+/// An open stream.
+struct Stream {
+    requests: mpsc::Sender<wire::PushRequest>,
+    responses: Streaming<wire::PushResponse>,
+    welcome: wire::Welcome,
 }
 
 impl Pusher {
     /// Reconnects with growing pauses until `stop`. Returns the games left unanswered.
     ///
-    /// Fails if another process goes by this actor's name: to push the rest as a new life could
-    /// bring in twice what the learner has already taken.
+    /// Fails if the learner will never take a game from here: if it plays something else, or
+    /// another process goes by this actor's name. To push the rest as a new life could bring in
+    /// twice what the learner has already taken.
     pub(crate) async fn run(mut self) -> Result<usize, ActorError> {
         let mut pause = FIRST_BACKOFF;
-        loop {
+        while !self.is_finished() {
             let started = Instant::now();
             match self.connection().await {
-                Ok(()) => return Ok(self.outbox.len()),
-                Err(error) if self.stop.is_cancelled() => {
-                    warn!(%error, unanswered = self.outbox.len(), "stopping without the learner");
-                    return Ok(self.outbox.len());
-                }
-                Err(PushError::Status(status)) if status.code() == Code::FailedPrecondition => {
+                Ok(()) | Err(PushError::TimeIsUp) => break,
+                Err(PushError::Status(status)) if is_final(status.code()) => {
                     self.stop.cancel();
                     return Err(ActorError::Refused(status.message().to_owned()));
                 }
-                Err(error) => warn!(%error, "lost the learner; trying again"),
+                Err(error @ PushError::Epoch { .. }) => {
+                    self.stop.cancel();
+                    return Err(ActorError::Refused(error.to_string()));
+                }
+                Err(error) => {
+                    warn!(%error, unanswered = self.outbox.len(), "lost the learner; trying again");
+                }
             }
-            pause = if started.elapsed() > MAX_BACKOFF {
-                FIRST_BACKOFF
-            } else {
-                (pause * 2).min(MAX_BACKOFF)
-            };
+            if started.elapsed() > MAX_BACKOFF {
+                pause = FIRST_BACKOFF;
+            }
+            if !self.wait(Instant::now() + pause).await {
+                break;
+            }
+            pause = (pause * 2).min(MAX_BACKOFF);
+        }
+        let unanswered = self.outbox.len();
+        if unanswered > 0 {
+            warn!(unanswered, "stopping without the learner's answer");
+        }
+        Ok(unanswered)
+    }
+
+    /// Whether there is nothing left to do.
+    fn is_finished(&self) -> bool {
+        self.progress.is_drained && self.outbox.is_empty()
+    }
+
+    /// Takes games until a moment; whether there is time left to go on.
+    async fn wait(&mut self, until: Instant) -> bool {
+        while !self.is_finished() {
             tokio::select! {
-                () = self.stop.cancelled() => return Ok(self.outbox.len()),
-                () = tokio::time::sleep(pause) => {}
+                () = tokio::time::sleep_until(until) => return true,
+                () = at(self.progress.deadline) => return false,
+                () = self.stop.cancelled(), if self.progress.deadline.is_none() => self.begin_stop(),
+                game = self.games.recv(), if self.takes_games() => self.take(game),
             }
+        }
+        false
+    }
+
+    fn begin_stop(&mut self) {
+        self.progress.deadline = Some(Instant::now() + self.grace);
+        self.progress.paused = None;
+    }
+
+    fn takes_games(&self) -> bool {
+        !self.outbox.is_full() && !self.progress.is_drained
+    }
+
+    fn take(&mut self, game: Option<Played>) {
+        match game {
+            // Not full: checked before, and nobody else pushes.
+            Some(game) => drop(self.outbox.push(game)),
+            None => self.progress.is_drained = true,
         }
     }
 
-    /// One connection: ends well only when the process is to end and the outbox is flushed.
+    /// One connection: ends well only when everything is answered and no more will come.
     async fn connection(&mut self) -> Result<(), PushError> {
-        let channel = tokio::select! {
-            channel = self.connect() => channel?,
-            () = self.stop.cancelled() => return Err(PushError::Closed),
-        };
-        let (requests, receiver) = mpsc::channel(IN_FLIGHT);
         let hello = Hello {
             actor: self.name.clone(),
-            epoch: self.epoch,
+            epoch: self.progress.epoch,
             config: self.config.clone(),
             version: RECORD_VERSION,
         };
-        let opened = requests.send(message(Request::Hello(hello.into()))).await;
-        opened.map_err(|_| PushError::Closed)?;
-        let mut client = LearnerServiceClient::new(channel);
-        let answer = client.push(ReceiverStream::new(receiver)).await?;
-        let mut responses = answer.into_inner();
-        let Some(Response::Welcome(welcome)) = next(&mut responses).await? else {
-            return Err(PushError::NoWelcome);
-        };
-        let wire::Welcome { epoch, watermark, .. } = welcome;
-        self.epoch = Some(epoch);
-        self.outbox.reconnect(watermark);
-        info!(epoch, watermark, "pushing to the learner");
-        self.exchange(&requests, &mut responses).await
-    }
-
-    async fn connect(&self) -> Result<Channel, tonic::transport::Error> {
-        let endpoint = self.endpoint.clone();
-        endpoint
-            .connect_timeout(CONNECT_TIMEOUT)
-            .http2_keep_alive_interval(KEEPALIVE)
-            .keep_alive_while_idle(true)
-            .tcp_nodelay(true)
-            .connect()
-            .await
-    }
-
-    async fn exchange(
-        &mut self,
-        requests: &mpsc::Sender<wire::PushRequest>,
-        responses: &mut Streaming<wire::PushResponse>,
-    ) -> Result<(), PushError> {
-        let stop = self.stop.clone();
-        let mut flush_until: Option<Instant> = None;
-        loop {
-            if flush_until.is_some() && self.outbox.is_empty() {
-                return Ok(());
-            }
-            let has_unsent = self.outbox.unsent().is_some();
-            let takes_games = !self.outbox.is_full() && flush_until.is_none();
+        let opening = open(self.endpoint.clone(), hello);
+        tokio::pin!(opening);
+        let mut stream = loop {
             tokio::select! {
-                response = next(responses) => self.settle(&response?.ok_or(PushError::Closed)?),
-                permit = requests.reserve(), if has_unsent => {
+                opened = &mut opening => break opened?,
+                () = at(self.progress.deadline) => return Err(PushError::TimeIsUp),
+                () = self.stop.cancelled(), if self.progress.deadline.is_none() => self.begin_stop(),
+            }
+        };
+        let wire::Welcome { epoch, watermark, newest_generation } = stream.welcome;
+        if let Some(asked) = self.progress.epoch.filter(|&asked| asked != epoch) {
+            return Err(PushError::Epoch { asked, got: epoch });
+        }
+        self.progress.epoch = Some(epoch);
+        let decided = self.outbox.reconnect(watermark);
+        for (sequence, played) in &decided {
+            self.ledger.note(epoch, *sequence, played, Fate::Decided);
+        }
+        self.counters.answered(decided.len() as u64, 0, self.outbox.len());
+        self.tell_newest(newest_generation);
+        info!(epoch, watermark, "pushing to the learner");
+        self.exchange(epoch, &mut stream).await
+    }
+
+    async fn exchange(&mut self, epoch: u64, stream: &mut Stream) -> Result<(), PushError> {
+        let Stream { requests, responses, .. } = stream;
+        while !self.is_finished() {
+            let sends = self.outbox.unsent().is_some() && self.progress.paused.is_none();
+            tokio::select! {
+                response = next(responses) => {
+                    self.answered(epoch, &response?.ok_or(PushError::Closed)?);
+                }
+                permit = requests.reserve(), if sends => {
                     let permit = permit.map_err(|_| PushError::Closed)?;
                     if let Some((sequence, played)) = self.outbox.unsent() {
                         permit.send(message(Request::Trajectory(to_wire(sequence, played))));
+                        self.ledger.note(epoch, sequence, played, Fate::Sent);
                         self.outbox.mark_sent();
                     }
                 }
-                Some(played) = self.games.recv(), if takes_games => {
-                    // Not full: checked above, and nobody else pushes.
-                    let _ = self.outbox.push(played);
-                }
-                () = stop.cancelled(), if flush_until.is_none() => {
-                    self.games.close();
-                    flush_until = Some(Instant::now() + FLUSH);
-                }
-                () = at(flush_until) => return Err(PushError::Closed),
+                game = self.games.recv(), if self.takes_games() => self.take(game),
+                () = at(self.progress.paused) => self.progress.paused = None,
+                () = self.stop.cancelled(), if self.progress.deadline.is_none() => self.begin_stop(),
+                () = at(self.progress.deadline) => return Err(PushError::TimeIsUp),
             }
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, epoch: u64, response: &Response) {
+        let Response::Ack(ack) = response else {
+            warn!("the learner sent a second welcome");
+            return;
+        };
+        for refusal in &ack.refusals {
+            self.note_refusal(epoch, refusal);
+        }
+        let settled = self.outbox.settle(ack.watermark);
+        let mut refused = 0;
+        for (sequence, played) in &settled {
+            let is_refused = ack.refusals.iter().any(|refusal| refusal.sequence == *sequence);
+            refused += u64::from(is_refused);
+            let fate = if is_refused { Fate::Refused } else { Fate::Accepted };
+            self.ledger.note(epoch, *sequence, played, fate);
+        }
+        let accepted = settled.len() as u64 - refused;
+        self.counters.answered(accepted, refused, self.outbox.len());
+        self.tell_newest(ack.newest_generation);
+        // Whoever stops has no time to pause.
+        if ack.pause_ms > 0 && self.progress.deadline.is_none() {
+            let pause = Duration::from_millis(ack.pause_ms.into()).min(MAX_PAUSE);
+            self.progress.paused = Some(Instant::now() + pause);
         }
     }
 
-    fn settle(&mut self, response: &Response) {
-        match response {
-            Response::Ack(ack) => {
-                for refusal in &ack.refusals {
-                    let (sequence, reason) = (refusal.sequence, refusal.reason().as_str_name());
-                    warn!(sequence, reason, detail = refusal.detail, "game refused");
-                }
-                self.outbox.settle(ack.watermark);
-            }
-            Response::Welcome(_) => warn!("the learner sent a second welcome"),
+    /// Keeps a refused game, and says so in the log: the first of each reason, and then whenever
+    /// there are twice as many.
+    fn note_refusal(&mut self, epoch: u64, refusal: &wire::Refusal) {
+        let (sequence, detail) = (refusal.sequence, refusal.detail.as_str());
+        let reason = refusal.reason().as_str_name();
+        if let Some(played) = self.outbox.get(sequence) {
+            self.ledger.bury(epoch, sequence, played, reason, detail);
         }
+        let count = self.progress.refused.entry(reason).or_default();
+        *count += 1;
+        if count.is_power_of_two() {
+            warn!(sequence, reason, detail, count, "game refused");
+        }
+    }
+
+    fn tell_newest(&self, generation: u32) {
+        self.newest.send_if_modified(|newest| {
+            let is_newer = generation > *newest;
+            *newest = generation.max(*newest);
+            is_newer
+        });
     }
 }
 
-/// Resolves at a deadline, never without one.
-async fn at(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
+/// Whether the same hello will be refused for ever.
+fn is_final(code: Code) -> bool {
+    matches!(code, Code::FailedPrecondition | Code::InvalidArgument)
+}
+
+async fn open(endpoint: Endpoint, hello: Hello) -> Result<Stream, PushError> {
+    let channel = endpoint
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(KEEPALIVE)
+        .keep_alive_while_idle(true)
+        .tcp_nodelay(true)
+        .connect()
+        .await?;
+    let (requests, receiver) = mpsc::channel(IN_FLIGHT);
+    let opened = requests.send(message(Request::Hello(hello.into()))).await;
+    opened.map_err(|_| PushError::Closed)?;
+    let mut client = LearnerServiceClient::new(channel);
+    let mut responses = client.push(ReceiverStream::new(receiver)).await?.into_inner();
+    let Some(Response::Welcome(welcome)) = next(&mut responses).await? else {
+        return Err(PushError::NoWelcome);
+    };
+    Ok(Stream { requests, responses, welcome })
 }
 
 async fn next(responses: &mut Streaming<wire::PushResponse>) -> Result<Option<Response>, Status> {

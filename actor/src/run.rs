@@ -1,5 +1,6 @@
 //! One actor process: threads that play, tasks that talk.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -11,8 +12,11 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 use tracing::{error, info};
 
-use crate::pool_watch::watch_pool;
-use crate::push::Pusher;
+use crate::cache::Cache;
+use crate::ledger::Ledger;
+use crate::loader::Loader;
+use crate::pool_watch::PoolWatcher;
+use crate::push::{Progress, Pusher};
 use crate::worker::{Played, WorkerError, WorkerSettings, WorkerStats};
 use crate::{ActorConfig, ActorCounters, ActorError, DrainConfig, Outbox, Roster, Worker};
 
@@ -57,8 +61,8 @@ impl Actor {
         Arc::clone(&self.counters)
     }
 
-    /// Plays and pushes until `stop`; then starts no game, flushes what is finished, and
-    /// returns. Games in flight are lost.
+    /// Plays and pushes until `stop`; then starts no game, drops those in play or finishes them
+    /// ([`DrainConfig`]), flushes what is finished, and returns.
     pub async fn run_until(self, stop: CancellationToken) -> Result<(), ActorError> {
         let Self { config, endpoint, counters } = self;
         let arena = ArenaClient::new(&config.arena).map_err(|error: ArenaError| {
@@ -66,7 +70,9 @@ impl Actor {
             ActorError::Config { field: "arena", value: config.arena.clone(), remedy }
         })?;
         let seed = if config.deterministic { config.seed } else { config.seed ^ start() };
+        let (cache, ledger) = files(&config)?;
         let (rosters, roster) = watch::channel(None);
+        let (newest, hints) = watch::channel(0);
         let (sender, games) = mpsc::channel(config.games_per_thread);
         // A worker that fails stops this actor, not the process around it.
         let halt = stop.child_token();
@@ -90,17 +96,28 @@ impl Actor {
         let pusher = Pusher {
             endpoint,
             name: config.name.clone(),
-            epoch: None,
             config: config.game.clone(),
             outbox: Outbox::new(config.outbox_games),
             games,
+            ledger,
+            counters: Arc::clone(&counters),
+            newest,
+            stop: halt.clone(),
+            grace: config.drain.grace(),
+            progress: Progress::default(),
+        };
+        let watcher = PoolWatcher {
+            arena,
+            loader: Loader::new(config.game.clone(), cache),
+            rosters,
+            hints,
+            counters: Arc::clone(&counters),
             stop: halt.clone(),
         };
-        let (pushed, ()) =
-            tokio::join!(pusher.run(), watch_pool(arena, rosters, counters.clone(), halt.clone()));
+        let (pushed, ()) = tokio::join!(pusher.run(), watcher.run());
         let unanswered = pushed?;
         info!(unanswered, games = counters.games(), "actor drained");
-        // Their channel is closed by now, so each ends after its current ply.
+        // Their channel is closed by now, so each ends after its current batch.
         let joined = tokio::task::spawn_blocking(move || {
             threads.into_iter().map(thread::JoinHandle::join).filter(Result::is_err).count()
         });
@@ -110,6 +127,27 @@ impl Actor {
             Ok(_) | Err(_) => Err(ActorError::Panicked),
         }
     }
+}
+
+/// Opens the files that the configuration asks for.
+fn files(config: &ActorConfig) -> Result<(Option<Arc<Cache>>, Ledger), ActorError> {
+    let failed = |field, path: &Path, error| {
+        let path = path.display().to_string();
+        ActorError::File { field, path, error }
+    };
+    let open = |folder: &PathBuf| {
+        let bytes = config.cache.mib.saturating_mul(1 << 20);
+        Cache::open(folder.clone(), bytes, SystemTime::now())
+            .map_err(|error| failed("cache.folder", folder, error))
+    };
+    let cache = config.cache.folder.as_ref().map(open).transpose()?.map(Arc::new);
+    let (records, dead) = (config.log_records.as_deref(), config.dead_letters.as_deref());
+    let ledger = Ledger::open(records, dead, config.dead_letters_mib.saturating_mul(1 << 20));
+    let ledger = ledger.map_err(|(field, error)| {
+        let path = if field == "log_records" { records } else { dead };
+        failed(field, path.unwrap_or(Path::new("")), error)
+    })?;
+    Ok((cache, ledger))
 }
 
 /// A number that differs between two starts of the same actor.

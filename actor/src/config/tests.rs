@@ -13,7 +13,7 @@ fn the_defaults_are_valid_and_each_bad_value_is_named() {
     let searching = || Some(exploring(32, 8));
     ActorConfig { search: searching(), ..config() }.validate().expect("so is the search");
     type Spoil = fn(&mut ActorConfig);
-    let cases: [(&str, Spoil); 18] = [
+    let cases: [(&str, Spoil); 19] = [
         ("threads", |config| config.threads = 0),
         ("games_per_thread", |config| config.games_per_thread = 0),
         ("batch", |config| config.batch = 0),
@@ -27,6 +27,7 @@ fn the_defaults_are_valid_and_each_bad_value_is_named() {
         }),
         ("name", |config| config.name = String::new()),
         ("name", |config| config.name = "a".repeat(65)),
+        ("name", |config| config.name = "two words".to_owned()),
         ("epsilon", |config| config.epsilon = f32::NAN),
         ("epsilon", |config| config.epsilon = 1.5),
         ("epsilon", |config| (config.epsilon, config.search) = (0.1, Some(exploring(8, 8)))),

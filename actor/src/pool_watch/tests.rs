@@ -1,48 +1,58 @@
-//! The watch against an arena over loopback whose files the test holds.
+//! The watch against an arena over loopback that does what the test says.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Mutex;
+use std::time::SystemTime;
 
+use ouro_game::Game;
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
-use ouro_proto::{CheckpointStatus, Generation};
-use tokio::sync::Notify;
+use ouro_proto::{Checkpoint, CheckpointStatus, Generation};
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::DropGuard;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::*;
+use crate::Cache;
 use crate::testing;
 
 type Files = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 type Chunks =
     Pin<Box<dyn tokio_stream::Stream<Item = Result<v1::FetchCheckpointResponse, Status>> + Send>>;
+type Snapshots = mpsc::Sender<Result<v1::WatchPoolResponse, Status>>;
 
-/// An arena with a pool and some of its files.
-#[derive(Default)]
+/// An arena that hands every stream to the test, and has some files.
 struct Offered {
-    pool: v1::WatchPoolResponse,
+    streams: mpsc::Sender<Snapshots>,
     files: Files,
-    /// If set: told of each download, which then never begins.
-    hangs: Option<Arc<Notify>>,
+    /// Told of each download; if it hangs, that never begins.
+    asked: Arc<Notify>,
+    hangs: bool,
 }
 
 #[tonic::async_trait]
 impl PoolService for Offered {
     type FetchCheckpointStream = Chunks;
-    type WatchPoolStream = tokio_stream::Once<Result<v1::WatchPoolResponse, Status>>;
+    type WatchPoolStream = ReceiverStream<Result<v1::WatchPoolResponse, Status>>;
 
     async fn watch_pool(
         &self,
         _: Request<v1::WatchPoolRequest>,
     ) -> Result<Response<Self::WatchPoolStream>, Status> {
-        Ok(Response::new(tokio_stream::once(Ok(self.pool.clone()))))
+        let (snapshots, receiver) = mpsc::channel(8);
+        self.streams.send(snapshots).await.map_err(|_| Status::unavailable("the test is over"))?;
+        Ok(Response::new(ReceiverStream::new(receiver)))
     }
 
     async fn fetch_checkpoint(
         &self,
         request: Request<v1::FetchCheckpointRequest>,
     ) -> Result<Response<Chunks>, Status> {
-        if let Some(asked) = &self.hangs {
-            asked.notify_one();
+        self.asked.notify_one();
+        if self.hangs {
             std::future::pending::<()>().await;
         }
         let file = self.files.lock().unwrap().get(&request.get_ref().hash).cloned();
@@ -65,6 +75,59 @@ impl PoolService for Offered {
     }
 }
 
+struct Running {
+    streams: mpsc::Receiver<Snapshots>,
+    files: Files,
+    asked: Arc<Notify>,
+    roster: watch::Receiver<Option<Arc<Roster>>>,
+    hints: watch::Sender<u32>,
+    stop: CancellationToken,
+    watcher: JoinHandle<()>,
+    _server: DropGuard,
+}
+
+impl Running {
+    async fn stream(&mut self) -> Snapshots {
+        self.streams.recv().await.unwrap()
+    }
+
+    fn add(&self, file: Vec<u8>) {
+        self.files.lock().unwrap().insert(ContentHash::of(&file).to_string(), file);
+    }
+
+    /// The next roster: the generation of its newest weights and of its pool.
+    async fn next(&mut self) -> (u32, Vec<u32>) {
+        self.roster.changed().await.unwrap();
+        let roster = self.roster.borrow().clone().unwrap();
+        let pool = roster.pool.iter().map(|member| member.entry.generation);
+        (roster.newest.generation, pool.collect())
+    }
+}
+
+async fn start_with(cache: Option<Arc<Cache>>, hangs: bool) -> Running {
+    let (sender, streams) = mpsc::channel(8);
+    let (files, asked) = (Files::default(), Arc::new(Notify::new()));
+    let arena = Offered { streams: sender, files: files.clone(), asked: asked.clone(), hangs };
+    let (url, server) = testing::serve(PoolServiceServer::new(arena)).await;
+    let (rosters, roster) = watch::channel(None);
+    let (hints, receiver) = watch::channel(0);
+    let stop = CancellationToken::new();
+    let watcher = PoolWatcher {
+        arena: ArenaClient::new(&url).unwrap(),
+        loader: Loader::new(testing::config(), cache),
+        rosters,
+        hints: receiver,
+        counters: Arc::default(),
+        stop: stop.clone(),
+    };
+    let watcher = tokio::spawn(watcher.run());
+    Running { streams, files, asked, roster, hints, stop, watcher, _server: server }
+}
+
+async fn start() -> Running {
+    start_with(None, false).await
+}
+
 fn checkpoint(generation: u32, file: &[u8]) -> v1::Checkpoint {
     (&Checkpoint {
         hash: ContentHash::of(file),
@@ -78,66 +141,118 @@ fn checkpoint(generation: u32, file: &[u8]) -> v1::Checkpoint {
         .into()
 }
 
-fn member(generation: u32, file: &[u8]) -> v1::PoolMember {
-    v1::PoolMember { checkpoint: Some(checkpoint(generation, file)), newest_wins: None }
-}
-
 fn file(generation: u32) -> Vec<u8> {
     testing::weights(generation).to_safetensors()
 }
 
-fn add(files: &Files, file: Vec<u8>) {
-    files.lock().unwrap().insert(ContentHash::of(&file).to_string(), file);
-}
-
-fn pool(roster: &Roster) -> Vec<u32> {
-    roster.pool.iter().map(|member| member.entry.generation).collect()
+fn snapshot(newest: u32, members: &[(u32, Vec<u8>)]) -> Result<v1::WatchPoolResponse, Status> {
+    let member = |(generation, file): &(u32, Vec<u8>)| v1::PoolMember {
+        checkpoint: Some(checkpoint(*generation, file)),
+        newest_wins: Some(0.25),
+    };
+    Ok(v1::WatchPoolResponse {
+        newest: Some(checkpoint(newest, &file(newest))),
+        members: members.iter().map(member).collect(),
+        ..v1::WatchPoolResponse::default()
+    })
 }
 
 #[tokio::test]
 async fn a_member_of_the_pool_that_cannot_be_had_is_left_out_until_it_can() {
+    let mut running = start().await;
+    let stream = running.stream().await;
     let garbage = b"no weights".to_vec();
     let members = [(0, file(0)), (1, file(1)), (2, garbage.clone())];
-    let offered = v1::WatchPoolResponse {
-        newest: Some(checkpoint(3, &file(3))),
-        members: members.iter().map(|(generation, file)| member(*generation, file)).collect(),
-        ..v1::WatchPoolResponse::default()
-    };
-    let files = Files::default();
-    let arena = Offered { pool: offered, files: files.clone(), hangs: None };
-    let (url, _server) = testing::serve(PoolServiceServer::new(arena)).await;
-    let (mut arena, mut loaded, mut last) =
-        (ArenaClient::new(&url).unwrap(), Loaded::default(), None);
-
-    // The newest has to be there.
-    assert!(matches!(refresh(&mut arena, &mut loaded, &mut last).await, Err(LoadError::Arena(_))));
     for file in [file(0), file(3), garbage] {
-        add(&files, file);
+        running.add(file);
     }
-    let first = refresh(&mut arena, &mut loaded, &mut last).await.unwrap();
-    let roster = first.roster.unwrap();
-    assert_eq!((roster.newest.generation, pool(&roster), first.missing), (3, vec![0], 2));
-    let again = refresh(&mut arena, &mut loaded, &mut last).await.unwrap();
-    assert!(again.roster.is_none() && again.missing == 2);
-    add(&files, file(1));
-    let healed = refresh(&mut arena, &mut loaded, &mut last).await.unwrap();
-    assert_eq!((pool(&healed.roster.unwrap()), healed.missing), (vec![0, 1], 1));
+    stream.send(snapshot(3, &members)).await.unwrap();
+    assert_eq!(running.next().await, (3, vec![0]));
+    let estimate = running.roster.borrow().as_ref().unwrap().pool[0].newest_wins;
+    assert_eq!(estimate, Some(0.25));
+    // Nobody has to say that the file is there now.
+    running.add(file(1));
+    assert_eq!(running.next().await, (3, vec![0, 1]));
+}
+
+#[tokio::test]
+async fn the_last_roster_stays_while_the_arena_is_away() {
+    let mut running = start().await;
+    running.add(file(3));
+    running.add(file(4));
+    let first = running.stream().await;
+    // Before the first publication there is no roster.
+    first.send(Ok(v1::WatchPoolResponse::default())).await.unwrap();
+    first.send(snapshot(3, &[])).await.unwrap();
+    assert_eq!(running.next().await, (3, vec![]));
+    drop(first);
+    let second = running.stream().await;
+    assert_eq!(running.roster.borrow().as_ref().unwrap().newest.generation, 3);
+    // The same again is no new roster; newer weights are.
+    second.send(snapshot(3, &[])).await.unwrap();
+    second.send(snapshot(4, &[(3, file(3))])).await.unwrap();
+    assert_eq!(running.next().await, (4, vec![3]));
+}
+
+#[tokio::test]
+async fn newest_weights_that_do_not_fit_the_game_leave_the_last_roster() {
+    let mut running = start().await;
+    let stream = running.stream().await;
+    running.add(file(3));
+    stream.send(snapshot(3, &[])).await.unwrap();
+    assert_eq!(running.next().await, (3, vec![]));
+    let rules = ouro_game::connect_four::Config::default();
+    let other = ouro_game::connect_four::ConnectFour::new(rules).unwrap();
+    let other = testing::weights_for(&other, 4).to_safetensors();
+    running.add(other.clone());
+    running.add(file(5));
+    let newest = Some(checkpoint(4, &other));
+    let misfit = v1::WatchPoolResponse { newest, ..v1::WatchPoolResponse::default() };
+    stream.send(Ok(misfit)).await.unwrap();
+    // Asked for, looked at, and not used.
+    stream.send(snapshot(5, &[(4, other)])).await.unwrap();
+    assert_eq!(running.next().await, (5, vec![]));
+}
+
+#[tokio::test]
+async fn a_newer_generation_that_the_learner_speaks_of_is_asked_for() {
+    let mut running = start().await;
+    running.add(file(3));
+    running.add(file(4));
+    let stream = running.stream().await;
+    stream.send(snapshot(3, &[])).await.unwrap();
+    assert_eq!(running.next().await, (3, vec![]));
+    running.hints.send(4).unwrap();
+    // The first stream still stands, and says nothing.
+    let second = running.stream().await;
+    second.send(snapshot(4, &[])).await.unwrap();
+    assert_eq!(running.next().await, (4, vec![]));
+}
+
+#[tokio::test]
+async fn a_restart_finds_its_weights_on_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    for has_files in [true, false] {
+        let cache = Cache::open(folder.path().into(), 1 << 20, SystemTime::now()).unwrap();
+        let mut running = start_with(Some(Arc::new(cache)), false).await;
+        if has_files {
+            running.add(file(3));
+            running.add(file(1));
+        }
+        let stream = running.stream().await;
+        stream.send(snapshot(3, &[(1, file(1))])).await.unwrap();
+        assert_eq!(running.next().await, (3, vec![1]));
+    }
 }
 
 #[tokio::test]
 async fn a_stop_does_not_wait_for_a_download_that_hangs() {
-    let asked = Arc::new(Notify::new());
-    let newest = Some(checkpoint(0, &file(0)));
-    let offered = v1::WatchPoolResponse { newest, ..v1::WatchPoolResponse::default() };
-    let arena = Offered { pool: offered, files: Files::default(), hangs: Some(asked.clone()) };
-    let (url, _server) = testing::serve(PoolServiceServer::new(arena)).await;
-    let (rosters, roster) = watch::channel(None);
-    let stop = CancellationToken::new();
-    let arena = ArenaClient::new(&url).unwrap();
-    let watcher = tokio::spawn(watch_pool(arena, rosters, Arc::default(), stop.clone()));
-    asked.notified().await;
-    stop.cancel();
+    let mut running = start_with(None, true).await;
+    let stream = running.stream().await;
+    stream.send(snapshot(0, &[])).await.unwrap();
+    running.asked.notified().await;
+    running.stop.cancel();
     // The arena still holds the call, and would for ever.
-    watcher.await.unwrap();
-    assert!(roster.borrow().is_none());
+    running.watcher.await.unwrap();
+    assert!(running.roster.borrow().is_none());
 }

@@ -2,6 +2,7 @@
 
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_proto::learner::v1::learner_service_server::{LearnerService, LearnerServiceServer};
+use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::DropGuard;
 
@@ -78,42 +79,93 @@ struct Running {
     pusher: JoinHandle<Result<usize, ActorError>>,
     /// Of the games that are waiting to be pushed.
     seeds: Vec<u64>,
-    _games: mpsc::Sender<Played>,
+    counters: Arc<ActorCounters>,
+    newest: watch::Receiver<u32>,
+    /// `None` once the workers have ended.
+    games: Option<mpsc::Sender<Played>>,
+    folder: TempDir,
     _server: DropGuard,
 }
 
-/// A pusher that has `count` games to push.
-async fn start(count: usize) -> Running {
-    let (sender, connections) = mpsc::channel(1);
-    let (url, server) = testing::serve(LearnerServiceServer::new(Learner(sender))).await;
+impl Running {
+    /// The process is to end, and the workers have.
+    fn end(&mut self) {
+        self.stop.cancel();
+        self.games = None;
+    }
+
+    async fn connection(&mut self) -> Connection {
+        self.connections.recv().await.unwrap()
+    }
+
+    /// Sequence numbers and fates in the record log.
+    fn fates(&self) -> Vec<(u64, String)> {
+        let text = std::fs::read_to_string(self.folder.path().join("records")).unwrap();
+        let line = |line: &str| -> serde_json::Value { serde_json::from_str(line).unwrap() };
+        let fate = |line: serde_json::Value| {
+            (line["sequence"].as_u64().unwrap(), line["fate"].as_str().unwrap().to_owned())
+        };
+        text.lines().map(line).map(fate).collect()
+    }
+}
+
+fn some_games(count: usize) -> Vec<Played> {
     let settings = WorkerSettings { max_plies: 5, ..testing::settings(count) };
     let mut worker = Worker::new(TicTacToe::default(), testing::config(), settings).unwrap();
     let roster = testing::roster(0, &[]);
     let played: Vec<Played> = (0..5).flat_map(|_| worker.tick(&roster).unwrap()).collect();
     assert_eq!(played.len(), count);
+    played
+}
+
+/// A pusher that has `count` games to push, and `grace` to stop in.
+async fn start_with(count: usize, grace: Duration) -> Running {
+    let (sender, connections) = mpsc::channel(1);
+    let (url, server) = testing::serve(LearnerServiceServer::new(Learner(sender))).await;
+    let played = some_games(count);
     let seeds = played.iter().map(|played| played.record.seed).collect();
     let (games, receiver) = mpsc::channel(count);
     for played in played {
         games.send(played).await.unwrap();
     }
-    let stop = CancellationToken::new();
+    let (stop, counters) = (CancellationToken::new(), Arc::<ActorCounters>::default());
+    let (newest, told) = watch::channel(0);
+    let folder = tempfile::tempdir().unwrap();
+    let (records, dead) = (folder.path().join("records"), folder.path().join("dead"));
     let pusher = Pusher {
         endpoint: Endpoint::from_shared(url).unwrap(),
         name: "a".to_owned(),
-        epoch: None,
         config: testing::config(),
         outbox: Outbox::new(count),
         games: receiver,
+        ledger: Ledger::open(Some(&records), Some(&dead), u64::MAX).unwrap(),
+        counters: Arc::clone(&counters),
+        newest,
         stop: stop.clone(),
+        grace,
+        progress: Progress::default(),
     };
-    let pusher = tokio::spawn(pusher.run());
-    Running { connections, stop, pusher, seeds, _games: games, _server: server }
+    Running {
+        connections,
+        stop,
+        pusher: tokio::spawn(pusher.run()),
+        seeds,
+        counters,
+        newest: told,
+        games: Some(games),
+        folder,
+        _server: server,
+    }
+}
+
+async fn start(count: usize) -> Running {
+    start_with(count, Duration::from_secs(3_600)).await
 }
 
 #[tokio::test]
 async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
     let mut running = start(5).await;
-    let mut first = running.connections.recv().await.unwrap();
+    let mut first = running.connection().await;
     first.welcome(None, 77, 0).await;
     for (number, &seed) in (1..).zip(&running.seeds) {
         assert_eq!(first.game().await, (number, seed));
@@ -124,22 +176,111 @@ async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
     drop(first);
 
     // The learner has decided the third game too; that answer was lost.
-    let mut second = running.connections.recv().await.unwrap();
+    let mut second = running.connection().await;
     second.welcome(Some(77), 77, 3).await;
     assert_eq!(second.game().await, (4, running.seeds[3]));
     assert_eq!(second.game().await, (5, running.seeds[4]));
     // An actor that stops waits for the answers, then closes its side.
-    running.stop.cancel();
+    running.end();
     second.accept(4).await;
     second.accept(5).await;
     assert_eq!(second.request().await, None);
+    let fates = running.fates();
+    let of = |number: u64| -> Vec<&str> {
+        fates.iter().filter(|fate| fate.0 == number).map(|fate| fate.1.as_str()).collect()
+    };
+    assert_eq!(of(1), ["sent", "accepted"]);
+    assert_eq!(of(2), ["sent", "refused"]);
+    assert_eq!(of(3), ["sent", "decided"]);
+    assert_eq!(of(4), ["sent", "sent", "accepted"]);
+    let snapshot = running.counters.snapshot();
+    assert_eq!((snapshot.accepted, snapshot.refused, snapshot.unanswered), (4, 1, 0));
+    let dead = std::fs::read_to_string(running.folder.path().join("dead")).unwrap();
+    let letter: serde_json::Value = serde_json::from_str(&dead).unwrap();
+    assert_eq!(letter["record"]["seed"], running.seeds[1]);
+    assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_learner_that_goes_on_with_another_life_gets_nothing_twice() {
+    let mut running = start(1).await;
+    let mut first = running.connection().await;
+    first.welcome(None, 77, 0).await;
+    assert_eq!(first.game().await.0, 1);
+    drop(first);
+    let mut second = running.connection().await;
+    second.welcome(Some(77), 78, 0).await;
+    let ended = running.pusher.await.unwrap().expect_err("what it has taken is unknown");
+    assert!(ended.to_string().contains("epoch 77 with epoch 78"), "{ended}");
+}
+
+#[tokio::test]
+async fn games_that_wait_when_the_actor_is_told_to_stop_are_pushed() {
+    let mut running = start(3).await;
+    // Told before the first of them was taken.
+    running.end();
+    let mut connection = running.connection().await;
+    connection.welcome(None, 77, 0).await;
+    for number in 1..=3 {
+        assert_eq!(connection.game().await.0, number);
+    }
+    connection.accept(3).await;
+    assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
+}
+
+#[tokio::test]
+async fn an_actor_without_games_stops_without_a_learner() {
+    let mut running = start_with(1, Duration::from_secs(3_600)).await;
+    let mut connection = running.connection().await;
+    connection.welcome(None, 77, 0).await;
+    connection.game().await;
+    connection.accept(1).await;
+    running.end();
+    assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
+}
+
+#[tokio::test]
+async fn nothing_is_sent_while_the_learner_asks_for_a_pause() {
+    let mut running = start(1).await;
+    let mut connection = running.connection().await;
+    connection.welcome(None, 77, 0).await;
+    assert_eq!(connection.game().await.0, 1);
+    let pause = |newest_generation| {
+        let ack = wire::Ack {
+            watermark: 1,
+            pause_ms: u32::MAX,
+            newest_generation,
+            ..wire::Ack::default()
+        };
+        Response::Ack(ack)
+    };
+    connection.answer(pause(3)).await;
+    // The newest generation that the learner speaks of is passed on.
+    running.newest.wait_for(|&newest| newest == 3).await.unwrap();
+    let games = running.games.clone().unwrap();
+    games.send(some_games(1).remove(0)).await.unwrap();
+    // Once the game is in the outbox, and an answer later, it has still not gone out.
+    for newest in 4.. {
+        connection.answer(pause(newest)).await;
+        running.newest.wait_for(|&told| told == newest).await.unwrap();
+        if running.counters.snapshot().unanswered == 1 {
+            break;
+        }
+    }
+    let early = tokio::time::timeout(Duration::ZERO, connection.game()).await;
+    assert!(early.is_err());
+    // Whoever stops does not pause.
+    drop(games);
+    running.end();
+    assert_eq!(connection.game().await.0, 2);
+    connection.accept(2).await;
     assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
 }
 
 #[tokio::test]
 async fn an_actor_whose_name_another_has_taken_stops_and_says_so() {
     let mut running = start(1).await;
-    let mut first = running.connections.recv().await.unwrap();
+    let mut first = running.connection().await;
     first.welcome(None, 77, 0).await;
     assert_eq!(first.game().await.0, 1);
     let fenced = Status::failed_precondition("epoch 77 of actor a has ended");
@@ -151,7 +292,7 @@ async fn an_actor_whose_name_another_has_taken_stops_and_says_so() {
 #[tokio::test]
 async fn a_game_is_on_the_wire_as_it_was_played() {
     let mut running = start(1).await;
-    let mut connection = running.connections.recv().await.unwrap();
+    let mut connection = running.connection().await;
     connection.welcome(None, 77, 0).await;
     let Some(Request::Trajectory(game)) = connection.request().await else { panic!("no game") };
     let hello = Hello {
@@ -167,20 +308,21 @@ async fn a_game_is_on_the_wire_as_it_was_played() {
     let replay = ouro_game::record::Replay::new(&rules, &game.record).unwrap();
     assert!(replay.finish().is_ok());
     connection.accept(1).await;
-    running.stop.cancel();
+    running.end();
     assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
 }
 
 #[tokio::test]
 async fn an_actor_that_stops_without_answers_says_how_many_games_it_leaves() {
-    let mut running = start(3).await;
-    let mut connection = running.connections.recv().await.unwrap();
+    let mut running = start_with(3, Duration::ZERO).await;
+    let mut connection = running.connection().await;
     connection.welcome(None, 77, 0).await;
     for _ in 0..3 {
         connection.game().await;
     }
-    connection.accept(1).await;
-    running.stop.cancel();
-    drop(connection);
+    let ack = wire::Ack { watermark: 1, newest_generation: 1, ..wire::Ack::default() };
+    connection.answer(Response::Ack(ack)).await;
+    running.newest.wait_for(|&newest| newest == 1).await.unwrap();
+    running.end();
     assert_eq!(running.pusher.await.unwrap().unwrap(), 2);
 }

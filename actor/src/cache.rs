@@ -1,0 +1,219 @@
+//! Weights on disk, by content hash.
+//!
+//! A [`Cache`] is a folder that the actors of a machine may share and that outlives them. A file
+//! is there whole or not at all: it is written under another name and renamed. Whatever is read
+//! is held against its hash; what does not match is removed and fetched again. When the files
+//! take more than their share, the least recently used go. Time is passed in.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use ouro_proto::ContentHash;
+use tracing::warn;
+
+const ENDING: &str = ".safetensors";
+const UNFINISHED: &str = ".part";
+
+/// Age at which a file that somebody began to write is taken for abandoned.
+const ABANDONED: Duration = Duration::from_secs(3_600);
+
+/// A folder of weights. See the [module](self).
+#[derive(Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    most_bytes: u64,
+    written: AtomicU64,
+}
+
+impl Cache {
+    /// Uses a folder, which is made if it is not there, and removes what others left half
+    /// written long ago.
+    pub fn open(folder: PathBuf, most_bytes: u64, now: SystemTime) -> io::Result<Self> {
+        fs::create_dir_all(&folder)?;
+        for entry in fs::read_dir(&folder)? {
+            let path = entry?.path();
+            let is_part = path.to_str().is_some_and(|name| name.ends_with(UNFINISHED));
+            if is_part && modified(&path).is_some_and(|at| is_abandoned(at, now)) {
+                remove(&path);
+            }
+        }
+        Ok(Self { folder, most_bytes, written: AtomicU64::new(0) })
+    }
+
+    /// The file of this hash, if it is there and undamaged.
+    pub fn get(&self, hash: ContentHash, now: SystemTime) -> Option<Vec<u8>> {
+        let path = self.path(hash);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                if error.kind() != io::ErrorKind::NotFound {
+                    warn!(path = %path.display(), %error, "cannot read cached weights");
+                }
+                return None;
+            }
+        };
+        if ContentHash::of(&bytes) != hash {
+            warn!(path = %path.display(), bytes = bytes.len(), "cached weights are damaged; dropped");
+            remove(&path);
+            return None;
+        }
+        // Without a new date the file merely goes earlier.
+        let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(now));
+        Some(bytes)
+    }
+
+    /// Keeps a file, and lets go of the least recently used ones that it leaves no room for.
+    /// One that alone is too large is not kept.
+    pub fn put(&self, hash: ContentHash, bytes: &[u8], now: SystemTime) -> io::Result<()> {
+        if bytes.len() as u64 > self.most_bytes {
+            return Ok(());
+        }
+        let number = self.written.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{hash}.{}-{number}{UNFINISHED}", std::process::id());
+        let unfinished = self.folder.join(name);
+        let written = fs::write(&unfinished, bytes)
+            .and_then(|()| File::options().append(true).open(&unfinished))
+            .and_then(|file| file.set_modified(now))
+            .and_then(|()| fs::rename(&unfinished, self.path(hash)));
+        if written.is_err() {
+            remove(&unfinished);
+        }
+        written?;
+        self.shrink(hash)
+    }
+
+    fn path(&self, hash: ContentHash) -> PathBuf {
+        self.folder.join(format!("{hash}{ENDING}"))
+    }
+
+    /// Removes the least recently used files until the rest fit, but not the one of `hash`.
+    fn shrink(&self, hash: ContentHash) -> io::Result<()> {
+        let newest = self.path(hash);
+        let mut files = Vec::new();
+        let mut total = 0;
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            let is_weights = path.to_str().is_some_and(|name| name.ends_with(ENDING));
+            // Another actor may have removed it meanwhile.
+            let Ok(about) = fs::metadata(&path) else { continue };
+            if is_weights {
+                total += about.len();
+                files.push((about.modified().unwrap_or(SystemTime::UNIX_EPOCH), path, about.len()));
+            }
+        }
+        files.sort();
+        for (_, path, bytes) in files {
+            if total <= self.most_bytes {
+                break;
+            }
+            if path != newest {
+                remove(&path);
+                total -= bytes;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|about| about.modified()).ok()
+}
+
+fn is_abandoned(at: SystemTime, now: SystemTime) -> bool {
+    now.duration_since(at).is_ok_and(|age| age > ABANDONED)
+}
+
+/// Removes a file that nobody will miss if it cannot be removed.
+fn remove(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + seconds)
+    }
+
+    fn file(content: u8, bytes: usize) -> (ContentHash, Vec<u8>) {
+        let bytes = vec![content; bytes];
+        (ContentHash::of(&bytes), bytes)
+    }
+
+    fn names(cache: &Cache) -> usize {
+        fs::read_dir(&cache.folder).unwrap().count()
+    }
+
+    #[test]
+    fn a_file_is_there_after_a_restart_and_under_its_hash_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("weights");
+        let (hash, bytes) = file(1, 100);
+        let cache = Cache::open(path.clone(), 1_000, at(0)).unwrap();
+        assert_eq!(cache.get(hash, at(0)), None);
+        cache.put(hash, &bytes, at(1)).unwrap();
+        let cache = Cache::open(path, 1_000, at(2)).unwrap();
+        assert_eq!(cache.get(hash, at(3)), Some(bytes));
+        assert_eq!(cache.get(file(2, 100).0, at(3)), None);
+        assert_eq!(names(&cache), 1);
+    }
+
+    #[test]
+    fn the_least_recently_used_files_go_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(folder.path().into(), 350, at(0)).unwrap();
+        let files: Vec<_> = (0..4).map(|content| file(content, 100)).collect();
+        for (second, (hash, bytes)) in (0..).zip(&files[..3]) {
+            cache.put(*hash, bytes, at(second)).unwrap();
+        }
+        // The first is used again, so that the second is the oldest.
+        assert!(cache.get(files[0].0, at(10)).is_some());
+        cache.put(files[3].0, &files[3].1, at(11)).unwrap();
+        let there = |index: usize| cache.get(files[index].0, at(12)).is_some();
+        assert_eq!([0, 1, 2, 3].map(there), [true, false, true, true]);
+        // Too large to be kept at all, and nothing goes for it.
+        let (hash, bytes) = file(9, 351);
+        cache.put(hash, &bytes, at(13)).unwrap();
+        assert_eq!((cache.get(hash, at(14)), names(&cache)), (None, 3));
+        // As large as all of it.
+        let (hash, bytes) = file(9, 350);
+        cache.put(hash, &bytes, at(15)).unwrap();
+        assert_eq!((cache.get(hash, at(16)), names(&cache)), (Some(bytes), 1));
+    }
+
+    #[test]
+    fn a_damaged_file_is_dropped_wherever_it_is_cut_or_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(folder.path().into(), 1_000, at(0)).unwrap();
+        let (hash, bytes) = file(7, 60);
+        for damage in 0..=bytes.len() {
+            let mut damaged = bytes.clone();
+            match damaged.get_mut(damage) {
+                Some(byte) if damage % 2 == 0 => *byte ^= 1,
+                Some(_) => damaged.truncate(damage),
+                None => damaged.push(7),
+            }
+            fs::write(cache.path(hash), damaged).unwrap();
+            assert_eq!(cache.get(hash, at(1)), None);
+            assert_eq!(names(&cache), 0);
+        }
+        cache.put(hash, &bytes, at(2)).unwrap();
+        assert_eq!(cache.get(hash, at(3)), Some(bytes));
+    }
+
+    #[test]
+    fn what_was_half_written_long_ago_is_removed_and_what_is_being_written_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = SystemTime::now();
+        let part = folder.path().join("x.1-0.part");
+        fs::write(&part, b"half").unwrap();
+        Cache::open(folder.path().into(), 1_000, now).unwrap();
+        assert!(part.exists());
+        Cache::open(folder.path().into(), 1_000, now + 2 * ABANDONED).unwrap();
+        assert!(!part.exists());
+    }
+}

@@ -1,0 +1,193 @@
+//! What an actor writes down about the games it pushes.
+//!
+//! * The *record log* has a line for each game sent and for each one decided, so that whoever
+//!   checks a run can join what actors say with what the learner's journal holds.
+//! * The *dead letters* are the refused games themselves, for whoever looks into why.
+//!
+//! Both are files of JSON lines that are appended to, a whole line at a time and handed to the
+//! system at once, so that a process that is killed has told all it knew. Neither stops play: a
+//! file that cannot be written to any more is given up with one line in the log.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use ouro_game::record::digest_serialized;
+use serde::Serialize;
+use serde_json::json;
+use tracing::warn;
+
+use crate::worker::Played;
+
+/// What became of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Fate {
+    /// It went out; once per connection that it went out on.
+    Sent,
+    /// The learner has it on disk.
+    Accepted,
+    /// The learner does not want it.
+    Refused,
+    /// The learner had decided it before a reconnect; which way, its answer said and was lost.
+    Decided,
+}
+
+/// The files. See the [module](self).
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    records: Option<Lines>,
+    dead: Option<Lines>,
+}
+
+/// A file of lines with a bound.
+#[derive(Debug)]
+struct Lines {
+    what: &'static str,
+    file: File,
+    /// Bytes that it may still grow.
+    room: u64,
+}
+
+impl Ledger {
+    /// Opens the files that are wanted, for appending. `most_bytes` bounds the dead letters.
+    pub(crate) fn open(
+        records: Option<&Path>,
+        dead: Option<&Path>,
+        most_bytes: u64,
+    ) -> Result<Self, (&'static str, io::Error)> {
+        let records = records.map(|path| {
+            Lines::open("log_records", path, u64::MAX).map_err(|error| ("log_records", error))
+        });
+        let dead = dead.map(|path| {
+            Lines::open("dead_letters", path, most_bytes).map_err(|error| ("dead_letters", error))
+        });
+        Ok(Self { records: records.transpose()?, dead: dead.transpose()? })
+    }
+
+    /// Notes what became of a game: epoch, sequence number, seed, fate and the
+    /// [`digest_serialized`] of its record in hexadecimal.
+    pub(crate) fn note(&mut self, epoch: u64, sequence: u64, played: &Played, fate: Fate) {
+        append(&mut self.records, || {
+            let hash = format!("{:016x}", digest_serialized(&played.record));
+            let seed = played.record.seed;
+            json!({
+                "epoch": epoch, "sequence": sequence, "seed": seed, "hash": hash, "fate": fate,
+            })
+        });
+    }
+
+    /// Keeps a refused game.
+    pub(crate) fn bury(
+        &mut self,
+        epoch: u64,
+        sequence: u64,
+        played: &Played,
+        reason: &str,
+        detail: &str,
+    ) {
+        append(&mut self.dead, || {
+            let seat = |seat: &crate::PlayedSeat| json!({ "generation": seat.generation, "learns": seat.learns });
+            json!({
+                "epoch": epoch, "sequence": sequence, "reason": reason, "detail": detail,
+                "record": played.record, "behaviour": played.behaviour,
+                "outcomes": played.outcomes,
+                "seats": played.seats.iter().map(seat).collect::<Vec<_>>(),
+            })
+        });
+    }
+}
+
+impl Lines {
+    fn open(what: &'static str, path: &Path, most_bytes: u64) -> io::Result<Self> {
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let room = most_bytes.saturating_sub(file.metadata()?.len());
+        Ok(Self { what, file, room })
+    }
+
+    /// Appends a line; whether there was room and the system took it.
+    fn append(&mut self, line: &str) -> bool {
+        let bytes = line.len() as u64 + 1;
+        if bytes > self.room {
+            warn!(file = self.what, "full; nothing more is written to it");
+            return false;
+        }
+        self.room -= bytes;
+        match self.file.write_all(format!("{line}\n").as_bytes()) {
+            Ok(()) => true,
+            Err(error) => {
+                warn!(file = self.what, %error, "cannot be written; given up");
+                false
+            }
+        }
+    }
+}
+
+fn append(lines: &mut Option<Lines>, line: impl FnOnce() -> serde_json::Value) {
+    if let Some(open) = lines
+        && !open.append(&line().to_string())
+    {
+        *lines = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::played;
+
+    fn lines(path: &Path) -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_record_log_goes_on_after_a_restart_and_names_games_by_what_is_in_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records");
+        let game = played(3);
+        for fate in [Fate::Sent, Fate::Accepted] {
+            let mut ledger = Ledger::open(Some(&path), None, 0).unwrap();
+            ledger.note(7, 2, &game, fate);
+            ledger.bury(7, 2, &game, "STALE", "no file was asked for");
+        }
+        let lines = lines(&path);
+        assert_eq!(lines.len(), 2);
+        assert_eq!((&lines[0]["fate"], &lines[1]["fate"]), (&json!("sent"), &json!("accepted")));
+        let hash = format!("{:016x}", digest_serialized(&game.record));
+        for line in lines {
+            assert_eq!((&line["epoch"], &line["sequence"]), (&json!(7), &json!(2)));
+            assert_eq!((&line["hash"], &line["seed"]), (&json!(hash), &json!(game.record.seed)));
+        }
+    }
+
+    #[test]
+    fn dead_letters_can_be_replayed_and_stop_at_their_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dead");
+        let game = played(3);
+        let mut ledger = Ledger::open(None, Some(&path), u64::MAX).unwrap();
+        ledger.bury(7, 1, &game, "REPLAY", "ply 3");
+        let written = std::fs::metadata(&path).unwrap().len();
+        let letter = lines(&path).remove(0);
+        assert_eq!((&letter["reason"], &letter["detail"]), (&json!("REPLAY"), &json!("ply 3")));
+        let record =
+            ouro_game::Record::<ouro_game::GameConfig>::from_json(&letter["record"].to_string());
+        assert_eq!(record.unwrap(), game.record);
+        // Room for one more, not for two.
+        let mut ledger = Ledger::open(None, Some(&path), 3 * written - 1).unwrap();
+        for sequence in 2..9 {
+            ledger.bury(7, sequence, &game, "REPLAY", "ply 3");
+        }
+        assert_eq!(lines(&path).len(), 2);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Ledger::open(Some(folder.path()), None, 0).unwrap_err();
+        assert_eq!(error.0, "log_records");
+        let error = Ledger::open(None, Some(&folder.path().join("no/such")), 0).unwrap_err();
+        assert_eq!(error.0, "dead_letters");
+    }
+}

@@ -1,0 +1,104 @@
+//! Turns checkpoints into networks that are ready to play.
+//!
+//! Weights come from memory, from the [`Cache`] on disk, or from the arena, in this order, and
+//! are looked at once: whether they are what their hash says, whether they are a network, and
+//! whether it fits the game.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_net::{Engine, Weights};
+use ouro_players::{FitError, NetEvaluator};
+use ouro_proto::arena_client::{ArenaClient, ArenaError};
+use ouro_proto::{Checkpoint, ContentHash};
+use tracing::warn;
+
+use crate::cache::Cache;
+use crate::roster::Entry;
+
+/// Why a checkpoint is not playable.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoadError {
+    #[error(transparent)]
+    Arena(#[from] ArenaError),
+    #[error("checkpoint {hash} is not usable: {error}")]
+    Weights { hash: ContentHash, error: ouro_net::WeightsError },
+    #[error("checkpoint {hash} is not usable: {error}")]
+    Fit { hash: ContentHash, error: FitError },
+    #[error("the game's configuration is not valid: {0}")]
+    Game(#[from] ouro_game::ConfigError),
+    #[error("loading was cut off by the end of the process")]
+    Cancelled,
+}
+
+/// Networks that are loaded, by content hash.
+pub(crate) struct Loader {
+    game: GameConfig,
+    cache: Option<Arc<Cache>>,
+    loaded: BTreeMap<ContentHash, Arc<Engine>>,
+}
+
+/// Seats a network at a game to see whether it fits.
+struct Fits(String, Arc<Engine>);
+
+impl GameVisitor for Fits {
+    type Output = Result<(), FitError>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        NetEvaluator::new(&self.0, self.1, &game).map(drop)
+    }
+}
+
+impl Loader {
+    /// Loads networks for a game.
+    pub(crate) fn new(game: GameConfig, cache: Option<Arc<Cache>>) -> Self {
+        Self { game, cache, loaded: BTreeMap::new() }
+    }
+
+    /// Forgets all networks but these.
+    pub(crate) fn keep(&mut self, hashes: &[ContentHash]) {
+        self.loaded.retain(|hash, _| hashes.contains(hash));
+    }
+
+    /// The network of a checkpoint.
+    pub(crate) async fn entry(
+        &mut self,
+        arena: &mut ArenaClient,
+        checkpoint: &Checkpoint,
+    ) -> Result<Entry, LoadError> {
+        let (hash, generation) = (checkpoint.hash, checkpoint.generation.0);
+        if let Some(engine) = self.loaded.get(&hash) {
+            return Ok(Entry { hash, generation, engine: Arc::clone(engine) });
+        }
+        let bytes = match self.cached(hash).await? {
+            Some(bytes) => bytes,
+            None => arena.fetch_weights(checkpoint).await?,
+        };
+        // Parsing, packing and writing take longer than an async worker should be held.
+        let (game, cache) = (self.game.clone(), self.cache.clone());
+        let built = tokio::task::spawn_blocking(move || {
+            let weights = Weights::from_safetensors(&bytes)
+                .map_err(|error| LoadError::Weights { hash, error })?;
+            let engine = Arc::new(Engine::new(&weights));
+            let fits = Fits(format!("generation-{generation}"), Arc::clone(&engine));
+            game.visit(fits)?.map_err(|error| LoadError::Fit { hash, error })?;
+            if let Some(cache) = cache
+                && let Err(error) = cache.put(hash, &bytes, SystemTime::now())
+            {
+                warn!(%hash, %error, "cannot keep weights on disk; going on without");
+            }
+            Ok::<_, LoadError>(engine)
+        });
+        let engine = built.await.map_err(|_| LoadError::Cancelled)??;
+        self.loaded.insert(hash, Arc::clone(&engine));
+        Ok(Entry { hash, generation, engine })
+    }
+
+    async fn cached(&self, hash: ContentHash) -> Result<Option<Vec<u8>>, LoadError> {
+        let Some(cache) = self.cache.clone() else { return Ok(None) };
+        let read = tokio::task::spawn_blocking(move || cache.get(hash, SystemTime::now()));
+        read.await.map_err(|_| LoadError::Cancelled)
+    }
+}
