@@ -3,7 +3,7 @@
 //! ```text
 //! <directory>/checkpoints/step-000000001200/
 //!     weights.safetensors     the network, as published
-//!     optimizer.safetensors   AdamW's moments, by tensor
+//!     training.safetensors    the network in training, its optimiser, its average
 //!     state.json              counters and watermarks
 //!     manifest.json           SHA-256 and size of each file above; written last
 //! ```
@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 use ouro_net::{Weights, WeightsError, content_hash};
 use serde::{Deserialize, Serialize};
 
-use crate::optimizer::Moments;
+use crate::trainer::TrainerState;
 use crate::window::Watermark;
 
-mod moments;
+mod training;
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const WEIGHTS: &str = "weights.safetensors";
-const OPTIMIZER: &str = "optimizer.safetensors";
+const TRAINING: &str = "training.safetensors";
 const STATE: &str = "state.json";
 const MANIFEST: &str = "manifest.json";
 const PREFIX: &str = "step-";
@@ -50,8 +50,8 @@ pub struct RunState {
 pub struct Checkpoint {
     /// The network.
     pub weights: Weights,
-    /// The optimiser.
-    pub moments: Moments,
+    /// What training goes on from.
+    pub training: TrainerState,
     /// Counters and watermarks.
     pub state: RunState,
 }
@@ -160,7 +160,7 @@ impl Store {
             .map_err(|error| CheckpointError::damaged(&path.join(STATE), error))?;
         let contents = [
             (WEIGHTS, checkpoint.weights.to_safetensors()),
-            (OPTIMIZER, moments::to_bytes(&checkpoint.moments, checkpoint.weights.spec())),
+            (TRAINING, training::to_bytes(&checkpoint.training, checkpoint.weights.spec())),
             (STATE, state),
         ];
         let mut files = BTreeMap::new();
@@ -256,11 +256,11 @@ fn read(path: &Path) -> Result<Checkpoint, CheckpointError> {
     if (meta.step, meta.generation) != (manifest.step, manifest.generation) {
         return Err(damaged(WEIGHTS, "step or generation is not the manifest's".into()));
     }
-    let moments = moments::from_bytes(&verified(OPTIMIZER)?, weights.spec())
-        .map_err(|what| damaged(OPTIMIZER, what))?;
+    let training = training::from_bytes(&verified(TRAINING)?, weights.spec())
+        .map_err(|what| damaged(TRAINING, what))?;
     let state = serde_json::from_slice(&verified(STATE)?)
         .map_err(|error| damaged(STATE, error.to_string()))?;
-    Ok(Checkpoint { weights, moments, state })
+    Ok(Checkpoint { weights, training, state })
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {

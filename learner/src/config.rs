@@ -11,6 +11,10 @@ use ouro_game::{GameConfig, GameVisitor, battlesnake};
 use ouro_net::{Architecture, NetSpec};
 use serde::{Deserialize, Serialize};
 
+mod train;
+
+pub use train::TrainConfig;
+
 /// Everything a learner needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -19,6 +23,8 @@ pub struct Config {
     pub seed: u64,
     /// Where tensors live.
     pub device: DeviceChoice,
+    /// Whether an adapter that computes on the CPU counts as a GPU: slow, for tests of the path.
+    pub allow_software_adapter: bool,
     /// Address that actors push to; port 0 takes a free one.
     pub listen: SocketAddr,
     /// URL of the arena that weights are published to; without one they stay in the checkpoints.
@@ -26,7 +32,7 @@ pub struct Config {
     /// The game, a 7×7 duel unless told otherwise. A trajectory of any other configuration is
     /// refused.
     pub game: GameConfig,
-    /// The network's layers, of kind `conv`; its input and output follow from the game.
+    /// The network's layers; its input and output follow from the game.
     pub net: Architecture,
     /// The update rule.
     pub train: TrainConfig,
@@ -40,47 +46,27 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceChoice {
-    /// A GPU if the machine has one, else the CPU. Never a software adapter.
+    /// A GPU if the machine has one, else the CPU.
     #[default]
     Auto,
+    /// A GPU through Vulkan, or an error.
+    Vulkan,
+    /// A GPU through whatever wgpu finds (Vulkan, Metal, DirectX 12), or an error.
+    Wgpu,
     /// The CPU.
     Cpu,
-    /// A GPU, or an error.
-    Gpu,
 }
 
-/// The update rule. See [`reinforce`](crate::reinforce) for the loss.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct TrainConfig {
-    /// Moves per optimiser step. Fixed, since GPU kernels are tuned to one shape.
-    pub batch_moves: usize,
-    /// Discount per time step, above 0 and at most 1.
-    pub gamma: f32,
-    /// Every reward is multiplied by this before it is summed.
-    pub reward_scale: f32,
-    /// Step size after the warm-up.
-    pub learning_rate: f64,
-    /// Steps over which the step size rises linearly; 0 for none.
-    pub warmup_steps: u64,
-    /// The step size halves over this many steps; 0 keeps it constant.
-    pub half_life_steps: u64,
-    /// Decoupled weight decay of `AdamW`.
-    pub weight_decay: f32,
-    /// The gradient of all parameters together is scaled down to this L2 norm.
-    pub max_gradient_norm: f32,
-    /// Weight of the squared value error.
-    pub value_coefficient: f32,
-    /// Weight of the policy's entropy, in nats.
-    pub entropy_bonus: f32,
-    /// Upper bound of the importance ratio between the current policy and the actor's.
-    pub ratio_cap: f32,
-    /// Whether advantages are divided by their standard deviation over the batch.
-    pub normalize_advantage: bool,
-    /// Whether each position is seen under a random symmetry of its board.
-    pub augment: bool,
-    /// The loss is read from the device every so many steps: reading waits for the device.
-    pub report_every: u64,
+impl DeviceChoice {
+    /// As in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Vulkan => "vulkan",
+            Self::Wgpu => "wgpu",
+            Self::Cpu => "cpu",
+        }
+    }
 }
 
 /// What is let in.
@@ -120,6 +106,7 @@ impl Default for Config {
         Self {
             seed: 1,
             device: DeviceChoice::Auto,
+            allow_software_adapter: false,
             listen: SocketAddr::from(([127, 0, 0, 1], 50_062)),
             arena: None,
             game: GameConfig::Battlesnake(battlesnake::Config {
@@ -132,27 +119,6 @@ impl Default for Config {
             train: TrainConfig::default(),
             intake: IntakeConfig::default(),
             checkpoint: CheckpointConfig::default(),
-        }
-    }
-}
-
-impl Default for TrainConfig {
-    fn default() -> Self {
-        Self {
-            batch_moves: 1_024,
-            gamma: 0.99,
-            reward_scale: 1.0,
-            learning_rate: 1e-3,
-            warmup_steps: 20,
-            half_life_steps: 0,
-            weight_decay: 0.0,
-            max_gradient_norm: 1.0,
-            value_coefficient: 0.5,
-            entropy_bonus: 0.01,
-            ratio_cap: 2.0,
-            normalize_advantage: false,
-            augment: true,
-            report_every: 10,
         }
     }
 }
@@ -193,37 +159,11 @@ pub struct ConfigError {
     pub remedy: String,
 }
 
-impl TrainConfig {
-    /// Step size of the step that follows `step` others. A pure function, so that a resumed
-    /// run continues the schedule without any state.
-    pub fn learning_rate_at(&self, step: u64) -> f64 {
-        let warmup = match self.warmup_steps {
-            0 => 1.0,
-            steps => ((step + 1) as f64 / steps as f64).min(1.0),
-        };
-        let decay = match self.half_life_steps {
-            0 => 1.0,
-            steps => 0.5_f64.powf(step as f64 / steps as f64),
-        };
-        self.learning_rate * warmup * decay
-    }
-}
-
 impl Config {
     /// Checks every field, and that the game and the network can be built.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let train = &self.train;
-        positive("train.learning_rate", train.learning_rate)?;
-        positive("train.max_gradient_norm", f64::from(train.max_gradient_norm))?;
-        positive("train.ratio_cap", f64::from(train.ratio_cap))?;
-        positive("train.reward_scale", f64::from(train.reward_scale))?;
-        range("train.gamma", f64::from(train.gamma), f64::MIN_POSITIVE, 1.0)?;
-        range("train.weight_decay", f64::from(train.weight_decay), 0.0, 1.0)?;
-        range("train.value_coefficient", f64::from(train.value_coefficient), 0.0, 1e3)?;
-        range("train.entropy_bonus", f64::from(train.entropy_bonus), 0.0, 1e3)?;
-        count("train.batch_moves", train.batch_moves, 1, 1 << 20)?;
-        count("train.report_every", train.report_every as usize, 1, 1 << 20)?;
-        count("intake.queue_moves", self.intake.queue_moves, train.batch_moves, 1 << 26)?;
+        self.train.validate()?;
+        count("intake.queue_moves", self.intake.queue_moves, self.train.batch_moves, 1 << 26)?;
         count("intake.max_plies", self.intake.max_plies, 1, ouro_proto::trajectory::MAX_PLIES)?;
         count("intake.max_streams", self.intake.max_streams, 1, 1 << 16)?;
         count("intake.hello_ms", self.intake.hello_ms as usize, 1, 1 << 31)?;
@@ -262,11 +202,6 @@ impl Config {
             value: format!("{:?}", self.net),
             remedy: error.to_string(),
         })?;
-        if !matches!(spec.architecture, Architecture::Conv { .. }) {
-            let remedy =
-                "the learner trains \"conv\" alone; write that, with channels, layers, hidden";
-            return refuse("net.kind", spec.architecture.kind(), remedy);
-        }
         Ok(spec)
     }
 }
@@ -300,6 +235,7 @@ fn count(field: &str, value: usize, low: usize, high: usize) -> Result<(), Confi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::optimizer::Rule;
 
     #[test]
     fn an_empty_file_is_valid_and_an_unknown_field_is_not() {
@@ -328,25 +264,12 @@ mod tests {
             (|c| c.checkpoint.keep = 1, "checkpoint.keep"),
             (|c| c.arena = Some("localhost".into()), "arena"),
             (|c| c.net = Architecture::Conv { channels: 0, layers: 1, hidden: 1 }, "net"),
-            (|c| c.net = "small".parse().expect("a preset"), "net.kind"),
+            (|c| c.train.optimizer = Rule::Sgd { momentum: 1.0 }, "train.optimizer.momentum"),
         ];
         for (spoil, field) in cases {
             let mut config = Config::default();
             spoil(&mut config);
             assert_eq!(config.validate().expect_err(field).field, field);
         }
-    }
-
-    #[test]
-    fn the_step_size_rises_then_halves() {
-        let train = TrainConfig {
-            learning_rate: 1.0,
-            warmup_steps: 4,
-            half_life_steps: 100,
-            ..TrainConfig::default()
-        };
-        assert!((train.learning_rate_at(0) - 0.25).abs() < 1e-12);
-        let later = train.learning_rate_at(200);
-        assert!((later - 0.25).abs() < 1e-12, "{later}");
     }
 }

@@ -28,15 +28,17 @@ use ouro_service::{GrpcServer, ServiceError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::agreement::Probe;
+use crate::algorithm::AlgorithmConfig;
 use crate::checkpoint::{Checkpoint, CheckpointError, RunState, Store};
 use crate::config::{Config, ConfigError};
 use crate::device::{DeviceError, TrainDevice};
-use crate::optimizer::Moments;
 use crate::progress::{Progress, SharedProgress};
 use crate::publisher::{self, Backoff};
 use crate::queue::Queue;
+use crate::reinforce::Reinforce;
 use crate::service::{Intake, MAX_MESSAGE_BYTES};
-use crate::trainer::Trainer;
+use crate::trainer::{Trainer, TrainerState};
 use crate::training::{Release, Training, TrainingError};
 use crate::trajectory::examiner;
 use crate::window::Window;
@@ -106,6 +108,7 @@ impl Learner {
     /// opens the port. Nothing runs yet.
     pub async fn bind(config: Config) -> Result<Self, LearnerError> {
         config.validate()?;
+        reinforce(&config.train.algorithm)?;
         let examiner = examiner(&config)?;
         let arena = config.arena.as_deref().map(ArenaClient::new).transpose()?;
         let server = GrpcServer::bind(config.listen, Limits::default()).await?;
@@ -193,15 +196,18 @@ impl Learner {
         }));
         let (train, queue) = (self.config.train.clone(), Arc::clone(&self.queue));
         let checkpoint = self.checkpoint;
+        let algorithm = reinforce(&self.config.train.algorithm)?;
+        let probe = Probe::of_game(&self.config.game)?;
         let training = {
             let (device, store, progress) = (self.device, self.store, self.progress);
             let (queue, every_steps) = (Arc::clone(&queue), self.config.checkpoint.every_steps);
             move || {
                 let batch_moves = train.batch_moves;
-                let trainer = Trainer::new(train, &checkpoint.weights, &checkpoint.moments, device);
-                drop(checkpoint);
+                let Checkpoint { weights, training, .. } = checkpoint;
+                let trainer = Trainer::new(algorithm, train, &weights, Some(&training), device)?;
                 let training = Training {
                     trainer,
+                    probe,
                     queue,
                     store,
                     progress,
@@ -255,6 +261,18 @@ impl Learner {
     }
 }
 
+/// The algorithm that games are assembled for.
+fn reinforce(config: &AlgorithmConfig) -> Result<Reinforce, ConfigError> {
+    match config {
+        AlgorithmConfig::Reinforce(config) => Ok(Reinforce::from(config)),
+        AlgorithmConfig::AlphaZero(_) => Err(ConfigError {
+            field: "train.algorithm.kind".into(),
+            value: "alphazero".into(),
+            remedy: "actors record no searches yet; write \"reinforce\"".into(),
+        }),
+    }
+}
+
 /// What [`prepare`] found or made.
 struct Prepared {
     store: Store,
@@ -283,8 +301,8 @@ fn prepare(config: &Config) -> Result<Prepared, LearnerError> {
                 .map_err(ouro_net::WeightsError::from)
                 .map_err(crate::trainer::TrainError::from)
                 .map_err(TrainingError::from)?;
-            let moments = Moments::default();
-            let checkpoint = Checkpoint { weights, moments, state: RunState::default() };
+            let training = TrainerState::fresh(&weights);
+            let checkpoint = Checkpoint { weights, training, state: RunState::default() };
             store.save(&checkpoint)?;
             checkpoint
         }
@@ -296,7 +314,7 @@ fn prepare(config: &Config) -> Result<Prepared, LearnerError> {
     if *checkpoint.weights.spec() != spec {
         return Err(other("network"));
     }
-    let device = TrainDevice::choose(config.device)?;
+    let device = TrainDevice::choose(config.device, config.allow_software_adapter)?;
     let generation = checkpoint.weights.meta().generation.max(loaded.lost.unwrap_or(0));
     Ok(Prepared { store, checkpoint, generation, device })
 }

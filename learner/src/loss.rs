@@ -1,31 +1,49 @@
-//! The loss of [`crate::reinforce`] on tensors.
+//! What the losses of both algorithms share.
 
 use burn::tensor::activation::log_softmax;
-use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use ouro_net::NetSpec;
+use burn::tensor::{Bool, Device, Tensor, TensorData};
 
-use crate::model::{Net, planes_tensor};
-use crate::reinforce::{ADVANTAGE_EPSILON, ILLEGAL_LOGIT, LossConfig, LossParts};
-use crate::samples::Samples;
+use crate::model::read;
 use crate::trainer::TrainError;
+
+/// What illegal logits are replaced with: finite, so that 0 · log 0 never occurs.
+pub const ILLEGAL_LOGIT: f32 = -1e9;
+
+/// A loss and its parts, weighted means over the batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LossParts {
+    /// What is minimised.
+    pub total: f64,
+    /// The policy's part: cross-entropy, or the policy gradient's surrogate.
+    pub policy: f64,
+    /// Squared error of the value.
+    pub value: f64,
+    /// Entropy of the policy over legal actions, in nats.
+    pub entropy: f64,
+    /// Truncated importance ratio; 1 where there is none.
+    pub ratio: f64,
+}
 
 /// A loss on the device: scalars of shape `[1]`.
 pub struct DeviceLoss {
     /// What to differentiate.
     pub total: Tensor<1>,
-    policy: Tensor<1>,
-    value: Tensor<1>,
-    entropy: Tensor<1>,
-    ratio: Tensor<1>,
+    /// As in [`LossParts`], without gradients.
+    pub policy: Tensor<1>,
+    /// As in [`LossParts`], without gradients.
+    pub value: Tensor<1>,
+    /// As in [`LossParts`], without gradients.
+    pub entropy: Tensor<1>,
+    /// As in [`LossParts`].
+    pub ratio: f64,
 }
 
 impl DeviceLoss {
     /// The numbers. Waits for the device.
-    pub fn read(self) -> Result<LossParts, TrainError> {
-        let scalars = [self.total, self.policy, self.value, self.entropy, self.ratio];
-        let scalars = Tensor::cat(scalars.map(Tensor::inner).to_vec(), 0);
-        let read: Vec<f32> = scalars.try_into_vec_as().map_err(TrainError::read)?;
-        let [total, policy, value, entropy, ratio] = read[..] else {
+    pub fn read(&self) -> Result<LossParts, TrainError> {
+        let scalars = [&self.total, &self.policy, &self.value, &self.entropy];
+        let scalars = scalars.map(|scalar| scalar.clone().inner()).to_vec();
+        let [total, policy, value, entropy] = read(&Tensor::cat(scalars, 0))?[..] else {
             return Err(TrainError::Read("the loss has the wrong number of parts".into()));
         };
         Ok(LossParts {
@@ -33,48 +51,38 @@ impl DeviceLoss {
             policy: policy.into(),
             value: value.into(),
             entropy: entropy.into(),
-            ratio: ratio.into(),
+            ratio: self.ratio,
         })
     }
 }
 
-/// The loss of `net` on a batch. `device` is where the batch is sent; gradients flow if the
-/// network's parameters are tracked.
-pub fn loss(
-    net: &Net,
-    spec: &NetSpec,
-    config: &LossConfig,
-    batch: &Samples,
-    device: &Device,
-) -> DeviceLoss {
-    let (rows, width) = (batch.rows(), spec.actions);
-    let column =
-        |values: Vec<f32>| Tensor::<2>::from_data(TensorData::new(values, [rows, 1]), device);
-    let planes = planes_tensor(spec, batch.planes.clone(), device);
-    let illegal: Vec<bool> = batch.legal.iter().map(|legal| !legal).collect();
-    let illegal = Tensor::<2, Bool>::from_data(TensorData::new(illegal, [rows, width]), device);
-    let actions: Vec<i32> = batch.actions.iter().map(|&action| action as i32).collect();
-    let actions = Tensor::<2, Int>::from_data(TensorData::new(actions, [rows, 1]), device);
-    let log_behaviour = column(batch.behaviour.iter().map(|p| p.ln()).collect());
-    let returns = column(batch.returns.clone());
+/// One number per row as a column on the device, `[rows, 1]`.
+pub(crate) fn column(values: Vec<f32>, device: &Device) -> Tensor<2> {
+    let rows = values.len();
+    Tensor::from_data(TensorData::new(values, [rows, 1]), device)
+}
 
-    let (logits, values) = net.forward(planes);
-    let log_policy = log_softmax(logits.mask_fill(illegal, ILLEGAL_LOGIT), 1);
-    let chosen = log_policy.clone().gather(1, actions);
+/// Log-probabilities of the legal actions, `[rows, actions]`; very negative for the rest.
+pub(crate) fn log_policy(logits: Tensor<2>, legal: &[bool], device: &Device) -> Tensor<2> {
+    let illegal: Vec<bool> = legal.iter().map(|legal| !legal).collect();
+    let illegal = TensorData::new(illegal, logits.dims());
+    let illegal = Tensor::<2, Bool>::from_data(illegal, device);
+    log_softmax(logits.mask_fill(illegal, ILLEGAL_LOGIT), 1)
+}
 
-    let ratio = (chosen.clone().detach() - log_behaviour).exp().clamp_max(config.ratio_cap);
-    let error = values - returns;
-    let mut advantage = error.clone().detach().neg();
-    if config.normalize_advantage {
-        let centred = advantage.clone() - advantage.clone().mean_dim(0);
-        let deviation = centred.square().mean_dim(0).sqrt();
-        advantage = advantage / (deviation + ADVANTAGE_EPSILON as f32);
-    }
+/// Entropy of every row, `[rows, 1]`.
+pub(crate) fn entropy(log_policy: Tensor<2>) -> Tensor<2> {
+    (log_policy.clone().exp() * log_policy).sum_dim(1).neg()
+}
 
-    let policy = (ratio.clone() * advantage * chosen).mean().neg();
-    let value = error.square().mean();
-    let entropy = (log_policy.clone().exp() * log_policy).sum_dim(1).mean().neg();
-    let total = policy.clone() + value.clone().mul_scalar(config.value_coefficient)
-        - entropy.clone().mul_scalar(config.entropy_bonus);
-    DeviceLoss { total, policy, value, entropy, ratio: ratio.mean() }
+/// The reference computation of [`log_policy`] for one row: `−∞` for illegal actions.
+#[cfg(test)]
+pub(crate) fn slow_log_policy(logits: &[f32], legal: &[bool]) -> Vec<f64> {
+    let masked = |(&logit, &legal): (&f32, &bool)| {
+        if legal { f64::from(logit) } else { f64::NEG_INFINITY }
+    };
+    let logits: Vec<f64> = logits.iter().zip(legal).map(masked).collect();
+    let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = logits.iter().map(|logit| (logit - largest).exp()).sum();
+    logits.iter().map(|logit| logit - largest - sum.ln()).collect()
 }

@@ -6,12 +6,15 @@ use std::time::Instant;
 
 use clap::{Parser, Subcommand};
 use ouro_game::Stream;
+use ouro_learner::algorithm::{Algorithm, AlgorithmConfig};
+use ouro_learner::alphazero::AlphaZero;
 use ouro_learner::config::DeviceChoice;
 use ouro_learner::device::TrainDevice;
-use ouro_learner::optimizer::Moments;
+use ouro_learner::parity::Extent;
+use ouro_learner::reinforce::Reinforce;
 use ouro_learner::trainer::Trainer;
 use ouro_learner::{Config, Learner, LearnerError, parity};
-use ouro_net::{Weights, WeightsMeta};
+use ouro_net::{NetSpec, Weights, WeightsMeta};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown};
@@ -31,6 +34,9 @@ enum Command {
         /// Configuration file (TOML); without one, the defaults.
         #[arg(long, env = "OURO_LEARNER_CONFIG")]
         config: Option<PathBuf>,
+        /// Let an adapter that computes on the CPU count as a GPU.
+        #[arg(long)]
+        allow_software_adapter: bool,
     },
     /// Check a configuration file and print it with its defaults.
     Check {
@@ -46,9 +52,12 @@ enum Command {
         /// Moves per batch.
         #[arg(long, default_value_t = 64)]
         rows: usize,
-        /// Batches.
+        /// Batches whose gradients are compared.
         #[arg(long, default_value_t = 3)]
         rounds: u32,
+        /// Optimiser steps that each device takes by itself.
+        #[arg(long, default_value_t = 50)]
+        steps: u32,
     },
     /// Measure training steps on random moves.
     Throughput {
@@ -74,14 +83,16 @@ fn main() -> ExitCode {
 
 async fn work(command: Command, shutdown: Shutdown) -> Result<(), Failure> {
     match command {
-        Command::Run { config } => {
-            let learner = Learner::bind(read(config.as_deref())?).await.map_err(failure)?;
+        Command::Run { config, allow_software_adapter } => {
+            let mut config = read(config.as_deref())?;
+            config.allow_software_adapter |= allow_software_adapter;
+            let learner = Learner::bind(config).await.map_err(failure)?;
             learner.run_until(shutdown.token().clone()).await.map_err(failure)
         }
         Command::Check { config } => check(&read(config.as_deref())?),
-        Command::Parity { config, rows, rounds } => {
+        Command::Parity { config, rows, rounds, steps } => {
             let config = read(config.as_deref())?;
-            blocking(move || compare(&config, rows, rounds)).await
+            blocking(move || compare(&config, rows, rounds, steps)).await
         }
         Command::Throughput { config, rows, steps, cpu } => {
             let mut config = read(config.as_deref())?;
@@ -136,33 +147,65 @@ fn check(config: &Config) -> Result<(), Failure> {
 }
 
 #[expect(clippy::print_stdout, reason = "the output of the command")]
-fn compare(config: &Config, rows: usize, rounds: u32) -> Result<(), Failure> {
+fn compare(config: &Config, rows: usize, rounds: u32, steps: u32) -> Result<(), Failure> {
     let spec = config.net_spec().map_err(bug)?;
     let device =
         TrainDevice::any_wgpu().map_err(|error| Failure::new(ExitStatus::Unavailable, error))?;
-    let report =
-        parity::compare(&spec, &config.train, rows, rounds, config.seed, &device).map_err(bug)?;
+    let extent = Extent { rounds, steps, seed: config.seed };
+    let train = &config.train;
+    let report = match &train.algorithm {
+        AlgorithmConfig::AlphaZero(algorithm) => {
+            let batch = |stream: &mut Stream| parity::random_positions(&spec, rows, stream);
+            parity::compare(&AlphaZero::from(algorithm), &spec, train, batch, extent, &device)
+        }
+        AlgorithmConfig::Reinforce(algorithm) => {
+            let batch = |stream: &mut Stream| parity::random_segments(&spec, rows, stream);
+            parity::compare(&Reinforce::from(algorithm), &spec, train, batch, extent, &device)
+        }
+    };
+    let report = report.map_err(bug)?;
     println!("{report}");
     if report.agrees() { Ok(()) } else { Err(bug("the devices disagree; train on the CPU")) }
 }
 
-#[expect(clippy::print_stdout, reason = "the output of the command")]
 fn measure(config: &Config, rows: usize, steps: u32) -> Result<(), Failure> {
     let spec = config.net_spec().map_err(bug)?;
-    let device = TrainDevice::choose(config.device)
+    let stream = &mut Stream::new(config.seed, "throughput");
+    match &config.train.algorithm {
+        AlgorithmConfig::AlphaZero(algorithm) => {
+            let batch = parity::random_positions(&spec, rows, stream);
+            measure_steps(AlphaZero::from(algorithm), config, &spec, &batch, rows, steps)
+        }
+        AlgorithmConfig::Reinforce(algorithm) => {
+            let batch = parity::random_segments(&spec, rows, stream);
+            measure_steps(Reinforce::from(algorithm), config, &spec, &batch, rows, steps)
+        }
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the output of the command")]
+fn measure_steps<A: Algorithm>(
+    algorithm: A,
+    config: &Config,
+    spec: &NetSpec,
+    batch: &A::Batch,
+    rows: usize,
+    steps: u32,
+) -> Result<(), Failure> {
+    let device = TrainDevice::choose(config.device, config.allow_software_adapter)
         .map_err(|error| Failure::new(ExitStatus::Unavailable, error))?;
     let name = device.name().to_owned();
     let weights =
         Weights::initialize(spec.clone(), WeightsMeta::default(), config.seed).map_err(bug)?;
-    let mut trainer = Trainer::new(config.train.clone(), &weights, &Moments::default(), device);
-    let batch = parity::random_batch(&spec, rows, &mut Stream::new(config.seed, "throughput"));
+    let mut trainer =
+        Trainer::new(algorithm, config.train.clone(), &weights, None, device).map_err(bug)?;
     for _ in 0..2 {
-        trainer.step(&batch).map_err(bug)?;
+        trainer.step(batch).map_err(bug)?;
     }
     trainer.weights(0).map_err(bug)?;
     let start = Instant::now();
     for _ in 0..steps {
-        trainer.step(&batch).map_err(bug)?;
+        trainer.step(batch).map_err(bug)?;
     }
     // Reading the weights waits for the device.
     trainer.weights(0).map_err(bug)?;

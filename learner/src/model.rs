@@ -1,109 +1,227 @@
 //! The network as burn trains it.
 //!
-//! Parameters keep PyTorch's layout (a linear layer's weight is `[out, in]`) and the module
-//! visits them in the order of [`NetSpec::tensors`], so weights move in and out by position,
-//! without transposing anything.
+//! A [`Net`] is two vectors: everything that is trained, end to end in the order of
+//! [`NetSpec::tensors`], and batch norm's running statistics, likewise. So optimiser, average,
+//! checkpoint and export each handle one vector, whatever the architecture; and the statistics
+//! belong to the network alone, change by [`Net::track`] alone, and are never what a gradient
+//! flows to.
+//!
+//! A pass takes [`Parameters`]: the two vectors cut into the tensors of the spec, tracked if
+//! gradients are wanted. What the layers compute is in [`layers`].
 
-use burn::module::{Module, ModuleVisitor, Param};
-use burn::nn::PaddingConfig2d;
-use burn::nn::conv::{Conv2d, Conv2dConfig};
-use burn::tensor::activation::relu;
-use burn::tensor::{Device, Tensor, TensorData};
-use ouro_net::{Architecture, NetSpec, TensorSpec, Weights};
+mod layers;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use burn::tensor::{Device, Gradients, Tensor, TensorData};
+use ouro_net::{NetSpec, TensorRole, TensorSpec, Weights};
+
+pub use layers::{Mode, Outputs};
 
 use crate::trainer::TrainError;
 
-/// A linear layer.
-#[derive(Module, Debug)]
-struct Dense {
-    /// `[out, in]`.
-    weight: Param<Tensor<2>>,
-    /// `[out]`.
-    bias: Param<Tensor<1>>,
+/// Where the tensors of a spec lie in the two vectors.
+#[derive(Debug)]
+pub struct Layout {
+    spec: NetSpec,
+    tensors: Vec<TensorSpec>,
+    /// Per tensor: whether it is trained, and where it lies in its vector.
+    places: Vec<(bool, Range<usize>)>,
+    /// Values in each vector, the running one first.
+    lengths: [usize; 2],
 }
 
-impl Dense {
-    /// `[batch, in]` to `[batch, out]`.
-    fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        x.matmul(self.weight.val().transpose()) + self.bias.val().unsqueeze()
+impl Layout {
+    /// The layout of a valid spec.
+    pub fn new(spec: &NetSpec) -> Self {
+        let tensors = spec.tensors();
+        let mut lengths = [0; 2];
+        let places = tensors.iter().map(|tensor| {
+            let is_trained = is_trained(tensor.role);
+            let length = &mut lengths[usize::from(is_trained)];
+            let from = *length;
+            *length += tensor.len();
+            (is_trained, from..*length)
+        });
+        let places = places.collect();
+        Self { spec: spec.clone(), tensors, places, lengths }
+    }
+
+    /// The spec.
+    pub fn spec(&self) -> &NetSpec {
+        &self.spec
+    }
+
+    /// Its tensors, in order.
+    pub fn tensors(&self) -> &[TensorSpec] {
+        &self.tensors
+    }
+
+    /// Values that are trained.
+    pub fn trained_len(&self) -> usize {
+        self.lengths[1]
+    }
+
+    /// The trained tensors with their places in the vector, in order.
+    pub fn trained(&self) -> impl Iterator<Item = (&TensorSpec, Range<usize>)> {
+        let places = self.tensors.iter().zip(&self.places);
+        places.filter(|(_, place)| place.0).map(|(tensor, place)| (tensor, place.1.clone()))
+    }
+
+    /// Cuts a vector of the length of the trained values into its tensors.
+    pub fn split(&self, vector: &[f32]) -> Vec<Vec<f32>> {
+        self.trained().map(|(_, place)| vector[place].to_vec()).collect()
+    }
+
+    /// The two vectors, running statistics first, from every tensor in order.
+    fn gather(&self, tensors: &[Vec<f32>]) -> [Vec<f32>; 2] {
+        let mut vectors = self.lengths.map(Vec::with_capacity);
+        for (values, (is_trained, _)) in tensors.iter().zip(&self.places) {
+            vectors[usize::from(*is_trained)].extend_from_slice(values);
+        }
+        vectors
+    }
+
+    /// Every tensor in order, from the two vectors.
+    fn scatter(&self, vectors: &[Vec<f32>; 2]) -> Vec<Vec<f32>> {
+        let tensor = |(is_trained, place): &(bool, Range<usize>)| {
+            vectors[usize::from(*is_trained)][place.clone()].to_vec()
+        };
+        self.places.iter().map(tensor).collect()
     }
 }
 
-/// [`Architecture::Conv`]. Fields are in the order of its tensors.
-#[derive(Module, Debug)]
+/// Whether gradients change a tensor of this role.
+fn is_trained(role: TensorRole) -> bool {
+    !matches!(role, TensorRole::RunningMean | TensorRole::RunningVariance)
+}
+
+/// A network on a device. Clones share memory until one of them changes.
+#[derive(Clone, Debug)]
 pub struct Net {
-    conv: Vec<Conv2d>,
-    hidden: Dense,
-    policy: Dense,
-    value: Dense,
+    layout: Arc<Layout>,
+    /// `[trained]`.
+    trained: Tensor<1>,
+    /// `[running]`; none if there is no batch norm.
+    running: Option<Tensor<1>>,
 }
 
-/// Hands out tensors in order.
-struct Source<'a> {
-    tensors: std::iter::Zip<std::vec::IntoIter<TensorSpec>, std::slice::Iter<'a, Vec<f32>>>,
-    device: &'a Device,
+/// The tensors of a network, ready for one pass.
+#[derive(Clone, Debug)]
+pub struct Parameters {
+    layout: Arc<Layout>,
+    tensors: Vec<Tensor<1>>,
 }
 
-impl Source<'_> {
-    fn next<const D: usize>(&mut self) -> Param<Tensor<D>> {
-        let (spec, values) = self.tensors.next().expect("weights hold every tensor of their spec");
-        let data = TensorData::new(values.clone(), spec.shape);
-        Param::from_tensor(Tensor::from_data(data, self.device))
-    }
-
-    fn dense(&mut self) -> Dense {
-        Dense { weight: self.next(), bias: self.next() }
-    }
+fn vector(values: Vec<f32>, device: &Device) -> Tensor<1> {
+    let length = values.len();
+    Tensor::from_data(TensorData::new(values, [length]), device)
 }
 
 impl Net {
-    /// The network with these weights. It can be trained if `device` is an autodiff device.
+    /// The network with these weights. `device` is one without gradients.
     pub fn new(weights: &Weights, device: &Device) -> Self {
-        let spec = weights.spec();
-        let mut source =
-            Source { tensors: spec.tensors().into_iter().zip(weights.tensors()), device };
-        let Architecture::Conv { channels, layers, .. } = spec.architecture else {
-            unreachable!("the configuration admits no other architecture")
+        let layout = Layout::new(weights.spec());
+        let [running, trained] = layout.gather(weights.tensors());
+        let running = (!running.is_empty()).then(|| vector(running, device));
+        Self { layout: Arc::new(layout), trained: vector(trained, device), running }
+    }
+
+    /// Where what lies.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Everything that is trained, `[trained]`.
+    pub fn trained(&self) -> Tensor<1> {
+        self.trained.clone()
+    }
+
+    /// The network with other trained values, `[trained]`.
+    #[must_use]
+    pub fn with_trained(&self, trained: Tensor<1>) -> Self {
+        Self { trained, ..self.clone() }
+    }
+
+    /// Moves the running statistics towards those of a batch by `momentum`. `statistics` are
+    /// [`Outputs::statistics`] of a pass in [`Mode::Train`].
+    pub fn track(&mut self, statistics: Vec<Tensor<1>>, momentum: f32) {
+        if let Some(running) = self.running.take() {
+            let batch = Tensor::cat(statistics, 0);
+            self.running = Some(running * (1.0 - momentum) + batch * momentum);
+        }
+    }
+
+    /// Whether there is batch norm.
+    pub fn has_norms(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// The tensors for passes that no gradient follows.
+    pub fn fixed(&self) -> Parameters {
+        self.cut(|tensor| tensor)
+    }
+
+    /// The tensors for one pass that is differentiated.
+    pub fn tracked(&self) -> Parameters {
+        self.cut(|tensor| Tensor::from_inner(tensor).require_grad())
+    }
+
+    fn cut(&self, lift: impl Fn(Tensor<1>) -> Tensor<1>) -> Parameters {
+        let tensor = |(is_trained, place): &(bool, Range<usize>)| {
+            let from = if *is_trained { Some(&self.trained) } else { self.running.as_ref() };
+            let vector = from.expect("a network with running statistics has their vector");
+            let tensor = vector.clone().narrow(0, place.start, place.len());
+            if *is_trained { lift(tensor) } else { tensor }
         };
-        let conv = (0..layers)
-            .map(|layer| {
-                let inputs = if layer == 0 { spec.planes.channels } else { channels };
-                let mut conv = Conv2dConfig::new([inputs, channels], [3, 3])
-                    .with_padding(PaddingConfig2d::Explicit(1, 1, 1, 1))
-                    .init(device);
-                conv.weight = source.next();
-                conv.bias = Some(source.next());
-                conv
-            })
-            .collect();
-        Self { conv, hidden: source.dense(), policy: source.dense(), value: source.dense() }
+        let tensors = self.layout.places.iter().map(tensor).collect();
+        Parameters { layout: Arc::clone(&self.layout), tensors }
     }
 
-    /// Planes `[batch, C, H, W]` to logits `[batch, actions]` and values `[batch, 1]`.
-    pub fn forward(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
-        let mut x = planes;
-        for conv in &self.conv {
-            x = relu(conv.forward(x));
-        }
-        let x = relu(self.hidden.forward(x.flatten(1, 3)));
-        (self.policy.forward(x.clone()), self.value.forward(x))
+    /// Logits and values as the published network gives them, with running statistics.
+    pub fn evaluate(&self, planes: Tensor<4>) -> Outputs {
+        self.fixed().forward(planes, Mode::Evaluate)
     }
 
-    /// The parameters, in the order and layout of [`NetSpec::tensors`].
+    /// Every tensor in the order and layout of [`NetSpec::tensors`]. Waits for the device.
     pub fn tensors(&self) -> Result<Vec<Vec<f32>>, TrainError> {
-        struct Read(Vec<Result<Vec<f32>, TrainError>>);
-        impl ModuleVisitor for Read {
-            fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-                self.0.push(param.val().inner().try_into_vec_as().map_err(TrainError::read));
-            }
-        }
-        let mut read = Read(Vec::new());
-        self.visit(&mut read);
-        read.0.into_iter().collect()
+        let running = self.running.as_ref().map(read).transpose()?.unwrap_or_default();
+        Ok(self.layout.scatter(&[running, read(&self.trained)?]))
     }
 }
 
-/// Rows of planes as the tensor that [`Net::forward`] takes.
+impl Parameters {
+    /// Planes `[batch, C, H, W]` to logits and values.
+    pub fn forward(&self, planes: Tensor<4>, mode: Mode) -> Outputs {
+        layers::Pass::new(&self.layout, &self.tensors, mode).run(planes)
+    }
+
+    /// A pass with running statistics that also gives what every layer computed, by name, as
+    /// `[batch, values]`.
+    pub fn trace(&self, planes: Tensor<4>) -> Vec<(String, Tensor<2>)> {
+        let mut pass = layers::Pass::new(&self.layout, &self.tensors, Mode::Evaluate).traced();
+        pass.compute(planes);
+        pass.into_trace()
+    }
+
+    /// What a backward pass found, `[trained]`, without gradients of its own.
+    pub fn gradient(&self, gradients: &mut Gradients) -> Tensor<1> {
+        let trained = self.tensors.iter().zip(&self.layout.places).filter(|(_, place)| place.0);
+        let part = |(tensor, _): (&Tensor<1>, _)| {
+            let gradient = tensor.grad_remove(gradients);
+            gradient.unwrap_or_else(|| tensor.clone().inner().zeros_like())
+        };
+        Tensor::cat(trained.map(part).collect(), 0)
+    }
+}
+
+/// The numbers of a tensor. Waits for the device.
+pub fn read<const D: usize>(tensor: &Tensor<D>) -> Result<Vec<f32>, TrainError> {
+    tensor.try_to_vec_as().map_err(TrainError::read)
+}
+
+/// Rows of planes as the tensor that [`Parameters::forward`] takes.
 pub fn planes_tensor(spec: &NetSpec, planes: Vec<f32>, device: &Device) -> Tensor<4> {
     let shape = spec.planes;
     let rows = planes.len() / shape.len();

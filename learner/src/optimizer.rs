@@ -1,128 +1,158 @@
-//! `AdamW` (Loshchilov and Hutter 2019) with clipping of the global gradient norm.
+//! From a gradient to a step: clipping, then a rule with momentum.
 //!
-//! The update of one tensor is burn's. The state is held here, flat and by position, so that a
-//! checkpoint can store it under the tensors' names and restore it exactly.
+//! Everything happens on one vector, all trained values end to end, so a step is a dozen
+//! operations whatever the network. The rules are written here rather than taken from burn: theirs
+//! dampens the momentum of SGD unless told otherwise, and their state cannot be stored and
+//! restored exactly.
 
-use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
-use burn::optim::{
-    AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, GradientsParams, Optimizer as _,
-};
 use burn::tensor::{Device, Tensor, TensorData};
+use ouro_net::TensorRole;
+use serde::{Deserialize, Serialize};
 
-use crate::model::Net;
+use crate::model::{Layout, read};
 use crate::trainer::TrainError;
 
 /// Keeps a zero gradient from dividing by zero.
 const NORM_EPSILON: f32 = 1e-6;
 
-/// The optimiser's state as plain numbers, in the order and layout of the network's tensors.
+/// The rule, with its numbers. Weight decay is `train.weight_decay`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Rule {
+    /// Loshchilov and Hutter 2019, "Decoupled weight decay regularization", algorithm 2:
+    /// `m ← β₁ m + (1 − β₁) g`, `v ← β₂ v + (1 − β₂) g²`, both corrected for their start at 0,
+    /// then `θ ← θ − η (m / (√v + ε) + decay · θ)`.
+    #[serde(rename = "adamw")]
+    AdamW {
+        /// β₁, at least 0 and below 1.
+        beta1: f64,
+        /// β₂, at least 0 and below 1.
+        beta2: f64,
+        /// ε, above 0.
+        epsilon: f64,
+    },
+    /// Momentum without dampening, the decay decoupled as in the same paper (SGDW):
+    /// `m ← μ m + g`, then `θ ← θ − η (m + decay · θ)`.
+    Sgd {
+        /// μ, at least 0 and below 1.
+        momentum: f64,
+    },
+}
+
+impl Default for Rule {
+    fn default() -> Self {
+        Self::AdamW { beta1: 0.9, beta2: 0.999, epsilon: 1e-5 }
+    }
+}
+
+impl Rule {
+    /// Names of the vectors that the rule keeps.
+    pub fn slots(&self) -> &'static [&'static str] {
+        match self {
+            Self::AdamW { .. } => &["first", "second"],
+            Self::Sgd { .. } => &["momentum"],
+        }
+    }
+}
+
+/// The optimiser's state as plain numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Moments {
-    /// Updates made; 0 means that both lists are empty.
+pub struct OptimizerState {
+    /// Updates made; 0 means that nothing is kept yet.
     pub time: u64,
-    /// First moments.
-    pub first: Vec<Vec<f32>>,
-    /// Second moments.
-    pub second: Vec<Vec<f32>>,
+    /// What the rule keeps, in the order of [`Rule::slots`], each `[trained]`.
+    pub slots: Vec<Vec<f32>>,
 }
 
 /// The optimiser of one network.
 pub struct Optimizer {
-    rule: AdamW,
+    rule: Rule,
     max_norm: f32,
-    states: Vec<Option<AdamWState<1>>>,
+    weight_decay: f64,
+    /// 1 where weights decay, 0 at biases and norms, `[trained]`; none without decay.
+    decays: Option<Tensor<1>>,
+    time: u64,
+    slots: Vec<Tensor<1>>,
 }
 
 impl Optimizer {
-    /// A fresh optimiser, or one that continues from `moments`.
-    pub fn new(weight_decay: f32, max_norm: f32, moments: &Moments, device: &Device) -> Self {
-        let tensor = |values: &Vec<f32>| {
+    /// A fresh optimiser, or one that goes on from `state`.
+    pub fn new(
+        rule: Rule,
+        weight_decay: f32,
+        max_norm: f32,
+        layout: &Layout,
+        state: &OptimizerState,
+        device: &Device,
+    ) -> Self {
+        let vector = |values: Vec<f32>| {
             let length = values.len();
-            Tensor::<1>::from_data(TensorData::new(values.clone(), [length]), device)
+            Tensor::<1>::from_data(TensorData::new(values, [length]), device)
         };
-        let states = moments.first.iter().zip(&moments.second).map(|(first, second)| {
-            Some(AdamWState::new(AdaptiveMomentumState::new(
-                moments.time as usize,
-                tensor(first),
-                tensor(second),
-            )))
+        let decays = (weight_decay > 0.0).then(|| {
+            let factors = layout.trained().flat_map(|(tensor, place)| {
+                let decays = !matches!(tensor.role, TensorRole::Bias | TensorRole::Scale);
+                std::iter::repeat_n(f32::from(u8::from(decays)), place.len())
+            });
+            vector(factors.collect())
         });
-        Self {
-            rule: AdamWConfig::new().with_weight_decay(weight_decay).build(),
-            max_norm,
-            states: states.collect(),
-        }
+        let slots = state.slots.iter().cloned().map(vector).collect();
+        let weight_decay = f64::from(weight_decay);
+        Self { rule, max_norm, weight_decay, decays, time: state.time, slots }
     }
 
-    /// One update. Returns the network and the gradient's norm before clipping, on the device.
-    pub fn step(&mut self, net: Net, mut grads: GradientsParams, rate: f64) -> (Net, Tensor<1>) {
-        let mut squares = SumOfSquares { grads: &grads, sum: None };
-        net.visit(&mut squares);
-        let norm = squares.sum.expect("a network has parameters").sqrt();
+    /// One update of the trained values by their gradient, both `[trained]`. Returns them and the
+    /// gradient's norm before clipping, on the device.
+    pub fn step(
+        &mut self,
+        trained: Tensor<1>,
+        gradient: Tensor<1>,
+        rate: f64,
+    ) -> (Tensor<1>, Tensor<1>) {
+        let norm = gradient.clone().square().sum().sqrt();
         let scale = (norm.clone() + NORM_EPSILON).recip().mul_scalar(self.max_norm).clamp_max(1.0);
-        let mut update = Update { optimizer: self, grads: &mut grads, scale, rate, index: 0 };
-        let net = net.map(&mut update);
-        (net, norm)
+        let gradient = gradient * scale;
+        if self.slots.is_empty() {
+            self.slots = self.rule.slots().iter().map(|_| gradient.zeros_like()).collect();
+        }
+        self.time += 1;
+        let direction = match self.rule {
+            Rule::AdamW { beta1, beta2, epsilon } => {
+                let squares = gradient.clone().square();
+                let first = moved(self.slots[0].clone(), gradient, beta1);
+                let second = moved(self.slots[1].clone(), squares, beta2);
+                let correction = |beta: f64| 1.0 - beta.powf(self.time as f64);
+                let scale = correction(beta2).sqrt();
+                // Both corrections and ε, folded into one factor and one addend.
+                let root = second.clone().sqrt() + (epsilon * scale) as f32;
+                let direction = first.clone() / root * (scale / correction(beta1)) as f32;
+                self.slots = vec![first, second];
+                direction
+            }
+            Rule::Sgd { momentum } => {
+                let sum = self.slots[0].clone() * momentum as f32 + gradient;
+                self.slots = vec![sum.clone()];
+                sum
+            }
+        };
+        let mut updated = trained.clone() - direction * rate as f32;
+        if let Some(decays) = &self.decays {
+            updated = updated - trained * decays.clone() * (rate * self.weight_decay) as f32;
+        }
+        (updated, norm)
     }
 
     /// The state as plain numbers. Waits for the device.
-    pub fn moments(&self) -> Result<Moments, TrainError> {
-        let mut moments = Moments::default();
-        for state in self.states.iter().flatten() {
-            let state = &state.momentum;
-            let read = |tensor: &Tensor<1>| tensor.try_to_vec_as().map_err(TrainError::read);
-            moments.time = state.time as u64;
-            moments.first.push(read(&state.moment_1)?);
-            moments.second.push(read(&state.moment_2)?);
-        }
-        Ok(moments)
+    pub fn state(&self) -> Result<OptimizerState, TrainError> {
+        let slots = self.slots.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(OptimizerState { time: self.time, slots })
     }
 }
 
-struct SumOfSquares<'a> {
-    grads: &'a GradientsParams,
-    sum: Option<Tensor<1>>,
+/// An exponential mean after one more value.
+fn moved(mean: Tensor<1>, value: Tensor<1>, beta: f64) -> Tensor<1> {
+    mean * beta as f32 + value * (1.0 - beta) as f32
 }
 
-impl ModuleVisitor for SumOfSquares<'_> {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let Some(grad) = self.grads.get::<D>(param.id) else { return };
-        let square = grad.square().sum();
-        self.sum = Some(match self.sum.take() {
-            Some(sum) => sum + square,
-            None => square,
-        });
-    }
-}
-
-struct Update<'a> {
-    optimizer: &'a mut Optimizer,
-    grads: &'a mut GradientsParams,
-    scale: Tensor<1>,
-    rate: f64,
-    index: usize,
-}
-
-impl ModuleMapper for Update<'_> {
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let index = self.index;
-        self.index += 1;
-        let (id, tensor, mapper) = param.consume();
-        let shape = tensor.shape();
-        let flat: Tensor<1> = tensor.inner().reshape([shape.num_elements()]);
-        // A parameter that the loss does not reach still decays and keeps its state in step.
-        let grad = match self.grads.remove::<D>(id) {
-            Some(grad) => grad.reshape([shape.num_elements()]) * self.scale.clone(),
-            None => flat.zeros_like(),
-        };
-        let states = &mut self.optimizer.states;
-        if states.len() <= index {
-            states.resize(index + 1, None);
-        }
-        let state = states[index].take();
-        let (flat, state) = self.optimizer.rule.step(self.rate, flat, grad, state);
-        self.optimizer.states[index] = state;
-        let tensor = Tensor::from_inner(flat.reshape(shape)).require_grad();
-        Param::from_mapped_value(id, tensor, mapper)
-    }
-}
+#[cfg(test)]
+mod tests;

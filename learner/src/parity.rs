@@ -1,18 +1,20 @@
-//! Does a GPU compute the same gradient as the CPU?
+//! Does a GPU compute what the CPU does?
 //!
-//! GPU stacks have shipped silently wrong kernels. A [`Report`] compares loss and every
-//! parameter's gradient between burn-flex and wgpu on the same weights and batches, and says
-//! whether the differences are those of rounding.
+//! GPU stacks have shipped silently wrong kernels. A [`Report`] compares burn-flex and another
+//! device twice, on the same weights and batches: loss and every parameter's gradient, at weights
+//! that both are given, and then a whole run of optimiser steps that each takes by itself.
 
 use std::fmt;
 
 use ouro_game::Stream;
 use ouro_net::{NetSpec, SpecError, Weights, WeightsMeta};
 
+use crate::algorithm::Algorithm;
+use crate::alphazero::Positions;
 use crate::config::TrainConfig;
 use crate::device::TrainDevice;
-use crate::optimizer::Moments;
-use crate::samples::{RowShape, Samples};
+use crate::reinforce::Segments;
+use crate::samples::RowShape;
 use crate::trainer::{TrainError, Trainer};
 
 /// Largest relative difference of the loss.
@@ -23,6 +25,12 @@ pub const COSINE_TOLERANCE: f64 = 0.9999;
 
 /// Largest difference of a gradient's elements, relative to its largest element.
 pub const ELEMENT_TOLERANCE: f64 = 1e-3;
+
+/// Largest relative difference of the loss during a run, where rounding grows from step to step.
+pub const RUN_LOSS_TOLERANCE: f64 = 1e-2;
+
+/// Smallest cosine between the ways that all weights together went in a run.
+pub const RUN_COSINE_TOLERANCE: f64 = 0.999;
 
 /// One parameter's gradient on both devices; the worst over all rounds.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +60,26 @@ pub struct Report {
     pub loss_difference: f64,
     /// One row per parameter.
     pub rows: Vec<Row>,
+    /// The run of both devices.
+    pub run: Run,
+}
+
+/// Steps that each device took by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Run {
+    /// How many.
+    pub steps: u32,
+    /// Largest relative difference of the loss.
+    pub loss_difference: f64,
+    /// Cosine between the ways that the weights went.
+    pub cosine: f64,
+}
+
+impl Run {
+    fn agrees(&self) -> bool {
+        self.steps == 0
+            || self.loss_difference <= RUN_LOSS_TOLERANCE && self.cosine >= RUN_COSINE_TOLERANCE
+    }
 }
 
 /// Why there is no report.
@@ -68,7 +96,9 @@ pub enum ParityError {
 impl Report {
     /// Whether every difference is within tolerance.
     pub fn agrees(&self) -> bool {
-        self.loss_difference <= LOSS_TOLERANCE && self.rows.iter().all(Row::agrees)
+        self.loss_difference <= LOSS_TOLERANCE
+            && self.rows.iter().all(Row::agrees)
+            && self.run.agrees()
     }
 }
 
@@ -87,15 +117,21 @@ impl fmt::Display for Report {
         writeln!(f, "reference  {}\ntested     {}", self.reference, self.tested)?;
         writeln!(
             f,
-            "loss       {:.6}, relative difference {:.1e} over {} rounds\n",
+            "loss       {:.6}, relative difference {:.1e} over {} rounds",
             self.loss, self.loss_difference, self.rounds
         )?;
-        writeln!(f, "{:<16} {:>12} {:>12} {:>12}", "gradient", "cosine", "difference", "largest")?;
+        let Run { steps, loss_difference, cosine } = self.run;
+        let mark = if self.run.agrees() { "" } else { "  DISAGREES" };
+        writeln!(
+            f,
+            "run        {steps} steps, loss within {loss_difference:.1e}, cosine {cosine:.9}{mark}\n"
+        )?;
+        writeln!(f, "{:<24} {:>12} {:>12} {:>12}", "gradient", "cosine", "difference", "largest")?;
         for row in &self.rows {
             let mark = if row.agrees() { "" } else { "  DISAGREES" };
             writeln!(
                 f,
-                "{:<16} {:>12.9} {:>12.1e} {:>12.1e}{mark}",
+                "{:<24} {:>12.9} {:>12.1e} {:>12.1e}{mark}",
                 row.name, row.cosine, row.difference, row.largest
             )?;
         }
@@ -103,19 +139,34 @@ impl fmt::Display for Report {
     }
 }
 
-/// Compares `tested` with the CPU over `rounds` random batches of `rows` moves.
-pub fn compare(
+/// How much is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Batches whose gradients are compared, each after another CPU step.
+    pub rounds: u32,
+    /// Steps of the run.
+    pub steps: u32,
+    /// Fixes weights and batches.
+    pub seed: u64,
+}
+
+/// Compares `tested` with the CPU on batches that `batch` makes of streams.
+pub fn compare<A: Algorithm + Clone>(
+    algorithm: &A,
     spec: &NetSpec,
     train: &TrainConfig,
-    rows: usize,
-    rounds: u32,
-    seed: u64,
+    batch: impl Fn(&mut Stream) -> A::Batch,
+    extent: Extent,
     tested: &TrainDevice,
 ) -> Result<Report, ParityError> {
     let cpu = TrainDevice::cpu();
-    let meta = WeightsMeta::default();
-    let mut weights = Weights::initialize(spec.clone(), meta, seed)?;
-    let mut reference = Trainer::new(train.clone(), &weights, &Moments::default(), cpu.clone());
+    let Extent { rounds, steps, seed } = extent;
+    let start = Weights::initialize(spec.clone(), WeightsMeta::default(), seed)?;
+    let config = TrainConfig { report_every: 1, ..train.clone() };
+    let trainer = |weights: &Weights, device: &TrainDevice| {
+        Trainer::new(algorithm.clone(), config.clone(), weights, None, device.clone())
+    };
+    let batch = |index: u32| batch(&mut Stream::indexed(seed, "parity", index.into()));
     let mut report = Report {
         reference: cpu.name().to_owned(),
         tested: tested.name().to_owned(),
@@ -123,19 +174,23 @@ pub fn compare(
         loss: 0.0,
         loss_difference: 0.0,
         rows: Vec::new(),
+        run: Run { steps, loss_difference: 0.0, cosine: 0.0 },
     };
+    let mut reference = trainer(&start, &cpu)?;
+    let mut weights = start.clone();
+    let names: Vec<String> =
+        crate::model::Layout::new(spec).trained().map(|(tensor, _)| tensor.name.clone()).collect();
     for round in 0..rounds {
-        let batch = random_batch(spec, rows, &mut Stream::indexed(seed, "parity", round.into()));
-        let other = Trainer::new(train.clone(), &weights, &Moments::default(), tested.clone());
+        let batch = batch(round);
+        let other = trainer(&weights, tested)?;
         let (one, two) = (reference.gradient(&batch)?, other.gradient(&batch)?);
         report.loss = one.loss.total;
-        let difference = (one.loss.total - two.loss.total).abs() / one.loss.total.abs().max(1e-6);
+        let difference = relative(one.loss.total, two.loss.total);
         if is_worse(difference, report.loss_difference) {
             report.loss_difference = difference;
         }
-        let tensors = spec.tensors();
         for (index, (one, two)) in one.tensors.iter().zip(&two.tensors).enumerate() {
-            let row = row(tensors[index].name.clone(), one, two);
+            let row = row(names[index].clone(), one, two);
             match report.rows.get_mut(index) {
                 Some(worst) if is_worse(row.relative(), worst.relative()) => {
                     *worst = row;
@@ -147,7 +202,27 @@ pub fn compare(
         reference.step(&batch)?;
         weights = reference.weights(0)?;
     }
+    let (mut one, mut two) = (trainer(&start, &cpu)?, trainer(&start, tested)?);
+    for step in 0..steps {
+        let batch = batch(step);
+        if let (Some(one), Some(two)) = (one.step(&batch)?, two.step(&batch)?) {
+            let difference = relative(one.loss.total, two.loss.total);
+            if is_worse(difference, report.run.loss_difference) {
+                report.run.loss_difference = difference;
+            }
+        }
+    }
+    let way = |end: Weights| -> Vec<f32> {
+        let pairs = end.tensors().iter().flatten().zip(start.tensors().iter().flatten());
+        pairs.map(|(end, start)| end - start).collect()
+    };
+    report.run.cosine = row("all".into(), &way(one.weights(0)?), &way(two.weights(0)?)).cosine;
     Ok(report)
+}
+
+/// Difference of a loss, relative to the first.
+fn relative(one: f64, two: f64) -> f64 {
+    (one - two).abs() / one.abs().max(1e-6)
 }
 
 /// Whether a difference is worse than the worst so far. NaN is worse than anything.
@@ -172,21 +247,58 @@ fn row(name: String, one: &[f32], two: &[f32]) -> Row {
     Row { name, cosine, difference, largest }
 }
 
-/// Moves that no game made: random planes, legal actions, choices and returns.
-pub fn random_batch(spec: &NetSpec, rows: usize, stream: &mut Stream) -> Samples {
+/// Segments that no game made: random planes, legal actions, choices and rewards, and segments of
+/// random lengths, one of which in two goes on after its last move.
+pub fn random_segments(spec: &NetSpec, rows: usize, stream: &mut Stream) -> Segments {
     let shape = RowShape { planes: spec.planes.len(), actions: spec.actions };
-    let mut samples = Samples::with_capacity(shape, rows);
-    for _ in 0..rows {
-        let planes = (0..shape.planes).map(|_| if stream.below(4) == 0 { 1.0 } else { 0.0 });
-        samples.planes.extend(planes);
-        let action = stream.below(shape.actions as u32);
-        let legal = (0..shape.actions).map(|other| other == action as usize || stream.below(4) > 0);
-        samples.legal.extend(legal);
-        samples.actions.push(action);
-        samples.behaviour.push((0.05 + 0.95 * stream.unit()) as f32);
-        samples.returns.push((2.0 * stream.unit() - 1.0) as f32);
+    let mut segments = Segments::with_capacity(shape, rows);
+    for row in 0..rows {
+        let action = random_position(shape, stream, &mut segments.planes, &mut segments.legal);
+        segments.actions.push(action);
+        segments.behaviour.push((0.05 + 0.95 * stream.unit()) as f32);
+        segments.rewards.push((2.0 * stream.unit() - 1.0) as f32);
+        let begins = row == 0 || segments.ends[row - 1];
+        let is_end = row + 1 == rows || stream.below(6) == 0;
+        // A segment is not a state alone, and every second one ends with the game.
+        let is_state = is_end && !begins && stream.below(2) == 0;
+        segments.weights.push(if is_state { 0.0 } else { 1.0 });
+        segments.discounts.push(if is_end { 0.0 } else { 0.9 });
+        segments.ends.push(is_end);
     }
-    samples
+    segments
+}
+
+/// Positions that no game made, with random targets; one in four has none for its policy.
+pub fn random_positions(spec: &NetSpec, rows: usize, stream: &mut Stream) -> Positions {
+    let shape = RowShape { planes: spec.planes.len(), actions: spec.actions };
+    let mut positions = Positions::with_capacity(shape, rows);
+    for _ in 0..rows {
+        random_position(shape, stream, &mut positions.planes, &mut positions.legal);
+        let legal = &positions.legal[positions.legal.len() - shape.actions..];
+        let has_target = stream.below(4) > 0;
+        let target: Vec<f64> = legal
+            .iter()
+            .map(|&legal| if legal && has_target { stream.unit() + 1e-3 } else { 0.0 })
+            .collect();
+        let sum = target.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        positions.policy.extend(target.iter().map(|value| (value / sum) as f32));
+        positions.values.push((2.0 * stream.unit() - 1.0) as f32);
+        positions.weights.push((0.5 + stream.unit()) as f32);
+    }
+    positions
+}
+
+/// Random planes and legal actions, appended; an action that is legal.
+fn random_position(
+    shape: RowShape,
+    stream: &mut Stream,
+    planes: &mut Vec<f32>,
+    legal: &mut Vec<bool>,
+) -> u32 {
+    planes.extend((0..shape.planes).map(|_| if stream.below(4) == 0 { 1.0 } else { 0.0 }));
+    let action = stream.below(shape.actions as u32);
+    legal.extend((0..shape.actions).map(|other| other == action as usize || stream.below(4) > 0));
+    action
 }
 
 #[cfg(test)]

@@ -1,192 +1,181 @@
-//! The loss, and its reference computation on plain slices.
+//! REINFORCE with a learned baseline, corrected for the age of its data.
 //!
-//! REINFORCE (Williams 1992, "Simple statistical gradient-following algorithms for
-//! connectionist reinforcement learning") with a learned state value as baseline (Sutton and
-//! Barto, "Reinforcement Learning", 2nd edition, section 13.4). For a batch of moves with
-//! policy π, value V, return G and the probability μ that the actor chose the action with:
+//! The policy gradient of Williams (1992, "Simple statistical gradient-following algorithms for
+//! connectionist reinforcement learning") with a state value as baseline (Sutton and Barto,
+//! "Reinforcement Learning", 2nd edition, section 13.4). Actors play weights that are some steps
+//! old, and mix in random moves; both are corrected by the truncated importance ratios of
+//! [V-trace](vtrace) between the current policy π and the probability μ that the action was
+//! played with. With its value targets v and advantages A, and weights w:
 //!
 //! ```text
-//! A = G − V                                        advantage
-//! ρ = min(π(a|s) / μ(a|s), cap)                    truncated importance ratio
-//! L = mean(−ρ A log π(a|s))                        policy
-//!   + value_coefficient · mean((V − G)²)           value
-//!   − entropy_bonus · mean(−Σ π log π)             entropy over legal actions
+//! L = Σ w (−A log π(a|s)) / Σ w                    policy
+//!   + value_coefficient · Σ w (V − v)² / Σ w       value
+//!   − entropy_bonus · Σ w (−Σ π log π) / Σ w       entropy over legal actions
 //! ```
 //!
-//! No gradient flows through A and ρ. Actors play weights that are a few steps old; ρ corrects
-//! for that, truncated as in V-trace (Espeholt et al. 2018, "IMPALA", section 4.1), so that a
-//! move the old policy thought unlikely cannot dominate a batch.
-//!
-//! [`loss`] here is slow and in f64; [`crate::loss`] is the same on tensors, and a test holds
-//! one against the other.
+//! No gradient flows through A and v; both come from the same pass that is differentiated.
 
-use crate::config::TrainConfig;
-use crate::samples::Samples;
+mod course;
+mod segments;
+pub mod vtrace;
 
-/// What illegal logits are replaced with: finite, so that 0 · log 0 never occurs.
-pub const ILLEGAL_LOGIT: f32 = -1e9;
+pub use course::{Course, Step, course};
+pub use segments::Segments;
+
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
+
+use crate::algorithm::Algorithm;
+use crate::loss::{DeviceLoss, column, entropy, log_policy};
+use crate::model::{Outputs, read};
+use crate::trainer::TrainError;
+use vtrace::{Caps, vtrace};
 
 /// Keeps a standard deviation from dividing by zero.
-pub const ADVANTAGE_EPSILON: f64 = 1e-6;
+const ADVANTAGE_EPSILON: f64 = 1e-6;
 
-/// The numbers of the update rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LossConfig {
+/// The numbers of REINFORCE. Rewards are the game's: see `game.rewards` in the configuration of
+/// Battlesnake.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReinforceConfig {
     /// Weight of the squared value error.
     pub value_coefficient: f32,
-    /// Weight of the entropy.
+    /// Weight of the policy's entropy, in nats.
     pub entropy_bonus: f32,
-    /// Upper bound of ρ.
+    /// Upper bound ρ̄ of the importance ratio where it corrects one step.
     pub ratio_cap: f32,
-    /// Whether A is divided by its standard deviation over the batch.
+    /// Upper bound c̄ of the importance ratio where it lets later steps count; at most
+    /// `ratio_cap`.
+    pub trace_cap: f32,
+    /// What later steps count for besides, λ, 0 to 1: 1 learns from whole returns, 0 from the
+    /// next value alone.
+    pub trace_decay: f32,
+    /// Whether advantages are divided by their standard deviation over the batch.
     pub normalize_advantage: bool,
+    /// Moves of weights more than so many generations older than the newest are not learned
+    /// from.
+    pub max_lag: u32,
 }
 
-impl From<&TrainConfig> for LossConfig {
-    fn from(config: &TrainConfig) -> Self {
+impl Default for ReinforceConfig {
+    fn default() -> Self {
         Self {
-            value_coefficient: config.value_coefficient,
-            entropy_bonus: config.entropy_bonus,
-            ratio_cap: config.ratio_cap,
-            normalize_advantage: config.normalize_advantage,
+            value_coefficient: 0.5,
+            entropy_bonus: 0.01,
+            ratio_cap: 1.0,
+            trace_cap: 1.0,
+            trace_decay: 1.0,
+            normalize_advantage: false,
+            max_lag: 16,
         }
     }
 }
 
-/// A loss and its parts, means over the batch.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LossParts {
-    /// What is minimised.
-    pub total: f64,
-    /// −ρ A log π.
-    pub policy: f64,
-    /// (V − G)².
-    pub value: f64,
-    /// Entropy of π over legal actions, in nats.
-    pub entropy: f64,
-    /// ρ.
-    pub ratio: f64,
+impl ReinforceConfig {
+    /// Whether moves of weights of generation `played` are learned from once `newest` exists.
+    pub fn accepts(&self, played: u32, newest: u32) -> bool {
+        newest.saturating_sub(played) <= self.max_lag
+    }
 }
 
-/// The factors that no gradient flows through, one per row: ρ A.
+/// The loss. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Reinforce {
+    config: ReinforceConfig,
+}
+
+impl From<&ReinforceConfig> for Reinforce {
+    fn from(config: &ReinforceConfig) -> Self {
+        Self { config: config.clone() }
+    }
+}
+
+/// What no gradient flows through, `[rows]` each.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Coefficients {
-    /// ρ.
-    pub ratios: Vec<f64>,
-    /// A, normalised if asked for.
-    pub advantages: Vec<f64>,
+struct Fixed {
+    advantages: Vec<f64>,
+    targets: Vec<f64>,
+    /// Weighted mean of the truncated ratios.
+    ratio: f64,
 }
 
-/// Log-probabilities of the legal actions, `−∞` for the rest.
-fn log_policy(logits: &[f32], legal: &[bool]) -> Vec<f64> {
-    let masked = |(&logit, &legal): (&f32, &bool)| {
-        if legal { f64::from(logit) } else { f64::NEG_INFINITY }
-    };
-    let logits: Vec<f64> = logits.iter().zip(legal).map(masked).collect();
-    let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let sum: f64 = logits.iter().map(|logit| (logit - largest).exp()).sum();
-    logits.iter().map(|logit| logit - largest - sum.ln()).collect()
-}
-
-/// ρ and A at these network outputs: `logits` `[rows, actions]`, `values` `[rows]`.
-pub fn coefficients(
-    config: &LossConfig,
-    samples: &Samples,
-    logits: &[f32],
-    values: &[f32],
-) -> Coefficients {
-    let width = samples.shape().actions;
-    let ratios = (0..samples.rows())
-        .map(|row| {
-            let cells = row * width..(row + 1) * width;
-            let log_policy = log_policy(&logits[cells.clone()], &samples.legal[cells]);
-            let chosen = log_policy[samples.actions[row] as usize];
-            let ratio = (chosen - f64::from(samples.behaviour[row]).ln()).exp();
-            ratio.min(f64::from(config.ratio_cap))
-        })
-        .collect();
-    let mut advantages: Vec<f64> =
-        samples.returns.iter().zip(values).map(|(&g, &v)| f64::from(g) - f64::from(v)).collect();
-    if config.normalize_advantage {
-        let rows = advantages.len() as f64;
-        let mean = advantages.iter().sum::<f64>() / rows;
-        let square = advantages.iter().map(|a| (a - mean).powi(2)).sum::<f64>() / rows;
-        for advantage in &mut advantages {
-            *advantage /= square.sqrt() + ADVANTAGE_EPSILON;
+impl Reinforce {
+    /// Advantages and value targets at these network outputs: `chosen` is log π of the actions
+    /// taken, both are `[rows]`.
+    fn fix(&self, batch: &Segments, chosen: &[f32], values: &[f32]) -> Fixed {
+        let Self { config } = self;
+        let ratios: Vec<f64> = chosen
+            .iter()
+            .zip(&batch.behaviour)
+            .map(|(&log, &played)| (f64::from(log) - f64::from(played).ln()).exp())
+            .collect();
+        let caps = Caps {
+            ratio: config.ratio_cap.into(),
+            trace: config.trace_cap.into(),
+            decay: config.trace_decay.into(),
+        };
+        let mut traces = vtrace(caps, batch, &ratios, values);
+        let sum = batch.weight();
+        let mean = |values: &[f64]| {
+            let weighted = values.iter().zip(&batch.weights);
+            weighted.map(|(value, &weight)| value * f64::from(weight)).sum::<f64>() / sum
+        };
+        let ratio = mean(&ratios.iter().map(|ratio| ratio.min(caps.ratio)).collect::<Vec<_>>());
+        if config.normalize_advantage {
+            let centre = mean(&traces.advantages);
+            let squares = traces.advantages.iter().map(|a| (a - centre).powi(2));
+            let deviation = mean(&squares.collect::<Vec<_>>()).sqrt();
+            traces.advantages.iter_mut().for_each(|a| *a /= deviation + ADVANTAGE_EPSILON);
         }
+        Fixed { advantages: traces.advantages, targets: traces.targets, ratio }
     }
-    Coefficients { ratios, advantages }
 }
 
-/// The loss with given ρ and A: what the gradient is taken of.
-pub fn loss(
-    config: &LossConfig,
-    samples: &Samples,
-    logits: &[f32],
-    values: &[f32],
-    coefficients: &Coefficients,
-) -> LossParts {
-    let width = samples.shape().actions;
-    let rows = samples.rows() as f64;
-    let mut parts = LossParts::default();
-    for row in 0..samples.rows() {
-        let cells = row * width..(row + 1) * width;
-        let log_policy = log_policy(&logits[cells.clone()], &samples.legal[cells]);
-        let (ratio, advantage) = (coefficients.ratios[row], coefficients.advantages[row]);
-        parts.policy -= ratio * advantage * log_policy[samples.actions[row] as usize] / rows;
-        parts.value += (f64::from(values[row]) - f64::from(samples.returns[row])).powi(2) / rows;
-        let legal = log_policy.iter().filter(|log| log.is_finite());
-        parts.entropy -= legal.map(|log| log.exp() * log).sum::<f64>() / rows;
-        parts.ratio += ratio / rows;
+impl Algorithm for Reinforce {
+    type Batch = Segments;
+
+    fn loss(
+        &self,
+        batch: &Segments,
+        outputs: &Outputs,
+        device: &Device,
+    ) -> Result<DeviceLoss, TrainError> {
+        let actions: Vec<i32> = batch.actions.iter().map(|&action| action as i32).collect();
+        let actions = TensorData::new(actions, [batch.actions.len(), 1]);
+        let actions = Tensor::<2, Int>::from_data(actions, device);
+        let log_policy = log_policy(outputs.logits.clone(), &batch.legal, device);
+        let chosen = log_policy.clone().gather(1, actions);
+
+        let seen = Tensor::cat(vec![chosen.clone().inner(), outputs.values.clone().inner()], 1);
+        let seen = read(&seen)?;
+        let pairs = seen.as_chunks::<2>().0.iter();
+        let (logs, values): (Vec<f32>, Vec<f32>) = pairs.map(|[log, value]| (*log, *value)).unzip();
+        let fixed = self.fix(batch, &logs, &values);
+
+        let sum = batch.weight();
+        let shares = || batch.weights.iter().map(|&weight| f64::from(weight) / sum);
+        let weighted = |values: &[f64]| -> Vec<f32> {
+            values.iter().zip(shares()).map(|(value, share)| (value * share) as f32).collect()
+        };
+        let targets = fixed.targets.iter().map(|&target| target as f32).collect();
+        let errors = outputs.values.clone() - column(targets, device);
+        let share = column(shares().map(|share| share as f32).collect(), device);
+
+        let policy = (chosen * column(weighted(&fixed.advantages), device)).sum().neg();
+        let value = (share.clone() * errors.square()).sum();
+        let entropy = (share * entropy(log_policy)).sum();
+        let total = policy.clone() + value.clone() * self.config.value_coefficient
+            - entropy.clone() * self.config.entropy_bonus;
+        Ok(DeviceLoss {
+            total,
+            policy: policy.inner(),
+            value: value.inner(),
+            entropy: entropy.inner(),
+            ratio: fixed.ratio,
+        })
     }
-    parts.total = parts.policy + f64::from(config.value_coefficient) * parts.value
-        - f64::from(config.entropy_bonus) * parts.entropy;
-    parts
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::samples::RowShape;
-
-    const CONFIG: LossConfig = LossConfig {
-        value_coefficient: 0.5,
-        entropy_bonus: 0.1,
-        ratio_cap: 2.0,
-        normalize_advantage: false,
-    };
-
-    /// Two legal actions of three with equal logits; the first was taken.
-    fn one_row(behaviour: f32) -> Samples {
-        let mut samples = Samples::new(RowShape { planes: 1, actions: 3 });
-        samples.planes = vec![0.0];
-        samples.legal = vec![true, false, true];
-        samples.actions = vec![0];
-        samples.behaviour = vec![behaviour];
-        samples.returns = vec![1.0];
-        samples
-    }
-
-    #[test]
-    fn a_hand_computed_row_agrees() {
-        let samples = one_row(0.5);
-        let (logits, values) = ([0.3, 50.0, 0.3], [0.25]);
-        let coefficients = coefficients(&CONFIG, &samples, &logits, &values);
-        assert!((coefficients.ratios[0] - 1.0).abs() < 1e-12);
-        assert!((coefficients.advantages[0] - 0.75).abs() < 1e-12);
-        let parts = loss(&CONFIG, &samples, &logits, &values, &coefficients);
-        let ln2 = std::f64::consts::LN_2;
-        assert!((parts.policy - 0.75 * ln2).abs() < 1e-12);
-        assert!((parts.value - 0.5625).abs() < 1e-12);
-        assert!((parts.entropy - ln2).abs() < 1e-12);
-        assert!((parts.total - (0.75 * ln2 + 0.5 * 0.5625 - 0.1 * ln2)).abs() < 1e-7);
-    }
-
-    #[test]
-    fn the_importance_ratio_is_truncated() {
-        let rare = coefficients(&CONFIG, &one_row(0.01), &[0.3, 0.0, 0.3], &[0.0]);
-        assert!((rare.ratios[0] - 2.0).abs() < 1e-12);
-        let common = coefficients(&CONFIG, &one_row(1.0), &[0.3, 0.0, 0.3], &[0.0]);
-        assert!((common.ratios[0] - 0.5).abs() < 1e-7);
-    }
-}
+mod tests;

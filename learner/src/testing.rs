@@ -3,7 +3,7 @@
 use ouro_game::record::Recorder;
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, ActionMask, Game, GameConfig, PlaneShape, Stream, Turn};
-use ouro_net::{Architecture, NetSpec, Weights, WeightsMeta};
+use ouro_net::{Architecture, GlobalPooling, NetSpec, ValueRange, Weights, WeightsMeta, reference};
 use ouro_proto::{Seat, Trajectory};
 
 use crate::config::{Config, DeviceChoice, TrainConfig};
@@ -30,6 +30,87 @@ pub(crate) fn spec() -> NetSpec {
         actions: 5,
         architecture: Architecture::Conv { channels: 6, layers: 2, hidden: 7 },
     }
+}
+
+/// One small network of every family, with and without what is optional.
+pub(crate) fn architectures() -> Vec<Architecture> {
+    let tower = |value, global_pooling| Architecture::Residual {
+        channels: 5,
+        blocks: 2,
+        policy_channels: 3,
+        value_channels: 2,
+        value_hidden: 7,
+        value,
+        global_pooling,
+    };
+    let pooling = GlobalPooling { channels: 3, every: 2 };
+    vec![
+        Architecture::Conv { channels: 6, layers: 2, hidden: 7 },
+        tower(ValueRange::Tanh, None),
+        tower(ValueRange::Unbounded, Some(pooling)),
+        Architecture::TwoConv { channels: 4, hidden: 9, narrow: 6 },
+        Architecture::Mlp { layers: 2, hidden: 8, value: ValueRange::Tanh },
+    ]
+}
+
+/// A residual network for the same board.
+pub(crate) fn tower() -> NetSpec {
+    NetSpec { architecture: architectures().swap_remove(1), ..spec() }
+}
+
+/// Weights of [`spec`] whose policy is not near uniform, so that every term of a loss counts, and
+/// whose biases are away from 0, where an empty patch of the board would sit on the kink of a
+/// ReLU.
+pub(crate) fn lively_weights(spec: &NetSpec) -> Weights {
+    let mut tensors = weights(spec).tensors().to_vec();
+    for (tensor, values) in spec.tensors().iter().zip(&mut tensors) {
+        for (place, value) in values.iter_mut().enumerate() {
+            if tensor.name == "policy.weight" {
+                *value *= 100.0;
+            } else if tensor.name.ends_with("bias") {
+                *value = 0.1 + 0.03 * place as f32;
+            }
+        }
+    }
+    Weights::from_tensors(spec.clone(), WeightsMeta::default(), tensors).expect("finite values")
+}
+
+/// Logits and values by the slow reference.
+pub(crate) fn evaluate(weights: &Weights, planes: &[f32]) -> (Vec<f32>, Vec<f32>) {
+    let rows = planes.len() / weights.spec().planes.len();
+    let (mut logits, mut values) = (vec![0.0; rows * weights.spec().actions], vec![0.0; rows]);
+    reference::evaluate(weights, planes, &mut logits, &mut values);
+    (logits, values)
+}
+
+/// Holds a gradient against central differences of `loss` in a few elements of every tensor, for
+/// a network without running statistics.
+pub(crate) fn central_differences(
+    weights: &Weights,
+    gradient: &[Vec<f32>],
+    loss: impl Fn(&Weights) -> f64,
+) {
+    let nudged = |tensor: usize, index: usize, by: f32| {
+        let mut tensors = weights.tensors().to_vec();
+        tensors[tensor][index] += by;
+        let (spec, meta) = (weights.spec().clone(), WeightsMeta::default());
+        loss(&Weights::from_tensors(spec, meta, tensors).expect("finite values"))
+    };
+    let (mut dot, mut slow_square, mut fast_square) = (0.0, 0.0, 0.0);
+    for (tensor, gradients) in gradient.iter().enumerate() {
+        let stride = (gradients.len() / 5).max(1);
+        for index in (0..gradients.len()).step_by(stride) {
+            let step = 3e-4;
+            let slow = (nudged(tensor, index, step) - nudged(tensor, index, -step)) / 6e-4;
+            let fast = f64::from(gradients[index]);
+            assert!((slow - fast).abs() < 5e-3, "{tensor}[{index}]: {slow} {fast}");
+            dot += slow * fast;
+            slow_square += slow * slow;
+            fast_square += fast * fast;
+        }
+    }
+    let cosine = dot / f64::sqrt(slow_square * fast_square);
+    assert!(cosine > 0.999, "{cosine}");
 }
 
 pub(crate) fn weights(spec: &NetSpec) -> Weights {

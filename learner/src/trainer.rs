@@ -1,21 +1,21 @@
 //! The network, its optimiser and their device, one step at a time.
 //!
 //! A [`Trainer`] is used from one thread, always the same one: a GPU queue belongs to the
-//! thread that feeds it. It knows nothing of where batches come from or where weights go.
+//! thread that feeds it. It knows nothing of where batches come from or where weights go. On the
+//! CPU a trainer that goes on from its [`TrainerState`] takes the same steps, bit for bit.
 
-use burn::module::ModuleVisitor;
-use burn::module::{Module, Param};
-use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 use ouro_net::{NetSpec, Weights, WeightsError, WeightsMeta};
 
+use crate::agreement::{Disagreement, Probe};
+use crate::algorithm::{Algorithm, Batch, BatchError};
+use crate::average::Average;
 use crate::config::TrainConfig;
 use crate::device::TrainDevice;
-use crate::loss::loss;
-use crate::model::Net;
-use crate::optimizer::{Moments, Optimizer};
-use crate::reinforce::{LossConfig, LossParts};
-use crate::samples::Samples;
+use crate::export;
+use crate::loss::{DeviceLoss, LossParts};
+use crate::model::{Mode, Net, planes_tensor, read};
+use crate::optimizer::{Optimizer, OptimizerState};
 
 /// Why training cannot go on. The process must restart from its last checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +36,20 @@ pub enum TrainError {
     /// The parameters are no valid weights.
     #[error(transparent)]
     Weights(#[from] WeightsError),
+    /// The batch does not fit the network.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    /// The exported weights are not what was trained.
+    #[error(transparent)]
+    Disagreement(#[from] Disagreement),
+    /// The state is that of another network or optimiser.
+    #[error(
+        "the checkpoint's {what} does not fit the run's configuration; keep net and train.optimizer.kind as they were, or start a new run"
+    )]
+    OtherState {
+        /// What does not fit.
+        what: &'static str,
+    },
 }
 
 impl TrainError {
@@ -51,6 +65,8 @@ pub struct StepReport {
     pub loss: LossParts,
     /// L2 norm of the gradient before clipping.
     pub gradient_norm: f64,
+    /// Step size of the update.
+    pub learning_rate: f64,
 }
 
 /// Loss and gradient on one batch, for comparisons.
@@ -58,35 +74,94 @@ pub struct StepReport {
 pub struct Gradient {
     /// The loss.
     pub loss: LossParts,
-    /// Gradient of each tensor, in the order and layout of the spec.
+    /// Gradient of each trained tensor, in the order and layout of the spec.
+    pub tensors: Vec<Vec<f32>>,
+}
+
+/// Everything that training goes on from, besides the published weights and their step count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainerState {
+    /// The network of the last step, every tensor in the order of the spec.
+    pub tensors: Vec<Vec<f32>>,
+    /// The optimiser.
+    pub optimizer: OptimizerState,
+    /// The average, if there is one.
+    pub average: Option<AverageState>,
+}
+
+impl TrainerState {
+    /// Where a new run stands.
+    pub fn fresh(weights: &Weights) -> Self {
+        let (tensors, optimizer) = (weights.tensors().to_vec(), OptimizerState::default());
+        Self { tensors, optimizer, average: None }
+    }
+}
+
+/// An [`Average`] as plain numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AverageState {
+    /// Weights that went into it.
+    pub count: u64,
+    /// The averaged network, every tensor in the order of the spec.
     pub tensors: Vec<Vec<f32>>,
 }
 
 /// A network in training.
-pub struct Trainer {
+pub struct Trainer<A> {
+    algorithm: A,
     config: TrainConfig,
     spec: NetSpec,
     game: String,
     device: TrainDevice,
     net: Net,
     optimizer: Optimizer,
+    average: Option<Average>,
     step: u64,
 }
 
-impl Trainer {
-    /// Continues from `weights` (with their step count) and `moments`; a new run starts with
-    /// [`Moments::default`].
+impl<A: Algorithm> Trainer<A> {
+    /// Trains from `weights`, whose step count goes on; a run that is resumed has its `state`.
     pub fn new(
+        algorithm: A,
         config: TrainConfig,
         weights: &Weights,
-        moments: &Moments,
+        state: Option<&TrainerState>,
         device: TrainDevice,
-    ) -> Self {
-        let net = Net::new(weights, &device.autodiff());
-        let optimizer =
-            Optimizer::new(config.weight_decay, config.max_gradient_norm, moments, device.plain());
-        let (spec, meta) = (weights.spec().clone(), weights.meta());
-        Self { config, spec, game: meta.game.clone(), device, net, optimizer, step: meta.step }
+    ) -> Result<Self, TrainError> {
+        let (spec, meta) = (weights.spec().clone(), weights.meta().clone());
+        let plain = device.plain();
+        let network = |tensors: &[Vec<f32>]| -> Result<Net, TrainError> {
+            let meta = WeightsMeta::default();
+            Ok(Net::new(&Weights::from_tensors(spec.clone(), meta, tensors.to_vec())?, plain))
+        };
+        let net = match state {
+            Some(state) => network(&state.tensors)?,
+            None => Net::new(weights, plain),
+        };
+        let fresh = OptimizerState::default();
+        let optimizer = state.map_or(&fresh, |state| &state.optimizer);
+        let length = net.layout().trained_len();
+        let kept = if optimizer.time == 0 { 0 } else { config.optimizer.slots().len() };
+        if optimizer.slots.len() != kept || optimizer.slots.iter().any(|slot| slot.len() != length)
+        {
+            return Err(TrainError::OtherState { what: "optimiser" });
+        }
+        let optimizer = Optimizer::new(
+            config.optimizer.clone(),
+            config.weight_decay,
+            config.max_gradient_norm,
+            net.layout(),
+            optimizer,
+            plain,
+        );
+        let average = match state.and_then(|state| state.average.as_ref()) {
+            Some(average) => {
+                Average::new(&config.average, network(&average.tensors)?, average.count)
+            }
+            None => Average::new(&config.average, net.clone(), 1),
+        };
+        let (game, step) = (meta.game, meta.step);
+        Ok(Self { algorithm, config, spec, game, device, net, optimizer, average, step })
     }
 
     /// Steps taken since the start of the run.
@@ -95,22 +170,23 @@ impl Trainer {
     }
 
     /// One optimiser step on `batch`. Every [`report_every`](TrainConfig::report_every) steps
-    /// the loss is read and checked; in between nothing waits for the device.
-    pub fn step(&mut self, batch: &Samples) -> Result<Option<StepReport>, TrainError> {
-        let loss = self.loss(batch);
-        let grads = GradientsParams::from_grads(loss.total.backward(), &self.net);
-        let rate = self.config.learning_rate_at(self.step);
-        let (net, norm) = self.optimizer.step(self.net.clone(), grads, rate);
-        self.net = net;
+    /// the loss is read and checked.
+    pub fn step(&mut self, batch: &A::Batch) -> Result<Option<StepReport>, TrainError> {
+        let Differentiated { loss, gradient, statistics } = self.differentiate(batch)?;
+        let learning_rate = self.config.learning_rate_at(self.step);
+        let (trained, norm) = self.optimizer.step(self.net.trained(), gradient, learning_rate);
+        self.net = self.net.with_trained(trained);
+        self.net.track(statistics, self.config.norm_momentum);
         self.step += 1;
+        if let Some(average) = &mut self.average {
+            let planes = || planes_tensor(&self.spec, batch.planes().to_vec(), self.device.plain());
+            average.update(&self.net, self.step, planes, self.config.norm_momentum);
+        }
         if !self.step.is_multiple_of(self.config.report_every) {
             return Ok(None);
         }
-        let norm: Vec<f32> = norm.try_into_vec_as().map_err(TrainError::read)?;
-        let report = StepReport {
-            loss: loss.read()?,
-            gradient_norm: norm.iter().copied().map(f64::from).sum(),
-        };
+        let gradient_norm = read(&norm)?.into_iter().map(f64::from).sum();
+        let report = StepReport { loss: loss.read()?, gradient_norm, learning_rate };
         for (what, value) in [("loss", report.loss.total), ("gradient", report.gradient_norm)] {
             if !value.is_finite() {
                 let value = value.to_string();
@@ -120,44 +196,71 @@ impl Trainer {
         Ok(Some(report))
     }
 
-    fn loss(&self, batch: &Samples) -> crate::loss::DeviceLoss {
-        let config = LossConfig::from(&self.config);
-        loss(&self.net, &self.spec, &config, batch, self.device.plain())
+    fn differentiate(&self, batch: &A::Batch) -> Result<Differentiated, TrainError> {
+        batch.check(&self.spec)?;
+        let device = self.device.plain();
+        let planes = planes_tensor(&self.spec, batch.planes().to_vec(), device);
+        let parameters = self.net.tracked();
+        let outputs = parameters.forward(planes, Mode::Train);
+        let loss = self.algorithm.loss(batch, &outputs, device)?;
+        let gradient = parameters.gradient(&mut loss.total.backward());
+        Ok(Differentiated { loss, gradient, statistics: outputs.statistics })
     }
 
     /// Loss and gradient on `batch`, without a step.
-    pub fn gradient(&self, batch: &Samples) -> Result<Gradient, TrainError> {
-        struct Read<'a>(&'a GradientsParams, Vec<Result<Vec<f32>, TrainError>>);
-        impl ModuleVisitor for Read<'_> {
-            fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-                let grad = self.0.get::<D>(param.id).unwrap_or_else(|| param.val().inner() * 0.0);
-                self.1.push(grad.try_into_vec_as().map_err(TrainError::read));
-            }
-        }
-        let loss = self.loss(batch);
-        let grads = GradientsParams::from_grads(loss.total.backward(), &self.net);
-        let mut read = Read(&grads, Vec::new());
-        self.net.visit(&mut read);
-        let tensors = read.1.into_iter().collect::<Result<_, _>>()?;
+    pub fn gradient(&self, batch: &A::Batch) -> Result<Gradient, TrainError> {
+        let Differentiated { loss, gradient, .. } = self.differentiate(batch)?;
+        let tensors = self.net.layout().split(&read(&gradient)?);
         Ok(Gradient { loss: loss.read()?, tensors })
     }
 
-    /// The parameters as weights of `generation`. Waits for the device; fails if any value is
-    /// not finite, so broken weights are never published.
-    pub fn weights(&self, generation: u32) -> Result<Weights, TrainError> {
-        let meta = WeightsMeta { game: self.game.clone(), generation, step: self.step };
-        Ok(Weights::from_tensors(self.spec.clone(), meta, self.net.tensors()?)?)
+    /// The network that is published: the average, if one is kept.
+    fn published(&self) -> &Net {
+        self.average.as_ref().map_or(&self.net, Average::net)
     }
 
-    /// The optimiser's state. Waits for the device.
-    pub fn moments(&self) -> Result<Moments, TrainError> {
-        self.optimizer.moments()
+    fn meta(&self, generation: u32) -> WeightsMeta {
+        WeightsMeta { game: self.game.clone(), generation, step: self.step }
+    }
+
+    /// The published network as weights of `generation`, after the check that the CPU engine
+    /// plays them as they were trained. Waits for the device.
+    pub fn export(&self, generation: u32, probe: &Probe) -> Result<Weights, TrainError> {
+        export::checked(self.published(), self.meta(generation), probe, self.device.plain())
+    }
+
+    /// The published network as weights, without that check. Waits for the device.
+    pub fn weights(&self, generation: u32) -> Result<Weights, TrainError> {
+        export::weights(self.published(), self.meta(generation))
+    }
+
+    /// What a later trainer goes on from. Waits for the device.
+    pub fn state(&self) -> Result<TrainerState, TrainError> {
+        let average = self.average.as_ref().map(|average| {
+            Ok::<_, TrainError>(AverageState {
+                count: average.count(),
+                tensors: average.net().tensors()?,
+            })
+        });
+        Ok(TrainerState {
+            tensors: self.net.tensors()?,
+            optimizer: self.optimizer.state()?,
+            average: average.transpose()?,
+        })
     }
 
     /// The device, as its backend names it.
     pub fn device(&self) -> &TrainDevice {
         &self.device
     }
+}
+
+/// What a pass forward and back came to.
+struct Differentiated {
+    loss: DeviceLoss,
+    /// `[trained]`.
+    gradient: Tensor<1>,
+    statistics: Vec<Tensor<1>>,
 }
 
 #[cfg(test)]

@@ -13,9 +13,12 @@ use ouro_net::Weights;
 use ouro_proto::Generation;
 use tokio::sync::watch;
 
+use crate::agreement::Probe;
+use crate::algorithm::Algorithm;
 use crate::checkpoint::{Checkpoint, CheckpointError, RunState, Store};
 use crate::progress::SharedProgress;
 use crate::queue::Queue;
+use crate::samples::Samples;
 use crate::trainer::{TrainError, Trainer};
 
 /// Weights to publish.
@@ -55,9 +58,11 @@ pub enum TrainingError {
 }
 
 /// Everything that the training thread owns or shares.
-pub struct Training {
+pub struct Training<A> {
     /// The network.
-    pub trainer: Trainer,
+    pub trainer: Trainer<A>,
+    /// What every export is checked on.
+    pub probe: Probe,
     /// Where batches come from.
     pub queue: Arc<Queue>,
     /// Where checkpoints go.
@@ -72,13 +77,16 @@ pub struct Training {
     pub every_steps: u64,
 }
 
-impl Training {
+impl<A: Algorithm> Training<A>
+where
+    A::Batch: From<Samples>,
+{
     /// Trains until the queue is closed, then makes a last generation of what was learned
     /// since the one before. Blocks.
     pub fn run(mut self) -> Result<(), TrainingError> {
         let mut released = self.trainer.step_count();
         while let Some(batch) = self.queue.take(self.batch_moves) {
-            let report = self.trainer.step(&batch)?;
+            let report = self.trainer.step(&batch.into())?;
             let step = self.trainer.step_count();
             self.progress.update(|progress| {
                 progress.step = step;
@@ -113,8 +121,8 @@ impl Training {
         let progress = self.progress.get();
         let generation = progress.generation + 1;
         let checkpoint = Checkpoint {
-            weights: self.trainer.weights(generation)?,
-            moments: self.trainer.moments()?,
+            weights: self.trainer.export(generation, &self.probe)?,
+            training: self.trainer.state()?,
             state: RunState {
                 games: progress.games,
                 moves: progress.moves,

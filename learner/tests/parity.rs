@@ -5,11 +5,13 @@
 
 use std::io::Write;
 
-use ouro_game::PlaneShape;
+use ouro_game::{PlaneShape, Stream};
+use ouro_learner::alphazero::{AlphaZero, AlphaZeroConfig};
 use ouro_learner::config::TrainConfig;
 use ouro_learner::device::TrainDevice;
-use ouro_learner::parity;
-use ouro_net::{Architecture, NetSpec};
+use ouro_learner::parity::{self, Extent, ParityError, Report};
+use ouro_learner::reinforce::{Reinforce, ReinforceConfig};
+use ouro_net::{Architecture, GlobalPooling, NetSpec, ValueRange};
 
 /// Prints past the capture of passing tests: the figures are the point of this one.
 fn say(text: std::fmt::Arguments<'_>) {
@@ -17,7 +19,7 @@ fn say(text: std::fmt::Arguments<'_>) {
 }
 
 #[test]
-fn loss_and_every_gradient_agree_between_cpu_and_gpu() {
+fn losses_gradients_and_fifty_steps_agree_between_cpu_and_gpu() {
     let device = match TrainDevice::any_wgpu() {
         Ok(device) => device,
         Err(error) => {
@@ -27,13 +29,33 @@ fn loss_and_every_gradient_agree_between_cpu_and_gpu() {
             return;
         }
     };
-    let spec = NetSpec {
-        planes: PlaneShape { channels: 6, height: 7, width: 5 },
-        actions: 4,
-        architecture: Architecture::Conv { channels: 16, layers: 2, hidden: 32 },
-    };
-    let report = parity::compare(&spec, &TrainConfig::default(), 32, 3, 7, &device)
-        .expect("both devices compute");
+    let planes = PlaneShape { channels: 6, height: 7, width: 5 };
+    let net = |architecture| NetSpec { planes, actions: 4, architecture };
+    let conv = net(Architecture::Conv { channels: 16, layers: 2, hidden: 32 });
+    let tower = net(Architecture::Residual {
+        channels: 8,
+        blocks: 2,
+        policy_channels: 2,
+        value_channels: 2,
+        value_hidden: 16,
+        value: ValueRange::Tanh,
+        global_pooling: Some(GlobalPooling { channels: 4, every: 2 }),
+    });
+    let train = TrainConfig::default();
+    let extent = |rounds, steps| Extent { rounds, steps, seed: 7 };
+
+    let algorithm = Reinforce::from(&ReinforceConfig::default());
+    for (spec, extent) in [(conv, extent(2, 0)), (tower.clone(), extent(2, 50))] {
+        let batch = |stream: &mut Stream| parity::random_segments(&spec, 32, stream);
+        judge(parity::compare(&algorithm, &spec, &train, batch, extent, &device));
+    }
+    let algorithm = AlphaZero::from(&AlphaZeroConfig::default());
+    let batch = |stream: &mut Stream| parity::random_positions(&tower, 32, stream);
+    judge(parity::compare(&algorithm, &tower, &train, batch, extent(2, 50), &device));
+}
+
+fn judge(report: Result<Report, ParityError>) {
+    let report = report.expect("both devices compute");
     say(format_args!("{report}"));
     assert!(report.agrees(), "{report}");
 }

@@ -53,6 +53,9 @@ pub(crate) struct Arguments {
     /// Where to train [default: auto].
     #[arg(long, value_enum)]
     device: Option<Device>,
+    /// Let an adapter that computes on the CPU count as a GPU.
+    #[arg(long)]
+    allow_software_adapter: bool,
     /// Threads that play [default: one less than the cores, at least one].
     #[arg(long)]
     threads: Option<usize>,
@@ -75,18 +78,21 @@ pub(crate) struct Arguments {
 enum Device {
     /// A GPU if the machine has one, else the CPU.
     Auto,
+    /// A GPU through Vulkan, or an error.
+    Vulkan,
+    /// A GPU through whatever wgpu finds, or an error.
+    Wgpu,
     /// The CPU.
     Cpu,
-    /// A GPU, or an error.
-    Gpu,
 }
 
 impl From<Device> for DeviceChoice {
     fn from(device: Device) -> Self {
         match device {
             Device::Auto => Self::Auto,
+            Device::Vulkan => Self::Vulkan,
+            Device::Wgpu => Self::Wgpu,
             Device::Cpu => Self::Cpu,
-            Device::Gpu => Self::Gpu,
         }
     }
 }

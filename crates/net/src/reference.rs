@@ -2,7 +2,7 @@
 //! learner's network are compared with.
 
 use crate::spec::{BATCH_NORM_EPSILON, LEAKY_SLOPE};
-use crate::{Architecture, ValueRange, Weights};
+use crate::{Architecture, TensorSpec, ValueRange, Weights};
 
 /// Evaluates `values.len()` positions one after the other.
 ///
@@ -18,14 +18,9 @@ pub fn evaluate(weights: &Weights, planes: &[f32], logits: &mut [f32], values: &
     assert_eq!(planes.len(), batch * input, "planes must be [batch, {input}]");
     assert_eq!(logits.len(), batch * actions, "logits must be [batch, {actions}]");
     let positions = planes.chunks_exact(input).zip(logits.chunks_exact_mut(actions));
+    let list = spec.tensors();
     for ((planes, logits), value) in positions.zip(values) {
-        let net = Net {
-            tensors: weights.tensors().iter(),
-            height: spec.planes.height,
-            width: spec.planes.width,
-        };
-        let x = planes.iter().map(|&value| f64::from(value)).collect();
-        let (policy, number) = net.run(&spec.architecture, x);
+        let (policy, number) = Net::new(weights, &list, None).run(&spec.architecture, planes);
         for (logit, policy) in logits.iter_mut().zip(policy) {
             *logit = policy as f32;
         }
@@ -36,16 +31,36 @@ pub fn evaluate(weights: &Weights, planes: &[f32], logits: &mut [f32], values: &
     }
 }
 
-/// One pass; every layer takes its tensors off the front of the list.
-struct Net<'a> {
-    tensors: std::slice::Iter<'a, Vec<f32>>,
-    height: usize,
-    width: usize,
+/// What every layer computes for one position, in order: the layer's name, which is that of its
+/// tensors without their last part, and its results before any activation. A convolution with
+/// batch norm is two layers.
+pub fn layers(weights: &Weights, planes: &[f32]) -> Vec<(String, Vec<f64>)> {
+    let (list, mut trace) = (weights.spec().tensors(), Vec::new());
+    Net::new(weights, &list, Some(&mut trace)).run(&weights.spec().architecture, planes);
+    trace
 }
 
-impl Net<'_> {
+/// What every layer computed so far.
+type Trace = Vec<(String, Vec<f64>)>;
+
+/// One pass; every layer takes its tensors off the front of the list.
+struct Net<'a> {
+    tensors: std::iter::Zip<std::slice::Iter<'a, TensorSpec>, std::slice::Iter<'a, Vec<f32>>>,
+    height: usize,
+    width: usize,
+    trace: Option<&'a mut Trace>,
+}
+
+impl<'a> Net<'a> {
+    fn new(weights: &'a Weights, list: &'a [TensorSpec], trace: Option<&'a mut Trace>) -> Self {
+        let planes = weights.spec().planes;
+        let tensors = list.iter().zip(weights.tensors());
+        Self { tensors, height: planes.height, width: planes.width, trace }
+    }
+
     /// Logits, and the value before its range is applied.
-    fn run(mut self, architecture: &Architecture, mut x: Vec<f64>) -> (Vec<f64>, f64) {
+    fn run(mut self, architecture: &Architecture, planes: &[f32]) -> (Vec<f64>, f64) {
+        let mut x: Vec<f64> = planes.iter().map(|&value| f64::from(value)).collect();
         match *architecture {
             Architecture::Conv { layers, .. } => {
                 for _ in 0..layers {
@@ -100,33 +115,50 @@ impl Net<'_> {
         }
     }
 
-    fn next(&mut self) -> Vec<f64> {
-        let values = self.tensors.next().expect("weights hold every tensor of their spec");
-        values.iter().map(|&value| f64::from(value)).collect()
+    /// The next tensor, with the name of its layer.
+    fn next(&mut self) -> (&'a str, Vec<f64>) {
+        let (spec, values) = self.tensors.next().expect("weights hold every tensor of their spec");
+        let layer = spec.name.rsplit_once('.').map_or(&spec.name[..], |(layer, _)| layer);
+        (layer, values.iter().map(|&value| f64::from(value)).collect())
+    }
+
+    fn keep(&mut self, layer: &str, results: &[f64]) {
+        if let Some(trace) = &mut self.trace {
+            trace.push((layer.to_owned(), results.to_vec()));
+        }
     }
 
     fn linear(&mut self, x: &[f64]) -> Vec<f64> {
-        let (weight, bias) = (self.next(), self.next());
+        let ((layer, weight), (_, bias)) = (self.next(), self.next());
         let rows = weight.chunks_exact(x.len()).zip(bias);
-        rows.map(|(row, bias)| bias + row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>()).collect()
+        let y: Vec<f64> = rows
+            .map(|(row, bias)| bias + row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>())
+            .collect();
+        self.keep(layer, &y);
+        y
     }
 
     fn convolve_biased(&mut self, x: &[f64]) -> Vec<f64> {
-        let (weight, bias) = (self.next(), self.next());
-        self.convolve(x, &weight, &bias, 3)
+        let ((layer, weight), (_, bias)) = (self.next(), self.next());
+        let y = self.convolve(x, &weight, &bias, 3);
+        self.keep(layer, &y);
+        y
     }
 
     /// Convolution without bias, then batch norm with the running statistics.
     fn convolve_normed(&mut self, x: &[f64], side: usize) -> Vec<f64> {
-        let weight = self.next();
-        let (scale, bias, mean, variance) = (self.next(), self.next(), self.next(), self.next());
+        let (layer, weight) = self.next();
+        let (norm, scale) = self.next();
+        let [bias, mean, variance] = [(); 3].map(|()| self.next().1);
         let mut y = self.convolve(x, &weight, &vec![0.0; bias.len()], side);
+        self.keep(layer, &y);
         for (channel, plane) in y.chunks_exact_mut(self.height * self.width).enumerate() {
             let deviation = (variance[channel] + BATCH_NORM_EPSILON).sqrt();
             for y in plane {
                 *y = (*y - mean[channel]) / deviation * scale[channel] + bias[channel];
             }
         }
+        self.keep(norm, &y);
         y
     }
 

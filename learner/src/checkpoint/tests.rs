@@ -1,16 +1,22 @@
 use super::*;
+use crate::optimizer::OptimizerState;
 use crate::testing::{spec, weights};
+use crate::trainer::AverageState;
 use ouro_net::WeightsMeta;
 
 fn checkpoint(step: u64) -> Checkpoint {
     let weights = weights(&spec());
     let meta = WeightsMeta { game: "{}".into(), generation: step as u32, step };
     let tensors = weights.tensors().to_vec();
-    let moments = Moments { time: step, first: tensors.clone(), second: tensors.clone() };
+    let length = crate::model::Layout::new(&spec()).trained_len();
+    let optimizer =
+        OptimizerState { time: step, slots: vec![vec![0.5; length], vec![0.25; length]] };
+    let average = Some(AverageState { count: step, tensors: tensors.clone() });
+    let training = TrainerState { tensors: tensors.clone(), optimizer, average };
     let watermark = Watermark { actor: "a".into(), epoch: u64::MAX, sequence: step };
     let state = RunState { games: step, moves: 9 * step, watermarks: vec![watermark] };
     let weights = Weights::from_tensors(spec(), meta, tensors).unwrap();
-    Checkpoint { weights, moments, state }
+    Checkpoint { weights, training, state }
 }
 
 fn step(store: &Store) -> u64 {
@@ -47,7 +53,7 @@ fn damage_to_any_file_falls_back_to_the_checkpoint_before() {
         },
     ];
     for harm in harms {
-        for file in [WEIGHTS, OPTIMIZER, STATE, MANIFEST] {
+        for file in [WEIGHTS, TRAINING, STATE, MANIFEST] {
             let directory = tempfile::tempdir().unwrap();
             let store = Store::open(directory.path(), 3).unwrap();
             store.save(&checkpoint(4)).unwrap();
@@ -74,7 +80,7 @@ fn a_checkpoint_that_was_being_written_is_not_seen() {
     let whole = store.root.join("step-000000000004");
     let leftover = store.root.join("tmp-step-000000000005");
     fs::create_dir(&leftover).unwrap();
-    for file in [WEIGHTS, OPTIMIZER, STATE, MANIFEST] {
+    for file in [WEIGHTS, TRAINING, STATE, MANIFEST] {
         assert_eq!(step(&store), 4);
         fs::copy(whole.join(file), leftover.join(file)).unwrap();
     }

@@ -1,39 +1,109 @@
 use super::*;
 use crate::device::TrainDevice;
-use crate::parity::random_batch;
-use crate::testing::{spec, weights};
-use ouro_game::Stream;
-use ouro_net::{Engine, Scratch, reference};
+use crate::testing::{architectures, spec, weights};
+use ouro_net::measure::{random_planes, random_weights};
+use ouro_net::{Architecture, reference};
+
+fn specs() -> impl Iterator<Item = NetSpec> {
+    architectures().into_iter().map(|architecture| NetSpec { architecture, ..spec() })
+}
+
+fn near(left: &[f32], right: &[f32], what: &str) {
+    assert_eq!(left.len(), right.len(), "{what}");
+    let worst = left.iter().zip(right).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(worst < 1e-4, "{what}: {worst}");
+}
 
 #[test]
-fn the_burn_network_agrees_with_the_engine_and_the_reference() {
-    let (spec, rows) = (spec(), 9);
-    let weights = weights(&spec);
-    let planes = random_batch(&spec, rows, &mut Stream::new(3, "test")).planes;
+fn every_architecture_computes_what_the_reference_does_layer_by_layer() {
     let device = TrainDevice::cpu();
-    let net = Net::new(&weights, device.plain());
-    let (logits, values) = net.forward(planes_tensor(&spec, planes.clone(), device.plain()));
-    let logits: Vec<f32> = logits.try_into_vec_as().unwrap();
-    let values: Vec<f32> = values.try_into_vec_as().unwrap();
+    for spec in specs() {
+        let rows = 3;
+        let weights = random_weights(&spec, 7).unwrap();
+        let planes = random_planes(&spec, rows, 3);
+        let net = Net::new(&weights, device.plain());
+        let tensor = planes_tensor(&spec, planes.clone(), device.plain());
+        let outputs = net.evaluate(tensor.clone());
+        let (mut logits, mut values) = (vec![0.0; rows * spec.actions], vec![0.0; rows]);
+        reference::evaluate(&weights, &planes, &mut logits, &mut values);
+        near(&read(&outputs.logits).unwrap(), &logits, "logits");
+        near(&read(&outputs.values).unwrap(), &values, "values");
 
-    let (mut slow_logits, mut slow_values) = (vec![0.0; rows * spec.actions], vec![0.0; rows]);
-    reference::evaluate(&weights, &planes, &mut slow_logits, &mut slow_values);
-    let (mut fast_logits, mut fast_values) = (slow_logits.clone(), slow_values.clone());
-    let engine = Engine::new(&weights);
-    engine.evaluate(&mut Scratch::new(), &planes, &mut fast_logits, &mut fast_values);
-    for (burn, others) in
-        [(&logits, [&slow_logits, &fast_logits]), (&values, [&slow_values, &fast_values])]
-    {
-        for other in others {
-            assert_eq!(burn.len(), other.len());
-            assert!(burn.iter().zip(other).all(|(a, b)| (a - b).abs() < 1e-4));
+        let trace = net.fixed().trace(tensor);
+        let first = reference::layers(&weights, &planes[..spec.planes.len()]);
+        assert_eq!(trace.len(), first.len());
+        for ((layer, results), (expected_layer, expected)) in trace.iter().zip(&first) {
+            assert_eq!(layer, expected_layer);
+            let expected: Vec<f32> = expected.iter().map(|&value| value as f32).collect();
+            near(&read(results).unwrap()[..expected.len()], &expected, layer);
         }
     }
 }
 
 #[test]
 fn weights_leave_as_they_came() {
-    let weights = weights(&spec());
-    let net = Net::new(&weights, &TrainDevice::cpu().autodiff());
+    for spec in specs() {
+        let weights = random_weights(&spec, 1).unwrap();
+        let net = Net::new(&weights, TrainDevice::cpu().plain());
+        assert_eq!(net.tensors().unwrap(), weights.tensors());
+    }
+}
+
+#[test]
+fn only_tracking_moves_the_running_statistics() {
+    let device = TrainDevice::cpu();
+    let spec = NetSpec { architecture: "tiny".parse().unwrap(), ..spec() };
+    let weights = weights(&spec);
+    let mut net = Net::new(&weights, device.plain());
+    let bystander = net.clone();
+    let (rows, cells) = (4, spec.planes.height * spec.planes.width);
+    let planes = random_planes(&spec, rows, 3);
+    let tensor = planes_tensor(&spec, planes.clone(), device.plain());
+    let outputs = net.tracked().forward(tensor.clone(), Mode::Train);
+    net.evaluate(tensor.clone());
     assert_eq!(net.tensors().unwrap(), weights.tensors());
+
+    net.track(outputs.statistics, 0.25);
+    assert_eq!(bystander.tensors().unwrap(), weights.tensors());
+    let tensors = net.tensors().unwrap();
+    // The first norm by hand: statistics of the stem's results over rows and cells.
+    let trace = Net::new(&weights, device.plain()).fixed().trace(tensor);
+    let results = read(&trace[0].1).unwrap();
+    let channels = results.len() / rows / cells;
+    for channel in 0..channels {
+        let of_channel = (0..rows).flat_map(|row| {
+            let from = (row * channels + channel) * cells;
+            results[from..from + cells].iter().copied().map(f64::from)
+        });
+        let count = (rows * cells) as f64;
+        let mean = of_channel.clone().sum::<f64>() / count;
+        let variance = of_channel.map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        let [tracked_mean, tracked_variance] = [3, 4].map(|i| f64::from(tensors[i][channel]));
+        assert!((tracked_mean - 0.25 * mean).abs() < 1e-5);
+        assert!((tracked_variance - (0.75 + 0.25 * variance)).abs() < 1e-5);
+    }
+    for (tensor, (before, after)) in
+        spec.tensors().iter().zip(weights.tensors().iter().zip(&tensors))
+    {
+        assert_eq!(tensor.name.contains("running"), before != after, "{}", tensor.name);
+    }
+}
+
+#[test]
+fn a_parameter_that_the_loss_does_not_reach_has_gradient_zero() {
+    let device = TrainDevice::cpu();
+    let spec = NetSpec {
+        architecture: Architecture::Conv { channels: 2, layers: 1, hidden: 3 },
+        ..spec()
+    };
+    let net = Net::new(&weights(&spec), device.plain());
+    let planes = planes_tensor(&spec, random_planes(&spec, 2, 3), device.plain());
+    let parameters = net.tracked();
+    let outputs = parameters.forward(planes, Mode::Train);
+    let gradient = parameters.gradient(&mut outputs.values.sum().backward());
+    let tensors = net.layout().split(&read(&gradient).unwrap());
+    for ((tensor, _), gradient) in net.layout().trained().zip(&tensors) {
+        let is_zero = gradient.iter().all(|&value| value == 0.0);
+        assert_eq!(is_zero, tensor.name.starts_with("policy"), "{}", tensor.name);
+    }
 }

@@ -89,6 +89,7 @@ pub(super) struct Plan {
     folder: PathBuf,
     is_new: bool,
     device: DeviceChoice,
+    allow_software_adapter: bool,
     threads: usize,
     arena: SocketAddr,
     learner: SocketAddr,
@@ -143,6 +144,7 @@ impl Plan {
             folder: folder(arguments),
             is_new,
             device: arguments.device.map_or(DeviceChoice::Auto, DeviceChoice::from),
+            allow_software_adapter: arguments.allow_software_adapter,
             threads: arguments.threads.unwrap_or(cores.saturating_sub(1).max(1)),
             arena: arguments.arena.unwrap_or(SocketAddr::from(DEFAULT_ARENA)),
             learner: arguments.learner.unwrap_or(SocketAddr::from(DEFAULT_LEARNER)),
@@ -184,6 +186,7 @@ impl Plan {
         Config {
             seed: self.settings.seed,
             device: self.device,
+            allow_software_adapter: self.allow_software_adapter,
             listen: self.learner,
             arena: Some(arena),
             game: self.settings.game.clone(),

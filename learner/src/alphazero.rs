@@ -1,0 +1,147 @@
+//! AlphaZero: learn what a search found (Silver et al. 2018, "A general reinforcement learning
+//! algorithm that masters chess, shogi, and Go through self-play").
+//!
+//! For a batch of positions with policy target t, value target z and weight w, and the network's
+//! policy π and value V:
+//!
+//! ```text
+//! L = Σ w p (−Σ t log π) / Σ w                     policy; p is 0 for a row without a target
+//!   + value_coefficient · Σ w (V − z)² / Σ w       value
+//! ```
+//!
+//! Illegal actions take no part in π. The paper's L2 term is the optimiser's weight decay.
+//! [`targets`] computes z and w of a finished game.
+
+pub mod targets;
+
+use burn::tensor::{Device, Tensor, TensorData};
+use ouro_net::NetSpec;
+use serde::{Deserialize, Serialize};
+
+use crate::algorithm::{Algorithm, Batch, BatchError, check_lengths};
+use crate::loss::{DeviceLoss, column, entropy, log_policy};
+use crate::model::Outputs;
+use crate::samples::RowShape;
+use crate::trainer::TrainError;
+
+/// The numbers of AlphaZero. See [`targets`] for what the first two do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AlphaZeroConfig {
+    /// Share of the search's root value in the value target, 0 to 1; the rest is the outcome.
+    pub root_value_share: f32,
+    /// Share of a game's weight that goes to its positions by how much the search surprised the
+    /// network, 0 to 1; the rest is equal.
+    pub surprise_share: f32,
+    /// Weight of the squared value error.
+    pub value_coefficient: f32,
+}
+
+impl Default for AlphaZeroConfig {
+    fn default() -> Self {
+        Self { root_value_share: 0.25, surprise_share: 0.5, value_coefficient: 1.0 }
+    }
+}
+
+/// A table of positions to learn from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Positions {
+    shape: RowShape,
+    /// Observations, `[rows, C · H · W]`.
+    pub planes: Vec<f32>,
+    /// Legal actions, `[rows, actions]`.
+    pub legal: Vec<bool>,
+    /// Policy targets, `[rows, actions]`: each row adds up to 1 over its legal actions; all 0
+    /// for a row without a target.
+    pub policy: Vec<f32>,
+    /// Value targets, `[rows]`.
+    pub values: Vec<f32>,
+    /// Weights, `[rows]`, 0 or more.
+    pub weights: Vec<f32>,
+}
+
+impl Positions {
+    /// A table without rows and with room for some.
+    pub fn with_capacity(shape: RowShape, rows: usize) -> Self {
+        Self {
+            shape,
+            planes: Vec::with_capacity(rows * shape.planes),
+            legal: Vec::with_capacity(rows * shape.actions),
+            policy: Vec::with_capacity(rows * shape.actions),
+            values: Vec::with_capacity(rows),
+            weights: Vec::with_capacity(rows),
+        }
+    }
+
+    /// Sizes of a row.
+    pub fn shape(&self) -> RowShape {
+        self.shape
+    }
+}
+
+impl Batch for Positions {
+    fn rows(&self) -> usize {
+        self.values.len()
+    }
+
+    fn planes(&self) -> &[f32] {
+        &self.planes
+    }
+
+    fn check(&self, spec: &NetSpec) -> Result<(), BatchError> {
+        let (rows, actions) = (self.rows(), spec.actions);
+        let columns = [
+            ("planes", self.planes.len(), spec.planes.len()),
+            ("legal", self.legal.len(), actions),
+            ("policy", self.policy.len(), actions),
+            ("weights", self.weights.len(), 1),
+        ];
+        check_lengths(rows, &columns)?;
+        if self.weights.iter().all(|&weight| weight == 0.0) {
+            return Err(BatchError::Empty);
+        }
+        Ok(())
+    }
+}
+
+/// The loss. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct AlphaZero {
+    value_coefficient: f32,
+}
+
+impl From<&AlphaZeroConfig> for AlphaZero {
+    fn from(config: &AlphaZeroConfig) -> Self {
+        Self { value_coefficient: config.value_coefficient }
+    }
+}
+
+impl Algorithm for AlphaZero {
+    type Batch = Positions;
+
+    fn loss(
+        &self,
+        batch: &Positions,
+        outputs: &Outputs,
+        device: &Device,
+    ) -> Result<DeviceLoss, TrainError> {
+        let sum: f64 = batch.weights.iter().copied().map(f64::from).sum();
+        let shares = batch.weights.iter().map(|&weight| (f64::from(weight) / sum) as f32).collect();
+        let shares = column(shares, device);
+        let targets = TensorData::new(batch.policy.clone(), outputs.logits.dims());
+        let targets = Tensor::<2>::from_data(targets, device);
+        let log_policy = log_policy(outputs.logits.clone(), &batch.legal, device);
+
+        let errors = outputs.values.clone() - column(batch.values.clone(), device);
+        let value = (shares.clone() * errors.square()).sum();
+        // A row of zeros has no cross-entropy: the target itself says whether there is one.
+        let cross_entropy = (targets * log_policy.clone()).sum_dim(1).neg();
+        let policy = (shares.clone() * cross_entropy).sum();
+        let total = policy.clone() + value.clone() * self.value_coefficient;
+        let entropy = (shares * entropy(log_policy.inner())).sum();
+        Ok(DeviceLoss { total, policy: policy.inner(), value: value.inner(), entropy, ratio: 1.0 })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+use super::*;
+use crate::config::TrainConfig;
+use crate::device::TrainDevice;
+use crate::loss::{LossParts, slow_log_policy};
+use crate::parity::random_positions;
+use crate::testing::{central_differences, evaluate, spec, tower, weights};
+use crate::trainer::Trainer;
+use ouro_game::Stream;
+
+const CONFIG: AlphaZeroConfig =
+    AlphaZeroConfig { root_value_share: 0.0, surprise_share: 0.0, value_coefficient: 0.7 };
+
+/// The loss as the module's documentation says, in f64.
+fn slow(batch: &Positions, logits: &[f32], values: &[f32]) -> LossParts {
+    let (actions, sum) =
+        (batch.shape().actions, batch.weights.iter().map(|&w| f64::from(w)).sum::<f64>());
+    let mut parts = LossParts { ratio: 1.0, ..LossParts::default() };
+    for row in 0..batch.rows() {
+        let cells = row * actions..(row + 1) * actions;
+        let share = f64::from(batch.weights[row]) / sum;
+        let log = slow_log_policy(&logits[cells.clone()], &batch.legal[cells.clone()]);
+        for (log, &target) in log.iter().zip(&batch.policy[cells]) {
+            if target > 0.0 {
+                parts.policy -= share * f64::from(target) * log;
+            }
+        }
+        parts.value += share * (f64::from(values[row]) - f64::from(batch.values[row])).powi(2);
+        let legal = log.iter().filter(|log| log.is_finite());
+        parts.entropy -= share * legal.map(|log| log.exp() * log).sum::<f64>();
+    }
+    parts.total = parts.policy + f64::from(0.7_f32) * parts.value;
+    parts
+}
+
+fn trainer(weights: &ouro_net::Weights, config: TrainConfig) -> Trainer<AlphaZero> {
+    Trainer::new(AlphaZero::from(&CONFIG), config, weights, None, TrainDevice::cpu()).unwrap()
+}
+
+#[test]
+fn loss_and_gradient_agree_with_the_slow_reference() {
+    let spec = spec();
+    let weights = crate::testing::lively_weights(&spec);
+    let batch = random_positions(&spec, 12, &mut Stream::new(5, "test"));
+    let gradient = trainer(&weights, TrainConfig::default()).gradient(&batch).unwrap();
+    let (logits, values) = evaluate(&weights, &batch.planes);
+    let slow_parts = slow(&batch, &logits, &values);
+    let fast = gradient.loss;
+    for (slow, fast) in [
+        (slow_parts.total, fast.total),
+        (slow_parts.policy, fast.policy),
+        (slow_parts.value, fast.value),
+        (slow_parts.entropy, fast.entropy),
+        (slow_parts.ratio, fast.ratio),
+    ] {
+        assert!((slow - fast).abs() < 1e-5, "{slow} {fast}");
+    }
+    central_differences(&weights, &gradient.tensors, |weights| {
+        let (logits, values) = evaluate(weights, &batch.planes);
+        slow(&batch, &logits, &values).total
+    });
+}
+
+#[test]
+fn a_fixed_batch_is_learned_by_heart() {
+    let spec = tower();
+    let mut batch = random_positions(&spec, 24, &mut Stream::new(6, "test"));
+    // One move is right in every position that has a target.
+    for row in batch.policy.chunks_exact_mut(spec.actions) {
+        let best = (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap();
+        let has_target = row[best] > 0.0;
+        row.fill(0.0);
+        row[best] = f32::from(u8::from(has_target));
+    }
+    let config = TrainConfig { learning_rate: 0.01, report_every: 1, ..TrainConfig::default() };
+    let mut trainer = trainer(&weights(&spec), config);
+    let first = trainer.step(&batch).unwrap().unwrap().loss;
+    for _ in 0..200 {
+        trainer.step(&batch).unwrap();
+    }
+    let last = trainer.step(&batch).unwrap().unwrap().loss;
+    assert!(last.policy < 0.05 * first.policy, "{first:?} {last:?}");
+    assert!(last.value < 0.05 * first.value, "{first:?} {last:?}");
+    // What is published, with running statistics, has learned it too.
+    let weights = trainer.weights(1).unwrap();
+    let (logits, values) = evaluate(&weights, &batch.planes);
+    let played = slow(&batch, &logits, &values);
+    assert!(played.policy < 0.2 * first.policy, "{first:?} {played:?}");
+}
+
+#[test]
+fn columns_of_a_wrong_length_are_refused_by_name() {
+    let spec = spec();
+    let good = random_positions(&spec, 3, &mut Stream::new(5, "test"));
+    assert_eq!(good.check(&spec), Ok(()));
+    let mut short = good.clone();
+    short.policy.pop();
+    let error = short.check(&spec).unwrap_err().to_string();
+    assert_eq!(error, "batch: column policy has 14 values; 3 rows need 15");
+    let mut weightless = good.clone();
+    weightless.weights.fill(0.0);
+    assert_eq!(weightless.check(&spec), Err(BatchError::Empty));
+    let trained = trainer(&weights(&spec), TrainConfig::default()).step(&short);
+    assert!(matches!(trained, Err(TrainError::Batch(_))));
+}

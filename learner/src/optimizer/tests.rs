@@ -1,0 +1,78 @@
+use super::*;
+use crate::device::TrainDevice;
+use crate::testing::spec;
+use ouro_game::Stream;
+
+/// The rules written down in f64, one value at a time.
+fn slow(rule: &Rule, decay: f64, rate: f64, start: f64, gradients: &[f64]) -> f64 {
+    let (mut value, mut first, mut second) = (start, 0.0, 0.0);
+    for (time, gradient) in gradients.iter().enumerate() {
+        let direction = match *rule {
+            Rule::AdamW { beta1, beta2, epsilon } => {
+                first = beta1 * first + (1.0 - beta1) * gradient;
+                second = beta2 * second + (1.0 - beta2) * gradient * gradient;
+                let time = (time + 1) as f64;
+                let unbiased = first / (1.0 - beta1.powf(time));
+                unbiased / ((second / (1.0 - beta2.powf(time))).sqrt() + epsilon)
+            }
+            Rule::Sgd { momentum } => {
+                first = momentum * first + gradient;
+                first
+            }
+        };
+        value -= rate * (direction + decay * value);
+    }
+    value
+}
+
+#[test]
+fn both_rules_agree_with_their_definition_and_spare_biases_from_decay() {
+    let device = TrainDevice::cpu();
+    let layout = Layout::new(&spec());
+    let length = layout.trained_len();
+    let adam = Rule::AdamW { beta1: 0.8, beta2: 0.95, epsilon: 1e-3 };
+    for rule in [adam, Rule::Sgd { momentum: 0.9 }] {
+        let mut stream = Stream::new(2, "optimizer");
+        let mut random = || (0..length).map(|_| stream.unit() as f32 - 0.5).collect::<Vec<_>>();
+        let (start, gradients) = (random(), [random(), random(), random()]);
+        let state = OptimizerState::default();
+        let mut optimizer = Optimizer::new(rule.clone(), 0.3, 1e9, &layout, &state, device.plain());
+        let vector = |values: &[f32]| Tensor::from_data(values, device.plain());
+        let mut trained: Tensor<1> = vector(&start);
+        for gradient in &gradients {
+            trained = optimizer.step(trained, vector(gradient), 0.1).0;
+        }
+        let got = read(&trained).unwrap();
+        for (tensor, place) in layout.trained() {
+            let decay = if tensor.name.ends_with("weight") { f64::from(0.3_f32) } else { 0.0 };
+            for index in place {
+                let gradients = gradients.each_ref().map(|gradient| f64::from(gradient[index]));
+                let slow = slow(&rule, decay, 0.1, f64::from(start[index]), &gradients);
+                let got = f64::from(got[index]);
+                assert!((slow - got).abs() < 1e-5, "{rule:?} {}: {slow} {got}", tensor.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_gradient_is_clipped_by_its_global_norm() {
+    let device = TrainDevice::cpu();
+    let layout = Layout::new(&spec());
+    let length = layout.trained_len();
+    let gradient = Tensor::<1>::ones([length], device.plain()) * 2.0;
+    let moved = |max_norm: f32| {
+        let state = OptimizerState::default();
+        let rule = Rule::Sgd { momentum: 0.0 };
+        let mut optimizer = Optimizer::new(rule, 0.0, max_norm, &layout, &state, device.plain());
+        let zeros = Tensor::zeros([length], device.plain());
+        let (trained, norm) = optimizer.step(zeros, gradient.clone(), 1.0);
+        let squares = read(&trained).unwrap().into_iter().map(|x| f64::from(x).powi(2));
+        (squares.sum::<f64>().sqrt(), f64::from(read(&norm).unwrap()[0]))
+    };
+    let whole = 2.0 * (length as f64).sqrt();
+    let (free, norm) = moved(1e6);
+    assert!((free - whole).abs() < 1e-3 && (norm - whole).abs() < 1e-3);
+    let (clipped, norm) = moved(0.5);
+    assert!((clipped - 0.5).abs() < 1e-4 && (norm - whole).abs() < 1e-3);
+}

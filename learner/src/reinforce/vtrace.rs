@@ -1,0 +1,167 @@
+//! V-trace (Espeholt et al. 2018, "IMPALA: Scalable Distributed Deep-RL with Importance Weighted
+//! Actor-Learner Architectures", section 4.1), on plain numbers.
+//!
+//! For one seat's rows s₀, s₁, … with rewards r, discounts γ, values V and importance ratios
+//! w = π(a|s) / μ(a|s):
+//!
+//! ```text
+//! ρ = min(ρ̄, w)     c = λ · min(c̄, w)
+//! δₜ = ρₜ (rₜ + γₜ Vₜ₊₁ − Vₜ)
+//! vₜ = Vₜ + δₜ + γₜ cₜ (vₜ₊₁ − Vₜ₊₁)        value target
+//! Aₜ = ρₜ (rₜ + γₜ vₜ₊₁ − Vₜ)               advantage
+//! ```
+//!
+//! Played with the current policy and without truncation, v is the discounted return; a segment
+//! that was cut short takes the value of its last state for what follows.
+
+use super::Segments;
+
+/// How ratios are truncated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Caps {
+    /// ρ̄.
+    pub ratio: f64,
+    /// c̄.
+    pub trace: f64,
+    /// λ.
+    pub decay: f64,
+}
+
+/// What V-trace makes of a batch, `[rows]` each; 0 in rows of weight 0, whose target is their
+/// own value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traces {
+    /// v.
+    pub targets: Vec<f64>,
+    /// A.
+    pub advantages: Vec<f64>,
+}
+
+/// Targets and advantages of all segments. `ratios` are w, not truncated, and `values` V, both
+/// `[rows]`.
+pub fn vtrace(caps: Caps, batch: &Segments, ratios: &[f64], values: &[f32]) -> Traces {
+    let rows = values.len();
+    let mut traces = Traces { targets: vec![0.0; rows], advantages: vec![0.0; rows] };
+    // V and v of the row after, nothing past the end of a segment.
+    let mut after = (0.0, 0.0);
+    for row in (0..rows).rev() {
+        if batch.ends[row] {
+            after = (0.0, 0.0);
+        }
+        let value = f64::from(values[row]);
+        let target = if batch.weights[row] == 0.0 {
+            value
+        } else {
+            let (reward, discount) =
+                (f64::from(batch.rewards[row]), f64::from(batch.discounts[row]));
+            let ratio = ratios[row].min(caps.ratio);
+            let trace = caps.decay * ratios[row].min(caps.trace);
+            traces.advantages[row] = ratio * (reward + discount * after.1 - value);
+            let delta = ratio * (reward + discount * after.0 - value);
+            value + delta + discount * trace * (after.1 - after.0)
+        };
+        traces.targets[row] = target;
+        after = (value, target);
+    }
+    traces
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_game::Stream;
+
+    use super::*;
+    use crate::parity::random_segments;
+    use crate::testing::spec;
+
+    /// The paper's definition, equation 1, written down as a sum over the segment.
+    fn by_definition(
+        caps: Caps,
+        batch: &Segments,
+        ratios: &[f64],
+        values: &[f32],
+        row: usize,
+    ) -> f64 {
+        let value = |row: usize| f64::from(values[row]);
+        let (mut sum, mut factor, mut at) = (value(row), 1.0, row);
+        loop {
+            if batch.weights[at] == 0.0 {
+                return sum;
+            }
+            let next = if batch.ends[at] { 0.0 } else { value(at + 1) };
+            let discount = f64::from(batch.discounts[at]);
+            let reward = f64::from(batch.rewards[at]);
+            sum += factor * ratios[at].min(caps.ratio) * (reward + discount * next - value(at));
+            if batch.ends[at] {
+                return sum;
+            }
+            factor *= discount * caps.decay * ratios[at].min(caps.trace);
+            at += 1;
+        }
+    }
+
+    /// Discounted rewards up to the end of the segment, then the value of its last state.
+    fn discounted_return(batch: &Segments, values: &[f32], row: usize) -> f64 {
+        if batch.weights[row] == 0.0 {
+            return f64::from(values[row]);
+        }
+        let reward = f64::from(batch.rewards[row]);
+        if batch.ends[row] {
+            return reward;
+        }
+        reward + f64::from(batch.discounts[row]) * discounted_return(batch, values, row + 1)
+    }
+
+    fn cases() -> impl Iterator<Item = (Segments, Vec<f32>, Vec<f64>, Stream)> {
+        (0..50).map(|case| {
+            let mut stream = Stream::indexed(8, "vtrace", case);
+            let batch = random_segments(&spec(), 40, &mut stream);
+            let values = (0..40).map(|_| (4.0 * stream.unit() - 2.0) as f32).collect();
+            let ratios = (0..40).map(|_| 3.0 * stream.unit()).collect();
+            (batch, values, ratios, stream)
+        })
+    }
+
+    #[test]
+    fn the_recursion_is_the_papers_definition() {
+        for (batch, values, ratios, mut stream) in cases() {
+            let caps =
+                Caps { ratio: 0.5 + 2.0 * stream.unit(), trace: 0.5 + stream.unit(), decay: 0.9 };
+            let traces = vtrace(caps, &batch, &ratios, &values);
+            for row in 0..40 {
+                let expected = by_definition(caps, &batch, &ratios, &values, row);
+                assert!((traces.targets[row] - expected).abs() < 1e-9, "row {row}");
+            }
+        }
+    }
+
+    #[test]
+    fn on_policy_and_untruncated_targets_are_returns() {
+        let caps = Caps { ratio: f64::INFINITY, trace: f64::INFINITY, decay: 1.0 };
+        for (batch, values, _, _) in cases() {
+            let traces = vtrace(caps, &batch, &[1.0; 40], &values);
+            for row in 0..40 {
+                let expected = discounted_return(&batch, &values, row);
+                assert!((traces.targets[row] - expected).abs() < 1e-9, "row {row}");
+                if batch.weights[row] > 0.0 {
+                    let advantage = expected - f64::from(values[row]);
+                    assert!((traces.advantages[row] - advantage).abs() < 1e-9, "row {row}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_traces_a_target_looks_one_step_ahead() {
+        let caps = Caps { ratio: 1.0, trace: 1.0, decay: 0.0 };
+        for (batch, values, _, _) in cases() {
+            let traces = vtrace(caps, &batch, &[1.0; 40], &values);
+            for row in (0..40).filter(|&row| batch.weights[row] > 0.0) {
+                let next = if batch.ends[row] { 0.0 } else { f64::from(values[row + 1]) };
+                let discounted = f64::from(batch.discounts[row]) * next;
+                let expected = f64::from(batch.rewards[row]) + discounted;
+                assert!((traces.targets[row] - expected).abs() < 1e-9, "row {row}");
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The step size as a pure function of the step, so that a resumed run goes on without any state.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::ConfigError;
+
+/// How the step size changes over a run, as a factor of `train.learning_rate`; the warm-up comes
+/// on top.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Schedule {
+    /// It does not.
+    #[default]
+    Constant,
+    /// It halves over every `steps` steps, smoothly.
+    HalfLife {
+        /// Steps to half.
+        steps: u64,
+    },
+    /// It falls along half a cosine over `steps` steps and stays at `floor` (Loshchilov and
+    /// Hutter 2017, "SGDR", without restarts).
+    Cosine {
+        /// Steps to the floor.
+        steps: u64,
+        /// The factor reached, 0 to 1.
+        floor: f64,
+    },
+    /// It is multiplied by `factor` at each of these steps, as AlphaZero's was.
+    Steps {
+        /// Steps in rising order.
+        at: Vec<u64>,
+        /// The factor, above 0 and at most 1.
+        factor: f64,
+    },
+}
+
+impl Schedule {
+    /// The factor for the step that follows `step` others.
+    pub fn factor(&self, step: u64) -> f64 {
+        match self {
+            Self::Constant => 1.0,
+            Self::HalfLife { steps } => 0.5_f64.powf(step as f64 / *steps as f64),
+            Self::Cosine { steps, floor } => {
+                let way = (step as f64 / *steps as f64).min(1.0);
+                floor + (1.0 - floor) * 0.5 * (1.0 + (std::f64::consts::PI * way).cos())
+            }
+            Self::Steps { at, factor } => {
+                let passed = at.iter().filter(|&&at| at <= step).count();
+                factor.powi(i32::try_from(passed).unwrap_or(i32::MAX))
+            }
+        }
+    }
+
+    /// Checks every field.
+    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
+        let error = |field: &str, value: &dyn std::fmt::Display, remedy: &str| {
+            let field = format!("train.schedule.{field}");
+            Err(ConfigError { field, value: value.to_string(), remedy: remedy.into() })
+        };
+        match self {
+            Self::HalfLife { steps: 0 } | Self::Cosine { steps: 0, .. } => {
+                error("steps", &0, "it must be 1 or more")
+            }
+            Self::Cosine { floor, .. } if !(0.0..=1.0).contains(floor) => {
+                error("floor", floor, "it must be 0 to 1")
+            }
+            Self::Steps { factor, .. } if !(*factor > 0.0 && *factor <= 1.0) => {
+                error("factor", factor, "it must be above 0 and at most 1")
+            }
+            Self::Steps { at, .. } if !at.is_sorted() => {
+                error("at", &format!("{at:?}"), "write the steps in rising order")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(schedule: &Schedule, step: u64, factor: f64) {
+        let got = schedule.factor(step);
+        assert!((got - factor).abs() < 1e-12, "{schedule:?} at {step}: {got}, not {factor}");
+    }
+
+    #[test]
+    fn every_schedule_starts_at_one_and_falls_as_it_says() {
+        near(&Schedule::Constant, 1_000_000, 1.0);
+        let half = Schedule::HalfLife { steps: 100 };
+        near(&half, 0, 1.0);
+        near(&half, 200, 0.25);
+        let cosine = Schedule::Cosine { steps: 100, floor: 0.1 };
+        near(&cosine, 0, 1.0);
+        near(&cosine, 50, 0.55);
+        near(&cosine, 100, 0.1);
+        near(&cosine, 5_000, 0.1);
+        let steps = Schedule::Steps { at: vec![10, 20], factor: 0.1 };
+        near(&steps, 9, 1.0);
+        near(&steps, 10, 0.1);
+        near(&steps, 20, 0.01);
+    }
+
+    #[test]
+    fn fields_out_of_range_are_refused_by_name() {
+        let cases = [
+            (Schedule::HalfLife { steps: 0 }, "train.schedule.steps"),
+            (Schedule::Cosine { steps: 0, floor: 0.0 }, "train.schedule.steps"),
+            (Schedule::Cosine { steps: 1, floor: f64::NAN }, "train.schedule.floor"),
+            (Schedule::Steps { at: vec![2, 1], factor: 0.1 }, "train.schedule.at"),
+            (Schedule::Steps { at: vec![1], factor: 0.0 }, "train.schedule.factor"),
+        ];
+        for (schedule, field) in cases {
+            assert_eq!(schedule.validate().expect_err(field).field, field);
+        }
+    }
+
+    #[test]
+    fn a_schedule_reads_from_a_file_by_kind() {
+        let read: Schedule = toml::from_str("kind = \"cosine\"\nsteps = 7\nfloor = 0.5").unwrap();
+        assert_eq!(read, Schedule::Cosine { steps: 7, floor: 0.5 });
+        assert!(toml::from_str::<Schedule>("kind = \"cosine\"\nsteps = 7\nflour = 0.5").is_err());
+    }
+}
