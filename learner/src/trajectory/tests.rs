@@ -125,6 +125,7 @@ fn moves_whose_return_hangs_on_what_was_not_played_are_left_out() {
     game.record.plies.truncate(4);
     game.record.digests.truncate(5);
     game.behaviour.truncate(4);
+    game.outcomes.fill(0.0);
     // 0.2² is small enough, 0.2 is not: the fourth ply goes.
     config.train.gamma = 0.2;
     let examined = examine(&config, &game).unwrap();
