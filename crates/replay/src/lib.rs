@@ -6,10 +6,10 @@
 //! game ─► Episode::encode ─► Journal::append, commit ─► acknowledged
 //!                                      │
 //!                                      ▼ numbered, in order       restart: Journal::visit
-//!                            Window::insert, Ratio::insert  ◄──── from Cursor::first on
+//!                                Replay::insert  ◄─────────────── from Replay::next on
 //!                                      │
-//!                                      ▼ Ratio::may_sample
-//!                               Window::sample ─► training ─► checkpoint with ReplayState
+//!                                      ▼ as far as the ratio allows
+//!                                Replay::batch ─► training ─► checkpoint with ReplayState
 //! ```
 //!
 //! Everything here is a plain state machine: time, randomness and the disk are passed in, and
@@ -23,9 +23,10 @@ pub use journal::{
     Policy, Record, Verdict,
 };
 pub use ratio::{Counters, Ratio, RatioError, Settings};
+pub use replay::{Replay, ReplaySettings, ReplayState, SettingsError, StateError, Status};
 pub use window::{
-    Batch, Buffer, Cursor, Draw, Fifo, FifoSettings, Growth, Item, ReplayState, Staleness, Window,
-    WindowError, WindowSettings, surprise_weights,
+    Batch, Cursor, Draw, Fifo, FifoSettings, Growth, Item, Staleness, Window, WindowError,
+    WindowSettings, surprise_weights,
 };
 
 mod bytes;
@@ -34,5 +35,6 @@ pub mod disk;
 pub mod episode;
 pub mod journal;
 pub mod ratio;
+pub mod replay;
 pub mod testing;
 pub mod window;

@@ -15,13 +15,11 @@ use std::sync::Arc;
 
 use ouro_game::Stream;
 
-pub use buffer::Buffer;
-pub use cursor::{Cursor, ReplayState, STATE_VERSION, StateError};
+pub use cursor::Cursor;
 pub use fifo::{Fifo, FifoSettings};
-pub use growth::Growth;
+pub use growth::{Growth, GrowthError};
 pub use weights::surprise_weights;
 
-mod buffer;
 mod cursor;
 mod fifo;
 mod growth;
@@ -84,6 +82,12 @@ pub enum WindowError {
         /// Positions needed.
         needed: u64,
     },
+    /// Sampling is ahead of inserting as far as it may be.
+    #[error("{count} more samples would be too many for what was inserted")]
+    Ahead {
+        /// Samples asked for.
+        count: usize,
+    },
     /// Games up to this number must come back from the journal first.
     #[error("the window is being filled again: game {next} of those before {until} is due")]
     Refilling {
@@ -109,7 +113,7 @@ pub struct WindowSettings {
     pub growth: Growth,
     /// Its size in bytes.
     pub max_bytes: usize,
-    /// Positions needed before anything is sampled.
+    /// Positions needed before anything is sampled, unless so few fit that games go already.
     pub min_positions: u64,
     /// Seed of all draws.
     pub seed: u64,
@@ -213,7 +217,9 @@ impl<T: Item> Window<T> {
         if self.next() < self.refill_until {
             return Err(WindowError::Refilling { next: self.next(), until: self.refill_until });
         }
-        let (held, needed) = (self.positions, self.settings.min_positions.max(1));
+        let is_full = self.first > 0;
+        let needed = if is_full { 1 } else { self.settings.min_positions.max(1) };
+        let held = self.positions;
         let is_empty = self.copies == self.games.front().map_or(self.copies, |held| held.start);
         if held < needed || is_empty {
             return Err(WindowError::TooFew { held, needed });

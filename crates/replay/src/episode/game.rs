@@ -1,7 +1,7 @@
 //! A game in the window: its bytes as in the journal, and which of its moves are trained on.
 
 use super::{Episode, EpisodeError};
-use crate::window::Item;
+use crate::window::{Draw, Item};
 
 /// A move of an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +52,13 @@ impl PackedGame {
     /// What may be drawn, in order.
     pub fn places(&self) -> &[Place] {
         &self.places
+    }
+}
+
+impl Draw<PackedGame> {
+    /// The move that was drawn.
+    pub fn place(&self) -> Place {
+        self.item.places[self.position as usize]
     }
 }
 

@@ -10,8 +10,10 @@ use super::{Batch, Cursor, Draw, Item, Staleness, WindowError};
 pub struct FifoSettings {
     /// Positions beyond which it has no room.
     pub max_positions: u64,
-    /// Bytes beyond which it has no room.
+    /// Bytes beyond which it has no room, as soon as a batch waits.
     pub max_bytes: usize,
+    /// Positions of a batch: so many always find room.
+    pub batch: u64,
     /// A game whose weights are more generations behind the newest is dropped unused.
     pub max_lag: u32,
 }
@@ -77,7 +79,8 @@ impl<T: Item> Fifo<T> {
     /// Whether another game may be inserted. The last one may go over the bounds, so that no
     /// game is too large for ever.
     pub fn has_room(&self) -> bool {
-        self.waiting < self.settings.max_positions && self.bytes < self.settings.max_bytes
+        let FifoSettings { max_positions, max_bytes, batch, .. } = self.settings;
+        self.waiting < batch || (self.waiting < max_positions && self.bytes < max_bytes)
     }
 
     /// Inserts game `number`, which must be the [next](Self::next), whether there is room or

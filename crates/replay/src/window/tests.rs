@@ -142,6 +142,13 @@ fn nothing_is_sampled_before_there_is_enough() {
     assert_eq!(window.sample(3, 0).unwrap().draws.len(), 3);
     let error = window.insert(3, Game::new(3, 1)).unwrap_err();
     assert_eq!(error.to_string(), "game 3 was inserted where game 2 was due");
+    // So little fits that games go already: then it is as full as it gets.
+    let mut narrow =
+        Window::new(WindowSettings { min_positions: 25, max_bytes: 150, ..settings(1_000) });
+    narrow.insert(0, Game::new(0, 10)).unwrap();
+    assert!(narrow.sample(1, 0).is_err());
+    narrow.insert(1, Game::new(1, 10)).unwrap();
+    assert_eq!((narrow.games(), narrow.sample(1, 0).is_ok()), (1, true));
     // Positions without any copy cannot be drawn.
     let mut window = Window::new(settings(10));
     let none = Game { odd: 0.0, ..Game::new(0, 0) };

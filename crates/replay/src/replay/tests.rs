@@ -1,0 +1,245 @@
+//! A whole life of a replay: journal, checkpoints, crashes, both kinds.
+
+use std::ops::ControlFlow;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{MemoryDisk, Survival};
+use crate::window::Growth;
+use crate::{Journal, Options, Record};
+
+#[derive(Debug)]
+struct Game {
+    number: u64,
+    positions: u32,
+}
+
+impl Game {
+    fn new(number: u64) -> Self {
+        Self { number, positions: (number * 37 % 23) as u32 }
+    }
+}
+
+impl Item for Game {
+    fn positions(&self) -> u32 {
+        self.positions
+    }
+
+    fn bytes(&self) -> usize {
+        100
+    }
+
+    fn generation(&self) -> u32 {
+        (self.number / 16) as u32
+    }
+}
+
+fn window() -> ReplaySettings {
+    let growth = Growth { start: 300, power: 0.75, slope: 0.4 };
+    let ratio = Settings {
+        samples_per_insert: 3.0,
+        warmup: 60,
+        tolerance: 120.0,
+        largest_insert: 22,
+        largest_sample: 32,
+    };
+    let window = WindowSettings { growth, max_bytes: 4_000, min_positions: 60, seed: 2 };
+    ReplaySettings::Window { window, ratio }
+}
+
+fn fifo() -> ReplaySettings {
+    let (max_positions, max_bytes) = (200, 100_000);
+    ReplaySettings::Fifo(FifoSettings { max_positions, max_bytes, batch: 32, max_lag: 3 })
+}
+
+fn open(disk: &MemoryDisk) -> Journal<MemoryDisk> {
+    let options = Options { segment_bytes: 400, ..Options::default() };
+    Journal::open(disk.clone(), b"run", options).expect("opens").0
+}
+
+/// What a learner does at its start.
+fn start(
+    settings: ReplaySettings,
+    state: &ReplayState,
+    journal: &Journal<MemoryDisk>,
+) -> Replay<Game> {
+    state.check(journal.oldest_record(), journal.records()).expect("the journal has it all");
+    let mut replay = Replay::resume(settings, state).expect("possible");
+    let each = |number, record: Record<'_>| {
+        assert_eq!(record.payload.try_into().map(u64::from_le_bytes).ok(), Some(number));
+        replay.insert(number, Game::new(number)).expect("in order");
+        ControlFlow::<()>::Continue(())
+    };
+    journal.visit(state.cursor.first, each).expect("reads");
+    replay
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Game,
+    Batch,
+    Checkpoint,
+    Crash,
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let event = prop_oneof![
+        20 => Just(Event::Game),
+        20 => Just(Event::Batch),
+        2 => Just(Event::Checkpoint),
+        1 => Just(Event::Crash),
+    ];
+    proptest::collection::vec(event, 1..200)
+}
+
+proptest! {
+    #[test]
+    fn every_accepted_game_is_counted_once_whatever_crashes(
+        events in events(),
+        is_window in any::<bool>(),
+    ) {
+        let settings = if is_window { window() } else { fifo() };
+        let mut disk = MemoryDisk::new();
+        let mut journal = open(&disk);
+        journal.greet("a", None).expect("a short name");
+        journal.commit().expect("there is space");
+        let mut checkpoint = ReplayState::default();
+        let mut replay = start(settings, &checkpoint, &journal);
+        for event in events {
+            match event {
+                Event::Game => {
+                    let number = journal.records();
+                    let game = Game::new(number);
+                    if replay.may_insert(u64::from(game.positions)) {
+                        let (payload, sequence) = (number.to_le_bytes(), number + 1);
+                        let (actor, epoch, generation) = ("a", 1, 0);
+                        let record = Record { actor, epoch, sequence, generation, payload: &payload };
+                        journal.append(record).expect("it fits");
+                        journal.commit().expect("there is space");
+                        replay.insert(number, game).expect("in order");
+                    }
+                }
+                Event::Batch => {
+                    let newest = (journal.records() / 16) as u32;
+                    if let Ok(batch) = replay.batch(32, newest) {
+                        prop_assert_eq!(batch.draws.len(), 32);
+                    }
+                }
+                Event::Checkpoint => {
+                    let stored = serde_json::to_string(&replay.state()).expect("plain numbers");
+                    checkpoint = serde_json::from_str(&stored).expect("it was just written");
+                    journal.release_before(checkpoint.cursor.first).expect("the disk is sound");
+                }
+                Event::Crash => {
+                    disk = disk.after_crash(Survival::Synced);
+                    journal = open(&disk);
+                    replay = start(settings, &checkpoint, &journal);
+                    prop_assert_eq!(replay.state().counters.samples, checkpoint.counters.samples);
+                }
+            }
+            let records = journal.records();
+            let inserted: u64 = (0..records).map(|n| u64::from(Game::new(n).positions)).sum();
+            prop_assert_eq!(replay.next(), records);
+            prop_assert_eq!(replay.state().counters.inserts, inserted);
+            let state = replay.state().cursor;
+            let held: u64 = (state.first..records).map(|n| u64::from(Game::new(n).positions)).sum();
+            prop_assert_eq!(state.before + held, inserted);
+        }
+    }
+}
+
+#[test]
+fn neither_kind_ever_waits_for_itself() {
+    for settings in [window(), fifo()] {
+        let mut replay = Replay::resume(settings, &ReplayState::default()).unwrap();
+        let (mut games, mut batches) = (0, 0);
+        while batches < 2_000 {
+            let game = Game::new(games);
+            let may_insert = replay.may_insert(u64::from(game.positions));
+            if may_insert {
+                replay.insert(games, game).unwrap();
+                games += 1;
+            }
+            let batch = replay.batch(32, (games / 16) as u32);
+            batches += u64::from(batch.is_ok());
+            assert!(may_insert || batch.is_ok(), "game {games}, batch {batches}");
+        }
+        let Status { counters, positions, capacity, bytes, .. } = replay.status();
+        assert_eq!(counters.samples, 64_000);
+        assert!(positions <= capacity && bytes <= 4_000, "{positions} of {capacity}");
+        match replay.ratio() {
+            Some(ratio) => assert!((ratio.achieved() - 3.0).abs() < 0.05),
+            None => assert_eq!(counters.inserts, counters.samples + positions),
+        }
+    }
+}
+
+#[test]
+fn a_replay_that_is_ahead_says_so_and_is_not_counted() {
+    let mut replay = Replay::resume(window(), &ReplayState::default()).unwrap();
+    (0..8).for_each(|number| replay.insert(number, Game::new(number)).unwrap());
+    let mut drawn = 0;
+    let error = loop {
+        match replay.batch(32, 0) {
+            Ok(batch) => drawn += batch.draws.len() as u64,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.to_string(), "32 more samples would be too many for what was inserted");
+    assert_eq!((replay.state().counters.samples, drawn > 0), (drawn, true));
+    assert_eq!(replay.state().cursor.batches, drawn / 32);
+}
+
+#[test]
+fn settings_that_would_wait_for_ever_are_refused_by_name() {
+    let said = |settings: ReplaySettings| {
+        let refused = Replay::<Game>::resume(settings, &ReplayState::default());
+        refused.expect_err("impossible").to_string()
+    };
+    let (ReplaySettings::Window { window, ratio }, ReplaySettings::Fifo(fifo)) = (window(), fifo())
+    else {
+        unreachable!("one of each")
+    };
+    let with = |window, ratio| said(ReplaySettings::Window { window, ratio });
+    let late = WindowSettings { min_positions: 61, ..window };
+    assert_eq!(
+        with(late, ratio),
+        "min_positions is 61; with a warm-up of 60 it may be at most that"
+    );
+    let narrow = WindowSettings { growth: Growth::fixed(50), ..window };
+    assert_eq!(
+        with(narrow, ratio),
+        "min_positions is 60; with a window of 50 it may be at most that"
+    );
+    assert_eq!(
+        with(WindowSettings { growth: Growth::fixed(0), ..window }, ratio),
+        "window: start is 0; it must be at least 1"
+    );
+    assert!(with(window, Settings { tolerance: 1.0, ..ratio }).starts_with("tolerance is 1"));
+    assert_eq!(
+        said(ReplaySettings::Fifo(FifoSettings { max_positions: 31, ..fifo })),
+        "max_positions is 31; a batch has 32 positions, and must fit"
+    );
+}
+
+#[test]
+fn a_state_that_the_journal_cannot_bring_back_is_refused() {
+    let cursor = Cursor { first: 5, next: 9, ..Cursor::default() };
+    let state = ReplayState { cursor, ..ReplayState::default() };
+    assert_eq!(state.check(5, 9), Ok(()));
+    assert_eq!(state.check(0, 20), Ok(()));
+    assert_eq!(
+        state.check(6, 20).unwrap_err().to_string(),
+        "replay state needs games 5 to 9 (the last not included); the journal holds 6 to 20: \
+         restore the journal that belongs to this checkpoint"
+    );
+    assert!(matches!(state.check(0, 8), Err(StateError::Journal { newest: 8, .. })));
+    let backwards = Cursor { first: 9, next: 5, ..Cursor::default() };
+    let refused = ReplayState { cursor: backwards, ..state }.check(0, 20);
+    assert_eq!(refused, Err(StateError::Order { first: 9, next: 5 }));
+    let newer = ReplayState { version: 2, ..state }.check(0, 20);
+    assert_eq!(newer, Err(StateError::Version { got: 2 }));
+    let json = serde_json::to_string(&state).unwrap();
+    assert!(serde_json::from_str::<ReplayState>(&json.replace("batches", "btaches")).is_err());
+}
