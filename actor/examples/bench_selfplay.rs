@@ -41,6 +41,9 @@ struct Arguments {
     /// Leaves of a full batch.
     #[arg(long, default_value_t = 256)]
     batch: usize,
+    /// Positions whose evaluation each thread remembers.
+    #[arg(long, default_value_t = 0)]
+    remembered: usize,
     /// Threads; all cores unless given.
     #[arg(long)]
     threads: Option<usize>,
@@ -81,6 +84,7 @@ impl Arguments {
             swap: Swap::Games,
             max_plies: 400,
             tree_bytes: 1 << 30,
+            remembered: self.remembered,
             seed: 1,
             index,
         }

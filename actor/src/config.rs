@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::ActorError;
 use crate::worker::{Swap, WorkerSettings};
 
+/// Most positions that a thread can remember.
+const MAX_REMEMBERED: usize = 1 << 24;
+
 /// Settings of one actor process. Every key has a default except the game and the addresses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,6 +66,11 @@ pub struct ActorConfig {
     /// Memory that the trees of all threads may take together, in MiB; 1024 unless given.
     #[serde(default = "default_tree_memory_mib")]
     pub tree_memory_mib: usize,
+    /// Positions whose evaluation each thread remembers, so that games which meet the same one
+    /// evaluate it once; 0, which is the default, remembers nothing. Games that often repeat
+    /// positions gain, others lose a little; what is played is the same.
+    #[serde(default)]
+    pub remembered_positions: usize,
     /// Finished games kept until the learner has acknowledged them, 256 unless given.
     #[serde(default = "default_outbox_games")]
     pub outbox_games: usize,
@@ -197,6 +205,7 @@ impl ActorConfig {
             swap: Swap::default(),
             max_plies: default_max_plies(),
             tree_memory_mib: default_tree_memory_mib(),
+            remembered_positions: 0,
             outbox_games: default_outbox_games(),
             cache: CacheConfig::default(),
             drain: DrainConfig::default(),
@@ -226,6 +235,9 @@ impl ActorConfig {
         let name: String = self.name.chars().take(MAX_ACTOR_NAME).collect();
         let remedy = "give 1 to 64 letters, digits, dots, underscores or dashes";
         check("name", format!("{name:?}"), holds, remedy)?;
+        let holds = self.remembered_positions <= MAX_REMEMBERED;
+        let remedy = "give at most 16777216";
+        check("remembered_positions", self.remembered_positions, holds, remedy)?;
         check("epsilon", self.epsilon, (0.0..=1.0).contains(&self.epsilon), "give 0 to 1")?;
         let is_fine = self.epsilon == 0.0 || self.search.is_none();
         let remedy = "leave it out with a search, which explores by noise and temperature";
@@ -255,6 +267,7 @@ impl ActorConfig {
             swap: self.swap,
             max_plies: self.max_plies,
             tree_bytes: self.tree_memory_mib.saturating_mul(1 << 20) / self.threads.max(1),
+            remembered: self.remembered_positions,
             seed,
             index: index as u64,
         }

@@ -33,7 +33,7 @@ pub struct ActorSnapshot {
     pub moves: u64,
     /// Descents of search trees.
     pub simulations: u64,
-    /// Positions that networks evaluated.
+    /// Positions that networks were asked about, those remembered included.
     pub evaluations: u64,
     /// Batches they came in.
     pub batches: u64,

@@ -1,7 +1,8 @@
 //! What an actor writes down about the games it pushes.
 //!
-//! * The *record log* has a line for each game sent and for each one decided, so that whoever
-//!   checks a run can join what actors say with what the learner's journal holds.
+//! * The *record log* has a [`ClientLine`] for each game sent and for each one acknowledged, so
+//!   that whoever checks a run can join it with the learner's journal
+//!   ([`ouro_replay::check::join()`]).
 //! * The *dead letters* are the refused games themselves, for whoever looks into why.
 //!
 //! Both are files of JSON lines that are appended to, a whole line at a time and handed to the
@@ -12,26 +13,13 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use ouro_game::record::digest_serialized;
-use serde::Serialize;
+use ouro_replay::Episode;
+use ouro_replay::check::ClientLine;
+use ouro_replay::episode::{Searched, Seat, fingerprint};
 use serde_json::json;
 use tracing::warn;
 
 use crate::worker::Played;
-
-/// What became of a game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Fate {
-    /// It went out; once per connection that it went out on.
-    Sent,
-    /// The learner has it on disk.
-    Accepted,
-    /// The learner does not want it.
-    Refused,
-    /// The learner had decided it before a reconnect; which way, its answer said and was lost.
-    Decided,
-}
 
 /// The files. See the [module](self).
 #[derive(Debug, Default)]
@@ -65,15 +53,27 @@ impl Ledger {
         Ok(Self { records: records.transpose()?, dead: dead.transpose()? })
     }
 
-    /// Notes what became of a game: epoch, sequence number, seed, fate and the
-    /// [`digest_serialized`] of its record in hexadecimal.
-    pub(crate) fn note(&mut self, epoch: u64, sequence: u64, played: &Played, fate: Fate) {
+    /// Notes that a game of `actor` went out, or what the learner made of it.
+    pub(crate) fn note(
+        &mut self,
+        actor: &str,
+        epoch: u64,
+        sequence: u64,
+        game: &Played,
+        fate: Fate,
+    ) {
         append(&mut self.records, || {
-            let hash = format!("{:016x}", digest_serialized(&played.record));
-            let seed = played.record.seed;
-            json!({
-                "epoch": epoch, "sequence": sequence, "seed": seed, "hash": hash, "fate": fate,
-            })
+            // What has no binary form cannot be in the journal either.
+            let encoded = episode(game).encode().unwrap_or_default();
+            let line = ClientLine {
+                actor: actor.to_owned(),
+                epoch,
+                sequence,
+                hash: format!("{:016x}", fingerprint(&encoded)),
+                acked: fate != Fate::Sent,
+                refused: fate == Fate::Refused,
+            };
+            serde_json::to_value(line).unwrap_or_default()
         });
     }
 
@@ -95,6 +95,38 @@ impl Ledger {
                 "seats": played.seats.iter().map(seat).collect::<Vec<_>>(),
             })
         });
+    }
+}
+
+/// What became of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It went out; once per connection that it went out on.
+    Sent,
+    /// The learner has it on disk.
+    Accepted,
+    /// The learner does not want it.
+    Refused,
+}
+
+/// A game as the learner's journal keeps it.
+fn episode(game: &Played) -> Episode {
+    let seat =
+        |seat: &crate::PlayedSeat| Seat { generation: Some(seat.generation), learns: seat.learns };
+    let searched = |thought: &ouro_proto::Searched| Searched {
+        policy: thought.policy.clone(),
+        value: thought.value,
+        surprise: thought.surprise,
+    };
+    let row = |row: &Vec<ouro_proto::Searched>| row.iter().map(searched).collect();
+    Episode {
+        seed: game.record.seed,
+        digest: game.record.digests.last().copied().unwrap_or_default(),
+        plies: game.record.plies.clone(),
+        behaviour: game.behaviour.clone(),
+        searched: game.searched.iter().map(row).collect(),
+        seats: game.seats.iter().map(seat).collect(),
+        outcomes: game.outcomes.clone(),
     }
 }
 
@@ -142,23 +174,30 @@ mod tests {
     }
 
     #[test]
-    fn the_record_log_goes_on_after_a_restart_and_names_games_by_what_is_in_them() {
+    fn the_record_log_goes_on_after_a_restart_and_names_games_by_what_the_journal_holds() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("records");
         let game = played(3);
-        for fate in [Fate::Sent, Fate::Accepted] {
+        for fate in [Fate::Sent, Fate::Accepted, Fate::Refused] {
             let mut ledger = Ledger::open(Some(&path), None, 0).unwrap();
-            ledger.note(7, 2, &game, fate);
+            ledger.note("a", 7, 2, &game, fate);
             ledger.bury(7, 2, &game, "STALE", "no file was asked for");
         }
-        let lines = lines(&path);
-        assert_eq!(lines.len(), 2);
-        assert_eq!((&lines[0]["fate"], &lines[1]["fate"]), (&json!("sent"), &json!("accepted")));
-        let hash = format!("{:016x}", digest_serialized(&game.record));
-        for line in lines {
-            assert_eq!((&line["epoch"], &line["sequence"]), (&json!(7), &json!(2)));
-            assert_eq!((&line["hash"], &line["seed"]), (&json!(hash), &json!(game.record.seed)));
-        }
+        let encoded = episode(&game).encode().unwrap();
+        let line = ClientLine {
+            actor: "a".to_owned(),
+            epoch: 7,
+            sequence: 2,
+            hash: format!("{:016x}", fingerprint(&encoded)),
+            acked: false,
+            refused: false,
+        };
+        let acked = ClientLine { acked: true, ..line.clone() };
+        let refused = ClientLine { refused: true, ..acked.clone() };
+        let expected = [line, acked, refused].map(|line| serde_json::to_value(line).unwrap());
+        assert_eq!(lines(&path), expected);
+        let decoded = Episode::decode(&encoded).unwrap();
+        assert_eq!((decoded.plies, decoded.seed), (game.record.plies, game.record.seed));
     }
 
     #[test]

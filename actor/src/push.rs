@@ -198,10 +198,8 @@ impl Pusher {
             return Err(PushError::Epoch { asked, got: epoch });
         }
         self.progress.epoch = Some(epoch);
+        // Which of them were refused, an answer said that was lost.
         let decided = self.outbox.reconnect(watermark);
-        for (sequence, played) in &decided {
-            self.ledger.note(epoch, *sequence, played, Fate::Decided);
-        }
         self.counters.answered(decided.len() as u64, 0, self.outbox.len());
         self.tell_newest(newest_generation);
         info!(epoch, watermark, "pushing to the learner");
@@ -220,7 +218,7 @@ impl Pusher {
                     let permit = permit.map_err(|_| PushError::Closed)?;
                     if let Some((sequence, played)) = self.outbox.unsent() {
                         permit.send(message(Request::Trajectory(to_wire(sequence, played))));
-                        self.ledger.note(epoch, sequence, played, Fate::Sent);
+                        self.ledger.note(&self.name, epoch, sequence, played, Fate::Sent);
                         self.outbox.mark_sent();
                     }
                 }
@@ -247,7 +245,7 @@ impl Pusher {
             let is_refused = ack.refusals.iter().any(|refusal| refusal.sequence == *sequence);
             refused += u64::from(is_refused);
             let fate = if is_refused { Fate::Refused } else { Fate::Accepted };
-            self.ledger.note(epoch, *sequence, played, fate);
+            self.ledger.note(&self.name, epoch, *sequence, played, fate);
         }
         let accepted = settled.len() as u64 - refused;
         self.counters.answered(accepted, refused, self.outbox.len());

@@ -2,6 +2,7 @@
 
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_proto::learner::v1::learner_service_server::{LearnerService, LearnerServiceServer};
+use ouro_replay::check::ClientLine;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::DropGuard;
@@ -98,14 +99,11 @@ impl Running {
         self.connections.recv().await.unwrap()
     }
 
-    /// Sequence numbers and fates in the record log.
-    fn fates(&self) -> Vec<(u64, String)> {
+    /// Sequence numbers in the record log, and whether they were acknowledged and refused.
+    fn fates(&self) -> Vec<(u64, bool, bool)> {
         let text = std::fs::read_to_string(self.folder.path().join("records")).unwrap();
-        let line = |line: &str| -> serde_json::Value { serde_json::from_str(line).unwrap() };
-        let fate = |line: serde_json::Value| {
-            (line["sequence"].as_u64().unwrap(), line["fate"].as_str().unwrap().to_owned())
-        };
-        text.lines().map(line).map(fate).collect()
+        let line = |line: &str| -> ClientLine { serde_json::from_str(line).unwrap() };
+        text.lines().map(line).map(|line| (line.sequence, line.acked, line.refused)).collect()
     }
 }
 
@@ -187,11 +185,17 @@ async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
     assert_eq!(second.request().await, None);
     let fates = running.fates();
     let of = |number: u64| -> Vec<&str> {
-        fates.iter().filter(|fate| fate.0 == number).map(|fate| fate.1.as_str()).collect()
+        let name = |fate: &(u64, bool, bool)| match fate {
+            (_, false, _) => "sent",
+            (_, true, false) => "accepted",
+            (_, true, true) => "refused",
+        };
+        fates.iter().filter(|fate| fate.0 == number).map(name).collect()
     };
     assert_eq!(of(1), ["sent", "accepted"]);
     assert_eq!(of(2), ["sent", "refused"]);
-    assert_eq!(of(3), ["sent", "decided"]);
+    // It was decided, and the answer which way was lost.
+    assert_eq!(of(3), ["sent"]);
     assert_eq!(of(4), ["sent", "sent", "accepted"]);
     let snapshot = running.counters.snapshot();
     assert_eq!((snapshot.accepted, snapshot.refused, snapshot.unanswered), (4, 1, 0));

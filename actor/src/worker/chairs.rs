@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ouro_game::Game;
 use ouro_players::{NetEvaluator, NetPlayer, Selection};
 use ouro_proto::ContentHash;
-use ouro_search::{Scheduler, Search, SearchConfig};
+use ouro_search::{Cached, Evaluator, Scheduler, Search, SearchConfig};
 
 use super::{PlayedSeat, WorkerError, WorkerSettings, WorkerStats};
 use crate::roster::Entry;
@@ -32,7 +32,7 @@ pub(super) enum Mind<G: Game> {
 
 /// Trees with one evaluator.
 pub(super) struct Trees<G: Game> {
-    evaluator: NetEvaluator,
+    evaluator: Box<dyn Evaluator<G>>,
     scheduler: Scheduler<G>,
     pub(super) searches: Vec<Search<G>>,
     /// For each search, the place of its game at the table.
@@ -43,7 +43,7 @@ impl<G: Game> Trees<G> {
     /// Evaluates one batch of leaves.
     pub(super) fn step(&mut self, game: &G, stats: &mut WorkerStats) {
         let Self { evaluator, scheduler, searches, .. } = self;
-        let leaves = scheduler.step(game, searches, evaluator).leaves;
+        let leaves = scheduler.step(game, searches, evaluator.as_mut()).leaves;
         if leaves > 0 {
             stats.evaluations += leaves as u64;
             stats.batches += 1;
@@ -62,6 +62,8 @@ pub(super) struct Chairs<G: Game> {
     configs: Option<[SearchConfig; 2]>,
     batch: usize,
     epsilon: f32,
+    /// Positions whose evaluation is remembered for each set of weights that learns.
+    remembered: usize,
 }
 
 impl<G: Game> Chairs<G> {
@@ -73,9 +75,14 @@ impl<G: Game> Chairs<G> {
                 Search::new(config.clone(), game)?;
             }
         }
-        let (batch, epsilon) = (settings.batch, settings.epsilon);
-        let spare = [Vec::new(), Vec::new()];
-        Ok(Self { list: Vec::new(), spare, configs, batch, epsilon })
+        Ok(Self {
+            list: Vec::new(),
+            spare: [Vec::new(), Vec::new()],
+            configs,
+            batch: settings.batch,
+            epsilon: settings.epsilon,
+            remembered: settings.remembered,
+        })
     }
 
     /// Whether moves are searched.
@@ -131,7 +138,7 @@ impl<G: Game> Chairs<G> {
         let engine = Arc::clone(&entry.engine);
         if self.search() {
             return Ok(Mind::Search(Box::new(Trees {
-                evaluator: NetEvaluator::new(&name, engine, game)?,
+                evaluator: self.evaluator(NetEvaluator::new(&name, engine, game)?, learns),
                 scheduler: Scheduler::new(self.batch),
                 searches: Vec::new(),
                 owners: Vec::new(),
@@ -143,6 +150,14 @@ impl<G: Game> Chairs<G> {
             Selection::Sample { temperature: 1.0 }
         };
         Ok(Mind::Policy(Box::new(NetPlayer::new(name, engine, selection, game)?)))
+    }
+
+    /// Learning seats, which many games share, remember what the network said.
+    fn evaluator(&self, net: NetEvaluator, learns: bool) -> Box<dyn Evaluator<G>> {
+        if learns && self.remembered > 0 {
+            return Box::new(Cached::new(net, self.remembered));
+        }
+        Box::new(net)
     }
 
     /// Gives one seat back; the last one takes the chair away.

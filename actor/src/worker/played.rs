@@ -40,7 +40,7 @@ pub struct WorkerStats {
     pub moves: u64,
     /// Descents of trees.
     pub simulations: u64,
-    /// Positions that networks evaluated: leaves, or moves without a search.
+    /// Positions that networks were asked about: leaves, or moves without a search.
     pub evaluations: u64,
     /// Batches they came in.
     pub batches: u64,

@@ -36,6 +36,8 @@ pub struct WorkerSettings {
     pub max_plies: usize,
     /// Bytes that all trees may take together.
     pub tree_bytes: usize,
+    /// See [`crate::ActorConfig::remembered_positions`].
+    pub remembered: usize,
     /// Seed of games and opponents.
     pub seed: u64,
     /// Number of this worker in its process.

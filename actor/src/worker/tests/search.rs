@@ -150,6 +150,12 @@ fn a_game_depends_on_its_seed_and_not_on_the_games_beside_it() {
     let (game, config) = snakes(4);
     check(&game, &config, &base);
     check(&TicTacToe::default(), &crate::testing::config(), &base);
+    // Nor does it matter what the others have had evaluated already.
+    let (game, config) = duel();
+    let plain = by_seed(&game, &config, &base, 1, &[]);
+    let remembering = WorkerSettings { remembered: 500, ..base.clone() };
+    check(&game, &config, &remembering);
+    assert_eq!(by_seed(&game, &config, &remembering, 1, &[]), plain);
     let policy = WorkerSettings { search: None, epsilon: 0.1, ..base };
     check(&game, &config, &policy);
 }
