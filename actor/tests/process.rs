@@ -1,0 +1,295 @@
+//! The binary as a supervisor sees it: signals, exit codes, a second life.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use ouro_game::record::Replay;
+use ouro_game::tic_tac_toe::TicTacToe;
+use ouro_game::{Game, Turn};
+use ouro_net::{Architecture, NetSpec, Weights, WeightsMeta};
+use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
+use ouro_proto::arena::v1::{self};
+use ouro_proto::learner::v1 as wire;
+use ouro_proto::learner::v1::learner_service_server::{LearnerService, LearnerServiceServer};
+use ouro_proto::learner::v1::push_request::Message as Said;
+use ouro_proto::learner::v1::push_response::Message as Answer;
+use ouro_proto::{Checkpoint, CheckpointStatus, ContentHash, Generation, Hello, Trajectory};
+use ouro_replay::check::ClientLine;
+use ouro_service::GrpcServer;
+use ouro_service::server::Limits;
+use tempfile::TempDir;
+use tokio::sync::{mpsc, watch};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tonic::{Request, Response, Status, Streaming};
+
+/// Offers one set of weights and counts how often it is fetched.
+struct Arena {
+    weights: Vec<u8>,
+    fetched: Arc<AtomicU32>,
+}
+
+#[tonic::async_trait]
+impl PoolService for Arena {
+    type FetchCheckpointStream = ReceiverStream<Result<v1::FetchCheckpointResponse, Status>>;
+    type WatchPoolStream = ReceiverStream<Result<v1::WatchPoolResponse, Status>>;
+
+    async fn watch_pool(
+        &self,
+        _: Request<v1::WatchPoolRequest>,
+    ) -> Result<Response<Self::WatchPoolStream>, Status> {
+        let checkpoint = Checkpoint {
+            hash: ContentHash::of(&self.weights),
+            generation: Generation(0),
+            step: 0,
+            size_bytes: self.weights.len() as u64,
+            status: CheckpointStatus::Candidate,
+            published_at: 0.0,
+            parent: None,
+        };
+        let newest = Some((&checkpoint).into());
+        let snapshot = v1::WatchPoolResponse { newest, ..v1::WatchPoolResponse::default() };
+        let (sender, receiver) = mpsc::channel(1);
+        sender.send(Ok(snapshot)).await.unwrap();
+        // The stream stays open until the server goes.
+        tokio::spawn(async move { sender.closed().await });
+        Ok(Response::new(ReceiverStream::new(receiver)))
+    }
+
+    async fn fetch_checkpoint(
+        &self,
+        _: Request<v1::FetchCheckpointRequest>,
+    ) -> Result<Response<Self::FetchCheckpointStream>, Status> {
+        self.fetched.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = mpsc::channel(1);
+        let chunk = self.weights.clone().into();
+        sender.send(Ok(v1::FetchCheckpointResponse { chunk })).await.unwrap();
+        Ok(Response::new(ReceiverStream::new(receiver)))
+    }
+
+    async fn draw_opponents(
+        &self,
+        _: Request<v1::DrawOpponentsRequest>,
+    ) -> Result<Response<v1::DrawOpponentsResponse>, Status> {
+        Err(Status::unimplemented("no actor asks"))
+    }
+
+    async fn publish_checkpoint(
+        &self,
+        _: Request<Streaming<v1::PublishCheckpointRequest>>,
+    ) -> Result<Response<v1::PublishCheckpointResponse>, Status> {
+        Err(Status::unimplemented("no actor publishes"))
+    }
+}
+
+/// Takes every game and acknowledges it; refuses actors that are called `unwanted`.
+#[derive(Clone)]
+struct Learner {
+    games: Arc<Mutex<Vec<(u64, Trajectory)>>>,
+    count: watch::Sender<usize>,
+    epochs: Arc<Mutex<u64>>,
+}
+
+#[tonic::async_trait]
+impl LearnerService for Learner {
+    type PushStream = ReceiverStream<Result<wire::PushResponse, Status>>;
+
+    async fn push(
+        &self,
+        request: Request<Streaming<wire::PushRequest>>,
+    ) -> Result<Response<Self::PushStream>, Status> {
+        let mut said = request.into_inner();
+        let Some(wire::PushRequest { message: Some(Said::Hello(hello)) }) = said.message().await?
+        else {
+            return Err(Status::invalid_argument("no hello"));
+        };
+        let hello = Hello::try_from(hello).unwrap();
+        if hello.actor == "unwanted" {
+            return Err(Status::failed_precondition("epoch 1 of actor unwanted has ended"));
+        }
+        let epoch = hello.epoch.unwrap_or_else(|| {
+            let mut epochs = self.epochs.lock().unwrap();
+            *epochs += 1;
+            *epochs
+        });
+        let (answers, receiver) = mpsc::channel(64);
+        let learner = self.clone();
+        tokio::spawn(async move {
+            let answer = |message| Ok(wire::PushResponse { message: Some(message) });
+            let welcome = wire::Welcome { epoch, ..wire::Welcome::default() };
+            answers.send(answer(Answer::Welcome(welcome))).await.unwrap();
+            while let Ok(Some(wire::PushRequest { message: Some(Said::Trajectory(game)) })) =
+                said.message().await
+            {
+                let watermark = game.sequence;
+                let game = Trajectory::unfold(game, &hello).unwrap();
+                learner.games.lock().unwrap().push((epoch, game));
+                learner.count.send_modify(|count| *count += 1);
+                let ack = wire::Ack { watermark, ..wire::Ack::default() };
+                // An actor that was killed reads no answer.
+                let _ = answers.send(answer(Answer::Ack(ack))).await;
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(receiver)))
+    }
+
+    async fn get_status(
+        &self,
+        _: Request<wire::GetStatusRequest>,
+    ) -> Result<Response<wire::GetStatusResponse>, Status> {
+        Err(Status::unimplemented("no actor asks"))
+    }
+}
+
+/// Both services on one port, and a folder for the actor's files.
+struct World {
+    learner: Learner,
+    count: watch::Receiver<usize>,
+    fetched: Arc<AtomicU32>,
+    url: String,
+    folder: TempDir,
+    _server: DropGuard,
+}
+
+async fn world() -> World {
+    let game = TicTacToe::default();
+    let architecture = Architecture::Conv { channels: 2, layers: 1, hidden: 4 };
+    let spec = NetSpec { planes: game.planes(), actions: game.action_count(), architecture };
+    let weights = Weights::initialize(spec, WeightsMeta::default(), 1).unwrap().to_safetensors();
+    let fetched = Arc::<AtomicU32>::default();
+    let arena = Arena { weights, fetched: Arc::clone(&fetched) };
+    let (count, counted) = watch::channel(0);
+    let learner = Learner { games: Arc::default(), count, epochs: Arc::default() };
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let server = GrpcServer::bind(address, Limits::default()).await.unwrap();
+    let server = server
+        .add_service(PoolServiceServer::new(arena))
+        .add_service(LearnerServiceServer::new(learner.clone()));
+    let (url, stop) = (format!("http://{}", server.local_addr()), CancellationToken::new());
+    tokio::spawn(server.run_until(stop.clone()));
+    let folder = tempfile::tempdir().unwrap();
+    World { learner, count: counted, fetched, url, folder, _server: stop.drop_guard() }
+}
+
+impl World {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A configuration file with these lines added to it.
+    fn config(&self, lines: &str) -> PathBuf {
+        let (path, url) = (self.path("actor.toml"), &self.url);
+        let text = format!(
+            "arena = \"{url}\"\nlearner = \"{url}\"\nthreads = 2\ngames_per_thread = 8\n\
+             {lines}\n[game]\ngame = \"tic_tac_toe\"\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn start(&self, config: &Path, more: &[&str]) -> Child {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ouro-actor"));
+        command.arg("--config").arg(config).args(more);
+        command.arg("--log-records").arg(self.path("records"));
+        command.arg("--cache").arg(self.path("cache"));
+        command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+    }
+
+    async fn games(&mut self, most: usize) {
+        self.count.wait_for(|&count| count >= most).await.unwrap();
+    }
+}
+
+/// The exit code, and what was printed.
+async fn end(child: Child) -> (Option<i32>, String) {
+    let output = tokio::task::spawn_blocking(|| child.wait_with_output()).await.unwrap().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned()
+        + &String::from_utf8_lossy(&output.stdout);
+    (output.status.code(), text)
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").arg(name).arg(child.id().to_string()).status().unwrap();
+    assert!(sent.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_plays_the_games_to_their_end_and_pushes_every_one() {
+    let mut world = world().await;
+    let config = world.config("search = { simulations = 8 }\ndrain = { finish_games = true }");
+    let child = world.start(&config, &[]);
+    world.games(50).await;
+    signal(&child, "-TERM");
+    let (code, text) = end(child).await;
+    assert_eq!(code, Some(0), "{text}");
+
+    let games = world.learner.games.lock().unwrap().clone();
+    let rules = TicTacToe::default();
+    for (place, (epoch, game)) in games.iter().enumerate() {
+        assert_eq!((*epoch, game.sequence), (1, place as u64 + 1));
+        let last = Replay::new(&rules, &game.record).unwrap().finish().unwrap();
+        assert_eq!(rules.turn(&last), Turn::Over);
+        assert_eq!(game.searched.len(), game.record.plies.len());
+    }
+    // Each was logged twice: when it went out, and when the learner had it.
+    let log = std::fs::read_to_string(world.path("records")).unwrap();
+    let lines: Vec<ClientLine> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for acked in [false, true] {
+        let numbers = lines.iter().filter(|line| line.acked == acked).map(|line| line.sequence);
+        assert!(numbers.eq(1..=games.len() as u64));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_actor_that_was_killed_begins_a_second_life_with_other_games() {
+    let mut world = world().await;
+    let config = world.config("");
+    let mut child = world.start(&config, &[]);
+    world.games(30).await;
+    child.kill().unwrap();
+    end(child).await;
+    let first = world.learner.games.lock().unwrap().len();
+    let child = world.start(&config, &[]);
+    world.games(first + 30).await;
+    signal(&child, "-TERM");
+    assert_eq!(end(child).await.0, Some(0));
+    let games = world.learner.games.lock().unwrap().clone();
+    let second: Vec<_> = games.iter().filter(|(epoch, _)| *epoch == 2).collect();
+    assert!(second.len() >= 30);
+    assert_eq!(second[0].1.sequence, 1);
+    let mut seeds: Vec<u64> = games.iter().map(|(_, game)| game.record.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), games.len());
+    // The weights were still on disk.
+    assert_eq!(world.fetched.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn exit_codes_tell_a_bad_configuration_from_a_learner_that_refuses() {
+    let world = world().await;
+    let cases: [(&str, &[&str], i32, &str); 5] = [
+        ("threads = 3", &[], 64, "duplicate key"),
+        ("epsilon = 2.0", &[], 64, "epsilon is 2; give 0 to 1"),
+        (
+            "tree_memory_mib = 1\nsearch = { simulations = 900 }",
+            &[],
+            64,
+            "trees of 900 simulations",
+        ),
+        ("", &["--dead-letters", "/dev/null/no"], 64, "dead_letters is /dev/null/no"),
+        ("", &["--name", "unwanted"], 69, "epoch 1 of actor unwanted has ended"),
+    ];
+    for (lines, more, expected, said) in cases {
+        let child = world.start(&world.config(lines), more);
+        let (code, text) = end(child).await;
+        assert_eq!(code, Some(expected), "{lines}: {text}");
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
