@@ -232,6 +232,11 @@ impl<G: Game> Recorder<G> {
         self.plies.len()
     }
 
+    /// What was played so far, as the record will tell it.
+    pub fn played(&self) -> &[Vec<Action>] {
+        &self.plies
+    }
+
     /// Plays one ply. `actions` has an entry for every player; only those of the players to
     /// move are used and recorded.
     pub fn advance(&mut self, game: &G, actions: &[Action]) -> Result<(), StepError> {

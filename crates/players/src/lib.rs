@@ -41,5 +41,5 @@ pub use player::{Choice, Player, Request};
 pub use random::Random;
 pub use registry::{Context, NameError, by_name};
 pub use selection::{Selection, SelectionError};
-pub use table::{Finished, Table, TableError};
+pub use table::{Finished, InPlay, Table, TableError};
 pub use tree::Tree;

@@ -42,6 +42,17 @@ struct Seated<G: Game> {
     probabilities: Vec<f32>,
 }
 
+/// A game in play, to be looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InPlay<'a> {
+    /// Its seed.
+    pub seed: u64,
+    /// Which player sits at each seat.
+    pub players: &'a [usize],
+    /// Per ply played, the actions of the players that were to move.
+    pub plies: &'a [Vec<Action>],
+}
+
 /// A game that has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished<C> {
@@ -138,6 +149,15 @@ impl<G: Game> Table<G> {
     /// The current states, in the order of seating.
     pub fn states(&self) -> impl Iterator<Item = &G::State> {
         self.seated.iter().map(|seated| seated.recorder.state())
+    }
+
+    /// The games in play, in the order of seating.
+    pub fn in_play(&self) -> impl Iterator<Item = InPlay<'_>> {
+        self.seated.iter().map(|seated| InPlay {
+            seed: seated.seed,
+            players: &seated.players,
+            plies: seated.recorder.played(),
+        })
     }
 
     /// Starts the game of `seed`, with player `players[s]` of [`advance`](Self::advance) at
