@@ -7,6 +7,8 @@
 //! "Mathematics of the framework"). Elo is the logistic model's, `400 · log10(s / (1 - s))` for
 //! a score `s`, with the interval of `s` carried through it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::gate::{GameOutcome, Score};
 use crate::interval::{Z_95, wilson};
 
@@ -14,7 +16,8 @@ use crate::interval::{Z_95, wilson};
 const MIN_CLUSTERS: u32 = 8;
 
 /// The mean of independent values.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Mean {
     count: u32,
     sum: f64,
@@ -73,7 +76,8 @@ pub struct Comparison {
 }
 
 /// A figure with the ends of its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// The most likely value.
     pub value: f64,

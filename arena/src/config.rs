@@ -3,52 +3,61 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use ouro_game::{Game, GameVisitor};
-use ouro_players::Selection;
 use ouro_service::server::Limits;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{GateConfig, GateConfigError};
+use crate::gate::{GateConfig, Shape};
 use crate::store::Run;
+
+mod check;
+
+pub(crate) use check::Checked;
+pub use check::ConfigError;
 
 /// How games are played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MatchConfig {
-    /// The rule of promotion.
-    pub gate: GateConfig,
-    /// Games of each candidate against `random`, an even number: they connect the ratings.
+    /// How networks play: the name of a player whose weights are called `self`, such as
+    /// `net{weights=self,temperature=0.5}` or `mcts{sims=32,weights=self}`.
+    pub player: String,
+    /// Players that never change and are always rated, by name. `random` is one of them whatever
+    /// is written. Left out: `greedy` and `minimax` of depths 1 and 2, where the game has them.
+    pub anchors: Option<Vec<String>>,
+    /// Games of each candidate against each anchor.
     pub anchor_games: u32,
-    /// Games of each candidate against each of some pool members, an even number.
-    pub pool_games: u32,
-    /// How many pool members those are: the newest beside the champion.
-    pub pool_opponents: usize,
+    /// Plies at the start of each game that are played at random, the same for all games of a
+    /// seed. Left out: 2 or 3 in games that always start alike, else 0.
+    pub opening_plies: Option<u32>,
     /// Plies after which a game is cut short and counts as it stands.
     pub max_plies: usize,
-    /// Networks draw from softmax(logits / temperature): above 0, 1 is the policy itself.
-    pub temperature: f32,
     /// Games in play at the same time, so that networks see batches.
     pub parallel: usize,
+    /// Share of one processor that games without a candidate may take, 0 to 1: they go where the
+    /// ratings are least certain.
+    pub spare_share: f64,
+    /// Games between two such decisions.
+    pub spare_games: u32,
+    /// Matches whose games are kept, the last ones; games of promotions are kept for ever.
+    pub kept_matches: u32,
+    /// The rule of promotion.
+    pub gate: GateConfig,
 }
 
 impl Default for MatchConfig {
     fn default() -> Self {
         Self {
-            gate: GateConfig::default(),
-            anchor_games: 20,
-            pool_games: 10,
-            pool_opponents: 2,
+            player: "net{weights=self,temperature=0.5}".to_owned(),
+            anchors: None,
+            anchor_games: 8,
+            opening_plies: None,
             max_plies: 1_000,
-            temperature: 0.5,
             parallel: 64,
+            spare_share: 0.1,
+            spare_games: 8,
+            kept_matches: 20,
+            gate: GateConfig::default(),
         }
-    }
-}
-
-impl MatchConfig {
-    /// How networks choose.
-    pub fn selection(&self) -> Selection {
-        Selection::Sample { temperature: self.temperature }
     }
 }
 
@@ -84,58 +93,18 @@ impl ArenaConfig {
 
     /// Checks everything that can be checked before a port or a file is opened.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let matches = &self.matches;
-        matches.gate.validate()?;
-        for (field, games) in
-            [("anchor_games", matches.anchor_games), ("pool_games", matches.pool_games)]
-        {
-            if games % 2 == 1 {
-                return Err(ConfigError::OddGames { field, games });
-            }
-        }
-        if matches.max_plies == 0 || matches.parallel == 0 {
-            return Err(ConfigError::Zero);
-        }
-        matches.selection().validate()?;
-        let seats = self.run.game.visit(Seats)?;
-        if seats == 2 { Ok(()) } else { Err(ConfigError::Seats(seats)) }
+        self.check().map(drop)
+    }
+
+    /// The same, with what follows from the game.
+    pub(crate) fn check(&self) -> Result<Checked, ConfigError> {
+        self.matches.check(&self.run.game)
     }
 }
 
-/// What is wrong with a configuration.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The gate's rule.
-    #[error(transparent)]
-    Gate(#[from] GateConfigError),
-    /// Games come in pairs.
-    #[error("{field} is {games}; write an even number, since games come in pairs")]
-    OddGames {
-        /// The field.
-        field: &'static str,
-        /// Its value.
-        games: u32,
-    },
-    /// Nothing would be played.
-    #[error("max_plies and parallel must be at least 1")]
-    Zero,
-    /// The temperature.
-    #[error(transparent)]
-    Selection(#[from] ouro_players::SelectionError),
-    /// The game's own configuration.
-    #[error(transparent)]
-    Game(#[from] ouro_game::ConfigError),
-    /// The arena compares two players.
-    #[error("game has {0} seats; the arena plays games of two, such as a Battlesnake duel")]
-    Seats(usize),
-}
-
-struct Seats;
-
-impl GameVisitor for Seats {
-    type Output = usize;
-
-    fn visit<G: Game>(self, game: G) -> usize {
-        game.players()
+impl Shape {
+    /// The shape of matches in a game with so many seats.
+    pub fn of_seats(seats: usize) -> Self {
+        Self { seats: seats.try_into().unwrap_or(u32::MAX) }
     }
 }

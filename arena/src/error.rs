@@ -138,6 +138,30 @@ pub enum CallError {
     /// There is nobody to draw.
     #[error("no checkpoint was published yet; publish one first")]
     NothingPublished,
+    /// No such match.
+    #[error("match {0} is not known here; ListMatches names those that are")]
+    NoMatch(u32),
+    /// No such game, or no longer.
+    #[error(
+        "game {game} of cluster {cluster} of match {number} is not kept; GetMatch names those that are"
+    )]
+    NoGame {
+        /// Number of the match.
+        number: u32,
+        /// Cluster.
+        cluster: u32,
+        /// Game.
+        game: u32,
+    },
+    /// No decision to show.
+    #[error("{0}")]
+    NoGate(String),
+    /// No such player.
+    #[error("player {0:?} is not in the ratings; GetRatings names those that are")]
+    NoPlayer(String),
+    /// A field that must be there.
+    #[error("{0} is missing")]
+    Missing(&'static str),
     /// The arena is stopping.
     #[error("the arena is stopping; try again later")]
     Stopping,
@@ -154,9 +178,13 @@ impl IntoStatus for CallError {
             | Self::HeaderMismatch { .. }
             | Self::Parent { .. }
             | Self::SharesMissing
+            | Self::Missing(_)
             | Self::Shares(_) => Code::InvalidArgument,
             Self::DrawCount { .. } => Code::OutOfRange,
             Self::NothingPublished => Code::FailedPrecondition,
+            Self::NoMatch(_) | Self::NoGame { .. } | Self::NoGate(_) | Self::NoPlayer(_) => {
+                Code::NotFound
+            }
             Self::Chunk(error) => match error {
                 ChunkError::TooLarge { .. } | ChunkError::ChunkTooLarge { .. } => Code::OutOfRange,
                 ChunkError::Empty
@@ -174,7 +202,7 @@ impl IntoStatus for CallError {
             },
             Self::Store(error) => match error {
                 StoreError::GenerationTaken { .. } => Code::AlreadyExists,
-                StoreError::Unknown(_) => Code::NotFound,
+                StoreError::Unknown(_) | StoreError::UnknownMatch(_) => Code::NotFound,
                 StoreError::Decided(_) | StoreError::ChampionChanged { .. } => {
                     Code::FailedPrecondition
                 }
@@ -242,8 +270,8 @@ mod tests {
             (store(StoreError::Decided(generation)), Code::FailedPrecondition),
             (
                 store(StoreError::ChampionChanged {
-                    actual: PlayerId::Random,
-                    expected: PlayerId::Random,
+                    actual: PlayerId::random(),
+                    expected: PlayerId::random(),
                 }),
                 Code::FailedPrecondition,
             ),
@@ -257,6 +285,12 @@ mod tests {
             (CallError::SharesMissing, Code::InvalidArgument),
             (CallError::Shares(SharesError::AllZero), Code::InvalidArgument),
             (CallError::NothingPublished, Code::FailedPrecondition),
+            (CallError::NoMatch(1), Code::NotFound),
+            (CallError::NoGame { number: 1, cluster: 2, game: 0 }, Code::NotFound),
+            (CallError::NoGate("nobody".into()), Code::NotFound),
+            (CallError::NoPlayer("nobody".into()), Code::NotFound),
+            (CallError::Missing("id"), Code::InvalidArgument),
+            (store(StoreError::UnknownMatch(1)), Code::NotFound),
             (CallError::Stopping, Code::Unavailable),
         ];
         for (error, code) in table {

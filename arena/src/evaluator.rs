@@ -1,35 +1,38 @@
-//! Plays every candidate's matches, on a thread of its own.
+//! Plays every match, on a thread of its own.
 //!
-//! For the newest candidate: some pairs against `random` (the anchor) and against members of
-//! the pool, then the match against the champion, whose verdict promotes or rejects it.
-//! Results are stored as they come, so that a restart goes on where it was: games are never
-//! played twice, and a stop costs only the games in play.
+//! A candidate goes to the gate at once: its match against the champion is what everybody waits
+//! for. Then it plays a few games against each anchor, so that it has a rating. While no
+//! candidate waits, spare games go where the ratings are least certain, within their share of
+//! the time. Results are stored as they come, so that a restart goes on where it was: games are
+//! never played twice, and a stop costs only the games in play.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 use ouro_net::{Engine, Weights};
 use ouro_proto::{Checkpoint, CheckpointStatus, ContentHash, Generation};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::MatchConfig;
+use crate::contestant::Contestant;
 use crate::error::{ArenaError, CallError};
-use crate::event::ArenaEvent;
-use crate::gate::{Gate, PairResult, Score, Verdict};
+use crate::gate::Gate;
 use crate::keeper::Keeper;
-use crate::matches::{Contestant, PlayError, PlayPairs};
-use crate::player_id::{MatchId, PlayerId};
-use crate::store::StoreError;
+use crate::matchmaking::{self, Allowance};
+use crate::player_id::{MatchKey, MatchKind, PlayerId};
+use crate::store::{MatchInfo, Outcome, StoreError};
 
-/// How a match ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
-    /// Everything that was asked for was played.
-    Whole,
-    /// The arena is stopping.
-    Stopped,
-}
+mod session;
+
+use session::{Ended, Folded, Session};
+
+/// Members of the pool, the newest ones, that spare games look at.
+const POOL_OF_INTEREST: usize = 8;
+
+/// Pause before the ratings are looked at again when they are certain.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// The evaluator. [`run`](Self::run) is the thread.
 #[derive(Debug)]
@@ -43,14 +46,30 @@ pub(crate) struct Evaluator {
 impl Evaluator {
     /// Evaluates candidates until it is stopped (and woken).
     pub(crate) fn run(self) -> Result<(), ArenaError> {
+        let mut allowance = Allowance::new(self.config.spare_share);
         while !self.stop.is_cancelled() {
-            let Some(candidate) = self.keeper.next_candidate()? else {
-                if self.wake.recv().is_err() {
-                    return Ok(());
-                }
+            if let Some(candidate) = self.keeper.next_candidate()? {
+                self.evaluate(&candidate)?;
                 continue;
+            }
+            let wait = match allowance.wait(self.keeper.clock().monotonic()) {
+                Some(wait) if wait.is_zero() => {
+                    let start = self.keeper.clock().monotonic();
+                    if self.spare()? {
+                        allowance.spent(start, self.keeper.clock().monotonic());
+                        continue;
+                    }
+                    Some(IDLE)
+                }
+                wait => wait,
             };
-            self.evaluate(&candidate)?;
+            let gone = match wait {
+                None => self.wake.recv().is_err(),
+                Some(wait) => self.wake.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected),
+            };
+            if gone {
+                return Ok(());
+            }
         }
         Ok(())
     }
@@ -64,164 +83,165 @@ impl Evaluator {
                 return Ok(self.keeper.drop_candidate(generation, &error.to_string())?);
             }
         };
-        for (opponent, games) in self.connections(generation)? {
-            if self.fixed(generation, &engine, opponent, games / 2)? == Ended::Stopped {
-                return Ok(());
-            }
-        }
-        let Some((id, verdict, score)) = self.challenge(generation, &engine)? else {
+        if self.challenge(generation, &engine)? == Ended::Stopped {
             return Ok(());
-        };
-        // Once a candidate: the cost grows with the cube of the players.
-        self.keeper.rate()?;
-        self.keeper.tell(ArenaEvent::Decided { id, verdict, score });
-        match verdict {
-            Verdict::Promote => self.keeper.promote(generation, id.opponent, score)?,
-            Verdict::Reject => {
-                self.keeper.store().reject(generation)?;
-                tracing::info!(generation = generation.0, share = score.share(), "rejected");
+        }
+        for anchor in self.keeper.checked().anchors.clone() {
+            let anchor = PlayerId::Anchor(anchor);
+            let games = self.config.anchor_games;
+            let key = MatchKey::rating(generation.into(), anchor.clone());
+            let sides = [self.network(&engine), self.contestant(&anchor)?];
+            // News is more pressing than a rating, which spare games make up for.
+            if self.rating_games(key, sides, games)? == Ended::Stopped {
+                break;
             }
         }
-        if let Err(error) = self.keeper.remove_rejected() {
-            tracing::warn!(%error, "weights of rejected candidates stay on disk");
+        self.keeper.rate()?;
+        if let Err(error) = self.keeper.tidy(self.config.kept_matches) {
+            tracing::warn!(%error, "what is no longer needed stays on disk");
         }
         Ok(())
     }
 
-    /// Whom a candidate plays beside the champion, and how many games.
-    fn connections(&self, candidate: Generation) -> Result<Vec<(PlayerId, u32)>, StoreError> {
+    /// The match against the champion, and the decision.
+    fn challenge(&self, candidate: Generation, engine: &Arc<Engine>) -> Result<Ended, ArenaError> {
         let champion = self.keeper.store().champion()?;
-        let members = self
-            .keeper
-            .store()
-            .checkpoints()?
-            .into_iter()
-            .rev()
-            .filter(|row| row.status == CheckpointStatus::Pool && row.generation != candidate);
-        let anchor =
-            (champion != PlayerId::Random).then_some((PlayerId::Random, self.config.anchor_games));
-        let pool = members
-            .take(self.config.pool_opponents)
-            .map(|row| (PlayerId::Generation(row.generation), self.config.pool_games));
-        Ok(anchor.into_iter().chain(pool).collect())
+        let key = MatchKey::gate(candidate, champion.clone());
+        let info = self.open(key, true)?;
+        let rule = info.rule.unwrap_or(self.config.gate);
+        let mut gate = Gate::new(rule, info.shape).map_err(crate::config::ConfigError::from)?;
+        for played in &self.keeper.store().results(info.number)? {
+            gate.fold(&played.result);
+        }
+        if gate.ruling().is_none() {
+            self.keeper.note_gate(&info, gate.report());
+            let clusters = gate.next_cluster()..gate.max_clusters();
+            let sides = [self.network(engine), self.contestant(&champion)?];
+            let session = Session { evaluator: self, info: &info, sides };
+            session.play(
+                clusters,
+                &mut |result| {
+                    let counts = gate.fold(result);
+                    let next = match gate.ruling() {
+                        Some(_) => ControlFlow::Break(()),
+                        None => ControlFlow::Continue(()),
+                    };
+                    // Told when it is stored, which is before the next ply.
+                    Folded { counts, next, report: Some(gate.report()) }
+                },
+                &|| self.stop.is_cancelled(),
+            )?;
+        }
+        if gate.ruling().is_none() {
+            return Ok(Ended::Stopped);
+        }
+        let report = gate.report();
+        let explanation = report.explain(&candidate.to_string(), &champion.to_string());
+        // Ratings first: whoever hears of the decision can ask for them.
+        self.keeper.rate()?;
+        let outcome = Outcome::Ruled { number: info.number, champion, report: Box::new(report) };
+        self.keeper.decide(candidate, outcome, explanation)?;
+        Ok(Ended::Whole)
     }
 
-    /// A match of a fixed number of pairs.
-    fn fixed(
+    /// Some more games between two players, for their ratings.
+    fn rating_games(
         &self,
-        candidate: Generation,
-        engine: &Arc<Engine>,
-        opponent: PlayerId,
-        pairs: u32,
+        key: MatchKey,
+        sides: [Contestant; 2],
+        games: u32,
     ) -> Result<Ended, ArenaError> {
-        let id = MatchId { candidate, opponent };
-        let stored = self.keeper.store().results(id)?;
-        let mut score = Score::default();
-        add(&mut score, &stored);
-        self.play(id, engine, stored.len() as u32..pairs, &mut |results| {
-            add(&mut score, results);
-            self.progress(id, score, 2 * pairs);
-            ControlFlow::Continue(())
+        let info = self.open(key, false)?;
+        let mut seen = std::collections::BTreeSet::new();
+        let played = self.keeper.store().results(info.number)?;
+        for earlier in &played {
+            crate::gate::is_distinct(&mut seen, &earlier.result);
+        }
+        let first = played.len() as u32;
+        let clusters = first..first + games.div_ceil(info.shape.games());
+        let session = Session { evaluator: self, info: &info, sides };
+        session.play(
+            clusters,
+            &mut |result| {
+                let counts = crate::gate::is_distinct(&mut seen, result);
+                Folded { counts, next: ControlFlow::Continue(()), report: None }
+            },
+            &|| self.stop.is_cancelled() || self.keeper.has_news(),
+        )
+    }
+
+    /// Some games where the ratings are least certain; `false` if they are certain enough.
+    fn spare(&self) -> Result<bool, ArenaError> {
+        let players = self.of_interest()?;
+        let names: Vec<String> = players.iter().map(ToString::to_string).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let model = self.keeper.model();
+        let chosen = {
+            let ledger = self.keeper.ledger();
+            let fresh = |a: &str, b: &str| match (a.parse(), b.parse()) {
+                (Ok(a), Ok(b)) => ledger.is_fresh(&a, &b),
+                _ => false,
+            };
+            matchmaking::choose(&model, &names, &fresh)
+        };
+        let Some((first, second)) = chosen else { return Ok(false) };
+        let key = MatchKey::rating(players[first].clone(), players[second].clone());
+        let sides = [self.contestant(&key.first)?, self.contestant(&key.second)?];
+        self.rating_games(key, sides, self.config.spare_games)?;
+        self.keeper.rate()?;
+        Ok(true)
+    }
+
+    /// The newest weights, the champion, the newest members of the pool, the anchors.
+    fn of_interest(&self) -> Result<Vec<PlayerId>, StoreError> {
+        let checkpoints = self.keeper.store().checkpoints()?;
+        let newest = checkpoints.last().map(|row| row.generation);
+        let in_pool = |row: &&Checkpoint| {
+            matches!(row.status, CheckpointStatus::Pool | CheckpointStatus::Champion)
+        };
+        let pool = checkpoints.iter().rev().filter(in_pool).take(POOL_OF_INTEREST);
+        let pool = pool.map(|row| row.generation).filter(|&generation| Some(generation) != newest);
+        let generations = newest.into_iter().chain(pool).map(PlayerId::from);
+        let anchors = self.keeper.checked().anchors.iter().cloned().map(PlayerId::Anchor);
+        Ok(generations.chain(anchors).collect())
+    }
+
+    fn open(&self, key: MatchKey, decides: bool) -> Result<MatchInfo, StoreError> {
+        debug_assert_eq!(decides, key.kind == MatchKind::Gate);
+        self.keeper.open_match(&MatchInfo {
+            number: 0,
+            key,
+            shape: self.keeper.checked().shape,
+            rule: decides.then_some(self.config.gate),
+            player: self.config.player.clone(),
+            opened_at: self.keeper.now(),
         })
     }
 
-    /// The match against the champion; `None` if the arena is stopping.
-    fn challenge(
-        &self,
-        candidate: Generation,
-        engine: &Arc<Engine>,
-    ) -> Result<Option<(MatchId, Verdict, Score)>, ArenaError> {
-        let id = MatchId { candidate, opponent: self.keeper.store().champion()? };
-        let mut gate = Gate::new(self.config.gate).map_err(crate::config::ConfigError::from)?;
-        for result in &self.keeper.store().results(id)? {
-            gate.fold(result);
-        }
-        if gate.verdict().is_none() {
-            let pairs = gate.next_pair()..gate.max_pairs();
-            self.play(id, engine, pairs, &mut |results| {
-                for result in results {
-                    gate.fold(result);
-                }
-                self.progress(id, gate.score(), self.config.gate.games);
-                match gate.verdict() {
-                    None => ControlFlow::Continue(()),
-                    Some(_) => ControlFlow::Break(()),
-                }
-            })?;
-        }
-        Ok(gate.verdict().map(|verdict| (id, verdict, gate.score())))
+    fn network(&self, engine: &Arc<Engine>) -> Contestant {
+        let player = self.config.player.as_str().into();
+        Contestant::Network { player, engine: Arc::clone(engine) }
     }
 
-    /// Plays and stores pairs; `fold` sees them once they are stored.
-    fn play(
-        &self,
-        id: MatchId,
-        candidate: &Arc<Engine>,
-        pairs: std::ops::Range<u32>,
-        fold: &mut dyn FnMut(&[PairResult]) -> ControlFlow<()>,
-    ) -> Result<Ended, ArenaError> {
-        if pairs.is_empty() {
-            return Ok(Ended::Whole);
-        }
-        let opponent = self.contestant(id.opponent)?;
-        self.keeper.tell(ArenaEvent::MatchStarted(id));
-        let mut failed = None;
-        let mut ended = Ended::Whole;
-        let mut report = |results: &[PairResult]| {
-            if self.stop.is_cancelled() {
-                ended = Ended::Stopped;
-                return ControlFlow::Break(());
-            }
-            if results.is_empty() {
-                return ControlFlow::Continue(());
-            }
-            if let Err(error) = self.keeper.record(id, results) {
-                failed = Some(error);
-                return ControlFlow::Break(());
-            }
-            fold(results)
+    fn contestant(&self, id: &PlayerId) -> Result<Contestant, ArenaError> {
+        let generation = match id {
+            PlayerId::Anchor(name) => return Ok(Contestant::Anchor(name.clone())),
+            PlayerId::Generation(generation) => *generation,
         };
-        let run = self.keeper.run();
-        let visitor = PlayPairs {
-            seed: run.seed,
-            id,
-            contestants: [Contestant::Network(candidate.clone()), opponent],
-            pairs,
-            selection: self.config.selection(),
-            max_plies: self.config.max_plies,
-            parallel: self.config.parallel,
-            report: &mut report,
-        };
-        run.game.visit(visitor).map_err(PlayError::from)??;
-        if let Some(error) = failed {
-            return Err(error.into());
-        }
-        Ok(ended)
-    }
-
-    fn progress(&self, id: MatchId, score: Score, of: u32) {
-        self.keeper.tell(ArenaEvent::MatchProgress { id, score, of });
-    }
-
-    fn contestant(&self, id: PlayerId) -> Result<Contestant, ArenaError> {
-        let PlayerId::Generation(generation) = id else { return Ok(Contestant::Random) };
         let checkpoints = self.keeper.store().checkpoints()?;
         let row = checkpoints
             .iter()
             .find(|row| row.generation == generation)
             .ok_or(StoreError::Unknown(generation))?;
-        Ok(Contestant::Network(self.engine(row.hash).map_err(|error| match error {
+        let engine = self.engine(row.hash).map_err(|error| match error {
             CallError::Folder(error) => ArenaError::Weights(error),
             error => ArenaError::Opponent { generation, reason: error.to_string() },
-        })?))
+        })?;
+        Ok(self.network(&engine))
     }
 
     fn engine(&self, hash: ContentHash) -> Result<Arc<Engine>, CallError> {
         let weights = Weights::from_safetensors(&self.keeper.read_weights(hash)?)?;
         Ok(Arc::new(Engine::new(&weights)))
     }
-}
-
-fn add(score: &mut Score, results: &[PairResult]) {
-    results.iter().flat_map(|result| result.outcomes).for_each(|outcome| score.add(outcome));
 }

@@ -1,50 +1,71 @@
 //! What happens in an arena, for whoever watches.
 
+use std::fmt;
 use std::sync::Arc;
 
+use ouro_proto::Checkpoint;
 use ouro_proto::arena_client::RatingTable;
-use ouro_proto::{Checkpoint, Generation};
 
-use crate::gate::{Score, Verdict};
-use crate::player_id::MatchId;
-use crate::store::Promotion;
+use crate::gate::GateReport;
+use crate::player_id::MatchKind;
+use crate::store::{Decision, MatchInfo, Promotion};
 
 /// Something that happened. Watchers that fall behind miss the oldest events; the store and
-/// the ratings hold everything that matters.
+/// the ratings hold everything that matters. Displayed, an event is a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArenaEvent {
     /// A candidate arrived.
     Published(Checkpoint),
-    /// A match begins, or goes on after a restart.
-    MatchStarted(MatchId),
-    /// Some pairs of a match have ended.
-    MatchProgress {
+    /// A match begins, or goes on after a break.
+    MatchStarted(MatchInfo),
+    /// Some games at the gate have ended.
+    GateProgress {
         /// The match.
-        id: MatchId,
-        /// The candidate's score so far.
-        score: Score,
-        /// Games the match has at most.
-        of: u32,
+        info: MatchInfo,
+        /// How it stands.
+        report: Box<GateReport>,
     },
-    /// The gate has decided.
-    Decided {
-        /// The match against the champion.
-        id: MatchId,
-        /// The verdict.
-        verdict: Verdict,
-        /// The candidate's score over the games that count.
-        score: Score,
-    },
-    /// There is a new champion.
+    /// A candidate was promoted, rejected or dropped.
+    Decided(Decision),
+    /// There is a new champion. Comes after the decision.
     Promoted(Promotion),
-    /// A candidate was turned down without a verdict: overtaken by a newer one, or its weights
-    /// cannot be read.
-    Dropped {
-        /// The candidate.
-        generation: Generation,
-        /// Why, in one line.
-        reason: String,
-    },
-    /// RatingTable were computed anew.
+    /// Ratings were computed anew.
     Rated(Arc<RatingTable>),
+}
+
+impl fmt::Display for ArenaEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Published(checkpoint) => {
+                write!(f, "{} arrived, after {} steps.", checkpoint.generation, checkpoint.step)
+            }
+            Self::MatchStarted(MatchInfo { key, number, .. }) => {
+                let aim = match key.kind {
+                    MatchKind::Gate => "to decide whether it joins the pool",
+                    MatchKind::Rating => "for their ratings",
+                };
+                write!(f, "{} plays {} {aim} (match {number}).", key.first, key.second)
+            }
+            Self::GateProgress { info, report } => {
+                let (first, second) = (info.key.first.to_string(), info.key.second.to_string());
+                f.write_str(&report.explain(&first, &second))
+            }
+            Self::Decided(decision) => f.write_str(&decision.explanation),
+            Self::Promoted(promotion) => {
+                write!(
+                    f,
+                    "{} is the new champion; it beat {}.",
+                    promotion.generation, promotion.beat
+                )
+            }
+            Self::Rated(table) => match table.ratings.first() {
+                None => f.write_str("Nobody is rated yet."),
+                Some(best) => write!(
+                    f,
+                    "After {} games {} is the strongest: Elo {:+.0}, 95 % interval {:+.0} to {:+.0}.",
+                    table.games, best.player, best.elo, best.elo_low, best.elo_high
+                ),
+            },
+        }
+    }
 }

@@ -1,10 +1,12 @@
 //! The arena: keeps the checkpoint pool, decides promotions, rates everybody.
 //!
-//! A published checkpoint is a candidate. The evaluator's thread plays it against `random`, some
-//! members of the pool and the champion, in pairs of games that share a seed and swap seats;
-//! the pure [`gate`] turns the champion's match into a verdict; the [`store`] makes a promotion
-//! one durable step; [`rating`] computes everyone's Elo from all games, [`comparison`] that of two
-//! players with its error. [`Arena`] serves this over gRPC.
+//! A published checkpoint is a candidate. The evaluator's thread plays it against the champion, in
+//! clusters of games that share a seed and exchange seats; the pure [`gate`] turns them into a
+//! verdict; the [`store`] makes a promotion one durable step of a log from which everything else
+//! can be replayed. Then it plays the anchors, players that never change. [`rating`] computes
+//! everyone's Elo from all games, [`matchmaking`] says where spare games teach most,
+//! [`comparison`] how much stronger one of two players is, with its error. [`Arena`] serves this
+//! over gRPC.
 //!
 //! A promotion is always earned: until somebody passes the gate against `random`, there is no
 //! champion and the pool is empty. That holds for generation 0, the untrained network, too.
@@ -16,17 +18,22 @@ pub mod event;
 pub mod gate;
 pub mod interval;
 pub mod matches;
+pub mod matchmaking;
 pub mod player_id;
 pub mod rating;
 pub mod run;
+pub mod showcase;
 pub mod store;
 
+mod contestant;
 mod evaluator;
 mod keeper;
+mod ledger;
+mod live;
 mod service;
 
 pub use config::ArenaConfig;
 pub use error::ArenaError;
 pub use event::ArenaEvent;
-pub use player_id::{ANCHOR, MatchId, PlayerId};
+pub use player_id::{ANCHOR, MatchKey, MatchKind, PlayerId};
 pub use run::Arena;

@@ -1,4 +1,4 @@
-//! Plays the pairs of a match.
+//! Plays the games of a match.
 //!
 //! Pure: the seed of the run and the match's name give every game, so a match that is broken
 //! off and taken up again is the match that was never broken off.
@@ -7,27 +7,19 @@ use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use ouro_game::{Game, GameVisitor, Stream};
-use ouro_net::Engine;
-use ouro_players::{
-    Finished, FitError, NetPlayer, Player, Random, Selection, Table, TableError, fingerprint,
-};
+use ouro_game::record::digest_serialized;
+use ouro_game::{Game, GameConfig, GameVisitor, Record};
+use ouro_players::{Finished, NameError, Player, Table, TableError, fingerprint};
 
-use crate::gate::{GameOutcome, PairResult};
-use crate::player_id::MatchId;
+use crate::contestant::{Contestant, WithOpening};
+use crate::gate::{ClusterResult, GameResult, Ranking, Shape};
+use crate::player_id::{MatchKey, PlayerId};
+use crate::showcase::{LiveEvent, Showcase};
+use crate::store::{GameKey, StoredGame};
 
 /// Places of the two players at a table.
-const CANDIDATE: usize = 0;
-const OPPONENT: usize = 1;
-
-/// Who chooses the moves of one side.
-#[derive(Clone, Debug)]
-pub enum Contestant {
-    /// The uniform player.
-    Random,
-    /// A network.
-    Network(Arc<Engine>),
-}
+const FIRST: usize = 0;
+const SECOND: usize = 1;
 
 /// Why a match broke off.
 #[derive(Debug, thiserror::Error)]
@@ -35,187 +27,227 @@ pub enum PlayError {
     /// The rules of the run cannot be built.
     #[error(transparent)]
     Game(#[from] ouro_game::ConfigError),
-    /// A network does not fit the game.
+    /// A player cannot be built, or does not fit the game.
     #[error(transparent)]
-    Fit(#[from] FitError),
+    Player(#[from] NameError),
     /// A game could not go on.
     #[error(transparent)]
     Table(#[from] TableError),
 }
 
-/// Some pairs of one match. A visitor: it runs on the rules of the game.
-pub struct PlayPairs<'a> {
-    /// The run's seed.
-    pub seed: u64,
-    /// The match.
-    pub id: MatchId,
-    /// The candidate, then its opponent.
-    pub contestants: [Contestant; 2],
-    /// Which pairs to play.
-    pub pairs: Range<u32>,
-    /// How networks choose.
-    pub selection: Selection,
-    /// Plies after which a game is cut short.
-    pub max_plies: usize,
-    /// Games in play at the same time.
-    pub parallel: usize,
-    /// Called after each ply that ended something, with the results in the order of pairs;
-    /// breaking ends the match, and games in play are dropped.
-    pub report: &'a mut dyn FnMut(&[PairResult]) -> ControlFlow<()>,
+/// One cluster as it was played.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PlayedCluster {
+    pub(crate) result: ClusterResult,
+    /// Its games, by their number in the cluster.
+    pub(crate) games: Vec<StoredGame>,
 }
 
-impl GameVisitor for PlayPairs<'_> {
+/// Some clusters of one match. A visitor: it runs on the rules of the game.
+pub(crate) struct PlayClusters<'a> {
+    /// The run's seed.
+    pub(crate) seed: u64,
+    /// The run's game.
+    pub(crate) config: &'a GameConfig,
+    /// The match.
+    pub(crate) key: &'a MatchKey,
+    /// Its number.
+    pub(crate) number: u32,
+    /// Games of a cluster.
+    pub(crate) shape: Shape,
+    /// The first player, then the second.
+    pub(crate) contestants: [Contestant; 2],
+    /// What players that think by the clock look at.
+    pub(crate) clock: Arc<dyn ouro_players::Clock>,
+    /// Which clusters to play.
+    pub(crate) clusters: Range<u32>,
+    /// Random plies at the start.
+    pub(crate) opening_plies: u32,
+    /// Plies after which a game is cut short.
+    pub(crate) max_plies: usize,
+    /// Games in play at the same time.
+    pub(crate) parallel: usize,
+    /// Called after each ply, with what has ended in the order of clusters; breaking ends the
+    /// match, and games in play are dropped.
+    pub(crate) report: &'a mut dyn FnMut(Vec<PlayedCluster>) -> ControlFlow<()>,
+    /// Told of the moves of one game as they are played.
+    pub(crate) live: &'a mut dyn FnMut(LiveEvent),
+}
+
+impl GameVisitor for PlayClusters<'_> {
     type Output = Result<(), PlayError>;
 
     fn visit<G: Game>(mut self, game: G) -> Self::Output {
-        let mut players = Vec::with_capacity(2);
+        let mut players: Vec<Box<dyn Player<G>>> = Vec::with_capacity(2);
         for contestant in &self.contestants {
-            players.push(self.seat(contestant, &game)?);
+            let player = contestant.seat(&game, &self.clock, &|| {})?;
+            players.push(Box::new(WithOpening::new(player, self.opening_plies)));
         }
         let mut table = Table::new(game, self.max_plies);
-        let mut halves = Halves::default();
+        let mut pending = Pending::default();
         let mut waiting = BTreeMap::new();
-        let mut next_report = self.pairs.start;
+        let mut next_report = self.clusters.start;
+        let mut showcase = Showcase::default();
         loop {
-            let mut results = Vec::new();
-            while let Some(result) = waiting.remove(&next_report) {
-                results.push(result);
+            let mut ended = Vec::new();
+            while let Some(cluster) = waiting.remove(&next_report) {
+                ended.push(cluster);
                 next_report += 1;
             }
             // Breaking between plies, too, lets a stop take effect within one of them.
-            if (self.report)(&results).is_break() {
+            if (self.report)(ended).is_break() {
                 return Ok(());
             }
             while table.len() < self.parallel.max(1) {
-                let Some(pair) = self.pairs.next() else { break };
-                let seed = pair_seed(self.seed, self.id, pair);
-                halves.expect(seed, pair);
-                table.seat(seed, &[CANDIDATE, OPPONENT])?;
-                table.seat(seed, &[OPPONENT, CANDIDATE])?;
+                let Some(cluster) = self.clusters.next() else { break };
+                let seed = self.key.seed(self.seed, cluster);
+                let seatings = seatings(self.shape);
+                pending.expect(seed, cluster, seatings.len());
+                for seats in seatings {
+                    table.seat(seed, &seats)?;
+                }
             }
             if table.is_empty() {
                 return Ok(());
             }
-            for finished in table.advance(&mut players)? {
-                if let Some(result) = halves.add(&finished) {
-                    waiting.insert(result.pair, result);
+            let finished = table.advance(&mut players)?;
+            let name = |seed: u64, seats: &[usize]| self.name(&pending, seed, seats);
+            for event in showcase.look(self.config, table.in_play(), &finished, &name) {
+                (self.live)(event);
+            }
+            for game in finished {
+                if let Some((cluster, games)) = pending.add(game) {
+                    waiting.insert(cluster, self.cluster(cluster, games));
                 }
             }
         }
     }
 }
 
-impl PlayPairs<'_> {
-    fn seat<G: Game>(
+impl PlayClusters<'_> {
+    /// What a game at the table is called, and who sits where.
+    fn name(
         &self,
-        contestant: &Contestant,
-        game: &G,
-    ) -> Result<Box<dyn Player<G>>, FitError> {
-        Ok(match contestant {
-            Contestant::Random => Box::new(Random::new()),
-            Contestant::Network(engine) => {
-                Box::new(NetPlayer::new("network", engine.clone(), self.selection, game)?)
-            }
-        })
-    }
-}
-
-/// The seed that both games of a pair share.
-fn pair_seed(run: u64, id: MatchId, pair: u32) -> u64 {
-    let candidate = Stream::indexed(run, "candidate", u64::from(id.candidate.0)).bits();
-    let opponent = Stream::indexed(candidate, "opponent", id.opponent.code()).bits();
-    Stream::indexed(opponent, "pair", u64::from(pair)).bits()
-}
-
-/// One game of a pair, as the candidate sees it.
-#[derive(Clone, Copy)]
-struct Half {
-    outcome: GameOutcome,
-    fingerprint: u64,
-}
-
-/// Games whose partner is still being played.
-#[derive(Default)]
-struct Halves(BTreeMap<u64, (u32, [Option<Half>; 2])>);
-
-impl Halves {
-    fn expect(&mut self, seed: u64, pair: u32) {
-        self.0.insert(seed, (pair, [None; 2]));
+        pending: &Pending<impl Sized>,
+        seed: u64,
+        seats: &[usize],
+    ) -> Option<(GameKey, Vec<PlayerId>)> {
+        let cluster = pending.cluster(seed)?;
+        let key = GameKey { number: self.number, cluster, game: slot(seats) as u32 };
+        Some((key, self.players(seats)))
     }
 
-    /// The pair's result, once both games are there.
-    fn add<C>(&mut self, game: &Finished<C>) -> Option<PairResult> {
-        let seed = game.record.seed;
-        let candidate = game.players.iter().position(|&player| player == CANDIDATE)?;
-        let (pair, halves) = self.0.get_mut(&seed)?;
-        let (mine, theirs) = (game.outcomes[candidate], game.outcomes[1 - candidate]);
-        let outcome = match mine.total_cmp(&theirs) {
-            std::cmp::Ordering::Less => GameOutcome::Loss,
-            std::cmp::Ordering::Equal => GameOutcome::Draw,
-            std::cmp::Ordering::Greater => GameOutcome::Win,
+    fn players(&self, seats: &[usize]) -> Vec<PlayerId> {
+        let player = |&seat: &usize| if seat == FIRST { &self.key.first } else { &self.key.second };
+        seats.iter().map(player).cloned().collect()
+    }
+
+    /// What all games of a cluster come to.
+    fn cluster<C>(&self, cluster: u32, games: Vec<Finished<C>>) -> PlayedCluster {
+        let results = if self.shape.seats < 2 {
+            vec![alone(&games)]
+        } else {
+            games.iter().map(together).collect()
         };
-        let fingerprint = fingerprint(&game.record, &game.players);
-        halves[candidate] = Some(Half { outcome, fingerprint });
-        let (pair, &mut [Some(first), Some(second)]) = (*pair, halves) else { return None };
-        self.0.remove(&seed);
-        Some(PairResult {
-            pair,
-            outcomes: [first.outcome, second.outcome],
-            // Not symmetric, so that exchanging the games does not look like a repetition.
-            fingerprint: first.fingerprint ^ second.fingerprint.rotate_left(1),
-        })
+        let games = games.into_iter().map(|game| StoredGame {
+            players: self.players(&game.players),
+            record: Record {
+                version: game.record.version,
+                config: self.config.clone(),
+                seed: game.record.seed,
+                plies: game.record.plies,
+                digests: game.record.digests,
+            },
+            outcomes: game.outcomes,
+            scores: game.scores,
+            truncated: game.truncated,
+        });
+        let games = games.collect();
+        PlayedCluster { result: ClusterResult { cluster, games: results }, games }
+    }
+}
+
+/// Who sits where in each game of a cluster.
+fn seatings(shape: Shape) -> Vec<Vec<usize>> {
+    let seats = shape.seats as usize;
+    if seats < 2 {
+        return vec![vec![FIRST], vec![SECOND]];
+    }
+    (0..seats)
+        .map(|first| (0..seats).map(|seat| if seat == first { FIRST } else { SECOND }).collect())
+        .collect()
+}
+
+/// Which game of its cluster a seating is.
+fn slot(seats: &[usize]) -> usize {
+    match seats {
+        [player] => *player,
+        _ => seats.iter().position(|&player| player == FIRST).unwrap_or(0),
+    }
+}
+
+/// A game of several seats as the first player sees it.
+fn together<C>(game: &Finished<C>) -> GameResult {
+    let own = slot(&game.players);
+    let others = |results: &[f32]| -> Vec<f32> {
+        results.iter().enumerate().filter(|&(seat, _)| seat != own).map(|(_, &one)| one).collect()
+    };
+    let rivals = others(&game.scores);
+    let mean = rivals.iter().map(|&score| f64::from(score)).sum::<f64>() / rivals.len() as f64;
+    GameResult {
+        ranking: Ranking::new(game.outcomes[own], &others(&game.outcomes)),
+        margin: f64::from(game.scores[own]) - mean,
+        fingerprint: fingerprint(&game.record, &game.players),
+    }
+}
+
+/// The two games of a seed that both players played alone, compared by score.
+fn alone<C>(games: &[Finished<C>]) -> GameResult {
+    let [first, second] = [FIRST, SECOND].map(|index| {
+        games
+            .get(index)
+            .map_or((0.0, 0), |game| (game.scores[0], fingerprint(&game.record, &game.players)))
+    });
+    GameResult {
+        ranking: Ranking::new(first.0, &[second.0]),
+        margin: f64::from(first.0) - f64::from(second.0),
+        fingerprint: digest_serialized(&[first.1, second.1]),
+    }
+}
+
+/// A cluster and those of its games that have ended.
+type Unfinished<C> = (u32, Vec<Option<Finished<C>>>);
+
+/// Games of clusters that are not whole yet, by seed.
+struct Pending<C>(BTreeMap<u64, Unfinished<C>>);
+
+impl<C> Default for Pending<C> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<C> Pending<C> {
+    fn expect(&mut self, seed: u64, cluster: u32, games: usize) {
+        self.0.insert(seed, (cluster, std::iter::repeat_with(|| None).take(games).collect()));
+    }
+
+    fn cluster(&self, seed: u64) -> Option<u32> {
+        self.0.get(&seed).map(|&(cluster, _)| cluster)
+    }
+
+    /// The cluster's games, once all of them are there.
+    fn add(&mut self, game: Finished<C>) -> Option<(u32, Vec<Finished<C>>)> {
+        let (seed, slot) = (game.record.seed, slot(&game.players));
+        let (_, games) = self.0.get_mut(&seed)?;
+        *games.get_mut(slot)? = Some(game);
+        if games.iter().any(Option::is_none) {
+            return None;
+        }
+        let (cluster, games) = self.0.remove(&seed)?;
+        Some((cluster, games.into_iter().flatten().collect()))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use ouro_game::GameConfig;
-    use ouro_proto::Generation;
-
-    use super::*;
-    use crate::PlayerId;
-
-    fn play(pairs: Range<u32>, parallel: usize, stop_after: usize) -> Vec<PairResult> {
-        let mut results = Vec::new();
-        let mut report = |batch: &[PairResult]| {
-            results.extend_from_slice(batch);
-            if results.len() >= stop_after {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        };
-        let id = MatchId { candidate: Generation(1), opponent: PlayerId::Random };
-        let visitor = PlayPairs {
-            seed: 7,
-            id,
-            contestants: [Contestant::Random, Contestant::Random],
-            pairs,
-            selection: Selection::Argmax,
-            max_plies: 100,
-            parallel,
-            report: &mut report,
-        };
-        GameConfig::by_name("tic_tac_toe").unwrap().visit(visitor).unwrap().unwrap();
-        results
-    }
-
-    #[test]
-    fn results_come_in_the_order_of_pairs_and_do_not_depend_on_what_is_played_beside_them() {
-        let alone = play(0..12, 1, usize::MAX);
-        assert_eq!(
-            alone.iter().map(|result| result.pair).collect::<Vec<_>>(),
-            (0..12).collect::<Vec<_>>()
-        );
-        assert_eq!(play(0..12, 64, usize::MAX), alone);
-        // Taken up again in the middle.
-        assert_eq!(play(5..12, 4, usize::MAX), alone[5..]);
-        assert!(alone.iter().any(|result| result.outcomes[0] != result.outcomes[1]));
-    }
-
-    #[test]
-    fn breaking_ends_the_match() {
-        let some = play(0..1_000, 8, 10);
-        assert!((10..20).contains(&some.len()), "{}", some.len());
-    }
-}
+mod tests;

@@ -1,64 +1,151 @@
 //! Who plays in the arena, and which match is which.
 
 use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
 
+use ouro_game::Stream;
+use ouro_game::record::digest_serialized;
 use ouro_proto::Generation;
 use serde::{Deserialize, Serialize};
 
-/// The anchor's name in results and ratings.
+/// The player whose rating is fixed at 0, and the champion until somebody is promoted.
 pub const ANCHOR: &str = "random";
 
-/// A player with a rating.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// What every generation's name begins with.
+const GENERATION: &str = "generation-";
+
+/// Longest name, in bytes.
+const LONGEST_NAME: usize = 200;
+
+/// A player with a rating. Written as text everywhere: `generation-7`, `minimax{depth=2}`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum PlayerId {
-    /// Plays uniformly over legal actions: the anchor, and the champion until it is beaten.
-    Random,
+    /// A player that never changes, by its name in the registry of players.
+    Anchor(Arc<str>),
     /// A published network.
     Generation(Generation),
 }
 
+/// A text that names no player.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("player {0:?} is no player of the arena; write generation-N or the name of an anchor")]
+pub struct PlayerIdError(String);
+
 impl PlayerId {
-    /// A number that keys and seeds are built from: 0 for random, else the generation plus 1.
-    pub(crate) fn code(self) -> u64 {
-        match self {
-            Self::Random => 0,
-            Self::Generation(generation) => u64::from(generation.0) + 1,
-        }
+    /// The anchor at 0.
+    pub fn random() -> Self {
+        Self::Anchor(ANCHOR.into())
     }
 
-    /// The inverse of [`code`](Self::code).
-    pub(crate) fn from_code(code: u64) -> Option<Self> {
-        match code.checked_sub(1) {
-            None => Some(Self::Random),
-            Some(generation) => Some(Self::Generation(Generation(generation.try_into().ok()?))),
+    /// The generation, if it is one.
+    pub fn generation(&self) -> Option<Generation> {
+        match self {
+            Self::Anchor(_) => None,
+            Self::Generation(generation) => Some(*generation),
         }
+    }
+}
+
+impl From<Generation> for PlayerId {
+    fn from(generation: Generation) -> Self {
+        Self::Generation(generation)
+    }
+}
+
+impl FromStr for PlayerId {
+    type Err = PlayerIdError;
+
+    fn from_str(text: &str) -> Result<Self, PlayerIdError> {
+        // Cut, because it may come from a stranger.
+        let refused = || PlayerIdError(text.chars().take(LONGEST_NAME).collect());
+        match text.strip_prefix(GENERATION) {
+            Some(number) => {
+                let generation = Generation(number.parse().map_err(|_| refused())?);
+                // One player has one name.
+                let canonical = generation.to_string() == text;
+                canonical.then_some(Self::Generation(generation)).ok_or_else(refused)
+            }
+            None if text.is_empty() || text.len() > LONGEST_NAME => Err(refused()),
+            None => Ok(Self::Anchor(text.into())),
+        }
+    }
+}
+
+impl TryFrom<String> for PlayerId {
+    type Error = PlayerIdError;
+
+    fn try_from(text: String) -> Result<Self, PlayerIdError> {
+        text.parse()
+    }
+}
+
+impl From<PlayerId> for String {
+    fn from(player: PlayerId) -> Self {
+        player.to_string()
     }
 }
 
 impl fmt::Display for PlayerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Random => f.write_str(ANCHOR),
+            Self::Anchor(name) => f.write_str(name),
             Self::Generation(generation) => generation.fmt(f),
         }
     }
 }
 
-/// A candidate's match against one opponent. There is one such match in a run, so its results
-/// can be reported any number of times.
+/// What a match is played for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MatchId {
-    /// The candidate.
-    pub candidate: Generation,
-    /// Whom it plays.
-    pub opponent: PlayerId,
+#[serde(rename_all = "snake_case")]
+pub enum MatchKind {
+    /// Decides about a candidate.
+    Gate,
+    /// Makes ratings more certain.
+    Rating,
 }
 
-impl fmt::Display for MatchId {
+/// Names a match. There is one match of a name in a run, which may be broken off and taken up
+/// again, so its results can be reported any number of times.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatchKey {
+    /// What it is played for.
+    pub kind: MatchKind,
+    /// Whose results are told: at the gate, the candidate.
+    pub first: PlayerId,
+    /// Whom it plays: at the gate, the champion.
+    pub second: PlayerId,
+}
+
+impl MatchKey {
+    /// A candidate against a champion.
+    pub fn gate(candidate: Generation, champion: PlayerId) -> Self {
+        Self { kind: MatchKind::Gate, first: candidate.into(), second: champion }
+    }
+
+    /// Two players for their ratings. Both orders name one match.
+    pub fn rating(a: PlayerId, b: PlayerId) -> Self {
+        // Generations come after anchors, and newer ones after older ones.
+        let (first, second) = if a < b { (b, a) } else { (a, b) };
+        Self { kind: MatchKind::Rating, first, second }
+    }
+
+    /// The seed that all games of a cluster share.
+    pub fn seed(&self, run: u64, cluster: u32) -> u64 {
+        let own = Stream::indexed(run, "match", digest_serialized(self)).bits();
+        Stream::indexed(own, "cluster", cluster.into()).bits()
+    }
+}
+
+impl fmt::Display for MatchKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} vs {}", self.candidate, self.opponent)
+        let kind = match self.kind {
+            MatchKind::Gate => " at the gate",
+            MatchKind::Rating => "",
+        };
+        write!(f, "{} vs {}{kind}", self.first, self.second)
     }
 }
 
@@ -67,15 +154,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_names_one_player() {
-        for id in [
-            PlayerId::Random,
-            PlayerId::Generation(Generation(0)),
-            PlayerId::Generation(Generation(u32::MAX)),
-        ] {
-            assert_eq!(PlayerId::from_code(id.code()), Some(id));
+    fn a_name_names_one_player_and_a_player_has_one_name() {
+        for name in ["random", "minimax{depth=2}", "generation-0", "generation-4294967295"] {
+            assert_eq!(name.parse::<PlayerId>().unwrap().to_string(), name);
         }
-        assert_eq!(PlayerId::from_code(u64::MAX), None);
-        assert_eq!(PlayerId::Generation(Generation(7)).to_string(), "generation-7");
+        for name in ["", "generation-", "generation-07", "generation-+7", "generation-4294967296"] {
+            assert!(name.parse::<PlayerId>().is_err(), "{name}");
+        }
+        assert!("x".repeat(201).parse::<PlayerId>().is_err());
+        let json = serde_json::to_string(&PlayerId::from(Generation(7))).unwrap();
+        assert_eq!(json, "\"generation-7\"");
+    }
+
+    #[test]
+    fn a_match_has_seeds_of_its_own_and_both_orders_of_a_rating_match_are_one() {
+        let (seven, random) = (PlayerId::from(Generation(7)), PlayerId::random());
+        let rating = MatchKey::rating(random.clone(), seven.clone());
+        assert_eq!(rating, MatchKey::rating(seven.clone(), random.clone()));
+        assert_eq!(rating.first, seven);
+        let gate = MatchKey::gate(Generation(7), random);
+        let seeds = [rating.seed(1, 0), rating.seed(1, 1), rating.seed(2, 0), gate.seed(1, 0)];
+        let distinct: std::collections::BTreeSet<u64> = seeds.into_iter().collect();
+        assert_eq!(distinct.len(), 4);
     }
 }

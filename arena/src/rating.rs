@@ -1,32 +1,43 @@
-//! Elo ratings from all games at once, by Bradley and Terry's model.
+//! Elo ratings from all games at once.
 //!
-//! Player `i` with log-strength `t_i` beats `j` with probability `1 / (1 + exp(t_j - t_i))`; a
-//! draw counts as half a win for both (Bradley and Terry 1952; the conventions of Hunter 2004,
-//! "MM algorithms for generalized Bradley–Terry models"). [`rate`] finds the strengths that
-//! make all results most likely, by Newton's method on a concave function. The answer depends
-//! on the results alone, not on their order.
+//! The model is Plackett and Luce's with ties (see the file `stage.rs`): with two players and no draws
+//! Bradley and Terry's, with draws Davidson's, with more seats a ranking of all of them. [`Ratings`]
+//! finds the strengths that make all results most likely; the answer depends on the results alone,
+//! not on their order, and where the last fit started from only matters for how long it takes.
 //!
-//! The anchor's strength is fixed at 0. **Prior:** everybody else is given one extra drawn
-//! game against the anchor. It keeps a player without a loss finite and a player without a
-//! connection to the anchor at an honest width, and fades as games come in. Intervals are
-//! 95 %, from the inverse of the Fisher information, relative to the anchor.
+//! **Prior.** Each checkpoint has played [`PARENT_DRAWS`] drawn games against the one that its
+//! training went on from, everybody without a parent [`PRIOR_GAMES`] against the anchor. That keeps
+//! a player without a loss finite and one without games near its parent, and fades as games come in.
+//!
+//! **Elo.** The anchor has 0. A difference of log-strengths is told in Elo points such that near
+//! equality it predicts the share of points as the logistic curve of Elo does: `400 / ln 10` times the
+//! difference over `1 + δ/2`, where `δ` is the weight of draws (as in Bayeselo). Intervals are 95 %,
+//! from the inverse of the Fisher information, of the difference to the anchor; the weights of ties
+//! are taken as known in it.
 
 use std::collections::BTreeMap;
 
 use ouro_proto::arena_client::{Rating, RatingTable};
 
-use crate::gate::Score;
+use crate::comparison::{Estimate, expected_share};
+use crate::gate::{Ranking, Score};
 use crate::interval::Z_95;
 
-mod linear;
+mod fit;
+mod sparse;
+mod stage;
 
-/// Drawn games against the anchor that each player starts with.
+use fit::{Edge, Problem, Solution};
+use stage::Stage;
+
+/// Drawn games against the anchor that a player without a parent starts with.
 pub const PRIOR_GAMES: f64 = 1.0;
 
-/// Elo points in one unit of log-strength.
-pub const ELO: f64 = 400.0 / std::f64::consts::LN_10;
+/// Drawn games against its parent that a checkpoint starts with: a deviation of about 250 Elo.
+pub const PARENT_DRAWS: f64 = 2.0;
 
-const MAX_STEPS: usize = 100;
+/// Elo points in one unit of log-strength, without draws.
+pub const ELO: f64 = 400.0 / std::f64::consts::LN_10;
 
 /// All games between two players, as the first sees them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,169 +50,247 @@ pub struct Tally {
     pub score: Score,
 }
 
-/// Points and games between every two players, in matrix form.
-struct Results {
-    /// Names; the anchor is first.
-    names: Vec<String>,
-    /// `games[i * n + j]`: games between `i` and `j`, prior included.
-    games: Vec<f64>,
-    /// Points of each player, prior included.
-    points: Vec<f64>,
-    /// Games and half points, prior excluded.
-    played: Vec<(u32, u32)>,
+/// All games of one player against another, or against copies of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// First player.
+    pub player: String,
+    /// Second player.
+    pub opponent: String,
+    /// How often each ranking came about.
+    pub rankings: Vec<(Ranking, u32)>,
 }
 
-impl Results {
-    fn new(tallies: &[Tally], anchor: &str) -> Self {
-        let mut index = BTreeMap::new();
-        for name in tallies.iter().flat_map(|tally| [&tally.player, &tally.opponent]) {
-            if name != anchor {
-                index.insert(name.as_str(), 0);
-            }
-        }
-        let mut names = vec![anchor.to_owned()];
-        for (name, place) in &mut index {
-            *place = names.len();
-            names.push((*name).to_owned());
-        }
-        index.insert(anchor, 0);
+impl From<&Tally> for Evidence {
+    fn from(tally: &Tally) -> Self {
+        let Score { wins, draws, losses } = tally.score;
+        let rankings = [(1.0, wins), (0.0, draws), (-1.0, losses)];
+        let rankings = rankings.map(|(result, count)| (Ranking::new(result, &[0.0]), count));
+        let (player, opponent) = (tally.player.clone(), tally.opponent.clone());
+        Self { player, opponent, rankings: rankings.into() }
+    }
+}
 
-        let n = names.len();
-        // Whole numbers add up the same in any order; halves come in at the end.
-        let mut half_points = vec![0_u64; n];
-        let mut games = vec![0_u64; n * n];
-        let mut played = vec![(0, 0); n];
-        for tally in tallies {
-            let (a, b) = (index[tally.player.as_str()], index[tally.opponent.as_str()]);
+/// A player that is to have a place whether it has played or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Descent {
+    /// The player.
+    pub player: String,
+    /// The one that its training went on from, if any.
+    pub parent: Option<String>,
+}
+
+/// How much stronger one player is than another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contrast {
+    /// Elo difference with its 95 % interval.
+    pub elo: Estimate,
+    /// Probability that the first is the stronger one.
+    pub superiority: f64,
+    /// Share of points that the first is expected to take.
+    pub share: f64,
+}
+
+/// Everybody's strength.
+#[derive(Clone, Debug)]
+pub struct Ratings {
+    names: Vec<String>,
+    places: BTreeMap<String, usize>,
+    solution: Solution,
+    /// Games and score of each, the prior excluded.
+    played: Vec<(u32, Score)>,
+    games: u32,
+}
+
+impl Default for Ratings {
+    fn default() -> Self {
+        Self::fit(&[], &[], crate::ANCHOR, None)
+    }
+}
+
+impl Ratings {
+    /// Rates everybody in `evidence` and `lineage`, with `anchor` at 0. `last` is where to start
+    /// from.
+    pub fn fit(
+        evidence: &[Evidence],
+        lineage: &[Descent],
+        anchor: &str,
+        last: Option<&Self>,
+    ) -> Self {
+        let games = evidence.iter().flat_map(|one| [&one.player, &one.opponent]);
+        let families =
+            lineage.iter().flat_map(|one| std::iter::once(&one.player).chain(&one.parent));
+        let mut places: BTreeMap<String, usize> =
+            games.chain(families).map(|name| (name.clone(), 0)).collect();
+        places.remove(anchor);
+        let mut names = vec![anchor.to_owned()];
+        for (name, place) in &mut places {
+            *place = names.len();
+            names.push(name.clone());
+        }
+        places.insert(anchor.to_owned(), 0);
+
+        let mut edges: BTreeMap<(usize, usize), Edge> = BTreeMap::new();
+        let mut between = |a: usize, b: usize, stages: Vec<Stage>, prior: f64| {
+            let empty = || Edge { players: (a, b), stages: Vec::new(), prior: 0.0 };
+            let edge = edges.entry((a, b)).or_insert_with(empty);
+            edge.prior += prior;
+            for stage in stages {
+                match edge.stages.iter_mut().find(|known| known.joins(&stage)) {
+                    Some(known) => known.join(&stage),
+                    None => edge.stages.push(stage),
+                }
+            }
+        };
+        let mut played = vec![(0, Score::default()); names.len()];
+        let mut all = 0;
+        for one in evidence {
+            let (a, b) = (places[&one.player], places[&one.opponent]);
             // A player against itself says nothing.
             if a == b {
                 continue;
             }
-            let (count, won) = (tally.score.games(), tally.score.half_points());
-            for (me, other, won) in [(a, b, won), (b, a, 2 * count - won)] {
-                games[me * n + other] += u64::from(count);
-                half_points[me] += u64::from(won);
-                played[me].0 += count;
-                played[me].1 += won;
+            for (ranking, count) in &one.rankings {
+                let score = ranking.score();
+                for (place, score) in [(a, score), (b, score.reversed())] {
+                    played[place].0 += count;
+                    played[place].1 += score.times(*count);
+                }
+                all += count;
+                // One direction for both, so that the sums do not depend on how it was told.
+                let (first, second, ranking) =
+                    if a < b { (a, b, ranking.clone()) } else { (b, a, ranking.reversed()) };
+                between(first, second, Stage::of(&ranking, f64::from(*count)), 0.0);
             }
         }
-        let mut games: Vec<f64> = games.into_iter().map(|count| count as f64).collect();
-        let mut points: Vec<f64> = half_points.into_iter().map(|half| half as f64 / 2.0).collect();
-        for player in 1..n {
-            games[player * n] += PRIOR_GAMES;
-            games[player] += PRIOR_GAMES;
-            points[player] += PRIOR_GAMES / 2.0;
-            points[0] += PRIOR_GAMES / 2.0;
+        let mut orphan = vec![true; names.len()];
+        orphan[0] = false;
+        for Descent { player, parent } in lineage {
+            let Some(parent) = parent else { continue };
+            let (child, parent) = (places[player], places[parent]);
+            if child != parent && orphan[child] {
+                orphan[child] = false;
+                between(child.min(parent), child.max(parent), Vec::new(), PARENT_DRAWS);
+            }
         }
-        Self { names, games, points, played }
+        for (place, orphan) in orphan.into_iter().enumerate() {
+            if orphan {
+                between(0, place, Vec::new(), PRIOR_GAMES);
+            }
+        }
+
+        let strength = names.iter().map(|name| last.and_then(|last| last.strength(name)));
+        let mut strength: Vec<f64> = strength.map(Option::unwrap_or_default).collect();
+        strength[0] = 0.0;
+        let ties = last.map(|last| last.solution.ties.clone()).unwrap_or_default();
+        let problem = Problem { players: names.len(), edges: edges.into_values().collect() };
+        let solution = problem.solve((strength, ties));
+        Self { names, places, solution, played, games: all }
     }
 
-    fn pairs(&self) -> impl Iterator<Item = (usize, usize, f64)> {
-        let n = self.names.len();
-        (0..n)
-            .flat_map(move |a| (a + 1..n).map(move |b| (a, b, self.games[a * n + b])))
-            .filter(|&(_, _, games)| games > 0.0)
+    fn strength(&self, name: &str) -> Option<f64> {
+        self.places.get(name).map(|&place| self.solution.strength[place])
     }
 
-    /// Log-likelihood of strengths, up to a constant: `sum t_i points_i - sum games_ij
-    /// log(exp t_i + exp t_j)`.
-    fn likelihood(&self, strength: &[f64]) -> f64 {
-        let won: f64 = self.points.iter().zip(strength).map(|(points, t)| points * t).sum();
-        let total: f64 = self
-            .pairs()
-            .map(|(a, b, games)| {
-                let (low, high) = (strength[a].min(strength[b]), strength[a].max(strength[b]));
-                games * (high + (low - high).exp().ln_1p())
+    /// Elo points in one unit of log-strength.
+    fn scale(&self) -> f64 {
+        let draws = self.solution.ties.get(2).copied().unwrap_or(0.0);
+        ELO / (1.0 + draws / 2.0)
+    }
+
+    /// Whether a player has a game that counts.
+    pub fn is_rated(&self, name: &str) -> bool {
+        self.places.get(name).is_some_and(|&place| self.played[place].0 > 0)
+    }
+
+    /// Elo of a player; `None` if nothing is known of it.
+    pub fn elo(&self, name: &str) -> Option<f64> {
+        Some(self.strength(name)? * self.scale())
+    }
+
+    /// Everyone who has a game that counts, strongest first.
+    pub fn table(&self) -> RatingTable {
+        let variance = match &self.solution.factor {
+            Some(factor) => factor.inverse_diagonal(),
+            None => vec![f64::INFINITY; self.names.len() - 1],
+        };
+        let variance = std::iter::once(0.0).chain(variance);
+        let scale = self.scale();
+        let mut ratings: Vec<Rating> = self
+            .names
+            .iter()
+            .zip(self.solution.strength.iter().zip(variance))
+            .zip(&self.played)
+            .filter(|&(_, &(games, _))| games > 0)
+            .map(|((name, (t, variance)), &(games, score))| {
+                let (elo, margin) = (t * scale, Z_95 * variance.sqrt() * scale);
+                let (elo_low, elo_high) = (elo - margin, elo + margin);
+                let score = score.share();
+                Rating { player: name.clone(), elo, elo_low, elo_high, games, score }
             })
+            .collect();
+        ratings.sort_by(|a, b| b.elo.total_cmp(&a.elo).then_with(|| a.player.cmp(&b.player)));
+        RatingTable { ratings, anchor: self.names[0].clone(), games: self.games }
+    }
+
+    /// One player against another; `None` if nothing is known of one of them.
+    pub fn compare(&self, first: &str, second: &str) -> Option<Contrast> {
+        let (a, b) = (*self.places.get(first)?, *self.places.get(second)?);
+        let column = self.column(a, b);
+        let difference = self.solution.strength[a] - self.solution.strength[b];
+        let at = |place: usize| place.checked_sub(1).map_or(0.0, |place| column[place]);
+        let deviation = (at(a) - at(b)).max(0.0).sqrt();
+        let superiority = if difference == 0.0 {
+            0.5
+        } else {
+            0.5 * libm::erfc(-difference / deviation / std::f64::consts::SQRT_2)
+        };
+        let value = difference * self.scale();
+        let margin = Z_95 * deviation * self.scale();
+        let elo = Estimate { value, low: value - margin, high: value + margin };
+        Some(Contrast { elo, superiority, share: expected_share(value) })
+    }
+
+    /// Covariances of everybody's log-strength, without the anchor, with the difference of two.
+    fn column(&self, a: usize, b: usize) -> Vec<f64> {
+        let mut right = vec![0.0; self.names.len() - 1];
+        for (place, sign) in [(a, 1.0), (b, -1.0)] {
+            if let Some(place) = place.checked_sub(1) {
+                right[place] += sign;
+            }
+        }
+        match &self.solution.factor {
+            Some(factor) => factor.solve(right),
+            None => vec![f64::INFINITY; right.len()],
+        }
+    }
+
+    /// By how much the variances of the log-strengths of `interest` would fall together if `first`
+    /// and `second` played one more game: with the information `w` of a game and the covariances
+    /// `c` with the difference, whose variance is `v`, it is `Σ c_k² · w / (1 + w v)` (Sherman and
+    /// Morrison 1950). 0 if nothing is known of one of the two.
+    pub fn gain(&self, first: &str, second: &str, interest: &[&str]) -> f64 {
+        let (Some(&a), Some(&b)) = (self.places.get(first), self.places.get(second)) else {
+            return 0.0;
+        };
+        let column = self.column(a, b);
+        let at = |place: usize| place.checked_sub(1).map_or(0.0, |place| column[place]);
+        let difference = self.solution.strength[a] - self.solution.strength[b];
+        let game = Stage::new((1, 1), (1, 0), 1.0);
+        let information = game.likelihood(difference, &self.solution.ties).information;
+        let sum: f64 = interest
+            .iter()
+            .filter_map(|name| self.places.get(*name))
+            .map(|&place| at(place) * at(place))
             .sum();
-        won - total
-    }
-
-    /// Gradient and Fisher information without the anchor's row and column.
-    fn slope(&self, strength: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        let free = self.names.len() - 1;
-        let mut gradient = self.points[1..].to_vec();
-        let mut information = vec![0.0; free * free];
-        for (a, b, games) in self.pairs() {
-            let expected = 1.0 / (1.0 + (strength[b] - strength[a]).exp());
-            let weight = games * expected * (1.0 - expected);
-            // `b` comes after `a`, so it is never the anchor.
-            let second = b - 1;
-            gradient[second] -= games * (1.0 - expected);
-            information[second * free + second] += weight;
-            if let Some(first) = a.checked_sub(1) {
-                gradient[first] -= games * expected;
-                information[first * free + first] += weight;
-                information[first * free + second] -= weight;
-                information[second * free + first] -= weight;
-            }
-        }
-        (gradient, information)
-    }
-
-    /// Strengths of most likelihood, the anchor at 0, and the variance of each.
-    fn fit(&self) -> (Vec<f64>, Vec<f64>) {
-        let n = self.names.len();
-        let mut strength = vec![0.0; n];
-        let mut likelihood = self.likelihood(&strength);
-        for _ in 0..MAX_STEPS {
-            let (gradient, information) = self.slope(&strength);
-            let Some(factor) = linear::Cholesky::new(information, n - 1) else { break };
-            let step = factor.solve(&gradient);
-            // Newton overshoots where results are one-sided: halve until it helps.
-            let mut scale = 1.0;
-            let improved = loop {
-                let mut next = strength.clone();
-                for (t, delta) in next[1..].iter_mut().zip(&step) {
-                    *t += scale * delta;
-                }
-                let value = self.likelihood(&next);
-                if value >= likelihood {
-                    break Some((next, value));
-                }
-                scale /= 2.0;
-                if scale < 1e-10 {
-                    break None;
-                }
-            };
-            let Some((next, value)) = improved else { break };
-            (strength, likelihood) = (next, value);
-            if step.iter().all(|delta| delta.abs() < 1e-10) {
-                break;
-            }
-        }
-        let (_, information) = self.slope(&strength);
-        let variance = linear::Cholesky::new(information, n - 1)
-            .map_or_else(|| vec![f64::INFINITY; n - 1], |factor| factor.inverse_diagonal());
-        (strength, std::iter::once(0.0).chain(variance).collect())
+        sum * information / (1.0 + information * (at(a) - at(b)))
     }
 }
 
 /// Rates everybody who appears in `tallies`, with `anchor` at 0 Elo.
 pub fn rate(tallies: &[Tally], anchor: &str) -> RatingTable {
-    let results = Results::new(tallies, anchor);
-    let (strength, variance) = results.fit();
-    let mut ratings: Vec<Rating> = results
-        .names
-        .iter()
-        .zip(strength.iter().zip(&variance))
-        .zip(&results.played)
-        .filter(|&(_, &(games, _))| games > 0)
-        .map(|((name, (t, variance)), &(games, half_points))| {
-            let (elo, margin) = (t * ELO, Z_95 * variance.sqrt() * ELO);
-            Rating {
-                player: name.clone(),
-                elo,
-                elo_low: elo - margin,
-                elo_high: elo + margin,
-                games,
-                score: f64::from(half_points) / f64::from(2 * games),
-            }
-        })
-        .collect();
-    ratings.sort_by(|a, b| b.elo.total_cmp(&a.elo).then_with(|| a.player.cmp(&b.player)));
-    let games = results.played.iter().map(|&(games, _)| games).sum::<u32>() / 2;
-    RatingTable { ratings, anchor: anchor.to_owned(), games }
+    let evidence: Vec<Evidence> = tallies.iter().map(Into::into).collect();
+    Ratings::fit(&evidence, &[], anchor, None).table()
 }
 
 #[cfg(test)]

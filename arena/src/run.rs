@@ -41,7 +41,7 @@ pub struct Arena {
 impl Arena {
     /// Checks the configuration, opens the store, then the port.
     pub async fn bind(config: ArenaConfig, clock: Arc<dyn Clock>) -> Result<Self, ArenaError> {
-        config.validate()?;
+        let checked = config.check()?;
         let (waker, wake) = mpsc::sync_channel(1);
         let (data, run) = (config.data, config.run);
         let open = move || -> Result<Keeper, ArenaError> {
@@ -49,7 +49,7 @@ impl Arena {
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
             let store = EmbeddedStore::open(&data.join(STORE_FILE))?;
             let weights = WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?;
-            Ok(Keeper::new(run, Box::new(store), weights, clock, waker)?)
+            Ok(Keeper::new(run, checked, Box::new(store), weights, clock, waker)?)
         };
         let keeper = tokio::task::spawn_blocking(open).await.map_err(|_| ArenaError::Died)??;
         let server = GrpcServer::bind(config.address, config.limits).await?;

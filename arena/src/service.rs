@@ -6,17 +6,18 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use ouro_proto::arena::v1;
-use ouro_proto::arena::v1::arena_service_server::ArenaService;
 use ouro_service::IntoStatus;
 use tokio::sync::Semaphore;
 use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
-use tonic::{Request, Response, Status};
+use tonic::{Response, Status};
 
 use crate::error::CallError;
 use crate::keeper::Keeper;
 
+mod arena;
+mod convert;
+mod events;
 mod pool;
 
 /// Uploads held in memory at once.
@@ -89,36 +90,4 @@ fn answer<T>(result: Result<T, CallError>) -> Result<Response<T>, Status> {
         tracing::debug!(%error, "call refused");
         error.status()
     })
-}
-
-#[tonic::async_trait]
-impl ArenaService for Handlers {
-    async fn get_ratings(
-        &self,
-        _: Request<v1::GetRatingsRequest>,
-    ) -> Result<Response<v1::GetRatingsResponse>, Status> {
-        let ratings = self.keeper.ratings().borrow().clone();
-        let rows = ratings.ratings.iter().map(|row| v1::Rating {
-            player: row.player.clone(),
-            elo: row.elo,
-            elo_low: row.elo_low,
-            elo_high: row.elo_high,
-            games: row.games,
-            score: row.score,
-        });
-        answer(Ok(v1::GetRatingsResponse {
-            ratings: rows.collect(),
-            anchor: ratings.anchor.clone(),
-            games: ratings.games,
-        }))
-    }
-
-    async fn list_checkpoints(
-        &self,
-        _: Request<v1::ListCheckpointsRequest>,
-    ) -> Result<Response<v1::ListCheckpointsResponse>, Status> {
-        answer(self.blocking(|keeper| keeper.store().checkpoints()).await.map(|rows| {
-            v1::ListCheckpointsResponse { checkpoints: rows.iter().map(Into::into).collect() }
-        }))
-    }
 }

@@ -1,4 +1,7 @@
-//! What the arena remembers: checkpoints, results, promotions.
+//! What the arena remembers: checkpoints, matches, games, decisions.
+//!
+//! Everything that happens is a line of an append-only log, written in the same step as the
+//! tables that answer questions about it; [`replay()`] makes those tables anew from the log.
 //!
 //! A [`Store`] is the single writer's memory. Each method is one atomic, durable step: when it
 //! returns, a `kill -9` loses nothing of it. Each is idempotent, so that a step whose answer
@@ -9,45 +12,24 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ouro_game::GameConfig;
 use ouro_proto::{Checkpoint, ContentHash, Generation};
-use serde::{Deserialize, Serialize};
 
-use crate::gate::{PairResult, Score};
-use crate::player_id::{MatchId, PlayerId};
+use crate::player_id::PlayerId;
 
 mod embedded;
+pub mod replay;
+mod rows;
 mod weights;
 
 pub use embedded::EmbeddedStore;
+pub use replay::{ReplayError, Replayed, replay};
+pub use rows::{
+    Decision, Entry, GameKey, MatchInfo, MatchSums, Outcome, Played, Promotion, Run, StoredGame,
+};
 pub use weights::{WeightsError, WeightsFolder};
 
-/// The version of the stored form that this code writes, and the newest it reads.
-pub const SCHEMA_VERSION: u32 = 1;
-
-/// What must not change during the life of a store.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Run {
-    /// The game that everybody plays.
-    pub game: GameConfig,
-    /// Seed of all games.
-    pub seed: u64,
-}
-
-/// A candidate that passed the gate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Promotion {
-    /// The new champion.
-    pub generation: Generation,
-    /// The champion it beat.
-    pub beat: PlayerId,
-    /// Its score over the games that counted.
-    pub score: Score,
-    /// Unix time, in seconds.
-    pub promoted_at: f64,
-}
+/// The version of the stored form that this code writes, and the only one it reads.
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Why the store did not do it.
 #[derive(Debug, thiserror::Error)]
@@ -66,9 +48,10 @@ pub enum StoreError {
         /// What the database says.
         reason: String,
     },
-    /// Written by a newer program.
+    /// Written by another version of the program.
     #[error(
-        "store has schema version {found}; this program reads up to {SCHEMA_VERSION}, so use a newer one"
+        "store has schema version {found}, this program reads version {SCHEMA_VERSION}; {}",
+        if *found > SCHEMA_VERSION { "use a newer program" } else { "use an older program, or another data folder to start anew" }
     )]
     Schema {
         /// Version in the store.
@@ -96,6 +79,9 @@ pub enum StoreError {
     /// The checkpoint was decided before, in another way.
     #[error("{0} is no candidate any more")]
     Decided(Generation),
+    /// No such match.
+    #[error("match {0} is not in the store")]
+    UnknownMatch(u32),
     /// The champion is not the one that was beaten.
     #[error("champion is {actual}, not {expected}; play the new one")]
     ChampionChanged {
@@ -124,12 +110,13 @@ pub trait Store: Debug + Send + Sync {
     /// Every checkpoint, by generation.
     fn checkpoints(&self) -> Result<Vec<Checkpoint>, StoreError>;
 
-    /// Turns a candidate down; one turned down before stays so.
-    fn reject(&self, generation: Generation) -> Result<(), StoreError>;
+    /// Decides about a candidate, in one step with its promotion if it is promoted. A decision
+    /// about a generation that was decided about in the same sense changes nothing; one in the
+    /// other sense is refused, and so is a promotion over somebody who is not the champion.
+    fn decide(&self, decision: &Decision) -> Result<(), StoreError>;
 
-    /// Makes a candidate champion, in one step with the log of promotions. Refused unless the
-    /// champion is the one it beat.
-    fn promote(&self, promotion: &Promotion) -> Result<(), StoreError>;
+    /// Every decision, by generation.
+    fn decisions(&self) -> Result<Vec<Decision>, StoreError>;
 
     /// Every promotion, oldest first.
     fn promotions(&self) -> Result<Vec<Promotion>, StoreError>;
@@ -137,15 +124,35 @@ pub trait Store: Debug + Send + Sync {
     /// The last promoted player; random before the first promotion.
     fn champion(&self) -> Result<PlayerId, StoreError>;
 
-    /// Adds results of a match; pairs that are there already do not count again. Returns how
-    /// many were new.
-    fn record(&self, id: MatchId, results: &[PairResult]) -> Result<u32, StoreError>;
+    /// Begins a match, or finds it if it has begun. `info.number` is ignored: the store counts.
+    fn open_match(&self, info: &MatchInfo) -> Result<MatchInfo, StoreError>;
 
-    /// The results of a match, by pair.
-    fn results(&self, id: MatchId) -> Result<Vec<PairResult>, StoreError>;
+    /// Every match with what its games add up to, by number.
+    fn matches(&self) -> Result<Vec<(MatchInfo, MatchSums)>, StoreError>;
 
-    /// The score of every match so far.
-    fn scores(&self) -> Result<Vec<(MatchId, Score)>, StoreError>;
+    /// Adds results of a match, and games to be kept; clusters that are there already do not
+    /// count again. Returns how many were new.
+    fn record(
+        &self,
+        number: u32,
+        results: &[Played],
+        games: &[(GameKey, StoredGame)],
+    ) -> Result<u32, StoreError>;
+
+    /// The results of a match, by cluster.
+    fn results(&self, number: u32) -> Result<Vec<Played>, StoreError>;
+
+    /// A game, if it is kept.
+    fn game(&self, key: GameKey) -> Result<Option<StoredGame>, StoreError>;
+
+    /// The games of a match that are kept.
+    fn game_keys(&self, number: u32) -> Result<Vec<GameKey>, StoreError>;
+
+    /// Removes every game that `keep` does not want; how many those were. Results stay.
+    fn prune_games(&self, keep: &dyn Fn(GameKey) -> bool) -> Result<u32, StoreError>;
+
+    /// Lines of the log from number `first` on, at most `limit`.
+    fn log(&self, first: u64, limit: usize) -> Result<Vec<Entry>, StoreError>;
 }
 
 /// Makes the names in a folder durable. Windows cannot open folders; there the rename itself

@@ -1,25 +1,25 @@
 //! A whole arena over loopback: publish, match, promotion, ratings, restart, refusals.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+mod parts {
+    mod questions;
+    pub(super) mod running;
+}
 
 use bytes::Bytes;
-use ouro_arena::gate::{GateConfig, Verdict};
-use ouro_arena::store::Run;
-use ouro_arena::{Arena, ArenaConfig, ArenaError, ArenaEvent};
-use ouro_game::{Game, GameConfig, GameVisitor};
-use ouro_net::{Architecture, NetSpec, Weights, WeightsMeta};
+use ouro_arena::config::MatchConfig;
+use ouro_arena::gate::Reason;
+use ouro_arena::run::STORE_FILE;
+use ouro_arena::store::{EmbeddedStore, Outcome, Store, replay};
+use ouro_arena::{Arena, ArenaError};
+use ouro_game::GameConfig;
+use ouro_net::Weights;
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_client::PoolServiceClient;
 use ouro_proto::arena::v1::publish_checkpoint_request::Part;
 use ouro_proto::arena_client::{ArenaError as ClientError, OpponentShares};
-use ouro_proto::{ArenaClient, CheckpointStatus, ContentHash, Generation};
-use ouro_service::{Drain, ManualClock};
-use tokio::sync::broadcast;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use ouro_proto::{CheckpointStatus, ContentHash, Generation};
+use parts::running::{MAX_BYTES, Running, Spec, clock, config, game, strong, uniform, weights};
 use tonic::Code;
 use tonic::transport::Channel;
 use tonic_health::pb::HealthCheckRequest;
@@ -29,113 +29,6 @@ use tonic_reflection::pb::{v1 as reflection, v1alpha};
 
 const SERVICE: &str = "ouro.arena.v1.ArenaService";
 const POOL_SERVICE: &str = "ouro.arena.v1.PoolService";
-const MAX_BYTES: u64 = 1 << 20;
-
-fn game() -> GameConfig {
-    GameConfig::by_name("tic_tac_toe").unwrap()
-}
-
-struct Spec;
-
-impl GameVisitor for Spec {
-    type Output = NetSpec;
-
-    fn visit<G: Game>(self, game: G) -> NetSpec {
-        NetSpec {
-            planes: game.planes(),
-            actions: game.action_count(),
-            architecture: Architecture::Conv { channels: 4, layers: 1, hidden: 8 },
-        }
-    }
-}
-
-fn weights(game: &GameConfig, generation: u32) -> Weights {
-    let spec = game.visit(Spec).unwrap();
-    let game = serde_json::to_string(game).unwrap();
-    Weights::initialize(spec, WeightsMeta { game, generation, step: 10 }, 3).unwrap()
-}
-
-/// A network with nothing but these policy biases: it plays without looking.
-fn biased(generation: u32, biases: [f32; 9]) -> Bytes {
-    let weights = weights(&game(), generation);
-    let (spec, meta) = (weights.spec().clone(), weights.meta().clone());
-    let mut tensors = weights.tensors().to_vec();
-    for (spec, tensor) in spec.tensors().iter().zip(&mut tensors) {
-        tensor.fill(0.0);
-        if spec.name == "policy.bias" {
-            tensor.copy_from_slice(&biases);
-        }
-    }
-    Weights::from_tensors(spec, meta, tensors).unwrap().to_safetensors().into()
-}
-
-/// Takes the middle, then corners: clearly better than `random`.
-fn strong(generation: u32) -> Bytes {
-    biased(generation, [4.0, 0.0, 3.0, 0.0, 6.0, 0.0, 3.5, 0.0, 4.5])
-}
-
-/// Exactly as strong as `random`.
-fn uniform(generation: u32) -> Bytes {
-    biased(generation, [0.0; 9])
-}
-
-fn config(folder: &Path) -> ArenaConfig {
-    let mut config = ArenaConfig::new(Run { game: game(), seed: 11 }, folder);
-    config.matches.gate = GateConfig { games: 100, threshold: 0.55 };
-    config.matches.temperature = 1.0;
-    config.max_weights_bytes = MAX_BYTES;
-    config
-}
-
-fn clock() -> Arc<ManualClock> {
-    Arc::new(ManualClock::new(Duration::from_secs(1_000)))
-}
-
-struct Running {
-    endpoint: String,
-    client: ArenaClient,
-    events: broadcast::Receiver<ArenaEvent>,
-    stop: CancellationToken,
-    task: JoinHandle<Result<Drain, ArenaError>>,
-}
-
-impl Running {
-    async fn start(folder: &Path) -> Self {
-        let arena = Arena::bind(config(folder), clock()).await.unwrap();
-        let endpoint = format!("http://{}", arena.local_addr());
-        let (events, stop) = (arena.events(), CancellationToken::new());
-        let task = tokio::spawn(arena.run_until(stop.clone()));
-        Self { client: ArenaClient::new(&endpoint).unwrap(), endpoint, events, stop, task }
-    }
-
-    /// Publishes and waits for what becomes of it.
-    async fn publish(&mut self, generation: u32, weights: Bytes) -> ArenaEvent {
-        let stored = self.client.publish(Generation(generation), 10, weights).await.unwrap();
-        assert_eq!(stored.status, CheckpointStatus::Candidate);
-        let mut rated = 0;
-        loop {
-            let event = self.events.recv().await.unwrap();
-            rated += u32::from(matches!(event, ArenaEvent::Rated(_)));
-            let rejected = matches!(event, ArenaEvent::Decided { verdict: Verdict::Reject, .. });
-            if rejected || matches!(event, ArenaEvent::Promoted(_) | ArenaEvent::Dropped { .. }) {
-                // Once a candidate, however many matches it played.
-                assert_eq!(rated, 1);
-                return event;
-            }
-        }
-    }
-
-    async fn channel(&self) -> Channel {
-        Channel::from_shared(self.endpoint.clone()).unwrap().connect().await.unwrap()
-    }
-
-    async fn stop(self) {
-        self.stop.cancel();
-        drop(self.client);
-        assert_eq!(self.task.await.unwrap().unwrap(), Drain::Clean);
-    }
-}
-
 #[tokio::test]
 async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
     let folder = tempfile::tempdir().unwrap();
@@ -143,19 +36,24 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
     assert_eq!(arena.client.get_pool().await.unwrap().newest, None);
 
     // The untrained network is a candidate like any other, and no better than random.
-    let event = arena.publish(0, uniform(0)).await;
-    assert!(matches!(event, ArenaEvent::Decided { .. }), "{event:?}");
-    let event = arena.publish(1, strong(1)).await;
-    let ArenaEvent::Promoted(promotion) = event else { panic!("not promoted: {event:?}") };
+    let decision = arena.publish(0, uniform(0)).await;
+    assert_eq!(decision.promotion(), None);
+    let decision = arena.publish(1, strong(1)).await;
+    let promotion = decision.promotion().unwrap();
     assert_eq!(promotion.generation, Generation(1));
-    assert!(promotion.score.superiority() > 0.99, "{promotion:?}");
+    assert!(promotion.score.superiority() > 0.95, "{promotion:?}");
+    let Outcome::Ruled { report, .. } = &decision.outcome else { panic!("{decision:?}") };
+    assert!(report.games < 100 && report.ruling.unwrap().reason != Reason::AllPlayed);
     // Random moves do not pass against the new champion.
-    let event = arena.publish(2, uniform(2)).await;
-    assert!(matches!(event, ArenaEvent::Decided { .. }), "{event:?}");
+    let decision = arena.publish(2, uniform(2)).await;
+    assert_eq!(decision.promotion(), None);
+    // Everybody plays the anchors: random, minimax of two depths.
+    arena.settled().await;
 
     let snapshot = arena.client.watch_pool().await.unwrap().next().await.unwrap().unwrap();
     let chance = snapshot.members[0].newest_wins.unwrap();
     assert!(chance < 0.5, "the champion is the stronger one: {chance}");
+    assert_eq!(snapshot.newest.as_ref().unwrap().parent, Some(Generation(1)));
     let shares = OpponentShares { self_play: 0.5, prioritised: 0.4, uniform: 0.1 };
     let drawn = arena.client.draw_opponents(64, 7, shares).await.unwrap();
     assert_eq!(drawn, arena.client.draw_opponents(64, 7, shares).await.unwrap());
@@ -196,6 +94,15 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
     use CheckpointStatus::{Champion, Rejected};
     assert_eq!(statuses, [(0, Rejected), (1, Champion), (2, Rejected)]);
     arena.stop().await;
+
+    // What the store holds is what its log leads to.
+    let store = EmbeddedStore::open(&folder.path().join(STORE_FILE)).unwrap();
+    let replayed = replay(&store).unwrap();
+    assert_eq!(replayed.checkpoints, store.checkpoints().unwrap());
+    assert_eq!(replayed.decisions, store.decisions().unwrap());
+    assert_eq!(replayed.promotions, store.promotions().unwrap());
+    assert_eq!(replayed.matches, store.matches().unwrap());
+    assert_eq!(replayed.ratings().table(), ratings);
 }
 
 /// What a raw upload of these parts is answered.
@@ -358,7 +265,25 @@ async fn a_wrong_configuration_or_a_store_of_another_run_is_refused_at_the_start
     let error = Arena::bind(other, clock()).await.unwrap_err();
     assert!(error.to_string().contains("choose another data folder"), "{error}");
 
-    let mut odd = config(folder.path());
-    odd.matches.gate.games = 99;
-    assert!(matches!(Arena::bind(odd, clock()).await, Err(ArenaError::Config(_))));
+    type Spoil = fn(&mut MatchConfig);
+    let cases: [(Spoil, &str); 9] = [
+        (|m| m.gate.games = 1, "arena.gate.games is 1; write a number from 2"),
+        (|m| m.max_plies = 0, "arena.max_plies is 0; write a number from 1"),
+        (|m| m.parallel = 0, "arena.parallel is 0; write a number from 1"),
+        (|m| m.spare_share = 1.5, "arena.spare_share is 1.5; write a share from 0 to 1"),
+        (|m| m.opening_plies = Some(1_000), "arena.opening_plies is 1000; write a number below"),
+        (|m| m.player = "nett{weights=self}".into(), "arena.player names a player that cannot"),
+        (|m| m.player = "net{weights=other}".into(), "no weights are called \"other\""),
+        (|m| m.player = "random".into(), "plays without the candidate's weights"),
+        (|m| m.anchors = Some(vec!["hamiltonian".into()]), "arena.anchors names a player that"),
+    ];
+    for (spoil, part) in cases {
+        let mut wrong = config(folder.path());
+        spoil(&mut wrong.matches);
+        let error = Arena::bind(wrong, clock()).await.unwrap_err();
+        assert!(
+            matches!(error, ArenaError::Config(_)) && error.to_string().contains(part),
+            "{error}"
+        );
+    }
 }

@@ -16,9 +16,11 @@ use crate::checkpoint::{Checkpoint, ContentHash, Generation};
 use crate::chunks::{self, Assembly, DEFAULT_MAX_WEIGHTS_BYTES, MESSAGE_BYTES};
 
 mod error;
+mod questions;
 
 pub use crate::pool::{DrawnOpponent, OpponentShares, Pool, PoolMember, PoolSnapshot};
 pub use error::ArenaError;
+pub use questions::{EventWatch, PlayerComparison};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);

@@ -7,6 +7,8 @@
 pub mod arena_client;
 pub mod checkpoint;
 pub mod chunks;
+pub mod matches;
+pub mod news;
 pub mod pool;
 pub mod trajectory;
 

@@ -32,8 +32,9 @@ pub struct PoolSnapshot {
 pub struct PoolMember {
     /// Its weights.
     pub checkpoint: Checkpoint,
-    /// Estimated share of points that the newest weights take against it, 0 to 1; `None` while
-    /// one of the two has no rated game.
+    /// Estimated share of points that the newest weights take against it, 0 to 1. While those
+    /// have no rated game, their nearest ancestor that has one stands for them; `None` if there
+    /// is none.
     pub newest_wins: Option<f64>,
 }
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use clap::Parser;
 use ouro_arena::config::MatchConfig;
-use ouro_arena::gate::GateConfig;
 use ouro_arena::store::{Run, StoreError};
 use ouro_arena::{Arena, ArenaConfig, ArenaError};
 use ouro_game::GameConfig;
@@ -32,53 +31,29 @@ struct Arguments {
     /// The run's seed.
     #[arg(long, env = "OURO_SEED", default_value_t = 0)]
     seed: u64,
-    /// Games that decide about a candidate, an even number.
-    #[arg(long, default_value_t = GateConfig::default().games)]
-    gate_games: u32,
-    /// Share of points above which a candidate is promoted.
-    #[arg(long, default_value_t = GateConfig::default().threshold)]
-    threshold: f64,
-    /// Games of each candidate against the random player, an even number.
-    #[arg(long, default_value_t = MatchConfig::default().anchor_games)]
-    anchor_games: u32,
-    /// Games of each candidate against each of some pool members, an even number.
-    #[arg(long, default_value_t = MatchConfig::default().pool_games)]
-    pool_games: u32,
-    /// How many pool members a candidate plays beside the champion.
-    #[arg(long, default_value_t = MatchConfig::default().pool_opponents)]
-    pool_opponents: usize,
-    /// Plies after which a game is cut short.
-    #[arg(long, default_value_t = MatchConfig::default().max_plies)]
-    max_plies: usize,
-    /// Softmax temperature of the networks' moves.
-    #[arg(long, default_value_t = MatchConfig::default().temperature)]
-    temperature: f32,
-    /// Games in play at the same time.
-    #[arg(long, default_value_t = MatchConfig::default().parallel)]
-    parallel: usize,
+    /// How matches are played and decided: a TOML file with the keys of a run's `[arena]`.
+    #[arg(long, env = "OURO_ARENA_MATCHES")]
+    matches: Option<PathBuf>,
     /// Largest weights file taken, in bytes.
     #[arg(long, default_value_t = ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES)]
     max_weights_bytes: u64,
 }
 
 impl Arguments {
-    fn into_config(self) -> ArenaConfig {
-        ArenaConfig {
+    fn into_config(self) -> Result<ArenaConfig, Failure> {
+        let matches = match &self.matches {
+            Some(path) => ouro_service::config::load(path)
+                .map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?,
+            None => MatchConfig::default(),
+        };
+        Ok(ArenaConfig {
             address: self.listen,
             data: self.data,
             run: Run { game: self.game, seed: self.seed },
-            matches: MatchConfig {
-                gate: GateConfig { games: self.gate_games, threshold: self.threshold },
-                anchor_games: self.anchor_games,
-                pool_games: self.pool_games,
-                pool_opponents: self.pool_opponents,
-                max_plies: self.max_plies,
-                temperature: self.temperature,
-                parallel: self.parallel,
-            },
+            matches,
             max_weights_bytes: self.max_weights_bytes,
             limits: Limits::default(),
-        }
+        })
     }
 }
 
@@ -106,7 +81,8 @@ fn failure(error: ArenaError) -> Failure {
     Failure::new(status, error)
 }
 
-async fn serve(config: ArenaConfig, shutdown: Shutdown) -> Result<(), Failure> {
+async fn serve(arguments: Arguments, shutdown: Shutdown) -> Result<(), Failure> {
+    let config = arguments.into_config()?;
     let arena = Arena::bind(config, Arc::new(SystemClock::new())).await.map_err(failure)?;
     arena.run_until(shutdown.token().clone()).await.map_err(failure)?;
     Ok(())
@@ -122,6 +98,5 @@ fn main() -> ExitCode {
             return if clean { ExitStatus::Clean } else { ExitStatus::BadConfiguration }.into();
         }
     };
-    let config = arguments.into_config();
-    process::run(LogFormat::Auto, |shutdown| serve(config, shutdown))
+    process::run(LogFormat::Auto, |shutdown| serve(arguments, shutdown))
 }

@@ -1,4 +1,4 @@
-//! RatingTable against closed forms and simulated players.
+//! Ratings against closed forms, a brute-force reference and simulated players.
 
 use ouro_game::Stream;
 
@@ -10,6 +10,10 @@ fn tally(player: &str, opponent: &str, wins: u32, draws: u32, losses: u32) -> Ta
 
 fn elo(ratings: &RatingTable, player: &str) -> f64 {
     ratings.ratings.iter().find(|row| row.player == player).unwrap().elo
+}
+
+fn evidence(tallies: &[Tally]) -> Vec<Evidence> {
+    tallies.iter().map(Into::into).collect()
 }
 
 /// Plays `games` between players of known log-strength.
@@ -26,9 +30,9 @@ fn simulate(stream: &mut Stream, a: f64, b: f64, games: u32) -> Score {
 }
 
 #[test]
-fn two_players_have_the_closed_form() {
+fn two_players_without_draws_have_the_closed_form() {
     // With the prior: 70 + 0.5 points of 101, so odds of 70.5 to 30.5.
-    let ratings = rate(&[tally("generation-1", "random", 60, 20, 20)], "random");
+    let ratings = rate(&[tally("generation-1", "random", 70, 0, 30)], "random");
     let expected = ELO * (70.5_f64 / 30.5).ln();
     assert!((elo(&ratings, "generation-1") - expected).abs() < 1e-6);
     assert_eq!(elo(&ratings, "random"), 0.0);
@@ -40,6 +44,72 @@ fn two_players_have_the_closed_form() {
     let margin = Z_95 * ELO / (101.0_f64 * p * q).sqrt();
     assert!((row.elo_high - row.elo - margin).abs() < 1e-6);
     assert!((row.elo - row.elo_low - margin).abs() < 1e-6);
+}
+
+#[test]
+fn draws_change_the_certainty_and_hardly_the_rating() {
+    let of = |draws: u32| {
+        // 60 % of the points of 1,000 games, however many are drawn.
+        let wins = (1_200 - draws) / 2;
+        rate(&[tally("a", "random", wins, draws, 1_000 - wins - draws)], "random")
+    };
+    let (sharp, drawn) = (of(0), of(600));
+    let expected = 400.0 * (0.6_f64 / 0.4).log10();
+    for table in [&sharp, &drawn] {
+        assert!((elo(table, "a") - expected).abs() < 3.0, "{table:?}");
+    }
+    let width = |table: &RatingTable| table.ratings[0].elo_high - table.ratings[0].elo_low;
+    assert!(width(&drawn) < 0.8 * width(&sharp), "{drawn:?} {sharp:?}");
+}
+
+/// Log-posterior of log-strengths of three players and the weight of draws, written out.
+fn posterior(games: &[(usize, usize, Score)], theta: [f64; 3], nu: f64) -> f64 {
+    let mut sum = 0.0;
+    for &(a, b, Score { wins, draws, losses }) in games {
+        let (a, b) = (theta[a].exp(), theta[b].exp());
+        let all = a + b + nu * (a * b).sqrt();
+        sum += f64::from(wins) * (a / all).ln();
+        sum += f64::from(losses) * (b / all).ln();
+        sum += f64::from(draws) * (nu * (a * b).sqrt() / all).ln();
+    }
+    let half = |d: f64| 0.5 * (-((-d).exp().ln_1p()) - d.exp().ln_1p());
+    // One decisive game of equals, one game against the anchor each for players 1 and 2.
+    sum - (nu + 2.0).ln() + half(theta[1]) + half(theta[2])
+}
+
+#[test]
+fn three_players_with_draws_agree_with_a_search_by_brute_force() {
+    let score = |wins, draws, losses| Score { wins, draws, losses };
+    let games = [(1, 0, score(30, 12, 8)), (2, 0, score(9, 20, 11)), (2, 1, score(6, 9, 25))];
+    let names = ["random", "a", "b"];
+    let tallies: Vec<Tally> = games
+        .iter()
+        .map(|&(a, b, score)| Tally { player: names[a].into(), opponent: names[b].into(), score })
+        .collect();
+    let ratings = Ratings::fit(&evidence(&tallies), &[], "random", None);
+    // Coordinate ascent with steps that shrink.
+    let (mut best, mut step) = ([0.0, 0.0, 1.0], 0.5);
+    let value = |x: [f64; 3]| posterior(&games, [0.0, x[0], x[1]], x[2].max(1e-9));
+    while step > 1e-9 {
+        let mut moved = false;
+        for index in 0..3 {
+            for sign in [-1.0, 1.0] {
+                let mut next = best;
+                next[index] += sign * step;
+                if value(next) > value(best) {
+                    (best, moved) = (next, true);
+                }
+            }
+        }
+        if !moved {
+            step /= 2.0;
+        }
+    }
+    let scale = ELO / (1.0 + best[2] / 2.0);
+    for (name, strength) in [("a", best[0]), ("b", best[1])] {
+        let got = ratings.elo(name).unwrap();
+        assert!((got - strength * scale).abs() < 1e-2, "{name}: {got} {}", strength * scale);
+    }
 }
 
 #[test]
@@ -65,6 +135,29 @@ fn known_strengths_are_recovered() {
 }
 
 #[test]
+fn places_among_four_are_rated_by_who_comes_next() {
+    // One player of log-strength 0.8 against three copies of the anchor: it comes first with
+    // probability e^0.8 / (e^0.8 + 3).
+    let (strength, mut stream) = (0.8_f64, Stream::new(6, "test"));
+    let first = strength.exp() / (strength.exp() + 3.0);
+    let won = (0..20_000).filter(|_| stream.unit() < first).count() as u32;
+    let rankings = vec![
+        (Ranking::new(1.0, &[-1.0; 3]), won),
+        (Ranking::new(-1.0, &[1.0, -1.0, -1.0]), 20_000 - won),
+    ];
+    let evidence = [Evidence { player: "a".into(), opponent: "random".into(), rankings }];
+    let ratings = Ratings::fit(&evidence, &[], "random", None);
+    let got = ratings.elo("a").unwrap();
+    assert!((got - strength * ELO).abs() < 9.0, "{got} for {}", strength * ELO);
+    // Told the other way round, it is the same.
+    let reversed = evidence[0].rankings.iter().map(|(one, count)| (one.reversed(), *count));
+    let rankings = reversed.collect();
+    let turned = [Evidence { player: "random".into(), opponent: "a".into(), rankings }];
+    let turned = Ratings::fit(&turned, &[], "random", None);
+    assert!((turned.elo("a").unwrap() - got).abs() < 1e-6);
+}
+
+#[test]
 fn the_order_and_direction_of_results_do_not_matter() {
     let mut tallies = vec![
         tally("generation-0", "random", 11, 3, 6),
@@ -81,11 +174,67 @@ fn the_order_and_direction_of_results_do_not_matter() {
 }
 
 #[test]
-fn a_player_without_a_loss_stays_finite() {
+fn a_warm_start_changes_nothing_but_the_time() {
+    let mut tallies = vec![tally("a", "random", 70, 11, 30), tally("b", "a", 30, 5, 20)];
+    let last = Ratings::fit(&evidence(&tallies), &[], "random", None);
+    tallies.push(tally("c", "b", 9, 1, 3));
+    let cold = Ratings::fit(&evidence(&tallies), &[], "random", None);
+    let warm = Ratings::fit(&evidence(&tallies), &[], "random", Some(&last));
+    for name in ["a", "b", "c"] {
+        assert!((cold.elo(name).unwrap() - warm.elo(name).unwrap()).abs() < 1e-3, "{name}");
+    }
+}
+
+#[test]
+fn a_player_without_a_loss_stays_finite_and_nothing_but_draws_is_equal() {
     let ratings = rate(&[tally("generation-1", "random", 50, 0, 0)], "random");
     let expected = ELO * (50.5_f64 / 0.5).ln();
-    assert!((elo(&ratings, "generation-1") - expected).abs() < 1e-6);
-    assert!(ratings.ratings.iter().all(|row| row.elo_low.is_finite() && row.elo_high.is_finite()));
+    assert!((elo(&ratings, "generation-1") - expected).abs() < 1e-3);
+    let drawn = rate(&[tally("a", "random", 0, 30, 0)], "random");
+    assert!(elo(&drawn, "a").abs() < 1e-9);
+    for row in ratings.ratings.iter().chain(&drawn.ratings) {
+        assert!(row.elo_low.is_finite() && row.elo_high.is_finite(), "{row:?}");
+    }
+}
+
+#[test]
+fn a_checkpoint_without_games_is_near_its_parent_and_unsure() {
+    let games = evidence(&[tally("generation-1", "random", 300, 0, 30)]);
+    let descent = |player: &str, parent: Option<&str>| Descent {
+        player: player.into(),
+        parent: parent.map(Into::into),
+    };
+    let lineage = [
+        descent("generation-1", None),
+        descent("generation-2", Some("generation-1")),
+        descent("minimax{depth=1}", None),
+    ];
+    let ratings = Ratings::fit(&games, &lineage, "random", None);
+    let [parent, child] = ["generation-1", "generation-2"].map(|name| ratings.elo(name).unwrap());
+    assert!((parent - child).abs() < 1e-6 && parent > 300.0, "{parent} {child}");
+    assert!(!ratings.is_rated("generation-2") && ratings.table().ratings.len() == 2);
+    let contrast = ratings.compare("generation-2", "generation-1").unwrap();
+    // Two drawn games: the deviation is that of information 2 / 4.
+    let margin = Z_95 * ELO * 2.0_f64.sqrt();
+    assert!((contrast.elo.high - margin).abs() < 1e-6, "{contrast:?}");
+    assert!((contrast.superiority - 0.5).abs() < 1e-6);
+    assert_eq!(ratings.elo("minimax{depth=1}"), Some(0.0));
+    assert_eq!(ratings.compare("generation-2", "nobody"), None);
+}
+
+#[test]
+fn superiority_is_that_of_the_difference_and_not_of_the_two_intervals() {
+    // Both are far from the anchor and little known there, but know each other well.
+    let games = evidence(&[tally("a", "random", 20, 0, 1), tally("b", "a", 300, 0, 200)]);
+    let ratings = Ratings::fit(&games, &[], "random", None);
+    let contrast = ratings.compare("b", "a").unwrap();
+    assert!(contrast.superiority > 0.999, "{contrast:?}");
+    let table = ratings.table();
+    let row = |name: &str| table.ratings.iter().find(|row| row.player == name).unwrap();
+    assert!(row("b").elo_low < row("a").elo_high);
+    let back = ratings.compare("a", "b").unwrap();
+    assert!((contrast.superiority + back.superiority - 1.0).abs() < 1e-9);
+    assert!((contrast.share + back.share - 1.0).abs() < 1e-9);
 }
 
 #[test]
@@ -133,4 +282,43 @@ fn intervals_hold_the_truth_about_as_often_as_they_say() {
     }
     // Deviation about 10 (fewer than independent draws would give); four of them.
     assert!((1_860..=1_940).contains(&covered), "{covered} of 2000");
+}
+
+/// A long run: every candidate plays the champion and four anchors, a fifth is promoted.
+fn long_run(generations: u32) -> (Vec<Tally>, Vec<Descent>) {
+    let name = |generation: u32| format!("generation-{generation}");
+    let strength = |generation: u32| f64::from(generation).sqrt() / 10.0;
+    let anchors = [("random", 0.0), ("greedy", 1.0), ("minimax{depth=1}", 2.0)];
+    let (mut tallies, mut lineage) = (Vec::new(), Vec::new());
+    let mut stream = Stream::new(8, "test");
+    for generation in 0..generations {
+        let (own, champion) = (strength(generation), (generation / 5 * 5).saturating_sub(5));
+        let opponents = anchors.iter().map(|&(name, strength)| (name.to_owned(), strength, 8));
+        let champion = (name(champion), strength(champion), 100);
+        for (opponent, other, games) in opponents.chain([champion]) {
+            let score = simulate(&mut stream, own, other, games);
+            tallies.push(Tally { player: name(generation), opponent, score });
+        }
+        let parent = generation.checked_sub(1).map(name);
+        lineage.push(Descent { player: name(generation), parent });
+    }
+    (tallies, lineage)
+}
+
+#[test]
+fn thousands_of_players_are_rated_and_refitting_after_one_more_is_a_small_step() {
+    let (tallies, lineage) = long_run(3_000);
+    let all = evidence(&tallies);
+    let last = Ratings::fit(&all[..all.len() - 4], &lineage, "random", None);
+    let ratings = Ratings::fit(&all, &lineage, "random", Some(&last));
+    let table = ratings.table();
+    assert_eq!(table.ratings.len(), 3_003);
+    // Strengths were sqrt(g) / 10; an interval of 95 % holds about 95 % of them.
+    let held = table.ratings.iter().filter(|row| {
+        let Some(number) = row.player.strip_prefix("generation-") else { return true };
+        let truth = ELO * number.parse::<f64>().unwrap().sqrt() / 10.0;
+        row.elo_low <= truth && truth <= row.elo_high
+    });
+    let held = held.count();
+    assert!(held > 2_800, "{held} of 3003");
 }

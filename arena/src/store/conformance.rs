@@ -1,10 +1,13 @@
 //! What every store must do, run on each of them; then what only a file can do.
 
-use ouro_game::{GameConfig, tic_tac_toe};
+use ouro_game::record::Recorder;
+use ouro_game::tic_tac_toe::{self, TicTacToe};
+use ouro_game::{Action, GameConfig};
 use ouro_proto::CheckpointStatus;
 
 use super::*;
-use crate::gate::GameOutcome;
+use crate::gate::{ClusterResult, GameResult, Gate, GateConfig, Ranking, Shape};
+use crate::player_id::MatchKey;
 
 fn checkpoint(generation: u32) -> Checkpoint {
     Checkpoint {
@@ -18,13 +21,47 @@ fn checkpoint(generation: u32) -> Checkpoint {
     }
 }
 
-fn promotion(generation: u32, beat: PlayerId) -> Promotion {
-    let score = Score { wins: 8, draws: 1, losses: 1 };
-    Promotion { generation: Generation(generation), beat, score, promoted_at: 2.5 }
+/// A rule that one won pair decides.
+fn rule() -> GateConfig {
+    GateConfig { games: 2, ..GateConfig::default() }
 }
 
-fn pair(pair: u32, outcomes: [GameOutcome; 2]) -> PairResult {
-    PairResult { pair, outcomes, fingerprint: u64::from(pair) }
+const SHAPE: Shape = Shape { seats: 2 };
+
+fn info(key: MatchKey) -> MatchInfo {
+    let rule = (key.kind == crate::MatchKind::Gate).then(rule);
+    let player = "net{weights=self}".to_owned();
+    MatchInfo { number: 77, key, shape: SHAPE, rule, player, opened_at: 0.5 }
+}
+
+/// A pair with these results of the first player.
+fn pair(cluster: u32, results: [f32; 2]) -> Played {
+    let game = |index: usize| GameResult {
+        ranking: Ranking::new(results[index], &[0.0]),
+        margin: 0.25,
+        fingerprint: 2 * u64::from(cluster) + index as u64,
+    };
+    Played { result: ClusterResult { cluster, games: vec![game(0), game(1)] }, counts: true }
+}
+
+/// Plays a pair at the gate against the champion and decides by it.
+fn ruled(store: &dyn Store, candidate: u32, champion: PlayerId, result: f32) -> Decision {
+    let key = MatchKey::gate(Generation(candidate), champion.clone());
+    let number = store.open_match(&info(key)).unwrap().number;
+    let played = pair(0, [result; 2]);
+    store.record(number, std::slice::from_ref(&played), &[]).unwrap();
+    let mut gate = Gate::new(rule(), SHAPE).unwrap();
+    gate.fold(&played.result);
+    let report = Box::new(gate.report());
+    let (generation, explanation) = (Generation(candidate), "in words".to_owned());
+    let outcome = Outcome::Ruled { number, champion, report };
+    Decision { generation, decided_at: 2.5, explanation, outcome }
+}
+
+fn dropped(generation: u32) -> Decision {
+    let outcome = Outcome::Dropped { reason: "overtaken".into() };
+    let generation = Generation(generation);
+    Decision { generation, decided_at: 1.0, explanation: String::new(), outcome }
 }
 
 fn generation(generation: u32) -> PlayerId {
@@ -47,7 +84,7 @@ fn a_generation_has_one_set_of_weights(store: &dyn Store) {
     for number in [1, 0, 2] {
         store.add_checkpoint(&checkpoint(number)).unwrap();
     }
-    store.reject(Generation(1)).unwrap();
+    store.decide(&dropped(1)).unwrap();
     // Publishing again changes nothing, and tells how it stands.
     let again = store.add_checkpoint(&checkpoint(1)).unwrap();
     assert_eq!(again.status, CheckpointStatus::Rejected);
@@ -58,60 +95,113 @@ fn a_generation_has_one_set_of_weights(store: &dyn Store) {
     assert_eq!(generations, [0, 1, 2]);
 }
 
-fn a_promotion_is_one_step_that_checks_the_champion(store: &dyn Store) {
+fn a_decision_is_one_step_that_checks_the_champion(store: &dyn Store) {
     for number in 0..4 {
         store.add_checkpoint(&checkpoint(number)).unwrap();
     }
-    assert_eq!(store.champion().unwrap(), PlayerId::Random);
-    store.promote(&promotion(1, PlayerId::Random)).unwrap();
+    assert_eq!(store.champion().unwrap(), PlayerId::random());
+    let first = ruled(store, 1, PlayerId::random(), 1.0);
+    store.decide(&first).unwrap();
     // Repeated, because its answer was lost: nothing changes.
-    store.promote(&promotion(1, PlayerId::Random)).unwrap();
+    store.decide(&first).unwrap();
     assert!(matches!(
-        store.promote(&promotion(2, PlayerId::Random)),
+        store.decide(&ruled(store, 2, PlayerId::random(), 1.0)),
         Err(StoreError::ChampionChanged { actual, .. }) if actual == generation(1)
     ));
-    store.promote(&promotion(2, generation(1))).unwrap();
-    assert!(matches!(
-        store.promote(&promotion(9, generation(2))),
-        Err(StoreError::Unknown(Generation(9)))
-    ));
-    store.reject(Generation(3)).unwrap();
-    store.reject(Generation(3)).unwrap();
-    assert!(matches!(
-        store.promote(&promotion(3, generation(2))),
-        Err(StoreError::Decided(Generation(3)))
-    ));
-    assert!(matches!(store.reject(Generation(2)), Err(StoreError::Decided(_))));
-    assert!(matches!(store.reject(Generation(9)), Err(StoreError::Unknown(_))));
+    let second = ruled(store, 2, generation(1), 1.0);
+    store.decide(&second).unwrap();
+    let unknown = ruled(store, 9, generation(2), 1.0);
+    assert!(matches!(store.decide(&unknown), Err(StoreError::Unknown(Generation(9)))));
+    store.decide(&ruled(store, 3, generation(2), -1.0)).unwrap();
+    store.decide(&dropped(3)).unwrap();
+    let other = ruled(store, 3, generation(2), 1.0);
+    assert!(matches!(store.decide(&other), Err(StoreError::Decided(Generation(3)))));
+    assert!(matches!(store.decide(&dropped(2)), Err(StoreError::Decided(_))));
+    assert!(matches!(store.decide(&dropped(9)), Err(StoreError::Unknown(_))));
 
     let statuses: Vec<_> = store.checkpoints().unwrap().iter().map(|row| row.status).collect();
     use CheckpointStatus::{Candidate, Champion, Pool, Rejected};
     assert_eq!(statuses, [Candidate, Pool, Champion, Rejected]);
     assert_eq!(store.champion().unwrap(), generation(2));
-    assert_eq!(
-        store.promotions().unwrap(),
-        [promotion(1, PlayerId::Random), promotion(2, generation(1))]
-    );
+    let promotions = [first.promotion().unwrap(), second.promotion().unwrap()];
+    assert_eq!(store.promotions().unwrap(), promotions);
+    assert_eq!(store.decisions().unwrap()[..2], [first, second]);
 }
 
 fn results_count_once_however_often_they_are_reported(store: &dyn Store) {
-    use GameOutcome::{Draw, Loss, Win};
-    let id = MatchId { candidate: Generation(3), opponent: generation(1) };
-    let first = [pair(0, [Win, Loss]), pair(1, [Draw, Win])];
-    assert_eq!(store.record(id, &first).unwrap(), 2);
-    assert_eq!(store.record(id, &first).unwrap(), 0);
-    assert_eq!(store.record(id, &[pair(1, [Loss, Loss]), pair(2, [Win, Win])]).unwrap(), 1);
-    let anchor = MatchId { opponent: PlayerId::Random, ..id };
-    assert_eq!(store.record(anchor, &[pair(0, [Win, Win])]).unwrap(), 1);
+    let gate = store.open_match(&info(MatchKey::gate(Generation(3), generation(1)))).unwrap();
+    let rating = MatchKey::rating(generation(3), PlayerId::random());
+    let rating = store.open_match(&info(rating)).unwrap();
+    assert_eq!((gate.number, rating.number), (0, 1));
+    // Begun again after a restart, it is the same match.
+    assert_eq!(store.open_match(&MatchInfo { opened_at: 9.0, ..gate.clone() }).unwrap(), gate);
 
-    assert_eq!(store.results(id).unwrap(), [first[0], first[1], pair(2, [Win, Win])]);
-    assert_eq!(
-        store.scores().unwrap(),
-        [
-            (anchor, Score { wins: 2, draws: 0, losses: 0 }),
-            (id, Score { wins: 4, draws: 1, losses: 1 })
-        ]
-    );
+    let first = [pair(0, [1.0, -1.0]), pair(1, [0.0, 1.0])];
+    assert_eq!(store.record(0, &first, &[]).unwrap(), 2);
+    assert_eq!(store.record(0, &first, &[]).unwrap(), 0);
+    let repeated = Played { counts: false, ..pair(2, [1.0, 1.0]) };
+    assert_eq!(store.record(0, &[pair(1, [-1.0; 2]), repeated.clone()], &[]).unwrap(), 1);
+    assert_eq!(store.record(1, &[pair(0, [1.0; 2])], &[]).unwrap(), 1);
+    let unknown = store.record(2, &first, &[]);
+    assert!(matches!(unknown, Err(StoreError::UnknownMatch(2))));
+
+    assert_eq!(store.results(0).unwrap(), [first[0].clone(), first[1].clone(), repeated]);
+    let matches = store.matches().unwrap();
+    let infos: Vec<&MatchInfo> = matches.iter().map(|(info, _)| info).collect();
+    assert_eq!(infos, [&gate, &rating]);
+    let sums = &matches[0].1;
+    assert_eq!((sums.clusters, sums.counted, sums.games), (3, 2, 4));
+    let score = sums.score();
+    assert_eq!((score.wins, score.draws, score.losses), (2, 1, 1));
+}
+
+fn games_are_kept_until_they_are_pruned(store: &dyn Store) {
+    let rating = MatchKey::rating(generation(3), PlayerId::random());
+    let number = store.open_match(&info(rating)).unwrap().number;
+    let game = TicTacToe::default();
+    let mut recorder = Recorder::new(&game, 5);
+    recorder.advance(&game, &[Action(4), Action(0)]).unwrap();
+    let stored = StoredGame {
+        record: recorder.into_record(run(1).game),
+        players: vec![PlayerId::random(), generation(3)],
+        outcomes: vec![0.0, -0.0],
+        scores: vec![0.5, 1.0],
+        truncated: true,
+    };
+    let keys: Vec<GameKey> = (0..3).map(|cluster| GameKey { number, cluster, game: 1 }).collect();
+    let games: Vec<_> = keys.iter().map(|&key| (key, stored.clone())).collect();
+    store.record(number, &[pair(0, [1.0; 2])], &games).unwrap();
+    assert_eq!(store.game_keys(number).unwrap(), keys);
+    assert_eq!(store.game(keys[1]).unwrap(), Some(stored));
+    assert_eq!(store.prune_games(&|key| key.cluster == 2).unwrap(), 2);
+    assert_eq!(store.game_keys(number).unwrap(), keys[2..]);
+    assert_eq!(store.game(keys[1]).unwrap(), None);
+    assert_eq!(store.results(number).unwrap().len(), 1);
+}
+
+fn the_log_replays_to_what_the_store_holds(store: &dyn Store) {
+    for number in 0..4 {
+        store.add_checkpoint(&checkpoint(number)).unwrap();
+    }
+    store.decide(&ruled(store, 0, PlayerId::random(), 1.0)).unwrap();
+    store.decide(&ruled(store, 1, generation(0), -1.0)).unwrap();
+    store.decide(&dropped(2)).unwrap();
+    store.decide(&ruled(store, 3, generation(0), 1.0)).unwrap();
+    let rating = store.open_match(&info(MatchKey::rating(generation(1), generation(0)))).unwrap();
+    store.record(rating.number, &[pair(0, [1.0, 0.0])], &[]).unwrap();
+    let replayed = replay(store).unwrap();
+    assert_eq!(replayed.checkpoints, store.checkpoints().unwrap());
+    assert_eq!(replayed.decisions, store.decisions().unwrap());
+    assert_eq!(replayed.promotions, store.promotions().unwrap());
+    assert_eq!(replayed.matches, store.matches().unwrap());
+    // Four published; three matches begun, played and decided; one dropped; one for ratings.
+    assert_eq!(store.log(0, 100).unwrap().len(), 4 + 3 * 3 + 1 + 2);
+    assert_eq!(store.log(14, 1).unwrap().len(), 1);
+    // A game that is said to count although it is a repetition is found out.
+    let again = ClusterResult { cluster: 1, ..pair(0, [1.0, 0.0]).result };
+    store.record(rating.number, &[Played { result: again, counts: true }], &[]).unwrap();
+    let error = replay(store).unwrap_err().to_string();
+    assert!(error.starts_with("line 16: cluster 1 of match 3"), "{error}");
 }
 
 /// Runs each claim on an empty store in memory and on one in a file.
@@ -137,21 +227,21 @@ macro_rules! conformance {
 conformance!(
     a_store_belongs_to_one_run,
     a_generation_has_one_set_of_weights,
-    a_promotion_is_one_step_that_checks_the_champion,
+    a_decision_is_one_step_that_checks_the_champion,
     results_count_once_however_often_they_are_reported,
+    games_are_kept_until_they_are_pruned,
+    the_log_replays_to_what_the_store_holds,
 );
 
 #[test]
 fn everything_committed_is_there_after_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("arena.redb");
-    let id = MatchId { candidate: Generation(0), opponent: PlayerId::Random };
     {
         let store = EmbeddedStore::open(&path).unwrap();
         store.bind_run(&run(1)).unwrap();
         store.add_checkpoint(&checkpoint(0)).unwrap();
-        store.record(id, &[pair(0, [GameOutcome::Win; 2])]).unwrap();
-        store.promote(&promotion(0, PlayerId::Random)).unwrap();
+        store.decide(&ruled(&store, 0, PlayerId::random(), 1.0)).unwrap();
     }
     // A copy of the file taken while the store is open is what a killed process leaves.
     let store = EmbeddedStore::open(&path).unwrap();
@@ -162,7 +252,7 @@ fn everything_committed_is_there_after_reopening() {
     assert_eq!(copy.checkpoints().unwrap(), store.checkpoints().unwrap());
     assert_eq!(copy.checkpoints().unwrap().len(), 2);
     assert_eq!(copy.champion().unwrap(), generation(0));
-    assert_eq!(copy.results(id).unwrap().len(), 1);
+    assert_eq!(copy.results(0).unwrap().len(), 1);
     assert!(matches!(copy.bind_run(&run(2)), Err(StoreError::OtherRun { .. })));
 }
 
@@ -200,9 +290,15 @@ fn a_start_that_was_killed_before_the_store_was_whole_costs_nothing() {
 }
 
 #[test]
-fn a_store_of_a_newer_program_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("arena.redb");
-    EmbeddedStore::open(&path).unwrap().set_schema(SCHEMA_VERSION + 1);
-    assert!(matches!(EmbeddedStore::open(&path), Err(StoreError::Schema { found: 2 })));
+fn a_store_of_another_version_is_refused_with_what_to_do() {
+    for (version, remedy) in
+        [(SCHEMA_VERSION + 1, "use a newer program"), (1, "use an older program, or another data")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("arena.redb");
+        EmbeddedStore::open(&path).unwrap().set_schema(version);
+        let error = EmbeddedStore::open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Schema { found } if found == version), "{error}");
+        assert!(error.to_string().contains(remedy), "{error}");
+    }
 }

@@ -15,20 +15,32 @@ use redb::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Promotion, Run, SCHEMA_VERSION, Store, StoreError, sync_folder};
-use crate::gate::{PairResult, Score};
-use crate::player_id::{MatchId, PlayerId};
+use super::{
+    Decision, Entry, GameKey, MatchInfo, MatchSums, Played, Promotion, Run, SCHEMA_VERSION, Store,
+    StoreError, StoredGame, sync_folder,
+};
+use crate::player_id::PlayerId;
 
 /// Schema version and run.
 const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 /// Checkpoints by generation.
 const CHECKPOINTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("checkpoints");
+/// Decisions by generation.
+const DECISIONS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("decisions");
 /// Promotions by number.
 const PROMOTIONS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("promotions");
-/// Results by candidate, opponent and pair.
-const PAIRS: TableDefinition<'_, (u32, u64, u32), &[u8]> = TableDefinition::new("pairs");
-/// Scores by candidate and opponent: the sum of the match's pairs.
-const SCORES: TableDefinition<'_, (u32, u64), &[u8]> = TableDefinition::new("scores");
+/// Matches by number.
+const MATCHES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("matches");
+/// Numbers of matches by key.
+const NUMBERS: TableDefinition<'_, &str, u32> = TableDefinition::new("numbers");
+/// Results by match and cluster.
+const CLUSTERS: TableDefinition<'_, (u32, u32), &[u8]> = TableDefinition::new("clusters");
+/// What the clusters add up to, by match.
+const SUMS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("sums");
+/// Games by match, cluster and game.
+const GAMES: TableDefinition<'_, (u32, u32, u32), &[u8]> = TableDefinition::new("games");
+/// Everything that happened, by number.
+const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
 
 /// A store in a file of its own, or in memory.
 #[derive(Debug)]
@@ -88,13 +100,18 @@ impl EmbeddedStore {
             let mut meta = write.open_table(META).map_err(failed)?;
             match get::<u32, _>(&meta, "schema", "schema")? {
                 None => put(&mut meta, "schema", &SCHEMA_VERSION)?,
-                Some(found) if found > SCHEMA_VERSION => return Err(StoreError::Schema { found }),
-                Some(_) => {}
+                Some(SCHEMA_VERSION) => {}
+                Some(found) => return Err(StoreError::Schema { found }),
             }
             write.open_table(CHECKPOINTS).map_err(failed)?;
+            write.open_table(DECISIONS).map_err(failed)?;
             write.open_table(PROMOTIONS).map_err(failed)?;
-            write.open_table(PAIRS).map_err(failed)?;
-            write.open_table(SCORES).map_err(failed)?;
+            write.open_table(MATCHES).map_err(failed)?;
+            write.open_table(NUMBERS).map_err(failed)?;
+            write.open_table(CLUSTERS).map_err(failed)?;
+            write.open_table(SUMS).map_err(failed)?;
+            write.open_table(GAMES).map_err(failed)?;
+            write.open_table(LOG).map_err(failed)?;
         }
         write.commit().map_err(failed)?;
         Ok(Self { database })
@@ -133,6 +150,7 @@ impl Store for EmbeddedStore {
             match get::<Checkpoint, _>(&table, generation.0, "checkpoint")? {
                 None => {
                     put(&mut table, generation.0, checkpoint)?;
+                    log(write, &Entry::Published(checkpoint.clone()))?;
                     Ok(checkpoint.clone())
                 }
                 Some(stored) if stored.hash == checkpoint.hash => Ok(stored),
@@ -148,50 +166,43 @@ impl Store for EmbeddedStore {
         all(&read.open_table(CHECKPOINTS).map_err(failed)?, "checkpoint")
     }
 
-    fn reject(&self, generation: Generation) -> Result<(), StoreError> {
+    fn decide(&self, decision: &Decision) -> Result<(), StoreError> {
+        let generation = decision.generation;
+        let promotion = decision.promotion();
         self.change(|write| {
-            let mut table = write.open_table(CHECKPOINTS).map_err(failed)?;
-            let mut checkpoint = known(&table, generation)?;
-            match checkpoint.status {
-                CheckpointStatus::Candidate => {
-                    checkpoint.status = CheckpointStatus::Rejected;
-                    put(&mut table, generation.0, &checkpoint)
-                }
-                CheckpointStatus::Rejected => Ok(()),
-                CheckpointStatus::Pool | CheckpointStatus::Champion => {
-                    Err(StoreError::Decided(generation))
-                }
+            let mut checkpoints = write.open_table(CHECKPOINTS).map_err(failed)?;
+            let mut decisions = write.open_table(DECISIONS).map_err(failed)?;
+            let mut checkpoint = known(&checkpoints, generation)?;
+            if let Some(stored) = get::<Decision, _>(&decisions, generation.0, "decision")? {
+                let same = stored.promotion().is_some() == promotion.is_some();
+                return if same { Ok(()) } else { Err(StoreError::Decided(generation)) };
             }
+            checkpoint.status = CheckpointStatus::Rejected;
+            if let Some(promotion) = &promotion {
+                let mut promotions = write.open_table(PROMOTIONS).map_err(failed)?;
+                let (number, last) = last_promotion(&promotions)?;
+                let champion = champion_of(last.as_ref());
+                if champion != promotion.beat {
+                    let (actual, expected) = (champion, promotion.beat.clone());
+                    return Err(StoreError::ChampionChanged { actual, expected });
+                }
+                if let PlayerId::Generation(beaten) = champion {
+                    let mut beaten = known(&checkpoints, beaten)?;
+                    beaten.status = CheckpointStatus::Pool;
+                    put(&mut checkpoints, beaten.generation.0, &beaten)?;
+                }
+                put(&mut promotions, number, promotion)?;
+                checkpoint.status = CheckpointStatus::Champion;
+            }
+            put(&mut checkpoints, generation.0, &checkpoint)?;
+            put(&mut decisions, generation.0, decision)?;
+            log(write, &Entry::Decided(decision.clone()))
         })
     }
 
-    fn promote(&self, promotion: &Promotion) -> Result<(), StoreError> {
-        self.change(|write| {
-            let mut table = write.open_table(CHECKPOINTS).map_err(failed)?;
-            let mut log = write.open_table(PROMOTIONS).map_err(failed)?;
-            let (number, last) = last_promotion(&log)?;
-            if let Some(last) = &last
-                && (last.generation, last.beat) == (promotion.generation, promotion.beat)
-            {
-                return Ok(());
-            }
-            let actual = champion_of(last.as_ref());
-            if actual != promotion.beat {
-                return Err(StoreError::ChampionChanged { actual, expected: promotion.beat });
-            }
-            let mut winner = known(&table, promotion.generation)?;
-            if winner.status != CheckpointStatus::Candidate {
-                return Err(StoreError::Decided(promotion.generation));
-            }
-            winner.status = CheckpointStatus::Champion;
-            put(&mut table, promotion.generation.0, &winner)?;
-            if let PlayerId::Generation(generation) = actual {
-                let mut beaten = known(&table, generation)?;
-                beaten.status = CheckpointStatus::Pool;
-                put(&mut table, generation.0, &beaten)?;
-            }
-            put(&mut log, number, promotion)
-        })
+    fn decisions(&self) -> Result<Vec<Decision>, StoreError> {
+        let read = self.database.begin_read().map_err(failed)?;
+        all(&read.open_table(DECISIONS).map_err(failed)?, "decision")
     }
 
     fn promotions(&self) -> Result<Vec<Promotion>, StoreError> {
@@ -205,54 +216,131 @@ impl Store for EmbeddedStore {
         Ok(champion_of(last.as_ref()))
     }
 
-    fn record(&self, id: MatchId, results: &[PairResult]) -> Result<u32, StoreError> {
-        let (candidate, opponent) = (id.candidate.0, id.opponent.code());
+    fn open_match(&self, info: &MatchInfo) -> Result<MatchInfo, StoreError> {
+        let name = serde_json::to_string(&info.key)
+            .map_err(|error| StoreError::Row("new", error.to_string()))?;
         self.change(|write| {
-            let mut pairs = write.open_table(PAIRS).map_err(failed)?;
-            let mut scores = write.open_table(SCORES).map_err(failed)?;
-            let mut score: Score =
-                get(&scores, (candidate, opponent), "score")?.unwrap_or_default();
-            let mut new = 0;
-            for result in results {
-                let key = (candidate, opponent, result.pair);
-                if pairs.get(key).map_err(failed)?.is_none() {
-                    put(&mut pairs, key, result)?;
-                    result.outcomes.into_iter().for_each(|outcome| score.add(outcome));
-                    new += 1;
-                }
+            let mut numbers = write.open_table(NUMBERS).map_err(failed)?;
+            let mut matches = write.open_table(MATCHES).map_err(failed)?;
+            let known = numbers.get(name.as_str()).map_err(failed)?.map(|number| number.value());
+            if let Some(number) = known {
+                let stored = get(&matches, number, "match")?;
+                return stored.ok_or(StoreError::UnknownMatch(number));
             }
-            put(&mut scores, (candidate, opponent), &score)?;
-            Ok(new)
+            let last = matches.last().map_err(failed)?.map(|(number, _)| number.value());
+            let number = last.map_or(0, |last| last + 1);
+            let info = MatchInfo { number, ..info.clone() };
+            numbers.insert(name.as_str(), number).map_err(failed)?;
+            put(&mut matches, number, &info)?;
+            let mut sums = write.open_table(SUMS).map_err(failed)?;
+            put(&mut sums, number, &MatchSums::default())?;
+            log(write, &Entry::Opened(info.clone()))?;
+            Ok(info)
         })
     }
 
-    fn results(&self, id: MatchId) -> Result<Vec<PairResult>, StoreError> {
-        let (candidate, opponent) = (id.candidate.0, id.opponent.code());
+    fn matches(&self) -> Result<Vec<(MatchInfo, MatchSums)>, StoreError> {
         let read = self.database.begin_read().map_err(failed)?;
-        let pairs = read.open_table(PAIRS).map_err(failed)?;
-        pairs
-            .range((candidate, opponent, 0)..=(candidate, opponent, u32::MAX))
-            .map_err(failed)?
-            .map(|row| parse(row.map_err(failed)?.1.value(), "pair"))
+        let infos: Vec<MatchInfo> = all(&read.open_table(MATCHES).map_err(failed)?, "match")?;
+        let sums = read.open_table(SUMS).map_err(failed)?;
+        let sums_of = |info: &MatchInfo| get(&sums, info.number, "sums");
+        infos
+            .into_iter()
+            .map(|info| Ok((sums_of(&info)?.unwrap_or_default(), info)))
+            .map(|row| row.map(|(sums, info)| (info, sums)))
             .collect()
     }
 
-    fn scores(&self) -> Result<Vec<(MatchId, Score)>, StoreError> {
+    fn record(
+        &self,
+        number: u32,
+        results: &[Played],
+        games: &[(GameKey, StoredGame)],
+    ) -> Result<u32, StoreError> {
+        self.change(|write| {
+            let mut clusters = write.open_table(CLUSTERS).map_err(failed)?;
+            let mut sums_table = write.open_table(SUMS).map_err(failed)?;
+            let mut kept = write.open_table(GAMES).map_err(failed)?;
+            let mut sums: MatchSums =
+                get(&sums_table, number, "sums")?.ok_or(StoreError::UnknownMatch(number))?;
+            let mut new = Vec::new();
+            for played in results {
+                let key = (number, played.result.cluster);
+                if clusters.get(key).map_err(failed)?.is_none() {
+                    put(&mut clusters, key, played)?;
+                    sums.add(played);
+                    new.push(played.clone());
+                }
+            }
+            for (GameKey { number, cluster, game }, stored) in games {
+                put(&mut kept, (*number, *cluster, *game), stored)?;
+            }
+            if new.is_empty() {
+                return Ok(0);
+            }
+            put(&mut sums_table, number, &sums)?;
+            let count = new.len() as u32;
+            log(write, &Entry::Played { number, clusters: new })?;
+            Ok(count)
+        })
+    }
+
+    fn results(&self, number: u32) -> Result<Vec<Played>, StoreError> {
         let read = self.database.begin_read().map_err(failed)?;
-        let scores = read.open_table(SCORES).map_err(failed)?;
-        scores
-            .iter()
+        let clusters = read.open_table(CLUSTERS).map_err(failed)?;
+        let rows = clusters.range((number, 0)..=(number, u32::MAX)).map_err(failed)?;
+        rows.map(|row| parse(row.map_err(failed)?.1.value(), "cluster")).collect()
+    }
+
+    fn game(&self, key: GameKey) -> Result<Option<StoredGame>, StoreError> {
+        let read = self.database.begin_read().map_err(failed)?;
+        let games = read.open_table(GAMES).map_err(failed)?;
+        get(&games, (key.number, key.cluster, key.game), "game")
+    }
+
+    fn game_keys(&self, number: u32) -> Result<Vec<GameKey>, StoreError> {
+        let read = self.database.begin_read().map_err(failed)?;
+        let games = read.open_table(GAMES).map_err(failed)?;
+        let range = (number, 0, 0)..=(number, u32::MAX, u32::MAX);
+        games
+            .range(range)
             .map_err(failed)?
-            .map(|row| {
-                let (key, value) = row.map_err(failed)?;
-                let (candidate, code) = key.value();
-                let opponent = PlayerId::from_code(code)
-                    .ok_or_else(|| StoreError::Row("score", format!("opponent {code}")))?;
-                let id = MatchId { candidate: Generation(candidate), opponent };
-                Ok((id, parse(value.value(), "score")?))
-            })
+            .map(|row| Ok(game_key(row.map_err(failed)?.0.value())))
             .collect()
     }
+
+    fn prune_games(&self, keep: &dyn Fn(GameKey) -> bool) -> Result<u32, StoreError> {
+        self.change(|write| {
+            let mut games = write.open_table(GAMES).map_err(failed)?;
+            let mut removed = 0;
+            games
+                .retain(|key, _| {
+                    let kept = keep(game_key(key));
+                    removed += u32::from(!kept);
+                    kept
+                })
+                .map_err(failed)?;
+            Ok(removed)
+        })
+    }
+
+    fn log(&self, first: u64, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        let read = self.database.begin_read().map_err(failed)?;
+        let table = read.open_table(LOG).map_err(failed)?;
+        let rows = table.range(first..).map_err(failed)?.take(limit);
+        rows.map(|row| parse(row.map_err(failed)?.1.value(), "log")).collect()
+    }
+}
+
+fn game_key((number, cluster, game): (u32, u32, u32)) -> GameKey {
+    GameKey { number, cluster, game }
+}
+
+/// Writes the next line of the log.
+fn log(write: &redb::WriteTransaction, entry: &Entry) -> Result<(), StoreError> {
+    let mut table = write.open_table(LOG).map_err(failed)?;
+    let last = table.last().map_err(failed)?.map(|(number, _)| number.value());
+    put(&mut table, last.map_or(0, |last| last + 1), entry)
 }
 
 fn describe(run: &Run) -> String {
@@ -261,7 +349,7 @@ fn describe(run: &Run) -> String {
 }
 
 fn champion_of(last: Option<&Promotion>) -> PlayerId {
-    last.map_or(PlayerId::Random, |last| PlayerId::Generation(last.generation))
+    last.map_or_else(PlayerId::random, |last| last.generation.into())
 }
 
 /// The number of the next promotion, and the last.

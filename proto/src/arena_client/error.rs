@@ -4,6 +4,7 @@ use tonic::{Code, Status};
 
 use crate::checkpoint::CheckpointError;
 use crate::chunks::ChunkError;
+use crate::matches::AnswerError;
 
 /// Why the arena did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,9 @@ pub enum ArenaError {
     /// The answer is not well formed.
     #[error("arena sent a malformed answer: {0}")]
     Malformed(#[from] CheckpointError),
+    /// The answer cannot be made sense of.
+    #[error("arena sent an answer that does not read: {0}")]
+    Unreadable(#[from] AnswerError),
     /// The answer to a publication holds no checkpoint.
     #[error("arena answered a publication without a checkpoint")]
     Empty,

@@ -1,0 +1,194 @@
+//! Whether a configuration can be played.
+
+use std::sync::Arc;
+
+use ouro_game::{Game, GameConfig, GameVisitor, Stream};
+use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
+use ouro_players::NameError;
+
+use super::MatchConfig;
+use crate::contestant::{Contestant, Standstill};
+use crate::gate::{GateConfigError, Shape};
+use crate::player_id::ANCHOR;
+
+/// The anchors of a game that has them all.
+const USUAL_ANCHORS: [&str; 3] = ["greedy", "minimax{depth=1}", "minimax{depth=2}"];
+
+/// Fewest openings that the random plies of a game that always starts alike should lead to.
+const OPENINGS: usize = 64;
+
+/// Seeds on which a game is looked at.
+const SEEDS: u64 = 8;
+
+/// Most plies of a game.
+const MOST_PLIES: usize = 1 << 20;
+/// Most games in play at the same time.
+const MOST_PARALLEL: usize = 1 << 14;
+/// Most games of a match that is for ratings.
+const MOST_GAMES: u32 = 10_000;
+
+/// What is wrong with a configuration. Every message names the key, its value and what would do.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The gate's rule.
+    #[error("arena.{0}")]
+    Gate(#[from] GateConfigError),
+    /// A value out of range.
+    #[error("arena.{key} is {value}; write {remedy}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What would do.
+        remedy: &'static str,
+    },
+    /// A name that gives no player of this game.
+    #[error("arena.{key} names a player that cannot play here: {error}")]
+    Player {
+        /// The key.
+        key: &'static str,
+        /// What is wrong with the name.
+        error: NameError,
+    },
+    /// A player that does not use the weights that it is to be judged by.
+    #[error(
+        "arena.player is {0:?}, which plays without the candidate's weights; write weights=self"
+    )]
+    Weightless(String),
+    /// The game's own configuration.
+    #[error(transparent)]
+    Game(#[from] ouro_game::ConfigError),
+}
+
+/// What follows from a configuration and its game.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Checked {
+    /// Games of a cluster.
+    pub(crate) shape: Shape,
+    /// Names of the anchors, `random` first.
+    pub(crate) anchors: Vec<Arc<str>>,
+    /// Random plies at the start of each game.
+    pub(crate) opening_plies: u32,
+}
+
+impl MatchConfig {
+    /// Checks every field for a game.
+    pub(crate) fn check(&self, game: &GameConfig) -> Result<Checked, ConfigError> {
+        let out_of_range = |key, value: String, remedy| ConfigError::Value { key, value, remedy };
+        if !(1..=MOST_PLIES).contains(&self.max_plies) {
+            let value = self.max_plies.to_string();
+            return Err(out_of_range("max_plies", value, "a number from 1 to 1048576"));
+        }
+        if !(1..=MOST_PARALLEL).contains(&self.parallel) {
+            let value = self.parallel.to_string();
+            return Err(out_of_range("parallel", value, "a number from 1 to 16384"));
+        }
+        if self.anchor_games > MOST_GAMES {
+            let value = self.anchor_games.to_string();
+            return Err(out_of_range("anchor_games", value, "a number from 0 to 10000"));
+        }
+        if !(1..=MOST_GAMES).contains(&self.spare_games) {
+            let value = self.spare_games.to_string();
+            return Err(out_of_range("spare_games", value, "a number from 1 to 10000"));
+        }
+        if !(0.0..=1.0).contains(&self.spare_share) {
+            let value = self.spare_share.to_string();
+            return Err(out_of_range("spare_share", value, "a share from 0 to 1"));
+        }
+        if let Some(plies) = self.opening_plies
+            && plies as usize >= self.max_plies
+        {
+            return Err(out_of_range(
+                "opening_plies",
+                plies.to_string(),
+                "a number below max_plies, or leave it out",
+            ));
+        }
+        let checked = game.visit(Players { config: self })??;
+        self.gate.validate(checked.shape)?;
+        Ok(checked)
+    }
+}
+
+/// Builds every player once, to see whether it can be.
+struct Players<'a> {
+    config: &'a MatchConfig,
+}
+
+impl GameVisitor for Players<'_> {
+    type Output = Result<Checked, ConfigError>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        let MatchConfig { player, anchors, opening_plies, .. } = self.config;
+        let template = Contestant::Network {
+            player: player.as_str().into(),
+            engine: Arc::new(small_network(&game)),
+        };
+        let used = std::cell::Cell::new(false);
+        let built = template.seat(&game, &Standstill::clock(), &|| used.set(true));
+        built.map_err(|error| ConfigError::Player { key: "player", error })?;
+        if !used.get() {
+            return Err(ConfigError::Weightless(player.clone()));
+        }
+        let mut names: Vec<Arc<str>> = vec![ANCHOR.into()];
+        let seat = |name: &str| {
+            let built = Contestant::Anchor(name.into()).seat(&game, &Standstill::clock(), &|| {});
+            built.map(drop)
+        };
+        match anchors {
+            Some(written) => {
+                for name in written {
+                    seat(name).map_err(|error| ConfigError::Player { key: "anchors", error })?;
+                    if !names.iter().any(|known| **known == **name) {
+                        names.push(name.as_str().into());
+                    }
+                }
+            }
+            // What a game does not have is left out.
+            None => names.extend(
+                USUAL_ANCHORS.iter().filter(|name| seat(name).is_ok()).map(|&name| name.into()),
+            ),
+        }
+        let opening_plies = opening_plies.unwrap_or_else(|| usual_opening_plies(&game));
+        Ok(Checked { shape: Shape::of_seats(game.players()), anchors: names, opening_plies })
+    }
+}
+
+/// A network that fits the game and is quick to make.
+fn small_network<G: Game>(game: &G) -> Engine {
+    let spec = NetSpec {
+        planes: game.planes(),
+        actions: game.action_count(),
+        architecture: Architecture::Conv { channels: 1, layers: 1, hidden: 1 },
+    };
+    let meta = WeightsMeta { game: String::new(), generation: 0, step: 0 };
+    let weights = Weights::initialize(spec, meta, 0);
+    Engine::new(&weights.expect("the smallest network is within every limit"))
+}
+
+/// 0 where seeds give different starts, else as many as lead to enough openings.
+fn usual_opening_plies<G: Game>(game: &G) -> u32 {
+    if !always_starts_alike(game) {
+        return 0;
+    }
+    let actions = game.action_count().max(2);
+    let (mut plies, mut openings) = (0, 1_usize);
+    while openings < OPENINGS {
+        openings *= actions;
+        plies += 1;
+    }
+    plies
+}
+
+/// Whether every seed gives the same start.
+fn always_starts_alike<G: Game>(game: &G) -> bool {
+    let start = |seed| {
+        let mut stream = Stream::new(seed, ouro_game::record::GAME_STREAM);
+        let mut state = game.initial(&mut stream);
+        game.settle(&mut state, &mut stream);
+        game.digest(&state)
+    };
+    let first = start(0);
+    (1..SEEDS).all(|seed| start(seed) == first)
+}

@@ -1,0 +1,132 @@
+//! Who chooses the moves of one side.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ouro_game::Game;
+use ouro_net::Engine;
+use ouro_players::registry::Context;
+use ouro_players::{Choice, NameError, Player, Random, Request, by_name};
+
+/// What a network's weights are called in the name of its player.
+pub(crate) const SELF: &str = "self";
+
+/// One side of a match.
+#[derive(Clone)]
+pub(crate) enum Contestant {
+    /// A player that never changes, by name.
+    Anchor(Arc<str>),
+    /// A network that plays as the named player does.
+    Network {
+        /// Name of the player; its weights are called [`SELF`].
+        player: Arc<str>,
+        /// The network.
+        engine: Arc<Engine>,
+    },
+}
+
+impl fmt::Debug for Contestant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Anchor(name) => f.debug_tuple("Anchor").field(name).finish(),
+            Self::Network { player, .. } => f.debug_tuple("Network").field(player).finish(),
+        }
+    }
+}
+
+impl Contestant {
+    /// Builds the player. `used` is called when it asks for the network.
+    pub(crate) fn seat<G: Game>(
+        &self,
+        game: &G,
+        clock: &Arc<dyn ouro_players::Clock>,
+        used: &dyn Fn(),
+    ) -> Result<Box<dyn Player<G>>, NameError> {
+        let (name, engine) = match self {
+            Self::Anchor(name) => (name, None),
+            Self::Network { player, engine } => (player, Some(engine)),
+        };
+        let mut engines = |weights: &str| {
+            let engine = engine.filter(|_| weights == SELF)?;
+            used();
+            Some(Arc::clone(engine))
+        };
+        by_name(name, &mut Context { game, engines: &mut engines, clock: Arc::clone(clock) })
+    }
+}
+
+/// A player whose first plies are played at random.
+///
+/// The random moves draw from the stream of each seat, so that games of one seed have the same
+/// opening whoever sits where.
+pub(crate) struct WithOpening<G: Game> {
+    inner: Box<dyn Player<G>>,
+    random: Random,
+    plies: u32,
+}
+
+impl<G: Game> WithOpening<G> {
+    pub(crate) fn new(inner: Box<dyn Player<G>>, plies: u32) -> Self {
+        Self { inner, random: Random::new(), plies }
+    }
+}
+
+impl<G: Game> Player<G> for WithOpening<G> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn batches(&self) -> bool {
+        self.inner.batches()
+    }
+
+    fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
+        let opening: Vec<bool> =
+            requests.iter().map(|request| game.elapsed(request.state) < self.plies).collect();
+        if !opening.contains(&true) {
+            return self.inner.choose(game, requests, choices);
+        }
+        let (mut early, mut late) = (Vec::new(), Vec::new());
+        for (Request { state, player, rng }, &opening) in requests.iter_mut().zip(&opening) {
+            let request = Request { state: *state, player: *player, rng };
+            if opening { early.push(request) } else { late.push(request) }
+        }
+        let (mut random, mut own) = (Vec::new(), Vec::new());
+        self.random.choose(game, &mut early, &mut random);
+        if !late.is_empty() {
+            self.inner.choose(game, &mut late, &mut own);
+        }
+        // Whoever answers too little is found out by the table, which counts.
+        let (mut random, mut own) = (random.into_iter(), own.into_iter());
+        choices.extend(
+            opening.iter().filter_map(|&opening| if opening { random.next() } else { own.next() }),
+        );
+    }
+}
+
+/// The arena's clock as players see it.
+#[derive(Debug)]
+pub(crate) struct PlayersClock(pub(crate) Arc<dyn ouro_service::Clock>);
+
+impl ouro_players::Clock for PlayersClock {
+    fn monotonic(&self) -> Duration {
+        self.0.monotonic()
+    }
+}
+
+/// A clock for players that are built and never asked.
+#[derive(Debug)]
+pub(crate) struct Standstill;
+
+impl Standstill {
+    pub(crate) fn clock() -> Arc<dyn ouro_players::Clock> {
+        Arc::new(Self)
+    }
+}
+
+impl ouro_players::Clock for Standstill {
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+}

@@ -1,0 +1,139 @@
+//! The rule of promotion.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Shape, SprtConfig};
+
+/// Threshold steps in a whole: thresholds are exact to a hundredth of a percent.
+const SCALE: u32 = 10_000;
+
+/// Most games of a match.
+const MOST_GAMES: u32 = 100_000;
+
+/// The rule.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GateConfig {
+    /// Games to decide on at most. Of each seed as many are played as there are seats; a
+    /// remainder is left out.
+    pub games: u32,
+    /// Share of points above which the candidate is promoted, at least 0.5 and below 1.
+    pub threshold: f64,
+    /// Whether the sequential test may end a match; otherwise only certainty does.
+    pub sequential: bool,
+    /// The sequential test.
+    pub sprt: SprtConfig,
+}
+
+impl Default for GateConfig {
+    fn default() -> Self {
+        Self { games: 400, threshold: 0.55, sequential: true, sprt: SprtConfig::default() }
+    }
+}
+
+/// What is wrong with a [`GateConfig`].
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum GateConfigError {
+    /// Not one whole cluster, or too many.
+    #[error(
+        "gate.games is {games}; write a number from {least} to {MOST_GAMES}, since a seed is played {least} times"
+    )]
+    Games {
+        /// The value.
+        games: u32,
+        /// Games of one seed.
+        least: u32,
+    },
+    /// A threshold that equal players beat half the time, or that nobody can.
+    #[error("gate.threshold is {0}; write a number from 0.5 to below 1")]
+    Threshold(f64),
+    /// Hypotheses that are no shares, or not in order.
+    #[error("gate.sprt.low is {low} and gate.sprt.high is {high}; write 0 < low < high < 1")]
+    Hypotheses {
+        /// The lower one.
+        low: f64,
+        /// The higher one.
+        high: f64,
+    },
+    /// Hypotheses on the same side of the threshold.
+    #[error(
+        "gate.threshold is {threshold}, not between gate.sprt.low {low} and gate.sprt.high {high}; move one of them"
+    )]
+    Outside {
+        /// The threshold.
+        threshold: f64,
+        /// The lower hypothesis.
+        low: f64,
+        /// The higher one.
+        high: f64,
+    },
+    /// An error rate that is none, or as good as a coin.
+    #[error("gate.sprt.{field} is {value}; write a number above 0 and below 0.5")]
+    Errors {
+        /// `alpha` or `beta`.
+        field: &'static str,
+        /// The value.
+        value: f64,
+    },
+}
+
+impl GateConfig {
+    /// Checks every field, for games of this shape.
+    pub fn validate(&self, shape: Shape) -> Result<(), GateConfigError> {
+        if self.clusters(shape) == 0 || self.games > MOST_GAMES {
+            return Err(GateConfigError::Games { games: self.games, least: shape.games() });
+        }
+        if !(0.5..1.0).contains(&self.threshold) {
+            return Err(GateConfigError::Threshold(self.threshold));
+        }
+        let SprtConfig { low, high, alpha, beta } = self.sprt;
+        if !(low > 0.0 && low < high && high < 1.0) {
+            return Err(GateConfigError::Hypotheses { low, high });
+        }
+        let threshold = self.threshold;
+        if !(low..=high).contains(&threshold) {
+            return Err(GateConfigError::Outside { threshold, low, high });
+        }
+        for (field, value) in [("alpha", alpha), ("beta", beta)] {
+            if !(value > 0.0 && value < 0.5) {
+                return Err(GateConfigError::Errors { field, value });
+            }
+        }
+        Ok(())
+    }
+
+    /// The sequential test, if there is one.
+    pub(super) fn test(&self) -> Option<SprtConfig> {
+        self.sequential.then_some(self.sprt)
+    }
+
+    /// Whole clusters in the games.
+    pub(super) fn clusters(&self, shape: Shape) -> u32 {
+        self.games / shape.games()
+    }
+
+    /// Half points that promote: the fewest whose share exceeds the threshold.
+    pub(super) fn needed(&self, shape: Shape) -> u64 {
+        let threshold = (self.threshold * f64::from(SCALE)).round() as u64;
+        let all = u64::from(self.clusters(shape)) * u64::from(shape.half_points());
+        all * threshold / u64::from(SCALE) + 1
+    }
+
+    /// Probability of promotion, without the sequential test and in games of two, for a candidate
+    /// that wins and draws independent games with these probabilities: the exact distribution of
+    /// its points, by convolution.
+    pub fn promotion_probability(&self, win: f64, draw: f64) -> f64 {
+        let loss = 1.0 - win - draw;
+        let games = 2 * self.clusters(Shape { seats: 2 }) as usize;
+        let mut points = vec![0.0; 2 * games + 1];
+        points[0] = 1.0;
+        for game in 1..=games {
+            for half_points in (0..=2 * game).rev() {
+                let one_less = if half_points >= 1 { points[half_points - 1] } else { 0.0 };
+                let two_less = if half_points >= 2 { points[half_points - 2] } else { 0.0 };
+                points[half_points] = points[half_points] * loss + one_less * draw + two_less * win;
+            }
+        }
+        points.iter().skip(self.needed(Shape { seats: 2 }) as usize).sum()
+    }
+}

@@ -1,0 +1,144 @@
+//! How a match at the gate stands, in numbers and in words.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Reason, Ruling, Score, Shape, Verdict};
+use crate::comparison::Estimate;
+
+/// How a match stands or ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GateReport {
+    /// Games of a cluster.
+    pub shape: Shape,
+    /// Share of points that a candidate must exceed.
+    pub threshold: f64,
+    /// Games that count at most.
+    pub max_games: u32,
+    /// Games that count.
+    pub games: u32,
+    /// Games that do not, because one of their seed repeats an earlier one.
+    pub duplicates: u32,
+    /// The candidate against each of its opponents in each game that counts.
+    pub score: Score,
+    /// Its share of points.
+    pub share: f64,
+    /// Lower end of the 95 % interval of the share, by clusters.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Mean difference of scores with its 95 % interval; `None` before two clusters.
+    pub margin: Option<Estimate>,
+    /// The sequential test; `None` if the rule has none.
+    pub sprt: Option<SprtReport>,
+    /// The ruling, once there is one.
+    pub ruling: Option<Ruling>,
+}
+
+/// How the sequential test stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SprtReport {
+    /// Log-likelihood ratio.
+    pub ratio: f64,
+    /// At or below it the test rejects.
+    pub lower: f64,
+    /// At or above it the test promotes.
+    pub upper: f64,
+    /// Share of points under the hypothesis that rejects.
+    pub low: f64,
+    /// Share of points under the hypothesis that promotes.
+    pub high: f64,
+    /// How many clusters took so many half points.
+    pub clusters: Vec<(u32, u32)>,
+}
+
+impl GateReport {
+    /// Everything in a few sentences. `candidate` played `champion`.
+    pub fn explain(&self, candidate: &str, champion: &str) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write(&mut text, candidate, champion);
+        text
+    }
+
+    fn write(&self, text: &mut String, candidate: &str, champion: &str) -> std::fmt::Result {
+        let percent = |share: f64| 100.0 * share;
+        let Score { wins, draws, losses } = self.score;
+        if self.games == 0 {
+            write!(text, "{candidate} against {champion}: no game counts yet.")?;
+        } else {
+            write!(
+                text,
+                "{candidate} took {:.1} % of the points against {champion} over {} games ({} {}): \
+                 {wins} won, {draws} drawn, {losses} lost; 95 % interval {:.1} to {:.1} %.",
+                percent(self.share),
+                self.games,
+                self.games / self.shape.games(),
+                self.shape.noun(),
+                percent(self.low),
+                percent(self.high),
+            )?;
+        }
+        if let Some(Estimate { value, low, high }) = self.margin
+            && self.shape.seats < 2
+        {
+            write!(text, " Its score is higher by {value:.2} ({low:.2} to {high:.2}).")?;
+        }
+        if self.duplicates > 0 {
+            write!(text, " {} more games repeat earlier ones and do not count.", self.duplicates)?;
+        }
+        let threshold = percent(self.threshold);
+        let test = self.sprt.as_ref().map(|sprt| {
+            format!(
+                "log-likelihood ratio {:.2}, bounds {:.2} and {:.2}",
+                sprt.ratio, sprt.lower, sprt.upper
+            )
+        });
+        match (self.ruling, test) {
+            (None, Some(test)) => write!(
+                text,
+                " Undecided: it needs more than {threshold:.1} % of at most {} games; {test}.",
+                self.max_games
+            ),
+            (None, None) => write!(
+                text,
+                " Undecided: it needs more than {threshold:.1} % of {} games.",
+                self.max_games
+            ),
+            (Some(Ruling { verdict, reason }), test) => {
+                let (verdict, side) = match verdict {
+                    Verdict::Promote => ("Promoted", "more"),
+                    Verdict::Reject => ("Rejected", "no more"),
+                };
+                write!(text, " {verdict}: ")?;
+                match reason {
+                    Reason::AllPlayed => write!(
+                        text,
+                        "all {} games were played, and it took {side} than {threshold:.1} %.",
+                        self.max_games
+                    ),
+                    Reason::Certain => write!(
+                        text,
+                        "whatever came of the games left, it would take {side} than \
+                         {threshold:.1} % of {}.",
+                        self.max_games
+                    ),
+                    Reason::Sequential => write!(
+                        text,
+                        "the sequential test is sure enough that it takes {side} than \
+                         {threshold:.1} % ({}).",
+                        test.unwrap_or_default()
+                    ),
+                    Reason::TooFewDistinct => write!(
+                        text,
+                        "the players repeat their games, and too few were distinct to show more \
+                         than {threshold:.1} %."
+                    ),
+                }
+            }
+        }
+    }
+}

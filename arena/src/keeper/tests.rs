@@ -1,0 +1,108 @@
+//! Candidates in and out.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_net::{Architecture, NetSpec, Weights, WeightsMeta};
+use ouro_service::ManualClock;
+
+use ouro_proto::Checkpoint;
+
+use super::*;
+use crate::config::MatchConfig;
+use crate::gate::{ClusterResult, GameResult, Gate, GateConfig, Ranking, Shape};
+use crate::store::EmbeddedStore;
+
+fn keeper(folder: &std::path::Path) -> Keeper {
+    let game = GameConfig::by_name("tic_tac_toe").unwrap();
+    let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
+    let store = Box::new(EmbeddedStore::in_memory().unwrap());
+    let weights = WeightsFolder::open(folder).unwrap();
+    let checked = MatchConfig::default().check(&game).unwrap();
+    let wake = mpsc::sync_channel(1).0;
+    Keeper::new(Run { game, seed: 1 }, checked, store, weights, clock, wake).unwrap()
+}
+
+struct Spec;
+
+impl GameVisitor for Spec {
+    type Output = NetSpec;
+
+    fn visit<G: Game>(self, game: G) -> NetSpec {
+        let architecture = Architecture::Conv { channels: 2, layers: 1, hidden: 2 };
+        NetSpec { planes: game.planes(), actions: game.action_count(), architecture }
+    }
+}
+
+fn publish(keeper: &Keeper, generation: u32) -> Checkpoint {
+    let spec = keeper.run.game.visit(Spec).unwrap();
+    let game = serde_json::to_string(&keeper.run.game).unwrap();
+    let meta = WeightsMeta { game, generation, step: 0 };
+    let bytes = Weights::initialize(spec, meta, 1).unwrap().to_safetensors();
+    let (hash, generation) = (ContentHash::of(&bytes), Generation(generation));
+    keeper.publish(Offer { hash, generation, step: 0, parent: None }, &bytes).unwrap()
+}
+
+/// Lets a generation win against whoever is champion.
+fn promote(keeper: &Keeper, generation: Generation) {
+    let champion = keeper.store().champion().unwrap();
+    let shape = Shape { seats: 2 };
+    let rule = GateConfig { games: 2, ..GateConfig::default() };
+    let mut gate = Gate::new(rule, shape).unwrap();
+    let won =
+        |fingerprint| GameResult { ranking: Ranking::new(1.0, &[-1.0]), margin: 0.0, fingerprint };
+    gate.fold(&ClusterResult { cluster: 0, games: vec![won(1), won(2)] });
+    let report = Box::new(gate.report());
+    let outcome = Outcome::Ruled { number: 0, champion, report };
+    keeper.decide(generation, outcome, String::new()).unwrap();
+}
+
+#[test]
+fn a_candidate_older_than_the_champion_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let keeper = keeper(folder.path());
+    let [_, second] = [4, 5].map(|number| publish(&keeper, number));
+    promote(&keeper, second.generation);
+    assert_eq!(keeper.next_candidate().unwrap(), None);
+    let decisions = keeper.store().decisions().unwrap();
+    assert!(decisions[0].explanation.contains("older than the champion"), "{decisions:?}");
+}
+
+#[test]
+fn only_the_newest_candidate_is_played_and_the_overtaken_are_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let keeper = keeper(folder.path());
+    let mut events = keeper.events();
+    assert_eq!(keeper.next_candidate().unwrap(), None);
+    let published: Vec<Checkpoint> = (0..3).map(|number| publish(&keeper, number)).collect();
+    assert_eq!(keeper.next_candidate().unwrap().as_ref(), Some(&published[2]));
+    let mut dropped = Vec::new();
+    while let Ok(event) = events.try_recv() {
+        if let ArenaEvent::Decided(Decision { generation, outcome, .. }) = event {
+            assert!(matches!(outcome, Outcome::Dropped { .. }));
+            dropped.push(generation.0);
+        }
+    }
+    assert_eq!(dropped, [0, 1]);
+    assert_eq!(keeper.next_candidate().unwrap().as_ref(), Some(&published[2]));
+}
+
+#[test]
+fn weights_of_the_rejected_are_removed_except_the_newest() {
+    let folder = tempfile::tempdir().unwrap();
+    let keeper = keeper(folder.path());
+    let [first, second, third] = [0, 1, 2].map(|number| publish(&keeper, number));
+    promote(&keeper, first.generation);
+    keeper.drop_candidate(second.generation, "test").unwrap();
+    keeper.drop_candidate(third.generation, "test").unwrap();
+    keeper.tidy(20).unwrap();
+    assert!(keeper.read_weights(first.hash).is_ok());
+    assert!(matches!(keeper.read_weights(second.hash), Err(WeightsError::Missing(_))));
+    assert!(keeper.read_weights(third.hash).is_ok());
+    let pool = keeper.snapshots().borrow().clone();
+    assert_eq!(pool.newest.as_ref().unwrap().generation, third.generation);
+    assert_eq!(pool.champion.as_ref().unwrap().generation, first.generation);
+    assert_eq!(pool.members[0].checkpoint.parent, None);
+    assert_eq!(third.parent, Some(second.generation));
+}

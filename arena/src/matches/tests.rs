@@ -1,0 +1,139 @@
+//! Matches of two, of four and alone.
+
+use ouro_proto::Generation;
+
+use super::*;
+use crate::contestant::Standstill;
+use crate::showcase::LiveGame;
+
+struct Played {
+    clusters: Vec<PlayedCluster>,
+    live: Vec<LiveEvent>,
+}
+
+fn play(game: &str, clusters: Range<u32>, parallel: usize, stop_after: usize) -> Played {
+    let config: GameConfig = serde_json::from_str(game).unwrap();
+    let (mut played, mut live) = (Vec::new(), Vec::new());
+    let mut report = |ended: Vec<PlayedCluster>| {
+        played.extend(ended);
+        if played.len() >= stop_after { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    struct Seats;
+    impl GameVisitor for Seats {
+        type Output = usize;
+        fn visit<G: Game>(self, game: G) -> usize {
+            game.players()
+        }
+    }
+    let shape = Shape::of_seats(config.visit(Seats).unwrap());
+    let key = MatchKey::gate(Generation(1), PlayerId::random());
+    let random = || Contestant::Anchor("random".into());
+    let visitor = PlayClusters {
+        seed: 7,
+        config: &config,
+        key: &key,
+        number: 3,
+        shape,
+        contestants: [random(), random()],
+        clock: Standstill::clock(),
+        clusters,
+        opening_plies: 2,
+        max_plies: 300,
+        parallel,
+        report: &mut report,
+        live: &mut |event| live.push(event),
+    };
+    config.visit(visitor).unwrap().unwrap();
+    Played { clusters: played, live }
+}
+
+const TIC_TAC_TOE: &str = r#"{"game":"tic_tac_toe"}"#;
+
+#[test]
+fn results_come_in_order_and_do_not_depend_on_what_is_played_beside_them() {
+    let alone = play(TIC_TAC_TOE, 0..12, 1, usize::MAX).clusters;
+    let numbers: Vec<u32> = alone.iter().map(|one| one.result.cluster).collect();
+    assert_eq!(numbers, (0..12).collect::<Vec<_>>());
+    assert_eq!(play(TIC_TAC_TOE, 0..12, 64, usize::MAX).clusters, alone);
+    // Taken up again in the middle.
+    assert_eq!(play(TIC_TAC_TOE, 5..12, 4, usize::MAX).clusters, alone[5..]);
+    assert!(alone.iter().any(|one| one.result.games[0] != one.result.games[1]));
+}
+
+#[test]
+fn breaking_ends_the_match() {
+    let some = play(TIC_TAC_TOE, 0..1_000, 8, 10).clusters;
+    assert!((10..20).contains(&some.len()), "{}", some.len());
+}
+
+#[test]
+fn both_games_of_a_pair_have_one_opening_and_swapped_seats_and_can_be_replayed() {
+    for PlayedCluster { games, .. } in play(TIC_TAC_TOE, 0..20, 8, usize::MAX).clusters {
+        let [first, second] = &games[..] else { panic!("{} games", games.len()) };
+        assert_eq!(first.record.plies[..2], second.record.plies[..2]);
+        assert_eq!(first.players[0], second.players[1]);
+        assert_ne!(first.players[0], first.players[1]);
+        first.record.verify().unwrap();
+        second.record.verify().unwrap();
+    }
+}
+
+#[test]
+fn four_snakes_play_a_round_with_the_candidate_at_every_seat() {
+    let game = r#"{"game":"battlesnake","width":7,"height":7,"snakes":4}"#;
+    let played = play(game, 0..3, 8, usize::MAX).clusters;
+    assert_eq!(played.len(), 3);
+    for PlayedCluster { result, games } in played {
+        assert_eq!((result.games.len(), games.len()), (4, 4));
+        assert_eq!(result.score().games(), 12);
+        for (seat, game) in games.iter().enumerate() {
+            let own = |player: &PlayerId| player.generation().is_some();
+            assert_eq!(game.players.iter().position(own), Some(seat));
+            assert_eq!(game.players.iter().filter(|player| own(player)).count(), 1);
+        }
+    }
+}
+
+#[test]
+fn a_game_for_one_is_played_by_both_on_the_same_seed_and_compared_by_score() {
+    let game = r#"{"game":"snake","size":4}"#;
+    let played = play(game, 0..30, 8, usize::MAX).clusters;
+    for PlayedCluster { result, games } in &played {
+        let [first, second] = &games[..] else { panic!("{} games", games.len()) };
+        assert_eq!(first.record.seed, second.record.seed);
+        let margin = f64::from(first.scores[0]) - f64::from(second.scores[0]);
+        let [only] = &result.games[..] else { panic!("one comparison a seed") };
+        assert_eq!(only.margin, margin);
+        let score = only.ranking.score();
+        assert_eq!((score.wins, score.losses), (u32::from(margin > 0.0), u32::from(margin < 0.0)));
+    }
+    // Both draw from the stream of the only seat: equal players play equal games.
+    assert!(played.iter().all(|one| one.result.score().draws == 1));
+}
+
+#[test]
+fn the_showcase_tells_whole_games_move_by_move() {
+    let Played { clusters, live } = play(TIC_TAC_TOE, 0..6, 4, usize::MAX);
+    let mut shown: Option<(LiveGame, Vec<Vec<ouro_game::Action>>)> = None;
+    let mut whole = 0;
+    for event in live {
+        match event {
+            LiveEvent::Started(game) => shown = Some((game, Vec::new())),
+            LiveEvent::Moved { key, ply, actions } => {
+                let (game, plies) = shown.as_mut().unwrap();
+                assert_eq!((game.key, plies.len()), (key, ply as usize));
+                plies.push(actions);
+            }
+            LiveEvent::Ended { key, outcomes } => {
+                let (game, plies) = shown.take().unwrap();
+                let cluster = &clusters[key.cluster as usize];
+                let kept = &cluster.games[key.game as usize];
+                assert_eq!((game.key, game.seed), (key, kept.record.seed));
+                assert_eq!((&game.players, &outcomes), (&kept.players, &kept.outcomes));
+                assert_eq!(plies, kept.record.plies);
+                whole += 1;
+            }
+        }
+    }
+    assert!(whole >= 2, "{whole}");
+}

@@ -1,0 +1,185 @@
+//! What people ask.
+
+use ouro_proto::Generation;
+use ouro_proto::arena::v1;
+use ouro_proto::arena::v1::arena_service_server::ArenaService;
+use tonic::{Request, Response, Status};
+
+use super::{Answers, Handlers, answer, convert};
+use crate::error::CallError;
+use crate::keeper::Keeper;
+use crate::store::GameKey;
+
+/// Matches in an answer, unless another number is asked for.
+const USUAL_MATCHES: u32 = 100;
+/// Most matches in an answer.
+const MOST_MATCHES: u32 = 1_000;
+
+#[tonic::async_trait]
+impl ArenaService for Handlers {
+    async fn get_ratings(
+        &self,
+        _: Request<v1::GetRatingsRequest>,
+    ) -> Result<Response<v1::GetRatingsResponse>, Status> {
+        let ratings = self.keeper.ratings().borrow().clone();
+        let rows = ratings.ratings.iter().map(|row| v1::Rating {
+            player: row.player.clone(),
+            elo: row.elo,
+            elo_low: row.elo_low,
+            elo_high: row.elo_high,
+            games: row.games,
+            score: row.score,
+        });
+        answer(Ok(v1::GetRatingsResponse {
+            ratings: rows.collect(),
+            anchor: ratings.anchor.clone(),
+            games: ratings.games,
+        }))
+    }
+
+    async fn compare_players(
+        &self,
+        request: Request<v1::ComparePlayersRequest>,
+    ) -> Result<Response<v1::ComparePlayersResponse>, Status> {
+        let v1::ComparePlayersRequest { first, second } = request.into_inner();
+        answer(compare(&self.keeper, &first, &second))
+    }
+
+    async fn list_checkpoints(
+        &self,
+        _: Request<v1::ListCheckpointsRequest>,
+    ) -> Result<Response<v1::ListCheckpointsResponse>, Status> {
+        answer(self.blocking(|keeper| keeper.store().checkpoints()).await.map(|rows| {
+            v1::ListCheckpointsResponse { checkpoints: rows.iter().map(Into::into).collect() }
+        }))
+    }
+
+    async fn list_matches(
+        &self,
+        request: Request<v1::ListMatchesRequest>,
+    ) -> Result<Response<v1::ListMatchesResponse>, Status> {
+        answer(Ok(matches(&self.keeper, request.get_ref())))
+    }
+
+    async fn get_match(
+        &self,
+        request: Request<v1::GetMatchRequest>,
+    ) -> Result<Response<v1::GetMatchResponse>, Status> {
+        let number = request.get_ref().number;
+        answer(
+            self.blocking(move |keeper| {
+                let row = keeper.ledger().get(number).map(convert::of_match);
+                let row = row.ok_or(CallError::NoMatch(number))?;
+                let games = keeper.store().game_keys(number)?;
+                let games = games.into_iter().map(convert::game_id).collect();
+                Ok::<_, CallError>(v1::GetMatchResponse { r#match: Some(row), games })
+            })
+            .await,
+        )
+    }
+
+    async fn get_game(
+        &self,
+        request: Request<v1::GetGameRequest>,
+    ) -> Result<Response<v1::GetGameResponse>, Status> {
+        let id = request.get_ref().id;
+        answer(
+            self.blocking(move |keeper| {
+                let key = convert::game_key(id.ok_or(CallError::Missing("id"))?);
+                let GameKey { number, cluster, game } = key;
+                let gone = CallError::NoGame { number, cluster, game };
+                let stored = keeper.store().game(key)?.ok_or(gone)?;
+                Ok::<_, CallError>(v1::GetGameResponse { game: Some(convert::game(key, &stored)) })
+            })
+            .await,
+        )
+    }
+
+    async fn get_gate(
+        &self,
+        request: Request<v1::GetGateRequest>,
+    ) -> Result<Response<v1::GetGateResponse>, Status> {
+        let generation = request.get_ref().generation.map(Generation);
+        answer(
+            self.blocking(move |keeper| gate(keeper, generation))
+                .await
+                .map(|gate| v1::GetGateResponse { gate: Some(gate) }),
+        )
+    }
+
+    type WatchEventsStream = Answers<v1::WatchEventsResponse>;
+
+    async fn watch_events(
+        &self,
+        request: Request<v1::WatchEventsRequest>,
+    ) -> Result<Response<Self::WatchEventsStream>, Status> {
+        answer(Ok(self.events(request.get_ref().moves)))
+    }
+}
+
+fn compare(
+    keeper: &Keeper,
+    first: &str,
+    second: &str,
+) -> Result<v1::ComparePlayersResponse, CallError> {
+    let model = keeper.model();
+    for name in [first, second] {
+        if model.elo(name).is_none() {
+            // Cut, because it comes from a stranger.
+            return Err(CallError::NoPlayer(name.chars().take(80).collect()));
+        }
+    }
+    let missing = || CallError::NoPlayer(first.to_owned());
+    let contrast = model.compare(first, second).ok_or_else(missing)?;
+    Ok(v1::ComparePlayersResponse {
+        elo: contrast.elo.value,
+        elo_low: contrast.elo.low,
+        elo_high: contrast.elo.high,
+        superiority: contrast.superiority,
+        expected_score: contrast.share,
+    })
+}
+
+fn matches(keeper: &Keeper, request: &v1::ListMatchesRequest) -> v1::ListMatchesResponse {
+    let limit = match request.limit {
+        0 => USUAL_MATCHES,
+        limit => limit.min(MOST_MATCHES),
+    };
+    let ledger = keeper.ledger();
+    let matches = ledger
+        .matches()
+        .rev()
+        .filter(|(info, _)| request.before.is_none_or(|before| info.number < before))
+        .filter(|(info, _)| {
+            let player = &request.player;
+            let is = |name: &crate::PlayerId| name.to_string() == *player;
+            player.is_empty() || is(&info.key.first) || is(&info.key.second)
+        })
+        .take(limit as usize)
+        .map(convert::of_match)
+        .collect();
+    v1::ListMatchesResponse { matches, total: ledger.len() as u32 }
+}
+
+/// The decision about a generation, or the one in progress, or the last.
+fn gate(keeper: &Keeper, generation: Option<Generation>) -> Result<v1::Gate, CallError> {
+    if let Some((info, report)) = keeper.at_gate()
+        && generation.is_none_or(|asked| info.key.first == asked.into())
+    {
+        return Ok(convert::gate_in_progress(&info, &report));
+    }
+    let decisions = keeper.store().decisions()?;
+    let found = match generation {
+        Some(generation) => decisions.iter().find(|one| one.generation == generation),
+        None => decisions.iter().max_by(|a, b| a.decided_at.total_cmp(&b.decided_at)),
+    };
+    let nothing = || {
+        CallError::NoGate(match generation {
+            Some(generation) => {
+                format!("{generation} is not at the gate and was not decided about")
+            }
+            None => "no candidate was decided about yet".to_owned(),
+        })
+    };
+    Ok(convert::decision(found.ok_or_else(nothing)?))
+}

@@ -1,0 +1,227 @@
+//! What the rows of a store hold.
+
+use std::collections::BTreeMap;
+
+use ouro_game::GameConfig;
+use ouro_game::record::Record;
+use ouro_proto::{Checkpoint, Generation};
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::{Estimate, Mean};
+use crate::gate::{ClusterResult, GateConfig, GateReport, Ranking, Score, Shape, Verdict};
+use crate::player_id::{MatchKey, PlayerId};
+
+/// What must not change during the life of a store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The game that everybody plays.
+    pub game: GameConfig,
+    /// Seed of all games.
+    pub seed: u64,
+}
+
+/// A match that has begun.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatchInfo {
+    /// Counts matches from 0, in the order in which they began.
+    pub number: u32,
+    /// Who plays, and what for.
+    pub key: MatchKey,
+    /// Games of a cluster.
+    pub shape: Shape,
+    /// The rule that the match decides by; `None` if it is for ratings.
+    pub rule: Option<GateConfig>,
+    /// Name of the player that networks play as.
+    pub player: String,
+    /// Unix time of its beginning, in seconds.
+    pub opened_at: f64,
+}
+
+/// The games of one seed of a match, and whether they count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Played {
+    /// The games.
+    pub result: ClusterResult,
+    /// Whether they are distinct from all that was played in the match before.
+    pub counts: bool,
+}
+
+/// What the games of a match add up to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatchSums {
+    /// Clusters played.
+    pub clusters: u32,
+    /// Clusters that count.
+    pub counted: u32,
+    /// Games that count.
+    pub games: u32,
+    /// How often each ranking came about, in games that count.
+    #[serde(with = "pairs")]
+    pub rankings: BTreeMap<Ranking, u32>,
+    /// Share of points by clusters that count.
+    pub shares: Mean,
+}
+
+impl MatchSums {
+    /// Adds a cluster.
+    pub fn add(&mut self, played: &Played) {
+        self.clusters += 1;
+        if played.counts {
+            self.counted += 1;
+            self.games += played.result.games.len() as u32;
+            for game in &played.result.games {
+                *self.rankings.entry(game.ranking.clone()).or_default() += 1;
+            }
+            self.shares.add(played.result.score().share());
+        }
+    }
+
+    /// The first player against each opponent in each game that counts.
+    pub fn score(&self) -> Score {
+        self.rankings.iter().map(|(ranking, &count)| ranking.score().times(count)).sum()
+    }
+
+    /// Share of points with its 95 % interval, by clusters.
+    pub fn share(&self) -> Estimate {
+        let value = self.score().share();
+        let Estimate { low, high, .. } = self.shares.share(self.score().games());
+        Estimate { value, low: low.min(value), high: high.max(value) }
+    }
+}
+
+/// A map as a list of pairs, since JSON has texts for keys only.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Ranking;
+
+    pub(super) fn serialize<S: Serializer>(
+        map: &BTreeMap<Ranking, u32>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        map.iter().collect::<Vec<_>>().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<Ranking, u32>, D::Error> {
+        Ok(Vec::deserialize(deserializer)?.into_iter().collect())
+    }
+}
+
+/// Names one game. Of games that are played alone, game 0 of a cluster is the first player's and
+/// game 1 the second's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GameKey {
+    /// Number of the match.
+    pub number: u32,
+    /// Cluster, from 0.
+    pub cluster: u32,
+    /// Game in the cluster, from 0: the seat of the first player.
+    pub game: u32,
+}
+
+/// A game that can be replayed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredGame {
+    /// Rules, seed and joint actions.
+    pub record: Record<GameConfig>,
+    /// Who sat at each seat.
+    pub players: Vec<PlayerId>,
+    /// Result of each seat, 1 win to −1 loss.
+    pub outcomes: Vec<f32>,
+    /// Score of each seat, as the game counts.
+    pub scores: Vec<f32>,
+    /// Whether it was cut short.
+    pub truncated: bool,
+}
+
+/// What became of a candidate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Decision {
+    /// The candidate.
+    pub generation: Generation,
+    /// Unix time, in seconds.
+    pub decided_at: f64,
+    /// The same in words.
+    pub explanation: String,
+    /// What it was.
+    pub outcome: Outcome,
+}
+
+/// How a candidate ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The gate ruled.
+    Ruled {
+        /// Number of the match.
+        number: u32,
+        /// Whom it played.
+        champion: PlayerId,
+        /// How the match ended.
+        report: Box<GateReport>,
+    },
+    /// It was turned down without a verdict.
+    Dropped {
+        /// Why, in one line.
+        reason: String,
+    },
+}
+
+impl Decision {
+    /// The promotion, if it was promoted.
+    pub fn promotion(&self) -> Option<Promotion> {
+        let Outcome::Ruled { champion, report, .. } = &self.outcome else { return None };
+        let ruling = report.ruling?;
+        (ruling.verdict == Verdict::Promote).then(|| Promotion {
+            generation: self.generation,
+            beat: champion.clone(),
+            score: report.score,
+            promoted_at: self.decided_at,
+        })
+    }
+}
+
+/// A candidate that passed the gate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Promotion {
+    /// The new champion.
+    pub generation: Generation,
+    /// The champion it beat.
+    pub beat: PlayerId,
+    /// Its score over the games that counted.
+    pub score: Score,
+    /// Unix time, in seconds.
+    pub promoted_at: f64,
+}
+
+/// One line of the log: everything that happened, in order. What else a store holds follows from
+/// it, see [`replay`](super::replay()).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// A checkpoint arrived.
+    Published(Checkpoint),
+    /// A match began.
+    Opened(MatchInfo),
+    /// Games of a match ended.
+    Played {
+        /// Number of the match.
+        number: u32,
+        /// Its new clusters.
+        clusters: Vec<Played>,
+    },
+    /// A candidate was decided about.
+    Decided(Decision),
+}

@@ -1,0 +1,146 @@
+//! An arena that runs, and networks that play tic-tac-toe.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ouro_arena::gate::GateConfig;
+use ouro_arena::store::{Decision, Run};
+use ouro_arena::{Arena, ArenaConfig, ArenaError, ArenaEvent};
+use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_net::{Architecture, NetSpec, Weights, WeightsMeta};
+use ouro_proto::{ArenaClient, CheckpointStatus, Generation};
+use ouro_service::{Drain, ManualClock};
+use tokio::sync::broadcast;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+
+pub(crate) const MAX_BYTES: u64 = 1 << 20;
+
+pub(crate) fn game() -> GameConfig {
+    GameConfig::by_name("tic_tac_toe").unwrap()
+}
+
+pub(crate) struct Spec;
+
+impl GameVisitor for Spec {
+    type Output = NetSpec;
+
+    fn visit<G: Game>(self, game: G) -> NetSpec {
+        NetSpec {
+            planes: game.planes(),
+            actions: game.action_count(),
+            architecture: Architecture::Conv { channels: 4, layers: 1, hidden: 8 },
+        }
+    }
+}
+
+pub(crate) fn weights(game: &GameConfig, generation: u32) -> Weights {
+    let spec = game.visit(Spec).unwrap();
+    let game = serde_json::to_string(game).unwrap();
+    Weights::initialize(spec, WeightsMeta { game, generation, step: 10 }, 3).unwrap()
+}
+
+/// A network with nothing but these policy biases: it plays without looking.
+pub(crate) fn biased(generation: u32, biases: [f32; 9]) -> Bytes {
+    let weights = weights(&game(), generation);
+    let (spec, meta) = (weights.spec().clone(), weights.meta().clone());
+    let mut tensors = weights.tensors().to_vec();
+    for (spec, tensor) in spec.tensors().iter().zip(&mut tensors) {
+        tensor.fill(0.0);
+        if spec.name == "policy.bias" {
+            tensor.copy_from_slice(&biases);
+        }
+    }
+    Weights::from_tensors(spec, meta, tensors).unwrap().to_safetensors().into()
+}
+
+/// Takes the middle, then corners: clearly better than `random`.
+pub(crate) fn strong(generation: u32) -> Bytes {
+    biased(generation, [4.0, 0.0, 3.0, 0.0, 6.0, 0.0, 3.5, 0.0, 4.5])
+}
+
+/// Exactly as strong as `random`.
+pub(crate) fn uniform(generation: u32) -> Bytes {
+    biased(generation, [0.0; 9])
+}
+
+pub(crate) fn config(folder: &Path) -> ArenaConfig {
+    let mut config = ArenaConfig::new(Run { game: game(), seed: 11 }, folder);
+    config.matches.gate = GateConfig { games: 100, ..GateConfig::default() };
+    config.matches.player = "net{weights=self}".into();
+    config.matches.anchor_games = 10;
+    config.matches.spare_share = 0.0;
+    config.matches.opening_plies = Some(0);
+    config.max_weights_bytes = MAX_BYTES;
+    config
+}
+
+pub(crate) fn clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::new(Duration::from_secs(1_000)))
+}
+
+pub(crate) struct Running {
+    pub(crate) endpoint: String,
+    pub(crate) client: ArenaClient,
+    pub(crate) events: broadcast::Receiver<ArenaEvent>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) task: JoinHandle<Result<Drain, ArenaError>>,
+}
+
+impl Running {
+    pub(crate) async fn start(folder: &Path) -> Self {
+        Self::start_with(config(folder)).await
+    }
+
+    pub(crate) async fn start_with(config: ArenaConfig) -> Self {
+        let arena = Arena::bind(config, clock()).await.unwrap();
+        let endpoint = format!("http://{}", arena.local_addr());
+        let (events, stop) = (arena.events(), CancellationToken::new());
+        let task = tokio::spawn(arena.run_until(stop.clone()));
+        Self { client: ArenaClient::new(&endpoint).unwrap(), endpoint, events, stop, task }
+    }
+
+    /// Publishes and waits for what becomes of it.
+    pub(crate) async fn publish(&mut self, generation: u32, weights: Bytes) -> Decision {
+        let stored = self.client.publish(Generation(generation), 10, weights).await.unwrap();
+        assert_eq!(stored.status, CheckpointStatus::Candidate);
+        loop {
+            if let ArenaEvent::Decided(decision) = self.events.recv().await.unwrap() {
+                return decision;
+            }
+        }
+    }
+
+    /// Waits for the ratings after the games against the anchors, which follow a decision.
+    pub(crate) async fn settled(&mut self) {
+        while !matches!(self.events.recv().await.unwrap(), ArenaEvent::Rated(_)) {}
+    }
+
+    /// Waits until the ratings hold so many games of a player.
+    pub(crate) async fn games_rated(&mut self, player: &str, games: u32) {
+        loop {
+            let event = match self.events.recv().await {
+                Err(broadcast::error::RecvError::Lagged(_)) => continue,
+                event => event.unwrap(),
+            };
+            if let ArenaEvent::Rated(table) = event
+                && table.ratings.iter().any(|row| row.player == player && row.games >= games)
+            {
+                return;
+            }
+        }
+    }
+
+    pub(crate) async fn channel(&self) -> Channel {
+        Channel::from_shared(self.endpoint.clone()).unwrap().connect().await.unwrap()
+    }
+
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        drop(self.client);
+        assert_eq!(self.task.await.unwrap().unwrap(), Drain::Clean);
+    }
+}
