@@ -120,9 +120,12 @@ fn disagreement(layer: &str, position: usize, trained: f32, exported: f32) -> Di
 /// is not a number differs from everything.
 fn first_difference(left: &[f32], right: &[f32], width: usize) -> Option<(usize, f32, f32)> {
     let largest = right.iter().fold(1.0_f32, |largest, value| largest.max(value.abs()));
+    let differ = |left: f32, right: f32| {
+        let difference = (left - right).abs();
+        difference.is_nan() || difference > TOLERANCE * largest
+    };
     let mut pairs = left.iter().zip(right).enumerate();
-    let (index, (&left, &right)) =
-        pairs.find(|(_, (left, right))| !((*left - *right).abs() <= TOLERANCE * largest))?;
+    let (index, (&left, &right)) = pairs.find(|(_, (left, right))| differ(**left, **right))?;
     Some((index / width, left, right))
 }
 

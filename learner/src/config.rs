@@ -6,6 +6,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use ouro_game::{GameConfig, GameVisitor, battlesnake};
 use ouro_net::{Architecture, NetSpec};
@@ -66,6 +67,21 @@ impl DeviceChoice {
             Self::Wgpu => "wgpu",
             Self::Cpu => "cpu",
         }
+    }
+}
+
+/// No device is called that.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("device {0:?} is unknown; known are auto, vulkan, wgpu, cpu")]
+pub struct UnknownDevice(String);
+
+impl FromStr for DeviceChoice {
+    type Err = UnknownDevice;
+
+    fn from_str(name: &str) -> Result<Self, UnknownDevice> {
+        let all = [Self::Auto, Self::Vulkan, Self::Wgpu, Self::Cpu];
+        let found = all.into_iter().find(|choice| choice.name() == name);
+        found.ok_or_else(|| UnknownDevice(name.to_owned()))
     }
 }
 

@@ -111,10 +111,13 @@ pub struct Net {
 #[derive(Clone, Debug)]
 pub struct Parameters {
     layout: Arc<Layout>,
+    /// Index of the first of them in the spec: those of the trunk may be left to others.
+    first: usize,
     tensors: Vec<Tensor<1>>,
 }
 
-fn vector(values: Vec<f32>, device: &Device) -> Tensor<1> {
+/// Numbers as a vector on a device.
+pub(crate) fn vector(values: Vec<f32>, device: &Device) -> Tensor<1> {
     let length = values.len();
     Tensor::from_data(TensorData::new(values, [length]), device)
 }
@@ -160,23 +163,23 @@ impl Net {
 
     /// The tensors for passes that no gradient follows.
     pub fn fixed(&self) -> Parameters {
-        self.cut(|tensor| tensor)
+        self.cut(0, |tensor| tensor)
     }
 
-    /// The tensors for one pass that is differentiated.
-    pub fn tracked(&self) -> Parameters {
-        self.cut(|tensor| Tensor::from_inner(tensor).require_grad())
+    /// The tensors from number `first` on for one pass that is differentiated.
+    pub fn tracked(&self, first: usize) -> Parameters {
+        self.cut(first, |tensor| Tensor::from_inner(tensor).require_grad())
     }
 
-    fn cut(&self, lift: impl Fn(Tensor<1>) -> Tensor<1>) -> Parameters {
+    fn cut(&self, first: usize, lift: impl Fn(Tensor<1>) -> Tensor<1>) -> Parameters {
         let tensor = |(is_trained, place): &(bool, Range<usize>)| {
             let from = if *is_trained { Some(&self.trained) } else { self.running.as_ref() };
             let vector = from.expect("a network with running statistics has their vector");
             let tensor = vector.clone().narrow(0, place.start, place.len());
             if *is_trained { lift(tensor) } else { tensor }
         };
-        let tensors = self.layout.places.iter().map(tensor).collect();
-        Parameters { layout: Arc::clone(&self.layout), tensors }
+        let tensors = self.layout.places[first..].iter().map(tensor).collect();
+        Parameters { layout: Arc::clone(&self.layout), first, tensors }
     }
 
     /// Logits and values as the published network gives them, with running statistics.
@@ -192,22 +195,34 @@ impl Net {
 }
 
 impl Parameters {
+    fn pass(&self, mode: Mode) -> layers::Pass<'_> {
+        layers::Pass::new(&self.layout, &self.layout.tensors[self.first..], &self.tensors, mode)
+    }
+
     /// Planes `[batch, C, H, W]` to logits and values.
     pub fn forward(&self, planes: Tensor<4>, mode: Mode) -> Outputs {
-        layers::Pass::new(&self.layout, &self.tensors, mode).run(planes)
+        self.pass(mode).run(planes)
+    }
+
+    /// Features `[batch, channels, H, W]` of a residual tower to logits and values, where the
+    /// tensors are those of the heads.
+    pub fn heads(&self, features: Tensor<4>, mode: Mode) -> Outputs {
+        self.pass(mode).run_heads(features)
     }
 
     /// A pass with running statistics that also gives what every layer computed, by name, as
     /// `[batch, values]`.
     pub fn trace(&self, planes: Tensor<4>) -> Vec<(String, Tensor<2>)> {
-        let mut pass = layers::Pass::new(&self.layout, &self.tensors, Mode::Evaluate).traced();
+        let mut pass = self.pass(Mode::Evaluate).traced();
         pass.compute(planes);
         pass.into_trace()
     }
 
-    /// What a backward pass found, `[trained]`, without gradients of its own.
+    /// What a backward pass found for the trained ones of these tensors, end to end, without
+    /// gradients of its own.
     pub fn gradient(&self, gradients: &mut Gradients) -> Tensor<1> {
-        let trained = self.tensors.iter().zip(&self.layout.places).filter(|(_, place)| place.0);
+        let places = self.layout.places[self.first..].iter();
+        let trained = self.tensors.iter().zip(places).filter(|(_, place)| place.0);
         let part = |(tensor, _): (&Tensor<1>, _)| {
             let gradient = tensor.grad_remove(gradients);
             gradient.unwrap_or_else(|| tensor.clone().inner().zeros_like())

@@ -182,7 +182,7 @@ pub fn compare<A: Algorithm + Clone>(
         crate::model::Layout::new(spec).trained().map(|(tensor, _)| tensor.name.clone()).collect();
     for round in 0..rounds {
         let batch = batch(round);
-        let other = trainer(&weights, tested)?;
+        let mut other = trainer(&weights, tested)?;
         let (one, two) = (reference.gradient(&batch)?, other.gradient(&batch)?);
         report.loss = one.loss.total;
         let difference = relative(one.loss.total, two.loss.total);

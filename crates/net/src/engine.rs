@@ -29,6 +29,8 @@ mod pool;
 mod program;
 mod tanh;
 #[expect(unsafe_code, reason = "vector instructions")]
+pub mod training;
+#[expect(unsafe_code, reason = "vector instructions")]
 mod vector;
 #[expect(unsafe_code, reason = "vector instructions")]
 mod winograd;

@@ -4,6 +4,7 @@
 //! * [`Weights`] is a spec with its numbers, read from and written to safetensors.
 //! * [`Engine`] evaluates positions on one core, in batches; [`mod@reference`] does the same
 //!   slowly and obviously, and is what the engine is tested against.
+//! * [`Trunk`] takes a tower forward and back on one core, for whoever trains it.
 //!
 //! The crate knows no training framework: the learner converts its own tensors with
 //! [`Weights::from_tensors`].
@@ -15,6 +16,7 @@ pub mod reference;
 pub mod spec;
 pub mod weights;
 
+pub use engine::training::Trunk;
 pub use engine::{Engine, Scratch};
 pub use hash::content_hash;
 pub use spec::{

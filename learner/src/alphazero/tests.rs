@@ -15,7 +15,7 @@ fn slow(batch: &Positions, logits: &[f32], values: &[f32]) -> LossParts {
     let (actions, sum) =
         (batch.shape().actions, batch.weights.iter().map(|&w| f64::from(w)).sum::<f64>());
     let mut parts = LossParts { ratio: 1.0, ..LossParts::default() };
-    for row in 0..batch.rows() {
+    for (row, &value) in values.iter().enumerate() {
         let cells = row * actions..(row + 1) * actions;
         let share = f64::from(batch.weights[row]) / sum;
         let log = slow_log_policy(&logits[cells.clone()], &batch.legal[cells.clone()]);
@@ -24,7 +24,7 @@ fn slow(batch: &Positions, logits: &[f32], values: &[f32]) -> LossParts {
                 parts.policy -= share * f64::from(target) * log;
             }
         }
-        parts.value += share * (f64::from(values[row]) - f64::from(batch.values[row])).powi(2);
+        parts.value += share * (f64::from(value) - f64::from(batch.values[row])).powi(2);
         let legal = log.iter().filter(|log| log.is_finite());
         parts.entropy -= share * legal.map(|log| log.exp() * log).sum::<f64>();
     }

@@ -44,8 +44,14 @@ pub(super) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    pub(super) fn new(layout: &'a Layout, tensors: &'a [Tensor<1>], mode: Mode) -> Self {
-        let tensors = layout.tensors().iter().zip(tensors);
+    /// A pass over `tensors`, which `specs` describe.
+    pub(super) fn new(
+        layout: &'a Layout,
+        specs: &'a [TensorSpec],
+        tensors: &'a [Tensor<1>],
+        mode: Mode,
+    ) -> Self {
+        let tensors = specs.iter().zip(tensors);
         Self { layout, tensors, mode, statistics: Vec::new(), trace: None }
     }
 
@@ -63,6 +69,12 @@ impl<'a> Pass<'a> {
         Outputs { logits, values, statistics: self.statistics }
     }
 
+    /// Only the heads of a residual tower.
+    pub(super) fn run_heads(mut self, features: Tensor<4>) -> Outputs {
+        let (logits, value) = self.residual_heads(features);
+        Outputs { logits, values: self.in_range(value), statistics: self.statistics }
+    }
+
     /// Logits and values.
     pub(super) fn compute(&mut self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
         let architecture = &self.layout.spec().architecture;
@@ -77,11 +89,7 @@ impl<'a> Pass<'a> {
             }
             Architecture::Residual { blocks, global_pooling, .. } => {
                 let x = self.tower(planes, blocks, global_pooling);
-                let policy = relu(self.normed_convolution(x.clone()));
-                let policy = self.linear(policy.flatten(1, 3));
-                let value = relu(self.normed_convolution(x));
-                let value = relu(self.linear(value.flatten(1, 3)));
-                (policy, self.linear(value))
+                self.residual_heads(x)
             }
             Architecture::TwoConv { .. } => {
                 let x = leaky(self.convolution(planes));
@@ -102,11 +110,24 @@ impl<'a> Pass<'a> {
                 (self.linear(x.clone()), self.linear(x))
             }
         };
-        let value = match architecture.value_range() {
+        (logits, self.in_range(value))
+    }
+
+    /// The value head's number as the architecture wants it.
+    fn in_range(&self, value: Tensor<2>) -> Tensor<2> {
+        match self.layout.spec().architecture.value_range() {
             ValueRange::Unbounded => value,
             ValueRange::Tanh => value.tanh(),
-        };
-        (logits, value)
+        }
+    }
+
+    /// Logits and the value head's number.
+    fn residual_heads(&mut self, x: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
+        let policy = relu(self.normed_convolution(x.clone()));
+        let policy = self.linear(policy.flatten(1, 3));
+        let value = relu(self.normed_convolution(x));
+        let value = relu(self.linear(value.flatten(1, 3)));
+        (policy, self.linear(value))
     }
 
     /// Stem and blocks.

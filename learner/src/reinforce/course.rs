@@ -73,10 +73,10 @@ mod tests {
     fn won(cells: &[u32]) -> (TicTacToe, Vec<<TicTacToe as Game>::State>) {
         let game = TicTacToe::default();
         let mut recorder = Recorder::new(&game, 5);
-        let mut states = vec![recorder.state().clone()];
+        let mut states = vec![*recorder.state()];
         for &cell in cells {
             recorder.advance(&game, &[Action(cell); 2]).expect("a legal action");
-            states.push(recorder.state().clone());
+            states.push(*recorder.state());
         }
         (game, states)
     }
@@ -114,7 +114,7 @@ mod tests {
             let mut states = vec![game.initial(&mut rng)];
             let mut mask = ActionMask::default();
             while let Turn::Move(movers) = game.turn(&states[states.len() - 1]) {
-                let mut state = states[states.len() - 1].clone();
+                let mut state = states[states.len() - 1];
                 let mut actions = [Action(0); 2];
                 for mover in movers.iter() {
                     game.legal(&state, mover, &mut mask);

@@ -64,7 +64,7 @@ fn loss_and_gradient_agree_with_the_slow_reference() {
         let spec = spec();
         let weights = lively_weights(&spec);
         let batch = random_segments(&spec, 14, &mut Stream::new(5, "test"));
-        let trainer = trainer(&config, TrainConfig::default(), &weights);
+        let mut trainer = trainer(&config, TrainConfig::default(), &weights);
         let gradient = trainer.gradient(&batch).unwrap();
 
         let outputs = evaluate(&weights, &batch.planes);

@@ -135,3 +135,32 @@ fn the_state_of_another_optimiser_is_refused() {
     let other = Trainer::new(algorithm, config, &weights(&spec), Some(&state), TrainDevice::cpu());
     assert!(matches!(other, Err(TrainError::OtherState { what: "optimiser" })));
 }
+
+#[test]
+fn the_fast_trunk_computes_what_burn_does() {
+    let spec = tower();
+    let config = TrainConfig { report_every: 1, learning_rate: 0.01, ..TrainConfig::default() };
+    let start = random_weights(&spec, 3).unwrap();
+    let mut fast = trainer(&config, &start, None);
+    let mut burn = trainer(&config, &start, None).by_burn_alone();
+    let (one, two) = (fast.gradient(&batch(&spec, 0)), burn.gradient(&batch(&spec, 0)));
+    let (one, two) = (one.unwrap(), two.unwrap());
+    assert!((one.loss.total - two.loss.total).abs() < 1e-5);
+    for ((tensor, _), (one, two)) in
+        fast.net.layout().trained().zip(one.tensors.iter().zip(&two.tensors))
+    {
+        let largest = two.iter().fold(1e-3_f32, |largest, value| largest.max(value.abs()));
+        let worst = one.iter().zip(two).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(worst < 1e-3 * largest, "{}: {worst} of {largest}", tensor.name);
+    }
+    for index in 0..20 {
+        let [one, two] = [&mut fast, &mut burn]
+            .map(|trainer| trainer.step(&batch(&spec, index)).unwrap().unwrap().loss.total);
+        assert!((one - two).abs() < 1e-2 * two.abs(), "step {index}: {one} {two}");
+    }
+    let (one, two) = (fast.weights(1).unwrap(), burn.weights(1).unwrap());
+    for (tensor, (one, two)) in spec.tensors().iter().zip(one.tensors().iter().zip(two.tensors())) {
+        let worst = one.iter().zip(two).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(worst < 2e-2, "{}: {worst}", tensor.name);
+    }
+}

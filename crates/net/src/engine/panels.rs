@@ -75,6 +75,19 @@ impl Panels {
         Self { weights, bias: padded, depth, columns, width }
     }
 
+    /// Replaces the weights of a line of columns, the first a multiple of [`LINE`], at one depth.
+    pub(super) fn set_line(&mut self, first: usize, depth: usize, values: &[f32; LINE]) {
+        // A panel may be narrower than a line.
+        let step = self.width.min(LINE);
+        for (index, values) in values.chunks_exact(step).enumerate() {
+            let column = first + index * step;
+            let panel = column - column % self.width;
+            let width = self.width.min(self.columns - panel);
+            let at = panel * self.depth + depth * width + column % self.width;
+            self.weights[at..at + step].copy_from_slice(values);
+        }
+    }
+
     /// Inner dimension.
     pub(super) fn depth(&self) -> usize {
         self.depth

@@ -7,9 +7,11 @@ use std::arch::aarch64::{
 };
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    __m256, __m512, _mm256_add_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_max_ps, _mm256_set1_ps,
-    _mm256_storeu_ps, _mm256_sub_ps, _mm512_add_ps, _mm512_fmadd_ps, _mm512_loadu_ps,
-    _mm512_max_ps, _mm512_set1_ps, _mm512_storeu_ps, _mm512_sub_ps,
+    __m256, __m512, _CMP_GT_OQ, _mm256_add_ps, _mm256_and_ps, _mm256_cmp_ps, _mm256_fmadd_ps,
+    _mm256_loadu_ps, _mm256_max_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps,
+    _mm256_sub_ps, _mm512_add_ps, _mm512_cmp_ps_mask, _mm512_fmadd_ps, _mm512_loadu_ps,
+    _mm512_maskz_mov_ps, _mm512_max_ps, _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
+    _mm512_sub_ps,
 };
 
 /// A register of f32 lanes. Every operation rounds each lane once, so the same operations give
@@ -44,6 +46,9 @@ pub(super) trait Vector: Copy {
     /// `self` in the lanes where it is larger, else `other`: so `other` where either is not a
     /// number or both are zeros, whatever their signs.
     unsafe fn max(self, other: Self) -> Self;
+
+    /// `self` in the lanes where `gate` is above 0, else 0.
+    unsafe fn where_positive(self, gate: Self) -> Self;
 }
 
 /// Four lanes for any processor; compilers know how to put them in a register.
@@ -86,12 +91,18 @@ impl Vector for [f32; 4] {
     unsafe fn max(self, other: Self) -> Self {
         std::array::from_fn(|lane| if self[lane] > other[lane] { self[lane] } else { other[lane] })
     }
+
+    #[inline(always)]
+    unsafe fn where_positive(self, gate: Self) -> Self {
+        std::array::from_fn(|lane| if gate[lane] > 0.0 { self[lane] } else { 0.0 })
+    }
 }
 
 /// Implements [`Vector`] by intrinsics of one instruction set.
 macro_rules! intrinsics {
     ($vector:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $sub:ident,
-     $max:ident, |$sum:ident, $left:ident, $right:ident| $fma:expr) => {
+     $max:ident, |$sum:ident, $left:ident, $right:ident| $fma:expr,
+     |$value:ident, $gate:ident| $gated:expr) => {
         impl Vector for $vector {
             const LANES: usize = $lanes;
 
@@ -137,6 +148,13 @@ macro_rules! intrinsics {
                 // SAFETY: as in `splat`.
                 unsafe { $max(self, other) }
             }
+
+            #[inline(always)]
+            unsafe fn where_positive(self, $gate: Self) -> Self {
+                let $value = self;
+                // SAFETY: as in `splat`.
+                unsafe { $gated }
+            }
         }
     };
 }
@@ -151,7 +169,8 @@ intrinsics!(
     _mm256_add_ps,
     _mm256_sub_ps,
     _mm256_max_ps,
-    |sum, left, right| _mm256_fmadd_ps(left, right, sum)
+    |sum, left, right| _mm256_fmadd_ps(left, right, sum),
+    |x, gate| _mm256_and_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(gate, _mm256_setzero_ps()), x)
 );
 
 #[cfg(target_arch = "x86_64")]
@@ -164,7 +183,8 @@ intrinsics!(
     _mm512_add_ps,
     _mm512_sub_ps,
     _mm512_max_ps,
-    |sum, left, right| _mm512_fmadd_ps(left, right, sum)
+    |sum, left, right| _mm512_fmadd_ps(left, right, sum),
+    |x, gate| _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_GT_OQ>(gate, _mm512_setzero_ps()), x)
 );
 
 #[cfg(target_arch = "aarch64")]
@@ -177,7 +197,8 @@ intrinsics!(
     vaddq_f32,
     vsubq_f32,
     select_larger,
-    |sum, left, right| vfmaq_f32(sum, left, right)
+    |sum, left, right| vfmaq_f32(sum, left, right),
+    |value, gate| vbslq_f32(vcgtq_f32(gate, vdupq_n_f32(0.0)), value, vdupq_n_f32(0.0))
 );
 
 /// NEON's own maximum differs from the others' on zeros and on what is not a number.
@@ -210,6 +231,31 @@ mod tests {
                 assert!(lanes[..V::LANES].iter().all(|x| x.to_bits() == lanes[0].to_bits()));
                 self.1.push(lanes[0].to_bits());
             }
+        }
+    }
+
+    /// A value gated by others, one vector of equal lanes after the other.
+    struct Gated<'a>(&'a [f32], &'a mut Vec<f32>);
+
+    impl Task for Gated<'_> {
+        #[inline(always)]
+        unsafe fn run<V: Vector, const ROWS: usize>(self) {
+            for &gate in self.0 {
+                let mut lanes = [7.0; 16];
+                // SAFETY: as in `Maxima`.
+                unsafe { V::splat(3.0).where_positive(V::splat(gate)).store(lanes.as_mut_ptr()) };
+                assert!(lanes[..V::LANES].iter().all(|&x| x == lanes[0]));
+                self.1.push(lanes[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_is_above_zero_opens_a_gate() {
+        for isa in Isa::available() {
+            let mut got = Vec::new();
+            isa.run(Gated(&[1.0, f32::MIN_POSITIVE, 0.0, -0.0, -1.0, f32::NAN], &mut got));
+            assert_eq!(got, [3.0, 3.0, 0.0, 0.0, 0.0, 0.0], "{}", isa.name());
         }
     }
 

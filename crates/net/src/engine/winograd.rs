@@ -108,6 +108,33 @@ impl Winograd {
         Self { panels, bias, inputs, input, output, tiles, block, finish }
     }
 
+    /// Replaces the filters by others of the same shape. Transforms in f32: for filters that are
+    /// used once, where [`Winograd::new`] is for those that are kept.
+    pub(super) fn set(&mut self, weight: &[f32]) {
+        let inputs = self.inputs;
+        let outputs = weight.len() / inputs / 9;
+        for first in (0..outputs).step_by(LINE) {
+            let count = LINE.min(outputs - first);
+            for input in 0..inputs {
+                let mut taps = [[0.0; LINE]; 9];
+                for lane in 0..count {
+                    let filter = &weight[((first + lane) * inputs + input) * 9..][..9];
+                    for (tap, &value) in taps.iter_mut().zip(filter) {
+                        tap[lane] = value;
+                    }
+                }
+                let mut columns = [[[0.0; LINE]; 3]; SIDE];
+                for (x, y) in (0..3).flat_map(|x| (0..SIDE).map(move |y| (x, y))) {
+                    columns[y][x] = combined([taps[x], taps[3 + x], taps[6 + x]], y);
+                }
+                for (frequency, panels) in self.panels.iter_mut().enumerate() {
+                    let line = combined(columns[frequency / SIDE], frequency % SIDE);
+                    panels.set_line(first, input, &line);
+                }
+            }
+        }
+    }
+
     /// Whether this way takes less work than multiplying directly. Decided from the shape
     /// alone, so that every processor adds in the same order.
     pub(super) fn pays(height: usize, width: usize, inputs: usize, outputs: usize) -> bool {
@@ -144,6 +171,14 @@ impl Winograd {
 fn transformed(filter: &[f32], row: usize, column: usize) -> f64 {
     let taps = (0..3).flat_map(|y| (0..3).map(move |x| (y, x)));
     taps.map(|(y, x)| FILTER[row][y] * f64::from(filter[3 * y + x]) * FILTER[column][x]).sum()
+}
+
+/// One row of G times three lines.
+fn combined(lines: [[f32; LINE]; 3], row: usize) -> [f32; LINE] {
+    let factors = FILTER[row].map(|factor| factor as f32);
+    std::array::from_fn(|lane| {
+        factors[0] * lines[0][lane] + factors[1] * lines[1][lane] + factors[2] * lines[2][lane]
+    })
 }
 
 /// All blocks of some boards.

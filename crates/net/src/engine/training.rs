@@ -1,0 +1,321 @@
+//! Training's share of the kernels: the trunk of a residual tower, forward with the batch's own
+//! statistics and backward to the gradients of its tensors, on one core.
+//!
+//! Automatic differentiation is somebody else's; a [`Trunk`] knows how to get from planes to
+//! features and from the gradient of the features to that of its tensors, with the engine's
+//! convolutions, layouts and instruction sets. All boards are channel-last in a frame of zeros,
+//! so that a convolution needs no other copy of its input, and batch norm, residual and ReLU are
+//! one pass over memory.
+//!
+//! Contract: as for the engine, the order of additions follows from the shapes alone, so the same
+//! batch gives the same bits, on every processor.
+
+mod convolution;
+mod filter_gradient;
+mod norm;
+
+use super::buffer::{Buffer, LINE};
+use super::grid::Grid;
+use super::isa::Isa;
+use super::winograd::{Frequencies, Winograd};
+use crate::spec::BATCH_NORM_EPSILON;
+use crate::{Architecture, NetSpec};
+
+use convolution::Convolution;
+use filter_gradient::FilterGradient;
+use norm::Field;
+
+/// Stem and blocks of a residual tower without pooling, with all that a pass leaves for the way
+/// back.
+///
+/// Its tensors are the first trained ones of the spec, end to end: for the stem and then for each
+/// convolution of each block `weight`, `scale` and `bias`.
+#[derive(Debug)]
+pub struct Trunk {
+    isa: Isa,
+    spec: NetSpec,
+    channels: usize,
+    /// The stem's input and everything else.
+    grids: [Grid; 2],
+    layers: Vec<Layer>,
+    /// From the gradient of each convolution's results to that of its input, but for the stem.
+    backward: Vec<Convolution>,
+    /// Boards of the last pass forward.
+    boards: usize,
+    positions: Buffer,
+    between: Frequencies,
+    /// Gradients: of a block's result, of its second and of its first convolution's.
+    gradients: [Buffer; 3],
+}
+
+/// A convolution, the norm after it and their results in the last pass.
+#[derive(Debug)]
+struct Layer {
+    /// Where its weight, scale and bias begin in the tensors, and where they end.
+    places: [usize; 4],
+    forward: Convolution,
+    filter: FilterGradient,
+    /// Before and after the norm.
+    values: Buffer,
+    results: Buffer,
+    mean: Vec<f64>,
+    variance: Vec<f64>,
+}
+
+impl Trunk {
+    /// The trunk of a network, if it has one of this kind.
+    pub fn new(spec: &NetSpec) -> Option<Self> {
+        Self::with_isa(spec, Isa::detect())
+    }
+
+    fn with_isa(spec: &NetSpec, isa: Isa) -> Option<Self> {
+        let Architecture::Residual { channels, blocks, global_pooling: None, .. } =
+            spec.architecture
+        else {
+            return None;
+        };
+        let planes = spec.planes;
+        let [height, width] = [planes.height, planes.width];
+        let inner = Grid::framed(height, width, channels.next_multiple_of(LINE));
+        let pays = Winograd::pays(height, width, planes.channels, channels);
+        let cell = if pays { planes.channels.next_multiple_of(LINE) } else { planes.channels };
+        let input = Grid::framed(height, width, cell);
+        let mut from = 0;
+        let layers = (0..=2 * blocks).map(|index| {
+            let is_stem = index == 0;
+            let (grid, inputs) =
+                if is_stem { (&input, planes.channels) } else { (&inner, channels) };
+            let weight = 9 * inputs * channels;
+            let places =
+                [from, from + weight, from + weight + channels, from + weight + 2 * channels];
+            from = places[3];
+            Layer {
+                places,
+                forward: Convolution::new(isa, grid, &inner, [inputs, channels], false),
+                filter: FilterGradient::new(grid, &inner, [inputs, channels]),
+                values: Buffer::default(),
+                results: Buffer::default(),
+                mean: Vec::new(),
+                variance: Vec::new(),
+            }
+        });
+        let layers = layers.collect();
+        // The gradient of a block's first convolution joins that of the block's result.
+        let backward = (0..2 * blocks)
+            .map(|index| Convolution::new(isa, &inner, &inner, [channels; 2], index % 2 == 0));
+        Some(Self {
+            isa,
+            spec: spec.clone(),
+            channels,
+            layers,
+            backward: backward.collect(),
+            grids: [input, inner],
+            boards: 0,
+            positions: Buffer::default(),
+            between: Frequencies::default(),
+            gradients: Default::default(),
+        })
+    }
+
+    /// Values in its tensors.
+    pub fn trained_len(&self) -> usize {
+        self.layers.last().map_or(0, |layer| layer.places[3])
+    }
+
+    /// Tensors of the spec that are its own, running statistics included.
+    pub fn tensor_count(&self) -> usize {
+        5 * self.layers.len()
+    }
+
+    /// Values in the features of one position.
+    fn features_len(&self) -> usize {
+        self.channels * self.grids[1].cells()
+    }
+
+    /// Planes `[batch, C, H, W]` to features `[batch, channels, H, W]`, and mean and variance of
+    /// the batch for every norm in order, `[channels]` each; the variance is the unbiased one.
+    /// `trained` begins with the trunk's tensors.
+    ///
+    /// # Panics
+    ///
+    /// If a slice is too short or holds no whole positions.
+    pub fn forward(&mut self, trained: &[f32], planes: &[f32]) -> (Vec<f32>, Vec<f32>) {
+        let length = self.spec.planes.len();
+        assert!(planes.len().is_multiple_of(length), "planes must be [batch, {length}]");
+        assert!(trained.len() >= self.trained_len(), "the trunk has more tensors");
+        self.boards = planes.len() / length;
+        let [input, inner] = self.grids;
+        self.positions.grow(self.boards * input.board);
+        write(&input, self.spec.planes.channels, planes, &mut self.positions);
+        let count = (self.boards * inner.cells()) as f64;
+        let mut statistics = Vec::new();
+        for index in 0..self.layers.len() {
+            let (before, rest) = self.layers.split_at_mut(index);
+            let layer = &mut rest[0];
+            layer.values.grow(self.boards * inner.board);
+            layer.results.grow(self.boards * inner.board);
+            let from = before.last().map_or(&self.positions, |layer| &layer.results);
+            let [weight, scale, bias, end] = layer.places;
+            layer.forward.set(self.isa, &trained[weight..scale], false);
+            let between = &mut self.between;
+            layer.forward.run(self.isa, self.boards, from, &mut layer.values, between);
+
+            let field = Field { isa: self.isa, grid: inner, boards: self.boards };
+            (layer.mean, layer.variance) = field.moments(&layer.values);
+            let (scale, bias) = (&trained[scale..bias], &trained[bias..end]);
+            let factor =
+                |channel: usize| f64::from(scale[channel]) * layer.inverse_deviation(channel);
+            let [mut factors, mut addends] = [inner.cell; 2].map(Buffer::zeros);
+            for channel in 0..self.channels {
+                factors[channel] = factor(channel) as f32;
+                let shift = layer.mean[channel] * factor(channel);
+                addends[channel] = (f64::from(bias[channel]) - shift) as f32;
+            }
+            let closes_block = index > 0 && index % 2 == 0;
+            let residual = closes_block.then(|| &before[index - 2].results[..]);
+            field.normalise(&layer.values, residual, [&factors, &addends], &mut layer.results);
+            let unbiased = count / (count - 1.0).max(1.0);
+            statistics.extend(layer.mean[..self.channels].iter().map(|&mean| mean as f32));
+            let variances = layer.variance[..self.channels].iter();
+            statistics.extend(variances.map(|&variance| (variance * unbiased) as f32));
+        }
+        let mut features = vec![0.0; self.boards * self.features_len()];
+        if let Some(last) = self.layers.last() {
+            read(&inner, self.channels, &last.results, &mut features);
+        }
+        (features, statistics)
+    }
+
+    /// The gradient of the trunk's tensors, in their order, from that of the features of the last
+    /// pass forward, `[batch, channels, H, W]`, with the same tensors.
+    ///
+    /// # Panics
+    ///
+    /// If a slice is too short, or the batch another than that of the last pass.
+    pub fn backward(&mut self, trained: &[f32], features: &[f32]) -> Vec<f32> {
+        let length = self.features_len();
+        assert_eq!(features.len(), self.boards * length, "features must be [batch, {length}]");
+        assert!(trained.len() >= self.trained_len(), "the trunk has more tensors");
+        let Self { isa, channels, grids: [_, inner], layers, backward, boards, .. } = self;
+        let mut gradient = vec![0.0; layers.last().map_or(0, |layer| layer.places[3])];
+        let [outer, second, first] = &mut self.gradients;
+        for buffer in [&mut *outer, &mut *second, &mut *first] {
+            buffer.grow(*boards * inner.board);
+        }
+        write(inner, *channels, features, outer);
+        let field = Field { isa: *isa, grid: *inner, boards: *boards };
+        let mut back = Back {
+            field,
+            channels: *channels,
+            trained,
+            gradient: &mut gradient,
+            between: &mut self.between,
+        };
+        for block in (0..layers.len() / 2).rev() {
+            let [input, one, two] = [0, 1, 2].map(|index| &layers[2 * block + index]);
+            back.through_norm(two, outer, Some(second));
+            back.filters(two, &one.results, second);
+            back.input(two, &mut backward[2 * block + 1], second, first);
+            back.through_norm(one, first, None);
+            back.filters(one, &input.results, first);
+            back.input(one, &mut backward[2 * block], first, outer);
+        }
+        if let Some(stem) = layers.first() {
+            back.through_norm(stem, outer, None);
+            back.filters(stem, &self.positions, outer);
+        }
+        gradient
+    }
+}
+
+impl Layer {
+    /// One over the standard deviation of a channel.
+    fn inverse_deviation(&self, channel: usize) -> f64 {
+        1.0 / (self.variance[channel] + BATCH_NORM_EPSILON).sqrt()
+    }
+}
+
+/// The way back.
+struct Back<'a> {
+    field: Field,
+    channels: usize,
+    trained: &'a [f32],
+    gradient: &'a mut [f32],
+    between: &'a mut Frequencies,
+}
+
+impl Back<'_> {
+    /// From the gradient of a layer's results to that of its convolution's, in `output` or else
+    /// in place. Where the results are 0 the ReLU lets nothing through, and `gradient` keeps what
+    /// it does let.
+    fn through_norm(&mut self, layer: &Layer, gradient: &mut Buffer, output: Option<&mut Buffer>) {
+        let field = &self.field;
+        let cell = field.grid.cell;
+        let count = (field.boards * field.grid.cells()) as f64;
+        let [_, scale, bias, _] = layer.places;
+        let mut means = Buffer::zeros(cell);
+        means.iter_mut().zip(&layer.mean).for_each(|(to, &mean)| *to = mean as f32);
+        let [sums, products] = field.gate([&layer.results, &layer.values], &means, gradient);
+        let [mut factors, mut slopes, mut addends] = [cell; 3].map(Buffer::zeros);
+        for channel in 0..self.channels {
+            let inverse = layer.inverse_deviation(channel);
+            let factor = f64::from(self.trained[scale + channel]) * inverse;
+            let slope = -factor * inverse * inverse * products[channel] / count;
+            let addend = -factor * sums[channel] / count - slope * layer.mean[channel];
+            factors[channel] = factor as f32;
+            slopes[channel] = slope as f32;
+            addends[channel] = addend as f32;
+            self.gradient[scale + channel] = (inverse * products[channel]) as f32;
+            self.gradient[bias + channel] = sums[channel] as f32;
+        }
+        field.propagate(&layer.values, gradient, [&factors, &slopes, &addends], output);
+    }
+
+    /// The gradient of a layer's filters.
+    fn filters(&mut self, layer: &Layer, input: &[f32], gradient: &[f32]) {
+        let [weight, scale, ..] = layer.places;
+        let Field { isa, boards, .. } = self.field;
+        layer.filter.run(isa, boards, input, gradient, &mut self.gradient[weight..scale]);
+    }
+
+    /// The gradient of a layer's input.
+    fn input(&mut self, layer: &Layer, way: &mut Convolution, gradient: &[f32], input: &mut [f32]) {
+        let [weight, scale, ..] = layer.places;
+        let Field { isa, boards, .. } = self.field;
+        way.set(isa, &self.trained[weight..scale], true);
+        way.run(isa, boards, gradient, input, self.between);
+    }
+}
+
+/// `[board, channel, row, column]` onto framed boards.
+fn write(grid: &Grid, channels: usize, values: &[f32], boards: &mut [f32]) {
+    let targets = boards.chunks_exact_mut(grid.board);
+    for (board, target) in values.chunks_exact(channels * grid.cells()).zip(targets) {
+        for (channel, plane) in board.chunks_exact(grid.cells()).enumerate() {
+            for (row, values) in plane.chunks_exact(grid.width).enumerate() {
+                let at = grid.offset(row, 0) + channel;
+                for (column, value) in values.iter().enumerate() {
+                    target[at + column * grid.cell] = *value;
+                }
+            }
+        }
+    }
+}
+
+/// Framed boards to `[board, channel, row, column]`.
+fn read(grid: &Grid, channels: usize, boards: &[f32], values: &mut [f32]) {
+    let sources = boards.chunks_exact(grid.board);
+    for (board, source) in values.chunks_exact_mut(channels * grid.cells()).zip(sources) {
+        for (channel, plane) in board.chunks_exact_mut(grid.cells()).enumerate() {
+            for (row, values) in plane.chunks_exact_mut(grid.width).enumerate() {
+                let at = grid.offset(row, 0) + channel;
+                for (column, value) in values.iter_mut().enumerate() {
+                    *value = source[at + column * grid.cell];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

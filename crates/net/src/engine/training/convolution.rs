@@ -1,0 +1,90 @@
+//! A 3×3 convolution whose filters change from step to step.
+
+use crate::engine::grid::Grid;
+use crate::engine::isa::Isa;
+use crate::engine::layer::{Activation, Finish, Layer};
+use crate::engine::winograd::{Frequencies, Winograd};
+
+/// A convolution without bias and activation between framed boards.
+#[derive(Debug)]
+pub(super) struct Convolution {
+    grids: [Grid; 2],
+    /// Channels in and out.
+    channels: [usize; 2],
+    /// Whether results are added to what is there.
+    finish: Finish,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    /// Packed with the filters, so there is none before them.
+    Direct(Option<Layer>),
+    Winograd(Box<Winograd>),
+}
+
+impl Convolution {
+    pub(super) fn new(
+        isa: Isa,
+        input: &Grid,
+        output: &Grid,
+        channels: [usize; 2],
+        adds: bool,
+    ) -> Self {
+        let finish = Finish { activation: Activation::Identity, residual: adds };
+        let [inputs, outputs] = channels;
+        let way = if Winograd::pays(input.height, input.width, inputs, outputs) {
+            let (weight, bias) = (vec![0.0; 9 * inputs * outputs], vec![0.0; outputs]);
+            Way::Winograd(Box::new(Winograd::new(isa, [&weight, &bias], input, output, finish)))
+        } else {
+            Way::Direct(None)
+        };
+        Self { grids: [*input, *output], channels, finish, way }
+    }
+
+    /// Takes filters `[outputs, inputs, 3, 3]`. If `is_backward`, they are those of the
+    /// convolution whose gradient goes this way: `[inputs, outputs, 3, 3]`, and turned around.
+    pub(super) fn set(&mut self, isa: Isa, weight: &[f32], is_backward: bool) {
+        let [inputs, outputs] = self.channels;
+        let mut turned = Vec::new();
+        let weight = if is_backward {
+            turned.resize(weight.len(), 0.0);
+            let (from, to) = (weight.as_chunks::<9>().0, turned.as_chunks_mut::<9>().0);
+            for output in 0..outputs {
+                for input in 0..inputs {
+                    let mut filter = from[input * outputs + output];
+                    filter.reverse();
+                    to[output * inputs + input] = filter;
+                }
+            }
+            &turned[..]
+        } else {
+            weight
+        };
+        match &mut self.way {
+            Way::Winograd(winograd) => winograd.set(weight),
+            Way::Direct(layer) => {
+                let [input, output] = &self.grids;
+                let bias = vec![0.0; outputs];
+                let tensors = [weight, &bias[..]];
+                *layer = Some(Layer::convolution(isa, tensors, input, output, self.finish));
+            }
+        }
+    }
+
+    /// Convolves `boards` boards, once filters were set.
+    pub(super) fn run(
+        &self,
+        isa: Isa,
+        boards: usize,
+        input: &[f32],
+        output: &mut [f32],
+        between: &mut Frequencies,
+    ) {
+        match &self.way {
+            Way::Winograd(winograd) => winograd.run(isa, boards, input, output, between),
+            Way::Direct(Some(layer)) => layer.run(isa, boards, input, output),
+            Way::Direct(None) => debug_assert!(false, "filters are set before they are used"),
+        }
+    }
+}
