@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 mod game;
+mod learner;
 mod machine;
 mod net;
 mod search;
@@ -19,6 +20,8 @@ pub(crate) enum Bench {
     Game(game::Arguments),
     /// Microseconds per position of the network on one core, every preset.
     Net(net::Arguments),
+    /// Optimiser steps per second of the learner, on the CPU or a GPU.
+    Learner(learner::Arguments),
     /// Simulations per second of tree search on one core, and what of it is not the network.
     Search(search::Arguments),
 }
@@ -28,6 +31,7 @@ impl Bench {
         match self {
             Self::Game(arguments) => game::run(&arguments, output),
             Self::Net(arguments) => net::run(&arguments, output),
+            Self::Learner(arguments) => learner::run(&arguments, output),
             Self::Search(arguments) => search::run(&arguments, output),
         }
     }

@@ -1,0 +1,194 @@
+//! `ouro bench learner`: optimiser steps per second on a chosen device.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use ouro_game::Stream;
+use ouro_learner::alphazero::{AlphaZero, AlphaZeroConfig, Positions};
+use ouro_learner::config::{DeviceChoice, TrainConfig};
+use ouro_learner::device::TrainDevice;
+use ouro_learner::parity::random_positions;
+use ouro_learner::trainer::{TrainError, Trainer};
+use ouro_net::measure::{Case, cases};
+use ouro_net::{Weights, WeightsMeta};
+use serde::Serialize;
+
+use super::machine::Machine;
+use super::positive;
+use super::timing::Spread;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Steps before the first that is timed: buffers grow, kernels are compiled.
+const WARM_UP: usize = 3;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Networks, as `ouro bench net` names them.
+    #[arg(long, value_delimiter = ',', default_values_t = ["small".to_owned(), "medium".to_owned()])]
+    network: Vec<String>,
+    /// Rows per optimiser step.
+    #[arg(long, value_delimiter = ',', default_values_t = [256, 1_024])]
+    batch: Vec<u32>,
+    /// Where to train: auto, vulkan, wgpu or cpu.
+    #[arg(long, default_value = "auto")]
+    device: DeviceChoice,
+    /// Let an adapter that computes on the CPU count as a GPU.
+    #[arg(long)]
+    allow_software_adapter: bool,
+    /// Let burn do everything, also on the CPU.
+    #[arg(long)]
+    burn_alone: bool,
+    /// Seconds per run, at least; a run is whole steps.
+    #[arg(long, default_value_t = 1.0, value_parser = positive)]
+    seconds: f64,
+    /// Runs per number.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    runs: u16,
+}
+
+/// One network at one batch size.
+#[derive(Debug, Serialize)]
+struct Measured {
+    network: &'static str,
+    parameters: usize,
+    batch: usize,
+    ms_per_step: Spread,
+    /// Rows per second, at the median.
+    samples_per_second: f64,
+    /// Processor time of the training thread per step, at the median; Linux only. On a machine
+    /// that does other things too, this is what the step costs on the CPU.
+    cpu_ms_per_step: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    machine: Machine,
+    device: String,
+    seconds: f64,
+    runs: u16,
+    measured: Vec<Measured>,
+}
+
+pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    let machine = Machine::here();
+    if !machine.release_build {
+        writeln!(io::stderr(), "warning: this is a debug build; its numbers mean little")?;
+    }
+    let all = cases();
+    let mut chosen: Vec<&Case> = Vec::new();
+    for name in &arguments.network {
+        let case = all.iter().find(|case| case.name == name).ok_or_else(|| {
+            let names: Vec<_> = all.iter().map(|case| case.name).collect();
+            let names = names.join(", ");
+            Failure::usage(format_args!("network {name:?} is unknown; known are {names}"))
+        })?;
+        chosen.push(case);
+    }
+    if let Some(batch) = arguments.batch.iter().find(|batch| !(1..=1 << 20).contains(*batch)) {
+        return Err(Failure::usage(format_args!("--batch is {batch}; give 1 to {}", 1 << 20)));
+    }
+    let device = TrainDevice::choose(arguments.device, arguments.allow_software_adapter);
+    let device = device.map_err(Failure::unavailable)?;
+    let mut measured = Vec::new();
+    for case in chosen {
+        for &batch in &arguments.batch {
+            measured.push(measure(case, batch as usize, &device, arguments).map_err(Failure::bug)?);
+        }
+    }
+    let device = device.name().to_owned();
+    let (seconds, runs) = (arguments.seconds, arguments.runs);
+    let report = Report { machine, device, seconds, runs, measured };
+    output.result(&report, table(&report))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(
+    case: &Case,
+    rows: usize,
+    device: &TrainDevice,
+    arguments: &Arguments,
+) -> Result<Measured, TrainError> {
+    let weights = Weights::initialize(case.spec.clone(), WeightsMeta::default(), 1)
+        .map_err(ouro_net::WeightsError::from)?;
+    let batch = random_positions(&case.spec, rows, &mut Stream::new(1, "bench learner"));
+    let algorithm = AlphaZero::from(&AlphaZeroConfig::default());
+    let config = TrainConfig::default();
+    let mut trainer = Trainer::new(algorithm, config, &weights, None, device.clone())?;
+    if arguments.burn_alone {
+        trainer = trainer.by_burn_alone();
+    }
+    steps(&mut trainer, &batch, Duration::ZERO)?;
+    let least = Duration::from_secs_f64(arguments.seconds);
+    let runs = (0..arguments.runs).map(|_| steps(&mut trainer, &batch, least));
+    let runs = runs.collect::<Result<Vec<_>, _>>()?;
+    let milliseconds = |times: Vec<f64>| times.into_iter().map(|seconds| 1e3 * seconds).collect();
+    let spread = |times: Vec<f64>| Spread::of(milliseconds(times));
+    let cpu: Option<Vec<f64>> = runs.iter().map(|run| run.1).collect();
+    let wall = spread(runs.iter().map(|run| run.0).collect()).expect("there is at least one run");
+    Ok(Measured {
+        network: case.name,
+        parameters: case.spec.parameter_count(),
+        batch: rows,
+        ms_per_step: wall,
+        samples_per_second: 1e3 * rows as f64 / wall.median,
+        cpu_ms_per_step: cpu.and_then(spread).map(|spread| spread.median),
+    })
+}
+
+/// Steps for at least so long, [`WARM_UP`] at least; seconds per step, by the clock and of this
+/// thread's processor time.
+fn steps(
+    trainer: &mut Trainer<AlphaZero>,
+    batch: &Positions,
+    least: Duration,
+) -> Result<(f64, Option<f64>), TrainError> {
+    let (start, cpu) = (Instant::now(), processor_seconds());
+    let mut count = 0;
+    while count < WARM_UP || start.elapsed() < least {
+        trainer.step(batch)?;
+        count += 1;
+    }
+    // A GPU is asked for steps before it has taken them; reading the weights waits for it.
+    trainer.weights(0)?;
+    let count = count as f64;
+    let used = processor_seconds().zip(cpu).map(|(end, start)| (end - start) / count);
+    Ok((start.elapsed().as_secs_f64() / count, used))
+}
+
+/// Processor time that this thread has used, where Linux tells.
+fn processor_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds * 1e-9)
+}
+
+fn table(report: &Report) -> String {
+    let mut text = format!(
+        "{}\non {}\nmedian of {} runs of {} s or more\n\n{:<16}{:>12}{:>8}{:>14}{:>12}{:>20}\n",
+        report.device,
+        report.machine.cpu,
+        report.runs,
+        report.seconds,
+        "network",
+        "parameters",
+        "batch",
+        "samples/s",
+        "ms/step",
+        "fastest–slowest"
+    );
+    for row in &report.measured {
+        let Spread { median, min, max } = row.ms_per_step;
+        let range = format!("{min:.1}–{max:.1}");
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{:<16}{:>12}{:>8}{:>14.0}{median:>12.1}{range:>20}",
+            row.network, row.parameters, row.batch, row.samples_per_second
+        );
+    }
+    text
+}
