@@ -201,7 +201,8 @@ def main():
     if packages is None:
         return 0
     if not arguments.binary.exists():
-        print(f"{arguments.binary} is not there; cargo build --release -p ouro-actor --example bench_selfplay")
+        build = "cargo build --release -p ouro-actor --example bench_selfplay"
+        print(f"{arguments.binary} is not there; {build}")
         return 69
     print(f"{os.cpu_count()} cores, {arguments.simulations} simulations, compiling", flush=True)
     theirs = Mctx(packages, arguments.mctx_games, arguments.simulations, 32, 4)

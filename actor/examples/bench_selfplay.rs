@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use ouro_actor::config::exploring;
-use ouro_actor::{Entry, Roster, Swap, Worker, WorkerSettings, WorkerStats};
+use ouro_actor::{Entry, Member, Roster, Swap, Worker, WorkerSettings, WorkerStats};
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{Engine, NetSpec, Weights, WeightsMeta};
 use ouro_players::{NetEvaluator, Shares};
@@ -44,6 +44,12 @@ struct Arguments {
     /// Positions whose evaluation each thread remembers.
     #[arg(long, default_value_t = 0)]
     remembered: usize,
+    /// Members of the pool: with some, half of the games are played against them.
+    #[arg(long, default_value_t = 0)]
+    pool: u32,
+    /// Games in a row that meet the same opponents; as many as there are at once unless given.
+    #[arg(long)]
+    cohort: Option<u64>,
     /// Threads; all cores unless given.
     #[arg(long)]
     threads: Option<usize>,
@@ -77,7 +83,8 @@ impl Arguments {
         WorkerSettings {
             games: self.games,
             batch: self.batch,
-            shares: Shares::SELF_PLAY,
+            shares: if self.pool > 0 { Shares::default() } else { Shares::SELF_PLAY },
+            cohort: self.cohort.unwrap_or(self.games as u64),
             search: Some(exploring(self.simulations, sampled)),
             epsilon: 0.0,
             opening_plies: 0,
@@ -90,13 +97,23 @@ impl Arguments {
         }
     }
 
-    fn engine<G: Game>(&self, game: &G) -> Result<Arc<Engine>, Failure> {
+    fn roster<G: Game>(&self, game: &G) -> Result<Roster, Failure> {
+        let entry = |generation: u32| -> Result<Entry, Failure> {
+            let hash = ContentHash::of(&generation.to_le_bytes());
+            Ok(Entry { hash, generation, engine: self.engine(game, generation)? })
+        };
+        let member = |generation| Ok(Member { entry: entry(generation)?, newest_wins: None });
+        let pool = (0..self.pool).map(member).collect::<Result<_, Failure>>()?;
+        Ok(Roster { newest: entry(self.pool)?, pool })
+    }
+
+    fn engine<G: Game>(&self, game: &G, seed: u32) -> Result<Arc<Engine>, Failure> {
         let spec = NetSpec {
             planes: game.planes(),
             actions: game.action_count(),
             architecture: self.preset.parse()?,
         };
-        Ok(Arc::new(Engine::new(&Weights::initialize(spec, WeightsMeta::default(), 1)?)))
+        Ok(Arc::new(Engine::new(&Weights::initialize(spec, WeightsMeta::default(), seed.into())?)))
     }
 
     /// What one thread does in a turn, and how long that took.
@@ -123,7 +140,7 @@ impl Arguments {
     }
 
     fn throughput<G: Game>(&self, game: &G, config: &GameConfig) -> Result<(), Failure> {
-        let roster = roster(self.engine(game)?);
+        let roster = self.roster(game)?;
         let threads = match self.threads {
             Some(threads) => threads,
             None => thread::available_parallelism()?.get(),
@@ -178,8 +195,8 @@ impl Arguments {
     }
 
     fn ratio<G: Game>(&self, game: &G, config: &GameConfig, pairs: usize) -> Result<(), Failure> {
-        let engine = self.engine(game)?;
-        let roster = roster(Arc::clone(&engine));
+        let roster = self.roster(game)?;
+        let engine = Arc::clone(&roster.newest.engine);
         let settings = self.settings(game, 0);
         let search = settings.search.clone().unwrap_or_default();
         let mut worker = Worker::new(game.clone(), config.clone(), settings)?;
@@ -208,11 +225,6 @@ impl Arguments {
         println!("median ratio {:.3}", ratios[ratios.len() / 2]);
         Ok(())
     }
-}
-
-fn roster(engine: Arc<Engine>) -> Roster {
-    let newest = Entry { hash: ContentHash::of(b"bench"), generation: 0, engine };
-    Roster { newest, pool: Vec::new() }
 }
 
 /// Runs on the rules of the game that was asked for.

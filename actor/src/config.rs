@@ -52,6 +52,11 @@ pub struct ActorConfig {
     /// opponents drawn uniformly; 0.5, 0.4 and 0.1 unless given.
     #[serde(default)]
     pub opponents: Shares,
+    /// Games in a row of one thread that meet the same opponents, if they meet any; as many as
+    /// it plays at once unless given, so that the opponents, too, have batches worth evaluating.
+    /// With 1 every game draws for itself.
+    #[serde(default)]
+    pub cohort: Option<u64>,
     /// A game begins with up to this many random plies, uniformly many, which are no policy
     /// targets; 0 unless given.
     #[serde(default)]
@@ -201,6 +206,7 @@ impl ActorConfig {
             search: None,
             epsilon: 0.0,
             opponents: Shares::default(),
+            cohort: None,
             opening_plies: 0,
             swap: Swap::default(),
             max_plies: default_max_plies(),
@@ -235,6 +241,8 @@ impl ActorConfig {
         let name: String = self.name.chars().take(MAX_ACTOR_NAME).collect();
         let remedy = "give 1 to 64 letters, digits, dots, underscores or dashes";
         check("name", format!("{name:?}"), holds, remedy)?;
+        let cohort = self.cohort.unwrap_or(1);
+        check("cohort", cohort, cohort >= 1, "give at least 1")?;
         let holds = self.remembered_positions <= MAX_REMEMBERED;
         let remedy = "give at most 16777216";
         check("remembered_positions", self.remembered_positions, holds, remedy)?;
@@ -261,6 +269,7 @@ impl ActorConfig {
             games: self.games_per_thread,
             batch: self.batch,
             shares: self.opponents,
+            cohort: self.cohort.unwrap_or(self.games_per_thread as u64),
             search: self.search.clone(),
             epsilon: self.epsilon,
             opening_plies: self.opening_plies,

@@ -41,10 +41,16 @@ pub struct Roster {
 }
 
 impl Roster {
-    /// Draws who holds each of `seats` seats, by the shares of [`draw_seats`].
-    pub fn draw(&self, seats: usize, shares: &Shares, rng: &mut Stream) -> Vec<&Entry> {
+    /// Draws who holds each of `seats` seats, as [`draw_seats`] does.
+    pub fn draw(
+        &self,
+        seats: usize,
+        shares: &Shares,
+        own: &mut Stream,
+        shared: &mut Stream,
+    ) -> Vec<&Entry> {
         let chances: Vec<_> = self.pool.iter().map(|member| member.newest_wins).collect();
-        draw_seats(seats, &chances, shares, rng)
+        draw_seats(seats, &chances, shares, own, shared)
             .into_iter()
             .map(|opponent| match opponent {
                 Opponent::Newest => &self.newest,

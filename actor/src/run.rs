@@ -17,7 +17,7 @@ use crate::ledger::Ledger;
 use crate::loader::Loader;
 use crate::pool_watch::PoolWatcher;
 use crate::push::{Progress, Pusher};
-use crate::worker::{Played, WorkerError, WorkerSettings, WorkerStats};
+use crate::worker::{Played, TreeLimits, WorkerError, WorkerSettings, WorkerStats};
 use crate::{ActorConfig, ActorCounters, ActorError, DrainConfig, Outbox, Roster, Worker};
 
 /// How often a thread without a roster looks for one.
@@ -179,6 +179,10 @@ impl Line {
 
     /// Plays until the actor halts or nobody takes games any more.
     fn play<G: Game>(&self, worker: &mut Worker<G>) -> Result<(), WorkerError> {
+        if let Some(TreeLimits { trees, nodes, bytes }) = worker.limits() {
+            let (thread, mib) = (self.settings.index, bytes.div_ceil(1 << 20));
+            info!(thread, trees, nodes, mib, "most that search trees can take");
+        }
         let mut counted = WorkerStats::default();
         let mut until: Option<Instant> = None;
         loop {

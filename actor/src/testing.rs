@@ -68,6 +68,8 @@ pub(crate) fn settings(games: usize) -> WorkerSettings {
     let config = ActorConfig {
         games_per_thread: games,
         opponents: Shares::SELF_PLAY,
+        // So few games would otherwise meet too few opponents.
+        cohort: Some(1),
         max_plies: 9,
         ..ActorConfig::new(config(), String::new(), String::new())
     };

@@ -8,7 +8,8 @@
 //! ply of every game per tick.
 //!
 //! Contract: a game depends on its seed, the weights in its seats and the settings alone, bit
-//! for bit, not on the games beside it. Every game replays with [`ouro_game::record::Replay`],
+//! for bit, not on the games beside it. Who sits where depends on the roster and the number of
+//! the game; games of neighbouring numbers meet the same opponents, which then share batches. Every game replays with [`ouro_game::record::Replay`],
 //! no action is illegal, and every policy target is a distribution over legal actions. Memory
 //! is bounded: at most [`WorkerSettings::trees`] trees that together fit
 //! [`WorkerSettings::tree_bytes`], used again from game to game.
@@ -25,7 +26,7 @@ use ouro_search::mcts::{Objective, SearchConfigError};
 use self::chairs::{Chairs, Mind};
 pub use self::played::{Played, PlayedSeat, WorkerStats};
 use self::seated::{Progress, Seated, Tree};
-pub use self::settings::{Swap, WorkerSettings};
+pub use self::settings::{Swap, TreeLimits, WorkerSettings};
 use crate::roster::Roster;
 
 /// Plies after which a tree that was not asked is begun anew rather than led after the game.
@@ -112,6 +113,11 @@ impl<G: Game> Worker<G> {
         self.stats
     }
 
+    /// What the trees can take at most; `None` where none is searched.
+    pub fn limits(&self) -> Option<TreeLimits> {
+        self.settings.limits(&self.game)
+    }
+
     /// Games in play.
     pub fn running(&self) -> usize {
         self.games.iter().flatten().count()
@@ -177,11 +183,15 @@ impl<G: Game> Worker<G> {
     }
 
     fn begin(&mut self, place: usize, roster: &Roster) -> Result<(), WorkerError> {
-        let WorkerSettings { seed, index, opening_plies, .. } = self.settings;
-        let seed = Stream::indexed(seed, "self-play", index << 40 | self.begun).bits();
+        let WorkerSettings { seed, index, opening_plies, cohort, .. } = self.settings;
+        let number = self.begun;
         self.begun += 1;
-        let mut rng = Stream::new(seed, "seating");
-        let drawn = roster.draw(self.game.players(), &self.settings.shares, &mut rng);
+        let cohort = (index << 40) | (number / cohort.max(1));
+        let mut shared = Stream::indexed(seed, "cohort", cohort);
+        let seed = Stream::indexed(seed, "self-play", index << 40 | number).bits();
+        let mut own = Stream::new(seed, "seating");
+        let shares = &self.settings.shares;
+        let drawn = roster.draw(self.game.players(), shares, &mut own, &mut shared);
         let (mut chairs, mut seats) = (Vec::with_capacity(drawn.len()), Vec::new());
         for entry in drawn {
             let learns = entry.hash == roster.newest.hash;

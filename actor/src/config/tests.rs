@@ -13,13 +13,14 @@ fn the_defaults_are_valid_and_each_bad_value_is_named() {
     let searching = || Some(exploring(32, 8));
     ActorConfig { search: searching(), ..config() }.validate().expect("so is the search");
     type Spoil = fn(&mut ActorConfig);
-    let cases: [(&str, Spoil); 20] = [
+    let cases: [(&str, Spoil); 21] = [
         ("threads", |config| config.threads = 0),
         ("games_per_thread", |config| config.games_per_thread = 0),
         ("batch", |config| config.batch = 0),
         ("max_plies", |config| config.max_plies = 0),
         ("tree_memory_mib", |config| config.tree_memory_mib = 0),
         ("outbox_games", |config| config.outbox_games = 0),
+        ("cohort", |config| config.cohort = Some(0)),
         ("remembered_positions", |config| config.remembered_positions = usize::MAX),
         ("opponents: self_play", |config| config.opponents.self_play = f64::NAN),
         ("opponents: prioritised", |config| config.opponents.prioritised = -1.0),

@@ -15,7 +15,7 @@ fn self_play_seats_the_newest_everywhere_and_so_does_an_empty_pool() {
         [(roster(7, &[1, 2]), Shares::SELF_PLAY), (roster(7, &[]), against_pool)]
     {
         for _ in 0..50 {
-            assert_eq!(generations(&roster.draw(3, &shares, &mut rng)), [7; 3]);
+            assert_eq!(generations(&roster.draw(3, &shares, &mut rng.clone(), &mut rng)), [7; 3]);
         }
     }
 }
@@ -29,7 +29,7 @@ fn members_are_drawn_by_the_estimates_beside_them() {
     let shares = Shares { self_play: 0.0, prioritised: 1.0, uniform: 0.0 };
     let mut rng = Stream::new(2, "test");
     for _ in 0..200 {
-        let mut drawn = generations(&roster.draw(2, &shares, &mut rng));
+        let mut drawn = generations(&roster.draw(2, &shares, &mut rng.clone(), &mut rng));
         drawn.sort_unstable();
         // Those that always lose are not met.
         assert_eq!(drawn, [2, 7]);

@@ -24,6 +24,8 @@ pub struct WorkerSettings {
     pub batch: usize,
     /// See [`crate::ActorConfig::opponents`].
     pub shares: Shares,
+    /// See [`crate::ActorConfig::cohort`].
+    pub cohort: u64,
     /// See [`crate::ActorConfig::search`].
     pub search: Option<SearchConfig>,
     /// See [`crate::ActorConfig::epsilon`].
@@ -58,6 +60,17 @@ pub enum Swap {
     Moves,
 }
 
+/// Most that the trees of a worker can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeLimits {
+    /// Trees at once.
+    pub trees: usize,
+    /// Nodes of each.
+    pub nodes: u32,
+    /// Bytes of all of them together.
+    pub bytes: usize,
+}
+
 impl WorkerSettings {
     /// Trees that can be in memory at once: one a game while every game is self-play, else
     /// one for each seat.
@@ -67,6 +80,18 @@ impl WorkerSettings {
         self.games.saturating_mul(per_game)
     }
 
+    /// What the trees of these settings may take; `None` where none is searched.
+    pub fn limits<G: Game>(&self, game: &G) -> Option<TreeLimits> {
+        let search = self.search.as_ref()?;
+        let (trees, node) = (self.trees(game.players()), node_bytes::<G::State>());
+        let fits = self.tree_bytes / trees.max(1) / node;
+        let wanted =
+            search.simulations.saturating_mul(NODES_PER_SIMULATION).saturating_add(LEAST_NODES);
+        let nodes = search.max_nodes.min(wanted).min(fits.try_into().unwrap_or(u32::MAX));
+        let bytes = trees.saturating_mul(nodes as usize).saturating_mul(node);
+        Some(TreeLimits { trees, nodes, bytes })
+    }
+
     /// The searches of learning seats and of others, with trees that fit the memory together;
     /// `None` where no tree is searched. Opponents search alike, but for what is there to
     /// explore: noise and forced playouts.
@@ -74,12 +99,10 @@ impl WorkerSettings {
         &self,
         game: &G,
     ) -> Result<Option<[SearchConfig; 2]>, WorkerError> {
-        let Some(search) = &self.search else { return Ok(None) };
-        let trees = self.trees(game.players());
-        let fits = self.tree_bytes / trees.max(1) / node_bytes::<G::State>();
-        let wanted =
-            search.simulations.saturating_mul(NODES_PER_SIMULATION).saturating_add(LEAST_NODES);
-        let max_nodes = search.max_nodes.min(wanted).min(fits.try_into().unwrap_or(u32::MAX));
+        let (Some(search), Some(limits)) = (&self.search, self.limits(game)) else {
+            return Ok(None);
+        };
+        let TreeLimits { trees, nodes: max_nodes, .. } = limits;
         // Half of a tree may be kept, and no decision should end for want of nodes.
         if (max_nodes as usize) < search.simulations as usize * 4 {
             let needed = search.simulations as usize * 4 * node_bytes::<G::State>() * trees;

@@ -116,26 +116,31 @@ pub fn draw(win_probabilities: &[Option<f64>], shares: &Shares, rng: &mut Stream
     draw_kind(kind, win_probabilities, rng)
 }
 
-/// Draws who holds each of `seats` seats. The shares say which kind of game it is; in one
-/// against the pool the newest holds one seat, any with equal chance, and every other seat is
-/// drawn by itself, so that a game of many players meets many members.
+/// Draws who holds each of `seats` seats. By `own` the game is self-play or not, and in one
+/// against the pool the newest holds one seat, any with equal chance. By `shared` the others are
+/// drawn: of one kind for the game, and every seat by itself, so that a game of many players
+/// meets many members.
+///
+/// Games that pass equal `shared` streams meet the same opponents, if any; whoever plays them
+/// together then evaluates few networks in large batches. Over many streams the shares hold.
 pub fn draw_seats(
     seats: usize,
     win_probabilities: &[Option<f64>],
     shares: &Shares,
-    rng: &mut Stream,
+    own: &mut Stream,
+    shared: &mut Stream,
 ) -> Vec<Opponent> {
     let mut drawn = vec![Opponent::Newest; seats];
-    if win_probabilities.is_empty() {
+    let pool = shares.prioritised + shares.uniform;
+    let is_self_play = own.unit() * (shares.self_play + pool) < shares.self_play;
+    if win_probabilities.is_empty() || is_self_play || pool == 0.0 {
         return drawn;
     }
-    let kind = shares.draw(rng);
-    if !matches!(kind, Kind::SelfPlay) {
-        let newest = rng.below(seats as u32) as usize;
-        for (seat, opponent) in drawn.iter_mut().enumerate() {
-            if seat != newest {
-                *opponent = draw_kind(kind, win_probabilities, rng);
-            }
+    let newest = own.below(seats as u32) as usize;
+    let kind = Shares { self_play: 0.0, ..*shares }.draw(shared);
+    for (seat, opponent) in drawn.iter_mut().enumerate() {
+        if seat != newest {
+            *opponent = draw_kind(kind, win_probabilities, shared);
         }
     }
     drawn

@@ -78,7 +78,7 @@ fn without_a_pool_every_game_is_self_play() {
     let mut rng = Stream::new(6, "test");
     for shares in [Shares::SELF_PLAY, PRIORITISED, UNIFORM, Shares::default()] {
         assert_eq!(draw(&[], &shares, &mut rng), Opponent::Newest);
-        assert_eq!(draw_seats(3, &[], &shares, &mut rng), [Opponent::Newest; 3]);
+        assert_eq!(draw_seats(3, &[], &shares, &mut rng.clone(), &mut rng), [Opponent::Newest; 3]);
     }
 }
 
@@ -86,10 +86,10 @@ fn without_a_pool_every_game_is_self_play() {
 fn against_the_pool_the_newest_holds_one_seat_and_the_others_are_drawn_one_by_one() {
     let shares = Shares { self_play: 0.3, prioritised: 0.0, uniform: 0.7 };
     let chances = [None; 4];
-    let mut rng = Stream::new(7, "test");
+    let (mut own, mut shared) = (Stream::new(7, "test"), Stream::new(8, "test"));
     let (mut self_play, mut seats, mut members) = (0, [0_usize; 3], [0_usize; 4]);
     for _ in 0..DRAWS {
-        let drawn = draw_seats(3, &chances, &shares, &mut rng);
+        let drawn = draw_seats(3, &chances, &shares, &mut own, &mut shared);
         if drawn == [Opponent::Newest; 3] {
             self_play += 1;
             continue;
@@ -106,6 +106,28 @@ fn against_the_pool_the_newest_holds_one_seat_and_the_others_are_drawn_one_by_on
     assert_eq!((seats.iter().sum::<usize>(), members.iter().sum()), (played, 2 * played));
     assert!(seats.iter().all(|&hits| close(hits, played, 1.0 / 3.0)), "{seats:?}");
     assert!(members.iter().all(|&hits| close(hits, 2 * played, 0.25)), "{members:?}");
+}
+
+#[test]
+fn games_that_share_a_stream_meet_the_same_opponents_and_over_many_the_shares_hold() {
+    let shares = Shares { self_play: 0.5, prioritised: 0.3, uniform: 0.2 };
+    let chances = [Some(1.0), Some(0.0)];
+    let mut own = Stream::new(9, "test");
+    let mut members = [0_usize; 2];
+    for cohort in 0..DRAWS as u64 / 4 {
+        let mut met = Vec::new();
+        for _ in 0..4 {
+            let mut shared = Stream::indexed(9, "cohort", cohort);
+            let drawn = draw_seats(2, &chances, &shares, &mut own, &mut shared);
+            met.extend(drawn.into_iter().filter(|&opponent| opponent != Opponent::Newest));
+        }
+        assert!(met.windows(2).all(|pair| pair[0] == pair[1]), "{met:?}");
+        if let Some(&Opponent::Member(member)) = met.first() {
+            members[member] += 1;
+        }
+    }
+    // The first always loses: it is met by the uniform share alone.
+    assert!(close(members[0], members.iter().sum(), 0.4 / 2.0), "{members:?}");
 }
 
 #[test]
