@@ -14,6 +14,7 @@ use train::process::Trainer;
 
 /// A run small enough to promote within seconds: tic-tac-toe and a tiny network.
 const SETTINGS: &str = r#"
+preset = "reinforce-duel"
 seed = 5
 generation_steps = 20
 

@@ -59,6 +59,16 @@ pub enum AlgorithmConfig {
     Reinforce(ReinforceConfig),
 }
 
+impl AlgorithmConfig {
+    /// As in files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::AlphaZero(_) => "alphazero",
+            Self::Reinforce(_) => "reinforce",
+        }
+    }
+}
+
 impl Default for AlgorithmConfig {
     fn default() -> Self {
         Self::Reinforce(ReinforceConfig::default())

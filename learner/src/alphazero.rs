@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::algorithm::{Algorithm, Batch, BatchError, check_lengths};
 use crate::loss::{DeviceLoss, column, entropy, log_policy};
 use crate::model::Outputs;
-use crate::samples::RowShape;
+use crate::rules::RowShape;
 use crate::trainer::TrainError;
 
 /// The numbers of AlphaZero. See [`targets`] for what the first two do.

@@ -4,7 +4,7 @@
 //! <directory>/checkpoints/step-000000001200/
 //!     weights.safetensors     the network, as published
 //!     training.safetensors    the network in training, its optimiser, its average
-//!     state.json              counters and watermarks
+//!     state.json              where the replay stood
 //!     manifest.json           SHA-256 and size of each file above; written last
 //! ```
 //!
@@ -18,10 +18,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use ouro_net::{Weights, WeightsError, content_hash};
+use ouro_replay::ReplayState;
 use serde::{Deserialize, Serialize};
 
 use crate::trainer::TrainerState;
-use crate::window::Watermark;
 
 mod training;
 
@@ -34,15 +34,12 @@ const PREFIX: &str = "step-";
 const TEMPORARY: &str = "tmp-";
 
 /// What a run has counted, beyond what is in the weights.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunState {
-    /// Games accepted since the start of the run.
-    pub games: u64,
-    /// Moves accepted since the start of the run.
-    pub moves: u64,
-    /// What was decided for each actor.
-    pub watermarks: Vec<Watermark>,
+    /// Where the replay stood after the last batch that the weights were trained on. The games
+    /// and what was decided for each actor are in the journal.
+    pub replay: ReplayState,
 }
 
 /// A whole resume unit. Step and generation are in the weights.
@@ -52,7 +49,7 @@ pub struct Checkpoint {
     pub weights: Weights,
     /// What training goes on from.
     pub training: TrainerState,
-    /// Counters and watermarks.
+    /// What else a run goes on from.
     pub state: RunState,
 }
 
@@ -90,6 +87,13 @@ pub enum CheckpointError {
 }
 
 impl CheckpointError {
+    /// Whether there was no room on the disk. Nothing half-written is visible, and the same call
+    /// may succeed later.
+    pub fn is_no_space(&self) -> bool {
+        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+        matches!(self, Self::Io { source, .. } if full.contains(&source.kind()))
+    }
+
     fn damaged(path: &Path, what: impl ToString) -> Self {
         Self::Damaged { path: path.to_owned(), what: what.to_string() }
     }

@@ -12,8 +12,10 @@ use ouro_game::{GameConfig, GameVisitor, battlesnake};
 use ouro_net::{Architecture, NetSpec};
 use serde::{Deserialize, Serialize};
 
+mod replay;
 mod train;
 
+pub use replay::ReplayConfig;
 pub use train::TrainConfig;
 
 /// Everything a learner needs.
@@ -37,6 +39,8 @@ pub struct Config {
     pub net: Architecture,
     /// The update rule.
     pub train: TrainConfig,
+    /// How long games are learned from, and how often.
+    pub replay: ReplayConfig,
     /// What is let in.
     pub intake: IntakeConfig,
     /// Where checkpoints go and how often weights are published.
@@ -89,8 +93,6 @@ impl FromStr for DeviceChoice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct IntakeConfig {
-    /// Moves that wait for training at most; beyond it streams are not read and actors wait.
-    pub queue_moves: usize,
     /// Longest game accepted, in plies.
     pub max_plies: usize,
     /// A learning seat may have played weights this many generations old at most.
@@ -133,6 +135,7 @@ impl Default for Config {
             }),
             net: Architecture::Conv { channels: 32, layers: 3, hidden: 128 },
             train: TrainConfig::default(),
+            replay: ReplayConfig::default(),
             intake: IntakeConfig::default(),
             checkpoint: CheckpointConfig::default(),
         }
@@ -142,7 +145,6 @@ impl Default for Config {
 impl Default for IntakeConfig {
     fn default() -> Self {
         Self {
-            queue_moves: 8_192,
             max_plies: 2_048,
             max_staleness: 16,
             max_streams: 64,
@@ -175,11 +177,19 @@ pub struct ConfigError {
     pub remedy: String,
 }
 
+impl ConfigError {
+    /// The game's own complaint.
+    fn of_game(error: ouro_game::ConfigError) -> Self {
+        let field = format!("game.{}", error.field);
+        Self { field, value: error.value, remedy: error.remedy }
+    }
+}
+
 impl Config {
     /// Checks every field, and that the game and the network can be built.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.train.validate()?;
-        count("intake.queue_moves", self.intake.queue_moves, self.train.batch_moves, 1 << 26)?;
+        self.replay.validate()?;
         count("intake.max_plies", self.intake.max_plies, 1, ouro_proto::trajectory::MAX_PLIES)?;
         count("intake.max_streams", self.intake.max_streams, 1, 1 << 16)?;
         count("intake.hello_ms", self.intake.hello_ms as usize, 1, 1 << 31)?;
@@ -192,7 +202,9 @@ impl Config {
         {
             return refuse("arena", arena, "write a URL such as http://127.0.0.1:50061");
         }
-        self.net_spec().map(|_| ())
+        self.net_spec()?;
+        self.replay_settings()?;
+        Ok(())
     }
 
     /// The network that this game and these layers make.
@@ -208,11 +220,7 @@ impl Config {
                 }
             }
         }
-        let spec = self.game.visit(Shape(&self.net)).map_err(|error| ConfigError {
-            field: format!("game.{}", error.field),
-            value: error.value,
-            remedy: error.remedy,
-        })?;
+        let spec = self.game.visit(Shape(&self.net)).map_err(ConfigError::of_game)?;
         spec.validate().map_err(|error| ConfigError {
             field: "net".into(),
             value: format!("{:?}", self.net),
@@ -276,7 +284,7 @@ mod tests {
             (|c| c.train.gamma = 1.01, "train.gamma"),
             (|c| c.train.learning_rate = 0.0, "train.learning_rate"),
             (|c| c.train.batch_moves = 0, "train.batch_moves"),
-            (|c| c.intake.queue_moves = 10, "intake.queue_moves"),
+            (|c| c.replay.queue_positions = 10, "replay"),
             (|c| c.checkpoint.keep = 1, "checkpoint.keep"),
             (|c| c.arena = Some("localhost".into()), "arena"),
             (|c| c.net = Architecture::Conv { channels: 0, layers: 1, hidden: 1 }, "net"),

@@ -19,7 +19,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ouro_net::{Weights, WeightsMeta};
 use ouro_proto::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
@@ -30,22 +29,26 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agreement::Probe;
 use crate::algorithm::AlgorithmConfig;
-use crate::checkpoint::{Checkpoint, CheckpointError, RunState, Store};
+use crate::alphazero::AlphaZero;
+use crate::checkpoint::{Checkpoint, CheckpointError, RunState};
 use crate::config::{Config, ConfigError};
-use crate::device::{DeviceError, TrainDevice};
+use crate::device::DeviceError;
+use crate::feed::{self, Assemble};
+use crate::ledger::{Ledger, LedgerError, LedgerThread};
 use crate::progress::{Progress, SharedProgress};
 use crate::publisher::{self, Backoff};
-use crate::queue::Queue;
 use crate::reinforce::Reinforce;
+use crate::replay::SharedReplay;
+use crate::rules::{Rules, UnpackError};
 use crate::service::{Intake, MAX_MESSAGE_BYTES};
-use crate::trainer::{Trainer, TrainerState};
-use crate::training::{Release, Training, TrainingError};
-use crate::trajectory::examiner;
-use crate::window::Window;
+use crate::trainer::Trainer;
+use crate::training::{Release, Releases, Training, TrainingError};
 
 use kept::Kept;
+use start::Prepared;
 
 mod kept;
+mod start;
 
 /// How long a drain waits for streams. They end at once unless a replay takes this long.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -72,6 +75,20 @@ pub enum LearnerError {
     /// A checkpoint cannot be read or written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// The journal cannot be read or written.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A game of the journal cannot be played any more.
+    #[error("game {number} of the journal: {error}")]
+    Journalled {
+        /// Its number.
+        number: u64,
+        /// What is wrong.
+        error: UnpackError,
+    },
+    /// Checkpoint and journal do not belong together.
+    #[error(transparent)]
+    Replay(#[from] ouro_replay::StateError),
     /// There is no such device.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -93,10 +110,11 @@ pub enum LearnerError {
 pub struct Learner {
     config: Config,
     server: GrpcServer,
-    queue: Arc<Queue>,
-    store: Store,
-    checkpoint: Checkpoint,
-    device: TrainDevice,
+    rules: Arc<dyn Rules>,
+    replay: Arc<SharedReplay>,
+    ledger: Ledger,
+    ledger_thread: LedgerThread,
+    prepared: Prepared,
     arena: Option<ArenaClient>,
     progress: SharedProgress,
     intake: Intake,
@@ -104,35 +122,37 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// Validates, loads the newest checkpoint or makes generation 0, chooses the device and
-    /// opens the port. Nothing runs yet.
+    /// Validates, loads the newest checkpoint or makes generation 0, fills the replay from the
+    /// journal, chooses the device and opens the port. Nothing is trained yet.
     pub async fn bind(config: Config) -> Result<Self, LearnerError> {
         config.validate()?;
-        reinforce(&config.train.algorithm)?;
-        let examiner = examiner(&config)?;
+        let rules: Arc<dyn Rules> = crate::rules::rules(&config)?.into();
         let arena = config.arena.as_deref().map(ArenaClient::new).transpose()?;
         let server = GrpcServer::bind(config.listen, Limits::default()).await?;
-        let settings = config.clone();
-        let prepared = tokio::task::spawn_blocking(move || prepare(&settings));
-        let Prepared { store, checkpoint, generation, device } =
-            prepared.await.map_err(|_| LearnerError::Panicked("start-up"))??;
+        let (settings, game_rules) = (config.clone(), Arc::clone(&rules));
+        let start = tokio::task::spawn_blocking(move || start::start(&settings, &*game_rules));
+        let (prepared, replay, journal) =
+            start.await.map_err(|_| LearnerError::Panicked("start-up"))??;
 
-        let meta = checkpoint.weights.meta();
+        let (meta, generation) = (prepared.checkpoint.weights.meta(), prepared.generation);
+        let (status, _) = replay.status();
         let progress = SharedProgress::new(Progress {
             step: meta.step,
             generation,
-            games: checkpoint.state.games,
-            moves: checkpoint.state.moves,
-            device: device.name().to_owned(),
+            games: journal.records(),
+            moves: status.counters.inserts,
+            device: prepared.device.name().to_owned(),
             ..Progress::default()
         });
-        let watermarks = &checkpoint.state.watermarks;
-        let window = Window::new(examiner.shape(), config.intake.queue_moves, watermarks);
-        let queue = Arc::new(Queue::new(window));
+        let (step, games) = (meta.step, status.games);
+        tracing::info!(device = prepared.device.name(), step, generation, games, "ready");
+        let (ledger, ledger_thread) =
+            Ledger::start(journal, Arc::clone(&replay), progress.clone())?;
         let stop_streams = CancellationToken::new();
         let intake = Intake::new(
-            examiner,
-            Arc::clone(&queue),
+            Arc::clone(&rules),
+            ledger.clone(),
+            Arc::clone(&replay),
             progress.clone(),
             &config,
             stop_streams.clone(),
@@ -140,15 +160,14 @@ impl Learner {
         let service =
             LearnerServiceServer::new(intake.clone()).max_decoding_message_size(MAX_MESSAGE_BYTES);
         let server = server.add_service(service).describe(ouro_proto::FILE_DESCRIPTOR_SET);
-        let step = meta.step;
-        tracing::info!(device = device.name(), step, generation, "learner is ready");
         Ok(Self {
             config,
             server,
-            queue,
-            store,
-            checkpoint,
-            device,
+            rules,
+            replay,
+            ledger,
+            ledger_thread,
+            prepared,
             arena,
             progress,
             intake,
@@ -175,7 +194,7 @@ impl Learner {
             },
             None => None,
         };
-        let own = Release::from(&self.checkpoint.weights);
+        let own = Release::from(&self.prepared.checkpoint.weights);
         let behind = newest.filter(|newest| *newest > own.generation);
         if let Some(Generation(generation)) = behind {
             let own = own.generation.0;
@@ -183,6 +202,7 @@ impl Learner {
             self.progress.update(|progress| {
                 progress.generation = progress.generation.max(generation);
             });
+            self.replay.published(generation);
         }
         let first = behind.is_none().then(|| Arc::new(own));
         let (releases, mut published) = watch::channel(first);
@@ -194,53 +214,42 @@ impl Learner {
             while published.changed().await.is_ok() {}
             Ok(())
         }));
-        let (train, queue) = (self.config.train.clone(), Arc::clone(&self.queue));
-        let checkpoint = self.checkpoint;
-        let algorithm = reinforce(&self.config.train.algorithm)?;
-        let probe = Probe::of_game(&self.config.game)?;
-        let training = {
-            let (device, store, progress) = (self.device, self.store, self.progress);
-            let (queue, every_steps) = (Arc::clone(&queue), self.config.checkpoint.every_steps);
-            move || {
-                let batch_moves = train.batch_moves;
-                let Checkpoint { weights, training, .. } = checkpoint;
-                let trainer = Trainer::new(algorithm, train, &weights, Some(&training), device)?;
-                let training = Training {
-                    trainer,
-                    probe,
-                    queue,
-                    store,
-                    progress,
-                    releases,
-                    batch_moves,
-                    every_steps,
-                };
-                training.run()
-            }
+        let thread = TrainingThread {
+            config: self.config.clone(),
+            prepared: self.prepared,
+            rules: self.rules,
+            replay: Arc::clone(&self.replay),
+            ledger: self.ledger,
+            progress: self.progress,
+            releases,
         };
         let (ended, has_ended) = tokio::sync::oneshot::channel();
-        let thread = std::thread::Builder::new().name("ouro-training".into()).spawn(move || {
+        let spawned = std::thread::Builder::new().name("ouro-training".into()).spawn(move || {
             // The receiver is gone only if the learner was dropped.
-            let _ = ended.send(training());
+            let _ = ended.send(thread.run());
         });
-        if thread.is_err() {
+        if spawned.is_err() {
             return Err(LearnerError::Panicked("training"));
         }
 
         let stop_server = CancellationToken::new();
         let mut server = Kept::new(tokio::spawn(self.server.run_until(stop_server.clone())));
         let mut training = Kept::new(has_ended);
+        let mut ledger = Kept::new(self.ledger_thread.ended);
         tokio::select! {
             () = stop.cancelled() => {}
             () = training.ended() => {}
+            () = ledger.ended() => {}
             () = publisher.ended() => {}
             () = server.ended() => {}
         }
         self.stop_streams.cancel();
-        self.queue.close();
+        self.replay.close();
         if tokio::time::timeout(DRAIN, self.intake.drained()).await.is_err() {
             tracing::warn!("streams still open after the drain time");
         }
+        // Streams are gone and the server is stopped below, so the ledger ends with the training
+        // thread, which holds the last way to it but the service's own.
         let trained = training.output().await;
         // The training thread has dropped its end, so the publisher ends once the last
         // release is delivered.
@@ -251,6 +260,9 @@ impl Learner {
         }
         stop_server.cancel();
         let served = server.output().await.map_err(|_| LearnerError::Panicked("server"))?;
+        drop(self.intake);
+        let journalled = ledger.output().await.map_err(|_| LearnerError::Panicked("ledger"))?;
+        journalled?;
         trained.map_err(|_| LearnerError::Panicked("training"))??;
         match publisher.output().await {
             Err(error) if error.is_cancelled() => {}
@@ -261,62 +273,51 @@ impl Learner {
     }
 }
 
-/// The algorithm that games are assembled for.
-fn reinforce(config: &AlgorithmConfig) -> Result<Reinforce, ConfigError> {
-    match config {
-        AlgorithmConfig::Reinforce(config) => Ok(Reinforce::from(config)),
-        AlgorithmConfig::AlphaZero(_) => Err(ConfigError {
-            field: "train.algorithm.kind".into(),
-            value: "alphazero".into(),
-            remedy: "actors record no searches yet; write \"reinforce\"".into(),
-        }),
-    }
+/// What the training thread starts with.
+struct TrainingThread {
+    config: Config,
+    prepared: Prepared,
+    rules: Arc<dyn Rules>,
+    replay: Arc<SharedReplay>,
+    ledger: Ledger,
+    progress: SharedProgress,
+    releases: Releases,
 }
 
-/// What [`prepare`] found or made.
-struct Prepared {
-    store: Store,
-    checkpoint: Checkpoint,
-    /// The newest generation made, the checkpoint's or one that was lost.
-    generation: u32,
-    device: TrainDevice,
-}
-
-/// The blocking half of [`Learner::bind`].
-fn prepare(config: &Config) -> Result<Prepared, LearnerError> {
-    let spec = config.net_spec()?;
-    let game = serde_json::to_string(&config.game)
-        .expect("a game configuration serialises: it is plain data");
-    let directory = &config.checkpoint.directory;
-    let store = Store::open(directory, config.checkpoint.keep)?;
-    let loaded = store.load()?;
-    for error in &loaded.skipped {
-        tracing::error!(%error, "checkpoint is damaged; falling back to an older one");
-    }
-    let checkpoint = match loaded.checkpoint {
-        Some(checkpoint) => checkpoint,
-        None => {
-            let meta = WeightsMeta { game: game.clone(), generation: 0, step: 0 };
-            let weights = Weights::initialize(spec.clone(), meta, config.seed)
-                .map_err(ouro_net::WeightsError::from)
-                .map_err(crate::trainer::TrainError::from)
-                .map_err(TrainingError::from)?;
-            let training = TrainerState::fresh(&weights);
-            let checkpoint = Checkpoint { weights, training, state: RunState::default() };
-            store.save(&checkpoint)?;
-            checkpoint
+impl TrainingThread {
+    fn run(self) -> Result<(), LearnerError> {
+        match self.config.train.algorithm.clone() {
+            AlgorithmConfig::AlphaZero(config) => self.train(AlphaZero::from(&config)),
+            AlgorithmConfig::Reinforce(config) => self.train(Reinforce::from(&config)),
         }
-    };
-    let other = |what| LearnerError::OtherRun { directory: directory.display().to_string(), what };
-    if checkpoint.weights.meta().game != game {
-        return Err(other("game"));
     }
-    if *checkpoint.weights.spec() != spec {
-        return Err(other("network"));
+
+    fn train<A: Assemble>(self, algorithm: A) -> Result<(), LearnerError> {
+        let Self { config, prepared, rules, replay, ledger, progress, releases } = self;
+        let Prepared { store, checkpoint, device, .. } = prepared;
+        let Checkpoint { weights, training, state: RunState { replay: trained } } = checkpoint;
+        let trainer =
+            Trainer::new(algorithm, config.train.clone(), &weights, Some(&training), device)
+                .map_err(TrainingError::from)?;
+        let threads = config.replay.assembly_threads;
+        let feed =
+            feed::start::<A>(&replay, &rules, config.seed, config.train.batch_moves, threads)
+                .map_err(LedgerError::Thread)?;
+        let training = Training {
+            trainer,
+            probe: Probe::of_game(&config.game)?,
+            feed,
+            trained,
+            replay,
+            ledger,
+            store,
+            keep: config.checkpoint.keep,
+            progress,
+            releases,
+            every_steps: config.checkpoint.every_steps,
+        };
+        Ok(training.run()?)
     }
-    let device = TrainDevice::choose(config.device, config.allow_software_adapter)?;
-    let generation = checkpoint.weights.meta().generation.max(loaded.lost.unwrap_or(0));
-    Ok(Prepared { store, checkpoint, generation, device })
 }
 
 #[cfg(test)]

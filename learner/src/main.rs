@@ -132,6 +132,9 @@ fn failure(error: LearnerError) -> Failure {
             ExitStatus::BadConfiguration
         }
         LearnerError::Checkpoint(_)
+        | LearnerError::Ledger(_)
+        | LearnerError::Journalled { .. }
+        | LearnerError::Replay(_)
         | LearnerError::Device(_)
         | LearnerError::Arena(_)
         | LearnerError::Service(_) => ExitStatus::Unavailable,

@@ -14,7 +14,7 @@ use crate::alphazero::Positions;
 use crate::config::TrainConfig;
 use crate::device::TrainDevice;
 use crate::reinforce::Segments;
-use crate::samples::RowShape;
+use crate::rules::RowShape;
 use crate::trainer::{TrainError, Trainer};
 
 /// Largest relative difference of the loss.

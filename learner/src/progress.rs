@@ -29,6 +29,8 @@ pub struct Progress {
     pub mean_return: f64,
     /// The training device, as its backend names it.
     pub device: String,
+    /// What keeps training from going on that a person must see to, such as a full disk.
+    pub trouble: Option<String>,
     pub(crate) recent: VecDeque<f32>,
 }
 

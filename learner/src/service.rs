@@ -1,40 +1,42 @@
-//! `LearnerService`: takes trajectories from actors, one at a time per stream.
+//! `LearnerService`: takes games from actors.
 //!
-//! Each trajectory is checked and replayed on a thread for blocking work, put into the
-//! [queue](crate::queue), and only then acknowledged; the next one is not read before. When
-//! the queue is full the stream is not read, HTTP/2 flow control fills up and the actor waits.
-//! So a stream costs one message, whatever it sends: a game is expanded, and kept until it has
-//! found room, only under one of [`replay_threads`](crate::config::IntakeConfig) permits.
+//! Each stream reads ahead by [`AHEAD`] games, which are checked and replayed on threads for
+//! blocking work, and hands them to the [ledger](crate::ledger) in their order. It acknowledges
+//! what the ledger has made durable, cumulatively. While the ledger takes nothing in, the stream
+//! is not read, HTTP/2 flow control fills up and the actor waits. So a stream costs a few
+//! messages, whatever it sends; and games are replayed only under one of
+//! [`replay_threads`](crate::config::IntakeConfig) permits.
 //!
 //! Nobody else waits for a client: one that does not say hello is cut off, and one that does not
 //! read its answers cannot hold a drain.
+
+mod stream;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_game::GameConfig;
-use ouro_game::Stream;
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::RefusalReason;
 use ouro_proto::learner::v1::learner_service_server::LearnerService;
-use ouro_proto::learner::v1::push_request::Message as Ask;
-use ouro_proto::learner::v1::push_response::Message as Answer;
-use ouro_proto::trajectory::{HelloError, TrajectoryError};
-use ouro_proto::{ActorId, Hello, Trajectory};
+use ouro_proto::trajectory::HelloError;
 use ouro_service::IntoStatus;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::{Code, Request, Response, Status, Streaming};
 
+use crate::ledger::Ledger;
 use crate::progress::SharedProgress;
-use crate::queue::Queue;
-use crate::trajectory::{Examined, Examiner, Refusal};
-use crate::window::Inserted;
+use crate::replay::SharedReplay;
+use crate::rules::Rules;
 
 /// Longest message that is read, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
+
+/// Games of one stream that are examined, or wait for the ledger, at a time.
+pub const AHEAD: usize = 8;
 
 /// Why a stream ends.
 #[derive(Debug, thiserror::Error)]
@@ -59,9 +61,9 @@ pub enum StreamError {
         /// The learner's.
         expected: String,
     },
-    /// Another process has taken the name.
+    /// Another process has taken the name, or the run is another.
     #[error(
-        "epoch {epoch} of actor {name} has ended: another of that name came; give each its own"
+        "epoch {epoch} of actor {name} is not its last one here; give every actor its own name, and restart those of an older run"
     )]
     Fenced {
         /// The actor's name.
@@ -69,9 +71,14 @@ pub enum StreamError {
         /// The life it wants to go on with.
         epoch: u64,
     },
-    /// A trajectory has no sequence number to answer to.
-    #[error(transparent)]
-    Malformed(#[from] TrajectoryError),
+    /// A trajectory is missing.
+    #[error("trajectory {got} came where {expected} was due")]
+    Gap {
+        /// Its sequence number.
+        got: u64,
+        /// The next one.
+        expected: u64,
+    },
     /// The learner drains.
     #[error("the learner is shutting down")]
     Closing,
@@ -87,7 +94,7 @@ impl IntoStatus for StreamError {
     fn code(&self) -> Code {
         match self {
             Self::Saturated(_) => Code::ResourceExhausted,
-            Self::NoHello | Self::NoTrajectory | Self::Hello(_) | Self::Malformed(_) => {
+            Self::NoHello | Self::NoTrajectory | Self::Hello(_) | Self::Gap { .. } => {
                 Code::InvalidArgument
             }
             Self::OtherGame { .. } | Self::Fenced { .. } => Code::FailedPrecondition,
@@ -105,11 +112,12 @@ pub struct Intake {
 }
 
 struct Shared {
-    examiner: Arc<dyn Examiner>,
-    queue: Arc<Queue>,
+    rules: Arc<dyn Rules>,
+    ledger: Ledger,
+    replay: Arc<SharedReplay>,
     progress: SharedProgress,
-    seed: u64,
     game: GameConfig,
+    algorithm: &'static str,
     max_streams: usize,
     hello: Duration,
     streams: Arc<Semaphore>,
@@ -119,22 +127,24 @@ struct Shared {
 }
 
 impl Intake {
-    /// A service that examines with `examiner`, feeds `queue` and ends its streams on `stop`.
-    /// `replay_threads` games are replayed at a time.
+    /// A service that examines with `rules`, hands over to `ledger` and ends its streams on
+    /// `stop`.
     pub fn new(
-        examiner: Box<dyn Examiner>,
-        queue: Arc<Queue>,
+        rules: Arc<dyn Rules>,
+        ledger: Ledger,
+        replay: Arc<SharedReplay>,
         progress: SharedProgress,
         config: &crate::config::Config,
         stop: CancellationToken,
     ) -> Self {
         let max_streams = config.intake.max_streams;
         let shared = Shared {
-            examiner: examiner.into(),
-            queue,
+            rules,
+            ledger,
+            replay,
             progress,
-            seed: config.seed,
             game: config.game.clone(),
+            algorithm: config.train.algorithm.name(),
             max_streams,
             hello: Duration::from_millis(config.intake.hello_ms),
             streams: Arc::new(Semaphore::new(max_streams)),
@@ -149,161 +159,6 @@ impl Intake {
     pub async fn drained(&self) {
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
-    }
-}
-
-type Responses = mpsc::Sender<Result<wire::PushResponse, Status>>;
-
-impl Shared {
-    /// Serves one stream until it ends. An error ends it with a status.
-    async fn serve(
-        &self,
-        requests: &mut Streaming<wire::PushRequest>,
-        responses: &Responses,
-    ) -> Result<(), StreamError> {
-        let first = tokio::time::timeout(self.hello, self.next(requests)).await;
-        let hello = match first.map_err(|_| StreamError::Silent(self.hello))?? {
-            Some(Ask::Hello(hello)) => Hello::try_from(hello)?,
-            Some(Ask::Trajectory(_)) => return Err(StreamError::NoHello),
-            None => return Ok(()),
-        };
-        let actor = self.begin(&hello)?;
-        let watermark = self.queue.watermark(&actor);
-        tracing::info!(%actor, watermark, "actor connected");
-        let (epoch, newest_generation) = (actor.epoch, self.progress.generation());
-        let mut answer = Answer::Welcome(wire::Welcome { epoch, watermark, newest_generation });
-        loop {
-            let response = wire::PushResponse { message: Some(answer) };
-            let sent = tokio::select! {
-                biased;
-                sent = responses.send(Ok(response)) => sent,
-                () = self.stop.cancelled() => return Err(StreamError::Closing),
-            };
-            if sent.is_err() {
-                return Ok(());
-            }
-            answer = match self.next(requests).await? {
-                Some(Ask::Trajectory(message)) => self.take(&actor, &hello, message).await?,
-                Some(Ask::Hello(_)) => return Err(StreamError::NoTrajectory),
-                None => {
-                    tracing::info!(%actor, "actor disconnected");
-                    return Ok(());
-                }
-            };
-        }
-    }
-
-    /// The life that an actor goes on with.
-    fn begin(&self, hello: &Hello) -> Result<ActorId, StreamError> {
-        if hello.config != self.game {
-            let text = |game: &GameConfig| {
-                serde_json::to_string(game).unwrap_or_else(|error| error.to_string())
-            };
-            let (got, expected) = (text(&hello.config), text(&self.game));
-            return Err(StreamError::OtherGame { got, expected });
-        }
-        self.queue.begin(&hello.actor, hello.epoch).ok_or_else(|| StreamError::Fenced {
-            name: hello.actor.clone(),
-            epoch: hello.epoch.unwrap_or_default(),
-        })
-    }
-
-    /// The next message; `None` at the end of the stream.
-    async fn next(
-        &self,
-        requests: &mut Streaming<wire::PushRequest>,
-    ) -> Result<Option<Ask>, StreamError> {
-        let message = tokio::select! {
-            biased;
-            () = self.stop.cancelled() => return Err(StreamError::Closing),
-            message = requests.message() => message,
-        };
-        match message.map_err(|status| StreamError::Transport(Box::new(status)))? {
-            Some(request) => request.message.map(Some).ok_or(StreamError::NoTrajectory),
-            None => Ok(None),
-        }
-    }
-
-    /// Decides one trajectory.
-    async fn take(
-        &self,
-        actor: &ActorId,
-        hello: &Hello,
-        message: wire::Trajectory,
-    ) -> Result<Answer, StreamError> {
-        let sequence = message.sequence;
-        if sequence != 0 && sequence <= self.queue.watermark(actor) {
-            return Ok(self.ack(self.queue.watermark(actor), None));
-        }
-        let trajectory = match Trajectory::unfold(message, hello) {
-            Ok(trajectory) => trajectory,
-            Err(error @ TrajectoryError::Sequence) => return Err(error.into()),
-            Err(error) => {
-                let reason = RefusalReason::Malformed;
-                return Ok(self.refuse(actor, sequence, reason, &error));
-            }
-        };
-        // The permit is held until the game has found room: games that wait are expanded too.
-        let (examined, _permit) = self.examine(trajectory).await?;
-        match examined {
-            Err(refusal) => Ok(self.refuse(actor, sequence, refusal.reason(), &refusal)),
-            Ok(examined) => {
-                let moves = examined.samples.rows();
-                let inserting = self.queue.insert(actor, sequence, examined.samples);
-                match inserting.await.map_err(|_| StreamError::Closing)? {
-                    Inserted::New => self.progress.accepted(moves, &examined.returns),
-                    Inserted::Duplicate => {}
-                }
-                Ok(self.ack(sequence, None))
-            }
-        }
-    }
-
-    async fn examine(
-        &self,
-        trajectory: Trajectory,
-    ) -> Result<(Result<Examined, Refusal>, Option<OwnedSemaphorePermit>), StreamError> {
-        let permit = tokio::select! {
-            biased;
-            () = self.stop.cancelled() => return Err(StreamError::Closing),
-            permit = Arc::clone(&self.replays).acquire_owned() => permit,
-        };
-        let permit = permit.map_err(|_| StreamError::Closing)?;
-        let examiner = Arc::clone(&self.examiner);
-        let newest = self.progress.generation();
-        // Keyed by the game, so that the order of arrival does not matter.
-        let key = self.seed ^ trajectory.record.seed;
-        let augmentation = Stream::indexed(key, "augment", trajectory.sequence);
-        let replay = tokio::task::spawn_blocking(move || {
-            // In here, so that it is not given back before the work is done.
-            (examiner.examine(&trajectory, newest, augmentation), Some(permit))
-        });
-        match replay.await {
-            Ok(examined) => Ok(examined),
-            // Decided like any other, or the actor would send it again for ever.
-            Err(error) if error.is_panic() => Ok((Err(Refusal::Panicked), None)),
-            Err(_) => Err(StreamError::Closing),
-        }
-    }
-
-    fn refuse(
-        &self,
-        actor: &ActorId,
-        sequence: u64,
-        reason: RefusalReason,
-        detail: &dyn std::error::Error,
-    ) -> Answer {
-        self.queue.refuse(actor, sequence);
-        self.progress.refused(reason);
-        tracing::info!(%actor, sequence, %detail, "trajectory refused");
-        let (reason, detail) = (reason.into(), detail.to_string());
-        self.ack(sequence, Some(wire::Refusal { sequence, reason, detail }))
-    }
-
-    fn ack(&self, watermark: u64, refusal: Option<wire::Refusal>) -> Answer {
-        let (refusals, newest_generation) =
-            (refusal.into_iter().collect(), self.progress.generation());
-        Answer::Ack(wire::Ack { watermark, refusals, newest_generation, pause_ms: 0 })
     }
 }
 
@@ -323,9 +178,9 @@ impl LearnerService for Intake {
         let last = responses.clone().reserve_owned().await;
         let last = last.map_err(|_| StreamError::Closing.status())?;
         let shared = Arc::clone(&self.shared);
-        let mut requests = request.into_inner();
+        let requests = request.into_inner();
         self.shared.tasks.spawn(async move {
-            if let Err(error) = shared.serve(&mut requests, &responses).await {
+            if let Err(error) = stream::serve(&shared, requests, responses).await {
                 tracing::info!(%error, "stream ended");
                 last.send(Err(error.status()));
             }
@@ -338,12 +193,15 @@ impl LearnerService for Intake {
         &self,
         _request: Request<wire::GetStatusRequest>,
     ) -> Result<Response<wire::GetStatusResponse>, Status> {
-        let progress = self.shared.progress.get();
-        let loss = progress.report.loss;
+        let Shared { progress, replay, algorithm, .. } = &*self.shared;
+        let (progress, (status, waiting_for)) = (progress.get(), replay.status());
+        let actors = self.shared.max_streams - self.shared.streams.available_permits();
+        let report = progress.report;
+        let waiting_for = progress.trouble.or(waiting_for).unwrap_or_default();
         Ok(Response::new(wire::GetStatusResponse {
             device: progress.device,
-            algorithm: "reinforce".to_owned(),
-            step: progress.step as u32,
+            algorithm: (*algorithm).to_owned(),
+            step: small(progress.step),
             newest_generation: progress.generation,
             games: progress.games as f64,
             positions: progress.moves as f64,
@@ -352,25 +210,35 @@ impl LearnerService for Intake {
                 .iter()
                 .map(|(&reason, &games)| count(reason, games))
                 .collect(),
-            actors: (self.shared.max_streams - self.shared.streams.available_permits()) as u32,
+            actors: actors as u32,
             loss: Some(wire::Loss {
-                total: loss.total,
-                policy: loss.policy,
-                value: loss.value,
-                entropy: loss.entropy,
-                gradient_norm: progress.report.gradient_norm,
-                learning_rate: 0.0,
+                total: report.loss.total,
+                policy: report.loss.policy,
+                value: report.loss.value,
+                entropy: report.loss.entropy,
+                gradient_norm: report.gradient_norm,
+                learning_rate: report.learning_rate,
             }),
-            window: None,
+            window: Some(wire::Window {
+                games: small(status.games as u64),
+                positions: status.positions as f64,
+                capacity: status.capacity as f64,
+                sampled: status.counters.samples as f64,
+                staleness: status.staleness.lag,
+            }),
             mean_return: progress.mean_return,
-            waiting_for: String::new(),
+            waiting_for,
         }))
     }
 }
 
+/// A count as people read it through grpcurl, where 64-bit integers are text.
+fn small(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 fn count(reason: RefusalReason, games: u64) -> wire::RefusalCount {
-    let games = u32::try_from(games).unwrap_or(u32::MAX);
-    wire::RefusalCount { reason: reason.into(), games }
+    wire::RefusalCount { reason: reason.into(), games: small(games) }
 }
 
 #[cfg(test)]

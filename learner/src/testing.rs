@@ -4,7 +4,7 @@ use ouro_game::record::Recorder;
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, ActionMask, Game, GameConfig, PlaneShape, Stream, Turn};
 use ouro_net::{Architecture, GlobalPooling, NetSpec, ValueRange, Weights, WeightsMeta, reference};
-use ouro_proto::{Seat, Trajectory};
+use ouro_proto::{Searched, Seat, Trajectory};
 
 use crate::config::{Config, DeviceChoice, TrainConfig};
 
@@ -18,7 +18,7 @@ pub(crate) fn config() -> Config {
         train: TrainConfig { batch_moves: 8, report_every: 1, ..TrainConfig::default() },
         ..Config::default()
     };
-    config.intake.queue_moves = 64;
+    config.replay.queue_positions = 64;
     config.checkpoint.every_steps = 2;
     config
 }
@@ -147,4 +147,21 @@ pub(crate) fn won_game() -> Trajectory {
     let record = recorder.into_record(config().game);
     let behaviour = vec![vec![0.5]; 5];
     Trajectory { record, behaviour, outcomes: vec![1.0, -1.0], ..random_game(1) }
+}
+
+/// [`won_game`] with what a search might have said before every move: a target before the first
+/// and the last move of the winner, a fast search before the one between.
+pub(crate) fn searched_game() -> Trajectory {
+    let searched = |policy: &[(u32, f32)], value: f32| {
+        let policy = policy.iter().map(|&(action, share)| (Action(action), share)).collect();
+        vec![Searched { policy, value, surprise: 0.0 }]
+    };
+    let searched = vec![
+        searched(&[(0, 0.75), (1, 0.25)], 0.5),
+        searched(&[], -0.5),
+        searched(&[], 0.5),
+        searched(&[], -0.5),
+        searched(&[(6, 1.0)], 0.5),
+    ];
+    Trajectory { searched, ..won_game() }
 }

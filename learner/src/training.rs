@@ -4,22 +4,30 @@
 //! becomes a *generation*: first a checkpoint on disk, then a [`Release`] for the
 //! [publisher](crate::publisher). In this order a generation number, once seen by anybody,
 //! always means the same weights, whatever is killed in between; steps since the last
-//! checkpoint are taken again with new games.
+//! checkpoint are taken again, from the same batches if one thread makes them.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use ouro_net::Weights;
 use ouro_proto::Generation;
+use ouro_replay::ReplayState;
 use tokio::sync::watch;
 
 use crate::agreement::Probe;
 use crate::algorithm::Algorithm;
 use crate::checkpoint::{Checkpoint, CheckpointError, RunState, Store};
+use crate::feed::{Fed, Feed};
+use crate::ledger::Ledger;
 use crate::progress::SharedProgress;
-use crate::queue::Queue;
-use crate::samples::Samples;
-use crate::trainer::{TrainError, Trainer};
+use crate::replay::SharedReplay;
+use crate::rules::UnpackError;
+use crate::trainer::{StepReport, TrainError, Trainer};
+
+/// Pause before a checkpoint that found the disk full is written again.
+const FULL: Duration = Duration::from_secs(1);
 
 /// Weights to publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,60 +63,58 @@ pub enum TrainingError {
     /// The checkpoint could not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// A game of the journal cannot be played any more.
+    #[error(transparent)]
+    Unpack(#[from] UnpackError),
 }
 
 /// Everything that the training thread owns or shares.
-pub struct Training<A> {
+pub struct Training<A: Algorithm> {
     /// The network.
     pub trainer: Trainer<A>,
     /// What every export is checked on.
     pub probe: Probe,
     /// Where batches come from.
-    pub queue: Arc<Queue>,
+    pub feed: Feed<A::Batch>,
+    /// Where the replay stood after the last batch that was trained on.
+    pub trained: ReplayState,
+    /// Where games come from, to know when it is closed and to tell it of new weights.
+    pub replay: Arc<SharedReplay>,
+    /// Who keeps the games' records.
+    pub ledger: Ledger,
     /// Where checkpoints go.
     pub store: Store,
+    /// Checkpoints that are kept.
+    pub keep: usize,
     /// What others see.
     pub progress: SharedProgress,
     /// Where weights go.
     pub releases: Releases,
-    /// Moves per step.
-    pub batch_moves: usize,
     /// Steps between generations.
     pub every_steps: u64,
 }
 
-impl<A: Algorithm> Training<A>
-where
-    A::Batch: From<Samples>,
-{
-    /// Trains until the queue is closed, then makes a last generation of what was learned
+impl<A: Algorithm> Training<A> {
+    /// Trains until the replay is closed, then makes a last generation of what was learned
     /// since the one before. Blocks.
     pub fn run(mut self) -> Result<(), TrainingError> {
         let mut released = self.trainer.step_count();
-        while let Some(batch) = self.queue.take(self.batch_moves) {
-            let report = self.trainer.step(&batch.into())?;
-            let step = self.trainer.step_count();
-            self.progress.update(|progress| {
-                progress.step = step;
-                if let Some(report) = report {
-                    progress.report = report;
+        // The first record that each kept checkpoint needs, oldest first.
+        let mut needed = VecDeque::new();
+        while let Ok(fed) = self.feed.recv() {
+            let Fed { batch, state } = fed?;
+            let report = self.trainer.step(&batch)?;
+            self.trained = state;
+            self.report(report);
+            if self.trainer.step_count().is_multiple_of(self.every_steps) {
+                released = self.trainer.step_count();
+                if self.release()? {
+                    needed.push_back(self.trained.cursor.first);
                 }
-            });
-            if let Some(report) = report {
-                let (loss, norm) = (report.loss, report.gradient_norm);
-                tracing::info!(
-                    step,
-                    loss = loss.total,
-                    value = loss.value,
-                    entropy = loss.entropy,
-                    ratio = loss.ratio,
-                    gradient_norm = norm,
-                    "trained"
-                );
-            }
-            if step.is_multiple_of(self.every_steps) {
-                self.release()?;
-                released = step;
+                // Only then are all kept checkpoints known.
+                if needed.len() == self.keep {
+                    self.ledger.release(needed.pop_front().unwrap_or_default());
+                }
             }
         }
         if self.trainer.step_count() > released {
@@ -117,23 +123,73 @@ where
         Ok(())
     }
 
-    fn release(&mut self) -> Result<(), TrainingError> {
+    fn report(&self, report: Option<StepReport>) {
+        let step = self.trainer.step_count();
+        self.progress.update(|progress| {
+            progress.step = step;
+            if let Some(report) = report {
+                progress.report = report;
+            }
+        });
+        let Some(StepReport { loss, gradient_norm, learning_rate }) = report else { return };
+        tracing::info!(
+            step,
+            loss = loss.total,
+            policy = loss.policy,
+            value = loss.value,
+            entropy = loss.entropy,
+            gradient_norm,
+            learning_rate,
+            "trained"
+        );
+    }
+
+    /// Makes a generation; `false` if the disk was full until the end.
+    fn release(&mut self) -> Result<bool, TrainingError> {
         let progress = self.progress.get();
         let generation = progress.generation + 1;
         let checkpoint = Checkpoint {
             weights: self.trainer.export(generation, &self.probe)?,
             training: self.trainer.state()?,
-            state: RunState {
-                games: progress.games,
-                moves: progress.moves,
-                watermarks: self.queue.watermarks(),
-            },
+            state: RunState { replay: self.trained },
         };
-        self.store.save(&checkpoint)?;
+        if !self.save(&checkpoint)? {
+            return Ok(false);
+        }
         self.progress.update(|progress| progress.generation = generation);
+        self.replay.published(generation);
         let release = Release::from(&checkpoint.weights);
         tracing::info!(generation, step = release.step, games = progress.games, "new generation");
         self.releases.send_replace(Some(Arc::new(release)));
-        Ok(())
+        Ok(true)
+    }
+
+    /// Saves a checkpoint; waits while the disk is full. `false` if it still is at the end.
+    fn save(&self, checkpoint: &Checkpoint) -> Result<bool, TrainingError> {
+        let mut waited = false;
+        loop {
+            match self.store.save(checkpoint) {
+                Err(error) if error.is_no_space() => {
+                    if !waited {
+                        tracing::error!(%error, "the disk is full: training pauses");
+                        self.progress.update(|progress| progress.trouble = Some(error.to_string()));
+                    }
+                    if self.replay.is_closed() {
+                        tracing::warn!("the last steps are not saved; they will be taken again");
+                        return Ok(false);
+                    }
+                    waited = true;
+                    std::thread::sleep(FULL);
+                }
+                saved => {
+                    if waited {
+                        tracing::info!("there is space again: training goes on");
+                        self.progress.update(|progress| progress.trouble = None);
+                    }
+                    saved?;
+                    return Ok(true);
+                }
+            }
+        }
     }
 }

@@ -5,7 +5,9 @@
 //! Ctrl-C drains: actors flush, the learner makes a last generation, the arena commits.
 
 mod plan;
+mod preset;
 mod report;
+mod settings;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,6 +26,7 @@ use ouro_service::{Shutdown, SystemClock};
 use tokio_util::sync::CancellationToken;
 
 use self::plan::Plan;
+use self::preset::Preset;
 use self::report::Reporter;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -34,18 +37,21 @@ use crate::output::Output;
 /// at which things happen. The game, the network and the seed of a run cannot change.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "Examples:
-  ouro train                                   a Battlesnake duel 7x7, in runs/default
-  ouro train --dir runs/ttt --config ttt.toml  settings of your own
-  ouro train --minutes 10                      drain by itself after ten minutes
+  ouro train                                  a Battlesnake duel 7x7, in runs/duel-7x7
+  ouro train tictactoe --for 2m               another preset, for two minutes
+  ouro train --run runs/mine --config my.toml settings of your own
 
 While it runs:
   grpcurl -plaintext localhost:50061 ouro.arena.v1.ArenaService/GetRatings")]
 pub(crate) struct Arguments {
-    /// Folder of the run [default: runs/default].
-    #[arg(long, env = "OURO_DIR")]
-    dir: Option<PathBuf>,
+    /// What to train [default: duel-7x7].
+    #[arg(value_enum)]
+    preset: Option<Preset>,
+    /// Folder of the run [default: runs/PRESET].
+    #[arg(long, value_name = "DIR", env = "OURO_RUN")]
+    run: Option<PathBuf>,
     /// Settings (TOML) for a new run; print the defaults with --print-config.
-    #[arg(long)]
+    #[arg(long, value_name = "FILE", conflicts_with = "preset")]
     config: Option<PathBuf>,
     /// Seed of a new run [default: 1].
     #[arg(long)]
@@ -65,9 +71,9 @@ pub(crate) struct Arguments {
     /// Address of the learner [default: 127.0.0.1:50062].
     #[arg(long)]
     learner: Option<SocketAddr>,
-    /// Drain after so many minutes.
-    #[arg(long)]
-    minutes: Option<f64>,
+    /// Drain after so long: 90s, 30m, 1h 30m.
+    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    time: Option<Duration>,
     /// Print the settings that would be used, and do nothing.
     #[arg(long)]
     print_config: bool,

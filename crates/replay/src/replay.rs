@@ -220,11 +220,12 @@ impl<T: Item> Replay<T> {
         }
     }
 
-    /// Whether a game of so many positions is welcome. If not, whoever brings it waits.
-    pub fn may_insert(&self, positions: u64) -> bool {
+    /// Whether a game of so many positions is welcome, beside those that are on their way: in the
+    /// journal, but not inserted yet. If not, whoever brings it waits.
+    pub fn may_insert(&self, positions: u64, on_their_way: u64) -> bool {
         match &self.store {
-            Store::Window { ratio, .. } => ratio.may_insert(positions),
-            Store::Fifo { fifo, .. } => fifo.has_room(),
+            Store::Window { ratio, .. } => ratio.may_insert(positions.saturating_add(on_their_way)),
+            Store::Fifo { fifo, .. } => fifo.has_room(on_their_way),
         }
     }
 

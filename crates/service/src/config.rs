@@ -1,11 +1,16 @@
 //! Reads a TOML file into a typed configuration.
 //!
 //! Configuration is read before any port is bound. Types should carry
-//! `#[serde(deny_unknown_fields)]`, so that a misspelt key is named instead of ignored.
+//! `#[serde(deny_unknown_fields)]`, so that a misspelt key is named instead of ignored; the error
+//! then says which known key is nearest. Every error is one line.
 
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+/// Least similarity at which a known key is suggested for an unknown one, 0 to 1.
+const SIMILAR: f64 = 0.6;
 
 /// Why a configuration file is not usable.
 #[derive(Debug, thiserror::Error)]
@@ -18,24 +23,105 @@ pub enum ConfigFileError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// The file is not TOML, misses a key, or has one that is unknown.
-    #[error("config {} is not valid: {source}", path.display())]
-    Parse {
+    /// The file is not TOML.
+    #[error("config {} is not TOML: {what}", path.display())]
+    Syntax {
         /// The file.
         path: PathBuf,
-        /// Line, column and reason.
-        source: Box<toml::de::Error>,
+        /// Line and reason.
+        what: String,
+    },
+    /// The file misses a key, or has one that is unknown or has a wrong value.
+    #[error("config {}: {what}", path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// The key and what is wrong with it.
+        what: String,
     },
 }
 
 /// Reads `path` as TOML.
 pub fn load<T: DeserializeOwned>(path: &Path) -> Result<T, ConfigFileError> {
+    read(path, load_table(path)?)
+}
+
+/// Reads `path` as TOML without looking at its keys.
+pub fn load_table(path: &Path) -> Result<Table, ConfigFileError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| ConfigFileError::Read { path: path.to_owned(), source })?;
-    toml::from_str(&text).map_err(|source| ConfigFileError::Parse {
-        path: path.to_owned(),
-        source: Box::new(source),
+    text.parse().map_err(|error: toml::de::Error| {
+        let start = error.span().map_or(0, |span| span.start);
+        let line = text.as_bytes().iter().take(start).filter(|byte| **byte == b'\n').count() + 1;
+        let what = format!("line {line}: {}", one_line(error.message()));
+        ConfigFileError::Syntax { path: path.to_owned(), what }
     })
+}
+
+/// Reads a table that came from `path`, perhaps with defaults added.
+pub fn read<T: DeserializeOwned>(path: &Path, table: Table) -> Result<T, ConfigFileError> {
+    serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
+        let what = explain(&error.path().to_string(), error.inner().message());
+        ConfigFileError::Key { path: path.to_owned(), what }
+    })
+}
+
+/// `base` with everything that `table` says in its place. A table that names another variant
+/// (by `kind` or `game`) replaces the one in `base` as a whole.
+pub fn merge(base: &mut Table, table: Table) {
+    for (key, value) in table {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(base)), Value::Table(table)) if !is_other(base, &table) => {
+                merge(base, table);
+            }
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Whether `table` is another variant than `base`.
+fn is_other(base: &Table, table: &Table) -> bool {
+    ["kind", "game"].into_iter().any(|tag| {
+        let said = table.get(tag);
+        said.is_some_and(Value::is_str) && said != base.get(tag)
+    })
+}
+
+/// What is wrong with a key, with the nearest known one if it is unknown.
+fn explain(path: &str, message: &str) -> String {
+    let message = one_line(message);
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let is_unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
+    let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
+    match quoted.split_first() {
+        Some((unknown, known)) if is_unknown => {
+            // The path may end in the unknown key itself, or in the table that has it.
+            let table = if path.rsplit('.').next() == Some(unknown) { parent } else { path };
+            let full = |key: &str| match table {
+                "" | "." => key.to_owned(),
+                table => format!("{table}.{key}"),
+            };
+            let nearest = known
+                .iter()
+                .map(|key| (strsim::jaro_winkler(unknown, key), key))
+                .max_by(|one, other| one.0.total_cmp(&other.0));
+            let remedy = match nearest {
+                Some((similarity, key)) if similarity >= SIMILAR => {
+                    format!("did you mean `{}`?", full(key))
+                }
+                _ => format!("known are {}", known.join(", ")),
+            };
+            format!("`{}` is unknown; {remedy}", full(unknown))
+        }
+        _ if path.is_empty() || path == "." => message,
+        _ => format!("`{path}`: {message}"),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -46,23 +132,64 @@ mod tests {
     #[serde(deny_unknown_fields)]
     struct Example {
         games: u32,
+        inner: Option<Inner>,
+    }
+
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Inner {
+        learning_rate: f64,
+    }
+
+    fn load_text(text: &str) -> Result<Example, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ouro.toml");
+        std::fs::write(&path, text).unwrap();
+        load(&path).map_err(|error| {
+            let message = error.to_string();
+            assert_eq!(message.lines().count(), 1, "{message}");
+            message.split_once("ouro.toml").expect("the file is named").1.to_owned()
+        })
     }
 
     #[test]
-    fn a_misspelt_key_is_named_with_its_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ouro.toml");
-        std::fs::write(&path, "games = 3\n").unwrap();
-        assert_eq!(load::<Example>(&path).unwrap(), Example { games: 3 });
+    fn a_misspelt_key_is_named_with_the_one_that_was_meant() {
+        assert_eq!(load_text("games = 3\n"), Ok(Example { games: 3, inner: None }));
+        let cases = [
+            ("games = 3\ngame = 4\n", ": `game` is unknown; did you mean `games`?"),
+            (
+                "games = 3\n[inner]\nlearning_rat = 1.0\n",
+                ": `inner.learning_rat` is unknown; did you mean `inner.learning_rate`?",
+            ),
+            ("games = 3\n[inner]\nzz = 1\n", ": `inner.zz` is unknown; known are learning_rate"),
+        ];
+        for (text, message) in cases {
+            assert_eq!(load_text(text), Err(message.to_owned()));
+        }
+    }
 
-        std::fs::write(&path, "games = 3\ngame = 4\n").unwrap();
-        let message = load::<Example>(&path).unwrap_err().to_string();
-        assert!(message.contains("line 2") && message.contains("`game`"), "{message}");
+    #[test]
+    fn a_wrong_value_is_named_with_its_key_and_bad_syntax_with_its_line() {
+        let error = load_text("games = \"many\"\n").unwrap_err();
+        assert!(error.starts_with(": `games`: invalid type"), "{error}");
+        let error = load_text("games = 3\n\n[inner\n").unwrap_err();
+        assert!(error.starts_with(" is not TOML: line 3: "), "{error}");
     }
 
     #[test]
     fn a_missing_file_is_named() {
         let error = load::<Example>(Path::new("no/such/ouro.toml")).unwrap_err();
         assert!(error.to_string().starts_with("cannot read config no/such/ouro.toml: "));
+    }
+
+    #[test]
+    fn what_a_file_says_replaces_a_default_and_another_kind_replaces_all_of_its_table() {
+        let parse = |text: &str| text.parse::<Table>().expect("TOML");
+        let mut base = parse("a = 1\nb = 2\n[net]\nkind = \"x\"\nsize = 3\n[deep.er]\nc = 4\n");
+        merge(&mut base, parse("b = 5\n[net]\nsize = 6\n[deep.er]\nd = 7\n"));
+        let merged = "a = 1\nb = 5\n[net]\nkind = \"x\"\nsize = 6\n[deep.er]\nc = 4\nd = 7\n";
+        assert_eq!(base, parse(merged));
+        merge(&mut base, parse("[net]\nkind = \"y\"\nwidth = 8\n"));
+        assert_eq!(base["net"], Value::Table(parse("kind = \"y\"\nwidth = 8\n")));
     }
 }

@@ -3,6 +3,7 @@ use crate::optimizer::OptimizerState;
 use crate::testing::{spec, weights};
 use crate::trainer::AverageState;
 use ouro_net::WeightsMeta;
+use ouro_replay::{Counters, Cursor};
 
 fn checkpoint(step: u64) -> Checkpoint {
     let weights = weights(&spec());
@@ -13,8 +14,9 @@ fn checkpoint(step: u64) -> Checkpoint {
         OptimizerState { time: step, slots: vec![vec![0.5; length], vec![0.25; length]] };
     let average = Some(AverageState { count: step, tensors: tensors.clone() });
     let training = TrainerState { tensors: tensors.clone(), optimizer, average };
-    let watermark = Watermark { actor: "a".into(), epoch: u64::MAX, sequence: step };
-    let state = RunState { games: step, moves: 9 * step, watermarks: vec![watermark] };
+    let cursor = Cursor { first: step, next: 3 * step, before: 9 * step, used: 1, batches: step };
+    let counters = Counters { inserts: 9 * step, samples: u64::MAX };
+    let state = RunState { replay: ReplayState { cursor, counters, ..ReplayState::default() } };
     let weights = Weights::from_tensors(spec(), meta, tensors).unwrap();
     Checkpoint { weights, training, state }
 }

@@ -122,13 +122,13 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
     let end = running.stop().await;
     assert!(end.step > 0 || end.moves < 64, "{end:?}");
 
-    // The second life knows step, generation and watermark.
+    // The second life knows step, generation, games and watermark.
     let running = Running::start(config.clone()).await;
     let again = running.progress.get();
     assert_eq!((again.step, again.generation), (end.step, end.generation));
     let mut actor = Actor::connect(running.address, Actor::hello(Some(1))).await.unwrap();
     let Some(Answer::Welcome(welcome)) = actor.answer().await.unwrap() else { panic!("welcome") };
-    assert!(end.step == 0 || welcome.watermark >= 1);
+    assert_eq!((welcome.epoch, welcome.watermark, again.games), (1, 21, 20));
     drop(actor);
     running.stop().await;
 

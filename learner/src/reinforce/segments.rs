@@ -3,7 +3,7 @@
 use ouro_net::NetSpec;
 
 use crate::algorithm::{Batch, BatchError, check_lengths};
-use crate::samples::{RowShape, Samples};
+use crate::rules::RowShape;
 
 /// A table of moves. A *segment* is the consecutive moves of one seat in one game: its rows
 /// follow each other, and [`ends`](Self::ends) marks the last.
@@ -57,24 +57,6 @@ impl Segments {
     /// Sum of the weights.
     pub(super) fn weight(&self) -> f64 {
         self.weights.iter().copied().map(f64::from).sum()
-    }
-}
-
-/// Moves whose returns are known are segments of one row each.
-impl From<Samples> for Segments {
-    fn from(samples: Samples) -> Self {
-        let (shape, rows) = (samples.shape(), samples.rows());
-        Self {
-            shape,
-            planes: samples.planes,
-            legal: samples.legal,
-            actions: samples.actions,
-            behaviour: samples.behaviour,
-            rewards: samples.returns,
-            discounts: vec![0.0; rows],
-            weights: vec![1.0; rows],
-            ends: vec![true; rows],
-        }
     }
 }
 

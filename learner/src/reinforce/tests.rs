@@ -4,7 +4,7 @@ use crate::config::TrainConfig;
 use crate::device::TrainDevice;
 use crate::loss::{LossParts, slow_log_policy};
 use crate::parity::random_segments;
-use crate::samples::RowShape;
+use crate::rules::RowShape;
 use crate::testing::{central_differences, evaluate, lively_weights, spec, tower, weights};
 use crate::trainer::Trainer;
 use ouro_game::Stream;

@@ -8,79 +8,20 @@ use std::time::Duration;
 
 use ouro_actor::ActorConfig;
 use ouro_arena::ArenaConfig;
-use ouro_arena::config::MatchConfig;
 use ouro_arena::store::Run;
-use ouro_game::{GameConfig, battlesnake};
-use ouro_learner::config::{CheckpointConfig, Config, DeviceChoice, IntakeConfig, TrainConfig};
-use ouro_net::Architecture;
-use ouro_players::Shares;
-use serde::{Deserialize, Serialize};
+use ouro_game::GameConfig;
+use ouro_learner::config::{CheckpointConfig, Config, DeviceChoice};
 
 use super::Arguments;
+use super::preset::Preset;
+use super::settings::{ActorSettings, Settings};
 use crate::failure::Failure;
 
-const DEFAULT_FOLDER: &str = "runs/default";
+/// Folder of runs that were not told where to be.
+const RUNS: &str = "runs";
 const SETTINGS_FILE: &str = "run.toml";
 const DEFAULT_ARENA: ([u8; 4], u16) = ([127, 0, 0, 1], 50_061);
 const DEFAULT_LEARNER: ([u8; 4], u16) = ([127, 0, 0, 1], 50_062);
-
-/// The settings of a run, as in its `run.toml`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct Settings {
-    /// Seed of everything random.
-    seed: u64,
-    /// The game.
-    game: GameConfig,
-    /// The network's layers.
-    net: Architecture,
-    /// How games are played for training.
-    actor: ActorSettings,
-    /// The update rule.
-    train: TrainConfig,
-    /// What the learner lets in.
-    intake: IntakeConfig,
-    /// Optimiser steps between two generations.
-    generation_steps: u64,
-    /// How candidates are judged.
-    arena: MatchConfig,
-}
-
-/// How games are played for training; see [`ActorConfig`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct ActorSettings {
-    games_per_thread: usize,
-    self_play_share: f64,
-    max_plies: usize,
-    outbox_games: usize,
-}
-
-impl Default for ActorSettings {
-    fn default() -> Self {
-        Self { games_per_thread: 64, self_play_share: 0.5, max_plies: 400, outbox_games: 256 }
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            seed: 1,
-            game: GameConfig::Battlesnake(battlesnake::Config {
-                width: 7,
-                height: 7,
-                snakes: 2,
-                ..battlesnake::Config::default()
-            }),
-            net: Architecture::Conv { channels: 16, layers: 3, hidden: 64 },
-            actor: ActorSettings::default(),
-            train: TrainConfig::default(),
-            intake: IntakeConfig::default(),
-            generation_steps: 50,
-            arena: MatchConfig { max_plies: 400, ..MatchConfig::default() },
-        }
-    }
-}
 
 /// The settings of a run and what this start adds to them.
 #[derive(Clone, Debug)]
@@ -100,8 +41,8 @@ impl Plan {
     /// The plan of a run that does not exist yet; nothing is written.
     pub(super) fn fresh(arguments: &Arguments) -> Result<Self, Failure> {
         let mut settings = match &arguments.config {
-            Some(path) => ouro_service::config::load(path).map_err(Failure::usage)?,
-            None => Settings::default(),
+            Some(path) => Settings::load(path)?,
+            None => preset(arguments).settings(),
         };
         if let Some(seed) = arguments.seed {
             settings.seed = seed;
@@ -119,11 +60,14 @@ impl Plan {
                 .map_err(|error| Failure::read(path.display(), &error))?;
             return Ok(plan);
         }
-        let fixed =
-            [("--config", arguments.config.is_some()), ("--seed", arguments.seed.is_some())];
+        let fixed = [
+            ("--config", arguments.config.is_some()),
+            ("--seed", arguments.seed.is_some()),
+            ("PRESET", arguments.preset.is_some() && arguments.run.is_some()),
+        ];
         if let Some((flag, _)) = fixed.iter().find(|(_, given)| *given) {
             return Err(Failure::usage(format_args!(
-                "{flag} is for new runs, and {} has one; leave it out or choose another --dir",
+                "{flag} is for new runs, and {} has one; leave it out or choose another --run",
                 folder.display()
             )));
         }
@@ -132,12 +76,6 @@ impl Plan {
     }
 
     fn new(settings: Settings, is_new: bool, arguments: &Arguments) -> Result<Self, Failure> {
-        let time_limit = match arguments.minutes {
-            None => None,
-            Some(minutes) => Some(Duration::try_from_secs_f64(minutes * 60.0).map_err(|_| {
-                Failure::usage(format_args!("--minutes is {minutes}; give a number of 0 or more"))
-            })?),
-        };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
             settings,
@@ -148,7 +86,7 @@ impl Plan {
             threads: arguments.threads.unwrap_or(cores.saturating_sub(1).max(1)),
             arena: arguments.arena.unwrap_or(SocketAddr::from(DEFAULT_ARENA)),
             learner: arguments.learner.unwrap_or(SocketAddr::from(DEFAULT_LEARNER)),
-            time_limit,
+            time_limit: arguments.time,
         })
     }
 
@@ -192,6 +130,7 @@ impl Plan {
             game: self.settings.game.clone(),
             net: self.settings.net.clone(),
             train: self.settings.train.clone(),
+            replay: self.settings.replay.clone(),
             intake: self.settings.intake.clone(),
             checkpoint: CheckpointConfig {
                 directory: self.folder.join("learner"),
@@ -202,17 +141,29 @@ impl Plan {
     }
 
     pub(super) fn actor(&self, arena: String, learner: String) -> ActorConfig {
-        let ActorSettings { games_per_thread, self_play_share, max_plies, outbox_games } =
-            self.settings.actor;
+        let ActorSettings {
+            games_per_thread,
+            batch,
+            search,
+            epsilon,
+            opponents,
+            opening_plies,
+            swap,
+            max_plies,
+            remembered_positions,
+            outbox_games,
+        } = self.settings.actor.clone();
         ActorConfig {
             threads: self.threads,
             games_per_thread,
-            opponents: Shares {
-                self_play: self_play_share,
-                prioritised: 0.0,
-                uniform: 1.0 - self_play_share,
-            },
+            batch,
+            search,
+            epsilon,
+            opponents,
+            opening_plies,
+            swap,
             max_plies,
+            remembered_positions,
             outbox_games,
             seed: self.settings.seed,
             ..ActorConfig::new(self.settings.game.clone(), arena, learner)
@@ -220,8 +171,13 @@ impl Plan {
     }
 }
 
+fn preset(arguments: &Arguments) -> Preset {
+    arguments.preset.unwrap_or_default()
+}
+
 fn folder(arguments: &Arguments) -> PathBuf {
-    arguments.dir.clone().unwrap_or_else(|| DEFAULT_FOLDER.into())
+    let named = || Path::new(RUNS).join(preset(arguments).name());
+    arguments.run.clone().unwrap_or_else(named)
 }
 
 /// Writes a file so that it is there whole or not at all.
@@ -238,25 +194,53 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
 
     #[test]
-    fn the_settings_survive_their_file_and_every_part_accepts_the_defaults() {
-        let plan = Plan::fresh(&Arguments::default()).expect("the defaults are a plan");
-        let read: Settings =
-            toml::from_str(&plan.to_toml().expect("they print")).expect("they parse");
-        assert_eq!(read, plan.settings);
-        plan.arena().validate().expect("the arena accepts them");
-        plan.learner("http://127.0.0.1:1".to_owned()).validate().expect("the learner accepts them");
-        let actor = plan.actor("http://127.0.0.1:1".to_owned(), "http://127.0.0.1:2".to_owned());
-        actor.validate().expect("the actor accepts them");
+    fn every_preset_survives_its_file_and_every_part_accepts_it() {
+        for &preset in Preset::value_variants() {
+            let arguments = Arguments { preset: Some(preset), ..Arguments::default() };
+            let plan = Plan::fresh(&arguments).expect("a preset is a plan");
+            let read: Settings =
+                toml::from_str(&plan.to_toml().expect("they print")).expect("they parse");
+            assert_eq!(read, plan.settings);
+            if preset != Preset::Standard {
+                plan.arena().validate().expect("the arena accepts them");
+            }
+            let url = || "http://127.0.0.1:1".to_owned();
+            plan.learner(url()).validate().expect("the learner accepts them");
+            plan.actor(url(), url()).validate().expect("the actor accepts them");
+        }
+    }
+
+    #[test]
+    fn a_file_changes_what_it_says_and_leaves_the_rest_of_its_preset() {
+        let home = tempfile::tempdir().expect("a scratch folder");
+        let path = home.path().join("my.toml");
+        let text = "preset = \"tictactoe\"\n[train]\nlearning_rate = 0.5\n[actor.search]\nsimulations = 7\n";
+        std::fs::write(&path, text).expect("it is written");
+        let settings = Settings::load(&path).expect("it is valid");
+        let mut expected = Preset::TicTacToe.settings();
+        expected.train.learning_rate = 0.5;
+        expected.actor.search.as_mut().expect("it searches").simulations = 7;
+        assert_eq!(settings, expected);
+        for (text, message) in [
+            ("preset = \"chess\"", "preset is \"chess\"; known are duel-7x7, duel, "),
+            ("[train]\nlerning_rate = 1", "did you mean `train.learning_rate`?"),
+        ] {
+            std::fs::write(&path, text).expect("it is written");
+            let failure = Settings::load(&path).expect_err("it is not valid");
+            assert!(format!("{failure:?}").contains(&message.replace('"', "\\\"")), "{failure:?}");
+        }
     }
 
     #[test]
     fn a_second_start_keeps_the_settings_and_refuses_flags_that_would_change_them() {
         let home = tempfile::tempdir().expect("a scratch folder");
         let arguments =
-            Arguments { dir: Some(home.path().join("run")), seed: Some(7), ..Arguments::default() };
+            Arguments { run: Some(home.path().join("run")), seed: Some(7), ..Arguments::default() };
         let first = Plan::open(&arguments).expect("a new run");
         assert!(first.is_new());
         let again = Arguments { seed: None, ..arguments.clone() };

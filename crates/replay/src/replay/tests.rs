@@ -111,7 +111,7 @@ proptest! {
                 Event::Game => {
                     let number = journal.records();
                     let game = Game::new(number);
-                    if replay.may_insert(u64::from(game.positions)) {
+                    if replay.may_insert(u64::from(game.positions), 0) {
                         let (payload, sequence) = (number.to_le_bytes(), number + 1);
                         let (actor, epoch, generation) = ("a", 1, 0);
                         let record = Record { actor, epoch, sequence, generation, payload: &payload };
@@ -156,7 +156,7 @@ fn neither_kind_ever_waits_for_itself() {
         let (mut games, mut batches) = (0, 0);
         while batches < 2_000 {
             let game = Game::new(games);
-            let may_insert = replay.may_insert(u64::from(game.positions));
+            let may_insert = replay.may_insert(u64::from(game.positions), 0);
             if may_insert {
                 replay.insert(games, game).unwrap();
                 games += 1;

@@ -76,11 +76,12 @@ impl<T: Item> Fifo<T> {
         self.first + self.games.len() as u64
     }
 
-    /// Whether another game may be inserted. The last one may go over the bounds, so that no
+    /// Whether another game may be inserted beside so many positions that are on their way. The last one may go over the bounds, so that no
     /// game is too large for ever.
-    pub fn has_room(&self) -> bool {
+    pub fn has_room(&self, on_their_way: u64) -> bool {
         let FifoSettings { max_positions, max_bytes, batch, .. } = self.settings;
-        self.waiting < batch || (self.waiting < max_positions && self.bytes < max_bytes)
+        let positions = self.waiting.saturating_add(on_their_way);
+        positions < batch || (positions < max_positions && self.bytes < max_bytes)
     }
 
     /// Inserts game `number`, which must be the [next](Self::next), whether there is room or

@@ -58,15 +58,15 @@ fn a_game_that_is_too_old_goes_unused_wherever_it_waits() {
 fn a_full_queue_has_no_room_until_a_batch_leaves() {
     let mut queue = Fifo::new(settings());
     queue.insert(0, Game::new(0, 99)).unwrap();
-    assert!(queue.has_room());
+    assert!(queue.has_room(0));
     queue.insert(1, Game::new(1, 30)).unwrap();
-    assert!(!queue.has_room());
+    assert!(!queue.has_room(0));
     queue.take(50, 0).unwrap();
-    assert!(queue.has_room());
+    assert!(queue.has_room(0));
     // Whatever it weighs, a whole batch must come together.
     let mut narrow = Fifo::new(FifoSettings { max_bytes: 100, ..settings() });
     narrow.insert(0, Game::new(0, 9)).unwrap();
-    assert!(narrow.has_room());
+    assert!(narrow.has_room(0));
     narrow.insert(1, Game::new(1, 1)).unwrap();
-    assert!(!narrow.has_room());
+    assert!(!narrow.has_room(0));
 }

@@ -1,0 +1,89 @@
+//! Threads that turn drawn positions into batches, a little ahead of training.
+//!
+//! Each batch says where the replay stood when it was drawn, so that a checkpoint made after it
+//! was trained on resumes with the next one, whatever was drawn ahead. With one thread batches
+//! come in the order of their draws.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use ouro_game::Stream;
+use ouro_replay::{Draw, PackedGame, ReplayState};
+
+use crate::algorithm::Algorithm;
+use crate::alphazero::AlphaZero;
+use crate::reinforce::Reinforce;
+use crate::replay::SharedReplay;
+use crate::rules::{Rules, UnpackError};
+
+/// Batches that wait for training.
+const AHEAD: usize = 2;
+
+/// An algorithm whose batches are made of journalled games.
+pub trait Assemble: Algorithm {
+    /// A batch of drawn positions.
+    fn assemble(
+        rules: &dyn Rules,
+        draws: &[Draw<PackedGame>],
+        augmentation: &mut Stream,
+    ) -> Result<Self::Batch, UnpackError>;
+}
+
+impl Assemble for AlphaZero {
+    fn assemble(
+        rules: &dyn Rules,
+        draws: &[Draw<PackedGame>],
+        augmentation: &mut Stream,
+    ) -> Result<Self::Batch, UnpackError> {
+        rules.positions(draws, augmentation)
+    }
+}
+
+impl Assemble for Reinforce {
+    fn assemble(
+        rules: &dyn Rules,
+        draws: &[Draw<PackedGame>],
+        augmentation: &mut Stream,
+    ) -> Result<Self::Batch, UnpackError> {
+        rules.segments(draws, augmentation)
+    }
+}
+
+/// A batch on its way to training.
+#[derive(Debug)]
+pub struct Fed<B> {
+    /// The batch.
+    pub batch: B,
+    /// Where the replay stood after it was drawn.
+    pub state: ReplayState,
+}
+
+/// What training reads batches from. Ends once the replay is closed.
+pub type Feed<B> = Receiver<Result<Fed<B>, UnpackError>>;
+
+/// Starts `threads` threads that make batches of `rows` positions.
+pub fn start<A: Assemble>(
+    replay: &Arc<SharedReplay>,
+    rules: &Arc<dyn Rules>,
+    seed: u64,
+    rows: usize,
+    threads: usize,
+) -> std::io::Result<Feed<A::Batch>> {
+    let (batches, feed) = sync_channel(AHEAD);
+    for index in 0..threads {
+        let (replay, rules, batches) = (Arc::clone(replay), Arc::clone(rules), batches.clone());
+        let run = move || {
+            while let Some(drawn) = replay.draw(rows) {
+                let mut augmentation = Stream::indexed(seed, "augment", drawn.index);
+                let batch = A::assemble(&*rules, &drawn.batch.draws, &mut augmentation);
+                let failed = batch.is_err();
+                let fed = batch.map(|batch| Fed { batch, state: drawn.state });
+                if batches.send(fed).is_err() || failed {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new().name(format!("ouro-feed-{index}")).spawn(run)?;
+    }
+    Ok(feed)
+}

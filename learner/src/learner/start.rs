@@ -1,0 +1,102 @@
+//! What a learner finds or makes before it opens its doors.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use ouro_net::{Weights, WeightsMeta};
+use ouro_replay::journal::Options;
+use ouro_replay::{FolderDisk, Journal, Replay};
+
+use super::LearnerError;
+use crate::checkpoint::{Checkpoint, RunState, Store};
+use crate::config::Config;
+use crate::device::TrainDevice;
+use crate::ledger::LedgerError;
+use crate::replay::SharedReplay;
+use crate::rules::Rules;
+use crate::trainer::{TrainError, TrainerState};
+use crate::training::TrainingError;
+
+/// Folder of the journal within that of the run.
+const JOURNAL: &str = "journal";
+
+/// What training goes on from.
+pub(super) struct Prepared {
+    pub(super) store: Store,
+    pub(super) checkpoint: Checkpoint,
+    /// The newest generation made, the checkpoint's or one that was lost.
+    pub(super) generation: u32,
+    pub(super) device: TrainDevice,
+}
+
+/// Loads the newest checkpoint or makes generation 0, and fills the replay from the journal.
+/// Blocks.
+pub(super) fn start(
+    config: &Config,
+    rules: &dyn Rules,
+) -> Result<(Prepared, Arc<SharedReplay>, Journal), LearnerError> {
+    let game = serde_json::to_string(&config.game)
+        .expect("a game configuration serialises: it is plain data");
+    let prepared = prepare(config, &game)?;
+    let state = prepared.checkpoint.state.replay;
+    let disk = FolderDisk::open(&config.checkpoint.directory.join(JOURNAL))
+        .map_err(LedgerError::Journal)?;
+    let (journal, opened) =
+        Journal::open(disk, game.as_bytes(), Options::default()).map_err(LedgerError::Journal)?;
+    if let Some(cut) = opened.cut {
+        tracing::warn!("{cut}");
+    }
+    state.check(journal.oldest_record(), journal.records())?;
+
+    let settings = config.replay_settings()?;
+    let mut replay = Replay::resume(settings, &state).expect("the settings were checked");
+    let filled = journal.visit(replay.next(), |number, record| {
+        let game = match rules.restore(record.payload, record.generation) {
+            Ok(game) => game,
+            Err(error) => return ControlFlow::Break(LearnerError::Journalled { number, error }),
+        };
+        match replay.insert(number, game) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(LedgerError::Window(error).into()),
+        }
+    });
+    if let Some(error) = filled.map_err(LedgerError::Journal)? {
+        return Err(error);
+    }
+    let replay = Arc::new(SharedReplay::new(replay, prepared.generation));
+    Ok((prepared, replay, journal))
+}
+
+fn prepare(config: &Config, game: &str) -> Result<Prepared, LearnerError> {
+    let spec = config.net_spec()?;
+    let directory = &config.checkpoint.directory;
+    let store = Store::open(directory, config.checkpoint.keep)?;
+    let loaded = store.load()?;
+    for error in &loaded.skipped {
+        tracing::error!(%error, "checkpoint is damaged; falling back to an older one");
+    }
+    let checkpoint = match loaded.checkpoint {
+        Some(checkpoint) => checkpoint,
+        None => {
+            let meta = WeightsMeta { game: game.to_owned(), generation: 0, step: 0 };
+            let weights = Weights::initialize(spec.clone(), meta, config.seed)
+                .map_err(ouro_net::WeightsError::from)
+                .map_err(TrainError::from)
+                .map_err(TrainingError::from)?;
+            let training = TrainerState::fresh(&weights);
+            let checkpoint = Checkpoint { weights, training, state: RunState::default() };
+            store.save(&checkpoint)?;
+            checkpoint
+        }
+    };
+    let other = |what| LearnerError::OtherRun { directory: directory.display().to_string(), what };
+    if checkpoint.weights.meta().game != game {
+        return Err(other("game"));
+    }
+    if *checkpoint.weights.spec() != spec {
+        return Err(other("network"));
+    }
+    let device = TrainDevice::choose(config.device, config.allow_software_adapter)?;
+    let generation = checkpoint.weights.meta().generation.max(loaded.lost.unwrap_or(0));
+    Ok(Prepared { store, checkpoint, generation, device })
+}

@@ -1,0 +1,399 @@
+//! The thread that decides: it alone writes the journal, and only what is on disk counts.
+//!
+//! Streams hand it what they have examined ([`Ledger::decide`]). It appends in the order of
+//! arrival, commits in groups (see [`GroupCommit`]), and only then inserts games into the
+//! [`SharedReplay`] and lets the streams' watermarks rise. While there is no room in the replay it takes
+//! nothing more in, so streams are not read and actors wait. While the disk is full it says so
+//! once, keeps what waits, tries again every second and goes on when there is space.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ouro_proto::learner::v1::RefusalReason;
+use ouro_replay::{
+    Appended, Disk, Due, Greeting, GroupCommit, Item, Journal, JournalError, Policy, Record,
+    WindowError,
+};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+
+use crate::progress::SharedProgress;
+use crate::replay::SharedReplay;
+use crate::rules::Examined;
+
+/// Decisions that wait for the thread.
+const ORDERS: usize = 64;
+
+/// Why the ledger ended before it was told to. What it had acknowledged is on disk.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The disk.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Journal and window disagree: a bug.
+    #[error(transparent)]
+    Window(#[from] WindowError),
+    /// The thread could not be started.
+    #[error("cannot start the ledger's thread: {0}")]
+    Thread(#[source] std::io::Error),
+}
+
+/// What was found about a game.
+#[derive(Debug)]
+pub enum Decision {
+    /// It is trained on.
+    Accept(Box<Examined>),
+    /// It is not, for this reason.
+    Refuse(RefusalReason, String),
+}
+
+/// A life of an actor, as its stream sees it.
+#[derive(Debug)]
+pub struct Life {
+    /// The actor's name.
+    pub actor: Arc<str>,
+    /// Number of the life.
+    pub epoch: u64,
+    /// The highest sequence number that is decided and on disk. Closed when another stream has
+    /// taken over the name.
+    pub watermark: watch::Receiver<u64>,
+}
+
+/// What the thread is asked.
+#[derive(Debug)]
+pub enum Order {
+    /// An actor connects.
+    Greet {
+        /// Its name.
+        actor: String,
+        /// The life it wants to go on with.
+        claim: Option<u64>,
+        /// `None` if that life is over.
+        reply: oneshot::Sender<Option<Life>>,
+    },
+    /// A game was examined.
+    Decide {
+        /// The actor's name.
+        actor: Arc<str>,
+        /// Its life.
+        epoch: u64,
+        /// The game's number in it.
+        sequence: u64,
+        /// What was found.
+        decision: Decision,
+    },
+}
+
+/// The way to the thread. Clones share it; when all are gone the thread commits and ends.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    orders: mpsc::Sender<Order>,
+    /// No checkpoint needs records before this number. Beside the orders, since whoever trains
+    /// must never wait for room that only training makes.
+    needed: Arc<AtomicU64>,
+}
+
+/// The thread.
+pub struct LedgerThread {
+    /// Ends with the thread; an error says why it ended early.
+    pub ended: oneshot::Receiver<Result<(), LedgerError>>,
+}
+
+impl Ledger {
+    /// Starts the thread.
+    pub fn start<D: Disk<File: Send> + Send + 'static>(
+        journal: Journal<D>,
+        replay: Arc<SharedReplay>,
+        progress: SharedProgress,
+    ) -> Result<(Self, LedgerThread), LedgerError> {
+        let (orders, receiver) = mpsc::channel(ORDERS);
+        let (end, ended) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .map_err(LedgerError::Thread)?;
+        let needed = Arc::<AtomicU64>::default();
+        let clerk = Clerk {
+            journal,
+            replay,
+            progress,
+            group: GroupCommit::new(Policy::default()),
+            start: Instant::now(),
+            lives: BTreeMap::new(),
+            greeted: Vec::new(),
+            waiting: VecDeque::new(),
+            refused: Vec::new(),
+            needed: Arc::clone(&needed),
+            released: 0,
+        };
+        let run = move || {
+            // The receiver is gone only if the learner was dropped.
+            let _ = end.send(runtime.block_on(clerk.run(receiver)));
+        };
+        let thread = std::thread::Builder::new().name("ouro-ledger".into()).spawn(run);
+        thread.map_err(LedgerError::Thread)?;
+        Ok((Self { orders, needed }, LedgerThread { ended }))
+    }
+
+    /// The life that an actor goes on with: a new one unless it claims its last. `Ok(None)` if it
+    /// claims any other, `Err` once the thread has ended.
+    pub async fn greet(&self, actor: String, claim: Option<u64>) -> Result<Option<Life>, Ended> {
+        let (reply, answer) = oneshot::channel();
+        self.orders.send(Order::Greet { actor, claim, reply }).await.map_err(|_| Ended)?;
+        answer.await.map_err(|_| Ended)
+    }
+
+    /// Room for one order, waiting as long as the thread takes nothing in.
+    pub async fn room(&self) -> Result<mpsc::Permit<'_, Order>, Ended> {
+        self.orders.reserve().await.map_err(|_| Ended)
+    }
+
+    /// Tells that no checkpoint needs records before `number`; they may go at some later commit.
+    pub fn release(&self, number: u64) {
+        self.needed.fetch_max(number, Ordering::Relaxed);
+    }
+}
+
+/// The thread has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the journal is closed")]
+pub struct Ended;
+
+/// What the thread owns.
+struct Clerk<D: Disk> {
+    journal: Journal<D>,
+    replay: Arc<SharedReplay>,
+    progress: SharedProgress,
+    group: GroupCommit,
+    start: Instant,
+    /// The stream of each actor.
+    lives: BTreeMap<Arc<str>, (u64, watch::Sender<u64>)>,
+    /// New lives that wait for their commit.
+    greeted: Vec<(oneshot::Sender<Option<Life>>, Life)>,
+    /// Accepted games that wait for theirs, with their numbers.
+    waiting: VecDeque<(u64, Box<Examined>)>,
+    refused: Vec<RefusalReason>,
+    needed: Arc<AtomicU64>,
+    /// Records before this one were released.
+    released: u64,
+}
+
+impl<D: Disk> Clerk<D> {
+    async fn run(mut self, mut orders: mpsc::Receiver<Order>) -> Result<(), LedgerError> {
+        // Taken in, but without room in the replay.
+        let mut held: Option<Order> = None;
+        let mut open = true;
+        loop {
+            let due = self.group.due(self.now());
+            if due == Due::Now {
+                self.commit()?;
+                continue;
+            }
+            if !open && held.is_none() {
+                return self.close();
+            }
+            let until = match due {
+                Due::At(at) => Some(self.start + at),
+                Due::Now | Due::Never => None,
+            };
+            let (positions, waiting) = (held.as_ref().map(positions), self.waiting_positions());
+            tokio::select! {
+                () = sleep_until(until) => {}
+                () = self.replay.room(positions.unwrap_or(0), waiting), if positions.is_some() => {
+                    if let Some(order) = held.take() {
+                        self.take(order)?;
+                    }
+                }
+                order = orders.recv(), if open && held.is_none() && !self.group.is_paused() => {
+                    match order {
+                        None => open = false,
+                        Some(order) if self.replay.has_room(self::positions(&order), waiting) => {
+                            self.take(order)?;
+                        }
+                        Some(order) => held = Some(order),
+                    }
+                }
+            }
+            if self.group.is_paused() && self.replay.is_closed() {
+                return self.close();
+            }
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Positions that are on their way into the replay.
+    fn waiting_positions(&self) -> u64 {
+        self.waiting.iter().map(|(_, examined)| u64::from(examined.game.positions())).sum()
+    }
+
+    fn take(&mut self, order: Order) -> Result<(), LedgerError> {
+        match order {
+            Order::Greet { actor, claim, reply } => self.greet(actor.into(), claim, reply),
+            Order::Decide { actor, epoch, sequence, decision } => {
+                self.decide(&actor, epoch, sequence, decision)
+            }
+        }
+    }
+
+    fn greet(
+        &mut self,
+        actor: Arc<str>,
+        claim: Option<u64>,
+        reply: oneshot::Sender<Option<Life>>,
+    ) -> Result<(), LedgerError> {
+        let (epoch, is_new) = match self.journal.greet(&actor, claim)? {
+            Greeting::Issued(epoch) => (epoch, true),
+            Greeting::Known(epoch) => (epoch, false),
+            Greeting::Fenced { .. } => {
+                // Whoever asked may be gone.
+                let _ = reply.send(None);
+                return Ok(());
+            }
+        };
+        let decided = self.journal.watermark(&actor).filter(|&(current, _)| current == epoch);
+        let (sender, watermark) = watch::channel(decided.map_or(0, |(_, watermark)| watermark));
+        // The stream that had the name before sees its end.
+        self.lives.insert(Arc::clone(&actor), (epoch, sender));
+        let life = Life { actor, epoch, watermark };
+        if is_new {
+            self.group.appended(self.now());
+            self.greeted.push((reply, life));
+        } else {
+            let _ = reply.send(Some(life));
+        }
+        Ok(())
+    }
+
+    fn decide(
+        &mut self,
+        actor: &str,
+        epoch: u64,
+        sequence: u64,
+        decision: Decision,
+    ) -> Result<(), LedgerError> {
+        let appended = match decision {
+            Decision::Accept(examined) => {
+                let (generation, payload) = (examined.game.generation(), examined.game.packed());
+                let record = Record { actor, epoch, sequence, generation, payload };
+                let appended = self.journal.append(record)?;
+                if let Appended::Waiting(Some(number)) = appended {
+                    self.waiting.push_back((number, examined));
+                }
+                appended
+            }
+            Decision::Refuse(reason, detail) => {
+                let payload = detail.as_bytes();
+                let record = Record { actor, epoch, sequence, generation: 0, payload };
+                self.refused.push(reason);
+                self.journal.refuse(record)?
+            }
+        };
+        match appended {
+            Appended::Waiting(_) => self.group.appended(self.now()),
+            Appended::Duplicate => {}
+            // A stream checks its numbers itself, and one that was taken over is ending.
+            Appended::Gap { .. } | Appended::Fenced { .. } => {
+                tracing::warn!(actor, epoch, sequence, ?appended, "game out of turn");
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes durable what waits, and tells everybody.
+    fn commit(&mut self) -> Result<(), LedgerError> {
+        match self.journal.commit() {
+            Ok(_) => {}
+            Err(error @ JournalError::NoSpace { .. }) => {
+                if !self.group.is_paused() {
+                    tracing::error!(%error, "the disk is full: training pauses");
+                    self.progress.update(|progress| progress.trouble = Some(error.to_string()));
+                }
+                self.group.failed(self.now());
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        if self.group.is_paused() {
+            tracing::info!("there is space again: training goes on");
+            self.progress.update(|progress| progress.trouble = None);
+        }
+        self.group.committed();
+        for (number, examined) in self.waiting.drain(..) {
+            let Examined { game, returns } = *examined;
+            self.progress.accepted(game.positions() as usize, &returns);
+            self.replay.insert(number, game)?;
+        }
+        for reason in self.refused.drain(..) {
+            self.progress.refused(reason);
+        }
+        for (reply, life) in self.greeted.drain(..) {
+            let _ = reply.send(Some(life));
+        }
+        self.release()?;
+        let journal = &self.journal;
+        self.lives.retain(|actor, (epoch, sender)| {
+            if let Some((current, watermark)) = journal.watermark(actor)
+                && current == *epoch
+            {
+                let raise = |known: &mut u64| std::mem::replace(known, watermark) != watermark;
+                sender.send_if_modified(raise);
+            }
+            !sender.is_closed()
+        });
+        Ok(())
+    }
+
+    /// Removes what no checkpoint needs any more.
+    fn release(&mut self) -> Result<(), LedgerError> {
+        let needed = self.needed.load(Ordering::Relaxed);
+        if needed <= self.released {
+            return Ok(());
+        }
+        self.released = needed;
+        match self.journal.release_before(needed) {
+            Ok(_) => Ok(()),
+            Err(error @ JournalError::Fatal { .. }) => Err(error.into()),
+            Err(error) => {
+                tracing::warn!(%error, "old games stay on disk");
+                Ok(())
+            }
+        }
+    }
+
+    /// The last commit.
+    fn close(mut self) -> Result<(), LedgerError> {
+        match self.journal.commit() {
+            Err(error @ JournalError::NoSpace { .. }) => {
+                tracing::warn!(%error, "what was not acknowledged is dropped; actors send it again");
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+/// Positions that an order brings.
+fn positions(order: &Order) -> u64 {
+    match order {
+        Order::Decide { decision: Decision::Accept(examined), .. } => {
+            examined.game.positions().into()
+        }
+        _ => 0,
+    }
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+use ouro_replay::journal::Options;
+use ouro_replay::testing::{Faults, MemoryDisk};
+use ouro_replay::{FifoSettings, PackedGame, Place, Replay, ReplaySettings, ReplayState};
+
+use super::*;
+
+const RUN: &[u8] = b"a test";
+
+fn replay(max_positions: u64) -> Arc<SharedReplay> {
+    let settings = FifoSettings { max_positions, max_bytes: 1 << 20, batch: 1, max_lag: 9 };
+    let settings = ReplaySettings::Fifo(settings);
+    let replay = Replay::resume(settings, &ReplayState::default()).expect("possible");
+    Arc::new(SharedReplay::new(replay, 0))
+}
+
+fn ledger(disk: &MemoryDisk, replay: &Arc<SharedReplay>) -> (Ledger, LedgerThread, SharedProgress) {
+    let (journal, _) = Journal::open(disk.clone(), RUN, Options::default()).expect("a journal");
+    let progress = SharedProgress::default();
+    let (ledger, thread) =
+        Ledger::start(journal, Arc::clone(replay), progress.clone()).expect("a thread");
+    (ledger, thread, progress)
+}
+
+/// A game with two positions.
+fn accept() -> Decision {
+    let places = [Place { ply: 0, mover: 0, seat: 0 }; 2];
+    let game = PackedGame::new(b"a game", 3, &places);
+    Decision::Accept(Box::new(Examined { game, returns: vec![1.0] }))
+}
+
+async fn decide(ledger: &Ledger, life: &Life, sequence: u64, decision: Decision) {
+    let (actor, epoch) = (Arc::clone(&life.actor), life.epoch);
+    let permit = ledger.room().await.expect("it runs");
+    permit.send(Order::Decide { actor, epoch, sequence, decision });
+}
+
+async fn life(ledger: &Ledger, claim: Option<u64>) -> Option<Life> {
+    ledger.greet("a".to_owned(), claim).await.expect("it runs")
+}
+
+async fn reaches(life: &mut Life, watermark: u64) {
+    life.watermark.wait_for(|known| *known >= watermark).await.expect("it runs");
+}
+
+#[tokio::test]
+async fn what_is_told_as_decided_is_on_disk_and_in_the_replay() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (ledger, thread, progress) = ledger(&disk, &replay);
+    let mut own = life(&ledger, None).await.expect("a new life");
+    assert_eq!(own.epoch, 1);
+    decide(&ledger, &own, 1, accept()).await;
+    decide(&ledger, &own, 2, Decision::Refuse(RefusalReason::Stale, "old".to_owned())).await;
+    decide(&ledger, &own, 3, accept()).await;
+    // Again: decided before, so it changes nothing.
+    decide(&ledger, &own, 3, accept()).await;
+    reaches(&mut own, 3).await;
+    assert_eq!(replay.status().0.counters.inserts, 4);
+    let told = progress.get();
+    assert_eq!((told.games, told.moves), (2, 4));
+    assert_eq!(told.refused.get(&RefusalReason::Stale), Some(&1));
+    drop((ledger, own));
+    thread.ended.await.expect("no panic").expect("a clean end");
+
+    // Another process: the same state, and the life goes on.
+    let (ledger, thread, _) = self::ledger(&disk, &self::replay(100));
+    let mut again = life(&ledger, Some(1)).await.expect("its last life");
+    assert_eq!((again.epoch, *again.watermark.borrow_and_update()), (1, 3));
+    drop((ledger, again));
+    thread.ended.await.expect("no panic").expect("a clean end");
+}
+
+#[tokio::test]
+async fn a_second_process_of_a_name_ends_the_first_ones_life() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (ledger, _thread, _) = ledger(&disk, &replay);
+    let mut first = life(&ledger, None).await.expect("a new life");
+    let second = life(&ledger, None).await.expect("a new life");
+    assert_eq!((first.epoch, second.epoch), (1, 2));
+    assert!(first.watermark.changed().await.is_err());
+    assert!(life(&ledger, Some(1)).await.is_none());
+    assert!(life(&ledger, Some(7)).await.is_none());
+    decide(&ledger, &first, 1, accept()).await;
+    let mut second = second;
+    decide(&ledger, &second, 1, accept()).await;
+    reaches(&mut second, 1).await;
+    assert_eq!(replay.status().0.counters.inserts, 2);
+}
+
+#[tokio::test]
+async fn while_there_is_no_room_nothing_more_is_taken_in() {
+    let (disk, replay) = (MemoryDisk::default(), replay(4));
+    let (ledger, _thread, _) = ledger(&disk, &replay);
+    let mut own = life(&ledger, None).await.expect("a new life");
+    for sequence in 1..=4 {
+        decide(&ledger, &own, sequence, accept()).await;
+    }
+    reaches(&mut own, 2).await;
+    assert_eq!(*own.watermark.borrow(), 2);
+    assert_eq!(replay.draw(2).expect("it is open").batch.draws.len(), 2);
+    reaches(&mut own, 3).await;
+    assert_eq!(replay.draw(4).expect("it is open").batch.draws.len(), 4);
+    reaches(&mut own, 4).await;
+}
+
+#[tokio::test]
+async fn a_full_disk_is_told_and_waited_for() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (ledger, _thread, progress) = ledger(&disk, &replay);
+    let mut own = life(&ledger, None).await.expect("a new life");
+    disk.set_faults(Faults { capacity: Some(1), ..Faults::default() });
+    decide(&ledger, &own, 1, accept()).await;
+    while progress.get().trouble.is_none() {
+        tokio::task::yield_now().await;
+    }
+    assert!(progress.get().trouble.expect("some").starts_with("no space for"));
+    assert_eq!(*own.watermark.borrow(), 0);
+    disk.set_faults(Faults::default());
+    reaches(&mut own, 1).await;
+    assert_eq!(progress.get().trouble, None);
+}
+
+#[tokio::test]
+async fn a_sync_that_fails_ends_the_ledger() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (ledger, thread, _) = ledger(&disk, &replay);
+    let own = life(&ledger, None).await.expect("a new life");
+    disk.set_faults(Faults { sync_fails: true, ..Faults::default() });
+    decide(&ledger, &own, 1, accept()).await;
+    let ended = thread.ended.await.expect("no panic").expect_err("it cannot go on");
+    assert!(matches!(ended, LedgerError::Journal(JournalError::Fatal { .. })), "{ended}");
+    assert!(ledger.greet("b".to_owned(), None).await.is_err());
+    assert_eq!(*own.watermark.borrow(), 0);
+}

@@ -1,0 +1,129 @@
+//! The games that are learned from, shared by the ledger that adds to them, the threads that
+//! draw batches, and whoever asks how things stand.
+//!
+//! A [`SharedReplay`] makes both sides of a [`Replay`] wait for each other: drawing waits for
+//! games, and [`room`](SharedReplay::room) waits for drawing. Closing wakes both sides.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use ouro_replay::{Batch, PackedGame, Replay, ReplayState, Status, WindowError};
+use tokio::sync::Notify;
+
+/// A shared replay. See the [module](self).
+#[derive(Debug)]
+pub struct SharedReplay {
+    state: Mutex<State>,
+    inserted: Condvar,
+    drawn: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    replay: Replay<PackedGame>,
+    newest: u32,
+    closed: bool,
+    /// Why the last draw has to wait.
+    waiting_for: Option<WindowError>,
+}
+
+/// Positions to make a batch of.
+#[derive(Debug)]
+pub struct Drawn {
+    /// The positions.
+    pub batch: Batch<PackedGame>,
+    /// Batches drawn before this one since the start of the run.
+    pub index: u64,
+    /// Where the replay stands after it: what a checkpoint of weights trained on it keeps.
+    pub state: ReplayState,
+}
+
+impl SharedReplay {
+    /// Shares a replay; `newest` is the newest generation.
+    pub fn new(replay: Replay<PackedGame>, newest: u32) -> Self {
+        let state = Mutex::new(State { replay, newest, closed: false, waiting_for: None });
+        Self { state, inserted: Condvar::new(), drawn: Notify::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change of the state is whole before anything can panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until [`has_room`](Self::has_room).
+    pub async fn room(&self, positions: u64, on_their_way: u64) {
+        loop {
+            let drawn = self.drawn.notified();
+            tokio::pin!(drawn);
+            // Registered before the look, so that room made in between is not missed.
+            drawn.as_mut().enable();
+            if self.has_room(positions, on_their_way) {
+                return;
+            }
+            drawn.await;
+        }
+    }
+
+    /// Whether so many positions may be inserted, beside those `on_their_way` already. A closed
+    /// replay takes anything: nobody draws any more.
+    pub fn has_room(&self, positions: u64, on_their_way: u64) -> bool {
+        let state = self.lock();
+        state.closed || state.replay.may_insert(positions, on_their_way)
+    }
+
+    /// Inserts the game that the journal has under `number`.
+    pub fn insert(&self, number: u64, game: PackedGame) -> Result<(), WindowError> {
+        self.lock().replay.insert(number, game)?;
+        self.inserted.notify_one();
+        Ok(())
+    }
+
+    /// Draws `count` positions, waiting for them; `None` once the replay is closed. Blocks.
+    pub fn draw(&self, count: usize) -> Option<Drawn> {
+        let mut state = self.lock();
+        while !state.closed {
+            let (newest, index) = (state.newest, state.replay.state().cursor.batches);
+            match state.replay.batch(count, newest) {
+                Ok(batch) => {
+                    state.waiting_for = None;
+                    self.drawn.notify_waiters();
+                    // Another thread that draws may find enough as well.
+                    self.inserted.notify_one();
+                    return Some(Drawn { batch, index, state: state.replay.state() });
+                }
+                Err(error) => state.waiting_for = Some(error),
+            }
+            // A queue may have dropped games that were too old, which makes room as well.
+            self.drawn.notify_waiters();
+            state = self.inserted.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        None
+    }
+
+    /// There are newer weights than before.
+    pub fn published(&self, generation: u32) {
+        let mut state = self.lock();
+        state.newest = state.newest.max(generation);
+    }
+
+    /// Figures for people, and why nothing could be drawn last, if so.
+    pub fn status(&self) -> (Status, Option<String>) {
+        let state = self.lock();
+        let waiting_for = state.waiting_for.as_ref().map(ToString::to_string);
+        (state.replay.status(), waiting_for)
+    }
+
+    /// Whether it was closed.
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Ends both sides.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.inserted.notify_all();
+        self.drawn.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests;

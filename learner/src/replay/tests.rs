@@ -1,0 +1,98 @@
+use std::sync::Arc;
+
+use ouro_replay::{FifoSettings, Growth, Place, ReplaySettings, Settings, WindowSettings};
+
+use super::*;
+
+fn game(positions: usize) -> PackedGame {
+    PackedGame::new(b"", 0, &vec![Place { ply: 0, mover: 0, seat: 0 }; positions])
+}
+
+fn shared(settings: ReplaySettings) -> Arc<SharedReplay> {
+    let replay = Replay::resume(settings, &ReplayState::default()).expect("possible");
+    Arc::new(SharedReplay::new(replay, 0))
+}
+
+fn window() -> Arc<SharedReplay> {
+    let window = WindowSettings {
+        growth: Growth::fixed(1_000),
+        max_bytes: 1 << 20,
+        min_positions: 8,
+        seed: 1,
+    };
+    let ratio = Settings {
+        samples_per_insert: 2.0,
+        warmup: 8,
+        tolerance: 8.0,
+        largest_insert: 4,
+        largest_sample: 4,
+    };
+    shared(ReplaySettings::Window { window, ratio })
+}
+
+#[test]
+fn actors_wait_for_training_and_training_for_actors() {
+    let replay = window();
+    for number in 0..3 {
+        assert!(replay.has_room(4, 0));
+        replay.insert(number, game(4)).expect("in order");
+    }
+    // 12 inserts are worth 24 samples; 8 are due at the end of the warm-up, give or take 8.
+    assert!(!replay.has_room(4, 0));
+    for _ in 0..4 {
+        assert_eq!(replay.draw(4).expect("it is open").batch.draws.len(), 4);
+    }
+    assert!(replay.has_room(4, 0) && !replay.has_room(4, 100));
+    // The fifth would be too many: it waits for another game.
+    let drawing = std::thread::spawn({
+        let replay = Arc::clone(&replay);
+        move || replay.draw(4).is_some()
+    });
+    while replay.status().1.is_none() {
+        std::thread::yield_now();
+    }
+    replay.insert(3, game(4)).expect("in order");
+    assert!(drawing.join().expect("no panic"));
+}
+
+#[test]
+fn a_batch_knows_where_the_replay_stood_after_it() {
+    let replay = window();
+    for number in 0..3 {
+        replay.insert(number, game(4)).expect("in order");
+    }
+    let (first, second) = (replay.draw(4).unwrap(), replay.draw(4).unwrap());
+    assert_eq!((first.index, second.index), (0, 1));
+    assert_eq!(first.state.cursor.batches, 1);
+    assert_eq!((first.state.counters.samples, second.state.counters.samples), (4, 8));
+}
+
+#[test]
+fn closing_wakes_whoever_draws_and_lets_in_what_is_journalled() {
+    let replay = window();
+    let drawing = std::thread::spawn({
+        let replay = Arc::clone(&replay);
+        move || replay.draw(4).is_none()
+    });
+    replay.close();
+    assert!(drawing.join().expect("no panic"));
+    assert!(replay.has_room(1_000, 1_000));
+}
+
+#[tokio::test]
+async fn whoever_waits_for_room_goes_on_when_a_batch_was_drawn() {
+    let settings = FifoSettings { max_positions: 4, max_bytes: 1 << 20, batch: 4, max_lag: 1 };
+    let replay = shared(ReplaySettings::Fifo(settings));
+    replay.insert(0, game(6)).expect("in order");
+    assert!(!replay.has_room(1, 0));
+    let waiting = tokio::spawn({
+        let replay = Arc::clone(&replay);
+        async move { replay.room(1, 0).await }
+    });
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished());
+    assert_eq!(replay.draw(4).expect("it is open").batch.draws.len(), 4);
+    waiting.await.expect("no panic");
+    let (status, _) = replay.status();
+    assert_eq!((status.positions, status.counters.inserts, status.counters.samples), (2, 6, 4));
+}

@@ -1,0 +1,245 @@
+use ouro_game::{Action, connect_four};
+use ouro_proto::learner::v1::RefusalReason;
+use ouro_proto::{Searched, Seat};
+use ouro_replay::Item;
+
+use super::*;
+use crate::reinforce::ReinforceConfig;
+use crate::testing::{config, random_game, searched_game, won_game};
+
+const NEWEST: u32 = 20;
+
+fn alphazero() -> Config {
+    let mut config = config();
+    config.train.algorithm = AlgorithmConfig::AlphaZero(AlphaZeroConfig {
+        root_value_share: 0.25,
+        surprise_share: 0.0,
+        ..AlphaZeroConfig::default()
+    });
+    config
+}
+
+fn reinforce() -> Config {
+    let mut config = config();
+    config.train.algorithm = AlgorithmConfig::Reinforce(ReinforceConfig::default());
+    config
+}
+
+fn examine(config: &Config, trajectory: &Trajectory) -> Result<Examined, Refusal> {
+    rules(config).expect("a valid configuration").examine(trajectory, NEWEST)
+}
+
+/// A game of weights that are new enough.
+fn fresh(mut game: Trajectory) -> Trajectory {
+    for seat in &mut game.seats {
+        seat.generation = Some(NEWEST);
+    }
+    game
+}
+
+/// Every position of a game, in order.
+fn all(game: PackedGame) -> Vec<Draw<PackedGame>> {
+    let (positions, item) = (game.positions(), std::sync::Arc::new(game));
+    let draw = |position| Draw { item: std::sync::Arc::clone(&item), number: 0, position };
+    (0..positions).map(draw).collect()
+}
+
+#[test]
+fn a_game_for_reinforce_becomes_one_segment_per_learning_seat() {
+    let mut config = reinforce();
+    config.train.gamma = 0.5;
+    config.train.reward_scale = 2.0;
+    config.train.augment = false;
+    let mut game = fresh(won_game());
+    let rules = rules(&config).unwrap();
+    let examined = examine(&config, &game).unwrap();
+    assert_eq!(examined.returns, [1.0]);
+    let batch = rules.segments(&all(examined.game), &mut Stream::new(1, "augment")).unwrap();
+    // The seat moves on plies 0, 2 and 4, two time steps apart; the reward 2 · 1 is the last's.
+    assert_eq!(batch.actions, [0, 3, 6]);
+    assert_eq!(batch.behaviour, [0.5; 3]);
+    assert_eq!((batch.rewards, batch.discounts), (vec![0.0, 0.0, 2.0], vec![0.25, 0.25, 0.0]));
+    assert_eq!((batch.weights, batch.ends), (vec![1.0; 3], vec![false, false, true]));
+    // First position: an empty board, everything legal.
+    assert!(batch.planes[..18].iter().all(|&value| value == 0.0));
+    assert!(batch.legal[..9].iter().all(|&legal| legal));
+    // Second: own mark on cell 0, the opponent's on 1.
+    let second = &batch.planes[18..36];
+    assert_eq!((second[0], second[9 + 1]), (1.0, 1.0));
+    assert_eq!(batch.legal[9..13], [false, false, true, true]);
+
+    game.seats[1].learns = true;
+    let both = examine(&config, &game).unwrap();
+    assert_eq!(both.returns, [1.0, -1.0]);
+    let batch = rules.segments(&all(both.game), &mut Stream::new(1, "augment")).unwrap();
+    assert_eq!(batch.actions, [0, 3, 6, 1, 4]);
+    assert_eq!(batch.ends, [false, false, true, false, true]);
+}
+
+#[test]
+fn a_segment_that_does_not_end_with_its_game_gets_the_state_behind_it() {
+    let mut config = reinforce();
+    config.train.augment = false;
+    let rules = rules(&config).unwrap();
+    let examined = examine(&config, &fresh(won_game())).unwrap();
+    let draws = all(examined.game);
+    let batch = rules.segments(&draws[..2], &mut Stream::new(1, "augment")).unwrap();
+    assert_eq!((batch.actions, batch.weights), (vec![0, 3, 0], vec![1.0, 1.0, 0.0]));
+    assert_eq!(batch.ends, [false, false, true]);
+    // A game that was cut short: the last state stands for what was not played.
+    let mut cut = fresh(won_game());
+    cut.record.plies.truncate(4);
+    cut.record.digests.truncate(5);
+    cut.behaviour.truncate(4);
+    cut.outcomes = vec![0.0, 0.0];
+    let examined = examine(&config, &cut).unwrap();
+    let batch = rules.segments(&all(examined.game), &mut Stream::new(1, "augment")).unwrap();
+    assert_eq!((batch.actions, batch.weights), (vec![0, 3, 0], vec![1.0, 1.0, 0.0]));
+}
+
+#[test]
+fn a_searched_game_gives_targets_where_the_search_was_one() {
+    let mut config = alphazero();
+    config.train.gamma = 0.5;
+    config.train.augment = false;
+    let rules = rules(&config).unwrap();
+    // The first seat moves on plies 0, 2 and 4 and wins; ply 2 was a fast search.
+    let examined = examine(&config, &fresh(searched_game())).unwrap();
+    assert_eq!(examined.game.positions(), 2);
+    let batch = rules.positions(&all(examined.game), &mut Stream::new(1, "augment")).unwrap();
+    let row = |row: usize| &batch.policy[9 * row..9 * (row + 1)];
+    assert_eq!(row(0)[..2], [0.75, 0.25]);
+    assert_eq!((row(1)[6], row(1).iter().sum::<f32>()), (1.0, 1.0));
+    // The game ends after five steps: 3/4 · 1/2⁵ + 1/4 · 1/2, and 3/4 · 1/2 + 1/4 · 1/2.
+    assert_eq!(batch.values, [0.75 / 32.0 + 0.125, 0.375 + 0.125]);
+    assert_eq!(batch.weights, [1.0, 1.0]);
+}
+
+#[test]
+fn surprising_positions_are_drawn_more_often() {
+    let mut config = alphazero();
+    if let AlgorithmConfig::AlphaZero(alphazero) = &mut config.train.algorithm {
+        alphazero.surprise_share = 0.5;
+    }
+    let mut game = fresh(searched_game());
+    game.searched[0][0].surprise = 0.3;
+    game.searched[4][0].surprise = 0.1;
+    let examined = examine(&config, &game).unwrap();
+    let weights: Vec<f32> = (0..2).map(|position| examined.game.weight(position)).collect();
+    assert!((weights[0] - 1.25).abs() < 1e-6 && (weights[1] - 0.75).abs() < 1e-6, "{weights:?}");
+}
+
+#[test]
+fn augmented_targets_are_legal_in_their_images() {
+    let config = alphazero();
+    let rules = rules(&config).unwrap();
+    let examined = examine(&config, &fresh(searched_game())).unwrap();
+    let draws = all(examined.game);
+    let mut turned = 0;
+    for index in 0..40 {
+        let mut augmentation = Stream::indexed(1, "augment", index);
+        let batch = rules.positions(&draws, &mut augmentation).unwrap();
+        for (share, legal) in batch.policy.iter().zip(&batch.legal) {
+            assert!(*share == 0.0 || *legal);
+        }
+        turned += usize::from(batch.policy[0] != 0.75);
+    }
+    assert!(turned > 20, "{turned} of 40 were turned");
+}
+
+#[test]
+fn an_accepted_game_comes_back_from_its_bytes() {
+    for config in [alphazero(), reinforce()] {
+        let examined = examine(&config, &fresh(searched_game())).unwrap();
+        let rules = rules(&config).unwrap();
+        let restored = rules.restore(examined.game.packed(), examined.game.generation());
+        assert_eq!(restored, Ok(examined.game));
+    }
+    let rules = rules(&alphazero()).unwrap();
+    assert!(matches!(rules.restore(b"no game", 0), Err(UnpackError::Episode(_))));
+}
+
+#[test]
+fn whatever_disagrees_is_refused_by_its_reason() {
+    type Spoil = fn(&mut Trajectory);
+    use RefusalReason as Reason;
+    fn first(game: &mut Trajectory) -> &mut Searched {
+        &mut game.searched[0][0]
+    }
+    let cases: [(Spoil, Reason); 36] = [
+        (
+            |t| t.record.config = GameConfig::ConnectFour(connect_four::Config::default()),
+            Reason::Malformed,
+        ),
+        (|t| t.record.plies = vec![vec![Action(0)]; 9], Reason::Oversize),
+        (|t| t.record.plies.clear(), Reason::Malformed),
+        (|t| t.seats.truncate(1), Reason::Seats),
+        (|t| t.seats.push(Seat { generation: None, learns: false }), Reason::Seats),
+        (|t| t.outcomes.push(0.0), Reason::Seats),
+        (|t| t.seats[0].learns = false, Reason::Seats),
+        (|t| t.seats[0].generation = None, Reason::Seats),
+        (|t| t.seats[0].generation = Some(NEWEST + 1), Reason::UnknownGeneration),
+        (|t| t.seats[1].generation = Some(NEWEST + 1), Reason::UnknownGeneration),
+        (|t| t.seats[0].generation = Some(NEWEST - 17), Reason::Stale),
+        (|t| t.behaviour.truncate(4), Reason::Behaviour),
+        (|t| t.behaviour[2].push(0.5), Reason::Behaviour),
+        (|t| t.behaviour[2][0] = 0.0, Reason::Behaviour),
+        (|t| t.behaviour[2][0] = -0.5, Reason::Behaviour),
+        (|t| t.behaviour[2][0] = 1.000_001, Reason::Behaviour),
+        (|t| t.behaviour[2][0] = f32::NAN, Reason::Behaviour),
+        (|t| t.record.version = 99, Reason::Replay),
+        (|t| t.record.digests[3] ^= 1, Reason::Replay),
+        (|t| t.record.digests.truncate(5), Reason::Replay),
+        (|t| t.record.plies[2][0] = Action(0), Reason::Replay),
+        (|t| t.outcomes[1] = 0.0, Reason::Outcome),
+        (|t| t.outcomes[0] = f32::NAN, Reason::Outcome),
+        (|t| t.searched.truncate(4), Reason::Search),
+        (|t| t.searched[1].clear(), Reason::Search),
+        (|t| first(t).value = 1.5, Reason::Search),
+        (|t| first(t).value = f32::NAN, Reason::Search),
+        (|t| first(t).surprise = -0.1, Reason::Search),
+        (|t| first(t).surprise = f32::INFINITY, Reason::Search),
+        (|t| first(t).policy[0].1 = 0.5, Reason::Search),
+        (|t| first(t).policy[0].1 = f32::NAN, Reason::Search),
+        (|t| first(t).policy[0].1 = -0.75, Reason::Search),
+        (|t| first(t).policy[1].0 = Action(0), Reason::Search),
+        (|t| first(t).policy[1].0 = Action(9), Reason::Search),
+        (|t| first(t).policy[1].0 = Action(u32::MAX), Reason::Search),
+        (|t| t.searched.clear(), Reason::NothingToLearn),
+    ];
+    let mut config = alphazero();
+    config.intake.max_plies = 8;
+    assert!(examine(&config, &fresh(searched_game())).is_ok());
+    for (index, (spoil, reason)) in cases.into_iter().enumerate() {
+        let mut game = fresh(searched_game());
+        spoil(&mut game);
+        let refusal = examine(&config, &game).expect_err("spoilt");
+        assert_eq!(refusal.reason(), reason, "case {index}: {refusal}");
+        assert_eq!(refusal.to_string().lines().count(), 1, "case {index}: {refusal}");
+    }
+}
+
+#[test]
+fn a_target_on_a_stone_is_refused() {
+    let mut game = fresh(searched_game());
+    // Cell 0 was taken on ply 0.
+    game.searched[4][0].policy = vec![(Action(0), 1.0)];
+    let refusal = examine(&alphazero(), &game).expect_err("illegal");
+    assert_eq!(refusal.to_string(), "search at ply 4 gives illegal action 0 a share of 1");
+}
+
+#[test]
+fn old_weights_may_sit_in_seats_that_do_not_learn() {
+    let mut game = fresh(won_game());
+    game.seats[1].generation = Some(0);
+    assert!(examine(&reinforce(), &game).is_ok());
+    game.seats[1].generation = None;
+    assert!(examine(&reinforce(), &game).is_ok());
+}
+
+#[test]
+fn random_games_pass_as_they_were_played() {
+    for sequence in 1..40 {
+        assert!(rules(&reinforce()).unwrap().examine(&random_game(sequence), 0).is_ok());
+    }
+}

@@ -1,0 +1,249 @@
+//! One stream of one actor.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ouro_proto::learner::v1 as wire;
+use ouro_proto::learner::v1::push_request::Message as Ask;
+use ouro_proto::learner::v1::push_response::Message as Answer;
+use ouro_proto::{Hello, Trajectory};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tonic::{Status, Streaming};
+
+use super::{AHEAD, Shared, StreamError};
+use crate::ledger::{Decision, Ended, Life, Order};
+use crate::refusal::Refusal;
+
+type Responses = mpsc::Sender<Result<wire::PushResponse, Status>>;
+
+impl From<Ended> for StreamError {
+    fn from(_: Ended) -> Self {
+        Self::Closing
+    }
+}
+
+/// Serves one stream until it ends. An error ends it with a status.
+pub(super) async fn serve(
+    shared: &Arc<Shared>,
+    mut requests: Streaming<wire::PushRequest>,
+    responses: Responses,
+) -> Result<(), StreamError> {
+    let first = tokio::time::timeout(shared.hello, next(shared, &mut requests)).await;
+    let hello = match first.map_err(|_| StreamError::Silent(shared.hello))?? {
+        Some(Ask::Hello(hello)) => Hello::try_from(hello)?,
+        Some(Ask::Trajectory(_)) => return Err(StreamError::NoHello),
+        None => return Ok(()),
+    };
+    let mut life = begin(shared, &hello).await?;
+    let watermark = *life.watermark.borrow_and_update();
+    tracing::info!(actor = %life.actor, epoch = life.epoch, watermark, "actor connected");
+    let stream = Stream {
+        shared,
+        hello,
+        life,
+        responses,
+        taken: watermark,
+        told: watermark,
+        repeated: false,
+        examining: VecDeque::new(),
+        examined: None,
+        refusals: VecDeque::new(),
+    };
+    stream.run(requests).await
+}
+
+/// The life that an actor goes on with.
+async fn begin(shared: &Shared, hello: &Hello) -> Result<Life, StreamError> {
+    if hello.config != shared.game {
+        let text = |game| {
+            serde_json::to_string(game).unwrap_or_else(|error| format!("unreadable: {error}"))
+        };
+        let (got, expected) = (text(&hello.config), text(&shared.game));
+        return Err(StreamError::OtherGame { got, expected });
+    }
+    let life = tokio::select! {
+        biased;
+        () = shared.stop.cancelled() => return Err(StreamError::Closing),
+        life = shared.ledger.greet(hello.actor.clone(), hello.epoch) => life?,
+    };
+    life.ok_or_else(|| StreamError::Fenced {
+        name: hello.actor.clone(),
+        epoch: hello.epoch.unwrap_or_default(),
+    })
+}
+
+/// The next message; `None` at the end of the stream.
+async fn next(
+    shared: &Shared,
+    requests: &mut Streaming<wire::PushRequest>,
+) -> Result<Option<Ask>, StreamError> {
+    let message = tokio::select! {
+        biased;
+        () = shared.stop.cancelled() => return Err(StreamError::Closing),
+        message = requests.message() => message,
+    };
+    match message.map_err(|status| StreamError::Transport(Box::new(status)))? {
+        Some(request) => request.message.map(Some).ok_or(StreamError::NoTrajectory),
+        None => Ok(None),
+    }
+}
+
+/// A stream after its welcome.
+struct Stream<'a> {
+    shared: &'a Arc<Shared>,
+    hello: Hello,
+    life: Life,
+    responses: Responses,
+    /// Highest sequence number that came.
+    taken: u64,
+    /// Highest one that the actor was told is decided.
+    told: u64,
+    /// Whether something came again that is decided, so that the actor must be told again.
+    repeated: bool,
+    examining: VecDeque<(u64, JoinHandle<Decision>)>,
+    /// Examined and waiting for the ledger.
+    examined: Option<(u64, Decision)>,
+    /// What was refused and is not told yet, in order.
+    refusals: VecDeque<wire::Refusal>,
+}
+
+impl Stream<'_> {
+    async fn run(mut self, mut requests: Streaming<wire::PushRequest>) -> Result<(), StreamError> {
+        let welcome = wire::Welcome {
+            epoch: self.life.epoch,
+            watermark: self.told,
+            newest_generation: self.shared.progress.generation(),
+        };
+        if !self.send(Answer::Welcome(welcome)).await? {
+            return Ok(());
+        }
+        let (shared, stop) = (self.shared, self.shared.stop.clone());
+        let mut open = true;
+        loop {
+            let ahead = self.examining.len() + usize::from(self.examined.is_some());
+            if !open && ahead == 0 && self.told >= self.taken {
+                tracing::info!(actor = %self.life.actor, "actor disconnected");
+                return Ok(());
+            }
+            tokio::select! {
+                () = stop.cancelled() => return Err(StreamError::Closing),
+                changed = self.life.watermark.changed() => {
+                    let (name, epoch) = (self.hello.actor.clone(), self.life.epoch);
+                    changed.map_err(|_| StreamError::Fenced { name, epoch })?;
+                    if !self.acknowledge().await? {
+                        return Ok(());
+                    }
+                }
+                permit = shared.ledger.room(), if self.examined.is_some() => {
+                    self.hand_over(permit?);
+                }
+                decision = front(&mut self.examining),
+                    if !self.examining.is_empty() && self.examined.is_none() =>
+                {
+                    self.examined = self.examining.pop_front().map(|(number, _)| (number, decision));
+                }
+                message = requests.message(), if open && ahead < AHEAD => {
+                    match message.map_err(|status| StreamError::Transport(Box::new(status)))? {
+                        None => open = false,
+                        Some(wire::PushRequest { message: Some(Ask::Trajectory(message)) }) => {
+                            if !self.take(message).await? {
+                                return Ok(());
+                            }
+                        }
+                        Some(_) => return Err(StreamError::NoTrajectory),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a message in; `false` if the client is gone.
+    async fn take(&mut self, message: wire::Trajectory) -> Result<bool, StreamError> {
+        let (got, expected) = (message.sequence, self.taken + 1);
+        if got > expected {
+            return Err(StreamError::Gap { got, expected });
+        }
+        if got < expected {
+            self.repeated = true;
+            return self.acknowledge().await;
+        }
+        self.taken = got;
+        let (shared, hello) = (Arc::clone(self.shared), self.hello.clone());
+        let examining = tokio::spawn(async move { examine(&shared, &hello, message).await });
+        self.examining.push_back((got, examining));
+        Ok(true)
+    }
+
+    /// Gives what was examined to the ledger.
+    fn hand_over(&mut self, permit: mpsc::Permit<'_, Order>) {
+        let Some((sequence, decision)) = self.examined.take() else { return };
+        if let Decision::Refuse(reason, detail) = &decision {
+            tracing::info!(actor = %self.life.actor, sequence, detail, "game refused");
+            let (reason, detail) = ((*reason).into(), detail.clone());
+            self.refusals.push_back(wire::Refusal { sequence, reason, detail });
+        }
+        let (actor, epoch) = (Arc::clone(&self.life.actor), self.life.epoch);
+        permit.send(Order::Decide { actor, epoch, sequence, decision });
+    }
+
+    /// Tells what is decided and on disk; `false` if the client is gone.
+    async fn acknowledge(&mut self) -> Result<bool, StreamError> {
+        let watermark = *self.life.watermark.borrow_and_update();
+        if watermark <= self.told && !self.repeated {
+            return Ok(true);
+        }
+        (self.told, self.repeated) = (self.told.max(watermark), false);
+        let told = self.refusals.partition_point(|refusal| refusal.sequence <= watermark);
+        let refusals = self.refusals.drain(..told).collect();
+        let newest_generation = self.shared.progress.generation();
+        let ack = wire::Ack { watermark, refusals, newest_generation, pause_ms: 0 };
+        self.send(Answer::Ack(ack)).await
+    }
+
+    /// Sends an answer; `false` if the client is gone.
+    async fn send(&self, answer: Answer) -> Result<bool, StreamError> {
+        let response = wire::PushResponse { message: Some(answer) };
+        tokio::select! {
+            biased;
+            sent = self.responses.send(Ok(response)) => Ok(sent.is_ok()),
+            () = self.shared.stop.cancelled() => Err(StreamError::Closing),
+        }
+    }
+}
+
+/// The decision on the oldest game that is being examined.
+async fn front(examining: &mut VecDeque<(u64, JoinHandle<Decision>)>) -> Decision {
+    let Some((_, oldest)) = examining.front_mut() else { return std::future::pending().await };
+    // Decided like any other if it panicked, or the actor would send it again for ever.
+    oldest.await.unwrap_or_else(|_| refuse(&Refusal::Panicked))
+}
+
+fn refuse(refusal: &Refusal) -> Decision {
+    Decision::Refuse(refusal.reason(), refusal.to_string())
+}
+
+/// Checks and replays a game, when it is its turn.
+pub(super) async fn examine(
+    shared: &Arc<Shared>,
+    hello: &Hello,
+    message: wire::Trajectory,
+) -> Decision {
+    let trajectory = match Trajectory::unfold(message, hello) {
+        Ok(trajectory) => trajectory,
+        Err(error) => return refuse(&error.into()),
+    };
+    let permit = Arc::clone(&shared.replays).acquire_owned().await;
+    let (rules, newest) = (Arc::clone(&shared.rules), shared.progress.generation());
+    let replayed = tokio::task::spawn_blocking(move || {
+        let examined = rules.examine(&trajectory, newest);
+        // In here, so that it is not given back before the work is done.
+        drop(permit);
+        examined
+    });
+    match replayed.await {
+        Ok(Ok(examined)) => Decision::Accept(Box::new(examined)),
+        Ok(Err(refusal)) => refuse(&refusal),
+        Err(_) => refuse(&Refusal::Panicked),
+    }
+}
