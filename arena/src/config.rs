@@ -33,6 +33,9 @@ pub struct MatchConfig {
     pub max_plies: usize,
     /// Games in play at the same time, so that networks see batches.
     pub parallel: usize,
+    /// Share of one processor that a match may take, above 0 to 1: less leaves more to whoever
+    /// else runs here, and lets candidates wait longer.
+    pub match_share: f64,
     /// Share of one processor that games without a candidate may take, 0 to 1: they go where the
     /// ratings are least certain.
     pub spare_share: f64,
@@ -53,6 +56,7 @@ impl Default for MatchConfig {
             opening_plies: None,
             max_plies: 1_000,
             parallel: 64,
+            match_share: 1.0,
             spare_share: 0.1,
             spare_games: 8,
             kept_matches: 20,

@@ -96,6 +96,10 @@ impl MatchConfig {
             let value = self.spare_share.to_string();
             return Err(out_of_range("spare_share", value, "a share from 0 to 1"));
         }
+        if !(self.match_share > 0.0 && self.match_share <= 1.0) {
+            let value = self.match_share.to_string();
+            return Err(out_of_range("match_share", value, "a share above 0, at most 1"));
+        }
         if let Some(plies) = self.opening_plies
             && plies as usize >= self.max_plies
         {
@@ -191,4 +195,31 @@ fn always_starts_alike<G: Game>(game: &G) -> bool {
     };
     let first = start(0);
     (1..SEEDS).all(|seed| start(seed) == first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(game: &str) -> Checked {
+        let game = serde_json::from_str(game).unwrap();
+        MatchConfig::default().check(&game).unwrap()
+    }
+
+    #[test]
+    fn every_game_has_the_anchors_and_openings_that_suit_it() {
+        let names = |checked: &Checked| -> Vec<String> {
+            checked.anchors.iter().map(|name| name.to_string()).collect()
+        };
+        let duel = checked(r#"{"game":"battlesnake","width":7,"height":7,"snakes":2}"#);
+        assert_eq!(names(&duel), ["random", "greedy", "minimax{depth=1}", "minimax{depth=2}"]);
+        // Snakes start somewhere else on each seed.
+        assert_eq!((duel.shape, duel.opening_plies), (Shape { seats: 2 }, 0));
+        let connect_four = checked(r#"{"game":"connect_four"}"#);
+        assert_eq!(names(&connect_four), ["random", "minimax{depth=1}", "minimax{depth=2}"]);
+        assert_eq!(connect_four.opening_plies, 3);
+        assert_eq!(checked(r#"{"game":"tic_tac_toe"}"#).opening_plies, 2);
+        let snake = checked(r#"{"game":"snake","size":6}"#);
+        assert_eq!((snake.shape, snake.opening_plies), (Shape { seats: 1 }, 0));
+    }
 }

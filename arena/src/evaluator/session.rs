@@ -2,6 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Evaluator;
 use crate::contestant::{Contestant, PlayersClock};
@@ -9,6 +10,7 @@ use crate::error::ArenaError;
 use crate::event::ArenaEvent;
 use crate::gate::{ClusterResult, GateReport};
 use crate::matches::{PlayClusters, PlayError, PlayedCluster};
+use crate::matchmaking::Allowance;
 use crate::store::{GameKey, MatchInfo, Played, StoreError};
 
 /// How a match ended.
@@ -29,6 +31,33 @@ pub(super) struct Folded {
     pub(super) next: ControlFlow<()>,
     /// How the match at the gate stands.
     pub(super) report: Option<GateReport>,
+}
+
+/// Rests between plies, so that matches keep to their share of a processor.
+struct Pace<'a> {
+    evaluator: &'a Evaluator,
+    allowance: Allowance,
+    since: Duration,
+}
+
+impl<'a> Pace<'a> {
+    fn new(evaluator: &'a Evaluator) -> Self {
+        let allowance = Allowance::new(evaluator.config.match_share);
+        Self { evaluator, allowance, since: evaluator.keeper.clock().monotonic() }
+    }
+
+    /// Rests as long as the ply that has just ended makes due, or until somebody wakes the
+    /// evaluator: what woke it is asked for right after.
+    fn rest(&mut self) {
+        let clock = self.evaluator.keeper.clock();
+        let now = clock.monotonic();
+        self.allowance.spent(self.since, now);
+        if let Some(wait) = self.allowance.wait(now).filter(|wait| !wait.is_zero()) {
+            // Woken, waited or alone: it goes on in any case.
+            let _ = self.evaluator.wake.recv_timeout(wait);
+        }
+        self.since = clock.monotonic();
+    }
 }
 
 /// A match that is being played.
@@ -55,18 +84,24 @@ impl Session<'_> {
         keeper.tell(ArenaEvent::MatchStarted(self.info.clone()));
         let mut failed = None;
         let mut ended = Ended::Whole;
+        let mut pace = Pace::new(self.evaluator);
         let mut report = |clusters: Vec<PlayedCluster>| {
+            if !clusters.is_empty() {
+                match self.store(clusters, fold) {
+                    Ok(ControlFlow::Continue(())) => {}
+                    Ok(ControlFlow::Break(())) => return ControlFlow::Break(()),
+                    Err(error) => {
+                        failed = Some(error);
+                        return ControlFlow::Break(());
+                    }
+                }
+            }
+            pace.rest();
             if stop() {
                 ended = Ended::Stopped;
                 return ControlFlow::Break(());
             }
-            if clusters.is_empty() {
-                return ControlFlow::Continue(());
-            }
-            self.store(clusters, fold).unwrap_or_else(|error| {
-                failed = Some(error);
-                ControlFlow::Break(())
-            })
+            ControlFlow::Continue(())
         };
         let run = keeper.run();
         let visitor = PlayClusters {
