@@ -17,7 +17,12 @@ use crate::shell::{self, cargo, root, say};
 pub(crate) const SECONDS: u32 = 60;
 
 /// The targets, and the longest input that each is given, bytes.
-const TARGETS: [(&str, usize); 2] = [("weights", 16 << 10), ("battlesnake_request", 8 << 10)];
+const TARGETS: [(&str, usize); 4] = [
+    ("weights", 16 << 10),
+    ("battlesnake_request", 8 << 10),
+    ("episode", 4 << 10),
+    ("journal", 64),
+];
 
 /// What makes the compiler count the edges that are taken and the values that are compared.
 const FLAGS: [&str; 6] = [

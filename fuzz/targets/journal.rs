@@ -1,0 +1,94 @@
+//! Whatever is done to a journal's file: it opens with a part of what was committed, from the
+//! start and without a change, or it is refused; and it goes on if it opens.
+//!
+//! Checksums keep a fuzzer out of everything behind them, so the input is not a file but a list
+//! of edits to a sound one: four bytes each, where, what and with what.
+#![no_main]
+
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+use ouro_replay::testing::MemoryDisk;
+use ouro_replay::{Appended, Greeting, Journal, Options, Record};
+
+const SEGMENT: &str = "segment-000000000001.journal";
+const RECORDS: u64 = 24;
+
+fn payload(sequence: u64) -> Vec<u8> {
+    // Long enough to fill sectors, with zeros in it.
+    vec![(sequence % 3) as u8; sequence as usize * 97 % 900]
+}
+
+fn append(journal: &mut Journal<MemoryDisk>, epoch: u64, sequence: u64) -> Appended {
+    let payload = payload(sequence);
+    let record = Record { actor: "a", epoch, sequence, generation: 1, payload: &payload };
+    journal.append(record).expect("it fits")
+}
+
+/// The bytes of a sound segment.
+fn sound() -> &'static [u8] {
+    static SOUND: OnceLock<Vec<u8>> = OnceLock::new();
+    SOUND.get_or_init(|| {
+        let disk = MemoryDisk::new();
+        let opened = Journal::open(disk.clone(), b"run", Options::default());
+        let mut journal = opened.expect("it is new").0;
+        assert!(matches!(journal.greet("a", None), Ok(Greeting::Issued(1))));
+        for sequence in 1..=RECORDS {
+            append(&mut journal, 1, sequence);
+            if sequence % 3 == 0 {
+                journal.commit().expect("there is space");
+            }
+        }
+        disk.content(SEGMENT).expect("it was just written")
+    })
+}
+
+fn edit(bytes: &mut Vec<u8>, edit: [u8; 4]) {
+    let [low, high, what, with] = edit;
+    let at = usize::from(u16::from_le_bytes([low, high])) % (bytes.len() + 1);
+    let length = 1 << (what >> 4);
+    let to = (at + length).min(bytes.len());
+    match what % 8 {
+        0 => bytes[at..to].fill(with),
+        1 => bytes[at..to].fill(0),
+        2 => bytes.truncate(at),
+        3 => drop(bytes.drain(at..to)),
+        4 => drop(bytes.splice(at..at, vec![with; length])),
+        5 => bytes.resize(bytes.len() + length, with),
+        6 => bytes[at..to].iter_mut().for_each(|byte| *byte ^= with),
+        _ => bytes.extend_from_within(at..to),
+    }
+}
+
+fuzz_target!(|input: &[u8]| {
+    let mut bytes = sound().to_vec();
+    for four in input.as_chunks::<4>().0.iter().take(64) {
+        edit(&mut bytes, *four);
+    }
+    let disk = MemoryDisk::new();
+    disk.put(SEGMENT, &bytes);
+    let Ok((mut journal, _)) = Journal::open(disk, b"run", Options::default()) else { return };
+
+    let records = journal.records();
+    let mut next = 0;
+    let visited = journal.visit(0, |number, record| {
+        next += 1;
+        assert_eq!((number + 1, record.sequence), (next, next), "from the start, in order");
+        assert_eq!(record.payload, payload(record.sequence), "unchanged");
+        ControlFlow::<()>::Continue(())
+    });
+    assert!(visited.is_ok() && next == records && records <= RECORDS);
+    let epoch = match journal.watermark("a") {
+        Some((epoch, watermark)) => {
+            assert_eq!((epoch, watermark), (1, records));
+            epoch
+        }
+        None => {
+            assert!(records == 0 && journal.greet("a", None).is_ok());
+            1
+        }
+    };
+    assert_eq!(append(&mut journal, epoch, records + 1), Appended::Waiting(Some(records)));
+    assert!(journal.commit().is_ok());
+});
