@@ -20,7 +20,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   layers             no crate depends on a layer above its own
   budget             no source file is longer than 500 lines
   mistakes           20 rule mistakes planted in the Battlesnake engine are all caught
-  fuzz [--seconds N] hostile weights files and Battlesnake requests, 60 s each; no crash";
+  mistakes replay    35 faults planted in the journal and the window are all caught
+  fuzz [--seconds N] hostile weights, requests, episodes and journals, 60 s each; no crash";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         ["protos"] => protos::run(),
         ["budget"] => budget::run(),
         ["mistakes"] => mistakes::run(),
+        ["mistakes", "replay"] => mistakes::replay::run(),
         ["fuzz"] => fuzz::run(fuzz::SECONDS),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::run(seconds),

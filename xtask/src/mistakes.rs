@@ -5,6 +5,7 @@
 //! it must build and it must part from the recordings. The text to replace must occur exactly
 //! once, so a table that has fallen behind the engine fails loudly.
 
+pub(crate) mod replay;
 mod table;
 
 use std::fs;
@@ -13,7 +14,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use self::table::{MISTAKES, Mistake};
+use self::table::{Edit, MISTAKES, Mistake};
 use crate::shell::{cargo, root, say};
 
 /// Exit code of the probe when the engine and a recording part.
@@ -73,41 +74,13 @@ impl Bench {
         if source.exists() {
             fs::remove_dir_all(&source)?;
         }
-        for file in bench.originals()? {
-            let text = fs::read_to_string(root().join(&file))?;
-            // The copy has no benches, so its manifest must not name any.
-            let kept = text.split("\n[[bench]]").next().unwrap_or(&text);
-            bench.write(&file, if file.ends_with("Cargo.toml") { kept } else { &text })?;
-        }
+        copy_crate(&bench.folder, "crates/game")?;
         Ok(bench)
-    }
-
-    /// The engine's manifest and sources, from the root.
-    fn originals(&self) -> Result<Vec<String>> {
-        let mut files = vec!["crates/game/Cargo.toml".to_owned()];
-        let mut folders = vec!["crates/game/src".to_owned()];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(root().join(&folder))? {
-                let entry = entry?;
-                let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
-                if entry.file_type()?.is_dir() {
-                    folders.push(path);
-                } else {
-                    files.push(path);
-                }
-            }
-        }
-        Ok(files)
     }
 
     /// Writes a file of the copy, unless it is the same already.
     fn write(&self, file: &str, text: &str) -> Result<()> {
-        let path = self.folder.join(file);
-        if fs::read_to_string(&path).is_ok_and(|old| old == text) {
-            return Ok(());
-        }
-        fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+        write(&self.folder, file, text)
     }
 
     /// Takes all mistakes out again.
@@ -122,18 +95,7 @@ impl Bench {
 
     /// Plants a mistake; gives the first difference it makes.
     fn try_out(&self, mistake: &Mistake) -> Result<String> {
-        for edit in mistake.edits {
-            let path = self.folder.join(edit.file);
-            let text = fs::read_to_string(&path)?;
-            let times = text.matches(edit.old).count();
-            ensure!(
-                times == 1,
-                "{} holds the text to replace {times} times, not once:\n{}",
-                edit.file,
-                edit.old
-            );
-            fs::write(&path, text.replacen(edit.old, edit.new, 1))?;
-        }
+        plant(&self.folder, mistake.edits)?;
         self.build().context("does not build")?;
         let outcome = self.probe()?;
         match outcome.code {
@@ -162,6 +124,57 @@ impl Bench {
         let says = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         Ok(Outcome { code: output.status.code(), says })
     }
+}
+
+/// Copies the manifest and the sources of a crate into `folder`.
+fn copy_crate(folder: &Path, path: &str) -> Result<()> {
+    let mut files = vec![format!("{path}/Cargo.toml")];
+    let mut folders = vec![format!("{path}/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root().join(&folder))? {
+            let entry = entry?;
+            let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            if entry.file_type()?.is_dir() {
+                folders.push(path);
+            } else {
+                files.push(path);
+            }
+        }
+    }
+    for file in files {
+        let text = fs::read_to_string(root().join(&file))?;
+        // The copy has no benches, so its manifest must not name any.
+        let kept = text.split("\n[[bench]]").next().unwrap_or(&text);
+        write(folder, &file, if file.ends_with("Cargo.toml") { kept } else { &text })?;
+    }
+    Ok(())
+}
+
+/// Writes a file of a copy, unless it is the same already.
+fn write(folder: &Path, file: &str, text: &str) -> Result<()> {
+    let path = folder.join(file);
+    if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Edits a copy. The text to replace must occur exactly once.
+fn plant(folder: &Path, edits: &[Edit]) -> Result<()> {
+    for edit in edits {
+        let path = folder.join(edit.file);
+        let text = fs::read_to_string(&path)?;
+        let times = text.matches(edit.old).count();
+        ensure!(
+            times == 1,
+            "{} holds the text to replace {times} times, not once:\n{}",
+            edit.file,
+            edit.old
+        );
+        fs::write(&path, text.replacen(edit.old, edit.new, 1))?;
+    }
+    Ok(())
 }
 
 const PROBE_MANIFEST: &str = "\

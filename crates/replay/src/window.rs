@@ -137,7 +137,7 @@ pub struct Window<T> {
     games: VecDeque<Held<T>>,
     /// Number of the oldest game held, or of the next one.
     first: u64,
-    /// Until this game is in, nothing leaves and nothing is sampled.
+    /// Until this game is in, nothing is sampled.
     refill_until: u64,
     positions: u64,
     bytes: usize,
@@ -192,9 +192,9 @@ impl<T: Item> Window<T> {
         self.positions += u64::from(positions);
         self.total += u64::from(positions);
         self.copies += u64::from(count);
-        if number + 1 >= self.refill_until {
-            self.evict();
-        }
+        // While the window is filled again nothing goes: at every step of the run that filled it
+        // first, more games than these were in. A window made smaller since keeps to its size.
+        self.evict();
         Ok(())
     }
 

@@ -122,10 +122,14 @@ fn records_in_segments_that_are_gone_are_released_not_lost() {
     run.journal.release_before(6).unwrap();
     let oldest = run.journal.oldest_record();
     assert!(oldest > 0);
-    let joined = join(&run.folder, run.lines).unwrap();
+    let mut lines = run.lines;
+    let joined = join(&run.folder, lines.clone()).unwrap();
     assert!(joined.is_sound(), "{joined}");
     assert_eq!((joined.inspection.records.start, joined.acked), (oldest, 10));
     assert!(joined.released as u64 >= oldest);
+    lines.push(line(1, 13, b"never came", true));
+    let joined = join(&run.folder, lines).unwrap();
+    assert_eq!(joined.findings, [Finding::Lost(id(1, 13))]);
 }
 
 #[test]

@@ -209,14 +209,16 @@ pub(crate) struct FrameHeader {
 }
 
 impl FrameHeader {
-    /// The header of a frame at `offset` of a segment; the bytes must reach that far.
+    /// The header of the frame that lies there.
     pub(crate) fn decode(bytes: &[u8], at: FramePlace) -> Result<Self, Fault> {
-        let header = &bytes[at.offset..at.offset + FRAME_BYTES];
-        let mut reader = Reader::new(&header[4..]);
-        let numbers = (reader.u32(), reader.u64(), reader.u32(), reader.u32());
-        let (Some(body), Some(commit), Some(entries), Some(stored)) = numbers else {
-            unreachable!("{FRAME_BYTES} bytes hold a header")
+        let short = || {
+            let found = bytes.len().saturating_sub(at.offset);
+            Fault::new(at.offset, "the length of a commit's header", FRAME_BYTES, found)
         };
+        let header = bytes.get(at.offset..at.offset + FRAME_BYTES).ok_or_else(short)?;
+        let mut reader = Reader::new(&header[4..]);
+        let mut numbers = || Some((reader.u32()?, reader.u64()?, reader.u32()?, reader.u32()?));
+        let (body, commit, entries, stored) = numbers().ok_or_else(short)?;
         if header[..4] != FRAME_MAGIC {
             let found = header[..4].escape_ascii();
             return Err(Fault::new(at.offset, "the magic of a commit", "OFRM", found));
