@@ -206,9 +206,7 @@ mod tests {
             let read: Settings =
                 toml::from_str(&plan.to_toml().expect("they print")).expect("they parse");
             assert_eq!(read, plan.settings);
-            if preset != Preset::Standard {
-                plan.arena().validate().expect("the arena accepts them");
-            }
+            plan.arena().validate().expect("the arena accepts them");
             let url = || "http://127.0.0.1:1".to_owned();
             plan.learner(url()).validate().expect("the learner accepts them");
             plan.actor(url(), url()).validate().expect("the actor accepts them");

@@ -131,8 +131,13 @@ fn alphazero(game: GameConfig, net: Architecture, search: SearchConfig) -> Setti
         train,
         replay: ReplayConfig::default(),
         intake: IntakeConfig::default(),
-        arena: MatchConfig { max_plies: 400, ..MatchConfig::default() },
+        arena: MatchConfig { player: "mcts{sims=16,weights=self}".to_owned(), ..matches() },
     }
+}
+
+/// Matches that leave most of two cores to playing and training.
+fn matches() -> MatchConfig {
+    MatchConfig { max_plies: 400, match_share: 0.4, spare_share: 0.05, ..MatchConfig::default() }
 }
 
 fn reinforce(game: GameConfig) -> Settings {
@@ -149,7 +154,7 @@ fn reinforce(game: GameConfig) -> Settings {
         train,
         replay: ReplayConfig::default(),
         intake: IntakeConfig::default(),
-        arena: MatchConfig { max_plies: 400, ..MatchConfig::default() },
+        arena: matches(),
     }
 }
 
