@@ -214,6 +214,7 @@ impl Learner {
             while published.changed().await.is_ok() {}
             Ok(())
         }));
+        let ledger_orders = self.ledger.clone();
         let thread = TrainingThread {
             config: self.config.clone(),
             prepared: self.prepared,
@@ -248,8 +249,7 @@ impl Learner {
         if tokio::time::timeout(DRAIN, self.intake.drained()).await.is_err() {
             tracing::warn!("streams still open after the drain time");
         }
-        // Streams are gone and the server is stopped below, so the ledger ends with the training
-        // thread, which holds the last way to it but the service's own.
+        ledger_orders.close().await;
         let trained = training.output().await;
         // The training thread has dropped its end, so the publisher ends once the last
         // release is delivered.
@@ -260,7 +260,6 @@ impl Learner {
         }
         stop_server.cancel();
         let served = server.output().await.map_err(|_| LearnerError::Panicked("server"))?;
-        drop(self.intake);
         let journalled = ledger.output().await.map_err(|_| LearnerError::Panicked("ledger"))?;
         journalled?;
         trained.map_err(|_| LearnerError::Panicked("training"))??;

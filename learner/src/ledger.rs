@@ -84,9 +84,12 @@ pub enum Order {
         /// What was found.
         decision: Decision,
     },
+    /// Nothing more is to come.
+    Close,
 }
 
-/// The way to the thread. Clones share it; when all are gone the thread commits and ends.
+/// The way to the thread. Clones share it. The thread ends with a last commit when it is
+/// [closed](Ledger::close), or when all clones are gone.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     orders: mpsc::Sender<Order>,
@@ -150,6 +153,12 @@ impl Ledger {
         self.orders.reserve().await.map_err(|_| Ended)
     }
 
+    /// Lets the thread end, after everything that was ordered before.
+    pub async fn close(&self) {
+        // Without the thread there is nothing to end.
+        let _ = self.orders.send(Order::Close).await;
+    }
+
     /// Tells that no checkpoint needs records before `number`; they may go at some later commit.
     pub fn release(&self, number: u64) {
         self.needed.fetch_max(number, Ordering::Relaxed);
@@ -208,7 +217,7 @@ impl<D: Disk> Clerk<D> {
                 }
                 order = orders.recv(), if open && held.is_none() && !self.group.is_paused() => {
                     match order {
-                        None => open = false,
+                        None | Some(Order::Close) => open = false,
                         Some(order) if self.replay.has_room(self::positions(&order), waiting) => {
                             self.take(order)?;
                         }
@@ -237,6 +246,8 @@ impl<D: Disk> Clerk<D> {
             Order::Decide { actor, epoch, sequence, decision } => {
                 self.decide(&actor, epoch, sequence, decision)
             }
+            // Never held: it brings no positions.
+            Order::Close => Ok(()),
         }
     }
 

@@ -130,15 +130,15 @@ impl Ratio {
         (middle - tolerance, middle + tolerance)
     }
 
-    /// Whether so many positions may be inserted at once. An insert beyond
-    /// [`largest_insert`](Settings::largest_insert) counts as one of that size, or nobody could
-    /// ever make it.
-    pub fn may_insert(&self, positions: u64) -> bool {
+    /// Whether so many positions may be inserted at once, after those that are on their way. An
+    /// insert beyond [`largest_insert`](Settings::largest_insert) counts as one of that size, or
+    /// nobody could ever make it.
+    pub fn may_insert(&self, positions: u64, on_their_way: u64) -> bool {
         let Settings { samples_per_insert, warmup, largest_insert, .. } = self.settings;
-        if self.counters.inserts < warmup {
+        if self.counters.inserts.saturating_add(on_their_way) < warmup {
             return true;
         }
-        let positions = positions.min(largest_insert) as f64;
+        let positions = positions.min(largest_insert).saturating_add(on_their_way) as f64;
         self.error() + positions * samples_per_insert <= self.bounds().1
     }
 

@@ -224,7 +224,7 @@ impl<T: Item> Replay<T> {
     /// journal, but not inserted yet. If not, whoever brings it waits.
     pub fn may_insert(&self, positions: u64, on_their_way: u64) -> bool {
         match &self.store {
-            Store::Window { ratio, .. } => ratio.may_insert(positions.saturating_add(on_their_way)),
+            Store::Window { ratio, .. } => ratio.may_insert(positions, on_their_way),
             Store::Fifo { fifo, .. } => fifo.has_room(on_their_way),
         }
     }

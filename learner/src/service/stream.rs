@@ -161,7 +161,7 @@ impl Stream<'_> {
     /// Takes a message in; `false` if the client is gone.
     async fn take(&mut self, message: wire::Trajectory) -> Result<bool, StreamError> {
         let (got, expected) = (message.sequence, self.taken + 1);
-        if got > expected {
+        if got == 0 || got > expected {
             return Err(StreamError::Gap { got, expected });
         }
         if got < expected {

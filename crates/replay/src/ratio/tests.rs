@@ -22,7 +22,7 @@ fn ratio() -> Ratio {
 fn sampling_waits_for_the_warm_up_and_inserting_does_not() {
     let mut ratio = ratio();
     for _ in 0..10 {
-        assert!(ratio.may_insert(100) && !ratio.may_sample(1));
+        assert!(ratio.may_insert(100, 0) && !ratio.may_sample(1));
         ratio.insert(100);
     }
     assert!(ratio.may_sample(256));
@@ -35,11 +35,11 @@ fn either_side_waits_at_its_bound_until_the_other_moves() {
     assert_eq!((ratio.error(), ratio.bounds()), (4_000.0, (3_000.0, 5_000.0)));
     // 250 positions bring the error to its upper bound exactly.
     ratio.insert(50);
-    assert!(ratio.may_insert(200));
+    assert!(ratio.may_insert(200, 0));
     ratio.insert(200);
-    assert!(!ratio.may_insert(1));
+    assert!(!ratio.may_insert(1, 0));
     ratio.sample(4);
-    assert!(ratio.may_insert(1) && !ratio.may_insert(2));
+    assert!(ratio.may_insert(1, 0) && !ratio.may_insert(2, 0));
     for _ in 0..7 {
         assert!(ratio.may_sample(256));
         ratio.sample(256);
@@ -104,7 +104,7 @@ proptest! {
         for (inserts_first, share) in sizes {
             let insert = 1 + ((largest_insert - 1) as f64 * share) as u64;
             let sample = 1 + ((largest_sample - 1) as f64 * share) as u64;
-            let (may_insert, may_sample) = (ratio.may_insert(insert), ratio.may_sample(sample));
+            let (may_insert, may_sample) = (ratio.may_insert(insert, 0), ratio.may_sample(sample));
             // A rounding of the last bit may hide behind the sum of two bounds.
             let tight = slack < 1e-6;
             prop_assert!(may_insert || may_sample || tight, "both wait at {}", ratio.error());
