@@ -131,3 +131,20 @@ fn bench_net_and_search_tell_figures_of_every_case() {
         assert!((0.0..=1.0).contains(&result["batch_fill"].as_f64().expect("a share")), "{result}");
     }
 }
+
+#[test]
+fn bench_learner_tells_the_cost_of_a_step_and_names_what_it_does_not_know() {
+    let arguments = ["--network", "tower_10x1", "--batch", "8", "--seconds", "0.001"];
+    for more in [&[][..], &["--burn-alone"]] {
+        let fixed = ["bench", "learner", "--json", "--device", "cpu", "--runs", "1"];
+        let output = ouro(&[&fixed[..], &arguments, more].concat());
+        let report: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+        let measured = &report["measured"][0];
+        assert_eq!((&measured["network"], &measured["batch"]), (&"tower_10x1".into(), &8.into()));
+        assert!(measured["ms_per_step"]["median"].as_f64() > Some(0.0), "{report}");
+        assert!(measured["samples_per_second"].as_f64() > Some(0.0), "{report}");
+    }
+    fails(&["bench", "learner", "--network", "huge"], 64, "known are tiny");
+    fails(&["bench", "learner", "--device", "tpu"], 64, "known are auto");
+    fails(&["bench", "learner", "--batch", "0"], 64, "--batch is 0");
+}

@@ -7,7 +7,7 @@
 //! flows to.
 //!
 //! A pass takes [`Parameters`]: the two vectors cut into the tensors of the spec, tracked if
-//! gradients are wanted. What the layers compute is in [`layers`].
+//! gradients are wanted. What the layers compute is in `layers`.
 
 mod layers;
 

@@ -13,6 +13,7 @@ use crate::algorithm::Algorithm;
 use crate::alphazero::Positions;
 use crate::config::TrainConfig;
 use crate::device::TrainDevice;
+use crate::loss::LossParts;
 use crate::reinforce::Segments;
 use crate::rules::RowShape;
 use crate::trainer::{TrainError, Trainer};
@@ -185,7 +186,7 @@ pub fn compare<A: Algorithm + Clone>(
         let mut other = trainer(&weights, tested)?;
         let (one, two) = (reference.gradient(&batch)?, other.gradient(&batch)?);
         report.loss = one.loss.total;
-        let difference = relative(one.loss.total, two.loss.total);
+        let difference = relative(&one.loss, &two.loss);
         if is_worse(difference, report.loss_difference) {
             report.loss_difference = difference;
         }
@@ -206,7 +207,7 @@ pub fn compare<A: Algorithm + Clone>(
     for step in 0..steps {
         let batch = batch(step);
         if let (Some(one), Some(two)) = (one.step(&batch)?, two.step(&batch)?) {
-            let difference = relative(one.loss.total, two.loss.total);
+            let difference = relative(&one.loss, &two.loss);
             if is_worse(difference, report.run.loss_difference) {
                 report.run.loss_difference = difference;
             }
@@ -220,9 +221,10 @@ pub fn compare<A: Algorithm + Clone>(
     Ok(report)
 }
 
-/// Difference of a loss, relative to the first.
-fn relative(one: f64, two: f64) -> f64 {
-    (one - two).abs() / one.abs().max(1e-6)
+/// Difference of two losses, relative to the size of the first one's parts: a policy gradient's
+/// loss crosses 0 on its way.
+fn relative(one: &LossParts, two: &LossParts) -> f64 {
+    (one.total - two.total).abs() / (one.policy.abs() + one.value.abs()).max(1e-6)
 }
 
 /// Whether a difference is worse than the worst so far. NaN is worse than anything.

@@ -4,7 +4,7 @@
 //! connectionist reinforcement learning") with a state value as baseline (Sutton and Barto,
 //! "Reinforcement Learning", 2nd edition, section 13.4). Actors play weights that are some steps
 //! old, and mix in random moves; both are corrected by the truncated importance ratios of
-//! [V-trace](vtrace) between the current policy π and the probability μ that the action was
+//! [V-trace](mod@vtrace) between the current policy π and the probability μ that the action was
 //! played with. With its value targets v and advantages A, and weights w:
 //!
 //! ```text
