@@ -10,9 +10,11 @@ use crate::gate::{GateConfig, Shape};
 use crate::store::Run;
 
 mod check;
+mod web_address;
 
 pub(crate) use check::Checked;
 pub use check::ConfigError;
+pub use web_address::{WebAddress, WebAddressError};
 
 /// How games are played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +72,8 @@ impl Default for MatchConfig {
 pub struct ArenaConfig {
     /// Where to listen; port 0 takes a free one.
     pub address: SocketAddr,
+    /// Where the web page listens, port 0 for a free one; `None` for no page.
+    pub web: Option<SocketAddr>,
     /// Folder of the store and the weights; made if it is missing.
     pub data: PathBuf,
     /// Game and seed of the run.
@@ -83,10 +87,11 @@ pub struct ArenaConfig {
 }
 
 impl ArenaConfig {
-    /// An arena of `run` with its data in `data`, on a free loopback port.
+    /// An arena of `run` with its data in `data`, on a free loopback port, without a web page.
     pub fn new(run: Run, data: impl Into<PathBuf>) -> Self {
         Self {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            web: None,
             data: data.into(),
             run,
             matches: MatchConfig::default(),

@@ -1,5 +1,6 @@
 //! Errors of the arena, and their one map to gRPC codes.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -48,6 +49,16 @@ pub enum ArenaError {
     /// The port or the server failed.
     #[error(transparent)]
     Service(#[from] ServiceError),
+    /// The port of the web page is taken, or the address is not ours, or it failed while serving.
+    #[error(
+        "the web page cannot be served on {address}: {source}; choose another address for it, or `off`"
+    )]
+    Web {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
     /// The thread that plays matches cannot be started.
     #[error("cannot start the evaluator thread: {0}")]
     Thread(std::io::Error),
@@ -153,6 +164,18 @@ pub enum CallError {
         /// Game.
         game: u32,
     },
+    /// A game that the rules do not lead through.
+    #[error("game {game} of cluster {cluster} of match {number} does not replay: {reason}")]
+    Unreadable {
+        /// Number of the match.
+        number: u32,
+        /// Cluster.
+        cluster: u32,
+        /// Game.
+        game: u32,
+        /// Where record and rules disagree.
+        reason: String,
+    },
     /// No decision to show.
     #[error("{0}")]
     NoGate(String),
@@ -185,6 +208,7 @@ impl IntoStatus for CallError {
             Self::NoMatch(_) | Self::NoGame { .. } | Self::NoGate(_) | Self::NoPlayer(_) => {
                 Code::NotFound
             }
+            Self::Unreadable { .. } => Code::DataLoss,
             Self::Chunk(error) => match error {
                 ChunkError::TooLarge { .. } | ChunkError::ChunkTooLarge { .. } => Code::OutOfRange,
                 ChunkError::Empty

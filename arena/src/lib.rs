@@ -6,7 +6,7 @@
 //! can be replayed. Then it plays the anchors, players that never change. [`rating`] computes
 //! everyone's Elo from all games, [`matchmaking`] says where spare games teach most,
 //! [`comparison`] how much stronger one of two players is, with its error. [`Arena`] serves this
-//! over gRPC.
+//! over gRPC, and as a [web] page.
 //!
 //! A promotion is always earned: until somebody passes the gate against `random`, there is no
 //! champion and the pool is empty. That holds for generation 0, the untrained network, too.
@@ -24,6 +24,7 @@ pub mod rating;
 pub mod run;
 pub mod showcase;
 pub mod store;
+pub mod web;
 
 mod contestant;
 mod evaluator;

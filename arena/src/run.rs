@@ -6,6 +6,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc;
+use std::time::Duration;
 
 use ouro_proto::arena::v1::arena_service_server::ArenaServiceServer;
 use ouro_proto::arena::v1::pool_service_server::PoolServiceServer;
@@ -22,16 +23,20 @@ use crate::event::ArenaEvent;
 use crate::keeper::Keeper;
 use crate::service::Handlers;
 use crate::store::{EmbeddedStore, WeightsFolder};
+use crate::web::{Gauges, WebServer};
 
 /// Name of the store's file in the data folder.
 pub const STORE_FILE: &str = "arena.redb";
 /// Name of the folder of weights in the data folder.
 pub const WEIGHTS_FOLDER: &str = "weights";
 
-/// An arena whose port is open and whose store is locked; nothing runs yet.
+/// An arena whose ports are open and whose store is locked; nothing runs yet.
 #[derive(Debug)]
 pub struct Arena {
     server: GrpcServer,
+    web: Option<WebServer>,
+    gauges: Gauges,
+    drain: Duration,
     keeper: Arc<Keeper>,
     matches: MatchConfig,
     max_weights_bytes: u64,
@@ -39,7 +44,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Checks the configuration, opens the store, then the port.
+    /// Checks the configuration, opens the store, then the ports.
     pub async fn bind(config: ArenaConfig, clock: Arc<dyn Clock>) -> Result<Self, ArenaError> {
         let checked = config.check()?;
         let (waker, wake) = mpsc::sync_channel(1);
@@ -53,8 +58,15 @@ impl Arena {
         };
         let keeper = tokio::task::spawn_blocking(open).await.map_err(|_| ArenaError::Died)??;
         let server = GrpcServer::bind(config.address, config.limits).await?;
+        let web = match config.web {
+            Some(address) => Some(WebServer::bind(address).await?),
+            None => None,
+        };
         Ok(Self {
             server,
+            web,
+            gauges: Gauges::default(),
+            drain: config.limits.drain,
             keeper: Arc::new(keeper),
             matches: config.matches,
             max_weights_bytes: config.max_weights_bytes,
@@ -65,6 +77,16 @@ impl Arena {
     /// The address that was opened.
     pub fn local_addr(&self) -> SocketAddr {
         self.server.local_addr()
+    }
+
+    /// The address of the web page, if there is one.
+    pub fn web_addr(&self) -> Option<SocketAddr> {
+        self.web.as_ref().map(WebServer::local_addr)
+    }
+
+    /// Takes figures of a learner for the web page. Clones go on taking them while the arena runs.
+    pub fn gauges(&self) -> Gauges {
+        self.gauges.clone()
     }
 
     /// Checkpoints in the pool now.
@@ -124,8 +146,18 @@ impl Arena {
             stop.cancel();
             result
         };
-        let (served, evaluated, ()) = tokio::join!(serving, evaluation, waker);
+        let page = async {
+            let Some(web) = self.web else { return Ok(Drain::Clean) };
+            let (keeper, gauges) = (self.keeper.clone(), self.gauges);
+            let result = web.run_until(keeper, gauges, stop.clone(), self.drain).await;
+            stop.cancel();
+            result
+        };
+        let (served, shown, evaluated, ()) = tokio::join!(serving, page, evaluation, waker);
         evaluated?;
-        Ok(served?)
+        Ok(match (served?, shown?) {
+            (Drain::Clean, Drain::Clean) => Drain::Clean,
+            _ => Drain::DeadlinePassed,
+        })
     }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use ouro_arena::config::MatchConfig;
+use ouro_arena::config::{MatchConfig, WebAddress};
 use ouro_arena::store::{Run, StoreError};
 use ouro_arena::{Arena, ArenaConfig, ArenaError};
 use ouro_game::GameConfig;
@@ -22,6 +22,9 @@ struct Arguments {
     /// Where to listen.
     #[arg(long, env = "OURO_ARENA_LISTEN", default_value = "127.0.0.1:50061")]
     listen: SocketAddr,
+    /// Where the web page is, or `off`.
+    #[arg(long, env = "OURO_ARENA_WEB", value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    web: WebAddress,
     /// Folder of the store and the weights; made if it is missing.
     #[arg(long, env = "OURO_ARENA_DATA")]
     data: PathBuf,
@@ -48,6 +51,7 @@ impl Arguments {
         };
         Ok(ArenaConfig {
             address: self.listen,
+            web: self.web.0,
             data: self.data,
             run: Run { game: self.game, seed: self.seed },
             matches,
@@ -69,6 +73,7 @@ fn failure(error: ArenaError) -> Failure {
         }
         ArenaError::Data { .. }
         | ArenaError::Service(_)
+        | ArenaError::Web { .. }
         | ArenaError::Weights(_)
         | ArenaError::Opponent { .. }
         | ArenaError::Store(

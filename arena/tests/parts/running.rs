@@ -1,5 +1,6 @@
 //! An arena that runs, and networks that play tic-tac-toe.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use ouro_arena::gate::GateConfig;
 use ouro_arena::store::{Decision, Run};
+use ouro_arena::web::Gauges;
 use ouro_arena::{Arena, ArenaConfig, ArenaError, ArenaEvent};
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{Architecture, NetSpec, Weights, WeightsMeta};
@@ -85,6 +87,8 @@ pub(crate) fn clock() -> Arc<ManualClock> {
 pub(crate) struct Running {
     pub(crate) endpoint: String,
     pub(crate) client: ArenaClient,
+    pub(crate) web: Option<SocketAddr>,
+    pub(crate) gauges: Gauges,
     pub(crate) events: broadcast::Receiver<ArenaEvent>,
     pub(crate) stop: CancellationToken,
     pub(crate) task: JoinHandle<Result<Drain, ArenaError>>,
@@ -98,9 +102,11 @@ impl Running {
     pub(crate) async fn start_with(config: ArenaConfig) -> Self {
         let arena = Arena::bind(config, clock()).await.unwrap();
         let endpoint = format!("http://{}", arena.local_addr());
+        let (web, gauges) = (arena.web_addr(), arena.gauges());
         let (events, stop) = (arena.events(), CancellationToken::new());
         let task = tokio::spawn(arena.run_until(stop.clone()));
-        Self { client: ArenaClient::new(&endpoint).unwrap(), endpoint, events, stop, task }
+        let client = ArenaClient::new(&endpoint).unwrap();
+        Self { endpoint, client, web, gauges, events, stop, task }
     }
 
     /// Publishes and waits for what becomes of it.

@@ -111,6 +111,13 @@ impl State {
         self.has_line(1 - self.mover()) || self.taken() == self.board.full()
     }
 
+    /// Whose stone lies on a cell; row 0 is the lowest. `None` if it is empty or off the board.
+    pub fn owner(&self, column: usize, row: usize) -> Option<usize> {
+        let on_board = column < self.board.width() && row < self.board.height();
+        let cell = if on_board { self.board.cell(column, row) } else { 0 };
+        self.stones.iter().position(|stones| stones & cell != 0)
+    }
+
     /// Stones of both players.
     pub(super) fn taken(&self) -> u64 {
         self.stones[0] | self.stones[1]

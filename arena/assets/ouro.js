@@ -1,0 +1,107 @@
+// The arena's page: swaps in what has changed, turns the pages of games. Nothing is drawn here.
+"use strict";
+
+// Puts the element that `html` describes in the place of the one with its id.
+function swap(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  const fresh = template.content.firstElementChild;
+  const old = fresh && document.getElementById(fresh.id);
+  // Who is reading with the keyboard is not interrupted; a later change brings it again.
+  if (!old || old.contains(document.activeElement)) return;
+  const opened = [...old.querySelectorAll("details")].map((details) => details.open);
+  fresh.querySelectorAll("details").forEach((details, at) => { details.open = !!opened[at]; });
+  old.replaceWith(fresh);
+}
+
+function listen(url, handlers) {
+  const link = document.getElementById("link");
+  const source = new EventSource(url);
+  source.onopen = () => { link.textContent = "live"; };
+  source.onerror = () => { link.textContent = "not connected, trying again"; };
+  for (const [name, handle] of Object.entries(handlers)) {
+    source.addEventListener(name, (event) => handle(event.data));
+  }
+}
+
+function say(sentence) {
+  const news = document.getElementById("news");
+  if (news.querySelector(".quiet")) news.replaceChildren();
+  const item = document.createElement("li");
+  item.textContent = sentence;
+  news.prepend(item);
+  while (news.children.length > 20) news.lastElementChild.remove();
+}
+
+function show(frame) {
+  document.getElementById("frame").innerHTML = frame.board;
+  document.getElementById("seats").innerHTML = frame.seats;
+  document.getElementById("caption").textContent = frame.caption;
+}
+
+// A recorded game. The links of the page do the same without this.
+async function play(viewer) {
+  const answer = await fetch(viewer.dataset.frames);
+  if (!answer.ok) return;
+  const frames = await answer.json();
+  const last = frames.length - 1;
+  const control = {};
+  for (const element of viewer.querySelectorAll("[data-go]")) control[element.dataset.go] = element;
+  const slider = control.slider, button = control.play, caption = document.getElementById("caption");
+  let ply = Number(slider.value), timer = 0;
+
+  function go(to) {
+    ply = Math.max(0, Math.min(last, to));
+    slider.value = ply;
+    slider.setAttribute("aria-valuetext", `turn ${ply} of ${last}`);
+    show(frames[ply]);
+  }
+  function pause() {
+    clearInterval(timer);
+    timer = 0;
+    button.textContent = "▶ Play";
+    caption.setAttribute("aria-live", "polite");
+    history.replaceState(null, "", `?ply=${ply}`);
+  }
+  function start() {
+    caption.setAttribute("aria-live", "off");
+    button.textContent = "⏸ Pause";
+    if (ply === last) go(0);
+    clearInterval(timer);
+    timer = setInterval(() => { if (ply < last) go(ply + 1); else pause(); }, 1000 / control.speed.value);
+  }
+  const moves = {
+    first: () => { pause(); go(0); },
+    back: () => { pause(); go(ply - 1); },
+    on: () => { pause(); go(ply + 1); },
+    last: () => { pause(); go(last); },
+    play: () => (timer ? pause() : start()),
+  };
+  for (const [name, move] of Object.entries(moves)) {
+    control[name].addEventListener("click", (event) => { event.preventDefault(); move(); });
+  }
+  slider.addEventListener("input", () => { const to = Number(slider.value); pause(); go(to); });
+  control.speed.addEventListener("change", () => { if (timer) start(); });
+  const keys = { " ": "play", ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
+  document.addEventListener("keydown", (event) => {
+    const own = event.target.closest("select, summary, button, a");
+    if (event.ctrlKey || event.altKey || event.metaKey || !(event.key in keys)) return;
+    // Space presses what has the focus, if that can be pressed.
+    if (own && (event.key === " " || own.tagName === "SELECT")) return;
+    event.preventDefault();
+    moves[keys[event.key]]();
+  });
+  for (const element of viewer.querySelectorAll("[hidden]")) element.hidden = false;
+  if (!new URLSearchParams(location.search).has("ply") && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    go(0);
+    start();
+  }
+}
+
+const viewer = document.getElementById("viewer");
+if (viewer && viewer.dataset.frames) play(viewer);
+if (viewer && viewer.dataset.live) {
+  listen(viewer.dataset.live, { swap, frame: (data) => show(JSON.parse(data)) });
+}
+const parts = document.getElementById("parts");
+if (parts) listen(parts.dataset.events, { swap, say });

@@ -1,0 +1,146 @@
+//! The arena's web page: strength over time, the pool, the gate, matches, games.
+//!
+//! Everything is drawn here, as HTML and SVG; a browser adds a stylesheet and a script, both from
+//! the program itself, so the page needs no internet. The script swaps in parts that have changed
+//! and turns the pages of games. The page only shows: to ask from a program there is gRPC.
+//!
+//! A [`WebServer`] is bound first, then run until a token is cancelled, like the gRPC server.
+
+use std::future::IntoFuture;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::{HeaderValue, Response, header};
+use axum::middleware::map_response;
+use axum::routing::get;
+use ouro_service::Drain;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::ArenaError;
+use crate::keeper::Keeper;
+
+mod assets;
+mod chart;
+mod draw;
+mod events;
+mod games;
+pub mod gauges;
+mod live;
+mod matches;
+mod overview;
+mod page;
+mod text;
+
+pub use gauges::{Gauge, Gauges};
+
+/// What a page may load: files of this program, and nothing else.
+const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
+                      frame-ancestors 'none'; object-src 'none'";
+
+/// Streams of events at once; a browser that finds none free shows the page as it was loaded.
+const STREAMS: usize = 64;
+/// Recorded games that are drawn at once.
+const FILMS: usize = 2;
+
+/// A web server on an open port.
+#[derive(Debug)]
+pub(crate) struct WebServer {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+/// What pages are made from. Clones share everything.
+#[derive(Clone, Debug)]
+struct Site {
+    keeper: Arc<Keeper>,
+    gauges: Gauges,
+    streams: Arc<Semaphore>,
+    films: Arc<Semaphore>,
+    stop: CancellationToken,
+}
+
+impl WebServer {
+    /// Opens `address`; port 0 takes a free one.
+    pub(crate) async fn bind(address: SocketAddr) -> Result<Self, ArenaError> {
+        let failed = |source| ArenaError::Web { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address })
+    }
+
+    /// The address that was opened.
+    pub(crate) fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `stop` is cancelled, then gives open connections until `drain` is over.
+    pub(crate) async fn run_until(
+        self,
+        keeper: Arc<Keeper>,
+        gauges: Gauges,
+        stop: CancellationToken,
+        drain: Duration,
+    ) -> Result<Drain, ArenaError> {
+        let site = Site {
+            keeper,
+            gauges,
+            streams: Arc::new(Semaphore::new(STREAMS)),
+            films: Arc::new(Semaphore::new(FILMS)),
+            stop: stop.clone(),
+        };
+        let address = self.address;
+        let serving = axum::serve(self.listener, routes(site))
+            .with_graceful_shutdown(stop.clone().cancelled_owned());
+        tracing::info!(%address, "serving the web page");
+        let mut serving = std::pin::pin!(serving.into_future());
+        let failed = |source| ArenaError::Web { address, source };
+        tokio::select! {
+            ended = &mut serving => return ended.map(|()| Drain::Clean).map_err(failed),
+            () = stop.cancelled() => {}
+        }
+        match tokio::time::timeout(drain, serving).await {
+            Ok(ended) => ended.map(|()| Drain::Clean).map_err(failed),
+            Err(_) => {
+                tracing::warn!(%address, "pages still being sent after the drain time");
+                Ok(Drain::DeadlinePassed)
+            }
+        }
+    }
+}
+
+fn routes(site: Site) -> Router {
+    Router::new()
+        .route("/", get(overview::show))
+        .route("/matches", get(matches::list))
+        .route("/matches/{number}", get(matches::show))
+        .route("/games/{number}/{cluster}/{game}", get(games::show))
+        .route("/games/{number}/{cluster}/{game}/frames", get(games::frames))
+        .route("/live", get(live::show))
+        .route("/live/events", get(live::watch))
+        .route("/events", get(events::watch))
+        .route("/assets/ouro.css", get(assets::stylesheet))
+        .route("/assets/ouro.js", get(assets::script))
+        .route("/assets/ouro.svg", get(assets::icon))
+        .fallback(page::not_found)
+        .layer(map_response(guarded))
+        .with_state(site)
+}
+
+/// Adds to every answer what a browser may do with it.
+async fn guarded<B>(mut response: Response<B>) -> Response<B> {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        // A run goes on, and another may be on the same port tomorrow.
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,20 @@
+//! The stylesheet, the script and the icon, which are parts of the program.
+
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+
+const STYLESHEET: &str = include_str!("../../assets/ouro.css");
+const SCRIPT: &str = include_str!("../../assets/ouro.js");
+const ICON: &str = include_str!("../../assets/ouro.svg");
+
+pub(super) async fn stylesheet() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLESHEET)
+}
+
+pub(super) async fn script() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT)
+}
+
+pub(super) async fn icon() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "image/svg+xml")], ICON)
+}

@@ -1,0 +1,196 @@
+//! Battlesnake as its players know it: rounded snakes with heads and eyes, food, hazards, and
+//! beside the board the health and length of each.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use maud::{Markup, html};
+use ouro_game::battlesnake::{
+    Battlesnake, Cause, Cell, Death, Graveyard, Point, Position, Snake, State,
+};
+
+use super::{CELL, Scene, colour};
+
+/// Hazards of a stack that are drawn one upon the other.
+const DRAWN_HAZARDS: u32 = 4;
+
+/// A position if the rules are these, with how those that have just died lay `before`.
+pub(super) fn scene<C: Cell, const W: usize, const S: usize>(
+    rules: &dyn Any,
+    now: &dyn Any,
+    before: Option<&dyn Any>,
+) -> Option<Scene> {
+    let rules = rules.downcast_ref::<Battlesnake<C, W, S>>()?;
+    // Bodies of the dead are taken from the position before, so none are kept here.
+    let position = |state| rules.position(state, &Graveyard::new(S));
+    let state = now.downcast_ref::<State<C, W, S>>()?;
+    let now = position(state);
+    let before = before.and_then(|before| before.downcast_ref()).map(position);
+    let length = |seat: usize| state.length(seat);
+    let seats = now.snakes.iter().enumerate().map(|(seat, snake)| beside(snake, length(seat)));
+    Some(Scene { board: board(&now, before.as_ref()), seats: seats.collect() })
+}
+
+/// What lies on the board.
+fn board(now: &Position, before: Option<&Position>) -> String {
+    let mut svg = String::new();
+    let height = i32::from(now.height);
+    let mut stacks: BTreeMap<Point, u32> = BTreeMap::new();
+    for &cell in &now.hazards {
+        *stacks.entry(cell).or_default() += 1;
+    }
+    // Writing to a string cannot fail.
+    for (cell, stack) in stacks {
+        for _ in 0..stack.min(DRAWN_HAZARDS) {
+            let (x, y) = (cell.x * CELL, (height - 1 - cell.y) * CELL);
+            let _ = write!(svg, r#"<rect class="hazard" x="{x}" y="{y}" width="10" height="10"/>"#);
+        }
+    }
+    for &cell in &now.food {
+        let (x, y) = centre(cell, height);
+        let _ = write!(svg, r#"<circle class="food" cx="{x}" cy="{y}" r="2.5"/>"#);
+    }
+    // The dead first, so that they lie below the living.
+    for (seat, snake) in now.snakes.iter().enumerate() {
+        let lay = before.and_then(|before| before.snakes.get(seat));
+        if let (Some(_), Some(Snake { body, death: None, .. })) = (snake.death, lay) {
+            draw(&mut svg, seat, body, height, " dead");
+        }
+    }
+    for (seat, snake) in now.snakes.iter().enumerate() {
+        if snake.death.is_none() {
+            draw(&mut svg, seat, &snake.body, height, "");
+        }
+    }
+    svg
+}
+
+/// The middle of a cell; drawings count rows from the top.
+fn centre(cell: Point, height: i32) -> (i32, i32) {
+    (cell.x * CELL + CELL / 2, (height - 1 - cell.y) * CELL + CELL / 2)
+}
+
+fn draw(svg: &mut String, seat: usize, body: &[Point], height: i32, class: &str) {
+    let Some(&head) = body.first() else { return };
+    let (x, y) = centre(head, height);
+    let (path, colour) = (path(body, height), colour(seat));
+    // Where the head looks: away from the neck, up while the whole snake is on one cell.
+    let neck = body.iter().find(|&&cell| cell != head);
+    let angle = match neck.map(|&neck| towards(neck, head)) {
+        Some((1, _)) => 0,
+        Some((-1, _)) => 180,
+        Some((_, -1)) => 90,
+        _ => 270,
+    };
+    // Writing to a string cannot fail.
+    let _ = write!(
+        svg,
+        r#"<g class="{colour}{class}"><path class="body" d="{path}"/><g transform="translate({x} {y}) rotate({angle})"><rect class="head" x="-4" y="-4" width="8.6" height="8" rx="3.2"/><circle class="eye" cx="1.6" cy="-1.9" r="1.3"/><circle class="eye" cx="1.6" cy="1.9" r="1.3"/><circle class="pupil" cx="2.1" cy="-1.9" r=".6"/><circle class="pupil" cx="2.1" cy="1.9" r=".6"/></g></g>"#
+    );
+}
+
+/// The step from a cell to the next; across an edge of the board if they are far apart.
+fn towards(from: Point, to: Point) -> (i32, i32) {
+    let step = |from: i32, to: i32| {
+        let distance = to - from;
+        if distance.abs() > 1 { -distance.signum() } else { distance }
+    };
+    (step(from.x, to.x), step(from.y, to.y))
+}
+
+/// The line through a body, head first, straight pieces joined. One that crosses an edge leaves
+/// the board and comes back on the other side.
+fn path(body: &[Point], height: i32) -> String {
+    let mut cells = body.iter().copied();
+    let Some(mut last) = cells.next() else { return String::new() };
+    let (x, y) = centre(last, height);
+    let mut path = format!("M{x} {y}");
+    let mut run = (0, 0);
+    for cell in cells {
+        let (dx, dy) = towards(last, cell);
+        // Up is towards smaller numbers in a drawing.
+        let step = (dx * CELL, -dy * CELL);
+        let turns = (run.0 == 0) != (step.0 == 0) || (run.1 == 0) != (step.1 == 0);
+        if turns {
+            flush(&mut path, &mut run);
+        }
+        run = (run.0 + step.0, run.1 + step.1);
+        let crosses = (cell.x - last.x, cell.y - last.y) != (dx, dy);
+        if crosses {
+            flush(&mut path, &mut run);
+            let (x, y) = centre(cell, height);
+            // Writing to a string cannot fail.
+            let _ = write!(path, "M{} {}", x - step.0, y - step.1);
+            run = step;
+        }
+        last = cell;
+    }
+    if run == (0, 0) && !path.contains(['h', 'v']) {
+        // A line without length, which round caps make a dot.
+        path.push_str("h0");
+    }
+    flush(&mut path, &mut run);
+    path
+}
+
+/// Ends a straight piece.
+fn flush(path: &mut String, run: &mut (i32, i32)) {
+    // Writing to a string cannot fail.
+    let _ = match *run {
+        (0, 0) => Ok(()),
+        (dx, 0) => write!(path, "h{dx}"),
+        (_, dy) => write!(path, "v{dy}"),
+    };
+    *run = (0, 0);
+}
+
+/// What is said of a snake.
+fn beside(snake: &Snake, length: u16) -> Markup {
+    html! {
+        span.length { "length " (length) }
+        @match snake.death {
+            None => span.health {
+                meter min="0" max="100" low="25" high="50" optimum="100" value=(snake.health) {}
+                " health " (snake.health)
+            },
+            Some(Death { cause, on, .. }) => span.death { (how(cause)) ", turn " (on) },
+        }
+    }
+}
+
+/// How a snake died.
+fn how(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Hazard => "died in a hazard",
+        Cause::OutOfHealth => "starved",
+        Cause::WallCollision => "left the board",
+        Cause::SnakeSelfCollision => "ran into itself",
+        Cause::SnakeCollision => "ran into another",
+        Cause::HeadCollision => "met another head",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(cells: &[(i32, i32)]) -> Vec<Point> {
+        cells.iter().map(|&cell| cell.into()).collect()
+    }
+
+    #[test]
+    fn a_body_is_one_line_with_its_straight_pieces_joined() {
+        assert_eq!(path(&cells(&[(1, 0), (1, 1), (1, 2), (2, 2), (2, 2)]), 3), "M15 25v-20h10");
+    }
+
+    #[test]
+    fn a_coiled_snake_is_a_dot() {
+        assert_eq!(path(&cells(&[(0, 0), (0, 0), (0, 0)]), 3), "M5 25h0");
+    }
+
+    #[test]
+    fn a_body_across_an_edge_leaves_the_board_and_comes_back() {
+        assert_eq!(path(&cells(&[(0, 0), (2, 0), (1, 0)]), 3), "M5 25h-10M35 25h-20");
+    }
+}

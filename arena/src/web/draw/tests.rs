@@ -1,0 +1,124 @@
+use ouro_game::connect_four;
+use ouro_game::record::Recorder;
+
+use super::*;
+
+/// Records a game of these joint actions.
+fn record(config: &GameConfig, seed: u64, plies: &[&[u32]]) -> Record {
+    struct Play<'a>(u64, &'a [&'a [u32]], &'a GameConfig);
+    impl GameVisitor for Play<'_> {
+        type Output = Record;
+
+        fn visit<G: Game>(self, game: G) -> Record {
+            let mut recorder = Recorder::new(&game, self.0);
+            for ply in self.1 {
+                let Turn::Move(movers) = game.turn(recorder.state()) else { break };
+                let mut joint = vec![Action::default(); game.players()];
+                movers.iter().zip(*ply).for_each(|(seat, &action)| joint[seat] = Action(action));
+                recorder.advance(&game, &joint).unwrap();
+            }
+            recorder.into_record(self.2.clone())
+        }
+    }
+    config.visit(Play(seed, plies, config)).unwrap()
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// Two snakes of length 3 on 5 by 5 cells: one about to eat, one about to leave the board.
+fn duel() -> GameConfig {
+    let text = r#"{"game":"battlesnake","width":5,"height":5,"snakes":2,"minimum_food":0,
+        "food_spawn_chance":0,"start":{"width":5,"height":5,"turn":0,"food":[[1,3]],"hazards":[],
+        "snakes":[{"health":50,"body":[[1,2],[1,1],[2,1]]},{"health":90,"body":[[4,1],[4,2],[3,2]]}]}}"#;
+    serde_json::from_str(text).unwrap()
+}
+
+const UP: u32 = 0;
+const DOWN: u32 = 1;
+const RIGHT: u32 = 3;
+
+#[test]
+fn a_duel_is_drawn_with_heads_food_and_the_snake_that_just_died() {
+    let film = film(&record(&duel(), 1, &[&[UP, DOWN], &[UP, RIGHT]]), &names(&["a", "<b>"]));
+    let film = film.unwrap();
+    assert_eq!(film.stage, Stage::Cells { width: 5, height: 5 });
+    let [first, _, last] = &film.frames[..] else { panic!("{} frames", film.frames.len()) };
+    let face = r#"<rect class="head" x="-4" y="-4" width="8.6" height="8" rx="3.2"/><circle class="eye" cx="1.6" cy="-1.9" r="1.3"/><circle class="eye" cx="1.6" cy="1.9" r="1.3"/><circle class="pupil" cx="2.1" cy="-1.9" r=".6"/><circle class="pupil" cx="2.1" cy="1.9" r=".6"/></g></g>"#;
+    assert_eq!(
+        first.board,
+        format!(
+            r#"<circle class="food" cx="15" cy="15" r="2.5"/><g class="seat0"><path class="body" d="M15 25v10h10"/><g transform="translate(15 25) rotate(270)">{face}<g class="seat1"><path class="body" d="M45 35v-10h-10"/><g transform="translate(45 35) rotate(90)">{face}"#
+        )
+    );
+    assert_eq!(first.caption, "Turn 0.");
+    assert!(first.seats.contains("health 50") && first.seats.contains("length 3"));
+    assert!(first.seats.contains("&lt;b&gt;") && !first.seats.contains("<b>"));
+    // It lies where it was, faded and below the other, and the game is over.
+    assert!(last.board.starts_with(r#"<g class="seat1 dead"><path class="body" d="M45 45v-20"/>"#));
+    assert!(last.board.contains(r#"<g class="seat0"><path class="body" d="M15 5v30"/>"#));
+    assert_eq!(last.caption, "Turn 2: up, right. The game is over.");
+    assert!(last.seats.contains("left the board, turn 2") && last.seats.contains("won"));
+    let page = film.stage.with(first).into_string();
+    assert!(
+        page.contains(r#"viewBox="0 0 50 50" role="img""#) && page.contains("<g id=\"frame\">")
+    );
+}
+
+#[test]
+fn stones_are_drawn_where_they_fall_and_the_row_that_wins_is_marked() {
+    let config = GameConfig::ConnectFour(connect_four::Config::default());
+    let moves: [&[u32]; 7] = [&[0], &[6], &[1], &[6], &[2], &[6], &[3]];
+    let film = film(&record(&config, 1, &moves), &names(&["a", "b"])).unwrap();
+    assert_eq!(film.stage, Stage::Holes { width: 7, height: 6 });
+    let board = |ply: usize| film.frames[ply].board.as_str();
+    assert_eq!(board(0), "");
+    assert_eq!(board(1), r#"<circle class="stone seat0 new" cx="5" cy="55" r="4"/>"#);
+    assert!(board(4).contains(r#"<circle class="stone seat1 new" cx="65" cy="45" r="4"/>"#));
+    assert!(board(7).ends_with(r#"<path class="won" d="M5 55L35 55"/>"#));
+}
+
+#[test]
+fn marks_of_tic_tac_toe_are_drawn_with_row_one_at_the_bottom() {
+    let config = GameConfig::by_name("tic_tac_toe").unwrap();
+    let film = film(&record(&config, 1, &[&[0], &[8]]), &names(&["a", "b"])).unwrap();
+    let board = &film.frames[2].board;
+    assert_eq!(
+        board,
+        r#"<circle class="mark seat1 new" cx="25" cy="5" r="3"/><path class="mark seat0" d="M2 22l6 6m0-6l-6 6"/>"#
+    );
+    assert_eq!(film.frames[2].caption, "Turn 2: c3.");
+}
+
+#[test]
+fn any_other_game_is_shown_as_its_text() {
+    let config = GameConfig::by_name("snake").unwrap();
+    let film = film(&record(&config, 1, &[&[0]]), &names(&["a"])).unwrap();
+    assert_eq!(film.stage, Stage::Text);
+    assert!(film.frames[0].board.contains('\n'));
+    assert!(film.stage.with(&film.frames[0]).into_string().starts_with("<pre class=\"board\""));
+}
+
+#[test]
+fn a_game_that_is_drawn_while_it_is_played_looks_like_its_record() {
+    let plies: [&[u32]; 2] = [&[UP, DOWN], &[UP, RIGHT]];
+    let players = names(&["a", "b"]);
+    let film = film(&record(&duel(), 1, &plies), &players).unwrap();
+    let mut reel = reel(&duel(), 1, players).unwrap();
+    let mut frames = vec![reel.frame()];
+    for ply in plies {
+        reel.play(&[Action(ply[0]), Action(ply[1])]).unwrap();
+        frames.push(reel.frame());
+    }
+    assert_eq!((reel.stage(), frames), (film.stage, film.frames));
+    assert_eq!(reel.play(&[Action(0)]), Err(StepError::GameOver));
+}
+
+#[test]
+fn a_record_that_does_not_replay_is_refused() {
+    let mut broken = record(&duel(), 1, &[&[UP, DOWN]]);
+    broken.digests[1] ^= 1;
+    let error = film(&broken, &[]).unwrap_err();
+    assert!(matches!(error, ReplayError::Digest { .. }), "{error}");
+}

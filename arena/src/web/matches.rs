@@ -1,0 +1,148 @@
+//! Matches and the games of each that are kept.
+
+use axum::extract::{Path, Query, State};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::Site;
+use super::games::path;
+use super::page::{Refused, page};
+use super::text::{percent, time};
+use crate::error::CallError;
+use crate::keeper::Keeper;
+use crate::player_id::MatchKind;
+use crate::store::{MatchInfo, MatchSums};
+
+/// Matches of a page.
+const PAGE: usize = 50;
+/// Games of a match that are listed.
+const GAMES: usize = 200;
+
+/// Where a list begins.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) struct Before {
+    /// Lists matches with lower numbers; left out, the newest.
+    before: Option<u32>,
+}
+
+/// Matches with numbers below `before`, newest first.
+pub(super) fn newest(
+    keeper: &Keeper,
+    before: Option<u32>,
+    limit: usize,
+) -> Vec<(MatchInfo, MatchSums)> {
+    let ledger = keeper.ledger();
+    let wanted = |info: &MatchInfo| before.is_none_or(|before| info.number < before);
+    ledger.matches().rev().filter(|(info, _)| wanted(info)).take(limit).cloned().collect()
+}
+
+/// Matches as a table, which the element `title` names.
+pub(super) fn table(rows: &[(MatchInfo, MatchSums)], title: &str) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-labelledby=(title) { table {
+            thead { tr {
+                th scope="col" { "Match" }
+                th scope="col" { "Players" }
+                th scope="col" { "Aim" }
+                th scope="col" { "Games" }
+                th scope="col" { "Won, drawn, lost" }
+                th scope="col" { "Points" }
+            } }
+            tbody { @for (info, sums) in rows {
+                @let score = sums.score();
+                tr {
+                    th scope="row" {
+                        a href=(format!("/matches/{}", info.number)) { (info.number) }
+                    }
+                    td { (info.key.first) " – " (info.key.second) }
+                    td { (aim(info)) }
+                    td { (sums.games) }
+                    td { (score.wins) " · " (score.draws) " · " (score.losses) }
+                    td { @if sums.games > 0 { (percent(score.share())) } @else { "–" } }
+                }
+            } }
+        } }
+    }
+}
+
+fn aim(info: &MatchInfo) -> &'static str {
+    match info.key.kind {
+        MatchKind::Gate => "gate",
+        MatchKind::Rating => "rating",
+    }
+}
+
+/// The list of matches.
+pub(super) async fn list(
+    State(site): State<Site>,
+    Query(Before { before }): Query<Before>,
+) -> Result<Markup, Refused> {
+    site.blocking(move |keeper| {
+        let rows = newest(keeper, before, PAGE);
+        let older = rows.last().map(|(info, _)| info.number).filter(|&last| last > 0);
+        let content = html! {
+            h1 #title { "Matches" }
+            @if rows.is_empty() {
+                p.quiet { "No match has begun." }
+            } @else {
+                (table(&rows, "title"))
+            }
+            @if let Some(last) = older {
+                p { a rel="next" href=(format!("/matches?before={last}")) { "Older matches" } }
+            }
+        };
+        Ok(page("Matches", content))
+    })
+    .await
+}
+
+/// A match.
+pub(super) async fn show(
+    State(site): State<Site>,
+    Path(number): Path<u32>,
+) -> Result<Markup, Refused> {
+    site.blocking(move |keeper| {
+        let known = keeper.ledger().get(number).cloned();
+        let (info, sums) = known.ok_or(CallError::NoMatch(number))?;
+        let keys = keeper.store().game_keys(number)?;
+        let (score, share) = (sums.score(), sums.share());
+        let title = format!("{} against {}", info.key.first, info.key.second);
+        let seats = info.shape.seats;
+        let content = html! {
+            h1 { (title) }
+            p.quiet {
+                "Match " (number) ", " (aim(&info)) ", begun " (time(info.opened_at)) " UTC. "
+                "Networks play as " code { (info.player) } "."
+            }
+            @if sums.games == 0 {
+                p { "No game counts yet." }
+            } @else {
+                p {
+                    (info.key.first) " took " (percent(share.value)) " of the points over "
+                    (sums.games) " games: " (score.wins) " won, " (score.draws) " drawn, "
+                    (score.losses) " lost; 95 % interval " (percent(share.low)) " to "
+                    (percent(share.high)) "."
+                }
+            }
+            h2 { "Games" }
+            @if keys.is_empty() {
+                p.quiet {
+                    "No game of this match is kept: those of promotions are, and of the last "
+                    "matches."
+                }
+            }
+            // Newest first: of a match that goes on, these are the ones of today.
+            ul.games { @for &key in keys.iter().rev().take(GAMES) {
+                li { a href=(path(key)) {
+                    "Seed " (key.cluster) ", "
+                    @if seats > 1 { (info.key.first) " at seat " (key.game + 1) }
+                    @else if key.game == 0 { (info.key.first) }
+                    @else { (info.key.second) }
+                } }
+            } }
+            @if keys.len() > GAMES { p.quiet { "and " (keys.len() - GAMES) " earlier ones." } }
+        };
+        Ok(page(&title, content))
+    })
+    .await
+}

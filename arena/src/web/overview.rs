@@ -1,0 +1,310 @@
+//! The run at a glance, in parts that are drawn again when they have changed.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use ouro_proto::arena_client::Rating;
+use ouro_proto::{Checkpoint, CheckpointStatus, Generation};
+
+use super::chart::{Chart, Curve, number};
+use super::gauges::Gauges;
+use super::page::{Refused, page};
+use super::text::{elo, percent, time};
+use super::{Site, matches};
+use crate::error::CallError;
+use crate::keeper::Keeper;
+
+/// Decisions that are told in words.
+const DECISIONS: usize = 5;
+/// Matches that are listed.
+const MATCHES: usize = 8;
+/// Pool members that are listed, newest first.
+const MEMBERS: usize = 50;
+
+/// A part of the page; its name is the id of its element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    /// The candidate that is being judged, and the last decisions.
+    Gate,
+    /// Strength over time.
+    Strength,
+    /// The pool.
+    Pool,
+    /// Everybody's rating.
+    Ratings,
+    /// The newest matches.
+    Matches,
+    /// What the learner tells.
+    Learner,
+}
+
+impl Part {
+    pub(super) const ALL: [Self; 6] =
+        [Self::Gate, Self::Strength, Self::Pool, Self::Ratings, Self::Matches, Self::Learner];
+
+    /// Draws the part. Blocks.
+    pub(super) fn draw(self, keeper: &Keeper, gauges: &Gauges) -> Result<Markup, CallError> {
+        match self {
+            Self::Gate => gate(keeper),
+            Self::Strength => strength(keeper),
+            Self::Pool => pool(keeper),
+            Self::Ratings => Ok(ratings(keeper)),
+            Self::Matches => Ok(newest(keeper)),
+            Self::Learner => Ok(learner(gauges)),
+        }
+    }
+}
+
+/// The page.
+pub(super) async fn show(State(site): State<Site>) -> Result<Markup, Refused> {
+    let gauges = site.gauges.clone();
+    site.blocking(move |keeper| {
+        let run = keeper.run();
+        let rules = serde_json::to_string(&run.game).unwrap_or_default();
+        let mut parts = Vec::new();
+        for part in Part::ALL {
+            parts.push(part.draw(keeper, &gauges)?);
+        }
+        let content = html! {
+            h1 { (run.game.name().replace('_', " ")) }
+            details { summary { "Rules, seed " (run.seed) } code { (rules) } }
+            div #parts data-events="/events" { @for part in parts { (part) } }
+            section aria-labelledby="news-title" {
+                h2 #news-title { "News" }
+                ol #news aria-live="polite" {
+                    li.quiet { "What happens from now on is told here." }
+                }
+            }
+        };
+        Ok(page("Run", content))
+    })
+    .await
+}
+
+fn section(id: &str, title: &str, content: Markup) -> Markup {
+    let title_id = format!("{id}-title");
+    html! {
+        section id=(id) aria-labelledby=(title_id) { h2 id=(title_id) { (title) } (content) }
+    }
+}
+
+fn gate(keeper: &Keeper) -> Result<Markup, CallError> {
+    let mut decisions = keeper.store().decisions()?;
+    decisions.sort_by(|a, b| b.decided_at.total_cmp(&a.decided_at));
+    let now = match keeper.at_gate() {
+        None => html! { p.quiet { "No candidate is at the gate." } },
+        Some((info, report)) => {
+            let (first, second) = (info.key.first.to_string(), info.key.second.to_string());
+            html! {
+                p {
+                    a href=(format!("/matches/{}", info.number)) { (first) " against " (second) }
+                }
+                progress max=(report.max_games) value=(report.games)
+                    aria-label="Games that count, of at most" {
+                    (report.games) " of " (report.max_games)
+                }
+                p.quiet { (report.games) " of at most " (report.max_games) " games" }
+                p { (report.explain(&first, &second)) }
+            }
+        }
+    };
+    Ok(section(
+        "gate",
+        "At the gate",
+        html! {
+            (now)
+            @if !decisions.is_empty() {
+                h3 { "Last decisions" }
+                ul.decisions { @for one in decisions.iter().take(DECISIONS) {
+                    li { (time(one.decided_at)) " " (one.explanation) }
+                } }
+            }
+        },
+    ))
+}
+
+fn strength(keeper: &Keeper) -> Result<Markup, CallError> {
+    let table = keeper.ratings().borrow().clone();
+    let by_name: BTreeMap<&str, &Rating> =
+        table.ratings.iter().map(|row| (&*row.player, row)).collect();
+    let checkpoints = keeper.store().checkpoints()?;
+    let start = checkpoints.iter().map(|row| row.published_at).fold(f64::INFINITY, f64::min);
+    let mut curve = Curve { marked: true, ..Curve::default() };
+    for row in &checkpoints {
+        if let Some(rating) = by_name.get(&*row.generation.to_string())
+            && rating.elo_low.is_finite()
+            && rating.elo_high.is_finite()
+        {
+            curve.points.push(((row.published_at - start) / 60.0, rating.elo));
+            curve.band.push((rating.elo_low, rating.elo_high));
+        }
+    }
+    let empty = curve.points.is_empty();
+    let is_checkpoint = |row: &Rating| {
+        row.player.parse::<crate::PlayerId>().is_ok_and(|id| id.generation().is_some())
+    };
+    let levels = table.ratings.iter().filter(|row| !is_checkpoint(row));
+    let levels = levels.map(|row| (row.player.clone(), row.elo)).collect();
+    let chart = Chart {
+        title: "Elo of each generation at the time of its arrival, with 95 % intervals",
+        across: "minutes since the first generation",
+        up: "Elo",
+        curves: vec![curve],
+        levels,
+    };
+    Ok(section(
+        "strength",
+        "Strength",
+        html! {
+            @if empty {
+                p.quiet { "No generation is rated yet." }
+            } @else {
+                (chart.draw())
+                p.quiet {
+                    "Each generation at its arrival, from all " (table.games) " games; the band is "
+                    "its 95 % interval. " (table.anchor) " has 0."
+                }
+            }
+        },
+    ))
+}
+
+fn pool(keeper: &Keeper) -> Result<Markup, CallError> {
+    let table = keeper.ratings().borrow().clone();
+    let rating = |generation: Generation| {
+        let name = generation.to_string();
+        table.ratings.iter().find(|row| row.player == name)
+    };
+    let promoted: BTreeMap<Generation, f64> =
+        keeper.store().promotions()?.iter().map(|one| (one.generation, one.promoted_at)).collect();
+    let checkpoints = keeper.store().checkpoints()?;
+    let is_member = |row: &&Checkpoint| {
+        matches!(row.status, CheckpointStatus::Pool | CheckpointStatus::Champion)
+    };
+    let members: Vec<&Checkpoint> = checkpoints.iter().rev().filter(is_member).collect();
+    let count = |status| checkpoints.iter().filter(|row| row.status == status).count();
+    let older = members.len().saturating_sub(MEMBERS);
+    Ok(section(
+        "pool",
+        "Pool",
+        html! {
+            p.quiet {
+                (members.len()) " promoted, " (count(CheckpointStatus::Rejected)) " rejected, "
+                (count(CheckpointStatus::Candidate)) " waiting."
+            }
+            @if !members.is_empty() {
+                div.wide tabindex="0" role="region" aria-labelledby="pool-title" { table {
+                    thead { tr {
+                        th scope="col" { "Generation" }
+                        th scope="col" { "Elo" }
+                        th scope="col" { "Games" }
+                        th scope="col" { "Parent" }
+                        th scope="col" { "Steps" }
+                        th scope="col" { "Promoted, UTC" }
+                    } }
+                    tbody { @for row in members.iter().take(MEMBERS) {
+                        @let rating = rating(row.generation);
+                        tr {
+                            th scope="row" {
+                                (row.generation.0)
+                                @if row.status == CheckpointStatus::Champion {
+                                    " " span.champion { "champion" }
+                                }
+                            }
+                            td { (rating.map_or_else(|| "–".to_owned(), elo)) }
+                            td { (rating.map_or(0, |rating| rating.games)) }
+                            td { @match row.parent { Some(parent) => (parent.0), None => "–" } }
+                            td { (row.step) }
+                            td { @match promoted.get(&row.generation) {
+                                Some(&at) => (time(at)),
+                                None => "–",
+                            } }
+                        }
+                    } }
+                } }
+            }
+            @if older > 0 { p.quiet { "and " (older) " older ones; gRPC's ListCheckpoints has all." } }
+        },
+    ))
+}
+
+fn ratings(keeper: &Keeper) -> Markup {
+    let table = keeper.ratings().borrow().clone();
+    let content = html! {
+        @if table.ratings.is_empty() {
+            p.quiet { "Nobody has played yet." }
+        } @else {
+            details {
+                summary { (table.ratings.len()) " players, " (table.games) " games" }
+                div.wide tabindex="0" role="region" aria-labelledby="ratings-title" { table {
+                    thead { tr {
+                        th scope="col" { "Player" }
+                        th scope="col" { "Elo" }
+                        th scope="col" { "Games" }
+                        th scope="col" { "Points" }
+                    } }
+                    tbody { @for row in &table.ratings { tr {
+                        th scope="row" { (row.player) }
+                        td { (elo(row)) }
+                        td { (row.games) }
+                        td { (percent(row.score)) }
+                    } } }
+                } }
+            }
+        }
+    };
+    section("ratings", "Ratings", content)
+}
+
+fn newest(keeper: &Keeper) -> Markup {
+    let rows = matches::newest(keeper, None, MATCHES);
+    let content = html! {
+        @if rows.is_empty() {
+            p.quiet { "No match has begun." }
+        } @else {
+            (matches::table(&rows, "matches-title"))
+            p { a href="/matches" { "All matches" } }
+        }
+    };
+    section("matches", "Matches", content)
+}
+
+fn learner(gauges: &Gauges) -> Markup {
+    let charts = gauges.charts();
+    let content = html! {
+        @if charts.is_empty() {
+            p.quiet {
+                "The learner is another process and tells nothing here. Ask it: "
+                code {
+                    "grpcurl -plaintext LEARNER ouro.learner.v1.LearnerService/GetStatus"
+                }
+            }
+        }
+        div.charts { @for chart in &charts {
+            figure {
+                figcaption {
+                    (chart.name) ": "
+                    @for (index, line) in chart.lines.iter().enumerate() {
+                        @if index > 0 { ", " }
+                        @if chart.lines.len() > 1 { (line.name) " " }
+                        b { (number(line.last)) }
+                    }
+                    " " (chart.unit)
+                }
+                (Chart {
+                    title: &chart.name,
+                    across: "minutes of training",
+                    up: &chart.unit,
+                    curves: chart.lines.iter().map(|line| Curve {
+                        name: line.name.clone(),
+                        points: line.points.iter().map(|&(at, value)| (at / 60.0, value)).collect(),
+                        ..Curve::default()
+                    }).collect(),
+                    levels: Vec::new(),
+                }.draw())
+            }
+        } }
+    };
+    section("learner", "Training", content)
+}

@@ -1,0 +1,92 @@
+//! What all pages share: head, navigation, errors, and the way to blocking work.
+
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use maud::{DOCTYPE, Markup, html};
+use ouro_service::error::chain;
+
+use super::Site;
+use crate::error::CallError;
+use crate::keeper::Keeper;
+
+/// A page that cannot be shown.
+#[derive(Debug)]
+pub(super) struct Refused(pub(super) CallError);
+
+impl<E: Into<CallError>> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let status = match &self.0 {
+            CallError::NoMatch(_) | CallError::NoGame { .. } => StatusCode::NOT_FOUND,
+            CallError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        sorry(status, &chain(&self.0)).into_response()
+    }
+}
+
+impl Site {
+    /// Makes a page away from the runtime's threads, since the store blocks.
+    pub(super) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Keeper) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, Refused> {
+        let keeper = self.keeper.clone();
+        let result = tokio::task::spawn_blocking(move || work(&keeper)).await;
+        Ok(result.map_err(|_| CallError::Stopping)??)
+    }
+}
+
+/// A whole page.
+pub(super) fn page(title: &str, content: Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · Ouro" }
+                link rel="icon" href="/assets/ouro.svg" type="image/svg+xml";
+                link rel="stylesheet" href="/assets/ouro.css";
+                script src="/assets/ouro.js" defer {}
+            }
+            body {
+                a.skip href="#content" { "Skip to the content" }
+                header {
+                    a.home href="/" { "Ouro" }
+                    nav aria-label="Pages" {
+                        a href="/" { "Run" }
+                        a href="/matches" { "Matches" }
+                        a href="/live" { "Live game" }
+                    }
+                    span #link role="status" {}
+                }
+                main #content { (content) }
+            }
+        }
+    }
+}
+
+/// A page that says what is wrong.
+fn sorry(status: StatusCode, what: &str) -> (StatusCode, Markup) {
+    let title = status.canonical_reason().unwrap_or("Sorry");
+    let content = html! {
+        h1 { (title) }
+        p { (what) "." }
+        p { a href="/" { "To the run" } }
+    };
+    (status, page(title, content))
+}
+
+/// The answer to a path that leads nowhere.
+pub(super) async fn not_found(uri: Uri) -> impl IntoResponse {
+    // Cut, because it comes from a stranger.
+    let path: String = uri.path().chars().take(200).collect();
+    sorry(StatusCode::NOT_FOUND, &format!("there is no page {path} here"))
+}
