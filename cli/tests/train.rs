@@ -7,7 +7,11 @@ mod train {
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
+use ouro_arena::store::{EmbeddedStore, Store, replay};
+use ouro_game::Stream;
+use ouro_replay::check::{ClientLine, join};
 use serde_json::Value;
 
 use train::process::Trainer;
@@ -29,6 +33,7 @@ hidden = 32
 
 [actor]
 games_per_thread = 32
+log_records = true
 
 [train]
 batch_moves = 256
@@ -82,15 +87,41 @@ fn start(home: &Path) -> Trainer {
     Trainer::start(&home.join("run"), settings.as_deref())
 }
 
+/// How often a run is killed; OURO_KILLS asks for another number.
+fn kills() -> u32 {
+    std::env::var("OURO_KILLS").map_or(5, |kills| kills.parse().expect("OURO_KILLS is a number"))
+}
+
+/// Everything that an actor was told is in the journal once, as it was sent.
+fn assert_nothing_lost_or_doubled(run: &Path) {
+    let log = std::fs::read_to_string(run.join("actor/records.log")).expect("a log of records");
+    // A line that was being written when the process was killed is no JSON.
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<ClientLine>(line).ok());
+    let joined = join(&run.join("learner/journal"), lines).expect("the journal can be read");
+    assert!(joined.is_sound(), "{joined}");
+    assert!(joined.acked > 100 && joined.unknown == 0, "{joined}");
+}
+
+/// Promotions, decisions and checkpoints follow from the log of results.
+fn assert_results_replay(run: &Path) {
+    let store = EmbeddedStore::open(&run.join("arena/arena.redb")).expect("nobody else has it");
+    let replayed = replay(&store).expect("the log is sound");
+    assert_eq!(replayed.promotions, store.promotions().expect("a table"));
+    assert_eq!(replayed.decisions, store.decisions().expect("a table"));
+    assert_eq!(replayed.checkpoints, store.checkpoints().expect("a table"));
+    assert!(!replayed.promotions.is_empty());
+}
+
 #[test]
-fn a_run_that_is_killed_five_times_goes_on_with_pool_and_ratings_intact() {
+fn a_run_that_is_killed_at_random_moments_loses_nothing_that_was_acknowledged() {
     let home = home_with_settings();
     let mut trainer = start(home.path());
     assert_eq!(trainer.opening["new"], true);
     trainer.wait_for("promotion");
 
+    let mut moments = Stream::new(5, "kills");
     let mut generation = 0;
-    for round in 0..5 {
+    for round in 0..kills() {
         let pool = pool_of(&trainer.arena());
         let games = games_rated(&trainer.arena());
         assert!(!pool.is_empty(), "round {round}: promoted, so in the pool");
@@ -106,11 +137,14 @@ fn a_run_that_is_killed_five_times_goes_on_with_pool_and_ratings_intact() {
         assert_eq!(pool_again[..pool.len()], pool[..], "round {round}");
         assert!(games_rated(&trainer.arena()) >= games, "round {round}");
         trainer.wait_until_step_passes(trainer.opening["step"].as_u64().expect("a number"));
+        std::thread::sleep(Duration::from_millis(moments.below(3_000).into()));
     }
     let (code, end) = trainer.interrupt();
     assert_eq!(code, Some(0), "a drain is a clean end");
     let rated = end["ratings"].as_array().expect("a table");
     assert!(rated.iter().any(|row| row["player"] == "random" && row["elo"] == 0.0), "{end}");
+    assert_nothing_lost_or_doubled(&home.path().join("run"));
+    assert_results_replay(&home.path().join("run"));
 }
 
 #[test]

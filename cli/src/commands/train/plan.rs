@@ -152,7 +152,9 @@ impl Plan {
             max_plies,
             remembered_positions,
             outbox_games,
+            log_records,
         } = self.settings.actor.clone();
+        let own = self.folder.join("actor");
         ActorConfig {
             threads: self.threads,
             games_per_thread,
@@ -165,6 +167,8 @@ impl Plan {
             max_plies,
             remembered_positions,
             outbox_games,
+            log_records: log_records.then(|| own.join("records.log")),
+            dead_letters: Some(own.join("refused.jsonl")),
             seed: self.settings.seed,
             ..ActorConfig::new(self.settings.game.clone(), arena, learner)
         }

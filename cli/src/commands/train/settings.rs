@@ -53,6 +53,8 @@ pub(crate) struct ActorSettings {
     pub(crate) max_plies: usize,
     pub(crate) remembered_positions: usize,
     pub(crate) outbox_games: usize,
+    /// Whether a line is written to `actor/records.log` for each game sent or acknowledged.
+    pub(crate) log_records: bool,
     pub(crate) opponents: Shares,
     pub(crate) search: Option<SearchConfig>,
 }
@@ -70,6 +72,7 @@ impl Default for ActorSettings {
             max_plies: usual.max_plies,
             remembered_positions: usual.remembered_positions,
             outbox_games: usual.outbox_games,
+            log_records: false,
             opponents: usual.opponents,
             search: usual.search,
         }
