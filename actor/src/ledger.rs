@@ -132,6 +132,9 @@ fn episode(game: &Played) -> Episode {
 
 impl Lines {
     fn open(what: &'static str, path: &Path, most_bytes: u64) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         let room = most_bytes.saturating_sub(file.metadata()?.len());
         Ok(Self { what, file, room })

@@ -59,12 +59,33 @@ pub enum AlgorithmConfig {
     Reinforce(ReinforceConfig),
 }
 
-impl AlgorithmConfig {
+/// Which algorithm, without its numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AlgorithmName {
+    /// Learn what a search found.
+    AlphaZero,
+    /// Learn from rewards alone.
+    #[default]
+    Reinforce,
+}
+
+impl AlgorithmName {
     /// As in files.
-    pub fn name(&self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Self::AlphaZero(_) => "alphazero",
-            Self::Reinforce(_) => "reinforce",
+            Self::AlphaZero => "alphazero",
+            Self::Reinforce => "reinforce",
+        }
+    }
+}
+
+impl AlgorithmConfig {
+    /// Which algorithm it is.
+    pub fn name(&self) -> AlgorithmName {
+        match self {
+            Self::AlphaZero(_) => AlgorithmName::AlphaZero,
+            Self::Reinforce(_) => AlgorithmName::Reinforce,
         }
     }
 }

@@ -21,6 +21,7 @@ use ouro_net::{Weights, WeightsError, content_hash};
 use ouro_replay::ReplayState;
 use serde::{Deserialize, Serialize};
 
+use crate::algorithm::AlgorithmName;
 use crate::trainer::TrainerState;
 
 mod training;
@@ -37,6 +38,8 @@ const TEMPORARY: &str = "tmp-";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunState {
+    /// What the network was trained towards. Another algorithm counts and keeps games otherwise.
+    pub algorithm: AlgorithmName,
     /// Where the replay stood after the last batch that the weights were trained on. The games
     /// and what was decided for each actor are in the journal.
     pub replay: ReplayState,

@@ -69,7 +69,7 @@ pub enum LearnerError {
     OtherRun {
         /// The directory of the run.
         directory: String,
-        /// `game` or `network`.
+        /// `game`, `network` or `algorithm`.
         what: &'static str,
     },
     /// A checkpoint cannot be read or written.
@@ -294,7 +294,8 @@ impl TrainingThread {
     fn train<A: Assemble>(self, algorithm: A) -> Result<(), LearnerError> {
         let Self { config, prepared, rules, replay, ledger, progress, releases } = self;
         let Prepared { store, checkpoint, device, .. } = prepared;
-        let Checkpoint { weights, training, state: RunState { replay: trained } } = checkpoint;
+        let Checkpoint { weights, training, state: RunState { algorithm: name, replay: trained } } =
+            checkpoint;
         let trainer =
             Trainer::new(algorithm, config.train.clone(), &weights, Some(&training), device)
                 .map_err(TrainingError::from)?;
@@ -306,6 +307,7 @@ impl TrainingThread {
             trainer,
             probe: Probe::of_game(&config.game)?,
             feed,
+            algorithm: name,
             trained,
             replay,
             ledger,

@@ -153,6 +153,11 @@ impl Ledger {
         self.orders.reserve().await.map_err(|_| Ended)
     }
 
+    /// Whether the thread has ended.
+    pub fn is_closed(&self) -> bool {
+        self.orders.is_closed()
+    }
+
     /// Lets the thread end, after everything that was ordered before.
     pub async fn close(&self) {
         // Without the thread there is nothing to end.

@@ -144,7 +144,7 @@ impl Intake {
             replay,
             progress,
             game: config.game.clone(),
-            algorithm: config.train.algorithm.name(),
+            algorithm: config.train.algorithm.name().as_str(),
             max_streams,
             hello: Duration::from_millis(config.intake.hello_ms),
             streams: Arc::new(Semaphore::new(max_streams)),

@@ -17,7 +17,7 @@ use ouro_replay::ReplayState;
 use tokio::sync::watch;
 
 use crate::agreement::Probe;
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, AlgorithmName};
 use crate::checkpoint::{Checkpoint, CheckpointError, RunState, Store};
 use crate::feed::{Fed, Feed};
 use crate::ledger::Ledger;
@@ -66,6 +66,9 @@ pub enum TrainingError {
     /// A game of the journal cannot be played any more.
     #[error(transparent)]
     Unpack(#[from] UnpackError),
+    /// Every thread that makes batches has panicked: a bug.
+    #[error("the threads that make batches panicked; report what they said as a bug")]
+    Feed,
 }
 
 /// Everything that the training thread owns or shares.
@@ -76,6 +79,8 @@ pub struct Training<A: Algorithm> {
     pub probe: Probe,
     /// Where batches come from.
     pub feed: Feed<A::Batch>,
+    /// What is trained towards.
+    pub algorithm: AlgorithmName,
     /// Where the replay stood after the last batch that was trained on.
     pub trained: ReplayState,
     /// Where games come from, to know when it is closed and to tell it of new weights.
@@ -120,7 +125,7 @@ impl<A: Algorithm> Training<A> {
         if self.trainer.step_count() > released {
             self.release()?;
         }
-        Ok(())
+        if self.replay.is_closed() { Ok(()) } else { Err(TrainingError::Feed) }
     }
 
     fn report(&self, report: Option<StepReport>) {
@@ -151,7 +156,7 @@ impl<A: Algorithm> Training<A> {
         let checkpoint = Checkpoint {
             weights: self.trainer.export(generation, &self.probe)?,
             training: self.trainer.state()?,
-            state: RunState { replay: self.trained },
+            state: RunState { algorithm: self.algorithm, replay: self.trained },
         };
         if !self.save(&checkpoint)? {
             return Ok(false);

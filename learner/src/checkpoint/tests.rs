@@ -16,7 +16,8 @@ fn checkpoint(step: u64) -> Checkpoint {
     let training = TrainerState { tensors: tensors.clone(), optimizer, average };
     let cursor = Cursor { first: step, next: 3 * step, before: 9 * step, used: 1, batches: step };
     let counters = Counters { inserts: 9 * step, samples: u64::MAX };
-    let state = RunState { replay: ReplayState { cursor, counters, ..ReplayState::default() } };
+    let replay = ReplayState { cursor, counters, ..ReplayState::default() };
+    let state = RunState { algorithm: AlgorithmName::AlphaZero, replay };
     let weights = Weights::from_tensors(spec(), meta, tensors).unwrap();
     Checkpoint { weights, training, state }
 }

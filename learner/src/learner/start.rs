@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ouro_net::{Weights, WeightsMeta};
 use ouro_replay::journal::Options;
-use ouro_replay::{FolderDisk, Journal, Replay};
+use ouro_replay::{FolderDisk, Journal, Replay, ReplayState};
 
 use super::LearnerError;
 use crate::checkpoint::{Checkpoint, RunState, Store};
@@ -84,7 +84,9 @@ fn prepare(config: &Config, game: &str) -> Result<Prepared, LearnerError> {
                 .map_err(TrainError::from)
                 .map_err(TrainingError::from)?;
             let training = TrainerState::fresh(&weights);
-            let checkpoint = Checkpoint { weights, training, state: RunState::default() };
+            let algorithm = config.train.algorithm.name();
+            let state = RunState { algorithm, replay: ReplayState::default() };
+            let checkpoint = Checkpoint { weights, training, state };
             store.save(&checkpoint)?;
             checkpoint
         }
@@ -95,6 +97,9 @@ fn prepare(config: &Config, game: &str) -> Result<Prepared, LearnerError> {
     }
     if *checkpoint.weights.spec() != spec {
         return Err(other("network"));
+    }
+    if checkpoint.state.algorithm != config.train.algorithm.name() {
+        return Err(other("algorithm"));
     }
     let device = TrainDevice::choose(config.device, config.allow_software_adapter)?;
     let generation = checkpoint.weights.meta().generation.max(loaded.lost.unwrap_or(0));

@@ -129,8 +129,7 @@ impl Stream<'_> {
             tokio::select! {
                 () = stop.cancelled() => return Err(StreamError::Closing),
                 changed = self.life.watermark.changed() => {
-                    let (name, epoch) = (self.hello.actor.clone(), self.life.epoch);
-                    changed.map_err(|_| StreamError::Fenced { name, epoch })?;
+                    changed.map_err(|_| self.taken_over())?;
                     if !self.acknowledge().await? {
                         return Ok(());
                     }
@@ -156,6 +155,15 @@ impl Stream<'_> {
                 }
             }
         }
+    }
+
+    /// Why nobody raises the watermark any more.
+    fn taken_over(&self) -> StreamError {
+        // An actor that is fenced gives up for good, so a ledger that failed must not look alike.
+        if self.shared.ledger.is_closed() {
+            return StreamError::Closing;
+        }
+        StreamError::Fenced { name: self.hello.actor.clone(), epoch: self.life.epoch }
     }
 
     /// Takes a message in; `false` if the client is gone.

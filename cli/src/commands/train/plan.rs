@@ -76,6 +76,7 @@ impl Plan {
     }
 
     fn new(settings: Settings, is_new: bool, arguments: &Arguments) -> Result<Self, Failure> {
+        settings.check().map_err(Failure::usage)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
             settings,

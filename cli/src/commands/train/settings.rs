@@ -7,10 +7,12 @@ use ouro_actor::ActorConfig;
 use ouro_actor::worker::Swap;
 use ouro_arena::config::MatchConfig;
 use ouro_game::GameConfig;
+use ouro_learner::algorithm::AlgorithmConfig;
 use ouro_learner::config::{IntakeConfig, ReplayConfig, TrainConfig};
 use ouro_net::Architecture;
 use ouro_players::Shares;
 use ouro_search::SearchConfig;
+use ouro_search::mcts::Objective;
 use ouro_service::config;
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +96,43 @@ impl Settings {
         let mut table = toml::Table::try_from(preset.settings()).map_err(Failure::bug)?;
         config::merge(&mut table, said);
         config::read(path, table).map_err(Failure::usage)
+    }
+}
+
+impl Settings {
+    /// What no part can see alone: that playing and training mean the same by a value.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let AlgorithmConfig::AlphaZero(_) = self.train.algorithm else {
+            return match self.actor.search {
+                None => Ok(()),
+                Some(_) => Err("actor.search is set, but REINFORCE learns from moves drawn from \
+                     the policy itself; start from preset = \"reinforce-duel\", or \
+                     choose train.algorithm.kind = \"alphazero\""
+                    .to_owned()),
+            };
+        };
+        let Some(search) = &self.actor.search else {
+            return Err(
+                "actor.search is missing, but AlphaZero learns what a search found; write \
+                 [actor.search] with the number of simulations, or choose \
+                 train.algorithm.kind = \"reinforce\""
+                    .to_owned(),
+            );
+        };
+        if search.discount.to_bits() != self.train.gamma.to_bits() {
+            return Err(format!(
+                "actor.search.discount is {} and train.gamma {}; write the same number for both",
+                search.discount, self.train.gamma
+            ));
+        }
+        if search.objective != Objective::Outcome {
+            return Err(
+                "actor.search.objective is \"returns\", but AlphaZero learns outcomes here; \
+                 write \"outcome\""
+                    .to_owned(),
+            );
+        }
+        Ok(())
     }
 }
 
