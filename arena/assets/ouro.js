@@ -65,7 +65,7 @@ async function play(viewer) {
   }
   function start() {
     caption.setAttribute("aria-live", "off");
-    button.textContent = "⏸ Pause";
+    button.textContent = "❚❚ Pause";
     if (ply === last) go(0);
     clearInterval(timer);
     timer = setInterval(() => { if (ply < last) go(ply + 1); else pause(); }, 1000 / control.speed.value);
@@ -84,7 +84,7 @@ async function play(viewer) {
   control.speed.addEventListener("change", () => { if (timer) start(); });
   const keys = { " ": "play", ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
   document.addEventListener("keydown", (event) => {
-    const own = event.target.closest("select, summary, button, a");
+    const own = event.target.closest("select, summary, button");
     if (event.ctrlKey || event.altKey || event.metaKey || !(event.key in keys)) return;
     // Space presses what has the focus, if that can be pressed.
     if (own && (event.key === " " || own.tagName === "SELECT")) return;

@@ -4,7 +4,7 @@
 //! the program itself, so the page needs no internet. The script swaps in parts that have changed
 //! and turns the pages of games. The page only shows: to ask from a program there is gRPC.
 //!
-//! A [`WebServer`] is bound first, then run until a token is cancelled, like the gRPC server.
+//! The server is bound first, then run until a token is cancelled, like that of gRPC.
 
 use std::future::IntoFuture;
 use std::net::SocketAddr;

@@ -15,6 +15,8 @@ const LEFT: f64 = 46.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 34.0;
+/// Height of a line of letters.
+const LETTERS: f64 = 11.0;
 
 /// Lines over one axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,12 +144,9 @@ impl Chart<'_> {
                 }
                 text.axis x=(right) y=(HEIGHT - 5.0) text-anchor="end" { (self.across) }
                 text.axis x="2" y=(HEIGHT - 5.0) { (self.up) }
-                @for (name, level) in &self.levels {
-                    @let place = y.at(*level);
+                @for (name, place, label) in self.labels(&y) {
                     path.level d=(format!("M{left} {place:.1}H{right}")) {}
-                    text.name x=(right) y=(format!("{:.1}", place - 3.0)) text-anchor="end" {
-                        (name)
-                    }
+                    text.name x=(right) y=(format!("{label:.1}")) text-anchor="end" { (name) }
                 }
                 @for (index, curve) in self.curves.iter().enumerate() {
                     g class=(format!("line{}", index % 6)) {
@@ -168,6 +167,24 @@ impl Chart<'_> {
                 } }
             }
         }
+    }
+}
+
+impl Chart<'_> {
+    /// Each level with its place and that of its name: above the line, and above the names of
+    /// lower levels, so that all can be read.
+    fn labels(&self, y: &Scale) -> Vec<(&str, f64, f64)> {
+        let mut levels: Vec<_> =
+            self.levels.iter().map(|(name, level)| (&**name, y.at(*level))).collect();
+        levels.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut ceiling = f64::INFINITY;
+        let mut labels = Vec::new();
+        for (name, place) in levels {
+            let label = ceiling.min(place - 3.0);
+            labels.push((name, place, label));
+            ceiling = label - LETTERS;
+        }
+        labels
     }
 }
 
@@ -227,6 +244,16 @@ mod tests {
         let curve = Curve { points, band: vec![(0.0, 2.0), (1.0, 4.0)], ..Curve::default() };
         let area = curve.area(&scale(0.0, 1.0), &scale(0.0, 4.0));
         assert_eq!(area, "M0.0 5.0L10.0 10.0L10.0 2.5L0.0 0.0Z");
+    }
+
+    #[test]
+    fn names_of_levels_do_not_lie_upon_each_other() {
+        let level = |name: &str, at| (name.to_owned(), at);
+        let levels = vec![level("greedy", 50.0), level("random", 0.0), level("minimax", 51.0)];
+        let chart = Chart { title: "", across: "", up: "", curves: Vec::new(), levels };
+        let y = Scale { low: 0.0, high: 100.0, from: 100.0, to: 0.0 };
+        let expected = [("random", 100.0, 97.0), ("greedy", 50.0, 47.0), ("minimax", 49.0, 36.0)];
+        assert_eq!(chart.labels(&y), expected);
     }
 
     #[test]

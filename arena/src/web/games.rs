@@ -11,6 +11,7 @@ use ouro_game::record::ReplayError;
 use serde::Deserialize;
 
 use super::Site;
+use super::chart::number;
 use super::draw::{self, Film, Frame, MOST_PLIES, Stage, result};
 use super::page::{Refused, page};
 use crate::error::CallError;
@@ -78,13 +79,13 @@ pub(super) async fn show(
         }
         (viewer(film.stage, &film.frames[ply], Source::Frames(format!("{here}/frames")), html! {
             nav.controls aria-label="Turns" data-controls="" {
-                a data-go="first" href=(format!("{here}?ply=0")) title="First turn (Home)" { "⏮" }
+                a data-go="first" href=(format!("{here}?ply=0")) title="First turn (Home)" { "|◀" }
                 a data-go="back" href=(format!("{here}?ply={}", ply.saturating_sub(1)))
                     title="One turn back (left key)" { "◀" }
                 button data-go="play" type="button" title="Play or pause (space)" hidden { "▶ Play" }
                 a data-go="on" href=(format!("{here}?ply={}", (ply + 1).min(last)))
                     title="One turn on (right key)" { "▶" }
-                a data-go="last" href=(format!("{here}?ply={last}")) title="Last turn (End)" { "⏭" }
+                a data-go="last" href=(format!("{here}?ply={last}")) title="Last turn (End)" { "▶|" }
                 input data-go="slider" type="range" min="0" max=(last) value=(ply)
                     aria-label="Turn" hidden;
                 label.speed hidden { "Speed "
@@ -130,7 +131,7 @@ pub(super) fn viewer(stage: Stage, frame: &Frame, source: Source, controls: Mark
 fn results(players: &[String], stored: &StoredGame) -> String {
     let seats = players.iter().zip(stored.outcomes.iter().zip(&stored.scores));
     let told = seats.map(|(player, (&outcome, &score))| {
-        format!("{player} {} (score {score})", result(outcome))
+        format!("{player} {} (score {})", result(outcome), number(score.into()))
     });
     let told: Vec<String> = told.collect();
     format!("{}.", told.join(", "))

@@ -67,7 +67,7 @@ pub(super) async fn show(State(site): State<Site>) -> Result<Markup, Refused> {
             parts.push(part.draw(keeper, &gauges)?);
         }
         let content = html! {
-            h1 { (run.game.name().replace('_', " ")) }
+            h1.game { (run.game.name().replace('_', " ")) }
             details { summary { "Rules, seed " (run.seed) } code { (rules) } }
             div #parts data-events="/events" { @for part in parts { (part) } }
             section aria-labelledby="news-title" {

@@ -18,6 +18,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use ouro_actor::Actor;
 use ouro_arena::Arena;
+use ouro_arena::config::WebAddress;
 use ouro_learner::Learner;
 use ouro_learner::config::DeviceChoice;
 use ouro_service::shutdown::until_signal;
@@ -42,6 +43,7 @@ use crate::output::Output;
   ouro train --run runs/mine --config my.toml settings of your own
 
 While it runs:
+  http://127.0.0.1:8080                       the run in a browser
   grpcurl -plaintext localhost:50061 ouro.arena.v1.ArenaService/GetRatings")]
 pub(crate) struct Arguments {
     /// What to train [default: duel-7x7].
@@ -71,6 +73,9 @@ pub(crate) struct Arguments {
     /// Address of the learner [default: 127.0.0.1:50062].
     #[arg(long)]
     learner: Option<SocketAddr>,
+    /// Address of the web page, or off [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "ADDR")]
+    web: Option<WebAddress>,
     /// Drain after so long: 90s, 30m, 1h 30m.
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     time: Option<Duration>,

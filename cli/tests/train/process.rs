@@ -23,7 +23,7 @@ fn command(run: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
     command
         .args(["train", "--json", "--device", "cpu", "--threads", "1"])
-        .args(["--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0", "--run"])
+        .args(["--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0", "--web", "off", "--run"])
         .arg(run);
     command
 }

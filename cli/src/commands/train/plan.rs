@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ouro_actor::ActorConfig;
 use ouro_arena::ArenaConfig;
+use ouro_arena::config::WebAddress;
 use ouro_arena::store::Run;
 use ouro_game::GameConfig;
 use ouro_learner::config::{CheckpointConfig, Config, DeviceChoice};
@@ -34,6 +35,7 @@ pub(super) struct Plan {
     threads: usize,
     arena: SocketAddr,
     learner: SocketAddr,
+    web: WebAddress,
     time_limit: Option<Duration>,
 }
 
@@ -87,6 +89,7 @@ impl Plan {
             threads: arguments.threads.unwrap_or(cores.saturating_sub(1).max(1)),
             arena: arguments.arena.unwrap_or(SocketAddr::from(DEFAULT_ARENA)),
             learner: arguments.learner.unwrap_or(SocketAddr::from(DEFAULT_LEARNER)),
+            web: arguments.web.unwrap_or_default(),
             time_limit: arguments.time,
         })
     }
@@ -116,6 +119,7 @@ impl Plan {
         let run = Run { game: self.settings.game.clone(), seed: self.settings.seed };
         ArenaConfig {
             address: self.arena,
+            web: self.web.0,
             matches: self.settings.arena.clone(),
             ..ArenaConfig::new(run, self.folder.join("arena"))
         }

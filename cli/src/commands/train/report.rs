@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use ouro_actor::{Actor, ActorCounters};
 use ouro_arena::store::Promotion;
+use ouro_arena::web::{Gauge, Gauges};
 use ouro_arena::{Arena, ArenaEvent};
 use ouro_learner::Learner;
-use ouro_learner::progress::SharedProgress;
+use ouro_learner::progress::{Progress, SharedProgress};
 use ouro_proto::arena_client::RatingTable;
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
@@ -36,8 +37,10 @@ pub(super) struct Reporter {
     counters: Arc<ActorCounters>,
     events: broadcast::Receiver<ArenaEvent>,
     ratings: watch::Receiver<Arc<RatingTable>>,
+    gauges: Gauges,
     pool: usize,
-    last: (Instant, u64),
+    /// When the last line was, and the moves and games by then.
+    last: (Instant, u64, u64),
 }
 
 impl Reporter {
@@ -51,10 +54,11 @@ impl Reporter {
         let progress = learner.progress();
         let now = Instant::now();
         let start = progress.get();
+        let page = arena.web_addr().map(|address| format!("http://{address}"));
         let opening = Opening {
             text: format!(
                 "{} {} in {}\n  game     {}\n  device   {}\n  arena    {}\n  learner  {}\n  \
-                 from     generation {}, step {}, {} games\n",
+                 page     {}\n  from     generation {}, step {}, {} games\n",
                 if plan.is_new() { "new run of" } else { "resuming the run of" },
                 plan.game().name(),
                 plan.folder().display(),
@@ -62,6 +66,7 @@ impl Reporter {
                 start.device,
                 arena.local_addr(),
                 learner.address(),
+                page.as_deref().unwrap_or("off"),
                 start.generation,
                 start.step,
                 start.games,
@@ -72,6 +77,7 @@ impl Reporter {
                 "device": start.device,
                 "arena": arena.local_addr().to_string(),
                 "learner": learner.address().to_string(),
+                "page": page,
                 "generation": start.generation,
                 "step": start.step,
                 "games": start.games,
@@ -84,8 +90,9 @@ impl Reporter {
             counters: actor.counters(),
             events: arena.events(),
             ratings: arena.ratings(),
+            gauges: arena.gauges(),
             pool: arena.pool_size().map_err(Failure::unavailable)?,
-            last: (now, 0),
+            last: (now, 0, start.games),
         })
     }
 
@@ -117,7 +124,9 @@ impl Reporter {
         let (now, moves) = (Instant::now(), self.counters.moves());
         let seconds = now.duration_since(self.last.0).as_secs_f64().max(1e-9);
         let rate = moves.saturating_sub(self.last.1) as f64 / seconds;
-        self.last = (now, moves);
+        let games_rate = progress.games.saturating_sub(self.last.2) as f64 / seconds;
+        self.last = (now, moves, progress.games);
+        self.gauge(&progress, rate, games_rate);
         let best = self.ratings.borrow().ratings.first().map_or(0.0, |best| best.elo);
         let loss = progress.report.loss;
         let text = format!(
@@ -148,6 +157,28 @@ impl Reporter {
             "best_elo": best,
         });
         output.result(&value, text)
+    }
+
+    /// Shows the figures of a line on the web page.
+    fn gauge(&self, progress: &Progress, moves_rate: f64, games_rate: f64) {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let loss = progress.report.loss;
+        let mut values = vec![
+            (Gauge { chart: "positions played", line: "positions", unit: "/s" }, moves_rate),
+            (Gauge { chart: "games learned from", line: "games", unit: "/s" }, games_rate),
+        ];
+        // Before the first step there is no loss.
+        if progress.step > 0 {
+            values.extend([
+                (Gauge { chart: "loss", line: "policy", unit: "a position" }, loss.policy),
+                (Gauge { chart: "loss", line: "value", unit: "a position" }, loss.value),
+                (Gauge { chart: "entropy", line: "entropy", unit: "nats" }, loss.entropy),
+                (Gauge { chart: "mean return", line: "return", unit: "" }, progress.mean_return),
+            ]);
+        }
+        for (gauge, value) in values {
+            self.gauges.note(gauge, seconds, value);
+        }
     }
 
     fn promoted(&mut self, promotion: &Promotion, output: &mut Output) -> Result<(), Failure> {
