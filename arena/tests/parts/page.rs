@@ -174,3 +174,19 @@ async fn a_port_in_use_is_said_in_one_line_with_the_remedy() {
     let without = Arena::bind(config(other.path()), clock()).await.unwrap();
     assert_eq!(without.web_addr(), None);
 }
+
+#[tokio::test]
+async fn connections_that_ask_for_nothing_do_not_hold_the_drain() {
+    let folder = tempfile::tempdir().unwrap();
+    let arena = Running::start_with(with_page(folder.path())).await;
+    let address = arena.web.unwrap();
+    // As browsers do: one opened ahead, one kept for the next page.
+    let mut silent = TcpStream::connect(address).await.unwrap();
+    let mut kept = TcpStream::connect(address).await.unwrap();
+    kept.write_all(b"GET /assets/ouro.svg HTTP/1.1\r\nHost: arena\r\n\r\n").await.unwrap();
+    read_until(&mut kept, &mut String::new(), "</svg>").await;
+    arena.stop().await;
+    for stream in [&mut silent, &mut kept] {
+        assert_eq!(stream.read(&mut [0]).await.unwrap_or(0), 0);
+    }
+}
