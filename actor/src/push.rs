@@ -17,6 +17,7 @@ use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
 use ouro_proto::learner::v1::push_request::Message as Request;
 use ouro_proto::learner::v1::push_response::Message as Response;
+use ouro_proto::trajectory::{MAX_MESSAGE_BYTES, message_bytes};
 use ouro_proto::{Hello, Seat, Trajectory};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -171,7 +172,17 @@ impl Pusher {
     fn take(&mut self, game: Option<Played>) {
         match game {
             // Not full: checked before, and nobody else pushes.
-            Some(game) => drop(self.outbox.push(game)),
+            Some(game) => {
+                let bytes = message_bytes(&to_wire(u64::MAX, &game));
+                if bytes > MAX_MESSAGE_BYTES {
+                    let detail = format!("message of {bytes} bytes; lower max_plies");
+                    warn!(detail, "game is too long to be sent");
+                    let epoch = self.progress.epoch.unwrap_or_default();
+                    self.ledger.bury(epoch, 0, &game, "OVERSIZE", &detail);
+                    return;
+                }
+                drop(self.outbox.push(game));
+            }
             None => self.progress.is_drained = true,
         }
     }

@@ -305,8 +305,11 @@ impl<D: Disk> Clerk<D> {
             Decision::Refuse(reason, detail) => {
                 let payload = detail.as_bytes();
                 let record = Record { actor, epoch, sequence, generation: 0, payload };
-                self.refused.push(reason);
-                self.journal.refuse(record)?
+                let refused = self.journal.refuse(record)?;
+                if let Appended::Waiting(_) = refused {
+                    self.refused.push(reason);
+                }
+                refused
             }
         };
         match appended {

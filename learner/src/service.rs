@@ -32,8 +32,7 @@ use crate::progress::SharedProgress;
 use crate::replay::SharedReplay;
 use crate::rules::Rules;
 
-/// Longest message that is read, in bytes.
-pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
+pub use ouro_proto::trajectory::MAX_MESSAGE_BYTES;
 
 /// Games of one stream that are examined, or wait for the ledger, at a time.
 pub const AHEAD: usize = 8;

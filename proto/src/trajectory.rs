@@ -6,6 +6,7 @@
 //! allocated for it that the message itself did not already take.
 
 use ouro_game::{Action, GameConfig, Record};
+use prost::Message;
 
 use crate::learner::v1 as wire;
 
@@ -17,6 +18,9 @@ pub use search::Searched;
 
 /// Most plies in one game on the wire.
 pub const MAX_PLIES: usize = 1 << 16;
+
+/// Longest message of a push that a learner reads, in bytes.
+pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
 /// Most seats in one game.
 pub const MAX_SEATS: usize = 16;
@@ -158,6 +162,14 @@ impl Trajectory {
             outcomes: message.outcomes,
         })
     }
+}
+
+/// Bytes that a game takes in a message of its own, at most: to be compared with
+/// [`MAX_MESSAGE_BYTES`] before it is sent.
+pub fn message_bytes(game: &wire::Trajectory) -> usize {
+    /// The message around it: a tag and a length.
+    const AROUND: usize = 16;
+    game.encoded_len() + AROUND
 }
 
 /// Cuts a flat list into plies. The lengths must add up to the list's.

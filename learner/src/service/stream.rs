@@ -177,6 +177,11 @@ impl Stream<'_> {
             return self.acknowledge().await;
         }
         self.taken = got;
+        if got <= self.told {
+            // Taken in by an earlier stream of this life, and decided since the welcome.
+            self.repeated = true;
+            return self.acknowledge().await;
+        }
         let (shared, hello) = (Arc::clone(self.shared), self.hello.clone());
         let examining = tokio::spawn(async move { examine(&shared, &hello, message).await });
         self.examining.push_back((got, examining));
