@@ -12,6 +12,7 @@ use crate::{
 };
 
 mod board;
+mod guided;
 mod rollout;
 pub mod solver;
 mod state;
@@ -128,6 +129,28 @@ impl Game for ConnectFour {
         rng: &mut Stream,
     ) {
         rollout::play(state, limit, rng);
+    }
+
+    /// Lines are completed and parried, nothing is handed over, threats are kept and made: see
+    /// the module `guided`.
+    fn weigh(&self, state: &State, player: usize, _legal: &mut ActionMask, weights: &mut [u32]) {
+        if player == state.mover() {
+            guided::weigh(state, weights);
+        } else {
+            weights.fill(0);
+        }
+    }
+
+    /// Draws the same numbers as [`rollout::guided`](crate::rollout::guided) and plays the same
+    /// moves, on bare bitboards.
+    fn guided_rollout(
+        &self,
+        state: &mut State,
+        limit: u32,
+        _buffer: &mut RolloutBuffer,
+        rng: &mut Stream,
+    ) {
+        guided::play(state, limit, rng);
     }
 
     fn elapsed(&self, state: &State) -> u32 {

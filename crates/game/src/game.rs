@@ -222,6 +222,39 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         crate::rollout::uniform(self, state, limit, buffer, rng);
     }
 
+    /// Writes how likely a player with some sense is to choose each action, as whole numbers
+    /// that need not sum to anything, `weights` having [`action_count`](Game::action_count) of
+    /// them: 0 for what is not legal and for what such a player would not do, more than 0 for at
+    /// least one legal action of a player to move. `legal` is room to work in. Without a better idea, as here, 1 for what
+    /// is legal.
+    ///
+    /// A *playout policy*: Gelly et al. 2006, "Modification of UCT with patterns in Monte-Carlo
+    /// Go". A game that has one gives its [`guided_rollout`](Game::guided_rollout), too.
+    fn weigh(
+        &self,
+        state: &Self::State,
+        player: usize,
+        legal: &mut ActionMask,
+        weights: &mut [u32],
+    ) {
+        weights.fill(0);
+        self.legal(state, player, legal);
+        legal.iter().for_each(|action| weights[action.index()] = 1);
+    }
+
+    /// A [`rollout`](Game::rollout) whose players draw in proportion to what
+    /// [`weigh`](Game::weigh) says. The default is the rollout, for without weights there is
+    /// nothing to go by; [`rollout::guided`](crate::rollout::guided) does it for any game.
+    fn guided_rollout(
+        &self,
+        state: &mut Self::State,
+        limit: u32,
+        buffer: &mut RolloutBuffer,
+        rng: &mut Stream,
+    ) {
+        self.rollout(state, limit, buffer, rng);
+    }
+
     /// Players still in the game: everybody, unless the game eliminates players.
     fn alive(&self, _state: &Self::State) -> PlayerSet {
         PlayerSet::first(self.players())

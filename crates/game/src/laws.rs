@@ -55,8 +55,11 @@ pub enum Law {
     /// `settle`.
     Settle,
     /// A rollout plays turns of the game up to its limit or the end, and goes on from where
-    /// one with a smaller limit stops: no turns are no change, twelve are twelve times one.
+    /// one with a smaller limit stops: no turns are no change, twelve are twelve times one. So
+    /// does a guided one.
     Rollout,
+    /// A player to move has an action with a weight, and what is not legal has none.
+    Weights,
     /// Time does not run backwards and nobody comes back to life.
     Progress,
     /// Returns are finite, outcomes lie within −1 and 1.
@@ -100,6 +103,7 @@ impl fmt::Display for Law {
             Self::Chance => "chance",
             Self::Settle => "settling",
             Self::Rollout => "rollouts",
+            Self::Weights => "weights",
             Self::Progress => "progress",
             Self::Values => "values",
             Self::Observation => "observation",
@@ -180,7 +184,7 @@ impl<G: Game> Trial<'_, G> {
             let Turn::Move(_) = self.game.turn(&state) else {
                 keep!(Legal, self.game.turn(&state) == Turn::Over, "a settled state waits");
                 self.check_end(&state)?;
-                self.check_rollout_at_the_end(&state)?;
+                self.check_rollouts_at_the_end(&state)?;
                 self.coverage.ended += 1;
                 break;
             };
@@ -189,7 +193,8 @@ impl<G: Game> Trial<'_, G> {
             }
             let joint = self.random_joint(&state, &mut choices);
             self.check_refusals(&state, &joint)?;
-            self.check_rollout(&state, &choices)?;
+            self.check_weights(&state)?;
+            self.check_rollouts(&state, &choices)?;
             let mut chance = choices.clone();
             self.check_step(&state, &joint, &mut chance)?;
             recorder

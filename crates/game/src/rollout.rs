@@ -1,7 +1,8 @@
 //! Random play to the end of a game: the cheapest estimate of who stands better.
 //!
-//! [`Game::rollout`] is what searches call; [`uniform`] is its default, which every game has
-//! and an override can be compared with.
+//! [`Game::rollout`] and [`Game::guided_rollout`] are what searches call. [`uniform`] is the
+//! default of the one; [`guided`] plays the other for any game that weighs its actions. An
+//! override can be compared with them.
 
 use crate::{Action, ActionMask, Game, Stream, Turn};
 
@@ -10,6 +11,7 @@ use crate::{Action, ActionMask, Game, Stream, Turn};
 pub struct RolloutBuffer {
     legal: ActionMask,
     joint: Vec<Action>,
+    weights: Vec<u32>,
 }
 
 impl RolloutBuffer {
@@ -43,4 +45,44 @@ pub fn uniform<G: Game>(
             return;
         }
     }
+}
+
+/// Plays on until the game is over or `limit` turns were played; every player to move draws an
+/// action in proportion to what [`Game::weigh`] says, lowest player first, then chance is
+/// settled.
+pub fn guided<G: Game>(
+    game: &G,
+    state: &mut G::State,
+    limit: u32,
+    buffer: &mut RolloutBuffer,
+    rng: &mut Stream,
+) {
+    let RolloutBuffer { legal, joint, weights } = buffer;
+    joint.clear();
+    joint.resize(game.players(), Action::default());
+    weights.clear();
+    weights.resize(game.action_count(), 0);
+    game.settle(state, rng);
+    for _ in 0..limit {
+        let Turn::Move(movers) = game.turn(state) else { return };
+        for player in movers.iter() {
+            game.weigh(state, player, legal, weights);
+            joint[player] = draw(weights, rng);
+        }
+        if game.advance(state, joint, rng).is_err() {
+            debug_assert!(false, "legal actions must apply");
+            return;
+        }
+    }
+}
+
+/// An action in proportion to its weight; the first if none has any.
+pub fn draw(weights: &[u32], rng: &mut Stream) -> Action {
+    let mut drawn = rng.below(weights.iter().sum());
+    let chosen = weights.iter().position(|&weight| {
+        let found = drawn < weight;
+        drawn = drawn.saturating_sub(weight);
+        found
+    });
+    Action(chosen.unwrap_or_default() as u32)
 }

@@ -279,25 +279,81 @@ fn sizes_out_of_range_are_refused_with_a_remedy() {
     }
 }
 
-#[test]
-fn the_fast_rollout_draws_and_plays_what_the_default_does() {
+/// Rolls out with bitboards and with the rules alone, from many positions, and compares.
+fn compare_rollouts(fast: Play, plain: Play) {
     let mut stream = Stream::new(8, "test");
     for (width, height) in [(7, 6), (4, 4), (12, 4), (4, 15), (8, 7)] {
         let game = game(width, height);
         let mut buffer = RolloutBuffer::new();
         for round in 0..400 {
-            let start = random_position(
-                &game,
-                round % game.initial(&mut stream).board().cells(),
-                &mut stream,
-            );
+            let stones = round % game.initial(&mut stream).board().cells();
+            let start = random_position(&game, stones, &mut stream);
             let limit = if round % 3 == 0 { stream.below(20) } else { u32::MAX };
-            let mut rng = stream.fork();
-            let mut plain_rng = rng.clone();
-            let (mut fast, mut plain) = (start, start);
-            game.rollout(&mut fast, limit, &mut buffer, &mut rng);
-            ouro_game::rollout::uniform(&game, &mut plain, limit, &mut buffer, &mut plain_rng);
-            assert_eq!((fast, rng), (plain, plain_rng), "from {start:?}, {limit} turns");
+            let rng = stream.fork();
+            let mut streams = [rng.clone(), rng];
+            let mut ends = [start; 2];
+            for ((play, end), rng) in [fast, plain].into_iter().zip(&mut ends).zip(&mut streams) {
+                play(&game, end, limit, &mut buffer, rng);
+            }
+            assert_eq!(ends[0], ends[1], "from {start:?}, {limit} turns");
+            assert_eq!(streams[0], streams[1], "from {start:?}, {limit} turns");
         }
     }
+}
+
+type Play = fn(&ConnectFour, &mut State, u32, &mut RolloutBuffer, &mut Stream);
+
+#[test]
+fn the_fast_rollout_draws_and_plays_what_the_default_does() {
+    compare_rollouts(ConnectFour::rollout, ouro_game::rollout::uniform);
+}
+
+#[test]
+fn the_fast_guided_rollout_draws_and_plays_what_the_weights_say() {
+    compare_rollouts(ConnectFour::guided_rollout, ouro_game::rollout::guided);
+}
+
+#[test]
+fn weights_complete_lines_then_parry_then_hand_nothing_over() {
+    let game = game(7, 6);
+    let considered = |moves: &str| {
+        let state = game.position(moves).expect("legal");
+        let mut weights = [9; 7];
+        game.weigh(&state, state.mover(), &mut ActionMask::default(), &mut weights);
+        let columns = (1..).zip(weights).filter(|&(_, weight)| weight > 0);
+        columns.map(|(column, _)| column).collect::<Vec<u32>>()
+    };
+    assert_eq!(considered(""), [1, 2, 3, 4, 5, 6, 7]);
+    // Three of each in a column: to complete one's own goes before parrying the other.
+    assert_eq!(considered("121212"), [1]);
+    assert_eq!(considered("127374"), [5], "a row of three is stopped");
+    // The second player lacks the ends of a row above empty cells.
+    assert_eq!(considered("23427473"), [2, 3, 4, 6, 7]);
+}
+
+#[test]
+fn the_only_move_is_the_one_that_keeps_who_wins() {
+    let game = game(7, 6);
+    let mut solver = Solver::with_table_bits(20);
+    let mut stream = Stream::new(12, "test");
+    let mut only = 0;
+    for round in 0..300 {
+        let state = random_position(&game, 22 + round % 18, &mut stream);
+        let found = solver.only_move(&state);
+        let outcomes: Vec<(u32, Outcome)> = (0..7)
+            .filter_map(|column| {
+                let mut next = state;
+                game.step(&mut next, &[Action(column); 2]).ok()?;
+                Some((column, solver.outcome(&next)))
+            })
+            .collect();
+        let least = outcomes.iter().map(|&(_, outcome)| outcome).min();
+        let keeping: Vec<u32> =
+            outcomes.iter().filter(|entry| Some(entry.1) == least).map(|entry| entry.0).collect();
+        let expected = (keeping.len() == 1 && outcomes.len() > 1)
+            .then(|| (Action(keeping[0]), solver.outcome(&state)));
+        assert_eq!(found, expected, "{}", game.render(&state));
+        only += u32::from(found.is_some());
+    }
+    assert!(only >= 20, "{only}");
 }

@@ -55,6 +55,8 @@ enum Fault {
     RolloutOfDoubleTurns,
     RolloutThatLooksAhead,
     RolloutPastTheEnd,
+    GuidedPastItsLimit,
+    NoWeights,
     TimeRunsBack,
     OutcomeOfTwo,
     ForgetsAValue,
@@ -152,6 +154,22 @@ impl Game for Offender {
         }
         ouro_game::rollout::uniform(self, state, turns, buffer, rng);
     }
+    fn weigh(&self, state: &State, player: usize, legal: &mut ActionMask, weights: &mut [u32]) {
+        match self.config.fault {
+            Fault::NoWeights => weights.fill(0),
+            _ => self.inner.weigh(&state.inner, player, legal, weights),
+        }
+    }
+    fn guided_rollout(
+        &self,
+        state: &mut State,
+        limit: u32,
+        buffer: &mut RolloutBuffer,
+        rng: &mut Stream,
+    ) {
+        let more = u32::from(self.config.fault == Fault::GuidedPastItsLimit);
+        ouro_game::rollout::guided(self, state, limit + more, buffer, rng);
+    }
     fn alive(&self, state: &State) -> PlayerSet {
         self.inner.alive(&state.inner)
     }
@@ -210,6 +228,8 @@ fn a_game_that_breaks_a_law_is_told_which() {
         (Fault::RolloutOfDoubleTurns, Law::Rollout),
         (Fault::RolloutThatLooksAhead, Law::Rollout),
         (Fault::RolloutPastTheEnd, Law::Rollout),
+        (Fault::GuidedPastItsLimit, Law::Rollout),
+        (Fault::NoWeights, Law::Weights),
         (Fault::TimeRunsBack, Law::Progress),
         (Fault::OutcomeOfTwo, Law::Values),
         (Fault::ForgetsAValue, Law::Observation),

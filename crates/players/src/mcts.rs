@@ -1,7 +1,8 @@
 //! A player that searches a tree for every move.
 //!
 //! `mcts{sims=800,weights=champion}` searches with a network, `mcts{sims=800}` with random
-//! rollouts, `mcts{sims=800,weights=uniform}` with nothing but the rules and the solver.
+//! rollouts, `mcts{sims=800,weights=guided}` with rollouts and priors that the game guides,
+//! `mcts{sims=800,weights=uniform}` with nothing but the rules and the solver.
 //! `ms=N` thinks by the clock instead.
 //!
 //! Contract: with `sims`, a choice depends on the position and the stream of its request
@@ -49,6 +50,7 @@ pub(crate) const FORM: Form = Form {
         "mcts{ms=N}",
         "mcts{sims=N,weights=NAME}",
         "mcts{sims=N,weights=uniform}",
+        "mcts{sims=N,weights=guided}",
         "mcts{sims=N,weights=NAME,c=C,temperature=T|gumbel|regret,returns,gamma=G,leaves=N,\
          cache=N}",
     ],
@@ -113,6 +115,7 @@ pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>)
 /// Who evaluates leaves.
 enum Judge {
     Rollout,
+    Guided,
     Uniform,
     Net(Arc<Engine>),
 }
@@ -120,6 +123,7 @@ enum Judge {
 fn judge<G: Game>(options: &Options<'_>, context: &mut Context<'_, G>) -> Result<Judge, NameError> {
     Ok(match options.text("weights")?.unwrap_or("rollout") {
         "rollout" => Judge::Rollout,
+        "guided" => Judge::Guided,
         "uniform" => Judge::Uniform,
         weights => Judge::Net(context.engine(options, weights)?),
     })
@@ -133,7 +137,7 @@ fn config<G: Game>(
 ) -> Result<SearchConfig, NameError> {
     let unbounded = match judge {
         Judge::Net(engine) => engine.spec().architecture.value_range() == ValueRange::Unbounded,
-        Judge::Rollout | Judge::Uniform => game.players() == 1,
+        Judge::Rollout | Judge::Guided | Judge::Uniform => game.players() == 1,
     };
     let returns = options.flag("returns")? || unbounded;
     let objective = if returns { Objective::Returns } else { Objective::Outcome };
@@ -191,8 +195,10 @@ fn evaluator<G: Game>(
             ));
         }
     }
+    let rollout = Rollout::for_objective(config.objective, config.discount);
     Ok(match judge {
-        Judge::Rollout => Box::new(Rollout::for_objective(config.objective, config.discount)),
+        Judge::Rollout => Box::new(rollout),
+        Judge::Guided => Box::new(rollout.guided()),
         Judge::Uniform => Box::new(Uniform),
         Judge::Net(engine) => {
             let net = NetEvaluator::new(options.name(), engine, game)?;

@@ -58,6 +58,7 @@ fn players_are_built_by_name_and_answer_to_it() {
         "mcts{ms=5}",
         "mcts{sims=20,weights=rollout,returns,gamma=0.9}",
         "mcts{sims=20,weights=uniform,c=2,temperature=0.5}",
+        "mcts{sims=20,weights=guided}",
         "mcts{sims=20,weights=best,gumbel,leaves=4}",
         "mcts{sims=20,weights=best,regret,cache=1000}",
     ] {

@@ -1,79 +1,99 @@
 //! How often tree search with rollouts plays the perfect move in Connect Four.
 //!
-//! `cargo run --release -p ouro-search --example connect_four_truth -- [positions] [simulations]`
+//! `cargo run --release -p ouro-search --example connect_four_truth -- \
+//!      [positions] [simulations] [plain|guided] [seed] [first] [last]`
 //!
-//! Positions are reached by random play of 16 to 26 stones, so deep that the perfect solver
-//! answers in milliseconds, and kept if exactly one of at least two legal moves keeps the
-//! result of perfect play, so that there is something to get wrong. Positions do not repeat.
-//! Nearer to the opening, where proofs are out of reach, the share falls: it is 948 of 1,000
-//! for 12 to 26 stones.
+//! A position is drawn by playing a random game to its end and stopping a second playing of it
+//! after a random number of stones; it is kept if it has `first` to `last` of them and exactly
+//! one of at least two legal moves keeps the result of perfect play, so that there is something
+//! to get wrong. Positions do not repeat. `last` is the longest game there is unless given.
+//!
+//! `first` is 8 unless given: the perfect solver takes 0.2 s on average for a position of 8
+//! stones, but can take tens of seconds for one with fewer and minutes for the first of all.
+//!
+//! `guided` rollouts and priors (the default) go by what players with some sense would do, as
+//! the game says ([`Game::weigh`]), with sequential halving at the root and `c = 3`; `plain` ones
+//! draw evenly from the legal moves, in a search of the default settings.
 #![expect(clippy::print_stdout, reason = "an example prints its results")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
 
 use ouro_game::connect_four::{Config, ConnectFour, Outcome, Solver, State};
-use ouro_game::{Action, Game, RolloutBuffer, Stream};
+use ouro_game::{Game, RolloutBuffer, Stream};
+use ouro_search::mcts::Gumbel;
 use ouro_search::{Rollout, Scheduler, Search, SearchConfig};
 
-/// What each legal move is worth to whoever makes it: 1 win, 0 draw, −1 loss.
-fn values(game: &ConnectFour, solver: &mut Solver, state: &State) -> Vec<(Action, i32)> {
-    let value = |action: Action| {
-        let mut next = *state;
-        let legal = game.step(&mut next, &[action; 2]).is_ok();
-        legal.then(|| match solver.outcome(&next) {
-            Outcome::Loss => (action, 1),
-            Outcome::Draw => (action, 0),
-            Outcome::Win => (action, -1),
-        })
-    };
-    (0..game.action_count() as u32).map(Action).filter_map(value).collect()
+/// Stones of the positions that are reported together.
+const BUCKET: u32 = 6;
+
+/// A position of a random game, each of its plies as likely.
+fn random_position(game: &ConnectFour, rng: &mut Stream) -> State {
+    let mut again = rng.clone();
+    let mut state = game.initial(rng);
+    let mut end = state;
+    game.rollout(&mut end, u32::MAX, &mut RolloutBuffer::new(), rng);
+    game.rollout(&mut state, rng.below(end.plies()), &mut RolloutBuffer::new(), &mut again);
+    state
 }
 
-/// The only move that keeps the best value, if there is just one and another to choose.
-fn only_good_move(values: &[(Action, i32)]) -> Option<(Action, i32)> {
-    let best = values.iter().map(|&(_, value)| value).max()?;
-    let mut good = values.iter().filter(|&&(_, value)| value == best);
-    let only = *good.next()?;
-    (good.next().is_none() && values.len() > 1).then_some(only)
+fn parse<T: FromStr>(argument: Option<String>, default: T) -> Result<T, T::Err> {
+    argument.map_or(Ok(default), |text| text.parse())
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let count: usize = arguments.next().map_or(Ok(1_000), |text| text.parse())?;
-    let simulations = arguments.next().map_or(Ok(10_000), |text| text.parse())?;
+    let count: usize = parse(arguments.next(), 1_000)?;
+    let simulations = parse(arguments.next(), 10_000)?;
+    let guided = match arguments.next().as_deref() {
+        None | Some("guided") => true,
+        Some("plain") => false,
+        Some(other) => return Err(format!("rollouts are plain or guided, not {other}").into()),
+    };
+    let seed = parse(arguments.next(), 1)?;
+    let first = parse(arguments.next(), 8)?;
+    let last = parse(arguments.next(), 41)?;
     let game = ConnectFour::new(Config::default())?;
-    let config = SearchConfig { simulations, ..SearchConfig::default() };
+    let config = if guided {
+        let gumbel = Some(Gumbel::default());
+        SearchConfig { simulations, exploration: 3.0, gumbel, ..SearchConfig::default() }
+    } else {
+        SearchConfig { simulations, ..SearchConfig::default() }
+    };
+    let mut rollout = if guided { Rollout::new().guided() } else { Rollout::new() };
     let mut search = Search::new(config, &game)?;
     let mut scheduler = Scheduler::new(1);
     let mut solver = Solver::new();
-    let mut rng = Stream::new(1, "positions");
+    let mut rng = Stream::new(seed, "positions");
     let mut seen = BTreeSet::new();
-    let (mut found, mut proven) = (0, 0);
-    // By the value of the good move, loss never: wins and draws, found and tried.
-    let mut by_value = [[0; 2]; 2];
-    while seen.len() < count {
-        let mut state = game.initial(&mut rng);
-        game.rollout(&mut state, 16 + rng.below(11), &mut RolloutBuffer::new(), &mut rng);
-        if state.is_over() || seen.contains(&game.digest(&state)) {
+    let (mut tried, mut found, mut proven) = (0, 0, 0);
+    // By stones and by what is to be kept: a draw, a win. Found and tried.
+    let mut buckets = BTreeMap::<u32, [[u32; 2]; 2]>::new();
+    while tried < count {
+        let state = random_position(&game, &mut rng);
+        let stones = state.plies();
+        if !(first..=last).contains(&stones) || !seen.insert(game.digest(&state)) {
             continue;
         }
-        let Some((best, value)) = only_good_move(&values(&game, &mut solver, &state)) else {
-            continue;
-        };
-        seen.insert(game.digest(&state));
-        search.begin(&game, &state, Stream::indexed(2, "search", seen.len() as u64));
-        scheduler.run(&game, std::slice::from_mut(&mut search), &mut Rollout::new());
+        let Some((best, outcome)) = solver.only_move(&state) else { continue };
+        search.begin(&game, &state, Stream::indexed(seed, "search", tried as u64));
+        scheduler.run(&game, std::slice::from_mut(&mut search), &mut rollout);
         let decision = search.decide(&game);
         let right = decision.seats[0].action == best;
-        found += usize::from(right);
-        proven += usize::from(decision.proven);
-        let kind = &mut by_value[usize::from(value == 0)];
-        kind[0] += usize::from(right);
+        tried += 1;
+        found += u32::from(right);
+        proven += u32::from(decision.proven);
+        let bucket = buckets.entry(stones / BUCKET).or_default();
+        let kind = &mut bucket[usize::from(outcome == Outcome::Win)];
+        kind[0] += u32::from(right);
         kind[1] += 1;
     }
-    let [[wins, of_wins], [draws, of_draws]] = by_value;
-    println!("{simulations} simulations play the only good move in {found} of {count} positions");
-    println!("  to keep a win {wins} of {of_wins}, to keep a draw {draws} of {of_draws}");
+    println!("{simulations} simulations play the only good move in {found} of {tried} positions");
+    for (bucket, [[draws, of_draws], [wins, of_wins]]) in buckets {
+        let (from, to) = (bucket * BUCKET, bucket * BUCKET + BUCKET - 1);
+        let kept = format!("a win kept {wins} of {of_wins}, a draw {draws} of {of_draws}");
+        println!("  {:>2} to {:>2} stones: {kept}", from.max(first), to.min(last));
+    }
     println!("  {proven} positions were proven on the way");
     Ok(())
 }

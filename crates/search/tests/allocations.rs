@@ -78,11 +78,13 @@ fn a_search_whose_memory_has_grown_allocates_nothing() {
     let config = SearchConfig { simulations: 3_000, ..SearchConfig::default() };
     let four = ConnectFour::new(connect_four::Config::default()).unwrap();
     assert_eq!(allocations(&four, config.clone(), 1, &mut Rollout::new()), 0);
+    assert_eq!(allocations(&four, config.clone(), 1, &mut Rollout::new().guided()), 0);
     assert_eq!(allocations(&four, config.clone(), 7, &mut Uniform), 0);
     for snakes in [2, 4] {
         let board = battlesnake::Config { snakes, ..battlesnake::Config::default() };
         let board = Small::new(board).unwrap();
         assert_eq!(allocations(&board, config.clone(), 3, &mut Rollout::new()), 0);
+        assert_eq!(allocations(&board, config.clone(), 3, &mut Rollout::new().guided()), 0);
         let simultaneous = Simultaneous::RegretMatching { exploration: 0.5 };
         let matching = SearchConfig { simultaneous, leaves_in_flight: 4, ..config.clone() };
         assert_eq!(allocations(&board, matching, 3, &mut Uniform), 0);

@@ -17,6 +17,8 @@ pub struct Board {
 impl Board {
     /// Stones in a row that win.
     pub const LINE: usize = 4;
+    /// Most columns of a board: 64 bits of at least five.
+    pub(super) const MOST_COLUMNS: usize = 12;
 
     /// A board of at least 4×4 whose `width * (height + 1)` bits fit 64, or `None`.
     pub const fn new(width: u8, height: u8) -> Option<Self> {

@@ -4,11 +4,8 @@
 //! columns with room are kept in a list, so that a move is one draw and one look-up; counting
 //! bits anew every ply would cost more than the rest of it.
 
-use super::State;
+use super::{Board, State};
 use crate::Stream;
-
-/// Most columns of a board: 64 bits of at least five.
-const COLUMNS: usize = 12;
 
 /// Plays on until the game is over or `limit` stones were dropped.
 pub(super) fn play(state: &mut State, limit: u32, rng: &mut Stream) {
@@ -17,7 +14,7 @@ pub(super) fn play(state: &mut State, limit: u32, rng: &mut Stream) {
     }
     let board = state.board();
     let mut taken = state.taken();
-    let mut open = [0_u64; COLUMNS];
+    let mut open = [0_u64; Board::MOST_COLUMNS];
     let mut count = 0;
     for column in 0..board.width() {
         let cells = board.column(column);

@@ -1,4 +1,4 @@
-//! What holds of rollouts.
+//! What holds of rollouts, and of the weights that guide them.
 
 use super::{Checked, Trial, keep};
 use crate::{Action, ActionMask, Chance, Game, PlayerSet, RolloutBuffer, Stream, Turn};
@@ -9,18 +9,26 @@ const TURNS: u32 = 12;
 /// Positions that are gone through in search of the one that a turn has led to.
 const POSITIONS: u32 = 1_000;
 
+/// One of the rollouts.
+type Play<G> = fn(&G, &mut <G as Game>::State, u32, &mut RolloutBuffer, &mut Stream);
+
 impl<G: Game> Trial<'_, G> {
-    /// Rolls out from a settled state where players move.
-    pub(super) fn check_rollout(&self, state: &G::State, stream: &Stream) -> Checked {
-        let (untouched, spent) = self.rolled_out(state, 0, stream);
+    /// Rolls out from a settled state where players move, both ways.
+    pub(super) fn check_rollouts(&self, state: &G::State, stream: &Stream) -> Checked {
+        self.check_rollout(G::rollout, state, stream)?;
+        self.check_rollout(G::guided_rollout, state, stream)
+    }
+
+    fn check_rollout(&self, play: Play<G>, state: &G::State, stream: &Stream) -> Checked {
+        let (untouched, spent) = self.rolled_out(play, state, 0, stream);
         keep!(Rollout, &untouched == state, "a rollout of no turns changes the state");
         keep!(Rollout, &spent == stream, "a rollout of no turns draws");
-        let (after, spent) = self.rolled_out(state, TURNS, stream);
+        let (after, spent) = self.rolled_out(play, state, TURNS, stream);
         let waits = self.game.turn(&after) == Turn::Chance;
         keep!(Rollout, !waits, "a rollout stops at a chance node");
         let mut one_by_one = (state.clone(), stream.clone());
         for turn in 0..TURNS {
-            one_by_one = self.rolled_out(&one_by_one.0, 1, &one_by_one.1);
+            one_by_one = self.rolled_out(play, &one_by_one.0, 1, &one_by_one.1);
             let is_turn = turn > 0 || self.is_turn(state, &one_by_one.0);
             keep!(Rollout, is_turn, "a rollout of one turn ends where no turn leads");
         }
@@ -29,16 +37,44 @@ impl<G: Game> Trial<'_, G> {
         Ok(())
     }
 
-    /// Rolls out from a state where the game is over.
-    pub(super) fn check_rollout_at_the_end(&self, state: &G::State) -> Checked {
-        let (after, _) = self.rolled_out(state, TURNS, &Stream::new(0, "end"));
-        keep!(Rollout, &after == state, "a rollout goes on after the end of the game");
+    /// Rolls out from a state where the game is over, both ways.
+    pub(super) fn check_rollouts_at_the_end(&self, state: &G::State) -> Checked {
+        for play in [G::rollout, G::guided_rollout] {
+            let (after, _) = self.rolled_out(play, state, TURNS, &Stream::new(0, "end"));
+            keep!(Rollout, &after == state, "a rollout goes on after the end of the game");
+        }
         Ok(())
     }
 
-    fn rolled_out(&self, state: &G::State, limit: u32, stream: &Stream) -> (G::State, Stream) {
+    /// Weighs the actions of the players to move.
+    pub(super) fn check_weights(&self, state: &G::State) -> Checked {
+        let Turn::Move(movers) = self.game.turn(state) else { return Ok(()) };
+        let mut legal = ActionMask::default();
+        for player in movers.iter() {
+            // Every weight is overwritten.
+            let mut weights = vec![1; self.game.action_count()];
+            self.game.weigh(state, player, &mut legal, &mut weights);
+            self.game.legal(state, player, &mut legal);
+            let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
+            keep!(Weights, total > 0, "no action of player {player} has a weight");
+            keep!(Weights, u32::try_from(total).is_ok(), "the weights sum to {total}");
+            for (action, &weight) in weights.iter().enumerate() {
+                let fits = weight == 0 || legal.contains(Action(action as u32));
+                keep!(Weights, fits, "action {action} is illegal and has weight {weight}");
+            }
+        }
+        Ok(())
+    }
+
+    fn rolled_out(
+        &self,
+        play: Play<G>,
+        state: &G::State,
+        limit: u32,
+        stream: &Stream,
+    ) -> (G::State, Stream) {
         let (mut after, mut stream) = (state.clone(), stream.clone());
-        self.game.rollout(&mut after, limit, &mut RolloutBuffer::new(), &mut stream);
+        play(self.game, &mut after, limit, &mut RolloutBuffer::new(), &mut stream);
         (after, stream)
     }
 

@@ -1,6 +1,6 @@
 //! Games that are solved.
 
-use ouro_game::connect_four::{self, ConnectFour, Outcome, Solver, State};
+use ouro_game::connect_four::{self, ConnectFour, Solver, State};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, ActionMask, Game, Stream, Turn};
 use ouro_search::{Rollout, SearchConfig, Uniform};
@@ -44,50 +44,46 @@ fn the_solver_never_loses_tic_tac_toe_in_any_line() {
     assert!(holds(&game, start, 0) && holds(&game, start, 1));
 }
 
-/// A random position with 16 to 24 stones in which exactly one move keeps the result of
-/// perfect play, and that move. The solver needs milliseconds so deep.
+/// A random position with `fewest` to `most` stones in which exactly one move keeps the result
+/// of perfect play, and that move. The solver needs milliseconds from 12 stones on.
 fn position_with_one_good_move(
     game: &ConnectFour,
     solver: &mut Solver,
+    (fewest, most): (u32, u32),
     rng: &mut Stream,
 ) -> (State, Action) {
     loop {
         let mut state = game.initial(rng);
-        game.rollout(&mut state, 16 + rng.below(9), &mut Default::default(), rng);
-        if state.is_over() {
-            continue;
-        }
-        let outcome = |action: u32| {
-            let mut next = state;
-            let legal = game.step(&mut next, &[Action(action); 2]).is_ok();
-            legal.then(|| match solver.outcome(&next) {
-                Outcome::Loss => 1,
-                Outcome::Draw => 0,
-                Outcome::Win => -1,
-            })
-        };
-        let outcomes: Vec<Option<i32>> = (0..7).map(outcome).collect();
-        let best = outcomes.iter().flatten().max();
-        let good: Vec<u32> = (0..7).filter(|&at| outcomes[at as usize].as_ref() == best).collect();
-        if let [only] = good[..]
-            && outcomes.iter().flatten().count() > 1
-        {
-            return (state, Action(only));
+        let stones = fewest + rng.below(most + 1 - fewest);
+        game.rollout(&mut state, stones, &mut Default::default(), rng);
+        if let Some((action, _)) = solver.only_move(&state) {
+            return (state, action);
         }
     }
 }
 
-#[test]
-fn ten_thousand_rollouts_find_the_only_good_move_in_connect_four() {
+/// How many of 40 such positions a search plays well.
+fn good_moves(stones: (u32, u32), mut rollout: Rollout) -> usize {
     let game = ConnectFour::new(connect_four::Config::default()).unwrap();
     let mut solver = Solver::with_table_bits(20);
     let mut rng = Stream::new(3, "test");
     let config = SearchConfig { simulations: 10_000, ..SearchConfig::default() };
-    let found = (0..40)
-        .filter(|&seed| {
-            let (state, best) = position_with_one_good_move(&game, &mut solver, &mut rng);
-            decide(&game, &state, &config, &mut Rollout::new(), seed).seats[0].action == best
-        })
-        .count();
+    let found = |&seed: &u64| {
+        let (state, best) = position_with_one_good_move(&game, &mut solver, stones, &mut rng);
+        decide(&game, &state, &config, &mut rollout, seed).seats[0].action == best
+    };
+    (0..40).filter(found).count()
+}
+
+#[test]
+fn ten_thousand_rollouts_find_the_only_good_move_in_connect_four() {
+    let found = good_moves((16, 24), Rollout::new());
     assert!(found >= 38, "{found} of 40");
+}
+
+#[test]
+fn guided_rollouts_find_more_of_them_nearer_to_the_opening() {
+    let (plain, guided) =
+        (good_moves((12, 16), Rollout::new()), good_moves((12, 16), Rollout::new().guided()));
+    assert!(guided >= 37 && guided > plain, "{guided} of 40, without guidance {plain}");
 }

@@ -1,0 +1,140 @@
+//! What a player with some sense considers, and rollouts of such players.
+//!
+//! A player looks one turn ahead: it completes a line where it can, else it parries the
+//! opponent's next stone and does not hand over a line, the *decisive* and *anti-decisive* moves
+//! of Teytaud and Teytaud 2010, "On the huge benefit of decisive moves in Monte-Carlo tree
+//! search algorithms". It does not fill the cell below one that would complete a line of its own
+//! either, while it has anything else: the opponent would take the one above. So threats stay
+//! until somebody runs out of other moves, and zugzwang decides as it does between good players
+//! (Allis 1988, "A knowledge-based approach of Connect-Four"). What is left is weighed by the
+//! cells that a stone makes complete a line: 1, one more for each new one of the mover's, two
+//! more for each that the opponent would make there.
+//!
+//! Contract: [`play`] draws the numbers and plays the moves of [`crate::rollout::guided`], to
+//! which [`weigh`] says the same.
+
+use super::{Board, State};
+use crate::Stream;
+
+/// The stones as the player to move sees them.
+#[derive(Clone, Copy)]
+struct View {
+    board: Board,
+    own: u64,
+    other: u64,
+}
+
+impl View {
+    fn new(state: &State) -> Self {
+        let mover = state.mover();
+        Self { board: state.board, own: state.stones[mover], other: state.stones[1 - mover] }
+    }
+
+    fn taken(&self) -> u64 {
+        self.own | self.other
+    }
+
+    /// The cells to choose among, and whether a stone there ends the game. None on a full board.
+    fn considered(&self) -> (u64, bool) {
+        let taken = self.taken();
+        let playable = self.board.playable(taken);
+        let completing = self.board.completing(self.own, taken);
+        let wins = playable & completing;
+        if wins != 0 {
+            return (wins, true);
+        }
+        let threats = self.board.completing(self.other, taken);
+        let forced = playable & threats;
+        let moves = if forced == 0 { playable } else { forced };
+        let safe = moves & !(threats >> 1);
+        let quiet = safe & !(completing >> 1);
+        let considered = match (safe, quiet) {
+            (0, _) => moves,
+            (_, 0) => safe,
+            _ => quiet,
+        };
+        (considered, false)
+    }
+
+    /// How likely each of the cells in `considered` is, which are more than one: written to
+    /// `weights` from the left. Returns the sum.
+    fn weigh(&self, considered: u64, weights: &mut [u32]) -> u32 {
+        let taken = self.taken();
+        let [mine, theirs] = [self.own, self.other].map(|own| self.board.completing(own, taken));
+        let mut left = considered;
+        let mut total = 0;
+        for weight in weights {
+            if left == 0 {
+                break;
+            }
+            let cell = left & left.wrapping_neg();
+            left ^= cell;
+            let gained = |own: u64, before: u64| {
+                (self.board.completing(own | cell, taken | cell) & !before).count_ones()
+            };
+            *weight = 1 + gained(self.own, mine) + 2 * gained(self.other, theirs);
+            total += *weight;
+        }
+        total
+    }
+}
+
+/// Weights of the columns, `[width]`; all 0 when the game is over.
+pub(super) fn weigh(state: &State, weights: &mut [u32]) {
+    weights.fill(0);
+    if state.is_over() {
+        return;
+    }
+    let view = View::new(state);
+    let (considered, wins) = view.considered();
+    let mut cells = [1; Board::MOST_COLUMNS];
+    if !wins && !considered.is_power_of_two() {
+        view.weigh(considered, &mut cells);
+    }
+    let mut cells = cells.iter();
+    for (column, weight) in weights.iter_mut().enumerate().take(state.board.width()) {
+        if considered & state.board.column(column) != 0 {
+            *weight = cells.next().copied().unwrap_or_default();
+        }
+    }
+}
+
+/// Plays on until the game is over or `limit` stones were dropped.
+pub(super) fn play(state: &mut State, limit: u32, rng: &mut Stream) {
+    if state.is_over() {
+        return;
+    }
+    let first = state.mover();
+    let mut view = View::new(state);
+    let mut swapped = false;
+    for _ in 0..limit {
+        let (mut cells, wins) = view.considered();
+        if cells == 0 {
+            break;
+        }
+        if wins || cells.is_power_of_two() {
+            for _ in 0..rng.below(cells.count_ones()) {
+                cells &= cells - 1;
+            }
+        } else {
+            let mut weights = [0; Board::MOST_COLUMNS];
+            let mut drawn = rng.below(view.weigh(cells, &mut weights));
+            for weight in weights {
+                if drawn < weight {
+                    break;
+                }
+                drawn -= weight;
+                cells &= cells - 1;
+            }
+        }
+        let own = view.own | cells & cells.wrapping_neg();
+        view = View { own: view.other, other: own, ..view };
+        swapped = !swapped;
+        if wins {
+            break;
+        }
+    }
+    let [own, other] = if swapped { [view.other, view.own] } else { [view.own, view.other] };
+    state.stones[first] = own;
+    state.stones[1 - first] = other;
+}
