@@ -71,8 +71,7 @@ impl Rollout {
     }
 
     /// The squared weights of each mover as priors, `[movers, actions]`: rollouts have to differ,
-    /// but a tree does well to begin with what is likely. Squares found more of the only good
-    /// moves in Connect Four than the weights themselves.
+    /// but a tree does well to begin with what is likely.
     fn write_priors<G: Game>(&mut self, game: &G, leaf: &Leaf<G>, priors: &mut [f32]) {
         let actions = game.action_count();
         self.weights.clear();
