@@ -229,7 +229,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = Ledger::open(Some(folder.path()), None, 0).unwrap_err();
         assert_eq!(error.0, "log_records");
-        let error = Ledger::open(None, Some(&folder.path().join("no/such")), 0).unwrap_err();
+        // A folder that is missing is made; one that cannot be is no place for a file.
+        let file = folder.path().join("a");
+        assert!(Ledger::open(None, Some(&file), 0).is_ok());
+        let error = Ledger::open(None, Some(&file.join("no/such")), 0).unwrap_err();
         assert_eq!(error.0, "dead_letters");
+        assert!(Ledger::open(None, Some(&folder.path().join("no/such")), 0).is_ok());
     }
 }
