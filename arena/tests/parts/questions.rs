@@ -26,8 +26,11 @@ async fn matches_games_and_decisions_can_be_asked_for() {
     arena.publish(0, strong(0)).await;
     arena.settled().await;
     arena.publish(1, uniform(1)).await;
-    arena.settled().await;
     let client = &mut arena.client;
+    // Ratings are told more than once on the way, so the matches themselves are waited for.
+    while client.list_matches(None, None, 0).await.unwrap().len() < 8 {
+        tokio::task::yield_now().await;
+    }
 
     let gate = client.get_gate(None).await.unwrap();
     assert_eq!((gate.candidate, gate.state), (Generation(1), GateState::Rejected));
