@@ -1,6 +1,6 @@
 //! The thread that decides: it alone writes the journal, and only what is on disk counts.
 //!
-//! Streams hand it what they have examined ([`Ledger::decide`]). It appends in the order of
+//! Streams hand it what they have examined ([`Order::Decide`]). It appends in the order of
 //! arrival, commits in groups (see [`GroupCommit`]), and only then inserts games into the
 //! [`SharedReplay`] and lets the streams' watermarks rise. While there is no room in the replay it takes
 //! nothing more in, so streams are not read and actors wait. While the disk is full it says so
