@@ -30,10 +30,14 @@ pub(super) async fn serve(
     responses: Responses,
 ) -> Result<(), StreamError> {
     let first = tokio::time::timeout(shared.hello, next(shared, &mut requests)).await;
-    let hello = match first.map_err(|_| StreamError::Silent(shared.hello))?? {
-        Some(Ask::Hello(hello)) => Hello::try_from(hello)?,
-        Some(Ask::Trajectory(_)) => return Err(StreamError::NoHello),
-        None => return Ok(()),
+    let hello = match first.map_err(|_| StreamError::Silent(shared.hello))? {
+        Ok(Some(Ask::Hello(hello))) => Hello::try_from(hello)?,
+        // A message that holds nothing is no hello either.
+        Ok(Some(Ask::Trajectory(_))) | Err(StreamError::NoTrajectory) => {
+            return Err(StreamError::NoHello);
+        }
+        Ok(None) => return Ok(()),
+        Err(error) => return Err(error),
     };
     let mut life = begin(shared, &hello).await?;
     let watermark = *life.watermark.borrow_and_update();

@@ -1,0 +1,179 @@
+//! A learner that runs, an actor that talks to it as it is told, and games to forge.
+
+use std::net::SocketAddr;
+
+use ouro_game::record::Recorder;
+use ouro_game::tic_tac_toe::{self, TicTacToe};
+use ouro_game::{Action, GameConfig};
+use ouro_learner::algorithm::AlgorithmConfig;
+use ouro_learner::alphazero::AlphaZeroConfig;
+use ouro_learner::config::{Config, DeviceChoice};
+use ouro_learner::{Learner, LearnerError};
+use ouro_net::Architecture;
+use ouro_proto::learner::v1 as wire;
+use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
+use ouro_proto::learner::v1::push_request::Message as Ask;
+use ouro_proto::learner::v1::push_response::Message as Answer;
+use ouro_proto::{Hello, Searched, Seat, Trajectory};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tonic::{Status, Streaming};
+
+/// AlphaZero on tic-tac-toe that never has enough to begin with, so that generation 0 stays the
+/// newest.
+pub(crate) fn config(directory: &std::path::Path) -> Config {
+    let mut config = Config {
+        device: DeviceChoice::Cpu,
+        listen: ([127, 0, 0, 1], 0).into(),
+        game: GameConfig::TicTacToe(tic_tac_toe::Config::default()),
+        net: Architecture::Conv { channels: 4, layers: 1, hidden: 8 },
+        ..Config::default()
+    };
+    config.train.algorithm = AlgorithmConfig::AlphaZero(AlphaZeroConfig::default());
+    config.intake.max_plies = 8;
+    config.checkpoint.directory = directory.into();
+    config
+}
+
+/// A learner on a free port.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    stop: CancellationToken,
+    task: JoinHandle<Result<(), LearnerError>>,
+}
+
+impl Running {
+    pub(crate) async fn start(config: Config) -> Self {
+        let learner = Learner::bind(config).await.expect("a valid configuration");
+        let (address, stop) = (learner.address(), CancellationToken::new());
+        let task = tokio::spawn(learner.run_until(stop.clone()));
+        Self { address, stop, task }
+    }
+
+    pub(crate) async fn client(&self) -> LearnerServiceClient<tonic::transport::Channel> {
+        let url = format!("http://{}", self.address);
+        LearnerServiceClient::connect(url).await.expect("the port is open")
+    }
+
+    pub(crate) async fn status(&self) -> wire::GetStatusResponse {
+        let answer = self.client().await.get_status(wire::GetStatusRequest {}).await;
+        answer.expect("the learner answers").into_inner()
+    }
+
+    /// Drains; a fault anywhere in the learner would be told here.
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        self.task.await.expect("no panic").expect("a clean drain");
+    }
+}
+
+/// An open stream.
+pub(crate) struct Actor {
+    requests: mpsc::Sender<wire::PushRequest>,
+    responses: Streaming<wire::PushResponse>,
+    sequence: u64,
+}
+
+pub(crate) fn hello(actor: &str, epoch: Option<u64>, config: &GameConfig) -> wire::Hello {
+    let (actor, config) = (actor.to_owned(), config.clone());
+    Hello { actor, epoch, config, version: 1 }.into()
+}
+
+impl Actor {
+    /// Opens a stream whose first messages are these.
+    pub(crate) async fn open(
+        running: &Running,
+        first: Vec<wire::PushRequest>,
+    ) -> Result<Self, Status> {
+        let (requests, stream) = mpsc::channel(8);
+        for message in first {
+            // A learner that has ended the stream already says why below.
+            let _ = requests.try_send(message);
+        }
+        let responses = running.client().await.push(ReceiverStream::new(stream)).await?;
+        Ok(Self { requests, responses: responses.into_inner(), sequence: 0 })
+    }
+
+    /// An actor that was welcomed.
+    pub(crate) async fn welcomed(running: &Running, hello: wire::Hello) -> (Self, wire::Welcome) {
+        let first = wire::PushRequest { message: Some(Ask::Hello(hello)) };
+        let mut actor = Self::open(running, vec![first]).await.expect("a stream");
+        match actor.answer().await {
+            Ok(Some(Answer::Welcome(welcome))) => (actor, welcome),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) async fn answer(&mut self) -> Result<Option<Answer>, Status> {
+        Ok(self.responses.message().await?.and_then(|response| response.message))
+    }
+
+    /// The status that ends the stream, whatever is said before.
+    pub(crate) async fn end(&mut self) -> Option<Status> {
+        loop {
+            match self.answer().await {
+                Err(status) => return Some(status),
+                Ok(None) => return None,
+                Ok(Some(_)) => {}
+            }
+        }
+    }
+
+    pub(crate) async fn send(&self, message: wire::Trajectory) {
+        let message = Some(Ask::Trajectory(message));
+        self.requests.send(wire::PushRequest { message }).await.expect("the stream is open");
+    }
+
+    /// Pushes a game under the next number; what was decided about it.
+    pub(crate) async fn push(&mut self, game: wire::Trajectory) -> Option<wire::Refusal> {
+        self.sequence += 1;
+        let sequence = self.sequence;
+        self.send(wire::Trajectory { sequence, ..game }).await;
+        let answer = self.answer().await.expect("no status");
+        let Some(Answer::Ack(mut ack)) = answer else { panic!("{sequence}: {answer:?}") };
+        assert_eq!(ack.watermark, sequence, "{ack:?}");
+        assert!(ack.refusals.len() <= 1, "{ack:?}");
+        let refusal = ack.refusals.pop();
+        assert!(refusal.iter().all(|refusal| refusal.sequence == sequence), "{refusal:?}");
+        refusal
+    }
+
+    /// Pushes a game that must be accepted.
+    pub(crate) async fn push_honest(&mut self, game: wire::Trajectory, after: &str) {
+        assert_eq!(self.push(game).await, None, "an honest game after {after}");
+    }
+}
+
+/// A game of tic-tac-toe that the first player wins on the left column, with what a search might
+/// have said: a target before the first and the last move of the winner.
+pub(crate) fn won_game() -> wire::Trajectory {
+    let game = TicTacToe::default();
+    let mut recorder = Recorder::new(&game, 5);
+    for cell in [0, 1, 3, 4, 6] {
+        recorder.advance(&game, &[Action(cell); 2]).expect("a legal action");
+    }
+    let searched = |policy: &[(u32, f32)], value: f32| {
+        let policy = policy.iter().map(|&(action, share)| (Action(action), share)).collect();
+        vec![Searched { policy, value, surprise: 0.0 }]
+    };
+    let trajectory = Trajectory {
+        sequence: 1,
+        record: recorder.into_record(GameConfig::TicTacToe(tic_tac_toe::Config::default())),
+        behaviour: vec![vec![0.5]; 5],
+        searched: vec![
+            searched(&[(0, 0.75), (1, 0.25)], 0.5),
+            searched(&[], -0.5),
+            searched(&[], 0.5),
+            searched(&[], -0.5),
+            searched(&[(6, 1.0)], 0.5),
+        ],
+        seats: vec![
+            Seat { generation: Some(0), learns: true },
+            Seat { generation: Some(0), learns: false },
+        ],
+        outcomes: vec![1.0, -1.0],
+    };
+    trajectory.into()
+}
