@@ -1,0 +1,238 @@
+//! Calls that no honest client makes: each is refused by its code and says what is wrong.
+
+use bytes::Bytes;
+use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_net::{Architecture, NetSpec, Weights};
+use ouro_proto::ContentHash;
+use ouro_proto::arena::v1;
+use ouro_proto::arena::v1::arena_service_client::ArenaServiceClient;
+use ouro_proto::arena::v1::pool_service_client::PoolServiceClient;
+use ouro_proto::arena::v1::publish_checkpoint_request::Part;
+use tonic::transport::Channel;
+use tonic::{Code, Status};
+
+use super::running::{MAX_BYTES, Running, game, uniform, weights};
+
+/// A network for the game with other layers and heads than the rules ask for.
+struct Misfit;
+
+impl GameVisitor for Misfit {
+    type Output = NetSpec;
+
+    fn visit<G: Game>(self, game: G) -> NetSpec {
+        let architecture = Architecture::Conv { channels: 4, layers: 1, hidden: 8 };
+        NetSpec { planes: game.planes(), actions: game.action_count() + 1, architecture }
+    }
+}
+
+fn header(file: &[u8]) -> v1::PublishHeader {
+    v1::PublishHeader {
+        hash: ContentHash::of(file).to_string(),
+        generation: 0,
+        step: 10,
+        size_bytes: file.len() as u64,
+        parent: None,
+    }
+}
+
+/// A file as it is published, in pieces of this size.
+fn pieces(file: &[u8], size: usize) -> Vec<Part> {
+    let chunks = file.chunks(size).map(|chunk| Part::Chunk(Bytes::copy_from_slice(chunk)));
+    [Part::Header(header(file))].into_iter().chain(chunks).collect()
+}
+
+/// An honest publication with something changed in its header.
+fn announced(file: &[u8], change: impl FnOnce(&mut v1::PublishHeader)) -> Vec<Part> {
+    let mut parts = pieces(file, file.len());
+    if let Part::Header(header) = &mut parts[0] {
+        change(header);
+    }
+    parts
+}
+
+async fn publish(channel: &Channel, parts: Vec<Part>) -> Result<(), Status> {
+    let messages: Vec<_> =
+        parts.into_iter().map(|part| v1::PublishCheckpointRequest { part: Some(part) }).collect();
+    let mut client = PoolServiceClient::new(channel.clone());
+    client.publish_checkpoint(tokio_stream::iter(messages)).await.map(drop)
+}
+
+fn assert_refused(name: &str, answer: Result<(), Status>, code: Code, says: &str) {
+    let status = answer.expect_err(name);
+    assert_eq!(status.code(), code, "{name}: {status:?}");
+    assert!(status.message().contains(says), "{name}: {}", status.message());
+    assert_eq!(status.message().lines().count(), 1, "{name}: {}", status.message());
+}
+
+#[tokio::test]
+async fn forged_publications_are_refused_in_words_and_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = Running::start(folder.path()).await;
+    let channel = arena.channel().await;
+    let honest = uniform(0);
+    let of = |parts: &[u8]| pieces(parts, parts.len());
+    let mut swapped = pieces(&honest, honest.len() / 2 + 1);
+    swapped.swap(1, 2);
+    let mut flipped = honest.to_vec();
+    flipped[honest.len() / 2] ^= 0x40;
+    let mut lying = pieces(&flipped, flipped.len());
+    lying[0] = Part::Header(header(&honest));
+    let mut infinite = honest.to_vec();
+    let end = infinite.len();
+    infinite[end - 4..].copy_from_slice(&f32::INFINITY.to_le_bytes());
+    let mut headless = honest.to_vec();
+    headless[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+    let foreign = weights(&GameConfig::by_name("connect_four").unwrap(), 0).to_safetensors();
+    let meta = weights(&game(), 0).meta().clone();
+    let misfit = Weights::initialize(game().visit(Misfit).unwrap(), meta, 1).unwrap();
+    let wrong = Code::InvalidArgument;
+    let cases = [
+        ("chunks in another order", swapped, wrong, "weights hash to "),
+        ("a bit that flipped on the way", lying, wrong, "weights hash to "),
+        (
+            "a chunk before the header",
+            pieces(&honest, 100).split_off(1),
+            wrong,
+            "the first message must be the header",
+        ),
+        (
+            "a hash in capitals",
+            announced(&honest, |h| h.hash = h.hash.to_uppercase()),
+            wrong,
+            "hash",
+        ),
+        ("no hash", announced(&honest, |h| h.hash.clear()), wrong, "hash"),
+        (
+            "a size of 0",
+            announced(&honest, |h| h.size_bytes = 0),
+            wrong,
+            "more than the announced 0 bytes",
+        ),
+        (
+            "a size beyond all memory",
+            announced(&honest, |h| h.size_bytes = u64::MAX),
+            Code::OutOfRange,
+            "weights of 18446744073709551615 bytes are over the limit of 1048576",
+        ),
+        (
+            "one byte more than fits",
+            announced(&honest, |h| h.size_bytes = MAX_BYTES + 1),
+            Code::OutOfRange,
+            "are over the limit of",
+        ),
+        (
+            "a byte missing",
+            announced(&honest, |h| h.size_bytes += 1),
+            wrong,
+            "bytes of weights arrived",
+        ),
+        (
+            "a generation that it is not",
+            announced(&honest, |h| h.generation = u32::MAX),
+            wrong,
+            "header says generation 4294967295, the weights say 0",
+        ),
+        (
+            "a step that it is not",
+            announced(&honest, |h| h.step = 0),
+            wrong,
+            "header says step 0, the weights say 10",
+        ),
+        (
+            "its own parent",
+            announced(&honest, |h| h.parent = Some(0)),
+            wrong,
+            "a parent has a lower number",
+        ),
+        ("no file at all", of(b"\0"), wrong, ""),
+        ("a header beyond the file", of(&headless), wrong, ""),
+        ("an infinite weight", of(&infinite), wrong, ""),
+        ("half a file", of(&honest[..honest.len() / 2]), wrong, ""),
+        (
+            "weights for another game",
+            of(&foreign),
+            Code::FailedPrecondition,
+            "this arena plays {\"game\":\"tic_tac_toe\"",
+        ),
+        (
+            "a head for another action space",
+            of(&misfit.to_safetensors()),
+            Code::FailedPrecondition,
+            "it has 10 actions, the game 9",
+        ),
+    ];
+    for (name, parts, code, says) in cases {
+        assert_refused(name, publish(&channel, parts).await, code, says);
+    }
+    // A message over the transport's limit is cut off before it is read.
+    let large = vec![Part::Header(header(&honest)), Part::Chunk(vec![7; 2 << 20].into())];
+    let answer = publish(&channel, large).await;
+    assert_refused("a chunk of two megabytes", answer, Code::OutOfRange, "length too large");
+    assert_eq!(arena.client.list_checkpoints().await.unwrap(), []);
+    assert_eq!(std::fs::read_dir(folder.path().join("weights")).unwrap().count(), 0);
+
+    publish(&channel, of(&honest)).await.unwrap();
+    assert_eq!(arena.client.list_checkpoints().await.unwrap().len(), 1);
+    drop(channel);
+    arena.stop().await;
+}
+
+#[tokio::test]
+async fn questions_about_what_is_not_there_are_answered_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let arena = Running::start(folder.path()).await;
+    let channel = arena.channel().await;
+    let mut pool = PoolServiceClient::new(channel.clone());
+    let mut asked = ArenaServiceClient::new(channel.clone());
+    let shares = |self_play, prioritised, uniform| {
+        Some(v1::OpponentShares { self_play, prioritised, uniform })
+    };
+    let even = shares(0.5, 0.25, 0.25);
+    let draws = [
+        ("no draw", 0, even, Code::OutOfRange, "count is 0; draw 1 to 4096 opponents at once"),
+        ("too many draws", 4_097, even, Code::OutOfRange, "count is 4097; draw 1 to 4096"),
+        (
+            "no shares",
+            1,
+            None,
+            Code::InvalidArgument,
+            "shares are missing; say how often to draw whom",
+        ),
+        ("shares of nothing", 1, shares(0.0, 0.0, 0.0), Code::InvalidArgument, ""),
+        ("a negative share", 1, shares(1.0, -0.5, 0.5), Code::InvalidArgument, ""),
+        ("a share that is no number", 1, shares(f64::NAN, 0.5, 0.5), Code::InvalidArgument, ""),
+        ("an infinite share", 1, shares(f64::INFINITY, 0.5, 0.5), Code::InvalidArgument, ""),
+        (
+            "an empty pool",
+            1,
+            even,
+            Code::FailedPrecondition,
+            "no checkpoint was published yet; publish one first",
+        ),
+    ];
+    for (name, count, shares, code, says) in draws {
+        let answer = pool.draw_opponents(v1::DrawOpponentsRequest { count, seed: 1, shares }).await;
+        assert_refused(name, answer.map(drop), code, says);
+    }
+    for (hash, code) in [
+        ("f".repeat(64), Code::NotFound),
+        ("f".repeat(63), Code::InvalidArgument),
+        ("../../etc/passwd".to_owned(), Code::InvalidArgument),
+        (String::new(), Code::InvalidArgument),
+        ("é".repeat(32), Code::InvalidArgument),
+    ] {
+        let answer = pool.fetch_checkpoint(v1::FetchCheckpointRequest { hash: hash.clone() }).await;
+        assert_refused(&hash, answer.map(drop), code, "");
+    }
+    let game = v1::GameId { r#match: 7, cluster: 1, game: 2 };
+    let answer = asked.get_game(v1::GetGameRequest { id: Some(game) }).await;
+    let says = "game 2 of cluster 1 of match 7 is not kept; GetMatch names those that are";
+    assert_refused("a game", answer.map(drop), Code::NotFound, says);
+    let answer = asked.get_game(v1::GetGameRequest { id: None }).await;
+    assert_refused("no game", answer.map(drop), Code::InvalidArgument, "is missing");
+    let answer = asked.get_match(v1::GetMatchRequest { number: u32::MAX }).await;
+    let says = "match 4294967295 is not known here; ListMatches names those that are";
+    assert_refused("a match", answer.map(drop), Code::NotFound, says);
+    drop((pool, asked, channel));
+    arena.stop().await;
+}
