@@ -185,6 +185,11 @@ impl Learner {
         self.progress.clone()
     }
 
+    /// The games that are learned from; the handle stays valid while it runs.
+    pub fn replay(&self) -> Arc<SharedReplay> {
+        Arc::clone(&self.replay)
+    }
+
     /// Serves and trains until `stop` is cancelled, then drains. See the [module](self).
     pub async fn run_until(mut self, stop: CancellationToken) -> Result<(), LearnerError> {
         let newest = match &mut self.arena {

@@ -9,6 +9,7 @@ mod fuzz;
 mod layers;
 mod mistakes;
 mod protos;
+mod screenshots;
 mod shell;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   budget             no source file is longer than 500 lines
   mistakes           20 rule mistakes planted in the Battlesnake engine are all caught
   mistakes replay    35 faults planted in the journal and the window are all caught
+  screenshots        the documentation's pictures of the web page, taken anew in docs/img
   fuzz [--seconds N] hostile weights, requests, episodes and journals, 60 s each; no crash";
 
 fn main() -> ExitCode {
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         ["budget"] => budget::run(),
         ["mistakes"] => mistakes::run(),
         ["mistakes", "replay"] => mistakes::replay::run(),
+        ["screenshots"] => screenshots::run(),
         ["fuzz"] => fuzz::run(fuzz::SECONDS),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::run(seconds),

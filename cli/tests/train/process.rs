@@ -19,11 +19,12 @@ pub(crate) struct Trainer {
     pub(crate) opening: Value,
 }
 
-fn command(run: &Path) -> Command {
+/// `ouro train` in a folder on free ports, with its page at `web`.
+fn command(run: &Path, web: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
     command
-        .args(["train", "--json", "--device", "cpu", "--threads", "1"])
-        .args(["--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0", "--web", "off", "--run"])
+        .args(["train", "--json", "--device", "cpu", "--threads", "1", "--web", web])
+        .args(["--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0", "--run"])
         .arg(run);
     command
 }
@@ -31,10 +32,21 @@ fn command(run: &Path) -> Command {
 impl Trainer {
     /// Starts or resumes the run in a folder, on free ports, and waits until it has begun.
     pub(crate) fn start(run: &Path, settings: Option<&Path>) -> Self {
-        let mut command = command(run);
+        let mut command = command(run, "off");
         if let Some(settings) = settings {
             command.arg("--config").arg(settings);
         }
+        Self::spawn(command)
+    }
+
+    /// Starts a new run that also serves its web page, on a free port.
+    pub(crate) fn start_with_page(run: &Path, settings: &Path) -> Self {
+        let mut command = command(run, "127.0.0.1:0");
+        command.arg("--config").arg(settings);
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("ouro starts");
         let stdout = child.stdout.take().expect("its output is piped");
         let (sender, lines) = channel();
@@ -53,7 +65,7 @@ impl Trainer {
 
     /// Starts `ouro train` where it must refuse; its exit code and what it said.
     pub(crate) fn start_refused(run: &Path) -> (Option<i32>, String) {
-        let output = command(run).output().expect("ouro starts");
+        let output = command(run, "off").output().expect("ouro starts");
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
@@ -62,14 +74,14 @@ impl Trainer {
         format!("http://{}", self.opening["arena"].as_str().expect("an address"))
     }
 
+    /// URL of the learner.
+    pub(crate) fn learner(&self) -> String {
+        format!("http://{}", self.opening["learner"].as_str().expect("an address"))
+    }
+
     /// The next event of a kind; others are passed over.
     pub(crate) fn wait_for(&mut self, event: &str) -> Value {
         self.wait(|value| value["event"] == event)
-    }
-
-    /// Returns once a progress line shows a later step.
-    pub(crate) fn wait_until_step_passes(&mut self, step: u64) {
-        self.wait(|value| value["step"].as_u64().is_some_and(|now| now > step));
     }
 
     fn wait(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {

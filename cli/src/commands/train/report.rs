@@ -11,6 +11,7 @@ use ouro_arena::web::{Gauge, Gauges};
 use ouro_arena::{Arena, ArenaEvent};
 use ouro_learner::Learner;
 use ouro_learner::progress::{Progress, SharedProgress};
+use ouro_learner::replay::SharedReplay;
 use ouro_proto::arena_client::RatingTable;
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
@@ -34,6 +35,7 @@ pub(super) struct Reporter {
     opening: Opening,
     started: Instant,
     progress: SharedProgress,
+    replay: Arc<SharedReplay>,
     counters: Arc<ActorCounters>,
     events: broadcast::Receiver<ArenaEvent>,
     ratings: watch::Receiver<Arc<RatingTable>>,
@@ -87,6 +89,7 @@ impl Reporter {
             opening,
             started: now,
             progress,
+            replay: learner.replay(),
             counters: actor.counters(),
             events: arena.events(),
             ratings: arena.ratings(),
@@ -163,9 +166,14 @@ impl Reporter {
     fn gauge(&self, progress: &Progress, moves_rate: f64, games_rate: f64) {
         let seconds = self.started.elapsed().as_secs_f64();
         let loss = progress.report.loss;
+        let (replay, _) = self.replay.status();
+        let (held, fit) = (replay.positions as f64, replay.capacity as f64);
+        let window = |line| Gauge { chart: "replay window", line, unit: "positions" };
         let mut values = vec![
             (Gauge { chart: "positions played", line: "positions", unit: "/s" }, moves_rate),
             (Gauge { chart: "games learned from", line: "games", unit: "/s" }, games_rate),
+            (window("held"), held),
+            (window("fit"), fit),
         ];
         // Before the first step there is no loss.
         if progress.step > 0 {
@@ -174,6 +182,10 @@ impl Reporter {
                 (Gauge { chart: "loss", line: "value", unit: "a position" }, loss.value),
                 (Gauge { chart: "entropy", line: "entropy", unit: "nats" }, loss.entropy),
                 (Gauge { chart: "mean return", line: "return", unit: "" }, progress.mean_return),
+                (
+                    Gauge { chart: "staleness", line: "lag", unit: "generations" },
+                    replay.staleness.lag,
+                ),
             ]);
         }
         for (gauge, value) in values {

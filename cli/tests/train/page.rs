@@ -1,0 +1,242 @@
+//! The web page in a real browser, beside a run that really trains.
+//!
+//! `OURO_SCREENSHOTS=DIR` has the pictures of the documentation taken as well, once the run has
+//! something to show: see `cargo xtask screenshots`.
+
+use std::path::{Path, PathBuf};
+
+use super::process::Trainer;
+use super::webdriver::{Browser, Key};
+
+/// A duel small enough to be trained and judged within seconds.
+const DUEL: &str = r#"
+preset = "reinforce-duel"
+seed = 7
+generation_steps = 20
+
+[net]
+kind = "conv"
+channels = 8
+layers = 1
+hidden = 32
+
+[actor]
+games_per_thread = 32
+
+[train]
+batch_moves = 256
+learning_rate = 0.005
+
+[arena]
+kept_matches = 1000
+
+[arena.gate]
+games = 60
+"#;
+
+/// Promotions that a picture of a run shows.
+const PROMOTIONS: usize = 6;
+
+/// A recorded game of some turns: its match and itself, as paths.
+const A_GAME: &str = r#"(async () => {
+    const read = async (path) =>
+        new DOMParser().parseFromString(await (await fetch(path)).text(), "text/html");
+    const links = (page, from) =>
+        [...page.querySelectorAll("main a")].map((a) => a.getAttribute("href")).filter((to) => to.startsWith(from));
+    for (const match of links(await read("/matches"), "/matches/")) {
+        const games = links(await read(match), "/games/");
+        for (const game of games.slice(0, 20)) {
+            const frames = await (await fetch(`${game}/frames`)).json();
+            if (frames.length > 8) return { match, game };
+        }
+    }
+})()"#;
+
+/// The ply that the player shows.
+const PLY: &str = "Number(document.querySelector('[data-go=slider]').value)";
+const LAST: &str = "Number(document.querySelector('[data-go=slider]').max)";
+const BOARD: &str = "document.getElementById('frame').innerHTML";
+const BUTTON: &str = "document.querySelector('[data-go=play]').textContent";
+/// How bright the page is, 0 to 765.
+const BRIGHTNESS: &str = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g)
+    .slice(0, 3).map(Number).reduce((sum, part) => sum + part)";
+
+/// A run with a page, and a browser that looks at it.
+struct Visit {
+    browser: Browser,
+    page: String,
+}
+
+impl Visit {
+    fn open(&self, path: &str) {
+        self.browser.open(&format!("{}{path}", self.page));
+    }
+
+    /// The run's page, which changes as the run goes on, without being loaded again.
+    fn sees_the_run_go_on(&self) {
+        let browser = &self.browser;
+        self.open("/");
+        browser.value("(window.loadedOnce = true)");
+        browser.wait("document.getElementById('link').textContent === 'live'");
+        for chart in ["loss", "replay window", "staleness", "positions played"] {
+            browser.wait(&format!(
+                "[...document.querySelectorAll('#learner figcaption')]
+                    .some((caption) => caption.textContent.startsWith('{chart}:'))"
+            ));
+        }
+        // The line of a chart grows, a figure changes, and what happens is told.
+        let curve = "document.querySelector('#learner .curve').outerHTML";
+        browser.wait("document.querySelector('#learner .curve') !== null");
+        let (line, figures) =
+            (browser.text(curve), browser.text("document.querySelector('#learner').textContent"));
+        browser.wait(&format!("{curve} !== {}", quoted(&line)));
+        browser.wait(&format!(
+            "document.querySelector('#learner').textContent !== {}",
+            quoted(&figures)
+        ));
+        browser.wait("document.querySelector('#news li:not(.quiet)')?.textContent");
+        assert_eq!(browser.value("window.loadedOnce"), true, "the page was loaded again");
+    }
+
+    /// Goes to a recorded game by its links, and turns it by keys and buttons.
+    fn plays_a_recorded_game(&self) -> (String, String) {
+        let browser = &self.browser;
+        self.open("/matches");
+        let place = browser.wait(A_GAME);
+        let path = |name: &str| place[name].as_str().expect("a path").to_owned();
+        let (game, its_match) = (path("game"), path("match"));
+        self.open(&its_match);
+        browser.click(&format!("main a[href='{game}']"));
+        // It plays by itself; a short game may be over by now.
+        browser.wait(&format!("{BUTTON}.includes('Pause') || location.search"));
+        browser.press(Key::Home);
+        assert_eq!(browser.number(PLY), 0.0, "Home");
+        let (first, last) = (browser.text(BOARD), browser.number(LAST));
+        assert!(last >= 2.0, "{game} has {last} turns");
+        browser.press(Key::Right);
+        assert_eq!(browser.number(PLY), 1.0, "right");
+        assert_ne!(browser.text(BOARD), first, "another turn is another drawing");
+        browser.press(Key::End);
+        assert_eq!(browser.number(PLY), last, "End");
+        browser.press(Key::Left);
+        assert_eq!(browser.number(PLY), last - 1.0, "left");
+        let paused = self.plays_and_pauses();
+        browser.wait("new Promise((done) => setTimeout(() => done(true), 500))");
+        assert_eq!(browser.number(PLY), paused, "a paused game stays where it is");
+        assert_eq!(browser.text("location.search"), format!("?ply={paused}"));
+        browser.click("[data-go=first]");
+        assert_eq!(browser.number(PLY), 0.0, "the button for the first turn");
+        browser.click("[data-go=on]");
+        assert_eq!(browser.number(PLY), 1.0, "the button for the next turn");
+        (its_match, game)
+    }
+
+    /// Plays the game from its start and pauses it on its way; the ply where that was.
+    fn plays_and_pauses(&self) -> f64 {
+        let browser = &self.browser;
+        browser.value("document.querySelector('[data-go=speed]').value = '2'");
+        for _ in 0..10 {
+            browser.press(Key::Home);
+            browser.press(Key::Space);
+            browser.wait(&format!("{PLY} >= 1"));
+            browser.press(Key::Space);
+            // A game that was over before the key came has begun again.
+            if browser.text(BUTTON).contains("Play") && browser.number(PLY) < browser.number(LAST) {
+                return browser.number(PLY);
+            }
+        }
+        panic!("a game of {} turns cannot be paused", browser.number(LAST));
+    }
+
+    /// The game that is being played now: positions follow each other.
+    fn watches_the_live_game(&self) {
+        self.open("/live");
+        let browser = &self.browser;
+        browser.wait("document.querySelector('#live-title a')?.textContent");
+        for _ in 0..2 {
+            let board = browser.text(BOARD);
+            browser.wait(&format!("{BOARD} !== {}", quoted(&board)));
+        }
+    }
+
+    /// No page is wider than a phone, and dark is dark.
+    fn fits_a_phone_in_the_dark(&self, paths: &[&str]) {
+        let browser = &self.browser;
+        self.open("/");
+        let light = browser.number(BRIGHTNESS);
+        browser.look(390, 844, "dark");
+        for path in paths {
+            self.open(path);
+            let wide = browser.number("document.documentElement.scrollWidth");
+            assert!(wide <= 390.0, "{path} is {wide} wide");
+            assert_eq!(browser.number("innerWidth"), 390.0, "{path}");
+        }
+        let dark = browser.number(BRIGHTNESS);
+        assert!(light > 600.0 && dark < 200.0, "{light} {dark}");
+        browser.look(900, 930, "light");
+    }
+
+    /// The pictures of the documentation.
+    fn is_photographed(&self, folder: &Path, game: &str) {
+        let browser = &self.browser;
+        let photograph = |path: &str, name: &str, (width, height), scheme: &str| {
+            browser.look(width, height, scheme);
+            self.open(path);
+            browser.photograph(&folder.join(name));
+        };
+        let middle = (browser.number(LAST) * 0.75).floor();
+        photograph("/", "run.png", (900, 930), "light");
+        browser.value("document.getElementById('learner').scrollIntoView()");
+        browser.photograph(&folder.join("training.png"));
+        let game = format!("{game}?ply={middle}");
+        photograph(&game, "game.png", (900, 720), "light");
+        photograph(&game, "game-dark.png", (390, 844), "dark");
+        browser.look(900, 930, "light");
+    }
+}
+
+/// A text as a JavaScript expression.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[test]
+fn the_page_shows_a_run_and_its_games_in_a_browser() {
+    let Some(browser) = Browser::start() else {
+        super::super::not_run("chromedriver is not on the PATH; set OURO_CHROMEDRIVER");
+        return;
+    };
+    let home = tempfile::tempdir().expect("a scratch folder");
+    std::fs::write(home.path().join("settings.toml"), DUEL).expect("settings are written");
+    let settings = home.path().join("settings.toml");
+    let mut trainer = Trainer::start_with_page(&home.path().join("run"), &settings);
+    let page = trainer.opening["page"].as_str().expect("a page").to_owned();
+    let visit = Visit { browser, page };
+
+    visit.sees_the_run_go_on();
+    let (its_match, game) = visit.plays_a_recorded_game();
+    if let Some(folder) = std::env::var_os("OURO_SCREENSHOTS") {
+        for _ in 0..PROMOTIONS {
+            trainer.wait_for("promotion");
+        }
+        visit.is_photographed(&PathBuf::from(folder), &game);
+    }
+    visit.watches_the_live_game();
+    let game_at = format!("{game}?ply=1");
+    visit.fits_a_phone_in_the_dark(&["/", "/matches", &its_match, &game_at, "/live"]);
+
+    let errors = visit.browser.errors();
+    assert!(errors.is_empty(), "the console shows {errors:?}");
+    let requests = visit.browser.requests();
+    assert!(requests.len() > 10, "{requests:?}");
+    let strangers: Vec<_> =
+        requests.iter().filter(|url| !url.starts_with(&format!("{}/", visit.page))).collect();
+    assert!(strangers.is_empty(), "asked elsewhere: {strangers:?}");
+
+    // When the run ends, the page says so instead of looking alive.
+    visit.open("/");
+    visit.browser.wait("document.getElementById('link').textContent === 'live'");
+    let (code, _) = trainer.interrupt();
+    assert_eq!(code, Some(0));
+    visit.browser.wait("document.getElementById('link').textContent.startsWith('not connected')");
+}

@@ -1,0 +1,18 @@
+//! Pictures of the web page for the documentation, taken by the test that looks at it in a
+//! browser.
+
+use anyhow::Result;
+
+use crate::shell::{self, cargo, root};
+
+/// The test that drives the browser.
+const TEST: &str = "the_page_shows_a_run_and_its_games_in_a_browser";
+
+/// Trains a small run and photographs its page into `docs/img`. Takes a few minutes.
+pub(crate) fn run() -> Result<()> {
+    let mut command = cargo(&["test", "--workspace", "--test", "train", "--", TEST]);
+    command.env("OURO_SCREENSHOTS", root().join("docs/img"));
+    // Without a browser there is nothing to show for it.
+    command.env("OURO_REQUIRE_ALL_CHECKS", "1");
+    shell::run(command)
+}
