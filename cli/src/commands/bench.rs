@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 mod game;
+mod ingest;
 mod learner;
 mod machine;
 mod net;
@@ -18,6 +19,8 @@ mod timing;
 pub(crate) enum Bench {
     /// Turns per second of random games, on one core and on all.
     Game(game::Arguments),
+    /// Positions per second that a learner takes in: gRPC, replay, journal, acknowledgement.
+    Ingest(ingest::Arguments),
     /// Microseconds per position of the network on one core, every preset.
     Net(net::Arguments),
     /// Optimiser steps per second of the learner, on the CPU or a GPU.
@@ -30,6 +33,7 @@ impl Bench {
     pub(super) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         match self {
             Self::Game(arguments) => game::run(&arguments, output),
+            Self::Ingest(arguments) => ingest::run(&arguments, output),
             Self::Net(arguments) => net::run(&arguments, output),
             Self::Learner(arguments) => learner::run(&arguments, output),
             Self::Search(arguments) => search::run(&arguments, output),

@@ -35,21 +35,25 @@ games = 60
 "#;
 
 /// Promotions that a picture of a run shows.
-const PROMOTIONS: usize = 6;
+const PROMOTIONS: usize = 20;
 
-/// A recorded game of some turns: its match and itself, as paths.
+/// A recorded game of the newest matches as the paths of its match and itself: the one whose
+/// shorter snake is the longest shortly before the end, of those with more than eight turns.
 const A_GAME: &str = r#"(async () => {
     const read = async (path) =>
         new DOMParser().parseFromString(await (await fetch(path)).text(), "text/html");
     const links = (page, from) =>
         [...page.querySelectorAll("main a")].map((a) => a.getAttribute("href")).filter((to) => to.startsWith(from));
-    for (const match of links(await read("/matches"), "/matches/")) {
-        const games = links(await read(match), "/games/");
-        for (const game of games.slice(0, 20)) {
+    let best = { length: 0 };
+    for (const match of links(await read("/matches"), "/matches/").slice(0, 8)) {
+        for (const game of links(await read(match), "/games/").slice(0, 8)) {
             const frames = await (await fetch(`${game}/frames`)).json();
-            if (frames.length > 8) return { match, game };
+            const { seats } = frames[Math.floor(0.8 * (frames.length - 1))];
+            const length = Math.min(...[...seats.matchAll(/length (\d+)/g)].map((told) => Number(told[1])));
+            if (frames.length > 9 && length > best.length) best = { length, match, game };
         }
     }
+    return best.game && best;
 })()"#;
 
 /// The ply that the player shows.
@@ -177,18 +181,21 @@ impl Visit {
     }
 
     /// The pictures of the documentation.
-    fn is_photographed(&self, folder: &Path, game: &str) {
+    fn is_photographed(&self, folder: &Path) {
         let browser = &self.browser;
+        let place = browser.wait(A_GAME);
+        let game = place["game"].as_str().expect("a path");
+        self.open(&format!("{game}?ply=0"));
+        let late = (browser.number(LAST) * 0.8).floor();
         let photograph = |path: &str, name: &str, (width, height), scheme: &str| {
             browser.look(width, height, scheme);
             self.open(path);
             browser.photograph(&folder.join(name));
         };
-        let middle = (browser.number(LAST) * 0.75).floor();
-        photograph("/", "run.png", (900, 930), "light");
+        photograph("/", "run.png", (900, 1_250), "light");
         browser.value("document.getElementById('learner').scrollIntoView()");
         browser.photograph(&folder.join("training.png"));
-        let game = format!("{game}?ply={middle}");
+        let game = format!("{game}?ply={late}");
         photograph(&game, "game.png", (900, 720), "light");
         photograph(&game, "game-dark.png", (390, 844), "dark");
         browser.look(900, 930, "light");
@@ -219,7 +226,7 @@ fn the_page_shows_a_run_and_its_games_in_a_browser() {
         for _ in 0..PROMOTIONS {
             trainer.wait_for("promotion");
         }
-        visit.is_photographed(&PathBuf::from(folder), &game);
+        visit.is_photographed(&PathBuf::from(folder));
     }
     visit.watches_the_live_game();
     let game_at = format!("{game}?ply=1");
