@@ -234,6 +234,8 @@ fn the_page_shows_a_run_and_its_games_in_a_browser() {
 
     let errors = visit.browser.errors();
     assert!(errors.is_empty(), "the console shows {errors:?}");
+    visit.open("/nowhere");
+    assert_eq!(visit.browser.errors().len(), 1, "an error would have been seen");
     let requests = visit.browser.requests();
     assert!(requests.len() > 10, "{requests:?}");
     let strangers: Vec<_> =
