@@ -9,6 +9,8 @@ use crate::output::Output;
 
 mod bench;
 mod conform;
+mod entrants;
+mod exam;
 mod game_argument;
 mod games;
 mod match_games;
@@ -31,6 +33,7 @@ pub(crate) enum Command {
     Bench(bench::Bench),
     Conform(conform::Conform),
     Match(match_games::Arguments),
+    Exam(exam::Arguments),
 }
 
 impl Default for Command {
@@ -50,6 +53,7 @@ impl Command {
             Self::Bench(bench) => bench.run(output),
             Self::Conform(verb) => verb.run(output),
             Self::Match(arguments) => match_games::run(&arguments, output),
+            Self::Exam(arguments) => exam::run(&arguments, output),
         }
     }
 }

@@ -3,8 +3,6 @@
 //! Every seed is played once per rotation of the seats. The same seed gives the same games, bit
 //! for bit, on any number of cores, as long as no player answers by the clock.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,9 +11,9 @@ use std::sync::Arc;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ouro_game::{Game, GameConfig, GameVisitor, Record};
-use ouro_net::{Engine, Weights};
 use ouro_players::{Context, Player, by_name};
 
+use super::entrants::{self, Engines};
 use super::{game_argument, record};
 use crate::clock::WallClock;
 use crate::failure::Failure;
@@ -61,30 +59,9 @@ pub(crate) struct Arguments {
     record: Option<PathBuf>,
 }
 
-/// Networks by the file they came from.
-type Engines = BTreeMap<String, Arc<Engine>>;
-
 /// Plays the match.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let mut engines = Engines::new();
-    let mut game = arguments.game.clone().map(|game| (game, "--game"));
-    for name in &arguments.players {
-        let Some(path) = weights_of(name) else { continue };
-        let weights = load(path)?;
-        let own = serde_json::from_str(&weights.meta().game)
-            .map_err(|error| Failure::data(format_args!("{path}: its game: {error}")))?;
-        match &game {
-            None => game = Some((own, path)),
-            Some((game, whence)) if *game != own => {
-                return Err(other_game(path, &own, whence, game));
-            }
-            Some(_) => {}
-        }
-        engines.insert(path.to_owned(), Arc::new(Engine::new(&weights)));
-    }
-    let Some((game, _)) = game else {
-        return Err(Failure::usage("no weights say which game to play; give --game"));
-    };
+    let (game, engines) = entrants::load(&arguments.players, arguments.game.clone())?;
     let played = game.visit(Match { arguments, engines: &engines }).map_err(Failure::usage)?;
     let (report, record) = played?;
     if let (Some(path), Some(Record { version, seed, plies, digests, config: () })) =
@@ -94,29 +71,6 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     }
     output.result(&report, &report)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The file in `name{weights=FILE,…}`; names that are no files are the player's business.
-fn weights_of(player: &str) -> Option<&str> {
-    let (_, options) = player.strip_suffix('}')?.split_once('{')?;
-    let weights = options.split(',').find_map(|option| option.strip_prefix("weights="))?;
-    (!matches!(weights, "rollout" | "uniform")).then_some(weights)
-}
-
-/// Weights that were trained for something else than what is played.
-fn other_game(path: &str, own: &GameConfig, whence: &str, game: &GameConfig) -> Failure {
-    let json = |game| serde_json::to_string(game).unwrap_or_default();
-    Failure::usage(format_args!(
-        "{path} was trained for {}, {whence} says {}; name weights of one game",
-        json(own),
-        json(game)
-    ))
-}
-
-fn load(path: &str) -> Result<Weights, Failure> {
-    let bytes = fs::read(path).map_err(|error| Failure::read(path, &error))?;
-    Weights::from_safetensors(&bytes)
-        .map_err(|error| Failure::data(format_args!("{path}: {error}")))
 }
 
 /// A bar on standard error, if somebody looks at it.

@@ -9,6 +9,7 @@
 //!
 //! Everything is pure: the same seeds and players give the same games.
 
+pub mod exam;
 pub mod greedy;
 pub mod hamiltonian;
 mod maxn;

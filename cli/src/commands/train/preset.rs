@@ -11,8 +11,9 @@ use ouro_learner::alphazero::AlphaZeroConfig;
 use ouro_learner::config::{IntakeConfig, ReplayConfig, TrainConfig};
 use ouro_learner::reinforce::ReinforceConfig;
 use ouro_net::{Architecture, ValueRange};
+use ouro_players::Shares;
 use ouro_search::SearchConfig;
-use ouro_search::mcts::Noise;
+use ouro_search::mcts::{Noise, Temperature};
 
 use super::settings::{ActorSettings, Settings};
 
@@ -52,17 +53,17 @@ impl Preset {
     /// The settings.
     pub(crate) fn settings(self) -> Settings {
         match self {
-            Self::Duel7x7 => alphazero(snakes(7, 2), tower(16, 2), search(32, 2.0, 30)),
-            Self::Duel => alphazero(snakes(11, 2), tower(24, 3), search(32, 2.0, 50)),
-            Self::Standard => alphazero(snakes(11, 4), tower(24, 3), search(32, 2.0, 50)),
+            Self::Duel7x7 => alphazero(snakes(7, 2), [16, 2], search(32, 2.0, WARY)),
+            Self::Duel => alphazero(snakes(11, 2), [24, 3], search(32, 2.0, WARY)),
+            Self::Standard => alphazero(snakes(11, 4), [24, 3], search(32, 2.0, WARY)),
             Self::ReinforceDuel => reinforce(snakes(7, 2)),
             Self::Connect4 => {
                 let game = GameConfig::ConnectFour(connect_four::Config::default());
-                alphazero(game, tower(32, 3), search(64, 7.0, 12))
+                alphazero(game, [32, 3], search(64, 7.0, opening(12)))
             }
             Self::TicTacToe => {
                 let game = GameConfig::TicTacToe(tic_tac_toe::Config {});
-                let settings = alphazero(game, tower(16, 1), search(32, 9.0, 4));
+                let settings = alphazero(game, [16, 1], search(32, 9.0, opening(4)));
                 Settings {
                     generation_steps: 50,
                     replay: ReplayConfig {
@@ -82,33 +83,49 @@ fn snakes(side: u8, snakes: u8) -> GameConfig {
         width: side,
         height: side,
         snakes,
+        draw: -0.5,
         ..battlesnake::Config::default()
     })
 }
 
-/// A residual tower with a value from -1 to 1.
-fn tower(channels: usize, blocks: usize) -> Architecture {
+/// A residual tower; of all architectures the one that trains fastest without a GPU.
+fn tower([channels, blocks]: [usize; 2], value: ValueRange) -> Architecture {
     Architecture::Residual {
         channels,
         blocks,
         policy_channels: 4,
         value_channels: 2,
         value_hidden: 64,
-        value: ValueRange::Tanh,
+        value,
         global_pooling: None,
     }
 }
 
+/// How snakes choose by visits. A single careless move ends a game: with a temperature of 1 for
+/// thirty turns games last seven turns on average, and nothing is learned of what comes later.
+const WARY: Temperature = Temperature::Until { time: 10, before: 0.8, after: 0.3 };
+
+/// Moves drawn by visits for some time steps, and the best one after.
+fn opening(time: u32) -> Temperature {
+    Temperature::Until { time, before: 1.0, after: 0.0 }
+}
+
 /// A search that explores: `noise` is the sum of Dirichlet's concentrations, about ten over the
-/// usual number of moves for each move; for `sampled` time steps moves are drawn by visits.
-fn search(simulations: u32, noise: f32, sampled: u32) -> SearchConfig {
+/// usual number of moves for each move. What noise alone made it try is no target.
+fn search(simulations: u32, noise: f32, temperature: Temperature) -> SearchConfig {
     SearchConfig {
         noise: Some(Noise { total: noise, ..Noise::default() }),
-        ..exploring(simulations, sampled)
+        forced_playouts: Some(2.0),
+        temperature,
+        ..exploring(simulations, 0)
     }
 }
 
-fn alphazero(game: GameConfig, net: Architecture, search: SearchConfig) -> Settings {
+/// Mostly self-play: only one seat of a game against the pool is learned from.
+const OPPONENTS: Shares = Shares { self_play: 0.8, prioritised: 0.1, uniform: 0.1 };
+
+/// `size` is the tower's channels and blocks.
+fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settings {
     let train = TrainConfig {
         batch_moves: 512,
         gamma: 1.0,
@@ -122,10 +139,11 @@ fn alphazero(game: GameConfig, net: Architecture, search: SearchConfig) -> Setti
         seed: 1,
         generation_steps: 100,
         game,
-        net,
+        net: tower(size, ValueRange::Tanh),
         actor: ActorSettings {
             games_per_thread: 64,
             search: Some(search),
+            opponents: OPPONENTS,
             ..ActorSettings::default()
         },
         train,
@@ -137,24 +155,36 @@ fn alphazero(game: GameConfig, net: Architecture, search: SearchConfig) -> Setti
 
 /// Matches that leave most of two cores to playing and training.
 fn matches() -> MatchConfig {
-    MatchConfig { max_plies: 400, match_share: 0.4, spare_share: 0.05, ..MatchConfig::default() }
+    MatchConfig { max_plies: 400, match_share: 0.2, spare_share: 0.05, ..MatchConfig::default() }
 }
 
 fn reinforce(game: GameConfig) -> Settings {
+    let algorithm = ReinforceConfig {
+        normalize_advantage: true,
+        entropy_bonus: 0.02,
+        trace_decay: 0.95,
+        ..ReinforceConfig::default()
+    };
     let train = TrainConfig {
-        algorithm: AlgorithmConfig::Reinforce(ReinforceConfig::default()),
+        batch_moves: 512,
+        algorithm: AlgorithmConfig::Reinforce(algorithm),
         ..TrainConfig::default()
     };
     Settings {
         seed: 1,
-        generation_steps: 50,
+        generation_steps: 100,
         game,
-        net: Architecture::Conv { channels: 16, layers: 3, hidden: 64 },
-        actor: ActorSettings { search: None, epsilon: 0.02, ..ActorSettings::default() },
+        net: tower([16, 2], ValueRange::Unbounded),
+        actor: ActorSettings {
+            search: None,
+            epsilon: 0.02,
+            opponents: Shares { self_play: 0.9, prioritised: 0.05, uniform: 0.05 },
+            ..ActorSettings::default()
+        },
         train,
         replay: ReplayConfig::default(),
         intake: IntakeConfig::default(),
-        arena: matches(),
+        arena: MatchConfig { match_share: 0.1, ..matches() },
     }
 }
 

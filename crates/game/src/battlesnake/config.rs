@@ -82,6 +82,12 @@ pub struct Config {
     pub shrink_every_n_turns: u32,
     /// What a learner is rewarded for.
     pub rewards: Rewards,
+    /// [`Outcome`](crate::Game::outcome) of those who die last where nobody is left, −1 to 1;
+    /// 0 unless given, an even result. Less than 0 makes a head-to-head collision of equals cost
+    /// something: two who value a draw as much as the start of a game run into each other at the
+    /// first contested square. Who ranks before whom does not depend on it, as long as it is
+    /// above −1.
+    pub draw: f32,
     /// Start from this position instead of the official placement.
     pub start: Option<Position>,
 }
@@ -107,6 +113,7 @@ impl Default for Config {
             hazard_damage_per_turn: 14,
             shrink_every_n_turns: 25,
             rewards: Rewards::default(),
+            draw: 0.0,
             start: None,
         }
     }

@@ -207,6 +207,9 @@ fn check_ranges(config: &Config) -> Result<(), ConfigError> {
             return Err(fault(field, &reward, "it is a finite number"));
         }
     }
+    if !(-1.0..=1.0).contains(&config.draw) {
+        return Err(fault("draw", &config.draw, "it is -1 to 1"));
+    }
     Ok(())
 }
 

@@ -36,14 +36,17 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         sum
     }
 
-    /// 1 for the winner. If nobody is left, those who died last share a draw. Others that died
-    /// have lost; while a game goes on, the living stand at 0.
+    /// 1 for the winner. If nobody is left, those who died last share a draw, worth what the
+    /// configuration says. Others that died have lost; while a game goes on, the living stand at
+    /// 0.
     pub(super) fn result(&self, state: &State<C, W, S>, snake: usize) -> f32 {
         if self.winner(state) == Some(snake) {
             return 1.0;
         }
         match state.deaths.get(snake).copied().flatten() {
-            Some(Death { on, .. }) if state.alive == 0 && Some(on) == last_death(state) => 0.0,
+            Some(Death { on, .. }) if state.alive == 0 && Some(on) == last_death(state) => {
+                self.config.draw
+            }
             Some(_) => -1.0,
             None => 0.0,
         }

@@ -87,6 +87,10 @@ fn those_who_die_last_together_draw_and_those_before_have_lost() {
     assert_eq!(rules.turn(&state), Turn::Over);
     let results: Vec<f32> = (0..3).map(|snake| rules.outcome(&state, snake)).collect();
     assert_eq!(results, [0.0, 0.0, -1.0]);
+    let config = Config { draw: -0.5, ..rules.config().clone() };
+    let wary = Small::new(config).expect("a draw may cost something");
+    let results: Vec<f32> = (0..3).map(|snake| wary.outcome(&state, snake)).collect();
+    assert_eq!(results, [-0.5, -0.5, -1.0]);
 }
 
 #[test]
@@ -176,6 +180,8 @@ fn configurations_out_of_range_name_their_field() {
         ("shrink_every_n_turns", Config { ruleset: Ruleset::Royale, ..unclocked.clone() }),
         ("shrink_every_n_turns", Config { map: Map::Royale, ..unclocked.clone() }),
         ("rewards.food", Config { rewards, ..good.clone() }),
+        ("draw", Config { draw: -1.5, ..good.clone() }),
+        ("draw", Config { draw: f32::NAN, ..good.clone() }),
         ("start.width", Config { start, ..good.clone() }),
     ] {
         let error = Small::new(config).expect_err(field);

@@ -1,0 +1,64 @@
+//! The weights that players' names speak of, and the game that they were trained for.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+
+use ouro_game::GameConfig;
+use ouro_net::{Engine, Weights};
+
+use crate::failure::Failure;
+
+/// Networks by the file they came from.
+pub(super) type Engines = BTreeMap<String, Arc<Engine>>;
+
+/// Reads every file that the names speak of. The game is the one of `--game`, if given, or of the
+/// weights; all must agree.
+pub(super) fn load(
+    names: &[String],
+    game: Option<GameConfig>,
+) -> Result<(GameConfig, Engines), Failure> {
+    let mut engines = Engines::new();
+    let mut game = game.map(|game| (game, "--game"));
+    for name in names {
+        let Some(path) = weights_of(name) else { continue };
+        let weights = read(path)?;
+        let own = serde_json::from_str(&weights.meta().game)
+            .map_err(|error| Failure::data(format_args!("{path}: its game: {error}")))?;
+        match &game {
+            None => game = Some((own, path)),
+            Some((game, whence)) if *game != own => {
+                return Err(other_game(path, &own, whence, game));
+            }
+            Some(_) => {}
+        }
+        engines.insert(path.to_owned(), Arc::new(Engine::new(&weights)));
+    }
+    match game {
+        Some((game, _)) => Ok((game, engines)),
+        None => Err(Failure::usage("no weights say which game to play; give --game")),
+    }
+}
+
+/// The file in `name{weights=FILE,…}`; names that are no files are the player's business.
+fn weights_of(player: &str) -> Option<&str> {
+    let (_, options) = player.strip_suffix('}')?.split_once('{')?;
+    let weights = options.split(',').find_map(|option| option.strip_prefix("weights="))?;
+    (!matches!(weights, "rollout" | "uniform")).then_some(weights)
+}
+
+/// Weights that were trained for something else than what is played.
+fn other_game(path: &str, own: &GameConfig, whence: &str, game: &GameConfig) -> Failure {
+    let json = |game| serde_json::to_string(game).unwrap_or_default();
+    Failure::usage(format_args!(
+        "{path} was trained for {}, {whence} says {}; name weights of one game",
+        json(own),
+        json(game)
+    ))
+}
+
+fn read(path: &str) -> Result<Weights, Failure> {
+    let bytes = fs::read(path).map_err(|error| Failure::read(path, &error))?;
+    Weights::from_safetensors(&bytes)
+        .map_err(|error| Failure::data(format_args!("{path}: {error}")))
+}

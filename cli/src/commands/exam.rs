@@ -1,0 +1,125 @@
+//! `ouro exam`: a player held against perfect play.
+
+use std::fmt::{self, Display, Formatter};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use ouro_game::connect_four::ConnectFour;
+use ouro_game::tic_tac_toe::TicTacToe;
+use ouro_game::{Game, GameConfig};
+use ouro_players::exam::{self, Lines, Marks, Sample};
+use ouro_players::{Context, Player, by_name};
+use serde::Serialize;
+
+use super::{entrants, game_argument};
+use crate::clock::WallClock;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Hold a player against perfect play: tic-tac-toe in all lines, Connect Four by its solver.
+///
+/// In tic-tac-toe the player is followed from both seats through every reply that there is. In
+/// Connect Four it is asked about positions of random games, and the solver says how often it
+/// keeps the result: a win stays a win, a draw a draw.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ouro exam 'net{weights=runs/tictactoe/arena/weights/HASH.safetensors,argmax}'
+  ouro exam 'mcts{sims=100,weights=runs/connect4/arena/weights/HASH.safetensors}' --positions 1000
+
+The exit code is 1 if a line of tic-tac-toe is lost.")]
+pub(crate) struct Arguments {
+    /// Who is examined, by name.
+    player: String,
+    /// A name from `ouro games`, or a configuration as JSON; left out, the game that the
+    /// weights were trained for.
+    #[arg(long, value_parser = game_argument::parse)]
+    game: Option<GameConfig>,
+    /// Positions of Connect Four, all different.
+    #[arg(long, default_value_t = 1_000)]
+    positions: usize,
+    /// Fewest stones in them: the solver can take long for fewer.
+    #[arg(long, default_value_t = 8)]
+    first: u32,
+    /// Fixes the positions and what the player draws.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Everything that is printed.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Report {
+    Lines { player: String, seed: u64, lines: Lines },
+    Marks { player: String, seed: u64, first: u32, marks: Marks },
+}
+
+/// Examines the player.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    let Arguments { player, positions, first, seed, .. } = arguments;
+    let names = std::slice::from_ref(player);
+    let (game, engines) = entrants::load(names, arguments.game.clone())?;
+    let (player, seed, first) = (player.clone(), *seed, *first);
+    let report = match game {
+        GameConfig::TicTacToe(config) => {
+            let game = TicTacToe::new(config).map_err(Failure::usage)?;
+            let mut examined = build(&game, &player, &engines)?;
+            let lines = exam::every_line(&game, &mut *examined, seed).map_err(Failure::usage)?;
+            Report::Lines { player, seed, lines }
+        }
+        GameConfig::ConnectFour(config) => {
+            let game = ConnectFour::new(config).map_err(Failure::usage)?;
+            let mut examined = build(&game, &player, &engines)?;
+            let sample = Sample { positions: *positions, first, seed };
+            let marks = exam::connect_four(&game, &mut *examined, sample);
+            Report::Marks { player, seed, first, marks }
+        }
+        other => {
+            return Err(Failure::usage(format_args!(
+                "perfect play is not known for {}; tic_tac_toe and connect_four can be examined",
+                other.name()
+            )));
+        }
+    };
+    output.result(&report, &report)?;
+    let is_lost = matches!(&report, Report::Lines { lines, .. } if lines.lost > 0);
+    Ok(if is_lost { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn build<G: Game>(
+    game: &G,
+    name: &str,
+    engines: &entrants::Engines,
+) -> Result<Box<dyn Player<G>>, Failure> {
+    let mut engine = |weights: &str| engines.get(weights).cloned();
+    let clock = Arc::new(WallClock::default());
+    by_name(name, &mut Context { game, engines: &mut engine, clock }).map_err(Failure::usage)
+}
+
+impl Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lines { player, lines, .. } => {
+                let Lines { asked, won, drawn, lost, first_loss } = lines;
+                writeln!(f, "{player} in all lines, from both seats: asked in {asked} positions")?;
+                writeln!(f, "  final positions: {won} won, {drawn} drawn, {lost} lost")?;
+                match first_loss {
+                    Some(line) => writeln!(f, "  lost by: {}", line.join(" ")),
+                    None => Ok(()),
+                }
+            }
+            Self::Marks { player, first, marks, .. } => {
+                let Marks { positions, kept, critical, kept_critical } = marks;
+                let share = |part: &usize, of: &usize| 100.0 * *part as f64 / (*of).max(1) as f64;
+                let all = share(kept, positions);
+                let some = share(kept_critical, critical);
+                writeln!(f, "{player} in {positions} random positions of {first} stones or more")?;
+                writeln!(f, "  keeps the result in {kept} ({all:.1} %)")?;
+                writeln!(
+                    f,
+                    "  where a move can spoil it, in {kept_critical} of {critical} ({some:.1} %)"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Players held against perfect play, where that is known.
+//!
+//! * [`every_line`] follows a player through a small game against every reply there is, and says
+//!   whether any line is lost.
+//! * [`connect_four`] asks a player about random positions and lets the solver judge.
+//!
+//! A player is asked once per position, with randomness that depends on the seed and the
+//! position alone: what is examined is one fixed policy, and the same exam gives the same marks.
+
+mod connect_four;
+mod every_line;
+
+use ouro_game::{Action, Game, Stream};
+
+use crate::{Choice, Player, Request};
+
+pub use connect_four::{Marks, Sample, connect_four};
+pub use every_line::{ExamError, Lines, every_line};
+
+/// Positions that a player is asked about in one call.
+const BATCH: usize = 256;
+
+/// What the player does in each of the positions, in order; `seats` are those to move.
+fn answers<G: Game>(
+    game: &G,
+    player: &mut dyn Player<G>,
+    positions: &[(G::State, usize)],
+    seed: u64,
+) -> Vec<Action> {
+    let mut actions = Vec::with_capacity(positions.len());
+    let mut choices: Vec<Choice> = Vec::new();
+    for positions in positions.chunks(BATCH) {
+        let streams = positions.iter().map(|(state, seat)| {
+            Stream::indexed(seed, "exam", game.digest(state).wrapping_add(*seat as u64))
+        });
+        let mut streams: Vec<Stream> = streams.collect();
+        let requests = positions.iter().zip(&mut streams);
+        let mut requests: Vec<Request<'_, G>> =
+            requests.map(|((state, seat), rng)| Request { state, player: *seat, rng }).collect();
+        choices.clear();
+        player.choose(game, &mut requests, &mut choices);
+        actions.extend(choices.iter().map(|choice| choice.action));
+    }
+    actions
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Connect Four before its solver.
+
+use std::collections::BTreeSet;
+
+use ouro_game::connect_four::{ConnectFour, Outcome, Solver, State};
+use ouro_game::{Action, Game, RolloutBuffer, Stream};
+use serde::Serialize;
+
+use super::answers;
+use crate::Player;
+
+/// Which positions are asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// How many, all different.
+    pub positions: usize,
+    /// Fewest stones. The solver takes 0.2 s on average for a position of 8 stones, but can take
+    /// tens of seconds for one with fewer.
+    pub first: u32,
+    /// Fixes the sample.
+    pub seed: u64,
+}
+
+/// How often the player kept the result of perfect play.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Marks {
+    /// Positions asked about.
+    pub positions: usize,
+    /// In which the result was kept: a win stays a win, a draw a draw. A lost position stays
+    /// lost whatever is played.
+    pub kept: usize,
+    /// Positions in which some legal move gives the result away.
+    pub critical: usize,
+    /// Of these, those in which it was kept.
+    pub kept_critical: usize,
+}
+
+/// Asks `player` about positions of random games: a game is played at random to its end, a
+/// second playing of it stops before a ply that is drawn uniformly.
+pub fn connect_four(
+    game: &ConnectFour,
+    player: &mut dyn Player<ConnectFour>,
+    sample: Sample,
+) -> Marks {
+    let positions = positions(game, sample);
+    let answers = answers(game, player, &positions, sample.seed);
+    let mut solver = Solver::new();
+    let mut marks = Marks { positions: positions.len(), ..Marks::default() };
+    for ((state, _), answer) in positions.iter().zip(&answers) {
+        let best = keeping(game, &mut solver, state);
+        let is_kept = best.get(answer.index()) == Some(&Some(true));
+        let is_critical = best.contains(&Some(false));
+        marks.kept += usize::from(is_kept);
+        marks.critical += usize::from(is_critical);
+        marks.kept_critical += usize::from(is_kept && is_critical);
+    }
+    marks
+}
+
+/// Per column, whether a stone there keeps the result; nothing for a full one.
+fn keeping(game: &ConnectFour, solver: &mut Solver, state: &State) -> Vec<Option<bool>> {
+    let value = solver.outcome(state);
+    let after = |column| {
+        let mut next = *state;
+        game.step(&mut next, &[Action(column); 2]).is_ok().then_some(next)
+    };
+    let mut keeps = |next: State| match value {
+        Outcome::Win => solver.outcome(&next) == Outcome::Loss,
+        Outcome::Draw => solver.outcome(&next) == Outcome::Draw,
+        Outcome::Loss => true,
+    };
+    (0..game.action_count() as u32).map(|column| after(column).map(&mut keeps)).collect()
+}
+
+/// The sample, each position with who is to move. Fewer than asked for where random games do not
+/// meet that many.
+fn positions(game: &ConnectFour, sample: Sample) -> Vec<(State, usize)> {
+    let mut rng = Stream::new(sample.seed, "positions");
+    let (mut seen, mut positions) = (BTreeSet::new(), Vec::new());
+    // Small boards have few positions.
+    let tries = sample.positions.saturating_mul(1_000);
+    for _ in 0..tries {
+        if positions.len() == sample.positions {
+            break;
+        }
+        let state = random_position(game, &mut rng);
+        if state.plies() >= sample.first && seen.insert(game.digest(&state)) {
+            positions.push((state, state.plies() as usize % 2));
+        }
+    }
+    positions
+}
+
+fn random_position(game: &ConnectFour, rng: &mut Stream) -> State {
+    let mut again = rng.clone();
+    let mut state = game.initial(rng);
+    let mut end = state;
+    game.rollout(&mut end, u32::MAX, &mut RolloutBuffer::new(), rng);
+    game.rollout(&mut state, rng.below(end.plies()), &mut RolloutBuffer::new(), &mut again);
+    state
+}
