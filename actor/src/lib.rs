@@ -26,7 +26,7 @@ mod push;
 mod testing;
 
 pub use cache::Cache;
-pub use config::{ActorConfig, CacheConfig, DrainConfig};
+pub use config::{ActorConfig, CacheConfig, DrainConfig, PlayConfig};
 pub use counters::{ActorCounters, ActorSnapshot};
 pub use error::ActorError;
 pub use outbox::Outbox;

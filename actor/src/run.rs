@@ -73,7 +73,7 @@ impl Actor {
         let (cache, ledger) = files(&config)?;
         let (rosters, roster) = watch::channel(None);
         let (newest, hints) = watch::channel(0);
-        let (sender, games) = mpsc::channel(config.games_per_thread);
+        let (sender, games) = mpsc::channel(config.play.games_per_thread);
         // A worker that fails stops this actor, not the process around it.
         let halt = stop.child_token();
         let mut threads = Vec::with_capacity(config.threads);

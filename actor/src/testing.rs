@@ -18,7 +18,7 @@ use tonic::codegen::{Service, http};
 use tonic::server::NamedService;
 
 use crate::roster::Member;
-use crate::{ActorConfig, Entry, Played, Roster, Worker, WorkerSettings};
+use crate::{ActorConfig, Entry, PlayConfig, Played, Roster, Worker, WorkerSettings};
 
 pub(crate) fn config() -> GameConfig {
     GameConfig::TicTacToe(tic_tac_toe::Config::default())
@@ -65,15 +65,16 @@ pub(crate) fn roster(newest: u32, pool: &[u32]) -> Roster {
 
 /// Settings of a worker that plays `games` games of tic-tac-toe at once by policy.
 pub(crate) fn settings(games: usize) -> WorkerSettings {
-    let config = ActorConfig {
+    let play = PlayConfig {
         games_per_thread: games,
         opponents: Shares::SELF_PLAY,
         // So few games would otherwise meet too few opponents.
         cohort: Some(1),
         max_plies: 9,
-        ..ActorConfig::new(config(), String::new(), String::new())
+        ..PlayConfig::default()
     };
-    config.worker(5, 0)
+    let usual = ActorConfig::new(config(), String::new(), String::new());
+    ActorConfig { play, ..usual }.worker(5, 0)
 }
 
 /// A game between weights of this generation, both of which learn.

@@ -185,8 +185,8 @@ impl World {
     fn config(&self, lines: &str) -> PathBuf {
         let (path, url) = (self.path("actor.toml"), &self.url);
         let text = format!(
-            "arena = \"{url}\"\nlearner = \"{url}\"\nthreads = 2\ngames_per_thread = 8\n\
-             {lines}\n[game]\ngame = \"tic_tac_toe\"\n"
+            "arena = \"{url}\"\nlearner = \"{url}\"\nthreads = 2\n\
+             {lines}\n[play]\ngames_per_thread = 8\n[game]\ngame = \"tic_tac_toe\"\n"
         );
         std::fs::write(&path, text).unwrap();
         path

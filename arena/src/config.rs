@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use ouro_service::server::Limits;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::{GateConfig, Shape};
@@ -17,7 +18,7 @@ pub use check::ConfigError;
 pub use web_address::{WebAddress, WebAddressError};
 
 /// How games are played.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MatchConfig {
     /// How networks play: the name of a player whose weights are called `self`, such as

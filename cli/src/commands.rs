@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 mod bench;
+mod config;
 mod conform;
 mod entrants;
 mod exam;
@@ -22,6 +23,8 @@ mod train;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Train(train::Arguments),
+    #[command(subcommand)]
+    Config(config::Config),
     /// List the games in the box.
     Games,
     /// Play a game at random and write its record.
@@ -47,6 +50,7 @@ impl Command {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         match self {
             Self::Train(arguments) => train::run(&arguments, output),
+            Self::Config(config) => config.run(output),
             Self::Games => games::run(output),
             Self::Record(arguments) => record::run(&arguments, output),
             Self::Show(arguments) => show::run(&arguments, output),

@@ -7,6 +7,8 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use ouro_service::config::ConfigFileError;
+
 /// Shown by `--help`.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
@@ -71,10 +73,25 @@ impl Failure {
         Self::new(NO_INPUT, message)
     }
 
+    /// A failed read or write.
+    pub(crate) fn io(message: impl Display) -> Self {
+        Self::new(IO, message)
+    }
+
     /// A file that could not be read, told apart by whether it exists.
     pub(crate) fn read(what: impl Display, error: &io::Error) -> Self {
         let code = if error.kind() == io::ErrorKind::NotFound { NO_INPUT } else { IO };
         Self::new(code, format_args!("{what}: {error}"))
+    }
+
+    /// A configuration file that cannot be used, told apart by whether it exists.
+    pub(crate) fn unreadable(error: ConfigFileError) -> Self {
+        match &error {
+            ConfigFileError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Self::no_input(error)
+            }
+            _ => Self::usage(error),
+        }
     }
 
     /// Prints the message as one line and gives the exit code.

@@ -16,7 +16,17 @@ pub(crate) struct Output {
 impl Output {
     /// Standard output; `json` selects the form.
     pub(crate) fn stdout(json: bool) -> Self {
-        Self { writer: Box::new(BufWriter::new(io::stdout().lock())), json }
+        Self { writer: Box::new(BufWriter::new(io::stdout())), json }
+    }
+
+    /// Whether results are JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Prints JSON from now on.
+    pub(crate) fn use_json(&mut self) {
+        self.json = true;
     }
 
     /// Prints one result: `value` as one line of JSON, or `text` as it is.
@@ -38,11 +48,6 @@ impl Output {
     pub(crate) fn prompt(&mut self, text: &str) -> Result<(), Failure> {
         write!(self.writer, "{text}")?;
         self.flush()
-    }
-
-    /// Prints text that is the same with and without `--json`.
-    pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
-        Ok(self.writer.write_all(text.as_bytes())?)
     }
 
     /// Hands over what is still buffered.

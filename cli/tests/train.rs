@@ -37,7 +37,6 @@ hidden = 32
 
 [actor]
 games_per_thread = 32
-log_records = true
 
 [train]
 batch_moves = 256
@@ -222,6 +221,25 @@ fn grpcurl_lists_the_services_and_prints_the_elo_table() {
     let progress = ask(&grpcurl, &[&learner, "ouro.learner.v1.LearnerService/GetStatus"]);
     assert!(progress.contains("\"step\""), "{progress}");
     trainer.kill();
+}
+
+#[test]
+fn ctrl_c_drains_and_says_how_to_go_on() {
+    let home = home_with_settings();
+    let mut trainer = start(home.path());
+    let progress = trainer.wait_for("progress");
+    for key in ["generation", "step", "games_per_second", "moves_per_second", "loss", "pool"] {
+        assert!(progress[key].is_number(), "{key}: {progress}");
+    }
+    let (code, end) = trainer.interrupt();
+    assert_eq!(code, Some(0), "a drain is a clean end");
+    let run = home.path().join("run");
+    assert_eq!(end["resume"], format!("ouro train --run {}", run.display()));
+    let again = start(home.path());
+    assert_eq!(again.opening["new"], false);
+    assert!(again.opening["step"].as_u64() >= progress["step"].as_u64());
+    let (code, _) = again.interrupt();
+    assert_eq!(code, Some(0));
 }
 
 #[test]

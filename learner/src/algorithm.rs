@@ -12,6 +12,7 @@
 
 use burn::tensor::Device;
 use ouro_net::NetSpec;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::alphazero::AlphaZeroConfig;
@@ -49,7 +50,7 @@ pub trait Algorithm: Send + 'static {
 }
 
 /// Which algorithm a run uses, with its numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AlgorithmConfig {
     /// Learn what a search found.

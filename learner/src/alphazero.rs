@@ -16,6 +16,7 @@ pub mod targets;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use ouro_net::NetSpec;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::{Algorithm, Batch, BatchError, check_lengths};
@@ -25,7 +26,7 @@ use crate::rules::RowShape;
 use crate::trainer::TrainError;
 
 /// The numbers of AlphaZero. See [`targets`] for what the first two do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AlphaZeroConfig {
     /// Share of the search's root value in the value target, 0 to 1; the rest is the outcome.

@@ -6,12 +6,13 @@
 //! the average of those of its parts; they are tracked by passes of the averaged network itself.
 
 use burn::tensor::Tensor;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Mode, Net, Parameters};
 
 /// Which weights are published.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Averaging {
     /// Those of the last step.

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use ouro_game::{GameConfig, GameVisitor, battlesnake};
-use ouro_net::{Architecture, NetSpec};
+use ouro_net::{Architecture, NetSpec, SpecError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod replay;
@@ -90,7 +91,7 @@ impl FromStr for DeviceChoice {
 }
 
 /// What is let in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IntakeConfig {
     /// Longest game accepted, in plies.
@@ -221,10 +222,17 @@ impl Config {
             }
         }
         let spec = self.game.visit(Shape(&self.net)).map_err(ConfigError::of_game)?;
-        spec.validate().map_err(|error| ConfigError {
-            field: "net".into(),
-            value: format!("{:?}", self.net),
-            remedy: error.to_string(),
+        spec.validate().map_err(|error| match error {
+            SpecError::OutOfRange { field, value, max } => ConfigError {
+                field: field.replacen("architecture", "net", 1),
+                value: value.to_string(),
+                remedy: format!("it must be 1 to {max}"),
+            },
+            error => ConfigError {
+                field: "net".into(),
+                value: format!("{:?}", self.net),
+                remedy: error.to_string(),
+            },
         })?;
         Ok(spec)
     }
@@ -287,7 +295,7 @@ mod tests {
             (|c| c.replay.queue_positions = 10, "replay"),
             (|c| c.checkpoint.keep = 1, "checkpoint.keep"),
             (|c| c.arena = Some("localhost".into()), "arena"),
-            (|c| c.net = Architecture::Conv { channels: 0, layers: 1, hidden: 1 }, "net"),
+            (|c| c.net = Architecture::Conv { channels: 0, layers: 1, hidden: 1 }, "net.channels"),
             (|c| c.train.optimizer = Rule::Sgd { momentum: 1.0 }, "train.optimizer.momentum"),
         ];
         for (spoil, field) in cases {

@@ -41,10 +41,10 @@ pub enum DeviceError {
 }
 
 impl DeviceError {
-    /// Why there is no GPU, for whoever is content with the CPU.
-    fn reason(&self) -> &str {
+    /// Why there is no GPU in a few words, for whoever is content with the CPU.
+    fn brief(&self) -> &'static str {
         match self {
-            Self::NoGpu { reasons, .. } => reasons,
+            Self::NoGpu { .. } => "no GPU was found",
             Self::NotBuilt { .. } => "built without the feature `gpu`",
         }
     }
@@ -62,12 +62,10 @@ impl TrainDevice {
         match choice {
             DeviceChoice::Cpu => Ok(Self::cpu()),
             DeviceChoice::Vulkan | DeviceChoice::Wgpu => gpu::open(choice, allow_software),
-            DeviceChoice::Auto => {
-                Ok(gpu::open(choice, allow_software).unwrap_or_else(|error| Self {
-                    name: format!("cpu (burn-flex), as there is no GPU: {}", error.reason()),
-                    ..Self::cpu()
-                }))
-            }
+            DeviceChoice::Auto => Ok(gpu::open(choice, allow_software).unwrap_or_else(|error| {
+                tracing::debug!(%error, "training on the CPU");
+                Self { name: format!("cpu (burn-flex); {}", error.brief()), ..Self::cpu() }
+            })),
         }
     }
 

@@ -7,6 +7,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use ouro_net::TensorRole;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Layout, read};
@@ -16,7 +17,7 @@ use crate::trainer::TrainError;
 const NORM_EPSILON: f32 = 1e-6;
 
 /// The rule, with its numbers. Weight decay is `train.weight_decay`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Rule {
     /// Loshchilov and Hutter 2019, "Decoupled weight decay regularization", algorithm 2:

@@ -23,6 +23,7 @@ pub use course::{Course, Step, course};
 pub use segments::Segments;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::Algorithm;
@@ -36,7 +37,7 @@ const ADVANTAGE_EPSILON: f64 = 1e-6;
 
 /// The numbers of REINFORCE. Rewards are the game's: see `game.rewards` in the configuration of
 /// Battlesnake.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReinforceConfig {
     /// Weight of the squared value error.

@@ -1,12 +1,13 @@
 //! The step size as a pure function of the step, so that a resumed run goes on without any state.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::ConfigError;
 
 /// How the step size changes over a run, as a factor of `train.learning_rate`; the warm-up comes
 /// on top.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Schedule {
     /// It does not.

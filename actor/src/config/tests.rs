@@ -1,5 +1,8 @@
 //! Every key has its default and its bounds.
 
+use ouro_players::Shares;
+use ouro_search::SearchConfig;
+
 use super::*;
 
 fn config() -> ActorConfig {
@@ -11,33 +14,37 @@ fn config() -> ActorConfig {
 fn the_defaults_are_valid_and_each_bad_value_is_named() {
     config().validate().expect("the defaults are valid");
     let searching = || Some(exploring(32, 8));
-    ActorConfig { search: searching(), ..config() }.validate().expect("so is the search");
+    PlayConfig { search: searching(), ..PlayConfig::default() }
+        .validate()
+        .expect("so is the search");
     type Spoil = fn(&mut ActorConfig);
     let cases: [(&str, Spoil); 21] = [
         ("threads", |config| config.threads = 0),
-        ("games_per_thread", |config| config.games_per_thread = 0),
-        ("batch", |config| config.batch = 0),
-        ("max_plies", |config| config.max_plies = 0),
-        ("tree_memory_mib", |config| config.tree_memory_mib = 0),
+        ("games_per_thread", |config| config.play.games_per_thread = 0),
+        ("batch", |config| config.play.batch = 0),
+        ("max_plies", |config| config.play.max_plies = 0),
+        ("tree_memory_mib", |config| config.play.tree_memory_mib = 0),
         ("outbox_games", |config| config.outbox_games = 0),
-        ("cohort", |config| config.cohort = Some(0)),
-        ("remembered_positions", |config| config.remembered_positions = usize::MAX),
-        ("opponents: self_play", |config| config.opponents.self_play = f64::NAN),
-        ("opponents: prioritised", |config| config.opponents.prioritised = -1.0),
+        ("cohort", |config| config.play.cohort = Some(0)),
+        ("remembered_positions", |config| config.play.remembered_positions = usize::MAX),
+        ("opponents: self_play", |config| config.play.opponents.self_play = f64::NAN),
+        ("opponents: prioritised", |config| config.play.opponents.prioritised = -1.0),
         ("opponents: self_play, prior", |config| {
-            config.opponents = Shares { self_play: 0.0, ..Shares::SELF_PLAY };
+            config.play.opponents = Shares { self_play: 0.0, ..Shares::SELF_PLAY };
         }),
         ("name", |config| config.name = String::new()),
         ("name", |config| config.name = "a".repeat(65)),
         ("name", |config| config.name = "two words".to_owned()),
-        ("epsilon", |config| config.epsilon = f32::NAN),
-        ("epsilon", |config| config.epsilon = 1.5),
-        ("epsilon", |config| (config.epsilon, config.search) = (0.1, Some(exploring(8, 8)))),
-        ("opening_plies", |config| config.opening_plies = 400),
+        ("epsilon", |config| config.play.epsilon = f32::NAN),
+        ("epsilon", |config| config.play.epsilon = 1.5),
+        ("epsilon", |config| {
+            (config.play.epsilon, config.play.search) = (0.1, Some(exploring(8, 8)))
+        }),
+        ("opening_plies", |config| config.play.opening_plies = 400),
         ("drain.seconds", |config| config.drain.seconds = f64::INFINITY),
         ("cache.mib", |config| config.cache.mib = 0),
         ("search", |config| {
-            config.search = Some(SearchConfig { simulations: 0, ..exploring(8, 8) });
+            config.play.search = Some(SearchConfig { simulations: 0, ..exploring(8, 8) });
         }),
     ];
     for (field, spoil) in cases {

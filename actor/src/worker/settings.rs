@@ -4,6 +4,7 @@ use ouro_game::Game;
 use ouro_players::Shares;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::node_bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WorkerError;
@@ -20,25 +21,25 @@ const LEAST_NODES: u32 = 1_024;
 pub struct WorkerSettings {
     /// Games at once.
     pub games: usize,
-    /// Leaves of a full batch; see [`crate::ActorConfig::batch`].
+    /// Leaves of a full batch; see [`crate::PlayConfig::batch`].
     pub batch: usize,
-    /// See [`crate::ActorConfig::opponents`].
+    /// See [`crate::PlayConfig::opponents`].
     pub shares: Shares,
-    /// See [`crate::ActorConfig::cohort`].
+    /// See [`crate::PlayConfig::cohort`].
     pub cohort: u64,
-    /// See [`crate::ActorConfig::search`].
+    /// See [`crate::PlayConfig::search`].
     pub search: Option<SearchConfig>,
-    /// See [`crate::ActorConfig::epsilon`].
+    /// See [`crate::PlayConfig::epsilon`].
     pub epsilon: f32,
-    /// See [`crate::ActorConfig::opening_plies`].
+    /// See [`crate::PlayConfig::opening_plies`].
     pub opening_plies: u32,
-    /// See [`crate::ActorConfig::swap`].
+    /// See [`crate::PlayConfig::swap`].
     pub swap: Swap,
-    /// See [`crate::ActorConfig::max_plies`].
+    /// See [`crate::PlayConfig::max_plies`].
     pub max_plies: usize,
     /// Bytes that all trees may take together.
     pub tree_bytes: usize,
-    /// See [`crate::ActorConfig::remembered_positions`].
+    /// See [`crate::PlayConfig::remembered_positions`].
     pub remembered: usize,
     /// Seed of games and opponents.
     pub seed: u64,
@@ -47,7 +48,7 @@ pub struct WorkerSettings {
 }
 
 /// When learning seats change over to new weights.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Swap {
     /// When a game begins: a game is played by one set of weights from its first move to its

@@ -1,5 +1,6 @@
 //! The rule of promotion.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Shape, SprtConfig};
@@ -11,7 +12,7 @@ const SCALE: u32 = 10_000;
 const MOST_GAMES: u32 = 100_000;
 
 /// The rule.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GateConfig {
     /// Games to decide on at most. Of each seed as many are played as there are seats; a

@@ -14,13 +14,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many clusters of the worst and of the best score are added to those seen.
 const RARE: f64 = 1e-3;
 
 /// The hypotheses and how often the test may err.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SprtConfig {
     /// Share of points of a candidate that should be rejected.

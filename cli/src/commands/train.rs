@@ -4,10 +4,15 @@
 //! that a run needs to go on is in its folder; a second start in the same folder resumes.
 //! Ctrl-C drains: actors flush, the learner makes a last generation, the arena commits.
 
+pub(super) mod preset;
+pub(super) mod settings;
+
+mod event;
 mod plan;
-mod preset;
+mod refusal;
 mod report;
-mod settings;
+mod screen;
+mod view;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -29,10 +34,14 @@ use tokio_util::sync::CancellationToken;
 use self::plan::Plan;
 use self::preset::Preset;
 use self::report::Reporter;
+use self::screen::Screen;
 use crate::failure::Failure;
 use crate::output::Output;
 
 /// Train by self-play, here, until Ctrl-C. This is also what `ouro` without a verb does.
+///
+/// On a terminal a panel shows how the run stands; elsewhere, and with --json, each event is a
+/// line of JSON (docs/events.md).
 ///
 /// The first start writes DIR/run.toml; change it before the second start to change the rates
 /// at which things happen. The game, the network and the seed of a run cannot change.
@@ -52,7 +61,7 @@ pub(crate) struct Arguments {
     /// Folder of the run [default: runs/PRESET].
     #[arg(long, value_name = "DIR", env = "OURO_RUN")]
     run: Option<PathBuf>,
-    /// Settings (TOML) for a new run; print the defaults with --print-config.
+    /// Settings (TOML) for a new run; see `ouro config`.
     #[arg(long, value_name = "FILE", conflicts_with = "preset")]
     config: Option<PathBuf>,
     /// Seed of a new run [default: 1].
@@ -76,12 +85,12 @@ pub(crate) struct Arguments {
     /// Address of the web page, or off [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDR")]
     web: Option<WebAddress>,
+    /// Note each game sent or acknowledged in DIR/actor/records.log, to check that none is lost.
+    #[arg(long)]
+    log_records: bool,
     /// Drain after so long: 90s, 30m, 1h 30m.
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     time: Option<Duration>,
-    /// Print the settings that would be used, and do nothing.
-    #[arg(long)]
-    print_config: bool,
 }
 
 /// Where to train.
@@ -110,17 +119,14 @@ impl From<Device> for DeviceChoice {
 
 /// Trains until a signal or the time is up.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    if arguments.print_config {
-        output.text(&Plan::fresh(arguments)?.to_toml()?)?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let plan = Plan::open(arguments)?;
-    // Progress is printed; logs are for what is out of the ordinary.
-    telemetry::init(LogFormat::Text, "warn").map_err(Failure::usage)?;
+    let screen = Screen::new(output);
+    // Progress is shown; logs are for what is out of the ordinary.
+    telemetry::init_with(LogFormat::Text, "warn", screen.logs()).map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let shutdown = Shutdown::new();
     let stop = shutdown.token().clone();
-    let ended = runtime.block_on(until_signal(&shutdown, train(plan, stop, output)));
+    let ended = runtime.block_on(until_signal(&shutdown, train(plan, stop, screen)));
     // What still runs has had its deadline; do not wait for it again.
     runtime.shutdown_background();
     match ended.map_err(Failure::unavailable)? {
@@ -131,17 +137,17 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 
 /// Starts the parts lowest first, so that each finds what it talks to, and stops them the
 /// other way round.
-async fn train(plan: Plan, stop: CancellationToken, output: &mut Output) -> Result<(), Failure> {
+async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Result<(), Failure> {
     let arena = Arena::bind(plan.arena(), Arc::new(SystemClock::new())).await;
-    let arena = arena.map_err(Failure::unavailable)?;
+    let arena = arena.map_err(|error| refusal::of_arena(error, &plan))?;
     let arena_url = format!("http://{}", arena.local_addr());
     let learner = Learner::bind(plan.learner(arena_url.clone())).await;
-    let learner = learner.map_err(Failure::unavailable)?;
+    let learner = learner.map_err(|error| refusal::of_learner(error, &plan))?;
     let learner_url = format!("http://{}", learner.address());
     let actor = Actor::new(plan.actor(arena_url, learner_url)).map_err(Failure::usage)?;
 
-    let mut reporter = Reporter::new(&plan, &arena, &learner, &actor)?;
-    reporter.opening(output)?;
+    let mut reporter = Reporter::new(screen, &plan, &arena, &learner, &actor)?;
+    reporter.opening()?;
 
     let (stop_arena, stop_learner, stop_actor) =
         (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
@@ -159,7 +165,7 @@ async fn train(plan: Plan, stop: CancellationToken, output: &mut Output) -> Resu
     // not be polled again, so its result is kept.
     let (mut arena_end, mut learner_end, mut actor_end) = (None, None, None);
     let reported = tokio::select! {
-        result = reporter.follow(output) => result,
+        result = reporter.follow() => result,
         () = stop.cancelled() => Ok(()),
         () = time_is_up => Ok(()),
         end = &mut arena => { arena_end = Some(end); Ok(()) }
@@ -168,7 +174,7 @@ async fn train(plan: Plan, stop: CancellationToken, output: &mut Output) -> Resu
     };
 
     // A reader that went away must not cost the drain: what it misses is told at the end.
-    let reported = reported.and_then(|()| reporter.draining(output));
+    let reported = reported.and_then(|()| reporter.draining());
     stop_actor.cancel();
     let actor_end = match actor_end {
         Some(end) => end,
@@ -184,7 +190,7 @@ async fn train(plan: Plan, stop: CancellationToken, output: &mut Output) -> Resu
         Some(end) => end,
         None => arena.await,
     };
-    let reported = reported.and_then(|()| reporter.closing(output));
+    let reported = reported.and_then(|()| reporter.closing());
 
     arena_end.map_err(Failure::bug)?.map_err(Failure::unavailable)?;
     learner_end.map_err(Failure::bug)?.map_err(Failure::unavailable)?;
@@ -192,5 +198,7 @@ async fn train(plan: Plan, stop: CancellationToken, output: &mut Output) -> Resu
     reported
 }
 
-/// Pause between two progress lines.
+/// Pause between two events of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+/// Pause between two drawings of the panel.
+const REDRAW_EVERY: Duration = Duration::from_secs(1);

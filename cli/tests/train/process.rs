@@ -11,7 +11,7 @@ use serde_json::Value;
 /// A run that prints nothing for so long hangs.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A running `ouro train --json`.
+/// A running `ouro train` whose output is no terminal, so that each line is JSON.
 pub(crate) struct Trainer {
     child: Child,
     lines: Receiver<Value>,
@@ -23,7 +23,7 @@ pub(crate) struct Trainer {
 fn command(run: &Path, web: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
     command
-        .args(["train", "--json", "--device", "cpu", "--threads", "1", "--web", web])
+        .args(["train", "--device", "cpu", "--threads", "1", "--log-records", "--web", web])
         .args(["--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0", "--run"])
         .arg(run);
     command

@@ -4,6 +4,7 @@
 //! it into concrete rules and hands them to generic code, so that nothing outside this file
 //! lists the games. A new game is a module and a line in the list below.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Record, Replay, ReplayError};
@@ -19,7 +20,7 @@ macro_rules! games {
         $variant:ident: $rules:ty $([while $fits:path, else $larger:ty])?, $about:literal;
     )+) => {
         /// Configuration of any game in the box, tagged by the game's name.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "game", rename_all = "snake_case")]
         pub enum GameConfig {
             $(#[doc = $about] $variant(<$rules as Game>::Config),)+

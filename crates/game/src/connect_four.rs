@@ -4,6 +4,7 @@
 //! from 0; people see `column 1` to `column 7`. Four in a row in any direction win, a full
 //! board is a draw. [`solver`] knows the exact value of every position.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -22,7 +23,7 @@ pub use solver::{Outcome, Score, Solver};
 pub use state::{State, StateError};
 
 /// The size of the board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Columns, at least 4.

@@ -13,6 +13,7 @@
 //! is [`Opponent::Newest`], whatever the shares.
 
 use ouro_game::Stream;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The exponent of the weight `(1 − p)^k`: 2 favours hard members without dropping the rest.
@@ -23,7 +24,7 @@ const UNKNOWN: f64 = 0.5;
 
 /// How often each kind of opponent is drawn. The shares are relative: only their proportions
 /// count.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shares {
     /// The newest weights against themselves.

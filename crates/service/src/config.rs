@@ -36,6 +36,9 @@ pub enum ConfigFileError {
     Key {
         /// The file.
         path: PathBuf,
+        /// The key as a path of names joined by dots, or the innermost table that is known to
+        /// have it; empty where the file as a whole is wrong.
+        key: String,
         /// The key and what is wrong with it.
         what: String,
     },
@@ -61,8 +64,8 @@ pub fn load_table(path: &Path) -> Result<Table, ConfigFileError> {
 /// Reads a table that came from `path`, perhaps with defaults added.
 pub fn read<T: DeserializeOwned>(path: &Path, table: Table) -> Result<T, ConfigFileError> {
     serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
-        let what = explain(&error.path().to_string(), error.inner().message());
-        ConfigFileError::Key { path: path.to_owned(), what }
+        let (key, what) = explain(&error.path().to_string(), error.inner().message());
+        ConfigFileError::Key { path: path.to_owned(), key, what }
     })
 }
 
@@ -89,8 +92,16 @@ fn is_other(base: &Table, table: &Table) -> bool {
     })
 }
 
-/// What is wrong with a key, with the nearest known one if it is unknown.
-fn explain(path: &str, message: &str) -> String {
+/// The one of `known` that is most like `unknown`, unless all are too different to be meant.
+pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let rated = known.into_iter().map(|key| (strsim::jaro_winkler(unknown, key), key));
+    let (similarity, key) = rated.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (similarity >= SIMILAR).then_some(key)
+}
+
+/// The key and what is wrong with it, with the nearest known one if it is unknown.
+fn explain(path: &str, message: &str) -> (String, String) {
+    let path = if path == "." { "" } else { path };
     let message = one_line(message);
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let is_unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
@@ -100,23 +111,17 @@ fn explain(path: &str, message: &str) -> String {
             // The path may end in the unknown key itself, or in the table that has it.
             let table = if path.rsplit('.').next() == Some(unknown) { parent } else { path };
             let full = |key: &str| match table {
-                "" | "." => key.to_owned(),
+                "" => key.to_owned(),
                 table => format!("{table}.{key}"),
             };
-            let nearest = known
-                .iter()
-                .map(|key| (strsim::jaro_winkler(unknown, key), key))
-                .max_by(|one, other| one.0.total_cmp(&other.0));
-            let remedy = match nearest {
-                Some((similarity, key)) if similarity >= SIMILAR => {
-                    format!("did you mean `{}`?", full(key))
-                }
-                _ => format!("known are {}", known.join(", ")),
+            let remedy = match nearest(unknown, known.iter().copied()) {
+                Some(key) => format!("did you mean `{}`?", full(key)),
+                None => format!("known are {}", known.join(", ")),
             };
-            format!("`{}` is unknown; {remedy}", full(unknown))
+            (full(unknown), format!("`{}` is unknown; {remedy}", full(unknown)))
         }
-        _ if path.is_empty() || path == "." => message,
-        _ => format!("`{path}`: {message}"),
+        _ if path.is_empty() => (String::new(), message),
+        _ => (path.to_owned(), format!("`{path}`: {message}")),
     }
 }
 

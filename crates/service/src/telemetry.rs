@@ -2,7 +2,7 @@
 //!
 //! Logs go to standard error, so that standard output stays free for results.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
@@ -33,15 +33,23 @@ pub enum TelemetryError {
 
 /// Sets up logging for the whole process. `level` holds where `RUST_LOG` says nothing.
 pub fn init(format: LogFormat, level: &str) -> Result<(), TelemetryError> {
+    init_with(format, level, std::io::stderr)
+}
+
+/// The same, with lines that go where `writer` says, for programs that draw on the terminal
+/// where standard error goes.
+pub fn init_with<W: Write>(
+    format: LogFormat,
+    level: &str,
+    writer: impl Fn() -> W + Send + Sync + 'static,
+) -> Result<(), TelemetryError> {
     let filter = match std::env::var("RUST_LOG") {
         Ok(directives) if !directives.is_empty() => EnvFilter::try_new(directives)?,
         _ => EnvFilter::try_new(level)?,
     };
     let terminal = std::io::stderr().is_terminal();
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(terminal);
+    let subscriber =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(terminal);
     let installed = match (format, terminal) {
         (LogFormat::Text, _) | (LogFormat::Auto, true) => subscriber.finish().try_init(),
         (LogFormat::Json, _) | (LogFormat::Auto, false) => {

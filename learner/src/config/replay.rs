@@ -2,6 +2,7 @@
 
 use ouro_game::{Game, GameVisitor};
 use ouro_replay::{FifoSettings, Growth, ReplaySettings, Settings, WindowSettings};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Config, ConfigError, count, range, refuse};
@@ -9,7 +10,7 @@ use crate::algorithm::AlgorithmConfig;
 
 /// What is learned from. `AlphaZero` draws from a window of the newest positions; REINFORCE uses
 /// every position once, in order, and needs `queue_positions` alone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReplayConfig {
     /// Positions that must be in before the first step.

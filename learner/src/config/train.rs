@@ -1,5 +1,6 @@
 //! How a network is trained.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, count, positive, range};
@@ -9,7 +10,7 @@ use crate::optimizer::Rule;
 use crate::schedule::Schedule;
 
 /// The update rule.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainConfig {
     /// Rows per optimiser step. Fixed, since GPU kernels are tuned to one shape.

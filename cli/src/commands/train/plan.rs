@@ -11,11 +11,12 @@ use ouro_arena::ArenaConfig;
 use ouro_arena::config::WebAddress;
 use ouro_arena::store::Run;
 use ouro_game::GameConfig;
+use ouro_learner::algorithm::AlgorithmConfig;
 use ouro_learner::config::{CheckpointConfig, Config, DeviceChoice};
 
 use super::Arguments;
 use super::preset::Preset;
-use super::settings::{ActorSettings, Settings};
+use super::settings::Settings;
 use crate::failure::Failure;
 
 /// Folder of runs that were not told where to be.
@@ -36,6 +37,7 @@ pub(super) struct Plan {
     arena: SocketAddr,
     learner: SocketAddr,
     web: WebAddress,
+    log_records: bool,
     time_limit: Option<Duration>,
 }
 
@@ -56,10 +58,15 @@ impl Plan {
     pub(super) fn open(arguments: &Arguments) -> Result<Self, Failure> {
         let folder = folder(arguments);
         let path = folder.join(SETTINGS_FILE);
+        let unwritable = |error: std::io::Error| {
+            Failure::io(format_args!(
+                "run folder {} cannot be written: {error}; choose another with --run",
+                folder.display()
+            ))
+        };
         if !path.exists() {
             let plan = Self::fresh(arguments)?;
-            write(&path, &plan.to_toml()?)
-                .map_err(|error| Failure::read(path.display(), &error))?;
+            write(&path, &plan.to_toml()?).map_err(unwritable)?;
             return Ok(plan);
         }
         let fixed = [
@@ -73,12 +80,18 @@ impl Plan {
                 folder.display()
             )));
         }
-        let settings = ouro_service::config::load(&path).map_err(Failure::usage)?;
-        Self::new(settings, false, arguments)
+        let settings = ouro_service::config::load(&path).map_err(Failure::unreadable)?;
+        let plan = Self::new(settings, false, arguments)?;
+        // Found out now, not by whichever part writes first.
+        let probe = folder.join("writable.new");
+        fs::File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(unwritable)?;
+        Ok(plan)
     }
 
     fn new(settings: Settings, is_new: bool, arguments: &Arguments) -> Result<Self, Failure> {
-        settings.check().map_err(Failure::usage)?;
+        if let Some(problem) = settings.problem() {
+            return Err(Failure::usage(problem));
+        }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
             settings,
@@ -90,6 +103,7 @@ impl Plan {
             arena: arguments.arena.unwrap_or(SocketAddr::from(DEFAULT_ARENA)),
             learner: arguments.learner.unwrap_or(SocketAddr::from(DEFAULT_LEARNER)),
             web: arguments.web.unwrap_or_default(),
+            log_records: arguments.log_records,
             time_limit: arguments.time,
         })
     }
@@ -109,6 +123,29 @@ impl Plan {
 
     pub(super) fn game(&self) -> &GameConfig {
         &self.settings.game
+    }
+
+    /// Optimiser steps between two generations.
+    pub(super) fn generation_steps(&self) -> u64 {
+        self.settings.generation_steps
+    }
+
+    /// Positions that must be there before the first step: a batch, where games are learned from
+    /// once.
+    pub(super) fn min_positions(&self) -> u64 {
+        match self.settings.train.algorithm {
+            AlgorithmConfig::AlphaZero(_) => self.settings.replay.min_positions,
+            AlgorithmConfig::Reinforce(_) => self.settings.train.batch_moves as u64,
+        }
+    }
+
+    /// The command that goes on with this run.
+    pub(super) fn resume_command(&self) -> String {
+        let folder = self.folder.display().to_string();
+        match folder.contains(char::is_whitespace) {
+            true => format!("ouro train --run \"{folder}\""),
+            false => format!("ouro train --run {folder}"),
+        }
     }
 
     pub(super) fn time_limit(&self) -> Option<Duration> {
@@ -146,33 +183,11 @@ impl Plan {
     }
 
     pub(super) fn actor(&self, arena: String, learner: String) -> ActorConfig {
-        let ActorSettings {
-            games_per_thread,
-            batch,
-            search,
-            epsilon,
-            opponents,
-            opening_plies,
-            swap,
-            max_plies,
-            remembered_positions,
-            outbox_games,
-            log_records,
-        } = self.settings.actor.clone();
         let own = self.folder.join("actor");
         ActorConfig {
             threads: self.threads,
-            games_per_thread,
-            batch,
-            search,
-            epsilon,
-            opponents,
-            opening_plies,
-            swap,
-            max_plies,
-            remembered_positions,
-            outbox_games,
-            log_records: log_records.then(|| own.join("records.log")),
+            play: self.settings.actor.clone(),
+            log_records: self.log_records.then(|| own.join("records.log")),
             dead_letters: Some(own.join("refused.jsonl")),
             seed: self.settings.seed,
             ..ActorConfig::new(self.settings.game.clone(), arena, learner)

@@ -3,6 +3,7 @@
 //! All are meant for a laptop without a GPU; what they came to is in `docs/results.md`.
 
 use clap::ValueEnum;
+use ouro_actor::PlayConfig;
 use ouro_actor::config::exploring;
 use ouro_arena::config::MatchConfig;
 use ouro_game::{GameConfig, battlesnake, connect_four, tic_tac_toe};
@@ -15,7 +16,7 @@ use ouro_players::Shares;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::{Noise, Temperature};
 
-use super::settings::{ActorSettings, Settings};
+use super::settings::Settings;
 
 /// A preset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -140,11 +141,11 @@ fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settin
         generation_steps: 100,
         game,
         net: tower(size, ValueRange::Tanh),
-        actor: ActorSettings {
+        actor: PlayConfig {
             games_per_thread: 64,
             search: Some(search),
             opponents: OPPONENTS,
-            ..ActorSettings::default()
+            ..PlayConfig::default()
         },
         train,
         replay: ReplayConfig::default(),
@@ -175,11 +176,11 @@ fn reinforce(game: GameConfig) -> Settings {
         generation_steps: 100,
         game,
         net: tower([16, 2], ValueRange::Unbounded),
-        actor: ActorSettings {
+        actor: PlayConfig {
             search: None,
             epsilon: 0.02,
             opponents: Shares { self_play: 0.9, prioritised: 0.05, uniform: 0.05 },
-            ..ActorSettings::default()
+            ..PlayConfig::default()
         },
         train,
         replay: ReplayConfig::default(),

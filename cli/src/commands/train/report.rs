@@ -1,38 +1,32 @@
-//! What a person sees of a run: an opening, a line every few seconds, what the arena decides,
-//! and the ratings at the end. With `--json`, one object per line.
+//! Follows a run: asks its parts how they stand, and makes events of what they answer.
 
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
 use ouro_actor::{Actor, ActorCounters};
-use ouro_arena::store::Promotion;
+use ouro_arena::gate::Verdict;
+use ouro_arena::store::{self, Outcome};
 use ouro_arena::web::{Gauge, Gauges};
 use ouro_arena::{Arena, ArenaEvent};
 use ouro_learner::Learner;
-use ouro_learner::progress::{Progress, SharedProgress};
+use ouro_learner::progress::SharedProgress;
 use ouro_learner::replay::SharedReplay;
 use ouro_proto::arena_client::RatingTable;
-use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 
-use super::PROGRESS_EVERY;
+use super::event::{Decision, End, Event, Match, Progress, Rated, Start};
 use super::plan::Plan;
+use super::screen::Screen;
+use super::view::View;
+use super::{PROGRESS_EVERY, REDRAW_EVERY};
 use crate::failure::Failure;
-use crate::output::Output;
 
-/// Rows of the rating table that are printed at the end.
-const TABLE_ROWS: usize = 12;
-
-/// The first thing printed.
-struct Opening {
-    text: String,
-    value: Value,
-}
-
-/// Follows a run and prints what happens.
-pub(super) struct Reporter {
-    opening: Opening,
+/// Follows a run and shows what happens.
+pub(super) struct Reporter<'a> {
+    screen: Screen<'a>,
+    view: View,
+    start: Start,
+    resume: String,
     started: Instant,
     progress: SharedProgress,
     replay: Arc<SharedReplay>,
@@ -41,13 +35,16 @@ pub(super) struct Reporter {
     ratings: watch::Receiver<Arc<RatingTable>>,
     gauges: Gauges,
     pool: usize,
-    /// When the last line was, and the moves and games by then.
+    gate: Option<Match>,
+    paused: bool,
+    /// When progress was told last, and the moves and games by then.
     last: (Instant, u64, u64),
 }
 
-impl Reporter {
+impl<'a> Reporter<'a> {
     /// Watches the parts; they need not run yet.
     pub(super) fn new(
+        screen: Screen<'a>,
         plan: &Plan,
         arena: &Arena,
         learner: &Learner,
@@ -55,38 +52,25 @@ impl Reporter {
     ) -> Result<Self, Failure> {
         let progress = learner.progress();
         let now = Instant::now();
-        let start = progress.get();
-        let page = arena.web_addr().map(|address| format!("http://{address}"));
-        let opening = Opening {
-            text: format!(
-                "{} {} in {}\n  game     {}\n  device   {}\n  arena    {}\n  learner  {}\n  \
-                 page     {}\n  from     generation {}, step {}, {} games\n",
-                if plan.is_new() { "new run of" } else { "resuming the run of" },
-                plan.game().name(),
-                plan.folder().display(),
-                serde_json::to_string(plan.game()).unwrap_or_default(),
-                start.device,
-                arena.local_addr(),
-                learner.address(),
-                page.as_deref().unwrap_or("off"),
-                start.generation,
-                start.step,
-                start.games,
-            ),
-            value: json!({
-                "event": "start",
-                "new": plan.is_new(),
-                "device": start.device,
-                "arena": arena.local_addr().to_string(),
-                "learner": learner.address().to_string(),
-                "page": page,
-                "generation": start.generation,
-                "step": start.step,
-                "games": start.games,
-            }),
+        let stands = progress.get();
+        let start = Start {
+            new: plan.is_new(),
+            run: plan.folder().display().to_string(),
+            game: plan.game().name().to_owned(),
+            device: stands.device,
+            arena: arena.local_addr().to_string(),
+            learner: learner.address().to_string(),
+            page: arena.web_addr().map(|address| format!("http://{address}")),
+            generation: stands.generation,
+            step: stands.step,
+            games: stands.games,
+            generation_steps: plan.generation_steps(),
+            min_positions: plan.min_positions(),
         };
         Ok(Self {
-            opening,
+            screen,
+            view: View::default(),
+            resume: plan.resume_command(),
             started: now,
             progress,
             replay: learner.replay(),
@@ -95,178 +79,164 @@ impl Reporter {
             ratings: arena.ratings(),
             gauges: arena.gauges(),
             pool: arena.pool_size().map_err(Failure::unavailable)?,
+            gate: None,
+            paused: false,
             last: (now, 0, start.games),
+            start,
         })
     }
 
-    pub(super) fn opening(&self, output: &mut Output) -> Result<(), Failure> {
-        output.result(&self.opening.value, &self.opening.text)?;
-        output.flush()
+    /// Tells where everything is.
+    pub(super) fn opening(&mut self) -> Result<(), Failure> {
+        self.tell(Event::Start(self.start.clone()))
     }
 
-    /// Prints until it is dropped; ends only when nobody reads any more.
-    pub(super) async fn follow(&mut self, output: &mut Output) -> Result<(), Failure> {
+    /// Shows what happens until it is dropped; ends only when nobody reads any more.
+    pub(super) async fn follow(&mut self) -> Result<(), Failure> {
         let mut tick = tokio::time::interval(PROGRESS_EVERY);
+        let mut redraw = tokio::time::interval(REDRAW_EVERY);
         tick.tick().await;
         loop {
             tokio::select! {
-                _ = tick.tick() => self.line(output)?,
+                _ = tick.tick() => self.tell_progress()?,
+                _ = redraw.tick() => {
+                    self.tell_trouble()?;
+                    self.draw();
+                }
                 event = self.events.recv() => match event {
-                    Ok(ArenaEvent::Promoted(promotion)) => self.promoted(&promotion, output)?,
-                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => continue,
+                    Ok(ArenaEvent::Decided(decision)) => self.decided(decision)?,
+                    Ok(ArenaEvent::GateProgress { info, report }) => {
+                        let (candidate, champion) = (info.key.first, info.key.second);
+                        let gate = Match::new(candidate.to_string(), champion.to_string(), &report);
+                        self.view.note_gate(gate.clone());
+                        self.gate = Some(gate);
+                    }
+                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                     // The arena ended; its own task says why.
                     Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
                 },
             }
-            output.flush()?;
         }
     }
 
-    fn line(&mut self, output: &mut Output) -> Result<(), Failure> {
-        let progress = self.progress.get();
-        let (now, moves) = (Instant::now(), self.counters.moves());
-        let seconds = now.duration_since(self.last.0).as_secs_f64().max(1e-9);
-        let rate = moves.saturating_sub(self.last.1) as f64 / seconds;
-        let games_rate = progress.games.saturating_sub(self.last.2) as f64 / seconds;
-        self.last = (now, moves, progress.games);
-        self.gauge(&progress, rate, games_rate);
-        let best = self.ratings.borrow().ratings.first().map_or(0.0, |best| best.elo);
-        let loss = progress.report.loss;
-        let text = format!(
-            "{}  generation {:>3}  step {:>5}  games {:>6}  {:>6.0} moves/s  loss {:>6.3}  \
-             entropy {:>5.3}  return {:>+6.2}  pool {}  best Elo {:+.0}\n",
-            clock(self.started),
-            progress.generation,
-            progress.step,
-            progress.games,
-            rate,
-            loss.total,
-            loss.entropy,
-            progress.mean_return,
-            self.pool,
-            best,
-        );
-        let value = json!({
-            "event": "progress",
-            "seconds": self.started.elapsed().as_secs_f64(),
-            "generation": progress.generation,
-            "step": progress.step,
-            "games": progress.games,
-            "moves_per_second": rate,
-            "loss": loss.total,
-            "entropy": loss.entropy,
-            "mean_return": progress.mean_return,
-            "pool": self.pool,
-            "best_elo": best,
-        });
-        output.result(&value, text)
+    /// Tells that the run is about to end.
+    pub(super) fn draining(&mut self) -> Result<(), Failure> {
+        self.tell(Event::Draining)
     }
 
-    /// Shows the figures of a line on the web page.
-    fn gauge(&self, progress: &Progress, moves_rate: f64, games_rate: f64) {
-        let seconds = self.started.elapsed().as_secs_f64();
-        let loss = progress.report.loss;
+    /// Tells the ratings as they stand, and how to go on.
+    pub(super) fn closing(&mut self) -> Result<(), Failure> {
+        let ratings = RatingTable::clone(&self.ratings.borrow());
+        self.tell(Event::End(End { ratings, resume: self.resume.clone() }))
+    }
+
+    fn tell(&mut self, event: Event) -> Result<(), Failure> {
+        self.view.note(&event);
+        self.screen.tell(&event)?;
+        if !matches!(event, Event::End(_)) {
+            self.draw();
+        }
+        Ok(())
+    }
+
+    fn draw(&self) {
+        self.screen.draw(&self.view, self.seconds());
+    }
+
+    fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    fn tell_progress(&mut self) -> Result<(), Failure> {
+        let stands = self.progress.get();
+        let (now, moves) = (Instant::now(), self.counters.moves());
+        let seconds = now.duration_since(self.last.0).as_secs_f64().max(1e-9);
+        let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds;
+        let loss = stands.report.loss;
+        let progress = Progress {
+            seconds: self.seconds(),
+            generation: stands.generation,
+            step: stands.step,
+            games: stands.games,
+            positions: stands.moves,
+            games_per_second: rate(stands.games, self.last.2),
+            moves_per_second: rate(moves, self.last.1),
+            loss: loss.total,
+            policy_loss: loss.policy,
+            value_loss: loss.value,
+            entropy: loss.entropy,
+            mean_return: stands.mean_return,
+            pool: self.pool,
+            best: self.ratings.borrow().ratings.first().map(Rated::from),
+            gate: self.gate.clone(),
+        };
+        self.last = (now, moves, stands.games);
+        self.gauge(&progress);
+        self.tell(Event::Progress(progress))
+    }
+
+    /// Shows the figures on the web page.
+    fn gauge(&self, progress: &Progress) {
+        let moves = Gauge { chart: "positions played", line: "positions", unit: "/s" };
+        let games = Gauge { chart: "games learned from", line: "games", unit: "/s" };
         let (replay, _) = self.replay.status();
-        let (held, fit) = (replay.positions as f64, replay.capacity as f64);
         let window = |line| Gauge { chart: "replay window", line, unit: "positions" };
         let mut values = vec![
-            (Gauge { chart: "positions played", line: "positions", unit: "/s" }, moves_rate),
-            (Gauge { chart: "games learned from", line: "games", unit: "/s" }, games_rate),
-            (window("held"), held),
-            (window("fit"), fit),
+            (moves, progress.moves_per_second),
+            (games, progress.games_per_second),
+            (window("held"), replay.positions as f64),
+            (window("fit"), replay.capacity as f64),
         ];
         // Before the first step there is no loss.
         if progress.step > 0 {
+            let loss = |line| Gauge { chart: "loss", line, unit: "a position" };
+            let entropy = Gauge { chart: "entropy", line: "entropy", unit: "nats" };
+            let returns = Gauge { chart: "mean return", line: "return", unit: "" };
+            let staleness = Gauge { chart: "staleness", line: "lag", unit: "generations" };
             values.extend([
-                (Gauge { chart: "loss", line: "policy", unit: "a position" }, loss.policy),
-                (Gauge { chart: "loss", line: "value", unit: "a position" }, loss.value),
-                (Gauge { chart: "entropy", line: "entropy", unit: "nats" }, loss.entropy),
-                (Gauge { chart: "mean return", line: "return", unit: "" }, progress.mean_return),
-                (
-                    Gauge { chart: "staleness", line: "lag", unit: "generations" },
-                    replay.staleness.lag,
-                ),
+                (loss("policy"), progress.policy_loss),
+                (loss("value"), progress.value_loss),
+                (entropy, progress.entropy),
+                (returns, progress.mean_return),
+                (staleness, replay.staleness.lag),
             ]);
         }
         for (gauge, value) in values {
-            self.gauges.note(gauge, seconds, value);
+            self.gauges.note(gauge, progress.seconds, value);
         }
     }
 
-    fn promoted(&mut self, promotion: &Promotion, output: &mut Output) -> Result<(), Failure> {
-        self.pool += 1;
-        let score = promotion.score;
-        let (low, high) = score.interval();
-        let text = format!(
-            "{}  PROMOTED {}: {} won, {} drawn, {} lost against {} = {:.1} % \
-             (95 % interval {:.1} to {:.1}); pool {}\n",
-            clock(self.started),
-            promotion.generation,
-            score.wins,
-            score.draws,
-            score.losses,
-            promotion.beat,
-            100.0 * score.share(),
-            100.0 * low,
-            100.0 * high,
-            self.pool,
-        );
-        let value = json!({
-            "event": "promotion",
-            "seconds": self.started.elapsed().as_secs_f64(),
-            "generation": promotion.generation.0,
-            "beat": promotion.beat.to_string(),
-            "wins": score.wins,
-            "draws": score.draws,
-            "losses": score.losses,
-            "score": score.share(),
-            "pool": self.pool,
-        });
-        output.result(&value, text)
+    /// Tells when training begins to wait for a person, and when it goes on.
+    fn tell_trouble(&mut self) -> Result<(), Failure> {
+        match (self.progress.get().trouble, self.paused) {
+            (Some(reason), false) => {
+                self.paused = true;
+                self.tell(Event::Pause { reason })
+            }
+            (None, true) => {
+                self.paused = false;
+                self.tell(Event::Resumed)
+            }
+            _ => Ok(()),
+        }
     }
 
-    pub(super) fn draining(&self, output: &mut Output) -> Result<(), Failure> {
-        let text = format!("{}  draining\n", clock(self.started));
-        output.result(&json!({ "event": "draining" }), text)?;
-        output.flush()
+    fn decided(&mut self, decision: store::Decision) -> Result<(), Failure> {
+        self.gate = None;
+        let generation = decision.generation.0;
+        let (champion, report) = match decision.outcome {
+            Outcome::Ruled { champion, report, .. } => (champion, report),
+            Outcome::Dropped { reason } => return self.tell(Event::Dropped { generation, reason }),
+        };
+        let promoted = report.ruling.is_some_and(|ruling| ruling.verdict == Verdict::Promote);
+        self.pool += usize::from(promoted);
+        let told = Decision {
+            seconds: self.seconds(),
+            generation,
+            played: Match::new(decision.generation.to_string(), champion.to_string(), &report),
+            pool: self.pool,
+            explanation: decision.explanation,
+        };
+        self.tell(if promoted { Event::Promotion(told) } else { Event::Rejection(told) })
     }
-
-    /// The ratings as they stand.
-    pub(super) fn closing(&self, output: &mut Output) -> Result<(), Failure> {
-        let ratings = self.ratings.borrow().clone();
-        let rows = ratings.ratings.iter().map(|row| {
-            json!({ "player": row.player, "elo": row.elo, "elo_low": row.elo_low,
-                    "elo_high": row.elo_high, "games": row.games, "score": row.score })
-        });
-        let value = json!({ "event": "end", "ratings": rows.collect::<Vec<_>>() });
-        output.result(&value, table(&ratings))?;
-        output.flush()
-    }
-}
-
-fn table(ratings: &RatingTable) -> String {
-    let mut text = String::from("player                Elo   95 % interval   games  score\n");
-    for row in ratings.ratings.iter().take(TABLE_ROWS) {
-        let interval = format!("{:+.0} to {:+.0}", row.elo_low, row.elo_high);
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "{:<18} {:>+6.0}  {:>15}  {:>5}  {:>4.0} %",
-            row.player,
-            row.elo,
-            interval,
-            row.games,
-            100.0 * row.score
-        );
-    }
-    let more = ratings.ratings.len().saturating_sub(TABLE_ROWS);
-    if more > 0 {
-        let _ = writeln!(text, "and {more} more; ask the arena's GetRatings for all");
-    }
-    text
-}
-
-fn clock(started: Instant) -> String {
-    let seconds = started.elapsed().as_secs();
-    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }

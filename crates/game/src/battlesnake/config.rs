@@ -1,11 +1,12 @@
 //! What fixes a game of Battlesnake: ruleset, board, snakes and settings.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::position::Position;
 
 /// The official rulesets. A name that is not known means `standard`, as in the engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruleset {
     /// Last snake alive wins.
@@ -24,7 +25,7 @@ pub enum Ruleset {
 }
 
 /// Who places food and hazards.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Map {
     /// Food as in `foodSpawnChance` and `minimumFood`.
@@ -37,7 +38,7 @@ pub enum Map {
 }
 
 /// What [`Game::returns`](crate::Game::returns) adds up. No rule depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rewards {
     /// For dying.
@@ -57,7 +58,7 @@ impl Default for Rewards {
 }
 
 /// One game of Battlesnake. Field names follow the official settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// The ruleset.

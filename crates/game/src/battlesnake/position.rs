@@ -8,6 +8,7 @@ mod validate;
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use error::{
@@ -17,7 +18,18 @@ pub use error::{
 
 /// A cell; (0, 0) is bottom-left, up is y + 1. May lie off the board.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(from = "(i32, i32)", into = "(i32, i32)")]
 pub struct Point {
@@ -46,7 +58,7 @@ impl From<Point> for (i32, i32) {
 }
 
 /// A living or dead snake.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snake {
     /// Health, 1 to 100 while alive; as it was at death otherwise.
@@ -60,7 +72,7 @@ pub struct Snake {
 }
 
 /// How and when a snake died.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Death {
     /// The engine's reason.
@@ -73,7 +85,7 @@ pub struct Death {
 }
 
 /// The engine's reasons for an elimination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// Health ran out in a hazard.
@@ -91,7 +103,7 @@ pub enum Cause {
 }
 
 /// Everything about a moment of a game.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Position {
     /// Columns.

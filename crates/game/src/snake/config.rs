@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ConfigError;
@@ -20,7 +21,7 @@ pub const DISCOUNT: f64 = 0.98;
 const STEPS_PER_CELL: u32 = 12;
 
 /// One game of Snake.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Rows and columns, 2 to 21.
@@ -39,7 +40,7 @@ impl Default for Config {
 }
 
 /// What [`Game::returns`](crate::Game::returns) adds up. No rule depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rewards {
     /// For every apple.

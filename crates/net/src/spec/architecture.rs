@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Added to the running variance before its square root is taken.
@@ -17,7 +18,7 @@ pub const PRESETS: [&str; 4] = ["tiny", "small", "medium", "snake_paper"];
 ///
 /// Flattening is always in channel, row, column order; a 3×3 convolution has stride 1 and zero
 /// padding 1. The value is the observing player's: what it may expect of the rest of the game.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Architecture {
     /// Plain convolutions, one hidden layer, two heads.
@@ -102,7 +103,7 @@ pub enum Architecture {
 }
 
 /// What the value head's number may be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueRange {
     /// Any number: an expected discounted return.
@@ -120,7 +121,7 @@ pub enum ValueRange {
 /// these (all means, then all maxima) into one number per channel, which is added to that
 /// channel everywhere before the block's ReLU. `KataGo`'s third statistic, the mean times the
 /// board's size, is left out: within one network the size is fixed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GlobalPooling {
     /// Channels that are pooled; at most all of the tower's.

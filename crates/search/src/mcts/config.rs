@@ -7,6 +7,7 @@
 //! Contract: [`SearchConfig::validate`] accepts only what every game can be searched with, and
 //! names the field otherwise.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::schedule::Temperature;
@@ -15,7 +16,7 @@ use super::schedule::Temperature;
 pub const MAX_SIMULATIONS: u32 = 1 << 28;
 
 /// Settings of one search. See the [module](self).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SearchConfig {
     /// Descents from the root per decision; evaluating the root itself is not one. What a
@@ -96,7 +97,7 @@ pub struct SearchConfig {
 
 /// What an action that was never tried is taken to be worth: first-play urgency. Gelly and
 /// Wang 2006, "Exploration exploitation in Go".
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FirstPlay {
     /// The mean of its parent, as in the AlphaSnake paper.
@@ -115,7 +116,7 @@ pub enum FirstPlay {
 }
 
 /// How players who move at the same time choose within the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Simultaneous {
     /// Each by PUCT over their own actions, as if nobody else moved: decoupled UCT. Simple and
@@ -136,7 +137,7 @@ pub enum Simultaneous {
 }
 
 /// What a value says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Objective {
     /// [`outcome`](ouro_game::Game::outcome) at the end: −1 to 1. Rewards on the way are
@@ -148,7 +149,7 @@ pub enum Objective {
 }
 
 /// The linear map from values to the scale on which PUCT's two terms meet, −1 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ValueScale {
     /// No map: values are within −1 and 1 anyway, or the exploration constant is tuned to them.
@@ -168,7 +169,7 @@ pub enum ValueScale {
 }
 
 /// How many outcomes a chance node tells apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChanceWidth {
     /// Equally likely outcomes up to this many are all children, visited equally often: the
@@ -181,7 +182,7 @@ pub struct ChanceWidth {
 }
 
 /// Dirichlet noise: priors become `(1 − share) · P + share · Dirichlet(total / legal)`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Noise {
     /// Sum of the concentrations, split evenly over the legal actions. 10.83 in KataGo, which
@@ -192,7 +193,7 @@ pub struct Noise {
 }
 
 /// Searches that play on quickly without being targets.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FastSearch {
     /// Probability that a decision is searched in full, 0.25 in KataGo.
@@ -202,7 +203,7 @@ pub struct FastSearch {
 }
 
 /// Sequential halving at the root.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gumbel {
     /// Actions considered at first, `m` in the paper, 16 there.

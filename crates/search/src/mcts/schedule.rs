@@ -1,5 +1,6 @@
 //! Temperatures: how greedily visits are turned into moves, and when that changes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::config_error::{SearchConfigError, check};
@@ -7,7 +8,7 @@ use super::config_error::{SearchConfigError, check};
 /// The temperature τ of a decision; an action is played with probability in proportion to
 /// `visits^(1/τ)`, and 0 plays the most visited one. Time is
 /// [`elapsed`](ouro_game::Game::elapsed).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Temperature {
     /// Always the same; 0.5 in the AlphaSnake paper.

@@ -1,0 +1,187 @@
+//! What a key means, in words.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use ouro_service::config;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::keys::{Keys, Meaning, Tag};
+use super::range;
+use crate::commands::train::preset::Preset;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Columns of the text.
+const WIDTH: usize = 88;
+
+/// A key in one kind of table.
+#[derive(Debug, Serialize)]
+struct Explanation {
+    key: String,
+    /// The kind of table, as in `kind = "conv"`; nothing where there is only one.
+    within: Option<String>,
+    about: String,
+    #[serde(rename = "type")]
+    kind: String,
+    choices: Vec<Choice>,
+    /// What would be accepted, in the words of the checks.
+    range: Vec<String>,
+    default: Option<Value>,
+    presets: Vec<InPreset>,
+    /// Keys of the table that it is.
+    keys: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Choice {
+    value: String,
+    about: String,
+}
+
+#[derive(Debug, Serialize)]
+struct InPreset {
+    preset: &'static str,
+    value: Option<Value>,
+}
+
+/// Explains a key, or lists all.
+pub(super) fn run(key: Option<&str>, output: &mut Output) -> Result<ExitCode, Failure> {
+    let keys = Keys::new();
+    let all = keys.all();
+    let Some(key) = key else {
+        let text: String = all.iter().map(|key| format!("{key}\n")).collect();
+        output.result(&all, text)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let meanings = keys.find(key);
+    if meanings.is_empty() {
+        let remedy = match nearest(key, all.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => "`ouro config explain` lists all".to_owned(),
+        };
+        return Err(Failure::usage(format_args!("{key} is no key of a run; {remedy}")));
+    }
+    let below = format!("{key}.");
+    let inner: Vec<String> =
+        all.into_iter().filter(|key| key.strip_prefix(&below).is_some_and(is_name)).collect();
+    let mut explanations = Vec::with_capacity(meanings.len());
+    for meaning in meanings {
+        explanations.push(explanation(key, &inner, meaning)?);
+    }
+    let text: Vec<String> = explanations.iter().map(describe).collect();
+    output.result(&explanations, text.join("\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_name(key: &str) -> bool {
+    !key.contains('.')
+}
+
+/// The key that was meant: by its whole path, or by its last name alone.
+fn nearest<'a>(key: &str, all: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let ends_alike = |known: &&str| known.rsplit('.').next() == Some(key);
+    all.clone().find(ends_alike).or_else(|| config::nearest(key, all))
+}
+
+fn explanation(key: &str, inner: &[String], meaning: Meaning) -> Result<Explanation, Failure> {
+    let range = range::of(key, &meaning)?;
+    let mut presets = Vec::new();
+    for &preset in Preset::value_variants() {
+        let table = serde_json::to_value(preset.table()?).map_err(Failure::bug)?;
+        let (path, outer) = (pointer(key), pointer(key.rsplit_once('.').map_or("", |(at, _)| at)));
+        let is_of_kind = meaning.within.as_ref().is_none_or(|Tag { name, value }| {
+            let table = table.pointer(&outer);
+            table.and_then(|table| table.get(name)).is_some_and(|known| known == value)
+        });
+        let value = table.pointer(&path).filter(|_| is_of_kind).cloned();
+        presets.push(InPreset { preset: preset.name(), value });
+    }
+    let choices = meaning.choices.into_iter();
+    Ok(Explanation {
+        key: key.to_owned(),
+        within: meaning.within.map(|Tag { name, value }| format!("{name} = {value:?}")),
+        about: meaning.about,
+        kind: meaning.kind,
+        choices: choices.map(|(value, about)| Choice { value, about }).collect(),
+        range,
+        default: meaning.default,
+        presets,
+        keys: inner.to_vec(),
+    })
+}
+
+fn pointer(key: &str) -> String {
+    key.split('.').filter(|name| !name.is_empty()).map(|name| format!("/{name}")).collect()
+}
+
+fn describe(explanation: &Explanation) -> String {
+    let mut text = explanation.key.clone();
+    if let Some(within) = &explanation.within {
+        text += &format!(" (in a table of {within})");
+    }
+    text.push('\n');
+    for paragraph in explanation.about.split("\n\n") {
+        wrap(&mut text, "  ", paragraph);
+    }
+    text.push('\n');
+    let mut row = |name: &str, what: &str| wrap(&mut text, &format!("  {name:<9}"), what);
+    row("type", &explanation.kind);
+    for Choice { value, about } in &explanation.choices {
+        row("choice", &format!("{value}: {about}"));
+    }
+    if !explanation.range.is_empty() {
+        row("range", &explanation.range.join("; "));
+    }
+    if explanation.keys.is_empty() {
+        if let Some(default) = &explanation.default {
+            row("default", &format!("{default}, where no preset says otherwise"));
+        }
+        row("presets", &in_presets(&explanation.presets));
+    } else {
+        row("keys", &explanation.keys.join(", "));
+    }
+    text
+}
+
+/// Values with the presets that have them, in the order of the presets.
+fn in_presets(presets: &[InPreset]) -> String {
+    let mut groups: Vec<(&Option<Value>, Vec<&str>)> = Vec::new();
+    for InPreset { preset, value } in presets {
+        match groups.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, names)) => names.push(preset),
+            None => groups.push((value, vec![preset])),
+        }
+    }
+    let groups: Vec<String> = groups
+        .into_iter()
+        .map(|(value, names)| {
+            let value = value.as_ref().map_or_else(|| "not set".to_owned(), Value::to_string);
+            format!("{value} in {}", names.join(", "))
+        })
+        .collect();
+    groups.join("; ")
+}
+
+/// Adds a paragraph broken into lines; `head` begins the first, the others are indented alike.
+fn wrap(text: &mut String, head: &str, paragraph: &str) {
+    let mut line = head.to_owned();
+    let indent = head.chars().count();
+    let mut is_empty = true;
+    for word in paragraph.split_whitespace() {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{line}");
+            line = " ".repeat(indent);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    let _ = writeln!(text, "{}", line.trim_end());
+}

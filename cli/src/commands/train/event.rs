@@ -1,0 +1,288 @@
+//! What happens in a run, as told to people and programs.
+//!
+//! Without a terminal each event is one line of JSON, whose key `event` names it; these structs
+//! are the shapes of the others, and docs/events.md shows one of each. On a terminal most are a
+//! line that scrolls by above the panel.
+
+use std::fmt;
+
+use ouro_arena::gate::GateReport;
+use ouro_proto::arena_client::{Rating, RatingTable};
+use serde::{Serialize, Serializer};
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum Event {
+    /// The first: where everything is.
+    Start(Start),
+    /// How the run stands, every few seconds.
+    Progress(Progress),
+    /// A candidate joined the pool.
+    Promotion(Decision),
+    /// A candidate did not.
+    Rejection(Decision),
+    /// A candidate was turned down without a match.
+    Dropped {
+        /// The candidate.
+        generation: u32,
+        /// Why.
+        reason: String,
+    },
+    /// Training waits for something that a person must see to.
+    Pause {
+        /// What that is.
+        reason: String,
+    },
+    /// It goes on.
+    Resumed,
+    /// The run was told to stop and finishes what it must.
+    Draining,
+    /// The last.
+    End(End),
+}
+
+/// Where everything is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Start {
+    /// Whether the run begins, rather than goes on.
+    pub(super) new: bool,
+    /// The folder of the run.
+    pub(super) run: String,
+    /// The game's name.
+    pub(super) game: String,
+    /// What trains.
+    pub(super) device: String,
+    /// Address of the arena.
+    pub(super) arena: String,
+    /// Address of the learner.
+    pub(super) learner: String,
+    /// URL of the web page; nothing where it is off.
+    pub(super) page: Option<String>,
+    /// Newest generation made.
+    pub(super) generation: u32,
+    /// Optimiser steps taken.
+    pub(super) step: u64,
+    /// Games learned from.
+    pub(super) games: u64,
+    /// Optimiser steps between two generations.
+    pub(super) generation_steps: u64,
+    /// Positions that must be there before the first step.
+    pub(super) min_positions: u64,
+}
+
+/// How the run stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Progress {
+    /// Seconds since this start.
+    pub(super) seconds: f64,
+    /// Newest generation made.
+    pub(super) generation: u32,
+    /// Optimiser steps taken.
+    pub(super) step: u64,
+    /// Games learned from.
+    pub(super) games: u64,
+    /// Positions learned from.
+    pub(super) positions: u64,
+    /// Games a second since the last progress.
+    pub(super) games_per_second: f64,
+    /// Moves that were played a second since the last progress.
+    pub(super) moves_per_second: f64,
+    /// The whole loss of the last step that was read, per position.
+    pub(super) loss: f64,
+    /// Its part that comes from the policy.
+    pub(super) policy_loss: f64,
+    /// Its part that comes from the value.
+    pub(super) value_loss: f64,
+    /// Entropy of the policy, in nats.
+    pub(super) entropy: f64,
+    /// Mean return of recent games.
+    pub(super) mean_return: f64,
+    /// Checkpoints in the pool.
+    pub(super) pool: usize,
+    /// The strongest.
+    pub(super) best: Option<Rated>,
+    /// The match at the gate, if there is one.
+    pub(super) gate: Option<Match>,
+}
+
+/// A player and its rating.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Rated {
+    /// The player.
+    pub(super) player: String,
+    /// Elo above `random`.
+    pub(super) elo: f64,
+    /// Lower end of its 95 % interval.
+    pub(super) elo_low: f64,
+    /// Upper end.
+    pub(super) elo_high: f64,
+    /// Games behind it.
+    pub(super) games: u32,
+    /// Share of points it took.
+    pub(super) score: f64,
+}
+
+/// How a match at the gate stands or ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Match {
+    /// The candidate.
+    pub(super) candidate: String,
+    /// Whom it has to beat.
+    pub(super) champion: String,
+    /// Games that count so far.
+    pub(super) games: u32,
+    /// Most games.
+    pub(super) max_games: u32,
+    /// Games won.
+    pub(super) wins: u32,
+    /// Games drawn.
+    pub(super) draws: u32,
+    /// Games lost.
+    pub(super) losses: u32,
+    /// Share of points.
+    pub(super) score: f64,
+    /// Lower end of its 95 % interval.
+    pub(super) score_low: f64,
+    /// Upper end.
+    pub(super) score_high: f64,
+    /// The share that has to be exceeded.
+    pub(super) threshold: f64,
+}
+
+/// What became of a candidate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Decision {
+    /// Seconds since this start.
+    pub(super) seconds: f64,
+    /// The candidate.
+    pub(super) generation: u32,
+    /// The match.
+    #[serde(flatten)]
+    pub(super) played: Match,
+    /// Checkpoints in the pool now.
+    pub(super) pool: usize,
+    /// The same in words.
+    pub(super) explanation: String,
+}
+
+/// The last event.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct End {
+    /// Everybody, strongest first.
+    #[serde(serialize_with = "rated")]
+    pub(super) ratings: RatingTable,
+    /// The command that goes on from here.
+    pub(super) resume: String,
+}
+
+fn rated<S: Serializer>(table: &RatingTable, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(table.ratings.iter().map(Rated::from))
+}
+
+impl From<&Rating> for Rated {
+    fn from(rating: &Rating) -> Self {
+        let &Rating { ref player, elo, elo_low, elo_high, games, score } = rating;
+        Self { player: player.clone(), elo, elo_low, elo_high, games, score }
+    }
+}
+
+impl Match {
+    /// A match from the gate's report.
+    pub(super) fn new(candidate: String, champion: String, report: &GateReport) -> Self {
+        Self {
+            candidate,
+            champion,
+            games: report.games,
+            max_games: report.max_games,
+            wins: report.score.wins,
+            draws: report.score.draws,
+            losses: report.score.losses,
+            score: report.share,
+            score_low: report.low,
+            score_high: report.high,
+            threshold: report.threshold,
+        }
+    }
+}
+
+/// The line that scrolls by; empty for what only the panel shows.
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(start) => {
+                let verb = if start.new { "new run of" } else { "resuming the run of" };
+                write!(
+                    f,
+                    "{verb} {} in {}, from generation {}, step {}, {} games\ndevice {}; arena {}, \
+                     learner {}",
+                    start.game,
+                    start.run,
+                    start.generation,
+                    start.step,
+                    start.games,
+                    start.device,
+                    start.arena,
+                    start.learner,
+                )
+            }
+            Self::Progress(_) => Ok(()),
+            Self::Promotion(decision) => {
+                write!(f, "{}  PROMOTED {}", Clock(decision.seconds), decision.explanation)
+            }
+            Self::Rejection(decision) => {
+                write!(f, "{}  rejected {}", Clock(decision.seconds), decision.explanation)
+            }
+            Self::Dropped { generation, reason } => {
+                write!(f, "dropped generation-{generation}: {reason}")
+            }
+            Self::Pause { reason } => write!(f, "PAUSED: {reason}"),
+            Self::Resumed => f.write_str("training goes on"),
+            Self::Draining => f.write_str("draining; Ctrl-C again stops at once"),
+            Self::End(end) => write!(f, "{}go on with: {}", Table(&end.ratings), end.resume),
+        }
+    }
+}
+
+/// Hours, minutes and seconds.
+pub(super) struct Clock(pub(super) f64);
+
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Saturates, and is 0 for what is no number.
+        let seconds = self.0 as u64;
+        write!(f, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+    }
+}
+
+/// Rows of the rating table that are printed at the end.
+const TABLE_ROWS: usize = 12;
+
+/// The strongest players.
+struct Table<'a>(&'a RatingTable);
+
+impl fmt::Display for Table<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = &self.0.ratings;
+        f.write_str("player                Elo   95 % interval   games  score\n")?;
+        for row in rows.iter().take(TABLE_ROWS) {
+            let interval = format!("{:+.0} to {:+.0}", row.elo_low, row.elo_high);
+            writeln!(
+                f,
+                "{:<18} {:>+6.0}  {:>15}  {:>5}  {:>4.0} %",
+                row.player,
+                row.elo,
+                interval,
+                row.games,
+                100.0 * row.score
+            )?;
+        }
+        match rows.len().saturating_sub(TABLE_ROWS) {
+            0 => Ok(()),
+            more => writeln!(f, "and {more} more; ask the arena's GetRatings for all"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! Events have the shapes that the documentation shows.
+
+use std::collections::BTreeMap;
+
+use ouro_arena::gate::{GateReport, Score, Shape};
+use serde_json::Value;
+
+use super::*;
+
+const DOCUMENTED: &str = include_str!("../../../../../docs/events.md");
+
+fn at_gate() -> Match {
+    let report = GateReport {
+        shape: Shape { seats: 2 },
+        threshold: 0.55,
+        max_games: 400,
+        games: 96,
+        duplicates: 0,
+        score: Score { wins: 61, draws: 3, losses: 32 },
+        share: 0.651,
+        low: 0.556,
+        high: 0.746,
+        margin: None,
+        sprt: None,
+        ruling: None,
+    };
+    Match::new("generation-2".to_owned(), "generation-1".to_owned(), &report)
+}
+
+fn rating() -> Rating {
+    let (elo, elo_low, elo_high) = (540.1, 497.0, 583.2);
+    Rating { player: "generation-2".to_owned(), elo, elo_low, elo_high, games: 416, score: 0.77 }
+}
+
+fn decision() -> Decision {
+    let explanation = "It won.".to_owned();
+    Decision { seconds: 70.2, generation: 2, played: at_gate(), pool: 3, explanation }
+}
+
+/// One of each.
+fn all() -> Vec<Event> {
+    let best = Some(Rated::from(&rating()));
+    let ratings = RatingTable { ratings: vec![rating()], ..RatingTable::default() };
+    vec![
+        Event::Start(Start { page: Some(String::new()), ..Start::default() }),
+        Event::Progress(Progress { best, gate: Some(at_gate()), ..Progress::default() }),
+        Event::Promotion(decision()),
+        Event::Rejection(decision()),
+        Event::Dropped { generation: 3, reason: "too old".to_owned() },
+        Event::Pause { reason: "no space left".to_owned() },
+        Event::Resumed,
+        Event::Draining,
+        Event::End(End { ratings, resume: "ouro train --run runs/mine".to_owned() }),
+    ]
+}
+
+/// The value with every number and text replaced by its kind.
+fn shape(value: &Value) -> Value {
+    match value {
+        Value::Number(_) => "number".into(),
+        Value::String(_) => "text".into(),
+        Value::Array(items) => items.iter().map(shape).collect(),
+        Value::Object(entries) => {
+            entries.iter().map(|(key, value)| (key.clone(), shape(value))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn the_documentation_shows_the_shape_of_every_event() {
+    let documented: BTreeMap<String, Value> = DOCUMENTED
+        .lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str::<Value>(line).expect("an example is JSON"))
+        .map(|value| (value["event"].as_str().expect("it is named").to_owned(), value))
+        .collect();
+    let mut shown = 0;
+    for event in all() {
+        let value = serde_json::to_value(&event).expect("events are plain data");
+        let name = value["event"].as_str().expect("it is named");
+        let example = documented.get(name).unwrap_or_else(|| panic!("{name} is not documented"));
+        // Whether a run is new is a matter of the example.
+        let (mut ours, mut theirs) = (shape(&value), shape(example));
+        for side in [&mut ours, &mut theirs] {
+            side.as_object_mut().expect("an object").remove("new");
+        }
+        assert_eq!(ours, theirs, "{name}");
+        shown += 1;
+    }
+    assert_eq!(shown, documented.len());
+}
+
+#[test]
+fn what_scrolls_by_is_told_in_words() {
+    let texts: Vec<String> = all().iter().map(ToString::to_string).collect();
+    assert!(texts[0].starts_with("resuming the run of "), "{texts:?}");
+    assert_eq!(texts[1], "", "progress is for the panel");
+    assert_eq!(texts[2], "00:01:10  PROMOTED It won.");
+    assert_eq!(texts[5], "PAUSED: no space left");
+    assert!(texts[8].contains("generation-2         +540     +497 to +583    416    77 %"));
+    assert!(texts[8].ends_with("go on with: ouro train --run runs/mine"), "{texts:?}");
+}

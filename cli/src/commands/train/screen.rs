@@ -1,0 +1,108 @@
+//! Where a run is shown: a live panel on a terminal, one line of JSON per event elsewhere.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+
+use console::{Term, style};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::event::Event;
+use super::view::View;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Columns of a terminal that does not tell its size.
+const COLUMNS: u16 = 80;
+
+/// A place to show events.
+pub(super) struct Screen<'a> {
+    output: &'a mut Output,
+    panel: Option<Panel>,
+}
+
+impl<'a> Screen<'a> {
+    /// A panel if standard output is a terminal, unless JSON is asked for.
+    pub(super) fn new(output: &'a mut Output) -> Self {
+        let on_terminal = io::stdout().is_terminal() && !output.is_json();
+        if !on_terminal {
+            output.use_json();
+        }
+        Self { output, panel: on_terminal.then(Panel::new) }
+    }
+
+    /// Where log lines go: to standard error, without tearing the panel.
+    pub(super) fn logs(&self) -> impl Fn() -> LogLine + Send + Sync + 'static {
+        let bar = self.panel.as_ref().map(|panel| Arc::new(panel.bar.clone()));
+        move || LogLine { bar: bar.clone() }
+    }
+
+    /// Shows an event.
+    pub(super) fn tell(&mut self, event: &Event) -> Result<(), Failure> {
+        let text = event.to_string();
+        match &self.panel {
+            Some(Panel { bar }) => {
+                if let Event::End(_) = event {
+                    bar.finish_and_clear();
+                }
+                if !text.is_empty() {
+                    bar.suspend(|| self.output.result(event, format_args!("{text}\n")))?;
+                }
+                bar.suspend(|| self.output.flush())
+            }
+            None => {
+                self.output.result(event, text)?;
+                self.output.flush()
+            }
+        }
+    }
+
+    /// Draws the panel anew, if there is one.
+    pub(super) fn draw(&self, view: &View, seconds: f64) {
+        if let Some(Panel { bar }) = &self.panel {
+            let (_, columns) = Term::stdout().size_checked().unwrap_or((0, COLUMNS));
+            // The last column stays free: some terminals wrap there.
+            let lines = view.lines(seconds, usize::from(columns).saturating_sub(1));
+            bar.set_message(lines.iter().map(|line| painted(line)).collect::<Vec<_>>().join("\n"));
+            bar.tick();
+        }
+    }
+}
+
+/// A line with its name dimmed, where colours are wanted (`NO_COLOR`).
+fn painted(line: &str) -> String {
+    match line.split_once(' ') {
+        Some((name, rest)) => format!("{} {rest}", style(name).dim()),
+        None => line.to_owned(),
+    }
+}
+
+/// A block of lines at the bottom of the terminal.
+struct Panel {
+    bar: ProgressBar,
+}
+
+impl Panel {
+    fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout());
+        let style = ProgressStyle::with_template("{msg}").expect("the template is well-formed");
+        Self { bar: bar.with_style(style) }
+    }
+}
+
+/// Writes a line of the log.
+pub(super) struct LogLine {
+    bar: Option<Arc<ProgressBar>>,
+}
+
+impl Write for LogLine {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| io::stderr().write(bytes)),
+            None => io::stderr().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}

@@ -1,0 +1,266 @@
+//! What the panel of `ouro train` shows: folded from events, laid out as lines of text.
+//!
+//! A [`View`] knows nothing of terminals: [`lines`](View::lines) is a function of the events so
+//! far and a width, and no line is longer than that.
+
+use super::event::{Clock, Event, Match, Progress, Start};
+
+/// Columns of the names of rows.
+const NAME: usize = 12;
+/// Most cells of the bar of the gate.
+const BAR: usize = 24;
+
+/// The run as it is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct View {
+    start: Start,
+    progress: Progress,
+    gate: Option<Match>,
+    trouble: Option<String>,
+    draining: bool,
+}
+
+impl View {
+    /// Takes what happened.
+    pub(super) fn note(&mut self, event: &Event) {
+        match event {
+            Event::Start(start) => {
+                self.progress.generation = start.generation;
+                self.progress.step = start.step;
+                self.progress.games = start.games;
+                self.start = start.clone();
+            }
+            Event::Progress(progress) => {
+                self.gate.clone_from(&progress.gate);
+                self.progress = progress.clone();
+            }
+            Event::Promotion(decision) => {
+                self.progress.pool = decision.pool;
+                self.gate = None;
+            }
+            Event::Rejection(_) | Event::Dropped { .. } => self.gate = None,
+            Event::Pause { reason } => self.trouble = Some(reason.clone()),
+            Event::Resumed => self.trouble = None,
+            Event::Draining => self.draining = true,
+            Event::End(_) => {}
+        }
+    }
+
+    /// A match at the gate goes on.
+    pub(super) fn note_gate(&mut self, played: Match) {
+        self.gate = Some(played);
+    }
+
+    /// The panel `seconds` after the start.
+    pub(super) fn lines(&self, seconds: f64, width: usize) -> Vec<String> {
+        let Self { start, progress, .. } = self;
+        let mut rows = vec![
+            ("run", format!("{}  {} in {}", Clock(seconds), start.game, start.run)),
+            (
+                "learned",
+                format!(
+                    "generation {}   step {}   games {}   pool {}",
+                    progress.generation, progress.step, progress.games, progress.pool
+                ),
+            ),
+            (
+                "speed",
+                format!(
+                    "{:.1} games/s   {:.0} moves/s",
+                    progress.games_per_second, progress.moves_per_second
+                ),
+            ),
+            ("loss", self.loss()),
+            ("gate", self.at_gate(width)),
+            ("Elo", self.elo()),
+            ("next", self.next()),
+        ];
+        if let Some(page) = &start.page {
+            rows.push(("page", page.clone()));
+        }
+        let cut = |(name, what): (&str, String)| -> String {
+            format!("{name:<NAME$}{what}").chars().take(width).collect()
+        };
+        rows.into_iter().map(cut).collect()
+    }
+
+    fn loss(&self) -> String {
+        let Progress { step, loss, policy_loss, value_loss, entropy, .. } = &self.progress;
+        if *step == 0 {
+            return "no step yet".to_owned();
+        }
+        format!(
+            "{loss:.3}   policy {policy_loss:.3}   value {value_loss:.3}   entropy {entropy:.3}"
+        )
+    }
+
+    fn at_gate(&self, width: usize) -> String {
+        let Some(gate) = &self.gate else { return "no candidate".to_owned() };
+        let percent = |share: f64| 100.0 * share;
+        let score = match gate.games {
+            0 => String::new(),
+            _ => format!(
+                "   {:.1} % ({:.1} to {:.1}), needs {:.1}",
+                percent(gate.score),
+                percent(gate.score_low),
+                percent(gate.score_high),
+                percent(gate.threshold)
+            ),
+        };
+        let text = format!(" {}/{}{score}", gate.games, gate.max_games);
+        // The bar gives way to the numbers.
+        let cells = width.saturating_sub(NAME + text.len() + 2).min(BAR);
+        if cells < 4 {
+            return text.trim_start().to_owned();
+        }
+        let share = f64::from(gate.games) / f64::from(gate.max_games.max(1));
+        let full = ((share * cells as f64).round() as usize).min(cells);
+        format!("[{}{}]{text}", "#".repeat(full), "-".repeat(cells - full))
+    }
+
+    fn elo(&self) -> String {
+        match &self.progress.best {
+            None => "nobody is rated yet".to_owned(),
+            Some(best) => format!(
+                "{:+.0} ({:+.0} to {:+.0})   {}, over {} games",
+                best.elo, best.elo_low, best.elo_high, best.player, best.games
+            ),
+        }
+    }
+
+    /// What the run is waiting for.
+    fn next(&self) -> String {
+        let Self { start, progress, .. } = self;
+        if let Some(trouble) = &self.trouble {
+            return format!("PAUSED: {trouble}");
+        }
+        if self.draining {
+            return "draining; Ctrl-C again stops at once".to_owned();
+        }
+        let collected = progress.positions.min(start.min_positions);
+        if progress.step == 0 && collected < start.min_positions {
+            return format!("first step after {collected} of {} positions", start.min_positions);
+        }
+        let every = start.generation_steps.max(1);
+        let training = format!(
+            "generation {} after {} of {every} steps",
+            progress.generation.saturating_add(1),
+            progress.step % every
+        );
+        match &self.gate {
+            Some(gate) => format!("{training}; {} plays {}", gate.candidate, gate.champion),
+            None => training,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Rated;
+    use super::*;
+
+    fn begun() -> View {
+        let mut view = View::default();
+        view.note(&Event::Start(Start {
+            new: true,
+            run: "runs/duel-7x7".to_owned(),
+            game: "battlesnake".to_owned(),
+            page: Some("http://127.0.0.1:8080".to_owned()),
+            generation_steps: 100,
+            min_positions: 4_096,
+            ..Start::default()
+        }));
+        view
+    }
+
+    fn at_gate() -> Match {
+        Match {
+            candidate: "generation-12".to_owned(),
+            champion: "generation-11".to_owned(),
+            games: 100,
+            max_games: 400,
+            wins: 60,
+            draws: 5,
+            losses: 35,
+            score: 0.625,
+            score_low: 0.531,
+            score_high: 0.711,
+            threshold: 0.55,
+        }
+    }
+
+    fn running() -> View {
+        let mut view = begun();
+        view.note(&Event::Progress(Progress {
+            generation: 12,
+            step: 1_240,
+            games: 5_321,
+            positions: 90_000,
+            games_per_second: 8.25,
+            moves_per_second: 412.4,
+            loss: 2.3141,
+            policy_loss: 1.8,
+            value_loss: 0.5141,
+            entropy: 0.9,
+            pool: 4,
+            best: Some(Rated {
+                player: "generation-11".to_owned(),
+                elo: 312.4,
+                elo_low: 280.0,
+                elo_high: 344.4,
+                games: 900,
+                score: 0.8,
+            }),
+            gate: Some(at_gate()),
+            ..Progress::default()
+        }));
+        view
+    }
+
+    #[test]
+    fn a_run_in_full_swing_is_eight_lines() {
+        let expected = "\
+run         01:02:03  battlesnake in runs/duel-7x7
+learned     generation 12   step 1240   games 5321   pool 4
+speed       8.2 games/s   412 moves/s
+loss        2.314   policy 1.800   value 0.514   entropy 0.900
+gate        [######------------------] 100/400   62.5 % (53.1 to 71.1), needs 55.0
+Elo         +312 (+280 to +344)   generation-11, over 900 games
+next        generation 13 after 40 of 100 steps; generation-12 plays generation-11
+page        http://127.0.0.1:8080";
+        assert_eq!(running().lines(3_723.0, 100).join("\n"), expected);
+    }
+
+    #[test]
+    fn a_run_that_has_just_begun_says_what_it_waits_for() {
+        let lines = begun().lines(0.0, 100);
+        assert!(lines[3].ends_with("no step yet") && lines[4].ends_with("no candidate"));
+        assert!(lines[5].ends_with("nobody is rated yet"), "{lines:?}");
+        assert_eq!(lines[6], "next        first step after 0 of 4096 positions");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_the_bar_gives_way_first() {
+        for width in [0, 1, 12, 20, 40, 60, 80, 200] {
+            for line in running().lines(0.0, width) {
+                assert!(line.chars().count() <= width, "{width}: {line:?}");
+            }
+        }
+        let narrow = &running().lines(0.0, 60)[4];
+        assert_eq!(narrow, "gate        100/400   62.5 % (53.1 to 71.1), needs 55.0");
+    }
+
+    #[test]
+    fn trouble_and_the_drain_are_what_is_next_and_a_verdict_clears_the_gate() {
+        let next = |view: &View| view.lines(0.0, 100)[6].clone();
+        let mut view = running();
+        view.note(&Event::Pause { reason: "the disk is full".to_owned() });
+        assert_eq!(next(&view), "next        PAUSED: the disk is full");
+        view.note(&Event::Resumed);
+        assert!(next(&view).contains("after 40 of 100 steps"));
+        view.note(&Event::Dropped { generation: 12, reason: "too old".to_owned() });
+        assert!(view.lines(0.0, 100)[4].ends_with("no candidate"));
+        view.note(&Event::Draining);
+        assert_eq!(next(&view), "next        draining; Ctrl-C again stops at once");
+    }
+}

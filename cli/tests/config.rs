@@ -1,0 +1,108 @@
+//! `ouro config` as a user runs it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn ouro(home: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ouro"))
+        .args(arguments)
+        .current_dir(home)
+        .output()
+        .expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn what_is_printed_can_be_changed_checked_and_printed_again() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let printed = ouro(home.path(), &["config", "print", "tictactoe"]);
+    assert!(printed.status.success(), "{}", text(&printed.stderr));
+    std::fs::write(home.path().join("my.toml"), &printed.stdout).expect("it is written");
+    let again = ouro(home.path(), &["config", "print", "my.toml"]);
+    assert_eq!(text(&again.stdout), text(&printed.stdout));
+    let checked = ouro(home.path(), &["config", "check", "my.toml"]);
+    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stderr));
+    assert_eq!(text(&checked.stdout), "config my.toml: nothing is wrong\n");
+
+    let usual = ouro(home.path(), &["config", "print", "--json"]);
+    let usual: Value = serde_json::from_slice(&usual.stdout).expect("JSON");
+    assert_eq!(usual["game"]["width"], 7);
+}
+
+#[test]
+fn every_problem_of_a_file_is_a_line() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let file = "seeed = 1\n[train]\ngamma = 3.0\n[actor.search]\nsimulation = 8\n";
+    std::fs::write(home.path().join("bad.toml"), file).expect("it is written");
+    let checked = ouro(home.path(), &["config", "check", "bad.toml"]);
+    assert_eq!(checked.status.code(), Some(64));
+    let problems = text(&checked.stdout);
+    for expected in [
+        "config bad.toml: `seeed` is unknown; did you mean `seed`?",
+        "config bad.toml: `actor.search.simulation` is unknown; \
+         did you mean `actor.search.simulations`?",
+        "config bad.toml: train.gamma is 3; ",
+    ] {
+        assert!(problems.lines().any(|line| line.starts_with(expected)), "{problems}");
+    }
+    assert_eq!(problems.lines().count(), 3, "{problems}");
+    assert!(text(&checked.stderr).starts_with("error: config bad.toml has 3 problems"));
+}
+
+#[test]
+fn files_that_are_none_have_codes_of_their_own() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    std::fs::write(home.path().join("odd.toml"), "[train\n").expect("it is written");
+    for (arguments, code, expected) in [
+        (["config", "check", "none.toml"], 66, "none.toml"),
+        (["config", "check", "odd.toml"], 64, "line 1"),
+        (["config", "print", "chess"], 66, "presets are duel-7x7, duel"),
+        (["config", "explain", "train.lerning_rate"], 64, "did you mean train.learning_rate?"),
+        (["config", "explain", "gamma"], 64, "did you mean train.gamma?"),
+    ] {
+        let output = ouro(home.path(), &arguments);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn a_key_is_explained_with_its_type_range_default_and_presets() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let explain = |key: &str| -> Value {
+        let output = ouro(home.path(), &["config", "explain", key, "--json"]);
+        assert!(output.status.success(), "{key}: {}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let meanings = explain("train.gamma");
+    assert_eq!(meanings.as_array().map(Vec::len), Some(1), "{meanings}");
+    let gamma = &meanings[0];
+    assert_eq!(gamma["about"], "Discount per time step, above 0 and at most 1.");
+    assert_eq!(gamma["type"], "number");
+    assert!(gamma["range"][0].as_str().is_some_and(|range| range.ends_with("to 1")), "{gamma}");
+    let presets = gamma["presets"].as_array().expect("a list");
+    assert_eq!(presets.len(), 6, "{gamma}");
+
+    // What the checks accept is told for keys of tables that no preset has, too.
+    let momentum = explain("train.optimizer.momentum");
+    assert_eq!(momentum[0]["within"], "kind = \"sgd\"", "{momentum}");
+    assert!(momentum[0]["range"][0].is_string(), "{momentum}");
+    let channels = explain("net.channels");
+    assert_eq!(channels[0]["range"][0], "it must be 1 to 1024", "{channels}");
+    let swap = explain("actor.swap");
+    assert_eq!(swap[0]["choices"].as_array().map(Vec::len), Some(2), "{swap}");
+    assert!(explain("arena.gate")[0]["keys"].to_string().contains("threshold"));
+
+    let shown = ouro(home.path(), &["config", "explain", "actor.search.simulations"]);
+    let shown = text(&shown.stdout);
+    assert!(shown.starts_with("actor.search.simulations\n  Descents from the root"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 88), "{shown}");
+    assert!(shown.contains("range    it must be 1 to 2^28"), "{shown}");
+}

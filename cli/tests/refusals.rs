@@ -1,0 +1,206 @@
+//! What `ouro` says to what it cannot use: one line that names the thing, its value and the
+//! remedy, and the exit code that `--help` gives for it.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A run small enough to begin within a second.
+const SETTINGS: &str = r#"
+preset = "tictactoe"
+
+[net]
+kind = "mlp"
+layers = 1
+hidden = 8
+"#;
+
+fn ouro(home: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ouro"))
+        .args(arguments)
+        .current_dir(home)
+        .env_remove("OURO_RUN")
+        .output()
+        .expect("the program starts")
+}
+
+/// `ouro train` on free ports, so that runs of other tests are not in the way.
+fn train(home: &Path, arguments: &[&str]) -> Output {
+    let mut all = vec!["train", "--device", "cpu", "--threads", "1"];
+    for (flag, free) in [("--arena", "127.0.0.1:0"), ("--learner", "127.0.0.1:0"), ("--web", "off")]
+    {
+        if !arguments.contains(&flag) {
+            all.extend([flag, free]);
+        }
+    }
+    all.extend(arguments);
+    ouro(home, &all)
+}
+
+fn assert_refused(output: &Output, code: i32, expected: &[&str]) {
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    for part in expected {
+        assert!(error.contains(part), "{part:?} is not in {error:?}");
+    }
+}
+
+/// A folder with settings and a run that has ended, whose files the tests then spoil.
+fn home_with_run() -> tempfile::TempDir {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    fs::write(home.path().join("small.toml"), SETTINGS).expect("it is written");
+    let begun = train(home.path(), &["--run", "run", "--config", "small.toml", "--for", "1ms"]);
+    assert!(begun.status.success(), "{}", String::from_utf8_lossy(&begun.stderr));
+    home
+}
+
+/// Replaces a text in the run's settings.
+fn edit(home: &Path, from: &str, to: &str) {
+    let path = home.join("run/run.toml");
+    let text = fs::read_to_string(&path).expect("a run has settings");
+    assert!(text.contains(from), "{text}");
+    fs::write(&path, text.replacen(from, to, 1)).expect("it is written");
+}
+
+#[test]
+fn a_run_folder_that_cannot_be_written_is_named_with_its_cause() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    fs::write(home.path().join("file"), "").expect("it is written");
+    let cases = [
+        ("/proc/nope", "No such file"),
+        ("/dev/null/run", "Not a directory"),
+        ("file", "cannot be written"),
+        ("file/below", "Not a directory"),
+    ];
+    for (folder, cause) in cases {
+        let output = train(home.path(), &["tictactoe", "--run", folder]);
+        let named = format!("run folder {folder} cannot be written");
+        assert_refused(&output, 74, &[&named, cause, "--run"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_in_a_folder_that_became_read_only_is_refused_before_anything_starts() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = home_with_run();
+    let folder = home.path().join("run");
+    let allow = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode));
+    allow(0o555).expect("it is ours");
+    // Whoever is root may write all the same.
+    let binds = fs::write(folder.join("probe"), "").is_err();
+    let output = train(home.path(), &["--run", "run", "--for", "1ms"]);
+    allow(0o755).expect("it is ours");
+    if binds {
+        let named = "run folder run cannot be written: Permission denied";
+        assert_refused(&output, 74, &[named, "--run"]);
+    } else {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn a_port_in_use_names_the_flag_that_changes_it() {
+    let home = home_with_run();
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("it has one").to_string();
+    for flag in ["--arena", "--learner", "--web"] {
+        let output = train(home.path(), &["--run", "run", flag, &address, "--for", "1ms"]);
+        assert_refused(&output, 69, &[&address, "in use", flag]);
+    }
+}
+
+#[test]
+fn settings_that_do_not_belong_to_a_run_are_refused() {
+    type Case<'a> = (&'a str, &'a str, i32, &'a [&'a str]);
+    let cases: [Case; 7] = [
+        ("seed = 1", "seed = 2", 64, &["run run is one of", "put that back", "--run"]),
+        ("hidden = 8", "hidden = 9", 64, &["another network", "run/run.toml", "--run"]),
+        (
+            "game = \"tic_tac_toe\"",
+            "game = \"connect_four\"",
+            64,
+            &["tic_tac_toe", "connect_four", "--run"],
+        ),
+        ("seed = 1", "sead = 1", 64, &["run.toml", "`sead` is unknown", "did you mean `seed`?"]),
+        ("seed = 1", "seed = -1", 64, &["run.toml", "`seed`", "-1"]),
+        ("generation_steps = ", "generation_steps = 0 # ", 64, &["generation_steps is 0"]),
+        ("seed = 1", "seed 1", 64, &["run.toml", "is not TOML", "line "]),
+    ];
+    for (from, to, code, expected) in cases {
+        let home = home_with_run();
+        edit(home.path(), from, to);
+        assert_refused(&train(home.path(), &["--run", "run"]), code, expected);
+    }
+}
+
+#[test]
+fn files_of_a_run_that_are_none_are_named() {
+    type Case<'a> = (&'a str, i32, &'a [&'a str]);
+    let cases: [Case; 2] = [
+        ("run/arena/arena.redb", 69, &["arena.redb", "not an arena store", "move it away"]),
+        ("run/learner/journal", 69, &["journal"]),
+    ];
+    for (path, code, expected) in cases {
+        let home = home_with_run();
+        let path = home.path().join(path);
+        if path.is_dir() {
+            fs::remove_dir_all(&path).expect("it is ours");
+        }
+        fs::write(&path, "nothing of ours, but long enough to be looked at").expect("written");
+        assert_refused(&train(home.path(), &["--run", "run"]), code, expected);
+    }
+}
+
+#[test]
+fn flags_of_new_runs_are_refused_where_there_is_one() {
+    let home = home_with_run();
+    for (arguments, flag) in [
+        (&["--seed", "3"][..], "--seed"),
+        (&["--config", "small.toml"], "--config"),
+        (&["connect4"], "PRESET"),
+    ] {
+        let output = train(home.path(), &[&["--run", "run"], arguments].concat());
+        assert_refused(&output, 64, &[flag, "is for new runs", "--run"]);
+    }
+}
+
+#[test]
+fn wrong_settings_leave_no_run_behind() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let cases = [
+        ("[train]\nlerning_rate = 1.0", "did you mean `train.learning_rate`?"),
+        ("[train]\ngamma = 2.0", "train.gamma is 2; "),
+        ("[actor]\nbatch = 0", "actor.batch is 0; give at least 1"),
+        ("[arena]\nplayer = \"nobody\"", "arena.player"),
+        ("[game]\ngame = \"battlesnake\"\nwidth = 200", "game.width is 200; "),
+        ("preset = \"chess\"", "known are duel-7x7"),
+    ];
+    for (text, expected) in cases {
+        fs::write(home.path().join("bad.toml"), text).expect("it is written");
+        let output = train(home.path(), &["--run", "run", "--config", "bad.toml"]);
+        assert_refused(&output, 64, &[expected]);
+        assert!(!home.path().join("run").exists(), "{text}");
+    }
+    let output = train(home.path(), &["--run", "run", "--config", "none.toml"]);
+    assert_refused(&output, 66, &["none.toml"]);
+}
+
+#[test]
+fn weights_of_another_shape_cannot_play_and_say_why() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let planes = ouro_game::PlaneShape { channels: 2, height: 4, width: 4 };
+    let architecture = ouro_net::Architecture::Conv { channels: 2, layers: 1, hidden: 4 };
+    let spec = ouro_net::NetSpec { planes, actions: 9, architecture };
+    let game = r#"{"game":"tic_tac_toe"}"#.to_owned();
+    let meta = ouro_net::WeightsMeta { game, generation: 1, step: 1 };
+    let weights = ouro_net::Weights::initialize(spec, meta, 1).expect("a valid spec");
+    fs::write(home.path().join("w"), weights.to_safetensors()).expect("it is written");
+    for player in ["net{weights=w}", "mcts{sims=4,weights=w}"] {
+        let output = ouro(home.path(), &["match", player, "random", "--games", "2"]);
+        assert_refused(&output, 64, &["weights=w", "4"]);
+    }
+}
