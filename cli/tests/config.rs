@@ -20,14 +20,22 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn what_is_printed_can_be_changed_checked_and_printed_again() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    let printed = ouro(home.path(), &["config", "print", "tictactoe"]);
-    assert!(printed.status.success(), "{}", text(&printed.stderr));
-    std::fs::write(home.path().join("my.toml"), &printed.stdout).expect("it is written");
-    let again = ouro(home.path(), &["config", "print", "my.toml"]);
-    assert_eq!(text(&again.stdout), text(&printed.stdout));
-    let checked = ouro(home.path(), &["config", "check", "my.toml"]);
-    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stderr));
-    assert_eq!(text(&checked.stdout), "config my.toml: nothing is wrong\n");
+    for preset in ["duel-7x7", "duel", "standard", "reinforce-duel", "connect4", "tictactoe"] {
+        let printed = ouro(home.path(), &["config", "print", preset]);
+        assert!(printed.status.success(), "{}", text(&printed.stderr));
+        std::fs::write(home.path().join("my.toml"), &printed.stdout).expect("it is written");
+        let again = ouro(home.path(), &["config", "print", "my.toml"]);
+        assert_eq!(text(&again.stdout), text(&printed.stdout));
+        let checked = ouro(home.path(), &["config", "check", "my.toml"]);
+        assert_eq!(checked.status.code(), Some(0), "{preset}: {}", text(&checked.stdout));
+        assert_eq!(text(&checked.stdout), "config my.toml: nothing is wrong\n");
+        // The file of a run names no preset: what it leaves out is not set.
+        let whole = text(&printed.stdout);
+        let (_, whole) = whole.split_once('\n').expect("the first line is the preset");
+        std::fs::write(home.path().join("run.toml"), whole).expect("it is written");
+        let checked = ouro(home.path(), &["config", "check", "run.toml"]);
+        assert_eq!(checked.status.code(), Some(0), "{preset}: {}", text(&checked.stdout));
+    }
 
     let usual = ouro(home.path(), &["config", "print", "--json"]);
     let usual: Value = serde_json::from_slice(&usual.stdout).expect("JSON");

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
+use ouro_service::config;
 
 use super::train::preset::Preset;
-use super::train::settings::Settings;
+use super::train::settings::{Settings, Source};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -63,9 +64,10 @@ impl Config {
 }
 
 fn print(what: &str, output: &mut Output) -> Result<ExitCode, Failure> {
-    let settings = match Preset::from_str(what, false) {
-        Ok(preset) => preset.settings(),
-        Err(_) if !Path::new(what).exists() => {
+    let path = Path::new(what);
+    let (preset, settings) = match Preset::from_str(what, false) {
+        Ok(preset) => (Some(preset), preset.settings()),
+        Err(_) if !path.exists() => {
             let known: Vec<&str> =
                 Preset::value_variants().iter().map(|preset| preset.name()).collect();
             let known = known.join(", ");
@@ -73,9 +75,14 @@ fn print(what: &str, output: &mut Output) -> Result<ExitCode, Failure> {
                 "{what} is neither a preset nor a file; presets are {known}"
             )));
         }
-        Err(_) => Settings::load(Path::new(what))?,
+        Err(_) => {
+            let Source { preset, table, .. } = Source::read(path)?;
+            (preset, config::read(path, table).map_err(Failure::usage)?)
+        }
     };
-    let text = toml::to_string(&settings).map_err(Failure::bug)?;
-    output.result(&settings, text)?;
+    // What a preset leaves out cannot be written down but by its name.
+    let preset = preset.map(|preset| format!("preset = \"{}\"\n", preset.name()));
+    let text = toml::to_string::<Settings>(&settings).map_err(Failure::bug)?;
+    output.result(&settings, format_args!("{}{text}", preset.unwrap_or_default()))?;
     Ok(ExitCode::SUCCESS)
 }

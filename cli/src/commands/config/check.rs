@@ -11,15 +11,14 @@ use serde_json::json;
 use toml::{Table, Value};
 
 use super::Settings;
-use crate::commands::train::settings::preset_of;
+use crate::commands::train::settings::Source;
 use crate::failure::Failure;
 use crate::output::Output;
 
 /// Prints one line for each problem; the file is usable if there is none.
 pub(super) fn run(path: &Path, output: &mut Output) -> Result<ExitCode, Failure> {
-    let mut said = config::load_table(path).map_err(Failure::unreadable)?;
-    let base = preset_of(path, &mut said)?.table()?;
-    let problems = problems(path, &base, said)?;
+    let Source { base, table, .. } = Source::read(path)?;
+    let problems = problems(path, &base, table)?;
     let file = path.display();
     for (key, text) in &problems {
         let value = json!({ "file": path, "key": key, "problem": text });
@@ -43,9 +42,7 @@ pub(super) fn run(path: &Path, output: &mut Output) -> Result<ExitCode, Failure>
 }
 
 /// The problems, each with its key.
-fn problems(path: &Path, base: &Table, said: Table) -> Result<Vec<(String, String)>, Failure> {
-    let mut table = base.clone();
-    config::merge(&mut table, said);
+fn problems(path: &Path, base: &Table, mut table: Table) -> Result<Vec<(String, String)>, Failure> {
     let mut problems = Vec::new();
     loop {
         let (key, text) = match config::read::<Settings>(path, table.clone()) {
@@ -95,8 +92,9 @@ mod tests {
 
     fn keys_of(text: &str) -> Vec<String> {
         let base = Preset::TicTacToe.table().expect("a preset is a table");
-        let said = text.parse().expect("TOML");
-        let problems = problems(Path::new("my.toml"), &base, said).expect("it is looked at");
+        let mut table = base.clone();
+        config::merge(&mut table, text.parse().expect("TOML"));
+        let problems = problems(Path::new("my.toml"), &base, table).expect("it is looked at");
         problems.into_iter().map(|(key, _)| key).collect()
     }
 

@@ -100,7 +100,7 @@ pub(super) struct Progress {
     pub(super) mean_return: f64,
     /// Checkpoints in the pool.
     pub(super) pool: usize,
-    /// The strongest.
+    /// The strongest checkpoint.
     pub(super) best: Option<Rated>,
     /// The match at the gate, if there is one.
     pub(super) gate: Option<Match>,

@@ -16,12 +16,11 @@ use ouro_learner::config::{CheckpointConfig, Config, DeviceChoice};
 
 use super::Arguments;
 use super::preset::Preset;
-use super::settings::Settings;
+use super::settings::{SETTINGS_FILE, Settings};
 use crate::failure::Failure;
 
 /// Folder of runs that were not told where to be.
 const RUNS: &str = "runs";
-const SETTINGS_FILE: &str = "run.toml";
 const DEFAULT_ARENA: ([u8; 4], u16) = ([127, 0, 0, 1], 50_061);
 const DEFAULT_LEARNER: ([u8; 4], u16) = ([127, 0, 0, 1], 50_062);
 
@@ -80,8 +79,7 @@ impl Plan {
                 folder.display()
             )));
         }
-        let settings = ouro_service::config::load(&path).map_err(Failure::unreadable)?;
-        let plan = Self::new(settings, false, arguments)?;
+        let plan = Self::new(Settings::load(&path)?, false, arguments)?;
         // Found out now, not by whichever part writes first.
         let probe = folder.join("writable.new");
         fs::File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(unwritable)?;

@@ -7,7 +7,7 @@ use ouro_actor::{Actor, ActorCounters};
 use ouro_arena::gate::Verdict;
 use ouro_arena::store::{self, Outcome};
 use ouro_arena::web::{Gauge, Gauges};
-use ouro_arena::{Arena, ArenaEvent};
+use ouro_arena::{Arena, ArenaEvent, PlayerId};
 use ouro_learner::Learner;
 use ouro_learner::progress::SharedProgress;
 use ouro_learner::replay::SharedReplay;
@@ -167,7 +167,7 @@ impl<'a> Reporter<'a> {
             entropy: loss.entropy,
             mean_return: stands.mean_return,
             pool: self.pool,
-            best: self.ratings.borrow().ratings.first().map(Rated::from),
+            best: best(&self.ratings.borrow()),
             gate: self.gate.clone(),
         };
         self.last = (now, moves, stands.games);
@@ -239,4 +239,10 @@ impl<'a> Reporter<'a> {
         };
         self.tell(if promoted { Event::Promotion(told) } else { Event::Rejection(told) })
     }
+}
+
+/// The strongest checkpoint; players that never change are stronger for a while.
+fn best(table: &RatingTable) -> Option<Rated> {
+    let is_ours = |player: &str| matches!(player.parse(), Ok(PlayerId::Generation(_)));
+    table.ratings.iter().find(|row| is_ours(&row.player)).map(Rated::from)
 }

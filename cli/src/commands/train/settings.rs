@@ -17,6 +17,9 @@ use crate::failure::Failure;
 
 mod problem;
 
+/// Name of the file in the folder of a run.
+pub(crate) const SETTINGS_FILE: &str = "run.toml";
+
 /// Everything that is settled when a run begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -41,23 +44,46 @@ pub(crate) struct Settings {
     pub(crate) arena: MatchConfig,
 }
 
-impl Settings {
-    /// A file of a person's own: what it does not say is taken from the preset that its key
-    /// `preset` names.
-    pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
+/// A file of settings, before its keys are looked at.
+pub(crate) struct Source {
+    /// What its gaps were filled from.
+    pub(crate) preset: Option<Preset>,
+    /// The preset's settings; the default one's where gaps are not filled.
+    pub(crate) base: toml::Table,
+    /// What the file says, with its gaps filled.
+    pub(crate) table: toml::Table,
+}
+
+impl Source {
+    /// Reads a file of a person's own: what it does not say is taken from the preset that its
+    /// key `preset` names. The file of a run says everything itself, and what it leaves out is
+    /// not set.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let mut said = config::load_table(path).map_err(Failure::unreadable)?;
-        let preset = preset_of(path, &mut said)?;
-        let mut table = preset.table()?;
+        let named = said.remove("preset");
+        let is_run = path.file_name().is_some_and(|name| name == SETTINGS_FILE);
+        if is_run && named.is_none() {
+            return Ok(Self { preset: None, base: Preset::default().table()?, table: said });
+        }
+        let preset = match named {
+            None => Preset::default(),
+            Some(name) => {
+                let known = name.as_str().and_then(|name| Preset::from_str(name, false).ok());
+                known.ok_or_else(|| Failure::usage(unknown_preset(path, &name)))?
+            }
+        };
+        let base = preset.table()?;
+        let mut table = base.clone();
         config::merge(&mut table, said);
-        config::read(path, table).map_err(Failure::usage)
+        Ok(Self { preset: Some(preset), base, table })
     }
 }
 
-/// Takes the key `preset` out of what a file says.
-pub(crate) fn preset_of(path: &Path, said: &mut toml::Table) -> Result<Preset, Failure> {
-    let Some(name) = said.remove("preset") else { return Ok(Preset::default()) };
-    let known = name.as_str().and_then(|name| Preset::from_str(name, false).ok());
-    known.ok_or_else(|| Failure::usage(unknown_preset(path, &name)))
+impl Settings {
+    /// What a file comes to; see [`Source::read`].
+    pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
+        config::read(path, Source::read(path)?.table).map_err(Failure::usage)
+    }
 }
 
 impl Preset {
