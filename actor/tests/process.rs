@@ -185,8 +185,8 @@ impl World {
     fn config(&self, lines: &str) -> PathBuf {
         let (path, url) = (self.path("actor.toml"), &self.url);
         let text = format!(
-            "arena = \"{url}\"\nlearner = \"{url}\"\nthreads = 2\n\
-             {lines}\n[play]\ngames_per_thread = 8\n[game]\ngame = \"tic_tac_toe\"\n"
+            "arena = \"{url}\"\nlearner = \"{url}\"\nthreads = 2\nplay.games_per_thread = 8\n\
+             {lines}\n[game]\ngame = \"tic_tac_toe\"\n"
         );
         std::fs::write(&path, text).unwrap();
         path
@@ -221,7 +221,7 @@ fn signal(child: &Child, name: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn sigterm_plays_the_games_to_their_end_and_pushes_every_one() {
     let mut world = world().await;
-    let config = world.config("search = { simulations = 8 }\ndrain = { finish_games = true }");
+    let config = world.config("play.search = { simulations = 8 }\ndrain = { finish_games = true }");
     let child = world.start(&config, &[]);
     world.games(50).await;
     signal(&child, "-TERM");
@@ -276,9 +276,9 @@ async fn exit_codes_tell_a_bad_configuration_from_a_learner_that_refuses() {
     let world = world().await;
     let cases: [(&str, &[&str], i32, &str); 5] = [
         ("threads = 3", &[], 64, "duplicate key"),
-        ("epsilon = 2.0", &[], 64, "epsilon is 2; give 0 to 1"),
+        ("play.epsilon = 2.0", &[], 64, "epsilon is 2; give 0 to 1"),
         (
-            "tree_memory_mib = 1\nsearch = { simulations = 900 }",
+            "play.tree_memory_mib = 1\nplay.search = { simulations = 900 }",
             &[],
             64,
             "trees of 900 simulations",

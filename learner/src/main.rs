@@ -77,7 +77,15 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are no errors; what clap cannot print, nobody can read.
+            let _ = error.print();
+            let clean = error.exit_code() == 0;
+            return if clean { ExitStatus::Clean } else { ExitStatus::BadConfiguration }.into();
+        }
+    };
     process::run(LogFormat::Auto, |shutdown| work(arguments.command, shutdown))
 }
 
