@@ -190,6 +190,16 @@ pub enum CallError {
     Stopping,
 }
 
+impl CallError {
+    /// Whether all that is missing is room on the disk.
+    pub(crate) fn is_no_space(&self) -> bool {
+        matches!(
+            self,
+            Self::Store(StoreError::NoSpace { .. }) | Self::Folder(WeightsError::NoSpace { .. })
+        )
+    }
+}
+
 impl IntoStatus for CallError {
     fn code(&self) -> Code {
         match self {
@@ -222,6 +232,7 @@ impl IntoStatus for CallError {
             Self::Folder(error) => match error {
                 WeightsError::Missing(_) => Code::NotFound,
                 WeightsError::Damaged { .. } => Code::DataLoss,
+                WeightsError::NoSpace { .. } => Code::ResourceExhausted,
                 WeightsError::Io { .. } => Code::Internal,
             },
             Self::Store(error) => match error {
@@ -230,6 +241,7 @@ impl IntoStatus for CallError {
                 StoreError::Decided(_) | StoreError::ChampionChanged { .. } => {
                     Code::FailedPrecondition
                 }
+                StoreError::NoSpace { .. } => Code::ResourceExhausted,
                 StoreError::Locked { .. }
                 | StoreError::NotAStore { .. }
                 | StoreError::Schema { .. }
@@ -289,6 +301,14 @@ mod tests {
             (folder(WeightsError::Missing(hash)), Code::NotFound),
             (folder(WeightsError::Damaged { expected: hash, found: hash }), Code::DataLoss),
             (folder(WeightsError::Io { path: path.clone(), source: io() }), Code::Internal),
+            (
+                folder(WeightsError::NoSpace { folder: path.clone(), source: io() }),
+                Code::ResourceExhausted,
+            ),
+            (
+                store(StoreError::NoSpace { folder: path.clone(), reason: "full".into() }),
+                Code::ResourceExhausted,
+            ),
             (store(StoreError::GenerationTaken { generation, stored: hash }), Code::AlreadyExists),
             (store(StoreError::Unknown(generation)), Code::NotFound),
             (store(StoreError::Decided(generation)), Code::FailedPrecondition),

@@ -34,6 +34,9 @@ const POOL_OF_INTEREST: usize = 8;
 /// Pause before the ratings are looked at again when they are certain.
 const IDLE: Duration = Duration::from_secs(10);
 
+/// Pause before a full disk is looked at again.
+const FULL: Duration = Duration::from_secs(1);
+
 /// The evaluator. [`run`](Self::run) is the thread.
 #[derive(Debug)]
 pub(crate) struct Evaluator {
@@ -48,27 +51,57 @@ impl Evaluator {
     pub(crate) fn run(self) -> Result<(), ArenaError> {
         let mut allowance = Allowance::new(self.config.spare_share);
         while !self.stop.is_cancelled() {
-            if let Some(candidate) = self.keeper.next_candidate()? {
-                self.evaluate(&candidate)?;
-                continue;
-            }
-            let wait = match allowance.wait(self.keeper.clock().monotonic()) {
-                Some(wait) if wait.is_zero() => {
-                    let start = self.keeper.clock().monotonic();
-                    if self.spare()? {
-                        allowance.spent(start, self.keeper.clock().monotonic());
-                        continue;
-                    }
-                    Some(IDLE)
+            match self.turn(&mut allowance) {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => return Ok(()),
+                Err(ArenaError::Store(full @ StoreError::NoSpace { .. })) => {
+                    self.wait_for_space(&full)?;
                 }
-                wait => wait,
-            };
-            let gone = match wait {
-                None => self.wake.recv().is_err(),
-                Some(wait) => self.wake.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected),
-            };
-            if gone {
-                return Ok(());
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// A candidate, some spare games or a wait; breaks once nobody can wake it any more.
+    fn turn(&self, allowance: &mut Allowance) -> Result<ControlFlow<()>, ArenaError> {
+        if let Some(candidate) = self.keeper.next_candidate()? {
+            self.evaluate(&candidate)?;
+            return Ok(ControlFlow::Continue(()));
+        }
+        let wait = match allowance.wait(self.keeper.clock().monotonic()) {
+            Some(wait) if wait.is_zero() => {
+                let start = self.keeper.clock().monotonic();
+                if self.spare()? {
+                    allowance.spent(start, self.keeper.clock().monotonic());
+                    return Ok(ControlFlow::Continue(()));
+                }
+                Some(IDLE)
+            }
+            wait => wait,
+        };
+        let gone = match wait {
+            None => self.wake.recv().is_err(),
+            Some(wait) => self.wake.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected),
+        };
+        Ok(if gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
+    /// Waits until the disk has room again, or for the stop, and says both. What was not stored
+    /// never was: the match that broke off is taken up where its results end, and its clusters
+    /// have the same seeds again.
+    fn wait_for_space(&self, full: &StoreError) -> Result<(), ArenaError> {
+        tracing::error!(error = %full, "the disk is full: matches pause");
+        while !self.stop.is_cancelled() {
+            // Woken or not, it is worth a look.
+            let _ = self.wake.recv_timeout(FULL);
+            match self.keeper.recover() {
+                Err(StoreError::NoSpace { .. }) => {}
+                recovered => {
+                    recovered?;
+                    tracing::warn!("there is space again: matches go on");
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -90,9 +123,8 @@ impl Evaluator {
             let anchor = PlayerId::Anchor(anchor);
             let games = self.config.anchor_games;
             let key = MatchKey::rating(generation.into(), anchor.clone());
-            let sides = [self.network(&engine), self.contestant(&anchor)?];
             // News is more pressing than a rating, which spare games make up for.
-            if self.rating_games(key, sides, games)? == Ended::Stopped {
+            if self.rating_games(key, games)? == Ended::Stopped {
                 break;
             }
         }
@@ -116,7 +148,8 @@ impl Evaluator {
         if gate.ruling().is_none() {
             self.keeper.note_gate(&info, gate.report());
             let clusters = gate.next_cluster()..gate.max_clusters();
-            let sides = [self.network(engine), self.contestant(&champion)?];
+            let player = &info.player;
+            let sides = [network(engine, player), self.contestant(&champion, player)?];
             let session = Session { evaluator: self, info: &info, sides };
             session.play(
                 clusters,
@@ -145,13 +178,10 @@ impl Evaluator {
     }
 
     /// Some more games between two players, for their ratings.
-    fn rating_games(
-        &self,
-        key: MatchKey,
-        sides: [Contestant; 2],
-        games: u32,
-    ) -> Result<Ended, ArenaError> {
+    fn rating_games(&self, key: MatchKey, games: u32) -> Result<Ended, ArenaError> {
         let info = self.open(key, false)?;
+        let side = |id| self.contestant(id, &info.player);
+        let sides = [side(&info.key.first)?, side(&info.key.second)?];
         let mut seen = std::collections::BTreeSet::new();
         let played = self.keeper.store().results(info.number)?;
         for earlier in &played {
@@ -186,8 +216,7 @@ impl Evaluator {
         };
         let Some((first, second)) = chosen else { return Ok(false) };
         let key = MatchKey::rating(players[first].clone(), players[second].clone());
-        let sides = [self.contestant(&key.first)?, self.contestant(&key.second)?];
-        self.rating_games(key, sides, self.config.spare_games)?;
+        self.rating_games(key, self.config.spare_games)?;
         self.keeper.rate()?;
         Ok(true)
     }
@@ -218,12 +247,9 @@ impl Evaluator {
         })
     }
 
-    fn network(&self, engine: &Arc<Engine>) -> Contestant {
-        let player = self.config.player.as_str().into();
-        Contestant::Network { player, engine: Arc::clone(engine) }
-    }
-
-    fn contestant(&self, id: &PlayerId) -> Result<Contestant, ArenaError> {
+    /// Who plays for `id`; networks play as `player` says, which is what the match was begun with:
+    /// the settings may have changed since.
+    fn contestant(&self, id: &PlayerId, player: &str) -> Result<Contestant, ArenaError> {
         let generation = match id {
             PlayerId::Anchor(name) => return Ok(Contestant::Anchor(name.clone())),
             PlayerId::Generation(generation) => *generation,
@@ -237,7 +263,7 @@ impl Evaluator {
             CallError::Folder(error) => ArenaError::Weights(error),
             error => ArenaError::Opponent { generation, reason: error.to_string() },
         })?;
-        Ok(self.network(&engine))
+        Ok(network(&engine, player))
     }
 
     fn engine(&self, hash: ContentHash) -> Result<Arc<Engine>, CallError> {
@@ -245,3 +271,11 @@ impl Evaluator {
         Ok(Arc::new(Engine::new(&weights)))
     }
 }
+
+/// A network as `player` plays it.
+fn network(engine: &Arc<Engine>, player: &str) -> Contestant {
+    Contestant::Network { player: player.into(), engine: Arc::clone(engine) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -53,6 +53,8 @@ pub(crate) struct Keeper {
     wake: SyncSender<()>,
     /// Whether a candidate arrived since the evaluator last looked.
     arrived: AtomicBool,
+    /// Whether candidates wait for room on the disk.
+    crowded: AtomicBool,
     /// Held while files and rows are brought in line, so that the removal of files does not
     /// take one whose row is about to be written.
     files: Mutex<()>,
@@ -86,6 +88,7 @@ impl Keeper {
             live: Live::default(),
             wake,
             arrived: AtomicBool::new(false),
+            crowded: AtomicBool::new(false),
             files: Mutex::default(),
             showing: Mutex::default(),
         };
@@ -205,12 +208,23 @@ impl Keeper {
         *held(&self.gate) = None;
         tracing::info!(generation = generation.0, explanation = decision.explanation, "decided");
         let promotion = decision.promotion();
-        self.show_pool()?;
+        let shown = self.show_pool();
+        // Told in any case: it will not be decided again.
         self.tell(ArenaEvent::Decided(decision));
         if let Some(promotion) = promotion {
             self.tell(ArenaEvent::Promoted(promotion));
         }
-        Ok(())
+        shown
+    }
+
+    /// Goes on with what is stored after [`StoreError::NoSpace`]; the same error says that there
+    /// still is no room.
+    pub(crate) fn recover(&self) -> Result<(), StoreError> {
+        self.store.mend()?;
+        let matches = self.store.matches()?;
+        *self.ledger() = Ledger::new(matches);
+        *held(&self.gate) = None;
+        self.rate()
     }
 
     /// Computes everyone's rating anew.

@@ -32,6 +32,8 @@ mod keeper;
 mod ledger;
 mod live;
 mod service;
+#[cfg(test)]
+mod testing;
 
 pub use config::ArenaConfig;
 pub use error::ArenaError;

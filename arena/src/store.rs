@@ -22,6 +22,8 @@ mod rows;
 mod weights;
 
 pub use embedded::EmbeddedStore;
+#[cfg(test)]
+pub(crate) use embedded::small_disk::SmallDisk;
 pub use replay::{ReplayError, Replayed, replay};
 pub use rows::{
     Decision, Entry, GameKey, MatchInfo, MatchSums, Outcome, Played, Promotion, Run, StoredGame,
@@ -93,6 +95,14 @@ pub enum StoreError {
     /// A row does not read: damage, or a bug.
     #[error("store row {0} does not read: {1}")]
     Row(&'static str, String),
+    /// There is no room on the disk. Nothing has changed; once there is room, the same call does.
+    #[error("no space in {}: {reason}; make room there, and it goes on by itself", folder.display())]
+    NoSpace {
+        /// The folder of the store.
+        folder: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
     /// The database failed: most often the disk.
     #[error("store failed: {0}")]
     Database(Box<redb::Error>),
@@ -151,8 +161,18 @@ pub trait Store: Debug + Send + Sync {
     /// Removes every game that `keep` does not want; how many those were. Results stay.
     fn prune_games(&self, keep: &dyn Fn(GameKey) -> bool) -> Result<u32, StoreError>;
 
+    /// Makes the store usable again after [`StoreError::NoSpace`], or says that there still is no
+    /// room.
+    fn mend(&self) -> Result<(), StoreError>;
+
     /// Lines of the log from number `first` on, at most `limit`.
     fn log(&self, first: u64, limit: usize) -> Result<Vec<Entry>, StoreError>;
+}
+
+/// Whether an error only says that there is no room.
+fn is_no_space(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 /// Makes the names in a folder durable. Windows cannot open folders; there the rename itself

@@ -77,7 +77,10 @@ fn failure(error: ArenaError) -> Failure {
         | ArenaError::Weights(_)
         | ArenaError::Opponent { .. }
         | ArenaError::Store(
-            StoreError::Locked { .. } | StoreError::NotAStore { .. } | StoreError::Database(_),
+            StoreError::Locked { .. }
+            | StoreError::NotAStore { .. }
+            | StoreError::NoSpace { .. }
+            | StoreError::Database(_),
         ) => ExitStatus::Unavailable,
         ArenaError::Store(_) | ArenaError::Play(_) | ArenaError::Thread(_) | ArenaError::Died => {
             ExitStatus::Bug

@@ -22,8 +22,30 @@ pub(crate) struct Offer {
 }
 
 impl Keeper {
-    /// Takes a candidate whose bytes have the announced hash.
+    /// Takes a candidate whose bytes have the announced hash. Without room on the disk it is not
+    /// taken, which is said once, and whoever sent it tries again.
     pub(crate) fn publish(&self, offer: Offer, bytes: &[u8]) -> Result<Checkpoint, CallError> {
+        let has_room = match self.crowded.load(Ordering::Acquire) {
+            true => self.store.mend().map_err(CallError::from),
+            false => Ok(()),
+        };
+        let taken = has_room.and_then(|()| self.take(offer, bytes));
+        let was_crowded = match &taken {
+            Ok(_) => self.crowded.swap(false, Ordering::AcqRel),
+            Err(error) if error.is_no_space() => self.crowded.swap(true, Ordering::AcqRel),
+            Err(_) => return taken,
+        };
+        match &taken {
+            Ok(_) if was_crowded => tracing::warn!("there is space again: candidates are taken"),
+            Err(error) if !was_crowded => {
+                tracing::error!(%error, "the disk is full: candidates wait");
+            }
+            _ => {}
+        }
+        taken
+    }
+
+    fn take(&self, offer: Offer, bytes: &[u8]) -> Result<Checkpoint, CallError> {
         self.check(offer, &Weights::from_safetensors(bytes)?)?;
         let checkpoint = Checkpoint {
             hash: offer.hash,
@@ -43,9 +65,10 @@ impl Keeper {
         if stored == checkpoint {
             tracing::info!(generation = offer.generation.0, hash = %offer.hash, "candidate arrived");
             self.tell(ArenaEvent::Published(stored.clone()));
-            self.show_pool()?;
+            // The evaluator first: it is not new if it is sent again because of what follows.
             self.arrived.store(true, Ordering::Release);
             self.wake();
+            self.show_pool()?;
         }
         Ok(stored)
     }

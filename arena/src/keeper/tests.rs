@@ -1,12 +1,5 @@
 //! Candidates in and out.
 
-use std::sync::mpsc;
-use std::time::Duration;
-
-use ouro_game::{Game, GameConfig, GameVisitor};
-use ouro_net::{Architecture, NetSpec, Weights, WeightsMeta};
-use ouro_service::ManualClock;
-
 use ouro_proto::Checkpoint;
 
 use super::*;
@@ -15,33 +8,12 @@ use crate::gate::{ClusterResult, GameResult, Gate, GateConfig, Ranking, Shape};
 use crate::store::EmbeddedStore;
 
 fn keeper(folder: &std::path::Path) -> Keeper {
-    let game = GameConfig::by_name("tic_tac_toe").unwrap();
-    let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
-    let store = Box::new(EmbeddedStore::in_memory().unwrap());
-    let weights = WeightsFolder::open(folder).unwrap();
-    let checked = MatchConfig::default().check(&game).unwrap();
-    let wake = mpsc::sync_channel(1).0;
-    Keeper::new(Run { game, seed: 1 }, checked, store, weights, clock, wake).unwrap()
-}
-
-struct Spec;
-
-impl GameVisitor for Spec {
-    type Output = NetSpec;
-
-    fn visit<G: Game>(self, game: G) -> NetSpec {
-        let architecture = Architecture::Conv { channels: 2, layers: 1, hidden: 2 };
-        NetSpec { planes: game.planes(), actions: game.action_count(), architecture }
-    }
+    let store = EmbeddedStore::in_memory().unwrap();
+    crate::testing::keeper(folder, store, &MatchConfig::default()).0
 }
 
 fn publish(keeper: &Keeper, generation: u32) -> Checkpoint {
-    let spec = keeper.run.game.visit(Spec).unwrap();
-    let game = serde_json::to_string(&keeper.run.game).unwrap();
-    let meta = WeightsMeta { game, generation, step: 0 };
-    let bytes = Weights::initialize(spec, meta, 1).unwrap().to_safetensors();
-    let (hash, generation) = (ContentHash::of(&bytes), Generation(generation));
-    keeper.publish(Offer { hash, generation, step: 0, parent: None }, &bytes).unwrap()
+    crate::testing::offer(keeper, generation).unwrap()
 }
 
 /// Lets a generation win against whoever is champion.

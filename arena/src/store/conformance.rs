@@ -265,6 +265,48 @@ fn a_second_process_is_told_that_the_store_is_in_use() {
 }
 
 #[test]
+fn a_disk_that_runs_full_anywhere_in_a_write_costs_nothing_but_time() {
+    let mut refused = 0;
+    // Up to the byte with which everything fits.
+    for room in (0..).map(|step| 509 * step) {
+        let disk = SmallDisk::default();
+        let store = disk.store();
+        store.add_checkpoint(&checkpoint(0)).unwrap();
+        let key = MatchKey::gate(Generation(0), PlayerId::random());
+        let number = store.open_match(&info(key)).unwrap().number;
+        let results = [pair(0, [1.0; 2])];
+        disk.leave_room(Some(room));
+        let recorded = store.record(number, &results, &[]);
+        let held = store.results(number);
+        match &recorded {
+            Ok(1) => assert_eq!(held.unwrap(), results),
+            Err(StoreError::NoSpace { folder, .. }) => {
+                refused += 1;
+                assert_eq!(folder, Path::new("small"));
+                // Opening it again may take more room than there is; what is read is the old.
+                let says_so = matches!(&held, Err(StoreError::NoSpace { .. }));
+                assert!(says_so || held.is_ok_and(|rows| rows.is_empty()), "{room}");
+                assert!(matches!(store.mend(), Err(StoreError::NoSpace { .. })));
+                assert_eq!(disk.opened(), 2, "opened again at once, and then no more");
+            }
+            other => panic!("{room}: {other:?}"),
+        }
+        disk.leave_room(None);
+        store.mend().unwrap();
+        store.record(number, &results, &[]).unwrap();
+        store.decide(&ruled(&store, 0, PlayerId::random(), 1.0)).unwrap();
+        let replayed = replay(&store).unwrap();
+        assert_eq!(replayed.matches, store.matches().unwrap());
+        assert_eq!(replayed.matches[0].1.clusters, 1);
+        assert_eq!(replayed.promotions, store.promotions().unwrap());
+        if recorded.is_ok() {
+            break;
+        }
+    }
+    assert!(refused > 20, "{refused} places in a write");
+}
+
+#[test]
 fn a_file_that_is_something_else_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("arena.redb");

@@ -1,16 +1,18 @@
 //! The store in one file, by redb.
 //!
 //! Rows are JSON, so that a store can be looked into. redb commits durably (fsync) by default
-//! and is consistent after a crash.
+//! and is consistent after a crash. After a failed write it has to be opened again; the store
+//! does so by itself. If that takes more room than there is, it cannot be read either until
+//! [`Store::mend`] finds some.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use ouro_proto::{Checkpoint, CheckpointStatus, Generation};
-use redb::backends::InMemoryBackend;
 use redb::{
-    Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, Table, TableDefinition,
+    Database, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition,
+    WriteTransaction,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,6 +22,14 @@ use super::{
     StoreError, StoredGame, sync_folder,
 };
 use crate::player_id::PlayerId;
+
+use connection::{Connection, of_room};
+use medium::{InFile, InMemory, Medium};
+
+mod connection;
+mod medium;
+#[cfg(test)]
+pub(crate) mod small_disk;
 
 /// Schema version and run.
 const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
@@ -45,16 +55,17 @@ const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
 /// A store in a file of its own, or in memory.
 #[derive(Debug)]
 pub struct EmbeddedStore {
-    database: Database,
+    connection: Connection,
 }
 
 impl EmbeddedStore {
     /// Opens the store at `path`, or creates it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let medium = InFile(path.to_owned());
         if !path.exists() {
-            Self::create(path)?;
+            Self::create(path).map_err(|error| of_room(error, &medium))?;
         }
-        Self::open_file(path)
+        Self::on(Box::new(medium))
     }
 
     /// Makes an empty store beside `path` and moves it there. redb grows a file before it
@@ -67,66 +78,64 @@ impl EmbeddedStore {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
-        drop(Self::open_file(unfinished)?);
+        drop(Self::on(Box::new(InFile(unfinished.to_owned())))?);
         fs::rename(unfinished, path).map_err(failed)?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         sync_folder(folder.unwrap_or(Path::new("."))).map_err(failed)
     }
 
-    fn open_file(path: &Path) -> Result<Self, StoreError> {
-        let database = Database::create(path).map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => StoreError::Locked { path: path.to_owned() },
-            DatabaseError::Storage(StorageError::Io(error))
-                if error.kind() != io::ErrorKind::InvalidData =>
-            {
-                StoreError::Database(Box::new(redb::Error::Io(error)))
-            }
-            error => StoreError::NotAStore { path: path.to_owned(), reason: error.to_string() },
-        })?;
-        Self::prepare(database)
-    }
-
     /// A store that ends with the process.
     pub fn in_memory() -> Result<Self, StoreError> {
-        Self::prepare(
-            Database::builder().create_with_backend(InMemoryBackend::new()).map_err(failed)?,
-        )
+        Self::on(Box::new(InMemory))
     }
 
-    /// Checks the schema version and creates what is missing.
-    fn prepare(database: Database) -> Result<Self, StoreError> {
-        let write = database.begin_write().map_err(failed)?;
-        {
-            let mut meta = write.open_table(META).map_err(failed)?;
-            match get::<u32, _>(&meta, "schema", "schema")? {
-                None => put(&mut meta, "schema", &SCHEMA_VERSION)?,
-                Some(SCHEMA_VERSION) => {}
-                Some(found) => return Err(StoreError::Schema { found }),
-            }
-            write.open_table(CHECKPOINTS).map_err(failed)?;
-            write.open_table(DECISIONS).map_err(failed)?;
-            write.open_table(PROMOTIONS).map_err(failed)?;
-            write.open_table(MATCHES).map_err(failed)?;
-            write.open_table(NUMBERS).map_err(failed)?;
-            write.open_table(CLUSTERS).map_err(failed)?;
-            write.open_table(SUMS).map_err(failed)?;
-            write.open_table(GAMES).map_err(failed)?;
-            write.open_table(LOG).map_err(failed)?;
-        }
-        write.commit().map_err(failed)?;
-        Ok(Self { database })
+    fn on(medium: Box<dyn Medium>) -> Result<Self, StoreError> {
+        Ok(Self { connection: Connection::open(medium, prepare)? })
     }
 
     /// One durable transaction; an error leaves no trace of it.
     fn change<T>(
         &self,
-        change: impl FnOnce(&redb::WriteTransaction) -> Result<T, StoreError>,
+        change: impl FnOnce(&WriteTransaction) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let write = self.database.begin_write().map_err(failed)?;
-        let value = change(&write)?;
-        write.commit().map_err(failed)?;
-        Ok(value)
+        self.connection.run(|database| {
+            let write = database.begin_write().map_err(failed)?;
+            let value = change(&write)?;
+            write.commit().map_err(failed)?;
+            Ok(value)
+        })
     }
+
+    /// A look at what is committed.
+    fn look<T>(
+        &self,
+        look: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.connection.run(|database| look(&database.begin_read().map_err(failed)?))
+    }
+}
+
+/// Checks the schema version and creates what is missing.
+fn prepare(database: &Database) -> Result<(), StoreError> {
+    let write = database.begin_write().map_err(failed)?;
+    {
+        let mut meta = write.open_table(META).map_err(failed)?;
+        match get::<u32, _>(&meta, "schema", "schema")? {
+            None => put(&mut meta, "schema", &SCHEMA_VERSION)?,
+            Some(SCHEMA_VERSION) => {}
+            Some(found) => return Err(StoreError::Schema { found }),
+        }
+        write.open_table(CHECKPOINTS).map_err(failed)?;
+        write.open_table(DECISIONS).map_err(failed)?;
+        write.open_table(PROMOTIONS).map_err(failed)?;
+        write.open_table(MATCHES).map_err(failed)?;
+        write.open_table(NUMBERS).map_err(failed)?;
+        write.open_table(CLUSTERS).map_err(failed)?;
+        write.open_table(SUMS).map_err(failed)?;
+        write.open_table(GAMES).map_err(failed)?;
+        write.open_table(LOG).map_err(failed)?;
+    }
+    write.commit().map_err(failed)
 }
 
 impl Store for EmbeddedStore {
@@ -162,8 +171,7 @@ impl Store for EmbeddedStore {
     }
 
     fn checkpoints(&self) -> Result<Vec<Checkpoint>, StoreError> {
-        let read = self.database.begin_read().map_err(failed)?;
-        all(&read.open_table(CHECKPOINTS).map_err(failed)?, "checkpoint")
+        self.look(|read| all(&read.open_table(CHECKPOINTS).map_err(failed)?, "checkpoint"))
     }
 
     fn decide(&self, decision: &Decision) -> Result<(), StoreError> {
@@ -201,19 +209,18 @@ impl Store for EmbeddedStore {
     }
 
     fn decisions(&self) -> Result<Vec<Decision>, StoreError> {
-        let read = self.database.begin_read().map_err(failed)?;
-        all(&read.open_table(DECISIONS).map_err(failed)?, "decision")
+        self.look(|read| all(&read.open_table(DECISIONS).map_err(failed)?, "decision"))
     }
 
     fn promotions(&self) -> Result<Vec<Promotion>, StoreError> {
-        let read = self.database.begin_read().map_err(failed)?;
-        all(&read.open_table(PROMOTIONS).map_err(failed)?, "promotion")
+        self.look(|read| all(&read.open_table(PROMOTIONS).map_err(failed)?, "promotion"))
     }
 
     fn champion(&self) -> Result<PlayerId, StoreError> {
-        let read = self.database.begin_read().map_err(failed)?;
-        let (_, last) = last_promotion(&read.open_table(PROMOTIONS).map_err(failed)?)?;
-        Ok(champion_of(last.as_ref()))
+        self.look(|read| {
+            let (_, last) = last_promotion(&read.open_table(PROMOTIONS).map_err(failed)?)?;
+            Ok(champion_of(last.as_ref()))
+        })
     }
 
     fn open_match(&self, info: &MatchInfo) -> Result<MatchInfo, StoreError> {
@@ -240,15 +247,16 @@ impl Store for EmbeddedStore {
     }
 
     fn matches(&self) -> Result<Vec<(MatchInfo, MatchSums)>, StoreError> {
-        let read = self.database.begin_read().map_err(failed)?;
-        let infos: Vec<MatchInfo> = all(&read.open_table(MATCHES).map_err(failed)?, "match")?;
-        let sums = read.open_table(SUMS).map_err(failed)?;
-        let sums_of = |info: &MatchInfo| get(&sums, info.number, "sums");
-        infos
-            .into_iter()
-            .map(|info| Ok((sums_of(&info)?.unwrap_or_default(), info)))
-            .map(|row| row.map(|(sums, info)| (info, sums)))
-            .collect()
+        self.look(|read| {
+            let infos: Vec<MatchInfo> = all(&read.open_table(MATCHES).map_err(failed)?, "match")?;
+            let sums = read.open_table(SUMS).map_err(failed)?;
+            let sums_of = |info: &MatchInfo| get(&sums, info.number, "sums");
+            infos
+                .into_iter()
+                .map(|info| Ok((sums_of(&info)?.unwrap_or_default(), info)))
+                .map(|row| row.map(|(sums, info)| (info, sums)))
+                .collect()
+        })
     }
 
     fn record(
@@ -286,27 +294,30 @@ impl Store for EmbeddedStore {
     }
 
     fn results(&self, number: u32) -> Result<Vec<Played>, StoreError> {
-        let read = self.database.begin_read().map_err(failed)?;
-        let clusters = read.open_table(CLUSTERS).map_err(failed)?;
-        let rows = clusters.range((number, 0)..=(number, u32::MAX)).map_err(failed)?;
-        rows.map(|row| parse(row.map_err(failed)?.1.value(), "cluster")).collect()
+        self.look(|read| {
+            let clusters = read.open_table(CLUSTERS).map_err(failed)?;
+            let rows = clusters.range((number, 0)..=(number, u32::MAX)).map_err(failed)?;
+            rows.map(|row| parse(row.map_err(failed)?.1.value(), "cluster")).collect()
+        })
     }
 
     fn game(&self, key: GameKey) -> Result<Option<StoredGame>, StoreError> {
-        let read = self.database.begin_read().map_err(failed)?;
-        let games = read.open_table(GAMES).map_err(failed)?;
-        get(&games, (key.number, key.cluster, key.game), "game")
+        self.look(|read| {
+            let games = read.open_table(GAMES).map_err(failed)?;
+            get(&games, (key.number, key.cluster, key.game), "game")
+        })
     }
 
     fn game_keys(&self, number: u32) -> Result<Vec<GameKey>, StoreError> {
-        let read = self.database.begin_read().map_err(failed)?;
-        let games = read.open_table(GAMES).map_err(failed)?;
-        let range = (number, 0, 0)..=(number, u32::MAX, u32::MAX);
-        games
-            .range(range)
-            .map_err(failed)?
-            .map(|row| Ok(game_key(row.map_err(failed)?.0.value())))
-            .collect()
+        self.look(|read| {
+            let games = read.open_table(GAMES).map_err(failed)?;
+            let range = (number, 0, 0)..=(number, u32::MAX, u32::MAX);
+            games
+                .range(range)
+                .map_err(failed)?
+                .map(|row| Ok(game_key(row.map_err(failed)?.0.value())))
+                .collect()
+        })
     }
 
     fn prune_games(&self, keep: &dyn Fn(GameKey) -> bool) -> Result<u32, StoreError> {
@@ -324,11 +335,16 @@ impl Store for EmbeddedStore {
         })
     }
 
+    fn mend(&self) -> Result<(), StoreError> {
+        self.connection.mend()
+    }
+
     fn log(&self, first: u64, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        let read = self.database.begin_read().map_err(failed)?;
-        let table = read.open_table(LOG).map_err(failed)?;
-        let rows = table.range(first..).map_err(failed)?.take(limit);
-        rows.map(|row| parse(row.map_err(failed)?.1.value(), "log")).collect()
+        self.look(|read| {
+            let table = read.open_table(LOG).map_err(failed)?;
+            let rows = table.range(first..).map_err(failed)?.take(limit);
+            rows.map(|row| parse(row.map_err(failed)?.1.value(), "log")).collect()
+        })
     }
 }
 
@@ -337,7 +353,7 @@ fn game_key((number, cluster, game): (u32, u32, u32)) -> GameKey {
 }
 
 /// Writes the next line of the log.
-fn log(write: &redb::WriteTransaction, entry: &Entry) -> Result<(), StoreError> {
+fn log(write: &WriteTransaction, entry: &Entry) -> Result<(), StoreError> {
     let mut table = write.open_table(LOG).map_err(failed)?;
     let last = table.last().map_err(failed)?.map(|(number, _)| number.value());
     put(&mut table, last.map_or(0, |last| last + 1), entry)

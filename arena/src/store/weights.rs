@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use ouro_proto::ContentHash;
 
-use super::sync_folder;
+use super::{is_no_space, sync_folder};
 
 const SUFFIX: &str = "safetensors";
 
@@ -21,6 +21,14 @@ pub enum WeightsError {
     Io {
         /// The file or folder.
         path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is no room on the disk. Nothing is left of the file, and writing it again may do.
+    #[error("no space in {}: {source}; make room there, and it goes on by itself", folder.display())]
+    NoSpace {
+        /// The folder of weights.
+        folder: PathBuf,
         /// What the system says.
         source: io::Error,
     },
@@ -71,7 +79,15 @@ impl WeightsFolder {
             // The new name is durable only once its folder is.
             sync_folder(&self.path)
         };
-        write().map_err(|source| self.failed(&path, source))
+        write().map_err(|source| {
+            // What was written of it takes room that is wanted. If it cannot be removed, the next
+            // start does.
+            let _ = fs::remove_file(&partial);
+            if is_no_space(&source) {
+                return WeightsError::NoSpace { folder: self.path.clone(), source };
+            }
+            self.failed(&path, source)
+        })
     }
 
     /// Reads a file and checks its hash.

@@ -1,0 +1,147 @@
+//! Matches on a disk that runs full.
+
+use std::thread::JoinHandle;
+
+use super::*;
+use crate::gate::GateConfig;
+use crate::store::{Decision, Played, SmallDisk, replay};
+use crate::testing::{keeper, offer};
+
+/// An evaluator that runs, and what it works on.
+struct Running {
+    disk: SmallDisk,
+    keeper: Arc<Keeper>,
+    stop: CancellationToken,
+    thread: JoinHandle<Result<(), ArenaError>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Running {
+    /// Starts with room for so many bytes, and a candidate if `has_candidate`.
+    fn start(room: Option<usize>, has_candidate: bool) -> Self {
+        Self::prepare(room, has_candidate, |_, _| {})
+    }
+
+    /// The same; `before` is shown the match that the candidate is to play.
+    fn prepare(
+        room: Option<usize>,
+        has_candidate: bool,
+        before: impl FnOnce(&Keeper, MatchInfo),
+    ) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = SmallDisk::default();
+        let config = MatchConfig {
+            spare_share: 0.0,
+            parallel: 4,
+            gate: GateConfig { games: 40, ..GateConfig::default() },
+            ..MatchConfig::default()
+        };
+        let (keeper, wake) = keeper(folder.path(), disk.store(), &config);
+        if has_candidate {
+            offer(&keeper, 0).unwrap();
+        }
+        before(
+            &keeper,
+            MatchInfo {
+                number: 0,
+                key: MatchKey::gate(Generation(0), PlayerId::random()),
+                shape: keeper.checked().shape,
+                rule: Some(config.gate),
+                player: config.player.clone(),
+                opened_at: 9.0,
+            },
+        );
+        disk.leave_room(room);
+        let (keeper, stop) = (Arc::new(keeper), CancellationToken::new());
+        let evaluator = Evaluator { keeper: keeper.clone(), config, wake, stop: stop.clone() };
+        let thread = std::thread::spawn(|| evaluator.run());
+        Self { disk, keeper, stop, thread, _folder: folder }
+    }
+
+    fn is_decided(&self) -> bool {
+        // A store without room may have to wait for some before it can be read again.
+        self.keeper.store().decisions().is_ok_and(|decisions| !decisions.is_empty())
+    }
+
+    fn wait_until_decided(&self) {
+        while !self.is_decided() {
+            assert!(!self.thread.is_finished(), "the evaluator gave up");
+            std::thread::yield_now();
+        }
+    }
+
+    fn end(self) -> (Decision, Vec<Played>) {
+        self.stop.cancel();
+        self.keeper.wake();
+        self.thread.join().unwrap().unwrap();
+        let store = self.keeper.store();
+        let replayed = replay(store).unwrap();
+        assert_eq!(replayed.matches, store.matches().unwrap());
+        assert_eq!(replayed.decisions, store.decisions().unwrap());
+        // What is kept at hand is what is stored.
+        let held: Vec<_> = self.keeper.ledger().matches().cloned().collect();
+        assert_eq!(held, replayed.matches);
+        (store.decisions().unwrap().remove(0), store.results(0).unwrap())
+    }
+}
+
+/// A candidate's way through the gate; the disk runs full after `room` bytes, if given.
+fn gate(room: Option<usize>) -> (Decision, Vec<Played>) {
+    let running = Running::start(room, true);
+    if room.is_some() {
+        running.disk.wait_until_looked_at();
+        assert!(!running.is_decided());
+        // What is at hand can be asked for while it waits.
+        assert_eq!(running.keeper.ratings().borrow().anchor, "random");
+        running.disk.leave_room(None);
+        running.keeper.wake();
+    }
+    running.wait_until_decided();
+    running.end()
+}
+
+#[test]
+fn a_full_disk_pauses_a_match_and_changes_nothing_about_it() {
+    let undisturbed = gate(None);
+    assert!(undisturbed.1.len() >= 10, "{undisturbed:?}");
+    for room in [0, 10_000, 100_000] {
+        assert_eq!(gate(Some(room)), undisturbed, "{room} bytes of room");
+    }
+}
+
+#[test]
+fn a_match_goes_on_with_the_player_it_was_begun_with() {
+    let began = |player: &str| {
+        let running = Running::prepare(None, true, |keeper, info| {
+            let player = player.to_owned();
+            keeper.open_match(&MatchInfo { player, ..info }).unwrap();
+        });
+        running.wait_until_decided();
+        running.end().1
+    };
+    let config = MatchConfig::default().player;
+    assert_eq!(began(&config), gate(None).1);
+    assert_ne!(began("net{weights=self,temperature=0.01}"), gate(None).1);
+}
+
+#[test]
+fn a_stop_ends_the_wait_for_space() {
+    let running = Running::start(Some(0), true);
+    running.disk.wait_until_looked_at();
+    running.stop.cancel();
+    running.keeper.wake();
+    assert!(!running.is_decided());
+    running.thread.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_candidate_that_finds_no_room_is_taken_when_it_comes_again() {
+    let running = Running::start(Some(0), false);
+    let refused = offer(&running.keeper, 0).unwrap_err();
+    assert!(refused.is_no_space(), "{refused}");
+    assert!(refused.to_string().contains("small"), "{refused}");
+    running.disk.leave_room(None);
+    offer(&running.keeper, 0).unwrap();
+    running.wait_until_decided();
+    running.end();
+}
