@@ -228,8 +228,10 @@ impl Pusher {
                 permit = requests.reserve(), if sends => {
                     let permit = permit.map_err(|_| PushError::Closed)?;
                     if let Some((sequence, played)) = self.outbox.unsent() {
-                        permit.send(message(Request::Trajectory(to_wire(sequence, played))));
+                        // First noted: what the learner has must be known here, whenever
+                        // this process is killed.
                         self.ledger.note(&self.name, epoch, sequence, played, Fate::Sent);
+                        permit.send(message(Request::Trajectory(to_wire(sequence, played))));
                         self.outbox.mark_sent();
                     }
                 }

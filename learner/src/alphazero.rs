@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Illegal actions take no part in π. The paper's L2 term is the optimiser's weight decay.
-//! [`targets`] computes z and w of a finished game.
+//! z is [`targets::value_target`]. Surprise weighs positions where they are drawn: see
+//! [`surprise_weights`](ouro_replay::surprise_weights).
 
 pub mod targets;
 
@@ -25,7 +26,7 @@ use crate::model::Outputs;
 use crate::rules::RowShape;
 use crate::trainer::TrainError;
 
-/// The numbers of AlphaZero. See [`targets`] for what the first two do.
+/// The numbers of AlphaZero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AlphaZeroConfig {

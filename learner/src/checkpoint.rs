@@ -35,7 +35,7 @@ const PREFIX: &str = "step-";
 const TEMPORARY: &str = "tmp-";
 
 /// What a run has counted, beyond what is in the weights.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunState {
     /// What the network was trained towards. Another algorithm counts and keeps games otherwise.
@@ -128,6 +128,9 @@ struct FileEntry {
 pub struct Store {
     root: PathBuf,
     keep: usize,
+    /// Names of checkpoints that were found damaged. They go once a newer one is whole, which
+    /// then tells of the generation that was lost with them.
+    damaged: Vec<String>,
 }
 
 /// What [`Store::load`] found.
@@ -148,7 +151,7 @@ impl Store {
     pub fn open(directory: &Path, keep: usize) -> Result<Self, CheckpointError> {
         let root = directory.join("checkpoints");
         fs::create_dir_all(&root).map_err(at(&root))?;
-        let store = Self { root, keep };
+        let store = Self { root, keep, damaged: Vec::new() };
         let leftovers = store.names(&format!("{TEMPORARY}{PREFIX}"))?;
         leftovers.iter().try_for_each(|name| remove_if_there(&store.root.join(name)))?;
         Ok(store)
@@ -156,7 +159,7 @@ impl Store {
 
     /// Writes a checkpoint and removes the oldest beyond those kept. When this returns, the
     /// checkpoint is on disk.
-    pub fn save(&self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
+    pub fn save(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
         let meta = checkpoint.weights.meta();
         let name = format!("{PREFIX}{:012}", meta.step);
         let (temporary, path) =
@@ -186,11 +189,12 @@ impl Store {
         remove_if_there(&path)?;
         fs::rename(&temporary, &path).map_err(at(&path))?;
         sync_directory(&self.root)?;
+        self.damaged.retain(|damaged| *damaged != name);
         self.prune()
     }
 
     /// The newest whole checkpoint.
-    pub fn load(&self) -> Result<Loaded, CheckpointError> {
+    pub fn load(&mut self) -> Result<Loaded, CheckpointError> {
         let names = self.names(PREFIX)?;
         let (mut skipped, mut lost) = (Vec::new(), None);
         for name in names.iter().rev() {
@@ -201,6 +205,7 @@ impl Store {
                 }
                 Err(error) => skipped.push(error),
             }
+            self.damaged.push(name.clone());
             lost = lost.max(manifest(&path).ok().map(|manifest| manifest.generation));
         }
         match skipped.first() {
@@ -226,7 +231,10 @@ impl Store {
         Ok(names)
     }
 
-    fn prune(&self) -> Result<(), CheckpointError> {
+    fn prune(&mut self) -> Result<(), CheckpointError> {
+        for name in std::mem::take(&mut self.damaged) {
+            remove_if_there(&self.root.join(name))?;
+        }
         let names = self.names(PREFIX)?;
         let old = names.len().saturating_sub(self.keep);
         names[..old].iter().try_for_each(|name| remove_if_there(&self.root.join(name)))

@@ -9,9 +9,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use ouro_game::{GameConfig, GameVisitor, battlesnake};
-use ouro_net::{Architecture, NetSpec, SpecError};
+use ouro_net::{Architecture, NetSpec, SpecError, TensorRole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::algorithm::AlgorithmConfig;
 
 mod replay;
 mod train;
@@ -203,7 +205,18 @@ impl Config {
         {
             return refuse("arena", arena, "write a URL such as http://127.0.0.1:50061");
         }
-        self.net_spec()?;
+        let has_norm = |spec: &NetSpec| {
+            spec.tensors().iter().any(|tensor| tensor.role == TensorRole::RunningMean)
+        };
+        // In training a norm sees the batch, in play what it has seen before: the importance
+        // ratios of REINFORCE would be off even for the weights that played.
+        if has_norm(&self.net_spec()?)
+            && let AlgorithmConfig::Reinforce(_) = self.train.algorithm
+        {
+            let remedy = "it has batch norm, with which REINFORCE cannot compare what played and \
+                 what learns; choose conv, two_conv or mlp, or train.algorithm.kind = \"alphazero\"";
+            return refuse("net.kind", "residual", remedy);
+        }
         self.replay_settings()?;
         Ok(())
     }
@@ -287,7 +300,7 @@ mod tests {
     #[test]
     fn fields_out_of_range_are_refused_by_name() {
         type Spoil = fn(&mut Config);
-        let cases: [(Spoil, &str); 9] = [
+        let cases: [(Spoil, &str); 10] = [
             (|c| c.train.gamma = f32::NAN, "train.gamma"),
             (|c| c.train.gamma = 1.01, "train.gamma"),
             (|c| c.train.learning_rate = 0.0, "train.learning_rate"),
@@ -296,6 +309,7 @@ mod tests {
             (|c| c.checkpoint.keep = 1, "checkpoint.keep"),
             (|c| c.arena = Some("localhost".into()), "arena"),
             (|c| c.net = Architecture::Conv { channels: 0, layers: 1, hidden: 1 }, "net.channels"),
+            (|c| c.net = crate::testing::tower().architecture, "net.kind"),
             (|c| c.train.optimizer = Rule::Sgd { momentum: 1.0 }, "train.optimizer.momentum"),
         ];
         for (spoil, field) in cases {

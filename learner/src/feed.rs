@@ -4,6 +4,7 @@
 //! was trained on resumes with the next one, whatever was drawn ahead. With one thread batches
 //! come in the order of their draws.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -58,8 +59,25 @@ pub struct Fed<B> {
     pub state: ReplayState,
 }
 
+/// Why a batch cannot be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FeedError {
+    /// A game of the journal cannot be played any more.
+    #[error(transparent)]
+    Unpack(#[from] UnpackError),
+    /// The code of the game panicked. Nothing is wrong with the journal.
+    #[error(
+        "the code of the game panicked where game {} of the journal is seen by the network; mend it and start again",
+        .game.map_or_else(|| "(unknown)".to_owned(), |number| number.to_string())
+    )]
+    Panicked {
+        /// Number of the game, if it panics there again.
+        game: Option<u64>,
+    },
+}
+
 /// What training reads batches from. Ends once the replay is closed.
-pub type Feed<B> = Receiver<Result<Fed<B>, UnpackError>>;
+pub type Feed<B> = Receiver<Result<Fed<B>, FeedError>>;
 
 /// Starts `threads` threads that make batches of `rows` positions.
 pub fn start<A: Assemble>(
@@ -75,7 +93,7 @@ pub fn start<A: Assemble>(
         let run = move || {
             while let Some(drawn) = replay.draw(rows) {
                 let mut augmentation = Stream::indexed(seed, "augment", drawn.index);
-                let batch = A::assemble(&*rules, &drawn.batch.draws, &mut augmentation);
+                let batch = assemble::<A>(&*rules, &drawn.batch.draws, &mut augmentation);
                 let failed = batch.is_err();
                 let fed = batch.map(|batch| Fed { batch, state: drawn.state });
                 if batches.send(fed).is_err() || failed {
@@ -87,3 +105,25 @@ pub fn start<A: Assemble>(
     }
     Ok(feed)
 }
+
+/// A batch, also of a game whose code may panic: of the draws nothing is changed, and what was
+/// made of them is dropped.
+fn assemble<A: Assemble>(
+    rules: &dyn Rules,
+    draws: &[Draw<PackedGame>],
+    augmentation: &mut Stream,
+) -> Result<A::Batch, FeedError> {
+    let again = augmentation.clone();
+    let attempt = |draws: &[Draw<PackedGame>], augmentation: &mut Stream| {
+        catch_unwind(AssertUnwindSafe(|| A::assemble(rules, draws, augmentation)))
+    };
+    if let Ok(batch) = attempt(draws, augmentation) {
+        return Ok(batch?);
+    }
+    let panics =
+        |draw: &&Draw<PackedGame>| attempt(std::slice::from_ref(draw), &mut again.clone()).is_err();
+    Err(FeedError::Panicked { game: draws.iter().find(panics).map(|draw| draw.number) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -64,13 +64,17 @@ pub enum LearnerError {
     Game(#[from] ouro_game::ConfigError),
     /// The checkpoints are for another game or network.
     #[error(
-        "checkpoints in {directory} are for another {what}; choose another checkpoint.directory"
+        "{what} is {asked}, but the run in {directory} has {what} {stored}; write that again, or choose another folder for a new run"
     )]
     OtherRun {
         /// The directory of the run.
         directory: String,
         /// `game`, `network` or `algorithm`.
         what: &'static str,
+        /// The run's.
+        stored: String,
+        /// What it is to be now.
+        asked: String,
     },
     /// A checkpoint cannot be read or written.
     #[error(transparent)]

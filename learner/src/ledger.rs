@@ -7,11 +7,11 @@
 //! once, keeps what waits, tries again every second and goes on when there is space.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ouro_proto::learner::v1::RefusalReason;
+use ouro_proto::learner::v1::{self as wire, RefusalReason};
 use ouro_replay::{
     Appended, Disk, Due, Greeting, GroupCommit, Item, Journal, JournalError, Policy, Record,
     WindowError,
@@ -59,6 +59,45 @@ pub struct Life {
     /// The highest sequence number that is decided and on disk. Closed when another stream has
     /// taken over the name.
     pub watermark: watch::Receiver<u64>,
+    /// What was decided against, by whichever stream of this life it came.
+    pub refusals: Refusals,
+}
+
+/// A game that was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Its number.
+    pub sequence: u64,
+    /// Why.
+    pub reason: RefusalReason,
+    /// Why, in words.
+    pub detail: String,
+}
+
+impl From<Refused> for wire::Refusal {
+    fn from(refused: Refused) -> Self {
+        let Refused { sequence, reason, detail } = refused;
+        Self { sequence, reason: reason.into(), detail }
+    }
+}
+
+/// The refusals of a life that its actor has not been told of. Clones share them, so that a
+/// stream can tell what another one of the same life brought in.
+#[derive(Clone, Debug, Default)]
+pub struct Refusals(Arc<Mutex<VecDeque<Refused>>>);
+
+impl Refusals {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Refused>> {
+        // Whole refusals only are put in and taken out.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those up to a watermark, in order; they are not told again.
+    pub fn take(&self, watermark: u64) -> Vec<Refused> {
+        let mut refusals = self.lock();
+        let told = refusals.partition_point(|refused| refused.sequence <= watermark);
+        refusals.drain(..told).collect()
+    }
 }
 
 /// What the thread is asked.
@@ -183,7 +222,7 @@ struct Clerk<D: Disk> {
     group: GroupCommit,
     start: Instant,
     /// The stream of each actor.
-    lives: BTreeMap<Arc<str>, (u64, watch::Sender<u64>)>,
+    lives: BTreeMap<Arc<str>, Lease>,
     /// New lives that wait for their commit.
     greeted: Vec<(oneshot::Sender<Option<Life>>, Life)>,
     /// Accepted games that wait for theirs, with their numbers.
@@ -192,6 +231,13 @@ struct Clerk<D: Disk> {
     needed: Arc<AtomicU64>,
     /// Records before this one were released.
     released: u64,
+}
+
+/// The clerk's end of a [`Life`].
+struct Lease {
+    epoch: u64,
+    watermark: watch::Sender<u64>,
+    refusals: Refusals,
 }
 
 impl<D: Disk> Clerk<D> {
@@ -272,10 +318,16 @@ impl<D: Disk> Clerk<D> {
             }
         };
         let decided = self.journal.watermark(&actor).filter(|&(current, _)| current == epoch);
-        let (sender, watermark) = watch::channel(decided.map_or(0, |(_, watermark)| watermark));
+        let known = decided.map_or(0, |(_, watermark)| watermark);
+        let (sender, watermark) = watch::channel(known);
+        let before = self.lives.remove(&actor).filter(|lease| lease.epoch == epoch);
+        let refusals = before.map(|lease| lease.refusals).unwrap_or_default();
+        // The welcome says that they are decided, and no more.
+        refusals.take(known);
         // The stream that had the name before sees its end.
-        self.lives.insert(Arc::clone(&actor), (epoch, sender));
-        let life = Life { actor, epoch, watermark };
+        let lease = Lease { epoch, watermark: sender, refusals: refusals.clone() };
+        self.lives.insert(Arc::clone(&actor), lease);
+        let life = Life { actor, epoch, watermark, refusals };
         if is_new {
             self.group.appended(self.now());
             self.greeted.push((reply, life));
@@ -308,6 +360,9 @@ impl<D: Disk> Clerk<D> {
                 let refused = self.journal.refuse(record)?;
                 if let Appended::Waiting(_) = refused {
                     self.refused.push(reason);
+                    if let Some(lease) = self.lives.get(actor).filter(|one| one.epoch == epoch) {
+                        lease.refusals.lock().push_back(Refused { sequence, reason, detail });
+                    }
                 }
                 refused
             }
@@ -329,8 +384,9 @@ impl<D: Disk> Clerk<D> {
             Ok(_) => {}
             Err(error @ JournalError::NoSpace { .. }) => {
                 if !self.group.is_paused() {
-                    tracing::error!(%error, "the disk is full: training pauses");
-                    self.progress.update(|progress| progress.trouble = Some(error.to_string()));
+                    tracing::error!(%error, "the disk is full: no more games are taken in");
+                    self.progress
+                        .update(|progress| progress.trouble.journal = Some(error.to_string()));
                 }
                 self.group.failed(self.now());
                 return Ok(());
@@ -338,8 +394,8 @@ impl<D: Disk> Clerk<D> {
             Err(error) => return Err(error.into()),
         }
         if self.group.is_paused() {
-            tracing::info!("there is space again: training goes on");
-            self.progress.update(|progress| progress.trouble = None);
+            tracing::warn!("there is space again: games are taken in");
+            self.progress.update(|progress| progress.trouble.journal = None);
         }
         self.group.committed();
         for (number, examined) in self.waiting.drain(..) {
@@ -355,13 +411,15 @@ impl<D: Disk> Clerk<D> {
         }
         self.release()?;
         let journal = &self.journal;
-        self.lives.retain(|actor, (epoch, sender)| {
-            if let Some((current, watermark)) = journal.watermark(actor)
-                && current == *epoch
-            {
-                let raise = |known: &mut u64| std::mem::replace(known, watermark) != watermark;
-                sender.send_if_modified(raise);
-            }
+        self.lives.retain(|actor, Lease { epoch, watermark: sender, .. }| {
+            // A life that the journal has forgotten, for too many came after it, ends for its
+            // stream, too.
+            let Some((_, watermark)) = journal.watermark(actor).filter(|(now, _)| now == epoch)
+            else {
+                return false;
+            };
+            let raise = |known: &mut u64| std::mem::replace(known, watermark) != watermark;
+            sender.send_if_modified(raise);
             !sender.is_closed()
         });
         Ok(())

@@ -29,9 +29,28 @@ pub struct Progress {
     pub mean_return: f64,
     /// The training device, as its backend names it.
     pub device: String,
-    /// What keeps training from going on that a person must see to, such as a full disk.
-    pub trouble: Option<String>,
+    /// What keeps training from going on that a person must see to.
+    pub trouble: Trouble,
     pub(crate) recent: VecDeque<f32>,
+}
+
+/// What a person must see to, such as a full disk, by who waits for it. Each sets and clears its
+/// own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// The ledger's: games cannot be journalled.
+    pub journal: Option<String>,
+    /// The training thread's: a checkpoint cannot be written.
+    pub checkpoint: Option<String>,
+}
+
+impl Trouble {
+    /// The trouble there is, in words.
+    pub fn describe(&self) -> Option<String> {
+        let parts: Vec<&str> =
+            [&self.journal, &self.checkpoint].into_iter().flatten().map(String::as_str).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
 }
 
 /// One [`Progress`], written by the learner and read by anybody. Clones share it.

@@ -91,6 +91,7 @@ async fn deliver(
     backoff: Backoff,
 ) -> Result<(), ArenaError> {
     let mut wait = backoff.first;
+    let mut said = None;
     loop {
         let generation = release.generation.0;
         match sink.offer(&release).await {
@@ -99,7 +100,11 @@ async fn deliver(
                 return Ok(());
             }
             Err(error) if error.is_retryable() => {
-                tracing::warn!(generation, %error, "arena did not take the weights; will retry");
+                let error = error.to_string();
+                if said.as_ref() != Some(&error) {
+                    tracing::warn!(generation, error, "arena did not take the weights; will retry");
+                    said = Some(error);
+                }
             }
             Err(error) => {
                 tracing::error!(generation, %error, "arena refused the weights");

@@ -73,13 +73,6 @@ impl Default for ReinforceConfig {
     }
 }
 
-impl ReinforceConfig {
-    /// Whether moves of weights of generation `played` are learned from once `newest` exists.
-    pub fn accepts(&self, played: u32, newest: u32) -> bool {
-        newest.saturating_sub(played) <= self.max_lag
-    }
-}
-
 /// The loss. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Reinforce {

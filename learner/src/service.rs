@@ -196,7 +196,7 @@ impl LearnerService for Intake {
         let (progress, (status, waiting_for)) = (progress.get(), replay.status());
         let actors = self.shared.max_streams - self.shared.streams.available_permits();
         let report = progress.report;
-        let waiting_for = progress.trouble.or(waiting_for).unwrap_or_default();
+        let waiting_for = progress.trouble.describe().or(waiting_for).unwrap_or_default();
         Ok(Response::new(wire::GetStatusResponse {
             device: progress.device,
             algorithm: (*algorithm).to_owned(),

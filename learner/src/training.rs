@@ -19,11 +19,10 @@ use tokio::sync::watch;
 use crate::agreement::Probe;
 use crate::algorithm::{Algorithm, AlgorithmName};
 use crate::checkpoint::{Checkpoint, CheckpointError, RunState, Store};
-use crate::feed::{Fed, Feed};
+use crate::feed::{Fed, Feed, FeedError};
 use crate::ledger::Ledger;
 use crate::progress::SharedProgress;
 use crate::replay::SharedReplay;
-use crate::rules::UnpackError;
 use crate::trainer::{StepReport, TrainError, Trainer};
 
 /// Pause before a checkpoint that found the disk full is written again.
@@ -63,12 +62,12 @@ pub enum TrainingError {
     /// The checkpoint could not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
-    /// A game of the journal cannot be played any more.
+    /// A batch cannot be made.
     #[error(transparent)]
-    Unpack(#[from] UnpackError),
-    /// Every thread that makes batches has panicked: a bug.
-    #[error("the threads that make batches panicked; report what they said as a bug")]
-    Feed,
+    Feed(#[from] FeedError),
+    /// Whoever makes batches is gone: a bug.
+    #[error("the threads that make batches ended before training did; report it as a bug")]
+    NoFeed,
 }
 
 /// Everything that the training thread owns or shares.
@@ -109,7 +108,7 @@ impl<A: Algorithm> Training<A> {
         while let Ok(fed) = self.feed.recv() {
             let Fed { batch, state } = fed?;
             let report = self.trainer.step(&batch)?;
-            self.trained = state;
+            self.trained = later(self.trained, state);
             self.report(report);
             if self.trainer.step_count().is_multiple_of(self.every_steps) {
                 released = self.trainer.step_count();
@@ -125,7 +124,7 @@ impl<A: Algorithm> Training<A> {
         if self.trainer.step_count() > released {
             self.release()?;
         }
-        if self.replay.is_closed() { Ok(()) } else { Err(TrainingError::Feed) }
+        if self.replay.is_closed() { Ok(()) } else { Err(TrainingError::NoFeed) }
     }
 
     fn report(&self, report: Option<StepReport>) {
@@ -170,14 +169,16 @@ impl<A: Algorithm> Training<A> {
     }
 
     /// Saves a checkpoint; waits while the disk is full. `false` if it still is at the end.
-    fn save(&self, checkpoint: &Checkpoint) -> Result<bool, TrainingError> {
+    fn save(&mut self, checkpoint: &Checkpoint) -> Result<bool, TrainingError> {
         let mut waited = false;
         loop {
             match self.store.save(checkpoint) {
                 Err(error) if error.is_no_space() => {
                     if !waited {
                         tracing::error!(%error, "the disk is full: training pauses");
-                        self.progress.update(|progress| progress.trouble = Some(error.to_string()));
+                        self.progress.update(|progress| {
+                            progress.trouble.checkpoint = Some(error.to_string())
+                        });
                     }
                     if self.replay.is_closed() {
                         tracing::warn!("the last steps are not saved; they will be taken again");
@@ -188,13 +189,40 @@ impl<A: Algorithm> Training<A> {
                 }
                 saved => {
                     if waited {
-                        tracing::info!("there is space again: training goes on");
-                        self.progress.update(|progress| progress.trouble = None);
+                        tracing::warn!("there is space again: training goes on");
+                        self.progress.update(|progress| progress.trouble.checkpoint = None);
                     }
                     saved?;
                     return Ok(true);
                 }
             }
         }
+    }
+}
+
+/// Where the replay stood after the later of two batches. Batches of several threads come out of
+/// order, and what one checkpoint has let go no later one may need.
+fn later(one: ReplayState, other: ReplayState) -> ReplayState {
+    if other.cursor.batches < one.cursor.batches { one } else { other }
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_replay::Cursor;
+
+    use super::*;
+
+    #[test]
+    fn batches_that_come_out_of_order_never_take_the_cursor_back() {
+        let state = |batches, first| {
+            let cursor = Cursor { batches, first, ..Cursor::default() };
+            ReplayState { cursor, ..ReplayState::default() }
+        };
+        let drawn = [state(2, 5), state(1, 3), state(4, 9), state(3, 9)];
+        let trained = drawn.into_iter().scan(state(0, 0), |trained, next| {
+            *trained = later(*trained, next);
+            Some(trained.cursor.first)
+        });
+        assert_eq!(trained.collect::<Vec<_>>(), [5, 5, 9, 9]);
     }
 }

@@ -206,6 +206,17 @@ async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn whatever_the_learner_has_is_in_the_record_log() {
+    let mut running = start(3).await;
+    let mut learner = running.connection().await;
+    learner.welcome(None, 77, 0).await;
+    for number in 1..=3 {
+        assert_eq!(learner.game().await.0, number);
+        assert!(running.fates().contains(&(number, false, false)));
+    }
+}
+
+#[tokio::test]
 async fn a_learner_that_goes_on_with_another_life_gets_nothing_twice() {
     let mut running = start(1).await;
     let mut first = running.connection().await;

@@ -22,7 +22,7 @@ pub use journal::{
     Appended, Committed, Dedup, Due, Greeting, GroupCommit, Journal, JournalError, Opened, Options,
     Policy, Record, Verdict,
 };
-pub use ratio::{Counters, Ratio, RatioError, Settings};
+pub use ratio::{Counters, Pace, Ratio, RatioError, Settings};
 pub use replay::{Replay, ReplaySettings, ReplayState, SettingsError, StateError, Status};
 pub use window::{
     Batch, Cursor, Draw, Fifo, FifoSettings, Growth, Item, Staleness, Window, WindowError,

@@ -16,14 +16,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ratio::{Counters, Ratio, RatioError, Settings};
+use crate::ratio::{Counters, Pace, Ratio, RatioError, Settings};
 use crate::window::{
     Batch, Cursor, Fifo, FifoSettings, GrowthError, Item, Staleness, Window, WindowError,
     WindowSettings,
 };
 
-/// The version of [`ReplayState`] that this code writes and reads.
-pub const STATE_VERSION: u32 = 1;
+/// The version of [`ReplayState`] that this code writes; it reads those before it, too. In
+/// version 1 there is no [`pace`](ReplayState::pace).
+pub const STATE_VERSION: u32 = 2;
 
 /// What a replay is to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,7 +94,7 @@ impl ReplaySettings {
 
 /// Everything about replay that goes into a checkpoint, as one unit with the weights that were
 /// trained on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayState {
     /// [`STATE_VERSION`].
@@ -102,13 +103,16 @@ pub struct ReplayState {
     pub cursor: Cursor,
     /// What was counted.
     pub counters: Counters,
+    /// What the ratio was held to; `None` for a queue.
+    #[serde(default)]
+    pub pace: Option<Pace>,
 }
 
 /// Why a state cannot be resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     /// Written by another program.
-    #[error("replay state has version {got}; this program reads version {STATE_VERSION}")]
+    #[error("replay state has version {got}; this program reads up to {STATE_VERSION}")]
     Version {
         /// Version in the state.
         got: u32,
@@ -141,7 +145,7 @@ impl Default for ReplayState {
     /// The state of a new run.
     fn default() -> Self {
         let (cursor, counters) = (Cursor::default(), Counters::default());
-        Self { version: STATE_VERSION, cursor, counters }
+        Self { version: STATE_VERSION, cursor, counters, pace: None }
     }
 }
 
@@ -149,7 +153,7 @@ impl ReplayState {
     /// Whether a journal with records `oldest..newest` can bring the state back.
     pub fn check(&self, oldest: u64, newest: u64) -> Result<(), StateError> {
         let Cursor { first, next, .. } = self.cursor;
-        if self.version != STATE_VERSION {
+        if !(1..=STATE_VERSION).contains(&self.version) {
             return Err(StateError::Version { got: self.version });
         }
         if first > next {
@@ -196,15 +200,19 @@ enum Store<T> {
 }
 
 impl<T: Item> Replay<T> {
-    /// A replay that goes on from `state`.
+    /// A replay that goes on from `state`, under the settings it was made with or others; which
+    /// kind of store it was must be the same.
     pub fn resume(settings: ReplaySettings, state: &ReplayState) -> Result<Self, SettingsError> {
         settings.check()?;
-        let ReplayState { cursor, counters, .. } = *state;
+        let ReplayState { cursor, counters, pace, .. } = *state;
         let store = match settings {
-            ReplaySettings::Window { window, ratio } => Store::Window {
-                window: Window::resume(window, cursor),
-                ratio: Ratio::new(ratio, counters)?,
-            },
+            ReplaySettings::Window { window, ratio } => {
+                let held = counters.inserts.saturating_sub(cursor.before);
+                Store::Window {
+                    window: Window::resume(window, cursor),
+                    ratio: Ratio::resume(ratio, counters, pace, held)?,
+                }
+            }
             ReplaySettings::Fifo(settings) => {
                 Store::Fifo { fifo: Fifo::resume(settings, cursor), settings, counters }
             }
@@ -221,12 +229,14 @@ impl<T: Item> Replay<T> {
     }
 
     /// Whether a game of so many positions is welcome, beside those that are on their way: in the
-    /// journal, but not inserted yet. If not, whoever brings it waits.
+    /// journal, but not inserted yet. If not, whoever brings it waits. What brings no positions is
+    /// always welcome.
     pub fn may_insert(&self, positions: u64, on_their_way: u64) -> bool {
-        match &self.store {
-            Store::Window { ratio, .. } => ratio.may_insert(positions, on_their_way),
-            Store::Fifo { fifo, .. } => fifo.has_room(on_their_way),
-        }
+        positions == 0
+            || match &self.store {
+                Store::Window { ratio, .. } => ratio.may_insert(positions, on_their_way),
+                Store::Fifo { fifo, .. } => fifo.has_room(on_their_way),
+            }
     }
 
     /// Inserts game `number`, which must be the [next](Self::next), welcome or not: it is in
@@ -270,11 +280,13 @@ impl<T: Item> Replay<T> {
 
     /// What a checkpoint must keep.
     pub fn state(&self) -> ReplayState {
-        let (cursor, counters) = match &self.store {
-            Store::Window { window, ratio } => (window.cursor(), ratio.counters()),
-            Store::Fifo { fifo, counters, .. } => (fifo.cursor(), *counters),
+        let (cursor, counters, pace) = match &self.store {
+            Store::Window { window, ratio } => {
+                (window.cursor(), ratio.counters(), Some(ratio.pace()))
+            }
+            Store::Fifo { fifo, counters, .. } => (fifo.cursor(), *counters, None),
         };
-        ReplayState { version: STATE_VERSION, cursor, counters }
+        ReplayState { version: STATE_VERSION, cursor, counters, pace }
     }
 
     /// The ratio, where there is one.

@@ -22,14 +22,14 @@ fn checkpoint(step: u64) -> Checkpoint {
     Checkpoint { weights, training, state }
 }
 
-fn step(store: &Store) -> u64 {
+fn step(store: &mut Store) -> u64 {
     store.load().unwrap().checkpoint.expect("one is whole").weights.meta().step
 }
 
 #[test]
 fn the_newest_checkpoint_comes_back_and_old_ones_go() {
     let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(directory.path(), 2).unwrap();
+    let mut store = Store::open(directory.path(), 2).unwrap();
     assert!(store.load().unwrap().checkpoint.is_none());
     for step in [9, 10, 11] {
         store.save(&checkpoint(step)).unwrap();
@@ -58,7 +58,7 @@ fn damage_to_any_file_falls_back_to_the_checkpoint_before() {
     for harm in harms {
         for file in [WEIGHTS, TRAINING, STATE, MANIFEST] {
             let directory = tempfile::tempdir().unwrap();
-            let store = Store::open(directory.path(), 3).unwrap();
+            let mut store = Store::open(directory.path(), 3).unwrap();
             store.save(&checkpoint(4)).unwrap();
             store.save(&checkpoint(5)).unwrap();
             harm(&store.root.join("step-000000000005").join(file));
@@ -69,47 +69,64 @@ fn damage_to_any_file_falls_back_to_the_checkpoint_before() {
             assert_eq!(loaded.lost, (file != MANIFEST).then_some(5), "{file}");
             // Taking the lost steps again replaces the damaged one.
             store.save(&checkpoint(5)).unwrap();
-            assert_eq!(step(&store), 5);
+            assert_eq!(step(&mut store), 5);
         }
     }
 }
 
 #[test]
+fn a_damaged_checkpoint_does_not_take_the_place_of_a_whole_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(directory.path(), 2).unwrap();
+    for step in [4, 5, 7] {
+        store.save(&checkpoint(step)).unwrap();
+    }
+    fs::write(store.root.join("step-000000000007").join(STATE), b"{}").unwrap();
+    let mut store = Store::open(directory.path(), 2).unwrap();
+    assert_eq!(store.load().unwrap().lost, Some(7));
+    // It stays until its generation is known from another one.
+    assert_eq!(store.load().unwrap().lost, Some(7));
+    store.save(&checkpoint(6)).unwrap();
+    assert_eq!(store.names(PREFIX).unwrap(), ["step-000000000005", "step-000000000006"]);
+    assert_eq!(step(&mut store), 6);
+}
+
+#[test]
 fn a_checkpoint_that_was_being_written_is_not_seen() {
     let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(directory.path(), 3).unwrap();
+    let mut store = Store::open(directory.path(), 3).unwrap();
     store.save(&checkpoint(4)).unwrap();
     // What a kill leaves behind before the rename, at its worst whole.
     let whole = store.root.join("step-000000000004");
     let leftover = store.root.join("tmp-step-000000000005");
     fs::create_dir(&leftover).unwrap();
     for file in [WEIGHTS, TRAINING, STATE, MANIFEST] {
-        assert_eq!(step(&store), 4);
+        assert_eq!(step(&mut store), 4);
         fs::copy(whole.join(file), leftover.join(file)).unwrap();
     }
-    assert_eq!(step(&store), 4);
+    assert_eq!(step(&mut store), 4);
     store.save(&checkpoint(5)).unwrap();
-    assert_eq!(step(&store), 5);
+    assert_eq!(step(&mut store), 5);
     assert!(!leftover.exists());
 }
 
 #[test]
 fn what_a_killed_writer_left_behind_is_removed_by_the_next_start() {
     let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(directory.path(), 3).unwrap();
+    let mut store = Store::open(directory.path(), 3).unwrap();
     store.save(&checkpoint(4)).unwrap();
     let leftover = store.root.join("tmp-step-000000000005");
     fs::create_dir(&leftover).unwrap();
     fs::write(leftover.join(WEIGHTS), b"half").unwrap();
-    let store = Store::open(directory.path(), 3).unwrap();
+    let mut store = Store::open(directory.path(), 3).unwrap();
     assert!(!leftover.exists());
-    assert_eq!(step(&store), 4);
+    assert_eq!(step(&mut store), 4);
 }
 
 #[test]
 fn a_run_whose_checkpoints_are_all_damaged_is_not_started_anew() {
     let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(directory.path(), 3).unwrap();
+    let mut store = Store::open(directory.path(), 3).unwrap();
     store.save(&checkpoint(4)).unwrap();
     fs::remove_file(store.root.join("step-000000000004").join(MANIFEST)).unwrap();
     assert!(matches!(store.load(), Err(CheckpointError::NoneWhole { count: 1, .. })));

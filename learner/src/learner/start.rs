@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use ouro_net::{Weights, WeightsMeta};
+use ouro_net::{NetSpec, Weights, WeightsMeta};
 use ouro_replay::journal::Options;
 use ouro_replay::{FolderDisk, Journal, Replay, ReplayState};
 
@@ -70,7 +70,7 @@ pub(super) fn start(
 fn prepare(config: &Config, game: &str) -> Result<Prepared, LearnerError> {
     let spec = config.net_spec()?;
     let directory = &config.checkpoint.directory;
-    let store = Store::open(directory, config.checkpoint.keep)?;
+    let mut store = Store::open(directory, config.checkpoint.keep)?;
     let loaded = store.load()?;
     for error in &loaded.skipped {
         tracing::error!(%error, "checkpoint is damaged; falling back to an older one");
@@ -91,15 +91,19 @@ fn prepare(config: &Config, game: &str) -> Result<Prepared, LearnerError> {
             checkpoint
         }
     };
-    let other = |what| LearnerError::OtherRun { directory: directory.display().to_string(), what };
-    if checkpoint.weights.meta().game != game {
-        return Err(other("game"));
-    }
-    if *checkpoint.weights.spec() != spec {
-        return Err(other("network"));
-    }
-    if checkpoint.state.algorithm != config.train.algorithm.name() {
-        return Err(other("algorithm"));
+    let network = |spec: &NetSpec| {
+        format!("{:?} of {:?} to {} actions", spec.architecture, spec.planes, spec.actions)
+    };
+    let (stored, asked) = (checkpoint.state.algorithm, config.train.algorithm.name());
+    for (what, stored, asked) in [
+        ("game", checkpoint.weights.meta().game.clone(), game.to_owned()),
+        ("network", network(checkpoint.weights.spec()), network(&spec)),
+        ("algorithm", stored.as_str().to_owned(), asked.as_str().to_owned()),
+    ] {
+        if stored != asked {
+            let directory = directory.display().to_string();
+            return Err(LearnerError::OtherRun { directory, what, stored, asked });
+        }
     }
     let device = TrainDevice::choose(config.device, config.allow_software_adapter)?;
     let generation = checkpoint.weights.meta().generation.max(loaded.lost.unwrap_or(0));

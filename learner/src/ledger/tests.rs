@@ -109,14 +109,66 @@ async fn a_full_disk_is_told_and_waited_for() {
     let mut own = life(&ledger, None).await.expect("a new life");
     disk.set_faults(Faults { capacity: Some(1), ..Faults::default() });
     decide(&ledger, &own, 1, accept()).await;
-    while progress.get().trouble.is_none() {
+    let trouble = || progress.get().trouble.describe();
+    while trouble().is_none() {
         tokio::task::yield_now().await;
     }
-    assert!(progress.get().trouble.expect("some").starts_with("no space for"));
+    assert!(trouble().expect("some").starts_with("no space for"));
+    // What the training thread waits for is its own.
+    progress.update(|progress| progress.trouble.checkpoint = Some("a checkpoint".to_owned()));
     assert_eq!(*own.watermark.borrow(), 0);
     disk.set_faults(Faults::default());
     reaches(&mut own, 1).await;
-    assert_eq!(progress.get().trouble, None);
+    assert_eq!(trouble().as_deref(), Some("a checkpoint"));
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_to_the_stream_that_is_there_when_it_is_decided() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (ledger, _thread, _) = ledger(&disk, &replay);
+    let first = life(&ledger, None).await.expect("a new life");
+    disk.set_faults(Faults { capacity: Some(1), ..Faults::default() });
+    let refuse = || Decision::Refuse(RefusalReason::Stale, "old".to_owned());
+    decide(&ledger, &first, 1, refuse()).await;
+    decide(&ledger, &first, 2, accept()).await;
+    // The connection breaks before anything is on disk; what it brought in is still on its way.
+    let mut second = life(&ledger, Some(1)).await.expect("its last life");
+    assert_eq!(*second.watermark.borrow_and_update(), 0);
+    decide(&ledger, &second, 1, accept()).await;
+    disk.set_faults(Faults::default());
+    reaches(&mut second, 2).await;
+    let told = second.refusals.take(2);
+    assert_eq!(told.len(), 1);
+    assert_eq!((told[0].sequence, told[0].reason), (1, RefusalReason::Stale));
+    assert_eq!(replay.status().0.counters.inserts, 2, "the first decision stands");
+}
+
+#[tokio::test]
+async fn an_actor_is_greeted_while_there_is_no_room_for_games() {
+    let (disk, replay) = (MemoryDisk::default(), replay(2));
+    let (ledger, _thread, _) = ledger(&disk, &replay);
+    let mut own = life(&ledger, None).await.expect("a new life");
+    decide(&ledger, &own, 1, accept()).await;
+    reaches(&mut own, 1).await;
+    assert!(!replay.has_room(2, 0));
+    let mut other = ledger.greet("b".to_owned(), None).await.expect("it runs").expect("new");
+    let refusal = Decision::Refuse(RefusalReason::Stale, "old".to_owned());
+    decide(&ledger, &other, 1, refusal).await;
+    reaches(&mut other, 1).await;
+}
+
+#[tokio::test]
+async fn the_stream_of_an_actor_that_was_forgotten_ends() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (ledger, _thread, _) = ledger(&disk, &replay);
+    let mut forgotten = life(&ledger, None).await.expect("a new life");
+    let mut others = tokio::task::JoinSet::new();
+    for number in 0..ouro_replay::journal::MAX_ACTORS {
+        let ledger = ledger.clone();
+        others.spawn(async move { ledger.greet(format!("other {number}"), None).await });
+    }
+    others.join_all().await;
+    assert!(forgotten.watermark.changed().await.is_err());
 }
 
 #[tokio::test]

@@ -139,13 +139,6 @@ fn ratios_are_truncated_and_epsilon_counts() {
 }
 
 #[test]
-fn data_past_the_lag_is_not_accepted() {
-    let config = ReinforceConfig { max_lag: 3, ..ReinforceConfig::default() };
-    assert!(config.accepts(7, 10) && config.accepts(12, 10));
-    assert!(!config.accepts(6, 10));
-}
-
-#[test]
 fn broken_batches_are_refused_by_name() {
     let spec = spec();
     let good = random_segments(&spec, 9, &mut Stream::new(5, "test"));

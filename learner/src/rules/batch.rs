@@ -4,9 +4,8 @@ use ouro_game::{ActionMask, Game, Stream, Symmetry};
 use ouro_replay::{Draw, Episode, PackedGame, Place};
 
 use super::{OfGame, Rules, UnpackError};
-use crate::alphazero::AlphaZeroConfig;
 use crate::alphazero::Positions;
-use crate::alphazero::targets::{Move, targets};
+use crate::alphazero::targets::value_target;
 use crate::reinforce::{Course, Segments, course};
 
 /// An accepted game with its states.
@@ -21,9 +20,7 @@ impl<G: Game> OfGame<G> {
         draws: &[Draw<PackedGame>],
         augmentation: &mut Stream,
     ) -> Result<Positions, UnpackError> {
-        // Surprise weighs positions where they are drawn, not once more in the loss.
-        let own = self.alphazero().cloned().unwrap_or_default();
-        let config = AlphaZeroConfig { surprise_share: 0.0, ..own };
+        let config = self.alphazero().cloned().unwrap_or_default();
         let shape = self.shape();
         let mut batch = Positions::with_capacity(shape, draws.len());
         // Games come one after the other, so that each is played once.
@@ -45,16 +42,12 @@ impl<G: Game> OfGame<G> {
                     let image = self.game.transform_action(action, symmetry);
                     batch.policy[from + image.index()] = share;
                 }
-                let one = Move {
-                    seat: usize::from(place.seat),
-                    elapsed: self.game.elapsed(state),
-                    root_value: Some(searched.value),
-                    surprise: None,
-                };
-                for target in targets(&config, self.gamma, &episode.outcomes, end, &[one]) {
-                    batch.values.push(target.value);
-                    batch.weights.push(target.weight);
-                }
+                let outcome = episode.outcomes[usize::from(place.seat)];
+                let left = end.saturating_sub(self.game.elapsed(state));
+                let value = value_target(&config, self.gamma, outcome, left, searched.value);
+                batch.values.push(value);
+                // Surprise weighs positions where they are drawn, not once more in the loss.
+                batch.weights.push(1.0);
             }
         }
         Ok(batch)

@@ -52,7 +52,6 @@ pub(super) async fn serve(
         repeated: false,
         examining: VecDeque::new(),
         examined: None,
-        refusals: VecDeque::new(),
     };
     stream.run(requests).await
 }
@@ -108,8 +107,6 @@ struct Stream<'a> {
     examining: VecDeque<(u64, JoinHandle<Decision>)>,
     /// Examined and waiting for the ledger.
     examined: Option<(u64, Decision)>,
-    /// What was refused and is not told yet, in order.
-    refusals: VecDeque<wire::Refusal>,
 }
 
 impl Stream<'_> {
@@ -196,9 +193,7 @@ impl Stream<'_> {
     fn hand_over(&mut self, permit: mpsc::Permit<'_, Order>) {
         let Some((sequence, decision)) = self.examined.take() else { return };
         if let Decision::Refuse(reason, detail) = &decision {
-            tracing::info!(actor = %self.life.actor, sequence, detail, "game refused");
-            let (reason, detail) = ((*reason).into(), detail.clone());
-            self.refusals.push_back(wire::Refusal { sequence, reason, detail });
+            tracing::info!(actor = %self.life.actor, sequence, ?reason, detail, "game refused");
         }
         let (actor, epoch) = (Arc::clone(&self.life.actor), self.life.epoch);
         permit.send(Order::Decide { actor, epoch, sequence, decision });
@@ -211,8 +206,7 @@ impl Stream<'_> {
             return Ok(true);
         }
         (self.told, self.repeated) = (self.told.max(watermark), false);
-        let told = self.refusals.partition_point(|refusal| refusal.sequence <= watermark);
-        let refusals = self.refusals.drain(..told).collect();
+        let refusals = self.life.refusals.take(watermark).into_iter().map(Into::into).collect();
         let newest_generation = self.shared.progress.generation();
         let ack = wire::Ack { watermark, refusals, newest_generation, pause_ms: 0 };
         self.send(Answer::Ack(ack)).await
@@ -246,14 +240,14 @@ pub(super) async fn examine(
     hello: &Hello,
     message: wire::Trajectory,
 ) -> Decision {
-    let trajectory = match Trajectory::unfold(message, hello) {
-        Ok(trajectory) => trajectory,
-        Err(error) => return refuse(&error.into()),
-    };
+    // Unfolded, a game takes several times the memory of its message: so not before its turn.
     let permit = Arc::clone(&shared.replays).acquire_owned().await;
     let (rules, newest) = (Arc::clone(&shared.rules), shared.progress.generation());
+    let hello = hello.clone();
     let replayed = tokio::task::spawn_blocking(move || {
-        let examined = rules.examine(&trajectory, newest);
+        let examined = Trajectory::unfold(message, &hello)
+            .map_err(Refusal::from)
+            .and_then(|trajectory| rules.examine(&trajectory, newest));
         // In here, so that it is not given back before the work is done.
         drop(permit);
         examined

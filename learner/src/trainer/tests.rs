@@ -48,7 +48,7 @@ fn a_run_that_stops_and_resumes_is_the_same_bit_for_bit() {
             half.step(&batch(&spec, index)).unwrap();
         }
         let directory = tempfile::tempdir().unwrap();
-        let store = Store::open(directory.path(), 2).unwrap();
+        let mut store = Store::open(directory.path(), 2).unwrap();
         let checkpoint = Checkpoint {
             weights: half.export(1, &Probe::random(&spec)).unwrap(),
             training: half.state().unwrap(),

@@ -342,11 +342,7 @@ const FAULTS: &[Mistake] = &[
     },
     Mistake {
         name: "sampling does not wait for the warm-up",
-        edits: &[edit(
-            "crates/replay/src/ratio.rs",
-            "self.counters.inserts >= warmup && self",
-            "self",
-        )],
+        edits: &[edit("crates/replay/src/ratio.rs", "is_warm && self.error()", "self.error()")],
     },
     Mistake {
         name: "an episode's counts are believed",

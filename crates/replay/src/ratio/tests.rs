@@ -15,7 +15,7 @@ fn settings() -> Settings {
 }
 
 fn ratio() -> Ratio {
-    Ratio::new(settings(), Counters::default()).expect("possible")
+    Ratio::new(settings()).expect("possible")
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn sampling_waits_for_the_warm_up_and_inserting_does_not() {
 fn either_side_waits_at_its_bound_until_the_other_moves() {
     let mut ratio = ratio();
     ratio.insert(1_000);
-    assert_eq!((ratio.error(), ratio.bounds()), (4_000.0, (3_000.0, 5_000.0)));
+    assert_eq!((ratio.error(), ratio.bounds()), (0.0, (-1_000.0, 1_000.0)));
     // 250 positions bring the error to its upper bound exactly.
     ratio.insert(50);
     assert!(ratio.may_insert(200, 0));
@@ -44,7 +44,7 @@ fn either_side_waits_at_its_bound_until_the_other_moves() {
         assert!(ratio.may_sample(256));
         ratio.sample(256);
     }
-    // 5000 − 4 − 1792 = 3204: another whole batch would go below 3000.
+    // 1000 − 4 − 1792 = −796: another whole batch would go below −1000.
     assert!(!ratio.may_sample(256) && ratio.may_sample(204) && !ratio.may_sample(205));
     ratio.insert(13);
     assert!(ratio.may_sample(256));
@@ -56,7 +56,7 @@ fn impossible_settings_are_refused_by_name() {
     let said = |change: fn(&mut Settings)| {
         let mut settings = settings();
         change(&mut settings);
-        Ratio::new(settings, Counters::default()).expect_err("impossible").to_string()
+        Ratio::new(settings).expect_err("impossible").to_string()
     };
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let refused = Settings { samples_per_insert: bad, ..settings() }.check();
@@ -84,7 +84,78 @@ fn counters_come_back_exactly_as_they_were() {
     let stored = serde_json::to_string(&ratio.counters()).expect("plain numbers");
     assert_eq!(stored, r#"{"inserts":12345,"samples":67890}"#);
     let counters = serde_json::from_str(&stored).expect("it was just written");
-    assert_eq!(Ratio::new(settings(), counters), Ok(ratio));
+    let pace = serde_json::to_string(&ratio.pace()).expect("plain numbers");
+    let pace = serde_json::from_str(&pace).expect("it was just written");
+    assert_eq!(Ratio::resume(settings(), counters, Some(pace), 9), Ok(ratio.clone()));
+    // A state of before there were paces.
+    assert_eq!(Ratio::resume(settings(), counters, None, 9), Ok(ratio));
+}
+
+/// A run of a million positions that kept its ratio of 4.
+fn long_run() -> Ratio {
+    let counters = Counters { inserts: 1_000_000, samples: 3_995_500 };
+    let ratio = Ratio::resume(settings(), counters, None, 1_000_000).expect("possible");
+    assert_eq!(ratio.error(), 500.0);
+    ratio
+}
+
+fn changed(ratio: &Ratio, settings: Settings, held: u64) -> Ratio {
+    Ratio::resume(settings, ratio.counters(), Some(ratio.pace()), held).expect("possible")
+}
+
+#[test]
+fn another_ratio_holds_from_where_a_run_is_and_not_for_what_is_past() {
+    for samples_per_insert in [0.5, 2.0, 8.0] {
+        let settings = Settings { samples_per_insert, ..settings() };
+        let mut ratio = changed(&long_run(), settings, 500_000);
+        assert_eq!(ratio.error(), 500.0);
+        assert!(ratio.may_sample(256) && ratio.may_insert(1, 0));
+        let before = ratio.counters();
+        for _ in 0..10_000 {
+            if ratio.may_insert(100, 0) {
+                ratio.insert(100);
+            }
+            if ratio.may_sample(200) {
+                ratio.sample(200);
+            }
+        }
+        let after = ratio.counters();
+        let inserted = (after.inserts - before.inserts) as f64;
+        let achieved = (after.samples - before.samples) as f64 / inserted;
+        assert!((achieved / samples_per_insert - 1.0).abs() < 0.01, "{achieved}");
+        // And again, back to the first setting.
+        let back = changed(&ratio, self::settings(), 500_000);
+        assert_eq!(back.error(), ratio.error());
+    }
+}
+
+#[test]
+fn an_error_beyond_new_bounds_is_forgotten() {
+    let mut ratio = long_run();
+    ratio.insert(100);
+    let narrow = Settings { samples_per_insert: 2.0, tolerance: 600.0, ..settings() };
+    assert_eq!((ratio.error(), changed(&ratio, narrow, 1_000).error()), (900.0, 600.0));
+}
+
+#[test]
+fn a_longer_warm_up_waits_for_what_is_missing_and_no_more() {
+    let ratio = long_run();
+    let settings = Settings { warmup: 60_000, ..settings() };
+    let mut ratio = changed(&ratio, settings, 50_000);
+    for _ in 0..100 {
+        assert!(ratio.may_insert(100, 0) && !ratio.may_sample(1));
+        ratio.insert(100);
+    }
+    assert_eq!(ratio.error(), 0.0);
+    assert!(ratio.may_sample(256) && ratio.may_insert(200, 0));
+    // Where enough is held there is nothing to wait for.
+    assert!(changed(&long_run(), settings, 60_000).may_sample(256));
+    // A warm-up that is cut short ends now.
+    let mut early = Ratio::new(settings).expect("possible");
+    early.insert(30_000);
+    let short = Settings { warmup: 20_000, ..settings };
+    let early = changed(&early, short, 30_000);
+    assert!(early.may_sample(256) && early.may_insert(100, 0));
 }
 
 proptest! {
@@ -100,7 +171,7 @@ proptest! {
         let mut settings =
             Settings { samples_per_insert, warmup, tolerance: 0.0, largest_insert, largest_sample };
         settings.tolerance = settings.least_tolerance() + slack;
-        let mut ratio = Ratio::new(settings, Counters::default()).expect("possible");
+        let mut ratio = Ratio::new(settings).expect("possible");
         for (inserts_first, share) in sizes {
             let insert = 1 + ((largest_insert - 1) as f64 * share) as u64;
             let sample = 1 + ((largest_sample - 1) as f64 * share) as u64;
@@ -115,9 +186,8 @@ proptest! {
             }
             let (least, most) = ratio.bounds();
             prop_assert!(ratio.error() >= least || ratio.counters().inserts < warmup);
-            let last = warmup as f64 * samples_per_insert;
-            let overshoot = (largest_insert as f64 * samples_per_insert).max(0.0);
-            prop_assert!(ratio.error() <= most.max(last + overshoot));
+            // The last insert of the warm-up may go beyond its end.
+            prop_assert!(ratio.error() <= most.max(largest_insert as f64 * samples_per_insert));
         }
     }
 }

@@ -176,6 +176,51 @@ fn neither_kind_ever_waits_for_itself() {
 }
 
 #[test]
+fn settings_that_change_between_starts_stall_neither_side() {
+    let ReplaySettings::Window { window: was, ratio } = window() else { unreachable!("a window") };
+    let with = |samples_per_insert, warmup| {
+        let mut ratio = Settings { samples_per_insert, warmup, ..ratio };
+        ratio.tolerance = ratio.least_tolerance();
+        ReplaySettings::Window { window: WindowSettings { min_positions: warmup, ..was }, ratio }
+    };
+    let mut state = ReplayState::default();
+    let mut games = 0;
+    for (settings, wanted) in [(with(3.0, 60), 3.0), (with(0.5, 60), 0.5), (with(9.0, 20), 9.0)] {
+        let mut replay = Replay::resume(settings, &state).unwrap();
+        (state.cursor.first..state.cursor.next)
+            .for_each(|number| replay.insert(number, Game::new(number)).unwrap());
+        for _ in 0..4_000 {
+            let game = Game::new(games);
+            let may_insert = replay.may_insert(u64::from(game.positions), 0);
+            if may_insert {
+                replay.insert(games, game).unwrap();
+                games += 1;
+            }
+            let batch = replay.batch(32, 0);
+            assert!(may_insert || batch.is_ok(), "{wanted}: {:?}", replay.state());
+        }
+        let (before, now) = (state.counters, replay.state().counters);
+        let achieved =
+            (now.samples - before.samples) as f64 / (now.inserts - before.inserts) as f64;
+        assert!((achieved / wanted - 1.0).abs() < 0.1, "{wanted}: {achieved}");
+        state = replay.state();
+    }
+}
+
+#[test]
+fn what_brings_no_positions_is_always_welcome() {
+    for settings in [window(), fifo()] {
+        let mut replay = Replay::resume(settings, &ReplayState::default()).unwrap();
+        let mut number = 0;
+        while replay.may_insert(1, 0) {
+            replay.insert(number, Game::new(number)).unwrap();
+            number += 1;
+        }
+        assert!(replay.may_insert(0, 1_000));
+    }
+}
+
+#[test]
 fn a_replay_that_is_ahead_says_so_and_is_not_counted() {
     let mut replay = Replay::resume(window(), &ReplayState::default()).unwrap();
     (0..8).for_each(|number| replay.insert(number, Game::new(number)).unwrap());
@@ -238,8 +283,11 @@ fn a_state_that_the_journal_cannot_bring_back_is_refused() {
     let backwards = Cursor { first: 9, next: 5, ..Cursor::default() };
     let refused = ReplayState { cursor: backwards, ..state }.check(0, 20);
     assert_eq!(refused, Err(StateError::Order { first: 9, next: 5 }));
-    let newer = ReplayState { version: 2, ..state }.check(0, 20);
-    assert_eq!(newer, Err(StateError::Version { got: 2 }));
+    let newer = ReplayState { version: 3, ..state }.check(0, 20);
+    assert_eq!(newer, Err(StateError::Version { got: 3 }));
     let json = serde_json::to_string(&state).unwrap();
+    let first = json.replace("\"version\":2", "\"version\":1").replace(",\"pace\":null", "");
+    let first: ReplayState = serde_json::from_str(&first).unwrap();
+    assert_eq!((first.version, first.check(0, 20)), (1, Ok(())));
     assert!(serde_json::from_str::<ReplayState>(&json.replace("batches", "btaches")).is_err());
 }
