@@ -1,6 +1,8 @@
 //! `ouro train` as a user runs it: a real process, real ports, killed and started again.
 
 mod train {
+    #[cfg(target_os = "linux")]
+    mod full_disk;
     mod page;
     pub(super) mod process;
     mod webdriver;

@@ -32,10 +32,16 @@ fn command(run: &Path, web: &str) -> Command {
 impl Trainer {
     /// Starts or resumes the run in a folder, on free ports, and waits until it has begun.
     pub(crate) fn start(run: &Path, settings: Option<&Path>) -> Self {
+        Self::start_told(run, settings, Stdio::inherit())
+    }
+
+    /// The same; what it says on standard error goes where `told` says.
+    pub(crate) fn start_told(run: &Path, settings: Option<&Path>, told: impl Into<Stdio>) -> Self {
         let mut command = command(run, "off");
         if let Some(settings) = settings {
             command.arg("--config").arg(settings);
         }
+        command.stderr(told);
         Self::spawn(command)
     }
 

@@ -208,7 +208,7 @@ impl<'a> Reporter<'a> {
 
     /// Tells when training begins to wait for a person, and when it goes on.
     fn tell_trouble(&mut self) -> Result<(), Failure> {
-        match (self.progress.get().trouble, self.paused) {
+        match (self.progress.get().trouble.describe(), self.paused) {
             (Some(reason), false) => {
                 self.paused = true;
                 self.tell(Event::Pause { reason })

@@ -1,0 +1,158 @@
+//! `ouro train` on a disk that runs full: a small file system in memory of its own.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ouro_arena::store::{EmbeddedStore, Store, replay};
+use serde_json::Value;
+
+use super::process::Trainer;
+use crate::{
+    assert_nothing_lost_or_doubled, assert_results_replay, games_rated, home_with_settings,
+};
+
+/// Room for a run of some minutes, and soon filled.
+const SIZE: &str = "size=64m";
+
+/// A small disk; gone when it is dropped.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    /// `None`, with a word about it, where nobody lets us mount one.
+    fn mount() -> Option<Self> {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let mut mount = Command::new("mount");
+        let mounted = mount.args(["-t", "tmpfs", "-o", SIZE, "tmpfs"]).arg(folder.path()).output();
+        if mounted.is_ok_and(|mounted| mounted.status.success()) {
+            return Some(Self(folder));
+        }
+        let must = std::env::var_os("OURO_REQUIRE_ALL_CHECKS").is_some() && may_mount();
+        assert!(!must, "this process may mount, and cannot");
+        // Past the capture of passing tests.
+        let _ = writeln!(io::stderr(), "NOT RUN: a small disk takes the right to mount one");
+        None
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: what a failed test left open must not keep it.
+        let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
+    }
+}
+
+/// Whether Linux gives this process `CAP_SYS_ADMIN`.
+fn may_mount() -> bool {
+    const SYS_ADMIN: u32 = 21;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let held = held.and_then(|held| u64::from_str_radix(held.trim(), 16).ok());
+    held.is_some_and(|held| held >> SYS_ADMIN & 1 == 1)
+}
+
+/// A file that takes all the room there is.
+struct Filler {
+    path: PathBuf,
+    file: File,
+}
+
+impl Filler {
+    fn new(disk: &Path) -> Self {
+        let path = disk.join("filler");
+        let file = File::create(&path).expect("a name takes no room");
+        Self { path, file }
+    }
+
+    /// Takes what is left, down to the last byte.
+    fn fill(&mut self) {
+        for size in [1 << 20, 4_096, 1] {
+            loop {
+                match self.file.write(&vec![0; size]) {
+                    Ok(_) => {}
+                    Err(error) if error.kind() == io::ErrorKind::StorageFull => break,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+    }
+
+    fn remove(self) {
+        fs::remove_file(self.path).expect("the filler is there");
+    }
+}
+
+/// What stands still while the disk is full: steps and games.
+fn progress(line: &Value) -> (u64, u64) {
+    let number = |key: &str| line[key].as_u64().expect("a number");
+    (number("step"), number("games"))
+}
+
+#[test]
+fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
+    let Some(disk) = SmallDisk::mount() else { return };
+    let home = home_with_settings();
+    let run = disk.path().join("run");
+    // The log that the journal is held against has room.
+    fs::create_dir(&run).expect("there is room");
+    let log = home.path().join("actor");
+    fs::create_dir(&log).expect("there is room");
+    std::os::unix::fs::symlink(&log, run.join("actor")).expect("there is room");
+    let said = home.path().join("stderr");
+    let told = |line: &str| {
+        let text = fs::read_to_string(&said).expect("it is there");
+        text.lines().filter(|said| said.contains(line)).count()
+    };
+    let settings = home.path().join("settings.toml");
+    let mut trainer = Trainer::start_told(&run, Some(&settings), File::create(&said).unwrap());
+    trainer.wait_for("promotion");
+
+    // Both sides find out; what the one gives up in the meantime is filled, too.
+    let mut filler = Filler::new(disk.path());
+    let both = || told("no more games are taken in") > 0 && told("matches pause") > 0;
+    while !both() {
+        filler.fill();
+        trainer.wait_for("progress");
+    }
+    let mut stood = progress(&trainer.wait_for("progress"));
+    loop {
+        filler.fill();
+        // The process lives: it tells how it stands, and the arena answers.
+        let now = progress(&trainer.wait_for("progress"));
+        assert!(games_rated(&trainer.arena()) > 0);
+        if now == stood {
+            break;
+        }
+        stood = now;
+    }
+    for line in ["no more games are taken in", "matches pause"] {
+        let text = fs::read_to_string(&said).expect("it is there");
+        let text = text.lines().find(|said| said.contains(line)).expect("it was told");
+        assert!(text.contains(disk.path().to_str().expect("a path")), "{text}");
+    }
+
+    let rated = games_rated(&trainer.arena());
+    filler.remove();
+    while progress(&trainer.wait_for("progress")) <= stood {}
+    while games_rated(&trainer.arena()) <= rated {
+        trainer.wait_for("progress");
+    }
+    // One line for each pause and one for its end, however often it was tried in between.
+    let pauses = [told("no more games are taken in"), told("matches pause")];
+    let ends = [told("space again: games are taken in"), told("space again: matches go on")];
+    assert_eq!(pauses, ends);
+    assert!(pauses.iter().all(|&pauses| pauses < 10), "{pauses:?}");
+    let (code, _) = trainer.interrupt();
+    assert_eq!(code, Some(0), "a drain is a clean end");
+    assert_nothing_lost_or_doubled(&run);
+    assert_results_replay(&run);
+    // And what ratings are made of.
+    let store = EmbeddedStore::open(&run.join("arena/arena.redb")).expect("nobody else has it");
+    let replayed = replay(&store).expect("the log is sound");
+    assert_eq!(replayed.matches, store.matches().expect("a table"));
+}
