@@ -19,15 +19,6 @@ struct Running {
 impl Running {
     /// Starts with room for so many bytes, and a candidate if `has_candidate`.
     fn start(room: Option<usize>, has_candidate: bool) -> Self {
-        Self::prepare(room, has_candidate, |_, _| {})
-    }
-
-    /// The same; `before` is shown the match that the candidate is to play.
-    fn prepare(
-        room: Option<usize>,
-        has_candidate: bool,
-        before: impl FnOnce(&Keeper, MatchInfo),
-    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let disk = SmallDisk::default();
         let config = MatchConfig {
@@ -40,17 +31,6 @@ impl Running {
         if has_candidate {
             offer(&keeper, 0).unwrap();
         }
-        before(
-            &keeper,
-            MatchInfo {
-                number: 0,
-                key: MatchKey::gate(Generation(0), PlayerId::random()),
-                shape: keeper.checked().shape,
-                rule: Some(config.gate),
-                player: config.player.clone(),
-                opened_at: 9.0,
-            },
-        );
         disk.leave_room(room);
         let (keeper, stop) = (Arc::new(keeper), CancellationToken::new());
         let evaluator = Evaluator { keeper: keeper.clone(), config, wake, stop: stop.clone() };
@@ -107,21 +87,6 @@ fn a_full_disk_pauses_a_match_and_changes_nothing_about_it() {
     for room in [0, 10_000, 100_000] {
         assert_eq!(gate(Some(room)), undisturbed, "{room} bytes of room");
     }
-}
-
-#[test]
-fn a_match_goes_on_with_the_player_it_was_begun_with() {
-    let began = |player: &str| {
-        let running = Running::prepare(None, true, |keeper, info| {
-            let player = player.to_owned();
-            keeper.open_match(&MatchInfo { player, ..info }).unwrap();
-        });
-        running.wait_until_decided();
-        running.end().1
-    };
-    let config = MatchConfig::default().player;
-    assert_eq!(began(&config), gate(None).1);
-    assert_ne!(began("net{weights=self,temperature=0.01}"), gate(None).1);
 }
 
 #[test]
