@@ -48,7 +48,8 @@ impl From<Status> for ArenaError {
     fn from(status: Status) -> Self {
         match status.code() {
             // `Unknown` and `Cancelled` are what a connection that breaks in mid-call gives;
-            // `Internal` is a disk that is full or failing, and passes when somebody looks.
+            // `ResourceExhausted` is a disk that is full, `Internal` one that is failing: both pass
+            // when somebody looks.
             Code::Unavailable
             | Code::DeadlineExceeded
             | Code::ResourceExhausted
