@@ -9,8 +9,10 @@ use ouro_arena::config::MatchConfig;
 use ouro_game::{GameConfig, battlesnake, connect_four, tic_tac_toe};
 use ouro_learner::algorithm::AlgorithmConfig;
 use ouro_learner::alphazero::AlphaZeroConfig;
+use ouro_learner::average::Averaging;
 use ouro_learner::config::{IntakeConfig, ReplayConfig, TrainConfig};
 use ouro_learner::reinforce::ReinforceConfig;
+use ouro_learner::schedule::Schedule;
 use ouro_net::{Architecture, ValueRange};
 use ouro_players::Shares;
 use ouro_search::SearchConfig;
@@ -54,13 +56,17 @@ impl Preset {
     /// The settings.
     pub(crate) fn settings(self) -> Settings {
         match self {
-            Self::Duel7x7 => alphazero(snakes(7, 2), [16, 2], search(32, 2.0, WARY)),
+            Self::Duel7x7 => {
+                let settings = alphazero(snakes(7, 2), [24, 3], search(32, 2.0, WARY));
+                settings.with_schedule(Schedule::Cosine { steps: 20_000, floor: 0.1 })
+            }
             Self::Duel => alphazero(snakes(11, 2), [24, 3], search(32, 2.0, WARY)),
             Self::Standard => alphazero(snakes(11, 4), [24, 3], search(32, 2.0, WARY)),
             Self::ReinforceDuel => reinforce(snakes(7, 2)),
             Self::Connect4 => {
                 let game = GameConfig::ConnectFour(connect_four::Config::default());
-                alphazero(game, [32, 3], search(64, 7.0, opening(12)))
+                let settings = alphazero(game, [32, 3], search(64, 7.0, opening(12)));
+                settings.with_schedule(Schedule::Cosine { steps: 12_000, floor: 0.1 })
             }
             Self::TicTacToe => {
                 let game = GameConfig::TicTacToe(tic_tac_toe::Config {});
@@ -76,6 +82,13 @@ impl Preset {
                 }
             }
         }
+    }
+}
+
+impl Settings {
+    /// The same with a step size that falls, over about the time that `docs/results.md` trains.
+    fn with_schedule(self, schedule: Schedule) -> Self {
+        Self { train: TrainConfig { schedule, ..self.train }, ..self }
     }
 }
 
@@ -133,6 +146,7 @@ fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settin
         learning_rate: 2e-3,
         warmup_steps: 50,
         weight_decay: 1e-4,
+        average: Averaging::Exponential { every_steps: 10, half_life_steps: 300 },
         algorithm: AlgorithmConfig::AlphaZero(AlphaZeroConfig::default()),
         ..TrainConfig::default()
     };
@@ -168,6 +182,7 @@ fn reinforce(game: GameConfig) -> Settings {
     };
     let train = TrainConfig {
         batch_moves: 512,
+        schedule: Schedule::Cosine { steps: 80_000, floor: 0.1 },
         algorithm: AlgorithmConfig::Reinforce(algorithm),
         ..TrainConfig::default()
     };
