@@ -70,7 +70,8 @@ pub fn read<T: DeserializeOwned>(path: &Path, table: Table) -> Result<T, ConfigF
 }
 
 /// `base` with everything that `table` says in its place. A table that names another variant
-/// (by `kind` or `game`) replaces the one in `base` as a whole.
+/// (by `kind` or `game`, or by being a table with one table in it: `until`, `decay`) replaces the
+/// one in `base` as a whole.
 pub fn merge(base: &mut Table, table: Table) {
     for (key, value) in table {
         match (base.get_mut(&key), value) {
@@ -86,10 +87,20 @@ pub fn merge(base: &mut Table, table: Table) {
 
 /// Whether `table` is another variant than `base`.
 fn is_other(base: &Table, table: &Table) -> bool {
-    ["kind", "game"].into_iter().any(|tag| {
+    let is_tagged = ["kind", "game"].into_iter().any(|tag| {
         let said = table.get(tag);
         said.is_some_and(Value::is_str) && said != base.get(tag)
-    })
+    });
+    is_tagged || matches!((variant(base), variant(table)), (Some(base), Some(said)) if base != said)
+}
+
+/// The name of the variant that a table is, if it can be one that carries fields.
+fn variant(table: &Table) -> Option<&str> {
+    let mut entries = table.iter();
+    match (entries.next(), entries.next()) {
+        (Some((name, Value::Table(_))), None) => Some(name),
+        _ => None,
+    }
 }
 
 /// The one of `known` that is most like `unknown`, unless all are too different to be meant.
@@ -196,5 +207,10 @@ mod tests {
         assert_eq!(base, parse(merged));
         merge(&mut base, parse("[net]\nkind = \"y\"\nwidth = 8\n"));
         assert_eq!(base["net"], Value::Table(parse("kind = \"y\"\nwidth = 8\n")));
+        let mut base = parse("[heat.until]\ntime = 1\nafter = 2\n");
+        merge(&mut base, parse("[heat.until]\ntime = 3\n"));
+        assert_eq!(base, parse("[heat.until]\ntime = 3\nafter = 2\n"));
+        merge(&mut base, parse("[heat.decay]\nend = 4\n"));
+        assert_eq!(base, parse("[heat.decay]\nend = 4\n"));
     }
 }

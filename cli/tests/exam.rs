@@ -1,0 +1,41 @@
+//! `ouro exam` as a user runs it.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn exam(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    command.arg("exam").args(arguments).output().expect("the program starts")
+}
+
+#[test]
+fn whoever_loses_no_line_of_tic_tac_toe_passes() {
+    let perfect = exam(&["minimax{depth=9}", "--game", "tic_tac_toe"]);
+    assert_eq!(perfect.status.code(), Some(0));
+    let text = String::from_utf8_lossy(&perfect.stdout).into_owned();
+    assert!(text.contains(" drawn, 0 lost\n") && !text.contains("lost by"), "{text}");
+    let careless = exam(&["random", "--game", "tic_tac_toe"]);
+    assert_eq!(careless.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&careless.stdout).into_owned();
+    assert!(text.contains("\n  lost by: "), "{text}");
+}
+
+#[test]
+fn the_solver_marks_moves_of_connect_four() {
+    let arguments = ["perfect", "--game", "connect_four", "--positions", "20", "--first", "20"];
+    let report = exam(&[&arguments[..], &["--json"]].concat());
+    let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
+    let marks = &report["marks"];
+    assert_eq!((&marks["positions"], &marks["kept"]), (&20.into(), &20.into()), "{report}");
+    assert_eq!(marks["critical"], marks["kept_critical"], "{report}");
+}
+
+#[test]
+fn a_game_without_known_perfect_play_is_refused_in_one_line() {
+    let refused = exam(&["greedy", "--game", "battlesnake"]);
+    assert_eq!(refused.status.code(), Some(64));
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let expected = "perfect play is not known for battlesnake; tic_tac_toe and connect_four";
+    assert!(text.contains(expected) && text.lines().count() == 1, "{text}");
+}
