@@ -19,7 +19,8 @@ Exit codes:
   66  an input file or folder is missing
   69  something it needs is not available: a port, a device, a run in use
   70  a bug in this program
-  74  reading or writing failed";
+  74  reading or writing failed
+  130 Ctrl-C a second time: ended at once";
 
 /// A command line or configuration that cannot be used.
 const USAGE: u8 = 64;

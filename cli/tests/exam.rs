@@ -32,6 +32,16 @@ fn the_solver_marks_moves_of_connect_four() {
 }
 
 #[test]
+fn a_search_without_a_network_needs_no_file() {
+    for weights in ["rollout", "guided", "uniform"] {
+        let player = format!("mcts{{sims=50,weights={weights}}}");
+        let report =
+            exam(&[&player, "--game", "connect_four", "--positions", "5", "--first", "24"]);
+        assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
+    }
+}
+
+#[test]
 fn a_game_without_known_perfect_play_is_refused_in_one_line() {
     let refused = exam(&["greedy", "--game", "battlesnake"]);
     assert_eq!(refused.status.code(), Some(64));

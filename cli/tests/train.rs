@@ -20,7 +20,7 @@ use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
 use ouro_replay::check::{ClientLine, join};
 use serde_json::Value;
 
-use train::process::Trainer;
+use train::process::{PATIENCE, Trainer};
 
 /// A run small enough to promote within seconds: tic-tac-toe and a tiny network.
 const SETTINGS: &str = r#"
@@ -99,13 +99,16 @@ fn wait_until_step_passes(learner: &str, step: u64) {
     runtime.block_on(async {
         let client = LearnerServiceClient::connect(learner.to_owned()).await;
         let mut client = client.expect("the learner is there");
-        loop {
-            let status = client.get_status(GetStatusRequest {}).await;
-            if u64::from(status.expect("the learner answers").into_inner().step) > step {
-                return;
+        let passed = async {
+            loop {
+                let status = client.get_status(GetStatusRequest {}).await;
+                if u64::from(status.expect("the learner answers").into_inner().step) > step {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        };
+        tokio::time::timeout(PATIENCE, passed).await.expect("the learner takes a step");
     });
 }
 

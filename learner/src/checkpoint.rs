@@ -75,6 +75,14 @@ pub enum CheckpointError {
         /// What is wrong with it.
         what: String,
     },
+    /// Another program wrote it.
+    #[error("{path}: version is {version}; this program reads {VERSION}")]
+    OtherVersion {
+        /// The manifest.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
     /// There are checkpoints, but none is whole.
     #[error(
         "{path}: none of {count} checkpoints is whole (the newest: {newest}); restore one, or move them away to start anew"
@@ -203,9 +211,14 @@ impl Store {
                 Ok(checkpoint) => {
                     return Ok(Loaded { checkpoint: Some(checkpoint), skipped, lost });
                 }
-                Err(error) => skipped.push(error),
+                Err(error) => {
+                    // What could not be read just now, or not by this program, may be whole.
+                    if matches!(error, CheckpointError::Damaged { .. }) {
+                        self.damaged.push(name.clone());
+                    }
+                    skipped.push(error);
+                }
             }
-            self.damaged.push(name.clone());
             lost = lost.max(manifest(&path).ok().map(|manifest| manifest.generation));
         }
         match skipped.first() {
@@ -247,8 +260,7 @@ fn manifest(path: &Path) -> Result<Manifest, CheckpointError> {
     let manifest: Manifest =
         serde_json::from_slice(&bytes).map_err(|error| CheckpointError::damaged(&path, error))?;
     if manifest.version != VERSION {
-        let what = format!("version is {}; this program reads {VERSION}", manifest.version);
-        return Err(CheckpointError::damaged(&path, what));
+        return Err(CheckpointError::OtherVersion { path, version: manifest.version });
     }
     Ok(manifest)
 }

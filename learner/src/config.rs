@@ -9,11 +9,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use ouro_game::{GameConfig, GameVisitor, battlesnake};
-use ouro_net::{Architecture, NetSpec, SpecError, TensorRole};
+use ouro_net::{Architecture, NetSpec, SpecError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::algorithm::AlgorithmConfig;
 
 mod replay;
 mod train;
@@ -205,18 +203,7 @@ impl Config {
         {
             return refuse("arena", arena, "write a URL such as http://127.0.0.1:50061");
         }
-        let has_norm = |spec: &NetSpec| {
-            spec.tensors().iter().any(|tensor| tensor.role == TensorRole::RunningMean)
-        };
-        // In training a norm sees the batch, in play what it has seen before: the importance
-        // ratios of REINFORCE would be off even for the weights that played.
-        if has_norm(&self.net_spec()?)
-            && let AlgorithmConfig::Reinforce(_) = self.train.algorithm
-        {
-            let remedy = "it has batch norm, with which REINFORCE cannot compare what played and \
-                 what learns; choose conv, two_conv or mlp, or train.algorithm.kind = \"alphazero\"";
-            return refuse("net.kind", "residual", remedy);
-        }
+        self.net_spec()?;
         self.replay_settings()?;
         Ok(())
     }
@@ -300,7 +287,7 @@ mod tests {
     #[test]
     fn fields_out_of_range_are_refused_by_name() {
         type Spoil = fn(&mut Config);
-        let cases: [(Spoil, &str); 10] = [
+        let cases: [(Spoil, &str); 9] = [
             (|c| c.train.gamma = f32::NAN, "train.gamma"),
             (|c| c.train.gamma = 1.01, "train.gamma"),
             (|c| c.train.learning_rate = 0.0, "train.learning_rate"),
@@ -309,7 +296,6 @@ mod tests {
             (|c| c.checkpoint.keep = 1, "checkpoint.keep"),
             (|c| c.arena = Some("localhost".into()), "arena"),
             (|c| c.net = Architecture::Conv { channels: 0, layers: 1, hidden: 1 }, "net.channels"),
-            (|c| c.net = crate::testing::tower().architecture, "net.kind"),
             (|c| c.train.optimizer = Rule::Sgd { momentum: 1.0 }, "train.optimizer.momentum"),
         ];
         for (spoil, field) in cases {

@@ -13,7 +13,10 @@
 //!   − entropy_bonus · Σ w (−Σ π log π) / Σ w       entropy over legal actions
 //! ```
 //!
-//! No gradient flows through A and v; both come from the same pass that is differentiated.
+//! No gradient flows through A and v; both come from the same pass that is differentiated. With
+//! batch norm that pass sees the statistics of its batch and play saw running ones, so that ratios
+//! differ from 1 even for the weights that played; truncation then weighs steps a little low. Their
+//! mean is reported with the loss.
 
 mod course;
 mod segments;

@@ -200,13 +200,14 @@ fn frame<G: Game>(
         });
     let over = game.turn(state) == Turn::Over;
     let name = |seat: usize| players.get(seat).map_or("", String::as_str);
+    let outcomes: Vec<f32> = (0..game.players()).map(|seat| game.outcome(state, seat)).collect();
     let seats = html! {
         @for seat in 0..game.players() {
             li class=(colour(seat)) {
                 span.swatch {}
                 span.name { (name(seat)) }
                 @if let Some(said) = scene.seats.get(seat) { (said) }
-                @if over { span.result { (result(game.outcome(state, seat))) } }
+                @if over { span.result { (result(outcomes[seat], &outcomes)) } }
             }
         }
     };
@@ -227,11 +228,15 @@ fn colour(seat: usize) -> String {
     format!("seat{}", seat % COLOURS)
 }
 
-/// A result in a word.
-pub(super) fn result(outcome: f32) -> &'static str {
+/// The result of a seat in a word, beside those of all seats: whoever shares the best one drew,
+/// whatever the game says that a draw is worth.
+pub(super) fn result(outcome: f32, all: &[f32]) -> &'static str {
+    let shared = all.iter().filter(|&&other| other == outcome).count() > 1;
+    let best = all.iter().all(|&other| other <= outcome);
     match outcome {
         outcome if outcome >= 1.0 => "won",
         outcome if outcome <= -1.0 => "lost",
+        _ if shared && best => "drew",
         0.0 => "drew",
         outcome if outcome > 0.0 => "came out ahead",
         _ => "came out behind",

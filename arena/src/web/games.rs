@@ -131,7 +131,7 @@ pub(super) fn viewer(stage: Stage, frame: &Frame, source: Source, controls: Mark
 fn results(players: &[String], stored: &StoredGame) -> String {
     let seats = players.iter().zip(stored.outcomes.iter().zip(&stored.scores));
     let told = seats.map(|(player, (&outcome, &score))| {
-        format!("{player} {} (score {})", result(outcome), number(score.into()))
+        format!("{player} {} (score {})", result(outcome, &stored.outcomes), number(score.into()))
     });
     let told: Vec<String> = told.collect();
     format!("{}.", told.join(", "))

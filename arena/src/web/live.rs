@@ -122,7 +122,7 @@ fn begun(game: &LiveGame) -> Markup {
 fn over(game: &LiveGame, outcomes: &[f32]) -> Markup {
     let seats = game.players.iter().zip(outcomes);
     let told: Vec<String> =
-        seats.map(|(player, &outcome)| format!("{player} {}", result(outcome))).collect();
+        seats.map(|(player, &outcome)| format!("{player} {}", result(outcome, outcomes))).collect();
     let number = game.key.number;
     html! {
         (told.join(", ")) ", in " a href=(format!("/matches/{number}")) { "match " (number) } "."

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ouro_game::GameConfig;
 use ouro_net::{Engine, Weights};
+use ouro_players::WITHOUT_NETWORK;
 
 use crate::failure::Failure;
 
@@ -44,7 +45,7 @@ pub(super) fn load(
 fn weights_of(player: &str) -> Option<&str> {
     let (_, options) = player.strip_suffix('}')?.split_once('{')?;
     let weights = options.split(',').find_map(|option| option.strip_prefix("weights="))?;
-    (!matches!(weights, "rollout" | "uniform")).then_some(weights)
+    (!WITHOUT_NETWORK.contains(&weights)).then_some(weights)
 }
 
 /// Weights that were trained for something else than what is played.

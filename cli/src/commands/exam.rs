@@ -36,8 +36,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = game_argument::parse)]
     game: Option<GameConfig>,
     /// Positions of Connect Four, all different.
-    #[arg(long, default_value_t = 1_000)]
-    positions: usize,
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+    positions: u32,
     /// Fewest stones in them: the solver can take long for fewer.
     #[arg(long, default_value_t = 8)]
     first: u32,
@@ -70,8 +70,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         GameConfig::ConnectFour(config) => {
             let game = ConnectFour::new(config).map_err(Failure::usage)?;
             let mut examined = build(&game, &player, &engines)?;
-            let sample = Sample { positions: *positions, first, seed };
+            let sample = Sample { positions: *positions as usize, first, seed };
             let marks = exam::connect_four(&game, &mut *examined, sample);
+            if marks.positions == 0 {
+                return Err(Failure::usage(format_args!(
+                    "--first is {first}, and no random game got that far; ask for fewer stones"
+                )));
+            }
             Report::Marks { player, seed, first, marks }
         }
         other => {

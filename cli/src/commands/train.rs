@@ -74,8 +74,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     allow_software_adapter: bool,
     /// Threads that play [default: one less than the cores, at least one].
-    #[arg(long)]
-    threads: Option<usize>,
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    threads: Option<u16>,
     /// Address of the arena [default: 127.0.0.1:50061].
     #[arg(long)]
     arena: Option<SocketAddr>,

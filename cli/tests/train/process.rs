@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// A run that prints nothing for so long hangs.
-const PATIENCE: Duration = Duration::from_secs(180);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A running `ouro train` whose output is no terminal, so that each line is JSON.
 pub(crate) struct Trainer {
@@ -58,7 +58,8 @@ impl Trainer {
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                let value = serde_json::from_str(&line).expect("each line is JSON");
+                // Half a line is the last one of a process that was killed.
+                let Ok(value) = serde_json::from_str(&line) else { return };
                 if sender.send(value).is_err() {
                     return;
                 }

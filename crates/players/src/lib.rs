@@ -32,6 +32,7 @@ pub mod tree;
 
 pub use greedy::Greedy;
 pub use hamiltonian::Hamiltonian;
+pub use mcts::WITHOUT_NETWORK;
 pub use net_evaluator::NetEvaluator;
 pub use net_player::{FitError, NetPlayer};
 pub use opponents::{Opponent, Shares, SharesError};

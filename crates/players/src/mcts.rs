@@ -112,6 +112,9 @@ pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>)
     }))
 }
 
+/// What the option `weights` may say besides the name of a network.
+pub const WITHOUT_NETWORK: &[&str] = &["rollout", "guided", "uniform"];
+
 /// Who evaluates leaves.
 enum Judge {
     Rollout,

@@ -74,11 +74,12 @@ impl Connection {
 
     /// Whether there is room again; the database is open if there is.
     pub(super) fn mend(&self) -> Result<(), StoreError> {
+        // Nobody else tries at the same time, for what is tried with is one file.
+        let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         self.medium.has_room().map_err(|error| match error {
             error if is_no_space(&error) => no_space(error.to_string(), &*self.medium),
             error => super::failed(error),
         })?;
-        let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         if opened.database.is_none() {
             let database = self.medium.open().map_err(|error| of_room(error, &*self.medium))?;
             *opened = Opened { database: Some(database), times: opened.times + 1 };

@@ -97,7 +97,7 @@ impl Plan {
             is_new,
             device: arguments.device.map_or(DeviceChoice::Auto, DeviceChoice::from),
             allow_software_adapter: arguments.allow_software_adapter,
-            threads: arguments.threads.unwrap_or(cores.saturating_sub(1).max(1)),
+            threads: arguments.threads.map_or(cores.saturating_sub(1).max(1), usize::from),
             arena: arguments.arena.unwrap_or(SocketAddr::from(DEFAULT_ARENA)),
             learner: arguments.learner.unwrap_or(SocketAddr::from(DEFAULT_LEARNER)),
             web: arguments.web.unwrap_or_default(),

@@ -28,9 +28,9 @@ pub(super) fn of_arena(error: ArenaError, plan: &Plan) -> Failure {
 pub(super) fn of_learner(error: LearnerError, plan: &Plan) -> Failure {
     match error {
         LearnerError::Service(error) => of_service(error, "--learner"),
-        LearnerError::OtherRun { what, .. } => Failure::usage(format_args!(
-            "run {0} was trained with another {what} than {0}/run.toml says; put that back, or \
-             choose another --run",
+        LearnerError::OtherRun { what, stored, asked, .. } => Failure::usage(format_args!(
+            "run {0} was trained with another {what}, {stored}, than {0}/run.toml says, {asked}; \
+             put that back, or choose another --run",
             plan.folder().display()
         )),
         LearnerError::Config(error) => Failure::usage(error),

@@ -55,8 +55,8 @@ pub struct SearchConfig {
     /// Silver et al. 2017, "Mastering the game of Go without human knowledge".
     pub random_symmetry: bool,
     /// Backs up proven results: an action proven to win is played, one proven to lose is no
-    /// longer tried, and a proven root ends the search. Takes the outcomes of two players to
-    /// be zero-sum. Winands et al. 2008, "Monte-Carlo tree search solver".
+    /// longer tried, and a proven root ends the search. Where two players' outcomes are
+    /// not opposed, as where a draw costs both something, less is proven. Winands et al. 2008, "Monte-Carlo tree search solver".
     ///
     /// A single winning move proves a position only where 1 is known to be the most there is:
     /// with undiscounted outcomes. Where returns count, or time does, a position is proven by

@@ -6,8 +6,8 @@
 //! move at the same time it takes a move that wins against every reply, or children that are
 //! all exact and have a saddle point in pure strategies.
 //!
-//! Outcomes of two players are taken to be zero-sum; returns need not be, so a saddle point
-//! counts only where they are. With more players a choice between equally good
+//! Values of two players need not be opposed: returns are not, nor are outcomes where a draw costs
+//! both something. So a saddle point counts only where they are. With more players a choice between equally good
 //! moves that treat others differently proves nothing.
 
 use ouro_game::{Chance, Game};
