@@ -1,8 +1,8 @@
 //! Players held against perfect play, where that is known.
 //!
-//! * [`every_line`] follows a player through a small game against every reply there is, and says
+//! * [`every_line()`] follows a player through a small game against every reply there is, and says
 //!   whether any line is lost.
-//! * [`connect_four`] asks a player about random positions and lets the solver judge.
+//! * [`connect_four()`] asks a player about random positions and lets the solver judge.
 //!
 //! A player is asked once per position, with randomness that depends on the seed and the
 //! position alone: what is examined is one fixed policy, and the same exam gives the same marks.
