@@ -104,7 +104,7 @@ impl Arguments {
         };
         let member = |generation| Ok(Member { entry: entry(generation)?, newest_wins: None });
         let pool = (0..self.pool).map(member).collect::<Result<_, Failure>>()?;
-        Ok(Roster { newest: entry(self.pool)?, pool })
+        Ok(Roster { revision: None, newest: entry(self.pool)?, pool })
     }
 
     fn engine<G: Game>(&self, game: &G, seed: u32) -> Result<Arc<Engine>, Failure> {

@@ -164,7 +164,7 @@ impl ActorConfig {
     }
 }
 
-fn check(
+pub(crate) fn check(
     field: &'static str,
     value: impl ToString,
     holds: bool,

@@ -5,6 +5,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tokio::sync::Notify;
+
 use crate::worker::{Played, WorkerStats};
 
 /// Counts that the threads of an actor share.
@@ -22,6 +24,8 @@ pub struct ActorCounters {
     accepted: AtomicU64,
     refused: AtomicU64,
     unanswered: AtomicU64,
+    /// Told of every answer.
+    answers: Notify,
 }
 
 /// The counts at one moment.
@@ -114,6 +118,23 @@ impl ActorCounters {
         self.accepted.fetch_add(accepted, Ordering::Relaxed);
         self.refused.fetch_add(refused, Ordering::Relaxed);
         self.unanswered.store(unanswered as u64, Ordering::Relaxed);
+        self.answers.notify_waiters();
+    }
+
+    /// Waits until the learner has answered so many games of this process.
+    pub(crate) async fn until_answered(&self, games: u64) {
+        loop {
+            let answer = self.answers.notified();
+            tokio::pin!(answer);
+            // Registered before the look, so that an answer in between is not missed.
+            answer.as_mut().enable();
+            let answered =
+                [&self.accepted, &self.refused].map(|count| count.load(Ordering::Relaxed));
+            if answered.iter().sum::<u64>() >= games {
+                return;
+            }
+            answer.await;
+        }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod error;
 pub mod outbox;
 pub mod roster;
 pub mod run;
+pub mod waves;
 pub mod worker;
 
 mod ledger;
@@ -32,4 +33,5 @@ pub use error::ActorError;
 pub use outbox::Outbox;
 pub use roster::{Entry, Member, Roster};
 pub use run::Actor;
+pub use waves::Waves;
 pub use worker::{Played, PlayedSeat, Swap, Worker, WorkerError, WorkerSettings, WorkerStats};

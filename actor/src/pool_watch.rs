@@ -36,8 +36,8 @@ pub(crate) struct PoolWatcher {
     pub(crate) stop: CancellationToken,
 }
 
-/// What a roster was made of: the newest, the members, and what is estimated of each.
-type Contents = (ContentHash, Vec<(ContentHash, Option<f64>)>);
+/// What a roster was made of: the newest, the members, what is estimated of each, and when.
+type Contents = (ContentHash, Vec<(ContentHash, Option<f64>)>, u32);
 
 impl PoolWatcher {
     /// Follows the pool until `stop`, sending each changed roster.
@@ -90,7 +90,9 @@ impl PoolWatcher {
     /// Loads what a snapshot names and sends the roster if it has changed; whether everything
     /// could be had.
     async fn refresh(&mut self, snapshot: &PoolSnapshot, last: &mut Option<Contents>) -> bool {
-        let PoolSnapshot { newest: Some(newest), members, .. } = snapshot else { return true };
+        let PoolSnapshot { newest: Some(newest), members, revision, .. } = snapshot else {
+            return true;
+        };
         let newest = match self.loader.entry(&mut self.arena, newest).await {
             Ok(newest) => newest,
             Err(error) => {
@@ -112,7 +114,7 @@ impl PoolWatcher {
         }
         let missing = members.len() - pool.len();
         let about = |member: &Member| (member.entry.hash, member.newest_wins);
-        let contents = (newest.hash, pool.iter().map(about).collect::<Vec<_>>());
+        let contents = (newest.hash, pool.iter().map(about).collect::<Vec<_>>(), *revision);
         if last.as_ref() != Some(&contents) {
             let mut hashes: Vec<_> = contents.1.iter().map(|&(hash, _)| hash).collect();
             hashes.push(newest.hash);
@@ -122,7 +124,8 @@ impl PoolWatcher {
                 info!(generation, pool = pool.len(), missing, "new roster");
             }
             self.counters.set_newest(generation);
-            self.rosters.send_replace(Some(Arc::new(Roster { newest, pool })));
+            let revision = (missing == 0).then_some(*revision);
+            self.rosters.send_replace(Some(Arc::new(Roster { revision, newest, pool })));
             *last = Some(contents);
         }
         missing == 0

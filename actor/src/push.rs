@@ -179,6 +179,8 @@ impl Pusher {
                     warn!(detail, "game is too long to be sent");
                     let epoch = self.progress.epoch.unwrap_or_default();
                     self.ledger.bury(epoch, 0, &game, "OVERSIZE", &detail);
+                    // As the learner would.
+                    self.counters.answered(0, 1, self.outbox.len());
                     return;
                 }
                 drop(self.outbox.push(game));

@@ -34,6 +34,8 @@ pub struct Member {
 /// The newest weights and the pool, at one moment.
 #[derive(Clone, Debug)]
 pub struct Roster {
+    /// The arena's revision of the pool that this is, if all of it is here.
+    pub revision: Option<u32>,
     /// The weights that learn.
     pub newest: Entry,
     /// Promoted checkpoints, oldest first.

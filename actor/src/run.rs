@@ -1,7 +1,9 @@
 //! One actor process: threads that play, tasks that talk.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -13,14 +15,16 @@ use tonic::transport::Endpoint;
 use tracing::{error, info};
 
 use crate::cache::Cache;
+use crate::config::check;
 use crate::ledger::Ledger;
 use crate::loader::Loader;
 use crate::pool_watch::PoolWatcher;
 use crate::push::{Progress, Pusher};
-use crate::worker::{Played, TreeLimits, WorkerError, WorkerSettings, WorkerStats};
-use crate::{ActorConfig, ActorCounters, ActorError, DrainConfig, Outbox, Roster, Worker};
+use crate::waves::Wave;
+use crate::worker::{Played, TreeLimits, WorkerError, WorkerSettings};
+use crate::{ActorConfig, ActorCounters, ActorError, DrainConfig, Outbox, Roster, Waves, Worker};
 
-/// How often a thread without a roster looks for one.
+/// How often a thread that has nothing to play, or nobody to play it, looks again.
 const IDLE: Duration = Duration::from_millis(50);
 
 /// A configured actor that has not started.
@@ -29,6 +33,7 @@ pub struct Actor {
     config: ActorConfig,
     endpoint: Endpoint,
     counters: Arc<ActorCounters>,
+    waves: Option<Receiver<Wave>>,
 }
 
 impl Actor {
@@ -53,7 +58,18 @@ impl Actor {
         if endpoint.uri().host().is_none() {
             return Err(address());
         }
-        Ok(Self { config, endpoint, counters: Arc::default() })
+        Ok(Self { config, endpoint, counters: Arc::default(), waves: None })
+    }
+
+    /// The same actor, playing nothing but what [`Waves`] asks for, by its seed alone. It must
+    /// have one thread.
+    pub fn in_waves(mut self) -> Result<(Self, Waves), ActorError> {
+        let threads = self.config.threads;
+        check("threads", threads, threads == 1, "give 1, which plays in waves")?;
+        let (asks, waves) = Waves::new(self.counters());
+        self.config.deterministic = true;
+        self.waves = Some(waves);
+        Ok((self, asks))
     }
 
     /// Counts of what this actor has played, for whoever shows progress.
@@ -64,7 +80,7 @@ impl Actor {
     /// Plays and pushes until `stop`; then starts no game, drops those in play or finishes them
     /// ([`DrainConfig`]), flushes what is finished, and returns.
     pub async fn run_until(self, stop: CancellationToken) -> Result<(), ActorError> {
-        let Self { config, endpoint, counters } = self;
+        let Self { config, endpoint, counters, mut waves } = self;
         let arena = ArenaClient::new(&config.arena).map_err(|error: ArenaError| {
             let remedy = error.to_string();
             ActorError::Config { field: "arena", value: config.arena.clone(), remedy }
@@ -87,6 +103,7 @@ impl Actor {
                 counters: Arc::clone(&counters),
                 halt: halt.clone(),
                 drain: config.drain.clone(),
+                waves: waves.take(),
             };
             let name = format!("play-{index}");
             let thread = thread::Builder::new().name(name).spawn(move || line.run());
@@ -165,6 +182,8 @@ struct Line {
     counters: Arc<ActorCounters>,
     halt: CancellationToken,
     drain: DrainConfig,
+    /// What to play; everything unless given.
+    waves: Option<Receiver<Wave>>,
 }
 
 impl Line {
@@ -177,13 +196,34 @@ impl Line {
         }
     }
 
-    /// Plays until the actor halts or nobody takes games any more.
     fn play<G: Game>(&self, worker: &mut Worker<G>) -> Result<(), WorkerError> {
         if let Some(TreeLimits { trees, nodes, bytes }) = worker.limits() {
             let (thread, mib) = (self.settings.index, bytes.div_ceil(1 << 20));
             info!(thread, trees, nodes, mib, "most that search trees can take");
         }
-        let mut counted = WorkerStats::default();
+        match &self.waves {
+            Some(waves) => self.play_waves(worker, waves),
+            None => self.play_on(worker),
+        }
+    }
+
+    /// A tick of the worker, which is counted.
+    fn tick<G: Game>(
+        &self,
+        worker: &mut Worker<G>,
+        roster: &Roster,
+    ) -> Result<Vec<Played>, WorkerError> {
+        let before = worker.stats();
+        let finished = worker.tick(roster)?;
+        self.counters.add(&before, &worker.stats());
+        for played in &finished {
+            self.counters.finished(played, roster.newest.generation);
+        }
+        Ok(finished)
+    }
+
+    /// Plays until the actor halts or nobody takes games any more.
+    fn play_on<G: Game>(&self, worker: &mut Worker<G>) -> Result<(), WorkerError> {
         let mut until: Option<Instant> = None;
         loop {
             if self.halt.is_cancelled() && until.is_none() {
@@ -203,17 +243,59 @@ impl Line {
                 thread::sleep(IDLE);
                 continue;
             };
-            let finished = worker.tick(&roster)?;
-            let stats = worker.stats();
-            self.counters.add(&counted, &stats);
-            counted = stats;
-            for played in finished {
-                self.counters.finished(&played, roster.newest.generation);
+            for played in self.tick(worker, &roster)? {
                 if self.games.blocking_send(played).is_err() {
                     return Ok(());
                 }
             }
         }
+    }
+
+    /// Plays waves, likewise. One that is not whole when the actor halts is dropped.
+    fn play_waves<G: Game>(
+        &self,
+        worker: &mut Worker<G>,
+        waves: &Receiver<Wave>,
+    ) -> Result<(), WorkerError> {
+        while let Some((numbers, roster)) = self.next_wave(waves) {
+            worker.play_only(numbers);
+            let mut wave = Vec::new();
+            while !worker.is_done() {
+                if self.halt.is_cancelled() {
+                    return Ok(());
+                }
+                wave.extend(self.tick(worker, &roster)?);
+            }
+            wave.sort_by_key(|played| played.number);
+            for played in wave {
+                if self.games.blocking_send(played).is_err() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The next wave and who plays it; `None` once the actor halts.
+    fn next_wave(&self, waves: &Receiver<Wave>) -> Option<(Range<u64>, Arc<Roster>)> {
+        let mut wave: Option<Wave> = None;
+        while !self.halt.is_cancelled() {
+            let Some(Wave { numbers, revision }) = &wave else {
+                match waves.recv_timeout(IDLE) {
+                    Ok(asked) => wave = Some(asked),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    // Nobody asks any more: the actor is about to halt.
+                    Err(RecvTimeoutError::Disconnected) => thread::sleep(IDLE),
+                }
+                continue;
+            };
+            let roster = self.roster.borrow().clone();
+            match roster.filter(|roster| roster.revision >= Some(*revision)) {
+                Some(roster) => return Some((numbers.clone(), roster)),
+                None => thread::sleep(IDLE),
+            }
+        }
+        None
     }
 }
 
@@ -246,11 +328,47 @@ mod tests {
             counters: Arc::default(),
             halt: halt.clone(),
             drain: DrainConfig::default(),
+            waves: None,
         };
         // Handing over a game blocks, which panics inside a runtime: a real panic, in the
         // middle of play.
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| line.run()));
         assert!(ended.is_err());
         assert!(halt.is_cancelled());
+    }
+
+    #[test]
+    fn a_wave_is_played_by_the_roster_asked_for_and_handed_over_in_order() {
+        let halt = CancellationToken::new();
+        let at =
+            |revision, generation| Some(Arc::new(Roster { revision, ..roster(generation, &[]) }));
+        let (rosters, roster) = watch::channel(at(Some(6), 1));
+        let (sender, mut games) = mpsc::channel(1);
+        let (orders, waves) = std::sync::mpsc::channel();
+        let line = Line {
+            config: config(),
+            settings: settings(3),
+            roster,
+            games: sender,
+            counters: Arc::default(),
+            halt: halt.clone(),
+            drain: DrainConfig::default(),
+            waves: Some(waves),
+        };
+        let playing = thread::spawn(move || line.run());
+        orders.send(Wave { numbers: 4..11, revision: 7 }).unwrap();
+        // Neither what came before nor what is not whole will do.
+        rosters.send_replace(at(None, 2));
+        rosters.send_replace(at(Some(7), 3));
+        for number in 4..11 {
+            let played = games.blocking_recv().unwrap();
+            assert_eq!(played.number, number);
+            assert!(played.seats.iter().all(|seat| seat.generation == 3));
+        }
+        // Whoever asked is gone; the thread waits for the halt.
+        drop(orders);
+        halt.cancel();
+        playing.join().unwrap();
+        assert!(games.blocking_recv().is_none());
     }
 }

@@ -56,7 +56,8 @@ pub(crate) fn roster_for<G: Game>(game: &G, newest: u32, pool: &[u32]) -> Roster
         let entry = entry_for(game, generation);
         Member { entry, newest_wins: None }
     };
-    Roster { newest: entry_for(game, newest), pool: pool.iter().map(member).collect() }
+    let revision = None;
+    Roster { revision, newest: entry_for(game, newest), pool: pool.iter().map(member).collect() }
 }
 
 pub(crate) fn roster(newest: u32, pool: &[u32]) -> Roster {

@@ -19,6 +19,8 @@ mod played;
 mod seated;
 mod settings;
 
+use std::ops::Range;
+
 use ouro_game::{ActionMask, Game, GameConfig, StepError, Stream};
 use ouro_players::{Choice, FitError, Player, Request};
 use ouro_search::mcts::{Objective, SearchConfigError};
@@ -79,10 +81,10 @@ pub struct Worker<G: Game> {
     chairs: Chairs<G>,
     /// The places of the table.
     games: Vec<Option<Seated<G>>>,
-    /// Games begun so far.
+    /// Number of the next game.
     begun: u64,
-    /// No game is begun any more.
-    is_closed: bool,
+    /// Number before which games are begun.
+    until: u64,
     legal: ActionMask,
     choices: Vec<Choice>,
     values: Vec<f32>,
@@ -97,7 +99,7 @@ impl<G: Game> Worker<G> {
             chairs: Chairs::new(&game, &settings)?,
             games: (0..settings.games).map(|_| None).collect(),
             begun: 0,
-            is_closed: false,
+            until: u64::MAX,
             legal: ActionMask::new(game.action_count()),
             choices: Vec::new(),
             values: vec![0.0; game.players()],
@@ -125,7 +127,18 @@ impl<G: Game> Worker<G> {
 
     /// Begins no game any more; those in play go on.
     pub fn close(&mut self) {
-        self.is_closed = true;
+        self.until = self.begun;
+    }
+
+    /// Begins the games of these numbers next and no others. The number is what seeds a game, so
+    /// those of one number are the same game, if they meet the same roster.
+    pub fn play_only(&mut self, numbers: Range<u64>) {
+        (self.begun, self.until) = (numbers.start, numbers.end);
+    }
+
+    /// Whether every game that may be begun has ended.
+    pub fn is_done(&self) -> bool {
+        self.begun >= self.until && self.running() == 0
     }
 
     /// Starts games in free places, evaluates a batch for each network, and goes on with the
@@ -169,7 +182,7 @@ impl<G: Game> Worker<G> {
             }
             finished.extend(self.finish(place));
         }
-        if self.is_closed {
+        if self.begun >= self.until {
             return Ok(());
         }
         self.begin(place, roster)?;
@@ -199,7 +212,8 @@ impl<G: Game> Worker<G> {
             seats.push(PlayedSeat { generation: entry.generation, learns });
         }
         let search = self.chairs.search();
-        let seated = Seated::new(&self.game, seed, chairs, seats, opening_plies, search);
+        let mut seated = Seated::new(&self.game, seed, chairs, seats, opening_plies, search);
+        seated.number = number;
         self.games[place] = Some(seated);
         Ok(())
     }

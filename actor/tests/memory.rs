@@ -78,7 +78,8 @@ fn memory_is_flat_over_many_games_with_kept_trees_and_changing_weights() {
     };
     let config = GameConfig::Battlesnake(config);
     let member = |generation| Member { entry: entry(&game, generation), newest_wins: None };
-    let mut roster = Roster { newest: entry(&game, 9), pool: (0..4).map(member).collect() };
+    let pool = (0..4).map(member).collect();
+    let mut roster = Roster { revision: None, newest: entry(&game, 9), pool };
     let mut worker = Worker::new(game.clone(), config, settings).unwrap();
     let mut held = Vec::with_capacity(10);
     let before = HELD.get();

@@ -81,6 +81,9 @@ pub struct ArenaConfig {
     pub run: Run,
     /// How games are played.
     pub matches: MatchConfig,
+    /// Whether ratings follow from the games alone, to the last bit, for runs that must repeat so.
+    /// Else each fit goes on from the one before, which is quicker.
+    pub reproducible: bool,
     /// Largest weights file taken, in bytes.
     pub max_weights_bytes: u64,
     /// What a connection may cost.
@@ -96,6 +99,7 @@ impl ArenaConfig {
             data: data.into(),
             run,
             matches: MatchConfig::default(),
+            reproducible: false,
             max_weights_bytes: ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES,
             limits: Limits::default(),
         }

@@ -50,12 +50,15 @@ impl Evaluator {
     /// Evaluates candidates until it is stopped (and woken).
     pub(crate) fn run(self) -> Result<(), ArenaError> {
         let mut allowance = Allowance::new(self.config.spare_share);
+        let mut is_resumed = false;
         while !self.stop.is_cancelled() {
-            match self.turn(&mut allowance) {
-                Ok(ControlFlow::Continue(())) => {}
+            let turn = if is_resumed { self.turn(&mut allowance) } else { self.resume() };
+            match turn {
+                Ok(ControlFlow::Continue(())) => is_resumed = true,
                 Ok(ControlFlow::Break(())) => return Ok(()),
                 Err(ArenaError::Store(full @ StoreError::NoSpace { .. })) => {
                     self.wait_for_space(&full)?;
+                    is_resumed = false;
                 }
                 Err(error) => return Err(error),
             }
@@ -69,6 +72,7 @@ impl Evaluator {
             self.evaluate(&candidate)?;
             return Ok(ControlFlow::Continue(()));
         }
+        self.keeper.rest()?;
         let wait = match allowance.wait(self.keeper.clock().monotonic()) {
             Some(wait) if wait.is_zero() => {
                 let start = self.keeper.clock().monotonic();
@@ -107,6 +111,31 @@ impl Evaluator {
         Ok(())
     }
 
+    /// Has the newest generation play the anchors to the end, should that have been broken off
+    /// after it was decided about.
+    fn resume(&self) -> Result<ControlFlow<()>, ArenaError> {
+        let (newest, last) = {
+            let store = self.keeper.store();
+            (store.checkpoints()?.pop(), store.decisions()?.pop())
+        };
+        let is_ruled = |newest: &Checkpoint| {
+            last.is_some_and(|last| {
+                let is_ruled = matches!(last.outcome, Outcome::Ruled { .. });
+                last.generation == newest.generation && is_ruled
+            })
+        };
+        if let Some(newest) = newest.filter(is_ruled) {
+            let generation = newest.generation;
+            match self.engine(newest.hash) {
+                Ok(_) => self.meet_anchors(generation)?,
+                Err(error) => {
+                    tracing::warn!(generation = generation.0, %error, "plays no anchor");
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
     fn evaluate(&self, candidate: &Checkpoint) -> Result<(), ArenaError> {
         let generation = candidate.generation;
         let engine = match self.engine(candidate.hash) {
@@ -119,10 +148,17 @@ impl Evaluator {
         if self.challenge(generation, &engine)? == Ended::Stopped {
             return Ok(());
         }
+        self.meet_anchors(generation)
+    }
+
+    /// The games against each anchor that are still to be played, and everybody's rating.
+    fn meet_anchors(&self, generation: Generation) -> Result<(), ArenaError> {
+        let cluster = self.keeper.checked().shape.games();
         for anchor in self.keeper.checked().anchors.clone() {
             let anchor = PlayerId::Anchor(anchor);
-            let games = self.config.anchor_games;
-            let key = MatchKey::rating(generation.into(), anchor.clone());
+            let key = MatchKey::rating(generation.into(), anchor);
+            let played = self.keeper.ledger().clusters(&key).saturating_mul(cluster);
+            let games = self.config.anchor_games.saturating_sub(played);
             // News is more pressing than a rating, which spare games make up for.
             if self.rating_games(key, games)? == Ended::Stopped {
                 break;

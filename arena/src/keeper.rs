@@ -48,6 +48,9 @@ pub(crate) struct Keeper {
     gate: Mutex<AtGate>,
     ratings: watch::Sender<Arc<RatingTable>>,
     snapshots: watch::Sender<Arc<PoolSnapshot>>,
+    rested: watch::Sender<Option<Generation>>,
+    /// See [`ArenaConfig::reproducible`](crate::ArenaConfig::reproducible).
+    is_reproducible: bool,
     events: broadcast::Sender<ArenaEvent>,
     live: Live,
     wake: SyncSender<()>,
@@ -70,6 +73,7 @@ impl Keeper {
         weights: WeightsFolder,
         clock: Arc<dyn Clock>,
         wake: SyncSender<()>,
+        is_reproducible: bool,
     ) -> Result<Self, StoreError> {
         store.bind_run(&run)?;
         let ledger = Mutex::new(Ledger::new(store.matches()?));
@@ -84,6 +88,8 @@ impl Keeper {
             gate: Mutex::default(),
             ratings: watch::Sender::default(),
             snapshots: watch::Sender::default(),
+            rested: watch::Sender::default(),
+            is_reproducible,
             events: broadcast::Sender::new(EVENTS),
             live: Live::default(),
             wake,
@@ -120,6 +126,21 @@ impl Keeper {
     /// The pool, whenever it changes.
     pub(crate) fn snapshots(&self) -> watch::Receiver<Arc<PoolSnapshot>> {
         self.snapshots.subscribe()
+    }
+
+    /// The newest generation after whose evaluation nothing was left to evaluate.
+    pub(crate) fn rested(&self) -> watch::Receiver<Option<Generation>> {
+        self.rested.subscribe()
+    }
+
+    /// Tells that no candidate waits, unless one has arrived since that was found.
+    pub(crate) fn rest(&self) -> Result<(), StoreError> {
+        let checkpoints = self.store.checkpoints()?;
+        let newest = checkpoints.last().filter(|row| row.status != CheckpointStatus::Candidate);
+        if let Some(newest) = newest {
+            self.rested.send_replace(Some(newest.generation));
+        }
+        Ok(())
     }
 
     pub(crate) fn events(&self) -> broadcast::Receiver<ArenaEvent> {
@@ -234,7 +255,8 @@ impl Keeper {
         let lineage = lineage(anchors, &checkpoints);
         let evidence = self.ledger().evidence();
         let last = self.model();
-        let model = Arc::new(Ratings::fit(&evidence, &lineage, ANCHOR, Some(&last)));
+        let last = (!self.is_reproducible).then_some(&*last);
+        let model = Arc::new(Ratings::fit(&evidence, &lineage, ANCHOR, last));
         let table = Arc::new(model.table());
         *held(&self.model) = model;
         self.ratings.send_replace(table.clone());

@@ -72,6 +72,13 @@ impl Ledger {
         sums.is_none_or(|(_, sums)| sums.clusters < 2 * sums.counted + REPEATING)
     }
 
+    /// Clusters of a match that are there.
+    pub(crate) fn clusters(&self, key: &MatchKey) -> u32 {
+        let number = self.numbers.get(key);
+        let sums = number.and_then(|number| self.matches.get(number));
+        sums.map_or(0, |(_, sums)| sums.clusters)
+    }
+
     /// All games that count, for ratings.
     pub(crate) fn evidence(&self) -> Vec<Evidence> {
         self.matches

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use ouro_proto::Generation;
 use ouro_proto::arena::v1::arena_service_server::ArenaServiceServer;
 use ouro_proto::arena::v1::pool_service_server::PoolServiceServer;
 use ouro_proto::arena_client::RatingTable;
 use ouro_proto::chunks::MESSAGE_BYTES;
+use ouro_proto::pool::PoolSnapshot;
 use ouro_service::{Clock, Drain, GrpcServer};
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -48,13 +50,14 @@ impl Arena {
     pub async fn bind(config: ArenaConfig, clock: Arc<dyn Clock>) -> Result<Self, ArenaError> {
         let checked = config.check()?;
         let (waker, wake) = mpsc::sync_channel(1);
-        let (data, run) = (config.data, config.run);
+        let (data, run, reproducible) = (config.data, config.run, config.reproducible);
         let open = move || -> Result<Keeper, ArenaError> {
             std::fs::create_dir_all(&data)
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
             let store = EmbeddedStore::open(&data.join(STORE_FILE))?;
             let weights = WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?;
-            Ok(Keeper::new(run, checked, Box::new(store), weights, clock, waker)?)
+            let store = Box::new(store);
+            Ok(Keeper::new(run, checked, store, weights, clock, waker, reproducible)?)
         };
         let keeper = tokio::task::spawn_blocking(open).await.map_err(|_| ArenaError::Died)??;
         let server = GrpcServer::bind(config.address, config.limits).await?;
@@ -92,6 +95,18 @@ impl Arena {
     /// Checkpoints in the pool now.
     pub fn pool_size(&self) -> Result<usize, ArenaError> {
         Ok(self.keeper.snapshots().borrow().members.len())
+    }
+
+    /// The pool as actors see it.
+    pub fn pool(&self) -> watch::Receiver<Arc<PoolSnapshot>> {
+        self.keeper.snapshots()
+    }
+
+    /// The newest generation after which the arena was at rest: it was decided about, it has
+    /// played the anchors, everybody is rated, and no other waits. Nothing changes then before
+    /// the next publication, unless spare games are played.
+    pub fn rested(&self) -> watch::Receiver<Option<Generation>> {
+        self.keeper.rested()
     }
 
     /// What happens from now on.

@@ -26,7 +26,7 @@ use crate::trainer::TrainerState;
 
 mod training;
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const WEIGHTS: &str = "weights.safetensors";
 const TRAINING: &str = "training.safetensors";
 const STATE: &str = "state.json";

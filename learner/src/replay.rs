@@ -3,6 +3,9 @@
 //!
 //! A [`SharedReplay`] makes both sides of a [`Replay`] wait for each other: drawing waits for
 //! games, and [`room`](SharedReplay::room) waits for drawing. Closing wakes both sides.
+//!
+//! Who waits for whom depends on the moment. For runs that must repeat bit for bit somebody can
+//! [`lead`](SharedReplay::lead): first games come, as many as it takes, then batches are drawn.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -22,6 +25,8 @@ struct State {
     replay: Replay<PackedGame>,
     newest: u32,
     closed: bool,
+    /// Batches that may be drawn; as many as there are where nobody leads.
+    allowed: Option<u64>,
     /// Why the last draw has to wait.
     waiting_for: Option<WindowError>,
 }
@@ -40,7 +45,8 @@ pub struct Drawn {
 impl SharedReplay {
     /// Shares a replay; `newest` is the newest generation.
     pub fn new(replay: Replay<PackedGame>, newest: u32) -> Self {
-        let state = Mutex::new(State { replay, newest, closed: false, waiting_for: None });
+        let state =
+            Mutex::new(State { replay, newest, closed: false, allowed: None, waiting_for: None });
         Self { state, inserted: Condvar::new(), drawn: Notify::new() }
     }
 
@@ -63,11 +69,39 @@ impl SharedReplay {
         }
     }
 
+    /// From now on nothing is drawn but what [`allow`](Self::allow) allows, and there is room for
+    /// whatever comes: whoever leads keeps the ratio of the two.
+    pub fn lead(&self) {
+        self.lock().allowed = Some(0);
+        self.drawn.notify_waiters();
+    }
+
+    /// Whether somebody leads.
+    pub fn is_led(&self) -> bool {
+        self.lock().allowed.is_some()
+    }
+
+    /// Whether so many batches of `count` positions can be drawn with nothing inserted between.
+    pub fn holds(&self, batches: u64, count: usize) -> bool {
+        let mut state = self.lock();
+        let newest = state.newest;
+        state.replay.holds(batches, count, newest)
+    }
+
+    /// Lets so many more batches be drawn, where somebody leads.
+    pub fn allow(&self, batches: u64) {
+        if let Some(allowed) = &mut self.lock().allowed {
+            *allowed = allowed.saturating_add(batches);
+        }
+        self.inserted.notify_all();
+    }
+
     /// Whether so many positions may be inserted, beside those `on_their_way` already. A closed
-    /// replay takes anything: nobody draws any more.
+    /// replay takes anything, since nobody draws any more, and so does one that somebody leads.
     pub fn has_room(&self, positions: u64, on_their_way: u64) -> bool {
         let state = self.lock();
-        state.closed || state.replay.may_insert(positions, on_their_way)
+        let is_free = state.closed || state.allowed.is_some();
+        is_free || state.replay.may_insert(positions, on_their_way)
     }
 
     /// Inserts the game that the journal has under `number`.
@@ -81,10 +115,17 @@ impl SharedReplay {
     pub fn draw(&self, count: usize) -> Option<Drawn> {
         let mut state = self.lock();
         while !state.closed {
+            if state.allowed == Some(0) {
+                state = self.inserted.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
             let (newest, index) = (state.newest, state.replay.state().cursor.batches);
             match state.replay.batch(count, newest) {
                 Ok(batch) => {
                     state.waiting_for = None;
+                    if let Some(allowed) = &mut state.allowed {
+                        *allowed -= 1;
+                    }
                     self.drawn.notify_waiters();
                     // Another thread that draws may find enough as well.
                     self.inserted.notify_one();

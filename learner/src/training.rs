@@ -100,7 +100,7 @@ pub struct Training<A: Algorithm> {
 
 impl<A: Algorithm> Training<A> {
     /// Trains until the replay is closed, then makes a last generation of what was learned
-    /// since the one before. Blocks.
+    /// since the one before, unless somebody leads the replay. Blocks.
     pub fn run(mut self) -> Result<(), TrainingError> {
         let mut released = self.trainer.step_count();
         // The first record that each kept checkpoint needs, oldest first.
@@ -121,7 +121,9 @@ impl<A: Algorithm> Training<A> {
                 }
             }
         }
-        if self.trainer.step_count() > released {
+        // A generation of fewer steps would be another one than whoever leads goes on to; led, the
+        // steps are taken again.
+        if self.trainer.step_count() > released && !self.replay.is_led() {
             self.release()?;
         }
         if self.replay.is_closed() { Ok(()) } else { Err(TrainingError::NoFeed) }

@@ -6,6 +6,8 @@ use ouro_proto::Searched;
 /// One finished game, ready to be sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Played {
+    /// Which of its worker's games it is.
+    pub number: u64,
     /// Configuration, seed, joint actions, fingerprints. A game that is not over at its last
     /// state was cut at the limit of plies.
     pub record: Record<GameConfig>,

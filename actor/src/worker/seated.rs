@@ -13,6 +13,8 @@ const OPENINGS: u64 = 8;
 #[derive(Debug)]
 pub(super) struct Seated<G: Game> {
     pub(super) recorder: Recorder<G>,
+    /// Which of the worker's games it is.
+    pub(super) number: u64,
     pub(super) seed: u64,
     /// The chair of each seat.
     pub(super) chairs: Vec<usize>,
@@ -77,6 +79,7 @@ impl<G: Game> Seated<G> {
         let stream = |seat| Stream::indexed(seed, ouro_players::table::SEAT_STREAM, seat as u64);
         Self {
             recorder,
+            number: 0,
             seed,
             chairs,
             seats,
@@ -146,8 +149,8 @@ impl<G: Game> Seated<G> {
         let state = self.recorder.state();
         let outcomes = (0..game.players()).map(|seat| game.outcome(state, seat)).collect();
         let record: Record<GameConfig> = self.recorder.into_record(config.clone());
-        let Self { behaviour, searched, seats, .. } = self;
-        Played { record, behaviour, searched, outcomes, seats }
+        let Self { number, behaviour, searched, seats, .. } = self;
+        Played { number, record, behaviour, searched, outcomes, seats }
     }
 }
 

@@ -139,6 +139,27 @@ fn the_same_seed_gives_the_same_games_and_another_worker_others() {
 }
 
 #[test]
+fn games_of_given_numbers_are_the_same_however_they_are_cut_into_waves() {
+    let roster = roster(3, &[1, 2]);
+    let waves = |waves: &[std::ops::Range<u64>]| {
+        let mut worker = worker(WorkerSettings { shares: HALF, ..settings(GAMES) });
+        let mut all = Vec::new();
+        for numbers in waves {
+            worker.play_only(numbers.clone());
+            while !worker.is_done() {
+                all.extend(worker.tick(&roster).unwrap());
+            }
+        }
+        all.sort_by_key(|played| played.number);
+        all
+    };
+    let whole = waves(&[0..20, 20..20]);
+    assert!(whole.iter().map(|played| played.number).eq(0..20));
+    assert_eq!(waves(&[0..6, 6..12, 12..20]), whole);
+    assert_eq!(waves(&[7..7, 7..20]), whole[7..]);
+}
+
+#[test]
 fn a_closed_worker_ends_the_games_in_play_and_begins_none() {
     let mut worker = worker(settings(GAMES));
     let roster = roster(1, &[]);

@@ -55,6 +55,7 @@ impl Arguments {
             data: self.data,
             run: Run { game: self.game, seed: self.seed },
             matches,
+            reproducible: false,
             max_weights_bytes: self.max_weights_bytes,
             limits: Limits::default(),
         })

@@ -1,10 +1,10 @@
-//! Matches on a disk that runs full.
+//! Matches on a disk that runs full, and after a restart.
 
 use std::thread::JoinHandle;
 
 use super::*;
 use crate::gate::GateConfig;
-use crate::store::{Decision, Played, SmallDisk, replay};
+use crate::store::{Decision, EmbeddedStore, Played, SmallDisk, replay};
 use crate::testing::{keeper, offer};
 
 /// An evaluator that runs, and what it works on.
@@ -109,4 +109,34 @@ fn a_candidate_that_finds_no_room_is_taken_when_it_comes_again() {
     offer(&running.keeper, 0).unwrap();
     running.wait_until_decided();
     running.end();
+}
+
+#[test]
+fn games_against_anchors_that_were_broken_off_are_played_by_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = GateConfig { games: 40, ..GateConfig::default() };
+    let config = MatchConfig { spare_share: 0.0, gate, ..MatchConfig::default() };
+    let (keeper, _) = keeper(folder.path(), EmbeddedStore::in_memory().unwrap(), &config);
+    let (keeper, stop) = (Arc::new(keeper), CancellationToken::new());
+    offer(&keeper, 0).unwrap();
+    let candidate = keeper.next_candidate().unwrap().unwrap();
+    // Nobody can wake it, so that it ends when there is nothing left to do.
+    let evaluator = || {
+        let (keeper, config, stop) = (keeper.clone(), config.clone(), stop.clone());
+        Evaluator { keeper, config, wake: std::sync::mpsc::sync_channel(1).1, stop }
+    };
+    let broken_off = evaluator();
+    let engine = broken_off.engine(candidate.hash).unwrap();
+    assert_eq!(broken_off.challenge(candidate.generation, &engine).unwrap(), Ended::Whole);
+    assert_eq!(*keeper.rested().borrow(), None);
+    // The second start has nothing to add to what the first has played.
+    for _ in 0..2 {
+        evaluator().run().unwrap();
+        assert_eq!(*keeper.rested().borrow(), Some(candidate.generation));
+        for anchor in &keeper.checked().anchors {
+            let anchor = PlayerId::Anchor(anchor.clone());
+            let key = MatchKey::rating(candidate.generation.into(), anchor);
+            assert_eq!(keeper.ledger().clusters(&key) * 2, config.anchor_games);
+        }
+    }
 }

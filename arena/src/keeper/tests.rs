@@ -78,3 +78,24 @@ fn weights_of_the_rejected_are_removed_except_the_newest() {
     assert_eq!(pool.members[0].checkpoint.parent, None);
     assert_eq!(third.parent, Some(second.generation));
 }
+
+#[test]
+fn the_arena_rests_after_a_generation_only_when_none_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let keeper = keeper(folder.path());
+    let rested = keeper.rested();
+    let after = |keeper: &Keeper| {
+        keeper.rest().unwrap();
+        rested.borrow().map(|generation| generation.0)
+    };
+    assert_eq!(after(&keeper), None);
+    let first = publish(&keeper, 0);
+    assert_eq!(after(&keeper), None);
+    promote(&keeper, first.generation);
+    assert_eq!(after(&keeper), Some(0));
+    // One that arrives between the evaluator's look and its rest is not passed over.
+    let second = publish(&keeper, 1);
+    assert_eq!(after(&keeper), Some(0));
+    keeper.drop_candidate(second.generation, "test").unwrap();
+    assert_eq!(after(&keeper), Some(1));
+}

@@ -11,6 +11,7 @@ mod event;
 mod plan;
 mod refusal;
 mod report;
+mod rounds;
 mod screen;
 mod view;
 
@@ -34,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 use self::plan::Plan;
 use self::preset::Preset;
 use self::report::Reporter;
+use self::rounds::Rounds;
 use self::screen::Screen;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -50,6 +52,7 @@ use crate::output::Output;
   ouro train                                  a Battlesnake duel 7x7, in runs/duel-7x7
   ouro train tictactoe --for 2m               another preset, for two minutes
   ouro train --run runs/mine --config my.toml settings of your own
+  ouro train --deterministic --generations 9  a run that repeats bit for bit
 
 While it runs:
   http://127.0.0.1:8080                       the run in a browser
@@ -91,6 +94,13 @@ pub(crate) struct Arguments {
     /// Drain after so long: 90s, 30m, 1h 30m.
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     time: Option<Duration>,
+    /// Play, train and judge in turns, one thread of each, on the CPU: the same settings and seed
+    /// give the same games, weights and verdicts, bit for bit.
+    #[arg(long)]
+    deterministic: bool,
+    /// With --deterministic: end once generation N is judged.
+    #[arg(long, value_name = "N")]
+    generations: Option<u32>,
 }
 
 /// Where to train.
@@ -146,6 +156,14 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
     let learner_url = format!("http://{}", learner.address());
     let actor = Actor::new(plan.actor(arena_url, learner_url)).map_err(Failure::usage)?;
 
+    let (actor, rounds) = match plan.is_deterministic() {
+        false => (actor, None),
+        true => {
+            let (actor, waves) = actor.in_waves().map_err(Failure::bug)?;
+            (actor, Some(Rounds::new(&plan, &arena, &learner, waves)))
+        }
+    };
+
     let mut reporter = Reporter::new(screen, &plan, &arena, &learner, &actor)?;
     reporter.opening()?;
 
@@ -161,6 +179,12 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
             None => std::future::pending().await,
         }
     };
+    let rounds_are_over = async {
+        match rounds {
+            Some(rounds) => rounds.lead().await,
+            None => std::future::pending().await,
+        }
+    };
     // Whatever ends first, a part that fails included, ends the run. A finished handle must
     // not be polled again, so its result is kept.
     let (mut arena_end, mut learner_end, mut actor_end) = (None, None, None);
@@ -168,6 +192,7 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
         result = reporter.follow() => result,
         () = stop.cancelled() => Ok(()),
         () = time_is_up => Ok(()),
+        () = rounds_are_over => Ok(()),
         end = &mut arena => { arena_end = Some(end); Ok(()) }
         end = &mut learner => { learner_end = Some(end); Ok(()) }
         end = &mut actor => { actor_end = Some(end); Ok(()) }

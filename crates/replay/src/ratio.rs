@@ -216,6 +216,13 @@ impl Ratio {
         is_warm && self.error() - positions >= self.bounds().0
     }
 
+    /// Whether so many positions may be sampled so many times in a row, with no insert between.
+    pub fn may_sample_repeatedly(&self, times: u64, positions: u64) -> bool {
+        let mut last = self.clone();
+        last.sample(times.saturating_sub(1).saturating_mul(positions));
+        last.may_sample(positions)
+    }
+
     /// Counts an insert. What has happened is counted whether it was allowed or not: after a
     /// restart the journal may hold more than the checkpoint has seen.
     pub fn insert(&mut self, positions: u64) {
@@ -224,7 +231,7 @@ impl Ratio {
 
     /// Counts a sample.
     pub fn sample(&mut self, positions: u64) {
-        self.counters.samples += positions;
+        self.counters.samples = self.counters.samples.saturating_add(positions);
     }
 
     /// What was counted.

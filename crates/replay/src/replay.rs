@@ -278,6 +278,18 @@ impl<T: Item> Replay<T> {
         }
     }
 
+    /// Whether so many batches of `count` positions can be drawn in a row, with nothing inserted
+    /// between them. `newest` is the newest generation.
+    pub fn holds(&mut self, batches: u64, count: usize, newest: u32) -> bool {
+        let count = count as u64;
+        match &mut self.store {
+            Store::Window { window, ratio } => {
+                window.ready().is_ok() && ratio.may_sample_repeatedly(batches, count)
+            }
+            Store::Fifo { fifo, .. } => fifo.holds(batches.saturating_mul(count), newest),
+        }
+    }
+
     /// What a checkpoint must keep.
     pub fn state(&self) -> ReplayState {
         let (cursor, counters, pace) = match &self.store {

@@ -1,26 +1,35 @@
 //! A trainer's state as a safetensors file: `net.<tensor>`, `optimizer.<slot>.<tensor>` for what
-//! is trained, `average.<tensor>` if there is an average; the counts are in the metadata. Written
-//! and read whole or not at all.
+//! is trained, `average.<tensor>` if there is an average; the counts are in the metadata, as one
+//! entry in JSON: the library writes several in any order, and the same state is the same bytes.
+//! Written and read whole or not at all.
 
 use std::collections::HashMap;
 
 use ouro_net::{NetSpec, TensorSpec};
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
+use serde::{Deserialize, Serialize};
 
 use crate::model::Layout;
 use crate::optimizer::OptimizerState;
 use crate::trainer::{AverageState, TrainerState};
 
-/// Updates that the optimiser made.
-const TIME: &str = "optimizer_time";
-/// Vectors that it keeps.
-const SLOTS: &str = "optimizer_slots";
-/// Weights that went into the average.
-const AVERAGED: &str = "averaged";
+/// The metadata entry that holds the [`Counts`].
+const COUNTS: &str = "counts";
 
 /// Most vectors that an optimiser keeps.
 const MAX_SLOTS: usize = 8;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Counts {
+    /// Updates that the optimiser made.
+    optimizer_time: u64,
+    /// Vectors that it keeps.
+    optimizer_slots: usize,
+    /// Weights that went into the average, if there is one.
+    averaged: Option<u64>,
+}
 
 /// Writes the state of a network's trainer.
 pub(super) fn to_bytes(state: &TrainerState, spec: &NetSpec) -> Vec<u8> {
@@ -30,10 +39,11 @@ pub(super) fn to_bytes(state: &TrainerState, spec: &NetSpec) -> Vec<u8> {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         columns.push((name, tensor.shape.clone(), bytes));
     };
-    let mut metadata = HashMap::from([
-        (TIME.to_owned(), state.optimizer.time.to_string()),
-        (SLOTS.to_owned(), state.optimizer.slots.len().to_string()),
-    ]);
+    let counts = Counts {
+        optimizer_time: state.optimizer.time,
+        optimizer_slots: state.optimizer.slots.len(),
+        averaged: state.average.as_ref().map(|average| average.count),
+    };
     for (tensor, values) in layout.tensors().iter().zip(&state.tensors) {
         column(format!("net.{}", tensor.name), tensor, values);
     }
@@ -43,7 +53,6 @@ pub(super) fn to_bytes(state: &TrainerState, spec: &NetSpec) -> Vec<u8> {
         }
     }
     if let Some(average) = &state.average {
-        metadata.insert(AVERAGED.to_owned(), average.count.to_string());
         for (tensor, values) in layout.tensors().iter().zip(&average.tensors) {
             column(format!("average.{}", tensor.name), tensor, values);
         }
@@ -52,20 +61,18 @@ pub(super) fn to_bytes(state: &TrainerState, spec: &NetSpec) -> Vec<u8> {
         let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
         (name.clone(), view.expect("every vector has the shapes of its tensors"))
     });
+    let counts = serde_json::to_string(&counts).expect("numbers serialise");
+    let metadata = HashMap::from([(COUNTS.to_owned(), counts)]);
     safetensors::serialize(views, Some(metadata)).expect("names and shapes were checked")
 }
 
 /// Reads the state of a network's trainer; the error says what is wrong.
 pub(super) fn from_bytes(bytes: &[u8], spec: &NetSpec) -> Result<TrainerState, String> {
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
-    let count = |key: &str| -> Result<Option<u64>, String> {
-        let text = metadata.metadata().as_ref().and_then(|entries| entries.get(key));
-        let parse = |text: &String| {
-            text.parse().map_err(|_| format!("the metadata entry {key} is {text:?}, not a number"))
-        };
-        text.map(parse).transpose()
-    };
-    let needed = |key: &str| count(key)?.ok_or(format!("the metadata entry {key} is missing"));
+    let counts = metadata.metadata().as_ref().and_then(|entries| entries.get(COUNTS));
+    let counts = counts.ok_or(format!("the metadata entry {COUNTS} is missing"))?;
+    let Counts { optimizer_time, optimizer_slots, averaged } = serde_json::from_str(counts)
+        .map_err(|error| format!("the metadata entry {COUNTS} is not readable: {error}"))?;
     let file = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
     let read = |part: &str, tensor: &TensorSpec| -> Result<Vec<f32>, String> {
         let name = format!("{part}.{}", tensor.name);
@@ -79,20 +86,19 @@ pub(super) fn from_bytes(bytes: &[u8], spec: &NetSpec) -> Result<TrainerState, S
     let network = |part: &str| -> Result<Vec<Vec<f32>>, String> {
         layout.tensors().iter().map(|tensor| read(part, tensor)).collect()
     };
-    let slots = needed(SLOTS)? as usize;
-    if slots > MAX_SLOTS {
-        return Err(format!("{SLOTS} is {slots}; at most {MAX_SLOTS} are read"));
+    if optimizer_slots > MAX_SLOTS {
+        return Err(format!("optimizer_slots is {optimizer_slots}; at most {MAX_SLOTS} are read"));
     }
     let slot = |slot: usize| -> Result<Vec<f32>, String> {
         let part = format!("optimizer.{slot}");
         let tensors = layout.trained().map(|(tensor, _)| read(&part, tensor));
         Ok(tensors.collect::<Result<Vec<_>, _>>()?.concat())
     };
-    let slots = (0..slots).map(slot).collect::<Result<_, _>>()?;
-    let average = match count(AVERAGED)? {
+    let slots = (0..optimizer_slots).map(slot).collect::<Result<_, _>>()?;
+    let average = match averaged {
         Some(count) => Some(AverageState { count, tensors: network("average")? }),
         None => None,
     };
-    let optimizer = OptimizerState { time: needed(TIME)?, slots };
+    let optimizer = OptimizerState { time: optimizer_time, slots };
     Ok(TrainerState { tensors: network("net")?, optimizer, average })
 }

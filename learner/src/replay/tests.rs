@@ -68,6 +68,32 @@ fn a_batch_knows_where_the_replay_stood_after_it() {
 }
 
 #[test]
+fn whoever_leads_says_what_is_drawn_and_lets_everything_in() {
+    let replay = window();
+    replay.lead();
+    for number in 0..9 {
+        assert!(replay.has_room(1_000, 1_000));
+        replay.insert(number, game(4)).expect("in order");
+    }
+    // 36 inserts are worth 72 samples; 8 more may be drawn ahead.
+    assert!(replay.holds(16, 4) && !replay.holds(17, 4));
+    let drawing = std::thread::spawn({
+        let replay = Arc::clone(&replay);
+        move || std::iter::from_fn(|| replay.draw(4)).map(|drawn| drawn.index).collect::<Vec<_>>()
+    });
+    for allowed in [2, 1] {
+        let before = replay.status().0.counters.samples;
+        replay.allow(allowed);
+        while replay.status().0.counters.samples < before + 4 * allowed {
+            std::thread::yield_now();
+        }
+        assert!(replay.holds(1, 4));
+    }
+    replay.close();
+    assert_eq!(drawing.join().expect("no panic"), [0, 1, 2]);
+}
+
+#[test]
 fn closing_wakes_whoever_draws_and_lets_in_what_is_journalled() {
     let replay = window();
     let drawing = std::thread::spawn({

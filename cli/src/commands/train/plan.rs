@@ -14,9 +14,9 @@ use ouro_game::GameConfig;
 use ouro_learner::algorithm::AlgorithmConfig;
 use ouro_learner::config::{CheckpointConfig, Config, DeviceChoice};
 
-use super::Arguments;
 use super::preset::Preset;
 use super::settings::{SETTINGS_FILE, Settings};
+use super::{Arguments, rounds};
 use crate::failure::Failure;
 
 /// Folder of runs that were not told where to be.
@@ -38,6 +38,10 @@ pub(super) struct Plan {
     web: WebAddress,
     log_records: bool,
     time_limit: Option<Duration>,
+    /// Whether playing, learning and judging take turns.
+    deterministic: bool,
+    /// The generation to end after.
+    generations: Option<u32>,
 }
 
 impl Plan {
@@ -90,19 +94,29 @@ impl Plan {
         if let Some(problem) = settings.problem() {
             return Err(Failure::usage(problem));
         }
+        rounds::check(arguments, &settings)?;
+        let deterministic = arguments.deterministic;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
             settings,
             folder: folder(arguments),
             is_new,
-            device: arguments.device.map_or(DeviceChoice::Auto, DeviceChoice::from),
+            device: match deterministic {
+                true => DeviceChoice::Cpu,
+                false => arguments.device.map_or(DeviceChoice::Auto, DeviceChoice::from),
+            },
             allow_software_adapter: arguments.allow_software_adapter,
-            threads: arguments.threads.map_or(cores.saturating_sub(1).max(1), usize::from),
+            threads: match deterministic {
+                true => 1,
+                false => arguments.threads.map_or(cores.saturating_sub(1).max(1), usize::from),
+            },
             arena: arguments.arena.unwrap_or(SocketAddr::from(DEFAULT_ARENA)),
             learner: arguments.learner.unwrap_or(SocketAddr::from(DEFAULT_LEARNER)),
             web: arguments.web.unwrap_or_default(),
             log_records: arguments.log_records,
             time_limit: arguments.time,
+            deterministic,
+            generations: arguments.generations,
         })
     }
 
@@ -140,10 +154,38 @@ impl Plan {
     /// The command that goes on with this run.
     pub(super) fn resume_command(&self) -> String {
         let folder = self.folder.display().to_string();
-        match folder.contains(char::is_whitespace) {
+        let mut command = match folder.contains(char::is_whitespace) {
             true => format!("ouro train --run \"{folder}\""),
             false => format!("ouro train --run {folder}"),
+        };
+        if self.deterministic {
+            command.push_str(" --deterministic");
         }
+        if let Some(last) = self.generations {
+            let further = last.saturating_add(last.max(1));
+            command.push_str(&format!(" --generations {further}"));
+        }
+        command
+    }
+
+    /// Whether playing, learning and judging take turns.
+    pub(super) fn is_deterministic(&self) -> bool {
+        self.deterministic
+    }
+
+    /// The generation to end after, where they take turns.
+    pub(super) fn generations(&self) -> Option<u32> {
+        self.generations
+    }
+
+    /// Games that are played together where they take turns.
+    pub(super) fn wave_games(&self) -> u64 {
+        self.settings.actor.games_per_thread as u64
+    }
+
+    /// Positions of a batch.
+    pub(super) fn batch(&self) -> usize {
+        self.settings.train.batch_moves
     }
 
     pub(super) fn time_limit(&self) -> Option<Duration> {
@@ -152,15 +194,25 @@ impl Plan {
 
     pub(super) fn arena(&self) -> ArenaConfig {
         let run = Run { game: self.settings.game.clone(), seed: self.settings.seed };
+        let mut matches = self.settings.arena.clone();
+        if self.deterministic {
+            // Spare games go by the clock, and in its turn the arena is alone.
+            (matches.spare_share, matches.match_share) = (0.0, 1.0);
+        }
         ArenaConfig {
             address: self.arena,
             web: self.web.0,
-            matches: self.settings.arena.clone(),
+            matches,
+            reproducible: self.deterministic,
             ..ArenaConfig::new(run, self.folder.join("arena"))
         }
     }
 
     pub(super) fn learner(&self, arena: String) -> Config {
+        let (mut replay, mut intake) = (self.settings.replay.clone(), self.settings.intake.clone());
+        if self.deterministic {
+            (replay.assembly_threads, intake.replay_threads) = (1, 1);
+        }
         Config {
             seed: self.settings.seed,
             device: self.device,
@@ -170,8 +222,8 @@ impl Plan {
             game: self.settings.game.clone(),
             net: self.settings.net.clone(),
             train: self.settings.train.clone(),
-            replay: self.settings.replay.clone(),
-            intake: self.settings.intake.clone(),
+            replay,
+            intake,
             checkpoint: CheckpointConfig {
                 directory: self.folder.join("learner"),
                 every_steps: self.settings.generation_steps,

@@ -52,6 +52,20 @@ fn either_side_waits_at_its_bound_until_the_other_moves() {
 }
 
 #[test]
+fn so_many_samples_in_a_row_are_allowed_as_each_of_them_would_be() {
+    let mut ratio = ratio();
+    assert!(!ratio.may_sample_repeatedly(1, 256));
+    ratio.insert(1_137);
+    let fits = |ratio: &Ratio, times| ratio.may_sample_repeatedly(times, 256);
+    let often = (1..20).take_while(|&times| fits(&ratio, times)).count();
+    assert_eq!(often, 6);
+    for left in (0..often as u64).rev() {
+        ratio.sample(256);
+        assert_eq!((fits(&ratio, left.max(1)), fits(&ratio, left + 1)), (left > 0, false));
+    }
+}
+
+#[test]
 fn impossible_settings_are_refused_by_name() {
     let said = |change: fn(&mut Settings)| {
         let mut settings = settings();

@@ -291,3 +291,23 @@ fn a_state_that_the_journal_cannot_bring_back_is_refused() {
     assert_eq!((first.version, first.check(0, 20)), (1, Ok(())));
     assert!(serde_json::from_str::<ReplayState>(&json.replace("batches", "btaches")).is_err());
 }
+
+#[test]
+fn as_many_batches_are_held_as_can_be_drawn_in_a_row() {
+    for settings in [window(), fifo()] {
+        let mut replay = Replay::resume(settings, &ReplayState::default()).expect("possible");
+        let mut drawn = 0;
+        for number in 0..60 {
+            replay.insert(number, Game::new(number)).expect("in order");
+            let newest = (number / 16) as u32;
+            let held = (1..).take_while(|&batches| replay.holds(batches, 32, newest)).count();
+            // Every third time, so that there is something to draw.
+            if number % 3 == 2 {
+                let can = (0..).take_while(|_| replay.batch(32, newest).is_ok()).count();
+                assert_eq!(held, can, "{settings:?}, game {number}");
+                drawn += can;
+            }
+        }
+        assert!(drawn > 10, "{settings:?}");
+    }
+}

@@ -141,6 +141,16 @@ impl<T: Item> Fifo<T> {
         Ok(Batch { draws, staleness: self.staleness })
     }
 
+    /// Whether so many positions wait that are not too old for `newest`, the newest generation.
+    /// Those that are too old go unused.
+    pub fn holds(&mut self, positions: u64, newest: u32) -> bool {
+        if self.next() < self.refill_until {
+            return false;
+        }
+        self.drop_stale(newest);
+        self.waiting >= positions
+    }
+
     /// Drops what is not used yet of games that lag too far.
     fn drop_stale(&mut self, newest: u32) {
         let mut used = self.used;

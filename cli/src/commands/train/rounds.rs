@@ -1,0 +1,142 @@
+//! `--deterministic`: playing, learning and judging take turns, so that a run repeats bit for bit.
+//!
+//! Usually all three go on at the same time, and who is first decides which weights play, what is
+//! in the window when a batch is drawn, and which candidate is judged. In a round
+//!
+//! 1. the arena judges the newest generation, has it play the anchors, rates everybody, and rests;
+//! 2. the actor plays waves of games by the pool as it stands then, each of as many games as its
+//!    thread plays at once, until a generation's steps can be taken at the ratio of samples to
+//!    inserts;
+//! 3. the learner takes these steps and publishes the next generation.
+//!
+//! The parts are the same as ever; each is only told when it is its turn. What decided nothing but
+//! who comes first is left out: spare games, and the pauses that keep matches to their share.
+//!
+//! What a round comes to follows from what the run's folder holds when it begins: games are seeded
+//! by their number in the journal, batches by theirs. Whatever ends a run in the middle of one,
+//! the next start takes it up again and comes to the same.
+
+use std::sync::Arc;
+
+use ouro_actor::Waves;
+use ouro_arena::Arena;
+use ouro_learner::Learner;
+use ouro_learner::progress::SharedProgress;
+use ouro_learner::replay::SharedReplay;
+use ouro_players::registry::Options;
+use ouro_proto::Generation;
+use ouro_proto::pool::PoolSnapshot;
+use tokio::sync::watch;
+
+use super::plan::Plan;
+use super::settings::Settings;
+use super::{Arguments, Device};
+use crate::failure::Failure;
+
+/// Leads the parts of a run from turn to turn. See the [module](self).
+pub(super) struct Rounds {
+    waves: Waves,
+    replay: Arc<SharedReplay>,
+    progress: SharedProgress,
+    rested: watch::Receiver<Option<Generation>>,
+    pool: watch::Receiver<Arc<PoolSnapshot>>,
+    /// Number of the next game.
+    next_game: u64,
+    /// Games of a wave.
+    wave_games: u64,
+    /// Positions of a batch.
+    batch: usize,
+    generation_steps: u64,
+    /// The generation after which it is over; it goes on unless given.
+    last: Option<u32>,
+}
+
+impl Rounds {
+    /// Takes the lead, before the parts run.
+    pub(super) fn new(plan: &Plan, arena: &Arena, learner: &Learner, waves: Waves) -> Self {
+        let (replay, progress) = (learner.replay(), learner.progress());
+        replay.lead();
+        Self {
+            waves,
+            replay,
+            rested: arena.rested(),
+            pool: arena.pool(),
+            // Every game of the run so far was accepted.
+            next_game: progress.get().games,
+            progress,
+            wave_games: plan.wave_games(),
+            batch: plan.batch(),
+            generation_steps: plan.generation_steps(),
+            last: plan.generations(),
+        }
+    }
+
+    /// Leads until the last generation is judged, if there is one. Does not return if a part ends
+    /// before that: its own end says why.
+    pub(super) async fn lead(mut self) {
+        if self.rounds().await.is_none() {
+            std::future::pending().await
+        }
+    }
+
+    /// `None` if a part ended.
+    async fn rounds(&mut self) -> Option<()> {
+        let mut generation = Generation(self.progress.generation());
+        loop {
+            let is_judged = |rested: &Option<Generation>| *rested >= Some(generation);
+            drop(self.rested.wait_for(is_judged).await.ok()?);
+            if self.last.is_some_and(|last| generation.0 >= last) {
+                return Some(());
+            }
+            let revision = self.pool.borrow().revision;
+            let steps = self.generation_steps - self.progress.get().step % self.generation_steps;
+            // A wave that was broken off is finished first, whatever is there already, so that
+            // waves end where they would have.
+            while !self.is_between_waves() || !self.replay.holds(steps, self.batch) {
+                let end = (self.next_game / self.wave_games + 1) * self.wave_games;
+                self.waves.play(self.next_game..end, revision).await.ok()?;
+                self.next_game = end;
+            }
+            self.replay.allow(steps);
+            generation.0 += 1;
+        }
+    }
+
+    fn is_between_waves(&self) -> bool {
+        self.next_game.is_multiple_of(self.wave_games)
+    }
+}
+
+/// Refuses what does not repeat.
+pub(super) fn check(arguments: &Arguments, settings: &Settings) -> Result<(), Failure> {
+    let &Arguments { deterministic, generations, threads, device, .. } = arguments;
+    if !deterministic {
+        return match generations {
+            None => Ok(()),
+            Some(_) => Err(Failure::usage(
+                "--generations counts rounds; add --deterministic, or use --for TIME",
+            )),
+        };
+    }
+    if !matches!(device, None | Some(Device::Cpu)) {
+        return Err(Failure::usage(
+            "--deterministic trains on the CPU; leave --device out or give --device cpu",
+        ));
+    }
+    if let Some(threads) = threads.filter(|&threads| threads != 1) {
+        return Err(Failure::usage(format_args!(
+            "--threads is {threads}; --deterministic plays on one thread, leave it out"
+        )));
+    }
+    let arena = &settings.arena;
+    let players = std::iter::once(&arena.player).chain(arena.anchors.iter().flatten());
+    for name in players {
+        if Options::parse(name).is_ok_and(|options| options.has("ms")) {
+            return Err(Failure::usage(format_args!(
+                "{name} thinks by the clock, which does not repeat; give it a depth or simulations \
+                 in [arena] of the settings for --deterministic"
+            )));
+        }
+    }
+    Ok(())
+}

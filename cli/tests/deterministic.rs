@@ -1,0 +1,290 @@
+//! `ouro train --deterministic` as a user runs it: everything that a run leaves behind, but for
+//! dates, follows from its settings.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use ouro_arena::store::{Decision, EmbeddedStore, MatchInfo, Promotion, Store};
+use ouro_game::Stream;
+use ouro_proto::{Checkpoint, ContentHash};
+use ouro_replay::check::inspect;
+use ouro_replay::journal::Kind;
+use serde_json::Value;
+
+/// Tic-tac-toe by tree search, with games that are short enough for the ratio of samples to
+/// inserts to ask for new ones in every generation.
+const ALPHAZERO: &str = r#"
+preset = "tictactoe"
+seed = 5
+generation_steps = 8
+
+[net]
+kind = "conv"
+channels = 4
+layers = 1
+hidden = 16
+
+[actor]
+games_per_thread = 16
+max_plies = 9
+
+[actor.search]
+simulations = 8
+
+[actor.opponents]
+self_play = 0.4
+prioritised = 0.3
+uniform = 0.3
+
+[train]
+batch_moves = 64
+learning_rate = 0.01
+
+[replay]
+min_positions = 256
+window_positions = 512
+
+[intake]
+max_plies = 9
+
+[arena]
+player = "mcts{sims=4,weights=self}"
+anchor_games = 4
+
+[arena.gate]
+games = 40
+"#;
+
+/// The same by policy alone.
+const REINFORCE: &str = r#"
+preset = "reinforce-duel"
+seed = 5
+generation_steps = 4
+
+[game]
+game = "tic_tac_toe"
+
+[net]
+kind = "conv"
+channels = 4
+layers = 1
+hidden = 16
+
+[actor]
+games_per_thread = 16
+
+[train]
+batch_moves = 128
+learning_rate = 0.01
+
+[arena]
+anchor_games = 4
+
+[arena.gate]
+games = 40
+"#;
+
+/// How often a run is killed.
+const KILLS: u32 = 4;
+
+/// What a run leaves behind.
+struct Traces {
+    /// Games as the journal has them, in its order.
+    games: Vec<Vec<u8>>,
+    /// Every generation, with the hash of its weights.
+    checkpoints: Vec<Checkpoint>,
+    /// The learner's newest checkpoints: folder, and hash of each file.
+    learned: Vec<(String, ContentHash)>,
+    decisions: Vec<Decision>,
+    promotions: Vec<Promotion>,
+    /// Each match, with its results and the games that are kept, as JSON.
+    matches: Vec<(MatchInfo, Value)>,
+    ratings: Value,
+}
+
+impl Traces {
+    /// Panics with what differs first, in the order in which one thing leads to the next.
+    fn assert_same(&self, other: &Self) {
+        let same = self.games.iter().zip(&other.games).take_while(|(a, b)| a == b).count();
+        let (some, others) = (self.games.len(), other.games.len());
+        assert!(same == some && same == others, "game {same} differs, of {some} and {others}");
+        assert_eq!(self.checkpoints, other.checkpoints);
+        assert_eq!(self.learned, other.learned);
+        for (one, another) in self.matches.iter().zip(&other.matches) {
+            assert_eq!(one.0, another.0);
+            assert_eq!(one.1.to_string(), another.1.to_string(), "match {:?}", one.0);
+        }
+        assert_eq!(self.matches.len(), other.matches.len());
+        assert_eq!(self.decisions, other.decisions);
+        assert_eq!(self.promotions, other.promotions);
+        assert_eq!(self.ratings, other.ratings);
+    }
+}
+
+fn command(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    command
+        .args(["train", "--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0", "--web", "off"])
+        .current_dir(home)
+        .env_remove("OURO_RUN");
+    command
+}
+
+fn ouro(home: &Path, arguments: &[&str]) -> Output {
+    command(home).args(arguments).output().expect("the program starts")
+}
+
+/// Trains in the folder `run` up to a generation; the last event.
+fn train(home: &Path, run: &str, last: u32, more: &[&str]) -> Value {
+    let last = last.to_string();
+    let rounds = ["--deterministic", "--generations", &last, "--run", run];
+    let output = ouro(home, &[&rounds, more].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("it prints text");
+    let end = text.lines().next_back().expect("it prints events");
+    serde_json::from_str(end).expect("each line is JSON")
+}
+
+fn traces(run: &Path, end: &Value) -> Traces {
+    let mut games = Vec::new();
+    let inspection = inspect(&run.join("learner/journal"), |_, entry| match entry.kind {
+        Kind::Record => games.push(entry.payload.to_vec()),
+        Kind::Refused => panic!("no game is refused"),
+        Kind::Epoch | Kind::Snapshot => {}
+    });
+    assert!(inspection.expect("the journal can be read").damage.is_none());
+    let mut learned = Vec::new();
+    for folder in std::fs::read_dir(run.join("learner/checkpoints")).expect("a folder") {
+        let folder = folder.expect("a checkpoint").path();
+        for file in ["weights.safetensors", "training.safetensors", "state.json"] {
+            let bytes = std::fs::read(folder.join(file)).expect("a checkpoint is whole");
+            let name = folder.join(file).strip_prefix(run).expect("it is inside").to_owned();
+            learned.push((name.display().to_string(), ContentHash::of(&bytes)));
+        }
+    }
+    learned.sort();
+    let store = EmbeddedStore::open(&run.join("arena/arena.redb")).expect("nobody else has it");
+    let undated = |row| Checkpoint { published_at: 0.0, ..row };
+    let checkpoints = store.checkpoints().expect("a table").into_iter().map(undated).collect();
+    let undated = |one| Decision { decided_at: 0.0, ..one };
+    let decisions = store.decisions().expect("a table").into_iter().map(undated).collect();
+    let undated = |one| Promotion { promoted_at: 0.0, ..one };
+    let promotions = store.promotions().expect("a table").into_iter().map(undated).collect();
+    let matches = store.matches().expect("a table").into_iter().map(|(info, sums)| {
+        let results = store.results(info.number).expect("a table");
+        let keys = store.game_keys(info.number).expect("a table");
+        let kept: Vec<_> = keys.iter().map(|&key| store.game(key).expect("a table")).collect();
+        let played = serde_json::json!({
+            "games": sums.clusters, "results": results, "kept": kept,
+        });
+        (MatchInfo { opened_at: 0.0, ..info }, played)
+    });
+    let (matches, ratings) = (matches.collect(), end["ratings"].clone());
+    Traces { games, checkpoints, learned, decisions, promotions, matches, ratings }
+}
+
+#[test]
+fn the_same_settings_leave_the_same_games_weights_and_verdicts_however_a_run_is_cut() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    std::fs::write(home.path().join("settings.toml"), ALPHAZERO).expect("settings are written");
+    let new = ["--config", "settings.toml"];
+    let end = train(home.path(), "whole", 3, &new);
+    assert_eq!(end["resume"], "ouro train --run whole --deterministic --generations 6");
+    let whole = traces(&home.path().join("whole"), &end);
+    assert_eq!(whole.checkpoints.len(), 4);
+    assert_eq!(whole.decisions.len(), 4);
+    // Later games meet the pool, so that ratings and verdicts count for what is played.
+    assert!(!whole.promotions.is_empty());
+
+    let end = train(home.path(), "again", 3, &new);
+    traces(&home.path().join("again"), &end).assert_same(&whole);
+
+    let first = train(home.path(), "cut", 1, &new);
+    let begun = traces(&home.path().join("cut"), &first);
+    assert_eq!(begun.games[..], whole.games[..begun.games.len()]);
+    assert!(begun.games.len() < whole.games.len());
+    assert_eq!(begun.checkpoints.len(), 2);
+    // However long it takes: a run that is over by the clock is taken up as any other.
+    let output = ouro(
+        home.path(),
+        &["--run", "cut", "--deterministic", "--generations", "3", "--for", "200ms"],
+    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let end = train(home.path(), "cut", 3, &[]);
+    traces(&home.path().join("cut"), &end).assert_same(&whole);
+
+    let end = train(home.path(), "other", 1, &[&new[..], &["--seed", "6"]].concat());
+    let other = traces(&home.path().join("other"), &end);
+    assert_ne!(other.games[0], whole.games[0]);
+    assert!(other.checkpoints.iter().zip(&whole.checkpoints).all(|(a, b)| a.hash != b.hash));
+}
+
+/// Starts a run and kills it as a power cut would, some time after it has begun.
+fn kill(home: &Path, after: Duration, more: &[&str]) {
+    let mut child = command(home)
+        .args(["--deterministic", "--generations", "3", "--run", "killed"])
+        .args(more)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut first = String::new();
+    let stdout = child.stdout.take().expect("its output is piped");
+    BufReader::new(stdout).read_line(&mut first).expect("it prints text");
+    assert!(first.contains("\"start\""), "{first}");
+    std::thread::sleep(after);
+    child.kill().expect("it is ours");
+    child.wait().expect("it ends");
+}
+
+#[test]
+fn a_run_that_is_killed_at_random_moments_comes_to_the_same() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    std::fs::write(home.path().join("settings.toml"), ALPHAZERO).expect("settings are written");
+    let new = ["--config", "settings.toml"];
+    let end = train(home.path(), "whole", 3, &new);
+    let whole = traces(&home.path().join("whole"), &end);
+    let mut moments = Stream::new(5, "moments");
+    for round in 0..KILLS {
+        let after = Duration::from_millis(moments.below(400).into());
+        kill(home.path(), after, if round == 0 { &new } else { &[] });
+    }
+    let end = train(home.path(), "killed", 3, &[]);
+    traces(&home.path().join("killed"), &end).assert_same(&whole);
+}
+
+#[test]
+fn policies_that_learn_without_search_repeat_as_well() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    std::fs::write(home.path().join("settings.toml"), REINFORCE).expect("settings are written");
+    let new = ["--config", "settings.toml"];
+    let end = train(home.path(), "first", 3, &new);
+    let first = traces(&home.path().join("first"), &end);
+    assert_eq!((first.checkpoints.len(), first.decisions.len()), (4, 4));
+    assert!(first.games.len() > 64);
+    train(home.path(), "second", 2, &new);
+    let end = train(home.path(), "second", 3, &[]);
+    traces(&home.path().join("second"), &end).assert_same(&first);
+}
+
+#[test]
+fn what_does_not_repeat_is_refused_in_one_line() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let clock = "preset = \"tictactoe\"\n[arena]\nanchors = [\"minimax{ms=5}\"]\n";
+    std::fs::write(home.path().join("clock.toml"), clock).expect("settings are written");
+    let cases: [(&[&str], &str); 4] = [
+        (&["--generations", "3"], "add --deterministic"),
+        (&["--deterministic", "--device", "auto"], "--device cpu"),
+        (&["--deterministic", "--generations", "3", "--threads", "2"], "--threads is 2; "),
+        (&["--deterministic", "--config", "clock.toml"], "minimax{ms=5} thinks by the clock"),
+    ];
+    for (arguments, expected) in cases {
+        let output = ouro(home.path(), &[&["--run", "run"], arguments].concat());
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(64), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(error.contains(expected), "{expected:?} is not in {error:?}");
+        assert!(!home.path().join("run").exists(), "{arguments:?}");
+    }
+}
