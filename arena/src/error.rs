@@ -8,7 +8,7 @@ use ouro_players::opponents::SharesError;
 use ouro_proto::Generation;
 use ouro_proto::checkpoint::HashError;
 use ouro_proto::chunks::ChunkError;
-use ouro_service::{IntoStatus, ServiceError};
+use ouro_service::{ExitStatus, IntoStatus, ServiceError};
 use tonic::{Code, Status};
 
 use crate::config::ConfigError;
@@ -65,6 +65,30 @@ pub enum ArenaError {
     /// The thread that plays matches, or one that opens files, is gone: a bug.
     #[error("an arena thread ended without an answer")]
     Died,
+}
+
+impl ArenaError {
+    /// How a process that this ends should end.
+    pub fn exit_status(&self) -> ExitStatus {
+        match self {
+            Self::Config(_)
+            | Self::Store(StoreError::OtherRun { .. } | StoreError::Schema { .. }) => {
+                ExitStatus::BadConfiguration
+            }
+            Self::Data { .. }
+            | Self::Service(_)
+            | Self::Web { .. }
+            | Self::Weights(_)
+            | Self::Opponent { .. }
+            | Self::Store(
+                StoreError::Locked { .. }
+                | StoreError::NotAStore { .. }
+                | StoreError::NoSpace { .. }
+                | StoreError::Database(_),
+            ) => ExitStatus::Unavailable,
+            Self::Store(_) | Self::Play(_) | Self::Thread(_) | Self::Died => ExitStatus::Bug,
+        }
+    }
 }
 
 /// Why a call was refused.

@@ -28,8 +28,12 @@ mod session;
 
 use session::{Ended, Folded, Session};
 
-/// Members of the pool, the newest ones, that spare games look at.
-const POOL_OF_INTEREST: usize = 8;
+/// Members of the pool that spare games look at: each pairing of them is weighed up.
+const POOL_OF_INTEREST: usize = 12;
+
+/// The newest of these are looked at whatever is known of them; the others are those of whom the
+/// least is known.
+const NEWEST_OF_INTEREST: usize = 6;
 
 /// Pause before the ratings are looked at again when they are certain.
 const IDLE: Duration = Duration::from_secs(10);
@@ -257,14 +261,24 @@ impl Evaluator {
         Ok(true)
     }
 
-    /// The newest weights, the champion, the newest members of the pool, the anchors.
+    /// The newest weights, the newest members of the pool with the champion, the members with the
+    /// widest intervals, the anchors.
     fn of_interest(&self) -> Result<Vec<PlayerId>, StoreError> {
+        let model = self.keeper.model();
+        let width = |row: &Checkpoint| {
+            let known = model.compare(&row.generation.to_string(), crate::ANCHOR);
+            known.map_or(f64::INFINITY, |known| known.elo.high - known.elo.low)
+        };
         let checkpoints = self.keeper.store().checkpoints()?;
         let newest = checkpoints.last().map(|row| row.generation);
         let in_pool = |row: &&Checkpoint| {
             matches!(row.status, CheckpointStatus::Pool | CheckpointStatus::Champion)
         };
-        let pool = checkpoints.iter().rev().filter(in_pool).take(POOL_OF_INTEREST);
+        let mut pool: Vec<_> = checkpoints.iter().rev().filter(in_pool).collect();
+        if let Some((_, older)) = pool.split_at_mut_checked(NEWEST_OF_INTEREST) {
+            older.sort_by(|a, b| width(b).total_cmp(&width(a)));
+        }
+        let pool = pool.into_iter().take(POOL_OF_INTEREST);
         let pool = pool.map(|row| row.generation).filter(|&generation| Some(generation) != newest);
         let generations = newest.into_iter().chain(pool).map(PlayerId::from);
         let anchors = self.keeper.checked().anchors.iter().cloned().map(PlayerId::Anchor);

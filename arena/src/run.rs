@@ -92,11 +92,6 @@ impl Arena {
         self.gauges.clone()
     }
 
-    /// Checkpoints in the pool now.
-    pub fn pool_size(&self) -> Result<usize, ArenaError> {
-        Ok(self.keeper.snapshots().borrow().members.len())
-    }
-
     /// The pool as actors see it.
     pub fn pool(&self) -> watch::Receiver<Arc<PoolSnapshot>> {
         self.keeper.snapshots()

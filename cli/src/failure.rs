@@ -7,6 +7,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use ouro_service::ExitStatus;
 use ouro_service::config::ConfigFileError;
 
 /// Shown by `--help`.
@@ -77,6 +78,11 @@ impl Failure {
     /// A failed read or write.
     pub(crate) fn io(message: impl Display) -> Self {
         Self::new(IO, message)
+    }
+
+    /// Whatever ended a part of a run.
+    pub(crate) fn ended(status: ExitStatus, message: impl Display) -> Self {
+        Self::new(status as u8, message)
     }
 
     /// A file that could not be read, told apart by whether it exists.

@@ -246,11 +246,25 @@ impl Store {
 
     fn prune(&mut self) -> Result<(), CheckpointError> {
         for name in std::mem::take(&mut self.damaged) {
-            remove_if_there(&self.root.join(name))?;
+            self.discard(&name)?;
         }
         let names = self.names(PREFIX)?;
         let old = names.len().saturating_sub(self.keep);
-        names[..old].iter().try_for_each(|name| remove_if_there(&self.root.join(name)))
+        names[..old].iter().try_for_each(|name| self.discard(name))
+    }
+
+    /// Removes a checkpoint as it came: in one step it is out of sight, whole.
+    fn discard(&self, name: &str) -> Result<(), CheckpointError> {
+        let leftover = self.root.join(format!("{TEMPORARY}{name}"));
+        remove_if_there(&leftover)?;
+        let path = self.root.join(name);
+        match fs::rename(&path, &leftover) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            moved => {
+                moved.map_err(at(&path))?;
+                remove_if_there(&leftover)
+            }
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use ouro_proto::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
 use ouro_service::server::Limits;
-use ouro_service::{GrpcServer, ServiceError};
+use ouro_service::{ExitStatus, GrpcServer, ServiceError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -108,6 +108,24 @@ pub enum LearnerError {
     /// A thread panicked; the process must restart from its last checkpoint.
     #[error("the {0} thread panicked; restart to go on from the last checkpoint")]
     Panicked(&'static str),
+}
+
+impl LearnerError {
+    /// How a process that this ends should end.
+    pub fn exit_status(&self) -> ExitStatus {
+        match self {
+            Self::Config(_) | Self::Game(_) | Self::OtherRun { .. } => ExitStatus::BadConfiguration,
+            Self::Checkpoint(_)
+            | Self::Ledger(_)
+            | Self::Journalled { .. }
+            | Self::Replay(_)
+            | Self::Device(_)
+            | Self::Arena(_)
+            | Self::Service(_)
+            | Self::Training(TrainingError::Checkpoint(_)) => ExitStatus::Unavailable,
+            Self::Training(_) | Self::Panicked(_) => ExitStatus::Bug,
+        }
+    }
 }
 
 /// A learner that is bound but does not run yet.

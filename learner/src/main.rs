@@ -135,20 +135,7 @@ fn bug(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Failure {
 }
 
 fn failure(error: LearnerError) -> Failure {
-    let status = match &error {
-        LearnerError::Config(_) | LearnerError::Game(_) | LearnerError::OtherRun { .. } => {
-            ExitStatus::BadConfiguration
-        }
-        LearnerError::Checkpoint(_)
-        | LearnerError::Ledger(_)
-        | LearnerError::Journalled { .. }
-        | LearnerError::Replay(_)
-        | LearnerError::Device(_)
-        | LearnerError::Arena(_)
-        | LearnerError::Service(_) => ExitStatus::Unavailable,
-        LearnerError::Training(_) | LearnerError::Panicked(_) => ExitStatus::Bug,
-    };
-    Failure::new(status, error)
+    Failure::new(error.exit_status(), error)
 }
 
 #[expect(clippy::print_stdout, reason = "the output of the command")]

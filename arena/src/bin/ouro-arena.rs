@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use ouro_arena::config::{MatchConfig, WebAddress};
-use ouro_arena::store::{Run, StoreError};
+use ouro_arena::store::Run;
 use ouro_arena::{Arena, ArenaConfig, ArenaError};
 use ouro_game::GameConfig;
 use ouro_service::process::{self, EXIT_CODES_HELP};
@@ -67,27 +67,7 @@ fn game(text: &str) -> Result<GameConfig, String> {
 }
 
 fn failure(error: ArenaError) -> Failure {
-    let status = match &error {
-        ArenaError::Config(_)
-        | ArenaError::Store(StoreError::OtherRun { .. } | StoreError::Schema { .. }) => {
-            ExitStatus::BadConfiguration
-        }
-        ArenaError::Data { .. }
-        | ArenaError::Service(_)
-        | ArenaError::Web { .. }
-        | ArenaError::Weights(_)
-        | ArenaError::Opponent { .. }
-        | ArenaError::Store(
-            StoreError::Locked { .. }
-            | StoreError::NotAStore { .. }
-            | StoreError::NoSpace { .. }
-            | StoreError::Database(_),
-        ) => ExitStatus::Unavailable,
-        ArenaError::Store(_) | ArenaError::Play(_) | ArenaError::Thread(_) | ArenaError::Died => {
-            ExitStatus::Bug
-        }
-    };
-    Failure::new(status, error)
+    Failure::new(error.exit_status(), error)
 }
 
 async fn serve(arguments: Arguments, shutdown: Shutdown) -> Result<(), Failure> {

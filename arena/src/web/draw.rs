@@ -229,14 +229,14 @@ fn colour(seat: usize) -> String {
 }
 
 /// The result of a seat in a word, beside those of all seats: whoever shares the best one drew,
-/// whatever the game says that a draw is worth.
+/// whatever the game says that a draw is worth, down to a whole loss.
 pub(super) fn result(outcome: f32, all: &[f32]) -> &'static str {
     let shared = all.iter().filter(|&&other| other == outcome).count() > 1;
     let best = all.iter().all(|&other| other <= outcome);
     match outcome {
         outcome if outcome >= 1.0 => "won",
-        outcome if outcome <= -1.0 => "lost",
         _ if shared && best => "drew",
+        outcome if outcome <= -1.0 => "lost",
         0.0 => "drew",
         outcome if outcome > 0.0 => "came out ahead",
         _ => "came out behind",

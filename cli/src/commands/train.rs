@@ -164,7 +164,7 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
         }
     };
 
-    let mut reporter = Reporter::new(screen, &plan, &arena, &learner, &actor)?;
+    let mut reporter = Reporter::new(screen, &plan, &arena, &learner, &actor);
     reporter.opening()?;
 
     let (stop_arena, stop_learner, stop_actor) =
@@ -217,8 +217,8 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
     };
     let reported = reported.and_then(|()| reporter.closing());
 
-    arena_end.map_err(Failure::bug)?.map_err(Failure::unavailable)?;
-    learner_end.map_err(Failure::bug)?.map_err(Failure::unavailable)?;
+    arena_end.map_err(Failure::bug)?.map_err(|end| Failure::ended(end.exit_status(), end))?;
+    learner_end.map_err(Failure::bug)?.map_err(|end| Failure::ended(end.exit_status(), end))?;
     actor_end.map_err(Failure::bug)?.map_err(Failure::bug)?;
     reported
 }

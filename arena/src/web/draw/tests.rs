@@ -122,3 +122,13 @@ fn a_record_that_does_not_replay_is_refused() {
     let error = film(&broken, &[]).unwrap_err();
     assert!(matches!(error, ReplayError::Digest { .. }), "{error}");
 }
+
+#[test]
+fn whoever_shares_the_best_result_drew_whatever_that_is_worth() {
+    for draw in [0.0, -0.5, -1.0] {
+        assert_eq!(result(draw, &[draw, draw]), "drew");
+        assert_eq!(result(-1.0, &[draw.max(-0.9), draw.max(-0.9), -1.0]), "lost");
+    }
+    assert_eq!((result(1.0, &[1.0, -1.0]), result(-1.0, &[1.0, -1.0])), ("won", "lost"));
+    assert_eq!(result(0.2, &[0.4, 0.2]), "came out ahead");
+}

@@ -44,6 +44,8 @@ pub(super) fn run(path: &Path, output: &mut Output) -> Result<ExitCode, Failure>
 /// The problems, each with its key.
 fn problems(path: &Path, base: &Table, mut table: Table) -> Result<Vec<(String, String)>, Failure> {
     let mut problems = Vec::new();
+    // The table that lacks a key since that was found wrong, if the preset has none to give it.
+    let mut robbed: Option<String> = None;
     loop {
         let (key, text) = match config::read::<Settings>(path, table.clone()) {
             Ok(settings) => match settings.problem() {
@@ -53,16 +55,30 @@ fn problems(path: &Path, base: &Table, mut table: Table) -> Result<Vec<(String, 
             Err(ConfigFileError::Key { key, what, .. }) => (key, what),
             Err(error) => return Err(Failure::unreadable(error)),
         };
-        problems.push((key.clone(), text));
-        if !put_back(&mut table, base, &key) {
-            return Ok(problems);
+        // What that table misses now is not missing in the file.
+        if robbed.take().is_none_or(|table| table != key) {
+            problems.push((key.clone(), text));
+        }
+        match put_back(&mut table, base, &key) {
+            PutBack::Nothing => return Ok(problems),
+            PutBack::Replaced => {}
+            PutBack::Removed(outer) => robbed = Some(outer),
         }
     }
 }
 
-/// Gives a key, or the innermost table around it that differs, what the preset has; `false` if
-/// there is nothing left to put back.
-fn put_back(table: &mut Table, base: &Table, key: &str) -> bool {
+/// What was done about a key.
+enum PutBack {
+    /// It, or a table around it, is what the preset has.
+    Replaced,
+    /// The preset does not have it: it is gone from the table of this name.
+    Removed(String),
+    /// There is nothing left to put back.
+    Nothing,
+}
+
+/// Gives a key, or the innermost table around it that differs, what the preset has.
+fn put_back(table: &mut Table, base: &Table, key: &str) -> PutBack {
     let names: Vec<&str> = key.split('.').filter(|name| !name.is_empty()).collect();
     for depth in (1..=names.len()).rev() {
         let Some((last, outer)) = names[..depth].split_last() else { break };
@@ -72,17 +88,21 @@ fn put_back(table: &mut Table, base: &Table, key: &str) -> bool {
             table.get_mut(*name).and_then(Value::as_table_mut)
         });
         let Some(inner) = inner else { continue };
-        let changed = match known {
-            Some(known) => inner.insert((*last).to_owned(), known.clone()) != Some(known),
-            None => inner.remove(*last).is_some(),
-        };
-        if changed {
-            return true;
+        match known {
+            Some(known) if inner.get(*last) == Some(&known) => {}
+            Some(known) => {
+                inner.insert((*last).to_owned(), known);
+                return PutBack::Replaced;
+            }
+            None if inner.remove(*last).is_some() => return PutBack::Removed(outer.join(".")),
+            None => {}
         }
     }
-    let changed = *table != *base;
+    if *table == *base {
+        return PutBack::Nothing;
+    }
     table.clone_from(base);
-    changed
+    PutBack::Replaced
 }
 
 #[cfg(test)]
@@ -126,7 +146,10 @@ mod tests {
     #[test]
     fn what_is_wrong_in_another_kind_of_table_does_not_hide_the_rest() {
         let found = keys_of("[net]\nkind = \"conv\"\nchanels = 3\n[train]\nbatch_moves = 0\n");
-        assert_eq!(found.first().map(String::as_str), Some("net.chanels"));
-        assert_eq!(found.last().map(String::as_str), Some("train.batch_moves"));
+        assert_eq!(found, ["net.chanels", "train.batch_moves"]);
+        let found = keys_of(
+            "[net]\nkind = \"conv\"\nchannels = 3\nlayers = 1\nhidden = 0\nvalue = \"tan\"\n",
+        );
+        assert_eq!(found, ["net.value", "net.hidden"]);
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn of_arena(error: ArenaError, plan: &Plan) -> Failure {
              another --run",
             plan.folder().display()
         )),
-        error => Failure::unavailable(error),
+        error => Failure::ended(error.exit_status(), error),
     }
 }
 
@@ -33,8 +33,7 @@ pub(super) fn of_learner(error: LearnerError, plan: &Plan) -> Failure {
              put that back, or choose another --run",
             plan.folder().display()
         )),
-        LearnerError::Config(error) => Failure::usage(error),
-        error => Failure::unavailable(error),
+        error => Failure::ended(error.exit_status(), error),
     }
 }
 

@@ -12,6 +12,7 @@ use ouro_learner::Learner;
 use ouro_learner::progress::SharedProgress;
 use ouro_learner::replay::SharedReplay;
 use ouro_proto::arena_client::RatingTable;
+use ouro_proto::pool::PoolSnapshot;
 use tokio::sync::{broadcast, watch};
 
 use super::event::{Decision, End, Event, Match, Progress, Rated, Start};
@@ -34,7 +35,7 @@ pub(super) struct Reporter<'a> {
     events: broadcast::Receiver<ArenaEvent>,
     ratings: watch::Receiver<Arc<RatingTable>>,
     gauges: Gauges,
-    pool: usize,
+    pool: watch::Receiver<Arc<PoolSnapshot>>,
     gate: Option<Match>,
     paused: bool,
     /// When progress was told last, and the moves and games by then.
@@ -49,7 +50,7 @@ impl<'a> Reporter<'a> {
         arena: &Arena,
         learner: &Learner,
         actor: &Actor,
-    ) -> Result<Self, Failure> {
+    ) -> Self {
         let progress = learner.progress();
         let now = Instant::now();
         let stands = progress.get();
@@ -67,7 +68,7 @@ impl<'a> Reporter<'a> {
             generation_steps: plan.generation_steps(),
             min_positions: plan.min_positions(),
         };
-        Ok(Self {
+        Self {
             screen,
             view: View::default(),
             resume: plan.resume_command(),
@@ -78,12 +79,12 @@ impl<'a> Reporter<'a> {
             events: arena.events(),
             ratings: arena.ratings(),
             gauges: arena.gauges(),
-            pool: arena.pool_size().map_err(Failure::unavailable)?,
+            pool: arena.pool(),
             gate: None,
             paused: false,
             last: (now, 0, start.games),
             start,
-        })
+        }
     }
 
     /// Tells where everything is.
@@ -111,7 +112,9 @@ impl<'a> Reporter<'a> {
                         self.view.note_gate(gate.clone());
                         self.gate = Some(gate);
                     }
-                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Ok(_) => {}
+                    // It may have been decided meanwhile.
+                    Err(broadcast::error::RecvError::Lagged(_)) => self.gate = None,
                     // The arena ended; its own task says why.
                     Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
                 },
@@ -166,7 +169,7 @@ impl<'a> Reporter<'a> {
             value_loss: loss.value,
             entropy: loss.entropy,
             mean_return: stands.mean_return,
-            pool: self.pool,
+            pool: self.pool_size(),
             best: best(&self.ratings.borrow()),
             gate: self.gate.clone(),
         };
@@ -221,6 +224,11 @@ impl<'a> Reporter<'a> {
         }
     }
 
+    /// Checkpoints in the pool, which is shown before it is told what was decided.
+    fn pool_size(&self) -> usize {
+        self.pool.borrow().members.len()
+    }
+
     fn decided(&mut self, decision: store::Decision) -> Result<(), Failure> {
         self.gate = None;
         let generation = decision.generation.0;
@@ -229,12 +237,11 @@ impl<'a> Reporter<'a> {
             Outcome::Dropped { reason } => return self.tell(Event::Dropped { generation, reason }),
         };
         let promoted = report.ruling.is_some_and(|ruling| ruling.verdict == Verdict::Promote);
-        self.pool += usize::from(promoted);
         let told = Decision {
             seconds: self.seconds(),
             generation,
             played: Match::new(decision.generation.to_string(), champion.to_string(), &report),
-            pool: self.pool,
+            pool: self.pool_size(),
             explanation: decision.explanation,
         };
         self.tell(if promoted { Event::Promotion(told) } else { Event::Rejection(told) })
