@@ -43,6 +43,19 @@ fn what_is_printed_can_be_changed_checked_and_printed_again() {
 }
 
 #[test]
+fn the_settings_that_results_were_made_with_can_still_be_used() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results");
+    let files = std::fs::read_dir(&folder).expect("a folder");
+    let mut checked = 0;
+    for file in files.map(|file| file.expect("a file").path()) {
+        let output = ouro(&folder, &["config", "check", file.to_str().expect("a path")]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+        checked += 1;
+    }
+    assert!(checked >= 4);
+}
+
+#[test]
 fn every_problem_of_a_file_is_a_line() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let file = "seeed = 1\n[train]\ngamma = 3.0\n[actor.search]\nsimulation = 8\n";

@@ -1,7 +1,8 @@
 //! `buf lint` over the .proto files: names, comments, request and response types.
 //!
 //! buf is a program of its own, named by `OURO_BUF` or found on the PATH. Where it is missing the
-//! step fails if npm could install it, and says that it was left out if not.
+//! step fails if npm could install it or `OURO_REQUIRE_ALL_CHECKS` is set, and says that it was left
+//! out if not.
 
 use std::process::{Command, Stdio};
 
@@ -17,7 +18,7 @@ pub(crate) fn run() -> Result<()> {
     if answers(&buf) {
         return shell::run(command);
     }
-    if answers("npm".as_ref()) {
+    if answers("npm".as_ref()) || std::env::var_os("OURO_REQUIRE_ALL_CHECKS").is_some() {
         bail!("buf is missing; install it (npm install -g @bufbuild/buf) or set OURO_BUF");
     }
     say("NOT RUN: neither buf nor npm is here; the .proto files are not linted");

@@ -5,13 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ouro_arena::store::{EmbeddedStore, Store, replay};
 use serde_json::Value;
 
+use super::kills::{assert_nothing_lost_or_doubled, assert_results_replay, games_rated};
 use super::process::Trainer;
-use crate::{
-    assert_nothing_lost_or_doubled, assert_results_replay, games_rated, home_with_settings,
-};
+use crate::home_with_settings;
 
 /// Room for a run of some minutes, and soon filled.
 const SIZE: &str = "size=64m";
@@ -157,12 +155,8 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     let pauses = || [told("no more games are taken in"), told("matches pause")];
     let ends = || [told("space again: games are taken in"), told("space again: matches go on")];
     until(&mut trainer, |_| pauses() == ends());
-    let (code, _) = trainer.interrupt();
+    let (code, end) = trainer.interrupt();
     assert_eq!(code, Some(0), "a drain is a clean end");
     assert_nothing_lost_or_doubled(&run);
-    assert_results_replay(&run);
-    // And what ratings are made of.
-    let store = EmbeddedStore::open(&run.join("arena/arena.redb")).expect("nobody else has it");
-    let replayed = replay(&store).expect("the log is sound");
-    assert_eq!(replayed.matches, store.matches().expect("a table"));
+    assert_results_replay(&run, &end);
 }

@@ -1,0 +1,240 @@
+//! Runs that are killed at random moments, as a power cut would, and started again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use ouro_arena::store::{EmbeddedStore, Store, replay};
+use ouro_game::Stream;
+use ouro_proto::ContentHash;
+use ouro_proto::learner::v1::GetStatusRequest;
+use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
+use ouro_replay::ReplayState;
+use ouro_replay::check::{ClientLine, inspect, join};
+use ouro_replay::journal::Kind;
+use ouro_replay::{Episode, PackedGame};
+use serde_json::Value;
+
+use super::process::PATIENCE;
+use crate::{home_with_settings, start};
+
+/// Tic-tac-toe by tree search, which learns from a window that slides.
+const ALPHAZERO: &str = r#"
+preset = "tictactoe"
+seed = 5
+generation_steps = 20
+
+[net]
+kind = "conv"
+channels = 8
+layers = 1
+hidden = 32
+
+[actor]
+games_per_thread = 32
+
+[actor.search]
+simulations = 8
+
+[train]
+batch_moves = 128
+learning_rate = 0.01
+
+[replay]
+min_positions = 512
+window_positions = 1024
+
+[arena]
+player = "mcts{sims=4,weights=self}"
+
+[arena.gate]
+games = 60
+"#;
+
+fn pool_of(arena: &str) -> Vec<(u32, String)> {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let mut arena = ouro_proto::ArenaClient::new(arena).expect("an address");
+        let pool = arena.get_pool().await.expect("the arena answers").pool;
+        pool.iter().map(|entry| (entry.generation.0, entry.hash.to_string())).collect()
+    })
+}
+
+pub(crate) fn games_rated(arena: &str) -> u32 {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let mut arena = ouro_proto::ArenaClient::new(arena).expect("an address");
+        arena.get_ratings().await.expect("the arena answers").games
+    })
+}
+
+/// Returns once the learner has taken a step beyond `step`. Progress lines come too seldom for
+/// this: whoever waited for them would always kill in the moments after one.
+fn wait_until_step_passes(learner: &str, step: u64) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let client = LearnerServiceClient::connect(learner.to_owned()).await;
+        let mut client = client.expect("the learner is there");
+        let passed = async {
+            loop {
+                let status = client.get_status(GetStatusRequest {}).await;
+                if u64::from(status.expect("the learner answers").into_inner().step) > step {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, passed).await.expect("the learner takes a step");
+    });
+}
+
+/// How often each run is killed; OURO_KILLS asks for another number.
+fn kills() -> u32 {
+    std::env::var("OURO_KILLS").map_or(5, |kills| kills.parse().expect("OURO_KILLS is a number"))
+}
+
+/// Whatever can be seen of the learner's checkpoints and the arena's weights is whole.
+fn assert_all_is_whole(run: &Path) {
+    let visible = |folder: &Path| {
+        let entries = fs::read_dir(folder).expect("a folder");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        // What is being written or removed; the next start removes it.
+        let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
+        paths.map(move |path| (name(&path), path)).filter(|(name, _)| !is_temporary(name))
+    };
+    for (name, folder) in visible(&run.join("learner/checkpoints")) {
+        let read = |file: &str| fs::read(folder.join(file)).expect("a checkpoint is whole");
+        let manifest: Value = serde_json::from_slice(&read("manifest.json")).expect("JSON");
+        let files = manifest["files"].as_object().expect("its files");
+        assert_eq!(files.len(), 3, "{name}");
+        for (file, entry) in files {
+            let hash = ContentHash::of(&read(file)).to_string();
+            assert_eq!(entry["sha256"], hash, "{name}/{file}");
+        }
+    }
+    for (name, file) in visible(&run.join("arena/weights")) {
+        let hash = ContentHash::of(&fs::read(file).expect("weights can be read"));
+        assert_eq!(name, format!("{hash}.safetensors"));
+    }
+}
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with("tmp-") || name.ends_with(".partial")
+}
+
+/// Everything that an actor was told is in the journal once, as it was sent.
+pub(crate) fn assert_nothing_lost_or_doubled(run: &Path) {
+    let log = fs::read_to_string(run.join("actor/records.log")).expect("a log of records");
+    // A line that was being written when the process was killed is no JSON.
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<ClientLine>(line).ok());
+    let joined = join(&run.join("learner/journal"), lines).expect("the journal can be read");
+    assert!(joined.is_sound(), "{joined}");
+    assert!(joined.acked > 100 && joined.unknown == 0, "{joined}");
+}
+
+/// What each kept checkpoint says that it was trained on is in the journal: every game of the
+/// window once, and as many positions as were counted.
+fn assert_the_window_is_in_the_journal(run: &Path) {
+    let mut positions = BTreeMap::new();
+    let inspection = inspect(&run.join("learner/journal"), |number, entry| {
+        if entry.kind == Kind::Record {
+            let game = PackedGame::new(entry.payload, entry.generation, &[]);
+            let episode = game.episode().expect("a game can be read");
+            assert_eq!(positions.insert(number, learned(&episode)), None, "record {number}");
+        }
+    });
+    assert!(inspection.expect("the journal can be read").damage.is_none());
+    let mut checked = 0;
+    for folder in fs::read_dir(run.join("learner/checkpoints")).expect("a folder") {
+        let file = folder.expect("a checkpoint").path().join("state.json");
+        let text = fs::read_to_string(file).expect("a checkpoint is whole");
+        let state: Value = serde_json::from_str(&text).expect("JSON");
+        let ReplayState { cursor, counters, .. } =
+            serde_json::from_value(state["replay"].clone()).expect("where the replay stood");
+        let held: Vec<u64> = positions.range(cursor.first..cursor.next).map(|(_, &n)| n).collect();
+        assert_eq!(held.len() as u64, cursor.next - cursor.first, "{text}");
+        assert_eq!(cursor.before + held.iter().sum::<u64>(), counters.inserts, "{text}");
+        checked += 1;
+    }
+    assert!(checked > 1);
+}
+
+/// Moves of a game of tic-tac-toe that are trained on: X moves in the even plies.
+fn learned(episode: &Episode) -> u64 {
+    (0..episode.plies.len()).filter(|ply| episode.seats[ply % 2].learns).count() as u64
+}
+
+/// Promotions, decisions, checkpoints and ratings follow from the log of results.
+pub(crate) fn assert_results_replay(run: &Path, end: &Value) {
+    let store = EmbeddedStore::open(&run.join("arena/arena.redb")).expect("nobody else has it");
+    let replayed = replay(&store).expect("the log is sound");
+    assert_eq!(replayed.promotions, store.promotions().expect("a table"));
+    assert_eq!(replayed.decisions, store.decisions().expect("a table"));
+    assert_eq!(replayed.checkpoints, store.checkpoints().expect("a table"));
+    assert_eq!(replayed.matches, store.matches().expect("a table"));
+    assert!(!replayed.promotions.is_empty());
+    let told = end["ratings"].as_array().expect("a table");
+    let rated = replayed.ratings().table();
+    assert_eq!(rated.ratings.len(), told.len());
+    for row in &rated.ratings {
+        let told = told.iter().find(|told| told["player"] == *row.player).expect("it is rated");
+        assert_eq!(told["games"], row.games, "{told}");
+        // The run's fit went on from the one before, to within its tolerance.
+        let elo = told["elo"].as_f64().expect("a number");
+        assert!((elo - row.elo).abs() < 0.1, "{} replayed, {told}", row.elo);
+    }
+}
+
+fn survives(home: &Path, stream: &str) {
+    let mut trainer = start(home);
+    assert_eq!(trainer.opening["new"], true);
+    trainer.wait_for("promotion");
+
+    let run = home.join("run");
+    let mut moments = Stream::new(5, stream);
+    let mut generation = 0;
+    for round in 0..kills() {
+        let pool = pool_of(&trainer.arena());
+        let games = games_rated(&trainer.arena());
+        assert!(!pool.is_empty(), "round {round}: promoted, so in the pool");
+        assert!(games > 0, "round {round}: promoted, so rated");
+        trainer.kill();
+        assert_all_is_whole(&run);
+
+        trainer = start(home);
+        assert_eq!(trainer.opening["new"], false, "round {round}");
+        let resumed = trainer.opening["generation"].as_u64().expect("a number");
+        assert!(resumed >= generation, "round {round}: {resumed} after {generation}");
+        generation = resumed;
+        let pool_again = pool_of(&trainer.arena());
+        assert_eq!(pool_again[..pool.len()], pool[..], "round {round}");
+        assert!(games_rated(&trainer.arena()) >= games, "round {round}");
+        // Every other time the run gets somewhere; between, it may be killed while it starts.
+        if round % 2 == 0 {
+            let step = trainer.opening["step"].as_u64().expect("a number");
+            wait_until_step_passes(&trainer.learner(), step);
+        }
+        std::thread::sleep(Duration::from_millis(moments.below(3_000).into()));
+    }
+    let (code, end) = trainer.interrupt();
+    assert_eq!(code, Some(0), "a drain is a clean end");
+    let rated = end["ratings"].as_array().expect("a table");
+    assert!(rated.iter().any(|row| row["player"] == "random" && row["elo"] == 0.0), "{end}");
+    assert_all_is_whole(&run);
+    assert_nothing_lost_or_doubled(&run);
+    assert_the_window_is_in_the_journal(&run);
+    assert_results_replay(&run, &end);
+}
+
+#[test]
+fn a_run_that_is_killed_at_random_moments_loses_nothing_that_was_acknowledged() {
+    survives(home_with_settings().path(), "kills");
+}
+
+#[test]
+fn a_run_with_tree_search_and_a_window_survives_kills_as_well() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    fs::write(home.path().join("settings.toml"), ALPHAZERO).expect("settings are written");
+    survives(home.path(), "kills of a window");
+}
