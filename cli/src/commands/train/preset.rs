@@ -65,8 +65,12 @@ impl Preset {
             Self::ReinforceDuel => reinforce(snakes(7, 2)),
             Self::Connect4 => {
                 let game = GameConfig::ConnectFour(connect_four::Config::default());
-                let settings = alphazero(game, [32, 3], search(64, 7.0, opening(12)));
-                settings.with_schedule(Schedule::Cosine { steps: 12_000, floor: 0.1 })
+                let settings = alphazero(game, [48, 3], search(64, 7.0, opening(12)));
+                let settings =
+                    settings.with_schedule(Schedule::Cosine { steps: 14_000, floor: 0.1 });
+                // Whoever plays well meets few of the positions that others bring about.
+                let play = PlayConfig { opening_plies: 16, ..settings.actor.clone() };
+                Settings { actor: play, ..settings }
             }
             Self::TicTacToe => {
                 let game = GameConfig::TicTacToe(tic_tac_toe::Config {});
@@ -97,7 +101,7 @@ fn snakes(side: u8, snakes: u8) -> GameConfig {
         width: side,
         height: side,
         snakes,
-        draw: -0.5,
+        draw: -1.0,
         ..battlesnake::Config::default()
     })
 }
