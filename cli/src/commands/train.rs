@@ -11,6 +11,7 @@ mod event;
 mod plan;
 mod refusal;
 mod report;
+mod resume;
 mod rounds;
 mod screen;
 mod view;

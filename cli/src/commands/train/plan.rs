@@ -16,7 +16,7 @@ use ouro_learner::config::{CheckpointConfig, Config, DeviceChoice};
 
 use super::preset::Preset;
 use super::settings::{SETTINGS_FILE, Settings};
-use super::{Arguments, rounds};
+use super::{Arguments, resume, rounds};
 use crate::failure::Failure;
 
 /// Folder of runs that were not told where to be.
@@ -42,6 +42,8 @@ pub(super) struct Plan {
     deterministic: bool,
     /// The generation to end after.
     generations: Option<u32>,
+    /// See [`resume_command`](Self::resume_command).
+    resume: String,
 }
 
 impl Plan {
@@ -99,6 +101,7 @@ impl Plan {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
             settings,
+            resume: resume::command(arguments, &folder(arguments)),
             folder: folder(arguments),
             is_new,
             device: match deterministic {
@@ -153,19 +156,7 @@ impl Plan {
 
     /// The command that goes on with this run.
     pub(super) fn resume_command(&self) -> String {
-        let folder = self.folder.display().to_string();
-        let mut command = match folder.contains(char::is_whitespace) {
-            true => format!("ouro train --run \"{folder}\""),
-            false => format!("ouro train --run {folder}"),
-        };
-        if self.deterministic {
-            command.push_str(" --deterministic");
-        }
-        if let Some(last) = self.generations {
-            let further = last.saturating_add(last.max(1));
-            command.push_str(&format!(" --generations {further}"));
-        }
-        command
+        self.resume.clone()
     }
 
     /// Whether playing, learning and judging take turns.
