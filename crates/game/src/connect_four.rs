@@ -58,6 +58,15 @@ impl ConnectFour {
         }
         Some(state)
     }
+
+    /// A position of a uniformly random game that is not over, each of its plies as likely.
+    pub fn random_position(&self, rng: &mut Stream) -> State {
+        let mut again = rng.clone();
+        let [mut state, mut end] = [State::empty(self.board); 2];
+        rollout::play(&mut end, u32::MAX, rng);
+        rollout::play(&mut state, rng.below(end.plies()), &mut again);
+        state
+    }
 }
 
 impl Game for ConnectFour {

@@ -357,3 +357,20 @@ fn the_only_move_is_the_one_that_keeps_who_wins() {
     }
     assert!(only >= 20, "{only}");
 }
+
+#[test]
+fn positions_of_random_games_come_from_every_part_of_them_and_are_not_over() {
+    let game = game(7, 6);
+    let mut stream = Stream::new(3, "positions");
+    let mut plies = [0_u32; 42];
+    for _ in 0..4_000 {
+        let state = game.random_position(&mut stream);
+        assert_ne!(game.turn(&state), Turn::Over);
+        plies[state.plies() as usize] += 1;
+    }
+    // The shortest random game has seven plies, so that the first seven are alike.
+    assert!(plies[..7].iter().all(|&count| count > 100), "{plies:?}");
+    assert!(plies[30..].iter().sum::<u32>() > 20, "{plies:?}");
+    let again = game.random_position(&mut Stream::new(3, "positions"));
+    assert_eq!(again, game.random_position(&mut Stream::new(3, "positions")));
+}

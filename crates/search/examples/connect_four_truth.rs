@@ -19,23 +19,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use ouro_game::connect_four::{Config, ConnectFour, Outcome, Solver, State};
-use ouro_game::{Game, RolloutBuffer, Stream};
+use ouro_game::connect_four::{Config, ConnectFour, Outcome, Solver};
+use ouro_game::{Game, Stream};
 use ouro_search::mcts::Gumbel;
 use ouro_search::{Rollout, Scheduler, Search, SearchConfig};
 
 /// Stones of the positions that are reported together.
 const BUCKET: u32 = 6;
-
-/// A position of a random game, each of its plies as likely.
-fn random_position(game: &ConnectFour, rng: &mut Stream) -> State {
-    let mut again = rng.clone();
-    let mut state = game.initial(rng);
-    let mut end = state;
-    game.rollout(&mut end, u32::MAX, &mut RolloutBuffer::new(), rng);
-    game.rollout(&mut state, rng.below(end.plies()), &mut RolloutBuffer::new(), &mut again);
-    state
-}
 
 fn parse<T: FromStr>(argument: Option<String>, default: T) -> Result<T, T::Err> {
     argument.map_or(Ok(default), |text| text.parse())
@@ -70,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // By stones and by what is to be kept: a draw, a win. Found and tried.
     let mut buckets = BTreeMap::<u32, [[u32; 2]; 2]>::new();
     while tried < count {
-        let state = random_position(&game, &mut rng);
+        let state = game.random_position(&mut rng);
         let stones = state.plies();
         if !(first..=last).contains(&stones) || !seen.insert(game.digest(&state)) {
             continue;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ouro_game::connect_four::{ConnectFour, Outcome, Solver, State};
-use ouro_game::{Action, Game, RolloutBuffer, Stream};
+use ouro_game::{Action, Game, Stream};
 use serde::Serialize;
 
 use super::answers;
@@ -83,19 +83,10 @@ fn positions(game: &ConnectFour, sample: Sample) -> Vec<(State, usize)> {
         if positions.len() == sample.positions {
             break;
         }
-        let state = random_position(game, &mut rng);
+        let state = game.random_position(&mut rng);
         if state.plies() >= sample.first && seen.insert(game.digest(&state)) {
             positions.push((state, state.plies() as usize % 2));
         }
     }
     positions
-}
-
-fn random_position(game: &ConnectFour, rng: &mut Stream) -> State {
-    let mut again = rng.clone();
-    let mut state = game.initial(rng);
-    let mut end = state;
-    game.rollout(&mut end, u32::MAX, &mut RolloutBuffer::new(), rng);
-    game.rollout(&mut state, rng.below(end.plies()), &mut RolloutBuffer::new(), &mut again);
-    state
 }
