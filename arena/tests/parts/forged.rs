@@ -99,9 +99,9 @@ async fn forged_publications_are_refused_in_words_and_leave_nothing() {
             "a hash in capitals",
             announced(&honest, |h| h.hash = h.hash.to_uppercase()),
             wrong,
-            "hash",
+            "is not 64 lower-case hex digits",
         ),
-        ("no hash", announced(&honest, |h| h.hash.clear()), wrong, "hash"),
+        ("no hash", announced(&honest, |h| h.hash.clear()), wrong, "hash \"\" is not 64"),
         (
             "a size of 0",
             announced(&honest, |h| h.size_bytes = 0),
@@ -144,10 +144,25 @@ async fn forged_publications_are_refused_in_words_and_leave_nothing() {
             wrong,
             "a parent has a lower number",
         ),
-        ("no file at all", of(b"\0"), wrong, ""),
-        ("a header beyond the file", of(&headless), wrong, ""),
-        ("an infinite weight", of(&infinite), wrong, ""),
-        ("half a file", of(&honest[..honest.len() / 2]), wrong, ""),
+        (
+            "no file at all",
+            of(b"\0"),
+            wrong,
+            "weights: not a whole safetensors file: 1 bytes cannot hold the header's length",
+        ),
+        (
+            "a header beyond the file",
+            of(&headless),
+            wrong,
+            "weights: the header has 18446744073709551615 bytes; at most ",
+        ),
+        ("an infinite weight", of(&infinite), wrong, "weights: tensor value.out.weight holds inf"),
+        (
+            "half a file",
+            of(&honest[..honest.len() / 2]),
+            wrong,
+            "weights: not a whole safetensors file: tensor ",
+        ),
         (
             "weights for another game",
             of(&foreign),
@@ -188,20 +203,21 @@ async fn questions_about_what_is_not_there_are_answered_in_words() {
         Some(v1::OpponentShares { self_play, prioritised, uniform })
     };
     let even = shares(0.5, 0.25, 0.25);
+    let wrong = Code::InvalidArgument;
     let draws = [
         ("no draw", 0, even, Code::OutOfRange, "count is 0; draw 1 to 4096 opponents at once"),
         ("too many draws", 4_097, even, Code::OutOfRange, "count is 4097; draw 1 to 4096"),
+        ("no shares", 1, None, wrong, "shares are missing; say how often to draw whom"),
         (
-            "no shares",
+            "shares of nothing",
             1,
-            None,
-            Code::InvalidArgument,
-            "shares are missing; say how often to draw whom",
+            shares(0.0, 0.0, 0.0),
+            wrong,
+            "self_play, prioritised and uniform are all 0; give one of them at least",
         ),
-        ("shares of nothing", 1, shares(0.0, 0.0, 0.0), Code::InvalidArgument, ""),
-        ("a negative share", 1, shares(1.0, -0.5, 0.5), Code::InvalidArgument, ""),
-        ("a share that is no number", 1, shares(f64::NAN, 0.5, 0.5), Code::InvalidArgument, ""),
-        ("an infinite share", 1, shares(f64::INFINITY, 0.5, 0.5), Code::InvalidArgument, ""),
+        ("a negative share", 1, shares(1.0, -0.5, 0.5), wrong, "prioritised is -0.5; a share is"),
+        ("a share that is no number", 1, shares(f64::NAN, 0.5, 0.5), wrong, "self_play is NaN; a"),
+        ("an infinite share", 1, shares(0.0, 0.5, f64::INFINITY), wrong, "uniform is inf; a share"),
         (
             "an empty pool",
             1,
@@ -214,22 +230,22 @@ async fn questions_about_what_is_not_there_are_answered_in_words() {
         let answer = pool.draw_opponents(v1::DrawOpponentsRequest { count, seed: 1, shares }).await;
         assert_refused(name, answer.map(drop), code, says);
     }
-    for (hash, code) in [
-        ("f".repeat(64), Code::NotFound),
-        ("f".repeat(63), Code::InvalidArgument),
-        ("../../etc/passwd".to_owned(), Code::InvalidArgument),
-        (String::new(), Code::InvalidArgument),
-        ("é".repeat(32), Code::InvalidArgument),
-    ] {
+    let stranger = "f".repeat(64);
+    let says = format!("weights {stranger} are not held here; only pool members, candidates");
+    let request = v1::FetchCheckpointRequest { hash: stranger };
+    let answer = pool.fetch_checkpoint(request).await;
+    assert_refused("a stranger's hash", answer.map(drop), Code::NotFound, &says);
+    for hash in ["f".repeat(63), "../../etc/passwd".to_owned(), String::new(), "é".repeat(32)] {
+        let says = format!("hash {hash:?} is not 64 lower-case hex digits");
         let answer = pool.fetch_checkpoint(v1::FetchCheckpointRequest { hash: hash.clone() }).await;
-        assert_refused(&hash, answer.map(drop), code, "");
+        assert_refused(&hash, answer.map(drop), wrong, &says);
     }
     let game = v1::GameId { r#match: 7, cluster: 1, game: 2 };
     let answer = asked.get_game(v1::GetGameRequest { id: Some(game) }).await;
     let says = "game 2 of cluster 1 of match 7 is not kept; GetMatch names those that are";
     assert_refused("a game", answer.map(drop), Code::NotFound, says);
     let answer = asked.get_game(v1::GetGameRequest { id: None }).await;
-    assert_refused("no game", answer.map(drop), Code::InvalidArgument, "is missing");
+    assert_refused("no game", answer.map(drop), wrong, "id is missing");
     let answer = asked.get_match(v1::GetMatchRequest { number: u32::MAX }).await;
     let says = "match 4294967295 is not known here; ListMatches names those that are";
     assert_refused("a match", answer.map(drop), Code::NotFound, says);
