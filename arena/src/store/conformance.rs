@@ -307,6 +307,19 @@ fn a_disk_that_runs_full_anywhere_in_a_write_costs_nothing_but_time() {
 }
 
 #[test]
+fn what_breaks_for_another_reason_than_room_says_so_every_time() {
+    let disk = SmallDisk::default();
+    let store = disk.store();
+    disk.damage(std::io::ErrorKind::PermissionDenied);
+    for generation in 0..3 {
+        let error = store.add_checkpoint(&checkpoint(generation)).unwrap_err();
+        assert!(matches!(error, StoreError::Database(_)), "{error}");
+        assert!(error.to_string().ends_with("permission denied"), "{error}");
+    }
+    assert_eq!(disk.opened(), 1, "opening it again would not help");
+}
+
+#[test]
 fn a_file_that_is_something_else_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("arena.redb");

@@ -1,9 +1,11 @@
 //! An open database that is opened again when a full disk has spoilt it.
 
-use std::sync::{PoisonError, RwLock};
+use std::io;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use redb::Database;
 
+use super::failed;
 use super::medium::Medium;
 use crate::store::{StoreError, is_no_space};
 
@@ -14,13 +16,22 @@ pub(super) struct Connection {
     opened: RwLock<Opened>,
 }
 
+/// What the system said when a database failed first: afterwards the database says only that
+/// something failed before. Each opening has its own.
+type First = Arc<OnceLock<(io::ErrorKind, String)>>;
+
 /// The database as it was opened last.
 #[derive(Debug)]
 struct Opened {
     /// `None` if it could not be opened again.
     database: Option<Database>,
-    /// How often it was opened.
-    times: u64,
+    first: First,
+}
+
+impl Opened {
+    fn new(database: Option<Database>) -> Self {
+        Self { database, first: First::default() }
+    }
 }
 
 impl Connection {
@@ -33,7 +44,7 @@ impl Connection {
             Ok(database)
         });
         let database = prepared.map_err(|error| of_room(error, &*medium))?;
-        let opened = RwLock::new(Opened { database: Some(database), times: 1 });
+        let opened = RwLock::new(Opened::new(Some(database)));
         Ok(Self { medium, opened })
     }
 
@@ -43,33 +54,46 @@ impl Connection {
         &self,
         work: impl FnOnce(&Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let (result, times) = {
+        let (error, first) = {
             // Only whole databases are put there, so that no panic leaves half of one.
             let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
             let database = opened.database.as_ref().ok_or_else(|| {
                 no_space("the store could not be opened again".to_owned(), &*self.medium)
             })?;
-            (work(database), opened.times)
-        };
-        result.map_err(|error| {
-            let error = of_room(error, &*self.medium);
-            if matches!(error, StoreError::NoSpace { .. }) {
-                self.open_again(times);
+            let error = match work(database) {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            if let Some(redb::Error::Io(source)) = failure(&error) {
+                opened.first.get_or_init(|| (source.kind(), source.to_string()));
             }
-            error
+            (error, opened.first.clone())
+        };
+        Err(match failure(&error) {
+            Some(redb::Error::Io(_) | redb::Error::PreviousIo) => self.broken(&first),
+            _ => error,
         })
     }
 
-    /// Opens again what was opened as the `times`th and has failed, if that can be done now.
-    fn open_again(&self, times: u64) {
+    /// Says why what failed with `first` is broken, and opens it again if that may help.
+    fn broken(&self, first: &First) -> StoreError {
+        // Nobody works on it any more, so that whoever failed first has said so.
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
+        let error = match first.get() {
+            Some((kind, words)) => failed(io::Error::new(*kind, words.clone())),
+            // It failed where nobody asked, such as at the end of a transaction that was given
+            // up: what is not for want of room fails again once it was opened again.
+            None => no_space("an earlier write failed".to_owned(), &*self.medium),
+        };
+        let error = of_room(error, &*self.medium);
+        let is_open = Arc::ptr_eq(&opened.first, first);
         // Somebody else may have seen the same failure.
-        if opened.times == times {
+        if is_open && matches!(error, StoreError::NoSpace { .. }) {
             // Closed first: a file is open once.
             opened.database = None;
-            opened.database = self.medium.open().ok();
-            opened.times += 1;
+            *opened = Opened::new(self.medium.open().ok());
         }
+        error
     }
 
     /// Whether there is room again; the database is open if there is.
@@ -78,24 +102,30 @@ impl Connection {
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         self.medium.has_room().map_err(|error| match error {
             error if is_no_space(&error) => no_space(error.to_string(), &*self.medium),
-            error => super::failed(error),
+            error => failed(error),
         })?;
         if opened.database.is_none() {
             let database = self.medium.open().map_err(|error| of_room(error, &*self.medium))?;
-            *opened = Opened { database: Some(database), times: opened.times + 1 };
+            *opened = Opened::new(Some(database));
         }
         Ok(())
     }
 }
 
+/// What the database says, if it is the database that failed.
+fn failure(error: &StoreError) -> Option<&redb::Error> {
+    match error {
+        StoreError::Database(failure) => Some(failure),
+        _ => None,
+    }
+}
+
 /// Tells a want of room from other failures of a database.
 pub(super) fn of_room(error: StoreError, medium: &dyn Medium) -> StoreError {
-    let StoreError::Database(failure) = &error else { return error };
-    match &**failure {
-        redb::Error::Io(source) if is_no_space(source) => no_space(source.to_string(), medium),
-        // Why, was told to whoever was first. What is not for want of room fails again once the
-        // database was opened again.
-        redb::Error::PreviousIo => no_space("a write before this one failed".to_owned(), medium),
+    match failure(&error) {
+        Some(redb::Error::Io(source)) if is_no_space(source) => {
+            no_space(source.to_string(), medium)
+        }
         _ => error,
     }
 }

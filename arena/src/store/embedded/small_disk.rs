@@ -1,4 +1,4 @@
-//! A disk for tests that can run full, anywhere within a write.
+//! A disk for tests that can run full, anywhere within a write, or break.
 
 use std::io;
 use std::path::Path;
@@ -19,6 +19,10 @@ struct State {
     bytes: Vec<u8>,
     /// Bytes that may still be written, over others or not; `None` for any number.
     room: Option<usize>,
+    /// What a write says for which there is no room, if not that.
+    damage: Option<io::ErrorKind>,
+    /// Syncs until one fails, with everything written all the same.
+    syncs: Option<usize>,
     /// How often somebody looked for room in vain.
     looks: usize,
     opened: usize,
@@ -36,6 +40,18 @@ impl SmallDisk {
     /// From now on so many bytes can be written.
     pub(crate) fn leave_room(&self, room: Option<usize>) {
         self.state().room = room;
+    }
+
+    /// From now on no byte can be written, for a reason other than room.
+    pub(crate) fn damage(&self, kind: io::ErrorKind) {
+        let mut state = self.state();
+        (state.room, state.damage) = (Some(0), Some(kind));
+    }
+
+    /// After so many more syncs, if given, one fails for want of room, which there was for what
+    /// it syncs.
+    pub(crate) fn fail_sync(&self, after: Option<usize>) {
+        self.state().syncs = after;
     }
 
     /// How often it was opened.
@@ -93,7 +109,10 @@ impl StorageBackend for SmallDisk {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        Ok(())
+        let mut state = self.state();
+        let fails = state.syncs == Some(0);
+        state.syncs = state.syncs.and_then(|left| left.checked_sub(1));
+        if fails { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
     /// Writes what there is room for, as a disk does.
@@ -103,6 +122,9 @@ impl StorageBackend for SmallDisk {
         let place = state.bytes.get_mut(offset as usize..).ok_or(io::ErrorKind::UnexpectedEof)?;
         place[..fits].copy_from_slice(&data[..fits]);
         state.room = state.room.map(|room| room - fits);
-        if fits < data.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        if fits == data.len() {
+            return Ok(());
+        }
+        Err(state.damage.unwrap_or(io::ErrorKind::StorageFull).into())
     }
 }
