@@ -100,6 +100,7 @@ impl Evaluator {
     /// have the same seeds again.
     fn wait_for_space(&self, full: &StoreError) -> Result<(), ArenaError> {
         tracing::error!(error = %full, "the disk is full: matches pause");
+        self.keeper.note_trouble(|trouble| &mut trouble.matches, Some(full.to_string()));
         while !self.stop.is_cancelled() {
             // Woken or not, it is worth a look.
             let _ = self.wake.recv_timeout(FULL);
@@ -108,6 +109,7 @@ impl Evaluator {
                 recovered => {
                     recovered?;
                     tracing::warn!("there is space again: matches go on");
+                    self.keeper.note_trouble(|trouble| &mut trouble.matches, None);
                     return Ok(());
                 }
             }

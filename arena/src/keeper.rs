@@ -2,6 +2,7 @@
 //!
 //! Shared by the gRPC handlers and the evaluator thread. Methods block.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +25,7 @@ use crate::store::{
     Decision, GameKey, MatchInfo, Outcome, Played, Run, Store, StoreError, StoredGame,
     WeightsError, WeightsFolder,
 };
+use crate::trouble::Trouble;
 
 mod candidate;
 mod pool;
@@ -49,6 +51,7 @@ pub(crate) struct Keeper {
     ratings: watch::Sender<Arc<RatingTable>>,
     snapshots: watch::Sender<Arc<PoolSnapshot>>,
     rested: watch::Sender<Option<Generation>>,
+    trouble: watch::Sender<Trouble>,
     /// See [`ArenaConfig::reproducible`](crate::ArenaConfig::reproducible).
     is_reproducible: bool,
     events: broadcast::Sender<ArenaEvent>,
@@ -56,8 +59,8 @@ pub(crate) struct Keeper {
     wake: SyncSender<()>,
     /// Whether a candidate arrived since the evaluator last looked.
     arrived: AtomicBool,
-    /// Whether candidates wait for room on the disk.
-    crowded: AtomicBool,
+    /// Every generation whose arrival was told, by this process or one before it.
+    announced: Mutex<BTreeSet<Generation>>,
     /// Held while files and rows are brought in line, so that the removal of files does not
     /// take one whose row is about to be written.
     files: Mutex<()>,
@@ -77,6 +80,7 @@ impl Keeper {
     ) -> Result<Self, StoreError> {
         store.bind_run(&run)?;
         let ledger = Mutex::new(Ledger::new(store.matches()?));
+        let announced = store.checkpoints()?.iter().map(|row| row.generation).collect();
         let keeper = Self {
             run,
             checked,
@@ -89,12 +93,13 @@ impl Keeper {
             ratings: watch::Sender::default(),
             snapshots: watch::Sender::default(),
             rested: watch::Sender::default(),
+            trouble: watch::Sender::default(),
             is_reproducible,
             events: broadcast::Sender::new(EVENTS),
             live: Live::default(),
             wake,
             arrived: AtomicBool::new(false),
-            crowded: AtomicBool::new(false),
+            announced: Mutex::new(announced),
             files: Mutex::default(),
             showing: Mutex::default(),
         };
@@ -131,6 +136,28 @@ impl Keeper {
     /// The newest generation after whose evaluation nothing was left to evaluate.
     pub(crate) fn rested(&self) -> watch::Receiver<Option<Generation>> {
         self.rested.subscribe()
+    }
+
+    /// What a person must see to.
+    pub(crate) fn trouble(&self) -> watch::Receiver<Trouble> {
+        self.trouble.subscribe()
+    }
+
+    /// Notes that somebody's trouble begins, or with `None` ends; whether that is news. One that
+    /// goes on stays as it was told first.
+    pub(crate) fn note_trouble(
+        &self,
+        whose: fn(&mut Trouble) -> &mut Option<String>,
+        words: Option<String>,
+    ) -> bool {
+        self.trouble.send_if_modified(|trouble| {
+            let noted = whose(trouble);
+            let is_news = noted.is_some() != words.is_some();
+            if is_news {
+                *noted = words;
+            }
+            is_news
+        })
     }
 
     /// Tells that no candidate waits, unless one has arrived since that was found.

@@ -24,6 +24,7 @@ pub mod rating;
 pub mod run;
 pub mod showcase;
 pub mod store;
+pub mod trouble;
 pub mod web;
 
 mod contestant;
@@ -40,3 +41,4 @@ pub use error::ArenaError;
 pub use event::ArenaEvent;
 pub use player_id::{ANCHOR, MatchKey, MatchKind, PlayerId};
 pub use run::Arena;
+pub use trouble::Trouble;

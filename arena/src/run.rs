@@ -25,6 +25,7 @@ use crate::event::ArenaEvent;
 use crate::keeper::Keeper;
 use crate::service::Handlers;
 use crate::store::{EmbeddedStore, WeightsFolder};
+use crate::trouble::Trouble;
 use crate::web::{Gauges, WebServer};
 
 /// Name of the store's file in the data folder.
@@ -102,6 +103,11 @@ impl Arena {
     /// the next publication, unless spare games are played.
     pub fn rested(&self) -> watch::Receiver<Option<Generation>> {
         self.keeper.rested()
+    }
+
+    /// What a person must see to before matches or publications go on.
+    pub fn trouble(&self) -> watch::Receiver<Trouble> {
+        self.keeper.trouble()
     }
 
     /// What happens from now on.

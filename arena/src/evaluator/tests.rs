@@ -2,16 +2,24 @@
 
 use std::thread::JoinHandle;
 
+use tokio::sync::broadcast;
+
 use super::*;
+use crate::event::ArenaEvent;
 use crate::gate::GateConfig;
 use crate::store::{Decision, EmbeddedStore, Played, SmallDisk, replay};
 use crate::testing::{keeper, offer};
+use crate::trouble::Trouble;
 
 /// An evaluator that runs, and what it works on.
 struct Running {
     disk: SmallDisk,
     keeper: Arc<Keeper>,
+    /// Since the start.
+    events: broadcast::Receiver<ArenaEvent>,
     stop: CancellationToken,
+    /// Cancelled when the thread ends, however it does.
+    ended: CancellationToken,
     thread: JoinHandle<Result<(), ArenaError>>,
     _folder: tempfile::TempDir,
 }
@@ -28,14 +36,20 @@ impl Running {
             ..MatchConfig::default()
         };
         let (keeper, wake) = keeper(folder.path(), disk.store(), &config);
+        let events = keeper.events();
         if has_candidate {
             offer(&keeper, 0).unwrap();
         }
         disk.leave_room(room);
         let (keeper, stop) = (Arc::new(keeper), CancellationToken::new());
         let evaluator = Evaluator { keeper: keeper.clone(), config, wake, stop: stop.clone() };
-        let thread = std::thread::spawn(|| evaluator.run());
-        Self { disk, keeper, stop, thread, _folder: folder }
+        let ended = CancellationToken::new();
+        let guard = ended.clone().drop_guard();
+        let thread = std::thread::spawn(move || {
+            let _guard = guard;
+            evaluator.run()
+        });
+        Self { disk, keeper, events, stop, ended, thread, _folder: folder }
     }
 
     fn is_decided(&self) -> bool {
@@ -43,17 +57,29 @@ impl Running {
         self.keeper.store().decisions().is_ok_and(|decisions| !decisions.is_empty())
     }
 
-    fn wait_until_decided(&self) {
-        while !self.is_decided() {
-            assert!(!self.thread.is_finished(), "the evaluator gave up");
-            std::thread::yield_now();
-        }
+    fn wait_until_decided(&mut self) {
+        let decided = async {
+            while !self.is_decided() {
+                tokio::select! {
+                    // A decision has an event of its own; if its commit failed and happened all
+                    // the same, ratings come after it.
+                    _ = self.events.recv() => {}
+                    () = self.ended.cancelled() => panic!("the evaluator gave up"),
+                }
+            }
+        };
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(decided);
+    }
+
+    fn trouble(&self) -> Trouble {
+        self.keeper.trouble().borrow().clone()
     }
 
     fn end(self) -> (Decision, Vec<Played>) {
         self.stop.cancel();
         self.keeper.wake();
         self.thread.join().unwrap().unwrap();
+        assert_eq!(self.keeper.trouble().borrow().describe(), None);
         let store = self.keeper.store();
         let replayed = replay(store).unwrap();
         assert_eq!(replayed.matches, store.matches().unwrap());
@@ -67,10 +93,15 @@ impl Running {
 
 /// A candidate's way through the gate; the disk runs full after `room` bytes, if given.
 fn gate(room: Option<usize>) -> (Decision, Vec<Played>) {
-    let running = Running::start(room, true);
+    let mut running = Running::start(room, true);
     if room.is_some() {
         running.disk.wait_until_looked_at();
         assert!(!running.is_decided());
+        let trouble = running.trouble();
+        assert_eq!(trouble.candidates, None);
+        let said = trouble.matches.expect("matches wait");
+        assert!(said.starts_with("no space in small: "), "{said}");
+        assert!(said.ends_with("; make room there, and it goes on by itself"), "{said}");
         // What is at hand can be asked for while it waits.
         assert_eq!(running.keeper.ratings().borrow().anchor, "random");
         running.disk.leave_room(None);
@@ -101,12 +132,15 @@ fn a_stop_ends_the_wait_for_space() {
 
 #[test]
 fn a_candidate_that_finds_no_room_is_taken_when_it_comes_again() {
-    let running = Running::start(Some(0), false);
+    let mut running = Running::start(Some(0), false);
     let refused = offer(&running.keeper, 0).unwrap_err();
     assert!(refused.is_no_space(), "{refused}");
     assert!(refused.to_string().contains("small"), "{refused}");
+    // The evaluator may have come upon it, too.
+    assert_eq!(running.trouble().candidates, Some(refused.to_string()));
     running.disk.leave_room(None);
     offer(&running.keeper, 0).unwrap();
+    assert_eq!(running.trouble().candidates, None);
     running.wait_until_decided();
     running.end();
 }

@@ -25,22 +25,19 @@ impl Keeper {
     /// Takes a candidate whose bytes have the announced hash. Without room on the disk it is not
     /// taken, which is said once, and whoever sent it tries again.
     pub(crate) fn publish(&self, offer: Offer, bytes: &[u8]) -> Result<Checkpoint, CallError> {
-        let has_room = match self.crowded.load(Ordering::Acquire) {
-            true => self.store.mend().map_err(CallError::from),
-            false => Ok(()),
-        };
+        let was_full = self.trouble.borrow().candidates.is_some();
+        let has_room = if was_full { self.store.mend().map_err(CallError::from) } else { Ok(()) };
         let taken = has_room.and_then(|()| self.take(offer, bytes));
-        let was_crowded = match &taken {
-            Ok(_) => self.crowded.swap(false, Ordering::AcqRel),
-            Err(error) if error.is_no_space() => self.crowded.swap(true, Ordering::AcqRel),
+        let words = match &taken {
+            Ok(_) => None,
+            Err(error) if error.is_no_space() => Some(error.to_string()),
             Err(_) => return taken,
         };
-        match &taken {
-            Ok(_) if was_crowded => tracing::warn!("there is space again: candidates are taken"),
-            Err(error) if !was_crowded => {
-                tracing::error!(%error, "the disk is full: candidates wait");
+        if self.note_trouble(|trouble| &mut trouble.candidates, words) {
+            match &taken {
+                Ok(_) => tracing::warn!("there is space again: candidates are taken"),
+                Err(error) => tracing::error!(%error, "the disk is full: candidates wait"),
             }
-            _ => {}
         }
         taken
     }
@@ -62,15 +59,25 @@ impl Keeper {
             self.weights.write(offer.hash, bytes)?;
             self.store.add_checkpoint(&checkpoint)?
         };
-        if stored == checkpoint {
-            tracing::info!(generation = offer.generation.0, hash = %offer.hash, "candidate arrived");
-            self.tell(ArenaEvent::Published(stored.clone()));
-            // The evaluator first: it is not new if it is sent again because of what follows.
+        // The store cannot say whether it is new: a commit that failed may have happened all the
+        // same. The evaluator first: it is not new if it is sent again because of what follows.
+        if self.announce(&stored) {
             self.arrived.store(true, Ordering::Release);
             self.wake();
-            self.show_pool()?;
         }
+        self.show_pool()?;
         Ok(stored)
+    }
+
+    /// Tells of a candidate that is stored, once, however often it comes; whether it is new.
+    fn announce(&self, candidate: &Checkpoint) -> bool {
+        let is_new = held(&self.announced).insert(candidate.generation);
+        if is_new {
+            let (generation, hash) = (candidate.generation.0, candidate.hash);
+            tracing::info!(generation, %hash, "candidate arrived");
+            self.tell(ArenaEvent::Published(candidate.clone()));
+        }
+        is_new
     }
 
     /// The generation that a candidate was trained from: the one that it names, or the newest
@@ -128,6 +135,9 @@ impl Keeper {
         let champion = self.store.champion()?.generation();
         let mut waiting = self.store.checkpoints()?;
         waiting.retain(|row| row.status == CheckpointStatus::Candidate);
+        for candidate in &waiting {
+            self.announce(candidate);
+        }
         let newest = waiting.pop_if(|row| Some(row.generation) > champion);
         for overtaken in waiting {
             let reason = if Some(overtaken.generation) < champion {

@@ -5,7 +5,7 @@ use ouro_proto::Checkpoint;
 use super::*;
 use crate::config::MatchConfig;
 use crate::gate::{ClusterResult, GameResult, Gate, GateConfig, Ranking, Shape};
-use crate::store::EmbeddedStore;
+use crate::store::{EmbeddedStore, SmallDisk};
 
 fn keeper(folder: &std::path::Path) -> Keeper {
     let store = EmbeddedStore::in_memory().unwrap();
@@ -98,4 +98,43 @@ fn the_arena_rests_after_a_generation_only_when_none_waits() {
     assert_eq!(after(&keeper), Some(0));
     keeper.drop_candidate(second.generation, "test").unwrap();
     assert_eq!(after(&keeper), Some(1));
+}
+
+#[test]
+fn a_candidate_whose_commit_failed_and_happened_all_the_same_is_news_once() {
+    let mut happened = 0;
+    for after in 0.. {
+        let (folder, disk) = (tempfile::tempdir().unwrap(), SmallDisk::default());
+        let (keeper, wake) =
+            crate::testing::keeper(folder.path(), disk.store(), &MatchConfig::default());
+        let mut events = keeper.events();
+        disk.fail_sync(Some(after));
+        let published = crate::testing::offer(&keeper, 0);
+        disk.fail_sync(None);
+        match &published {
+            Ok(_) => {}
+            Err(error) if error.is_no_space() => {
+                let rows = keeper.store().checkpoints().unwrap();
+                happened += usize::from(!rows.is_empty());
+                assert!(events.try_recv().is_err(), "nothing is told of what may not be");
+            }
+            Err(error) => panic!("{error}"),
+        }
+        // Sent again, and once more because that answer was lost.
+        for _ in 0..2 {
+            assert_eq!(publish(&keeper, 0).status, CheckpointStatus::Candidate);
+        }
+        assert!(keeper.has_news());
+        wake.try_recv().expect("the evaluator is woken");
+        assert!(matches!(events.try_recv(), Ok(ArenaEvent::Published(_))));
+        assert!(events.try_recv().is_err(), "told once");
+        assert!(keeper.snapshots().borrow().newest.is_some());
+        assert!(keeper.next_candidate().unwrap().is_some());
+        publish(&keeper, 0);
+        assert!(!keeper.has_news(), "the evaluator has it");
+        if published.is_ok() {
+            break;
+        }
+    }
+    assert!(happened > 0);
 }

@@ -123,12 +123,20 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     let mut trainer = Trainer::start_told(&run, Some(&settings), File::create(&said).unwrap());
     trainer.wait_for("promotion");
 
-    // Both sides find out; what the one gives up in the meantime is filled, too.
+    // Both sides find out, and an event says so of each; what the one gives up in the meantime is
+    // filled, too.
     let mut filler = Filler::new(disk.path());
-    let both = || told("no more games are taken in") > 0 && told("matches pause") > 0;
-    until(&mut trainer, |_| {
+    let arena = run.join("arena").display().to_string();
+    let learner = run.join("learner").display().to_string();
+    let names = |wait: &Value, folder: &str| {
+        wait["reason"].as_str().is_some_and(|reason| reason.contains(folder))
+    };
+    until(&mut trainer, |trainer| {
         filler.fill();
-        both()
+        let told = told("no more games are taken in") > 0 && told("matches pause") > 0;
+        told && [&arena, &learner]
+            .iter()
+            .all(|folder| trainer.waits.iter().any(|wait| names(wait, folder)))
     });
     let mut stood = progress(&trainer.wait_for("progress"));
     loop {
@@ -154,7 +162,10 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     // One line for each pause and one for its end, however often it was tried in between.
     let pauses = || [told("no more games are taken in"), told("matches pause")];
     let ends = || [told("space again: games are taken in"), told("space again: matches go on")];
-    until(&mut trainer, |_| pauses() == ends());
+    until(&mut trainer, |trainer| {
+        let last = trainer.waits.last().expect("there were pauses");
+        pauses() == ends() && last["event"] == "resumed"
+    });
     let (code, end) = trainer.interrupt();
     assert_eq!(code, Some(0), "a drain is a clean end");
     assert_nothing_lost_or_doubled(&run);

@@ -15,6 +15,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 pub(crate) struct Trainer {
     child: Child,
     lines: Receiver<Value>,
+    /// Pauses and their ends among the events so far.
+    pub(crate) waits: Vec<Value>,
     /// The event that it began with.
     pub(crate) opening: Value,
 }
@@ -65,7 +67,7 @@ impl Trainer {
                 }
             }
         });
-        let mut trainer = Self { child, lines, opening: Value::Null };
+        let mut trainer = Self { child, lines, waits: Vec::new(), opening: Value::Null };
         trainer.opening = trainer.wait_for("start");
         trainer
     }
@@ -94,6 +96,9 @@ impl Trainer {
     fn wait(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             let value = self.lines.recv_timeout(PATIENCE).expect("ouro prints what is waited for");
+            if value["event"] == "pause" || value["event"] == "resumed" {
+                self.waits.push(value.clone());
+            }
             if wanted(&value) {
                 return value;
             }

@@ -29,12 +29,13 @@ pub(super) enum Event {
         /// Why.
         reason: String,
     },
-    /// Training waits for something that a person must see to.
+    /// Learner, arena or both wait for something that a person must see to; told again when that
+    /// changes.
     Pause {
         /// What that is.
         reason: String,
     },
-    /// It goes on.
+    /// Neither waits any more.
     Resumed,
     /// The run was told to stop and finishes what it must.
     Draining,
@@ -237,7 +238,7 @@ impl fmt::Display for Event {
                 write!(f, "dropped generation-{generation}: {reason}")
             }
             Self::Pause { reason } => write!(f, "PAUSED: {reason}"),
-            Self::Resumed => f.write_str("training goes on"),
+            Self::Resumed => f.write_str("the run goes on"),
             Self::Draining => f.write_str("draining; Ctrl-C again stops at once"),
             Self::End(end) => write!(f, "{}go on with: {}", Table(&end.ratings), end.resume),
         }

@@ -7,7 +7,7 @@ use ouro_actor::{Actor, ActorCounters};
 use ouro_arena::gate::Verdict;
 use ouro_arena::store::{self, Outcome};
 use ouro_arena::web::{Gauge, Gauges};
-use ouro_arena::{Arena, ArenaEvent, PlayerId};
+use ouro_arena::{Arena, ArenaEvent, PlayerId, Trouble};
 use ouro_learner::Learner;
 use ouro_learner::progress::SharedProgress;
 use ouro_learner::replay::SharedReplay;
@@ -34,10 +34,12 @@ pub(super) struct Reporter<'a> {
     counters: Arc<ActorCounters>,
     events: broadcast::Receiver<ArenaEvent>,
     ratings: watch::Receiver<Arc<RatingTable>>,
+    arena_trouble: watch::Receiver<Trouble>,
     gauges: Gauges,
     pool: watch::Receiver<Arc<PoolSnapshot>>,
     gate: Option<Match>,
-    paused: bool,
+    /// What the run waits for, as it was told.
+    trouble: Option<String>,
     /// When progress was told last, and the moves and games by then.
     last: (Instant, u64, u64),
 }
@@ -78,10 +80,11 @@ impl<'a> Reporter<'a> {
             counters: actor.counters(),
             events: arena.events(),
             ratings: arena.ratings(),
+            arena_trouble: arena.trouble(),
             gauges: arena.gauges(),
             pool: arena.pool(),
             gate: None,
-            paused: false,
+            trouble: None,
             last: (now, 0, start.games),
             start,
         }
@@ -209,19 +212,17 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Tells when training begins to wait for a person, and when it goes on.
+    /// Tells when learner or arena begins to wait for a person, and when both go on.
     fn tell_trouble(&mut self) -> Result<(), Failure> {
-        match (self.progress.get().trouble.describe(), self.paused) {
-            (Some(reason), false) => {
-                self.paused = true;
-                self.tell(Event::Pause { reason })
-            }
-            (None, true) => {
-                self.paused = false;
-                self.tell(Event::Resumed)
-            }
-            _ => Ok(()),
+        let learner = self.progress.get().trouble.describe();
+        let arena = self.arena_trouble.borrow().describe();
+        let parts: Vec<String> = [learner, arena].into_iter().flatten().collect();
+        let trouble = (!parts.is_empty()).then(|| parts.join("; "));
+        if trouble == self.trouble {
+            return Ok(());
         }
+        self.trouble.clone_from(&trouble);
+        self.tell(trouble.map_or(Event::Resumed, |reason| Event::Pause { reason }))
     }
 
     /// Checkpoints in the pool, which is shown before it is told what was decided.
