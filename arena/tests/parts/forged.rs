@@ -156,7 +156,12 @@ async fn forged_publications_are_refused_in_words_and_leave_nothing() {
             wrong,
             "weights: the header has 18446744073709551615 bytes; at most ",
         ),
-        ("an infinite weight", of(&infinite), wrong, "weights: tensor value.out.weight holds inf"),
+        (
+            "an infinite weight",
+            of(&infinite),
+            wrong,
+            "weights: tensor value.weight holds inf at index 7; ",
+        ),
         (
             "half a file",
             of(&honest[..honest.len() / 2]),

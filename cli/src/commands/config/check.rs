@@ -3,6 +3,7 @@
 //! Reading stops at the first problem. So what is wrong is told, put back to what the preset
 //! has, and the rest is looked at again, until nothing is wrong any more.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -44,7 +45,9 @@ pub(super) fn run(path: &Path, output: &mut Output) -> Result<ExitCode, Failure>
 /// The problems, each with its key.
 fn problems(path: &Path, base: &Table, mut table: Table) -> Result<Vec<(String, String)>, Failure> {
     let mut problems = Vec::new();
-    // The table that lacks a key since that was found wrong, if the preset has none to give it.
+    // How often each key was found wrong.
+    let mut found: BTreeMap<String, usize> = BTreeMap::new();
+    // The table that lacks a key since that was taken away.
     let mut robbed: Option<String> = None;
     loop {
         let (key, text) = match config::read::<Settings>(path, table.clone()) {
@@ -55,15 +58,18 @@ fn problems(path: &Path, base: &Table, mut table: Table) -> Result<Vec<(String, 
             Err(ConfigFileError::Key { key, what, .. }) => (key, what),
             Err(error) => return Err(Failure::unreadable(error)),
         };
-        // What that table misses now is not missing in the file.
-        if robbed.take().is_none_or(|table| table != key) {
+        let before = found.entry(key.clone()).or_default();
+        // What that table misses now is not missing in the file, and what is wrong even as the
+        // preset has it was told already.
+        if robbed.take().is_none_or(|table| table != key) && *before == 0 {
             problems.push((key.clone(), text));
         }
-        match put_back(&mut table, base, &key) {
+        match put_back(&mut table, base, &key, *before) {
             PutBack::Nothing => return Ok(problems),
             PutBack::Replaced => {}
             PutBack::Removed(outer) => robbed = Some(outer),
         }
+        *before += 1;
     }
 }
 
@@ -71,14 +77,16 @@ fn problems(path: &Path, base: &Table, mut table: Table) -> Result<Vec<(String, 
 enum PutBack {
     /// It, or a table around it, is what the preset has.
     Replaced,
-    /// The preset does not have it: it is gone from the table of this name.
+    /// It is gone from the table of this name.
     Removed(String),
     /// There is nothing left to put back.
     Nothing,
 }
 
-/// Gives a key, or the innermost table around it that differs, what the preset has.
-fn put_back(table: &mut Table, base: &Table, key: &str) -> PutBack {
+/// Gives a key what the preset has, or takes it away where the preset does not have it or, as in a
+/// table of another kind, it is wrong all the same. Once that was tried, the innermost table
+/// around it that differs is put back whole.
+fn put_back(table: &mut Table, base: &Table, key: &str, before: usize) -> PutBack {
     let names: Vec<&str> = key.split('.').filter(|name| !name.is_empty()).collect();
     for depth in (1..=names.len()).rev() {
         let Some((last, outer)) = names[..depth].split_last() else { break };
@@ -88,14 +96,18 @@ fn put_back(table: &mut Table, base: &Table, key: &str) -> PutBack {
             table.get_mut(*name).and_then(Value::as_table_mut)
         });
         let Some(inner) = inner else { continue };
+        let is_itself = depth == names.len();
         match known {
-            Some(known) if inner.get(*last) == Some(&known) => {}
-            Some(known) => {
+            Some(known) if inner.get(*last) != Some(&known) && !(is_itself && before > 0) => {
                 inner.insert((*last).to_owned(), known);
                 return PutBack::Replaced;
             }
-            None if inner.remove(*last).is_some() => return PutBack::Removed(outer.join(".")),
-            None => {}
+            Some(_) if !is_itself || before > 1 => {}
+            Some(_) | None => {
+                if inner.remove(*last).is_some() {
+                    return PutBack::Removed(outer.join("."));
+                }
+            }
         }
     }
     if *table == *base {
