@@ -265,11 +265,10 @@ impl Pusher {
         let accepted = settled.len() as u64 - refused;
         self.counters.answered(accepted, refused, self.outbox.len());
         self.tell_newest(ack.newest_generation);
-        // Whoever stops has no time to pause.
-        if ack.pause_ms > 0 && self.progress.deadline.is_none() {
-            let pause = Duration::from_millis(ack.pause_ms.into()).min(MAX_PAUSE);
-            self.progress.paused = Some(Instant::now() + pause);
-        }
+        // The last word counts. Whoever stops has no time to pause.
+        let pauses = ack.pause_ms > 0 && self.progress.deadline.is_none();
+        let pause = Duration::from_millis(ack.pause_ms.into()).min(MAX_PAUSE);
+        self.progress.paused = pauses.then(|| Instant::now() + pause);
     }
 
     /// Keeps a refused game, and says so in the log: the first of each reason, and then whenever

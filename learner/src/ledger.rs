@@ -4,14 +4,15 @@
 //! arrival, commits in groups (see [`GroupCommit`]), and only then inserts games into the
 //! [`SharedReplay`] and lets the streams' watermarks rise. While there is no room in the replay it takes
 //! nothing more in, so streams are not read and actors wait. While the disk is full it says so
-//! once, keeps what waits, tries again every second and goes on when there is space.
+//! once, keeps what waits, tries again every second and goes on when there is space. For how long
+//! actors had better send nothing then, [`Ledger::pause`] says.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ouro_proto::learner::v1::{self as wire, RefusalReason};
+use ouro_proto::learner::v1::RefusalReason;
 use ouro_replay::{
     Appended, Disk, Due, Greeting, GroupCommit, Item, Journal, JournalError, Policy, Record,
     WindowError,
@@ -22,6 +23,13 @@ use tokio::time::Instant;
 use crate::progress::SharedProgress;
 use crate::replay::SharedReplay;
 use crate::rules::Examined;
+
+use hold::Hold;
+
+pub use refusals::{Refusals, Refused};
+
+mod hold;
+mod refusals;
 
 /// Decisions that wait for the thread.
 const ORDERS: usize = 64;
@@ -63,43 +71,6 @@ pub struct Life {
     pub refusals: Refusals,
 }
 
-/// A game that was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// Its number.
-    pub sequence: u64,
-    /// Why.
-    pub reason: RefusalReason,
-    /// Why, in words.
-    pub detail: String,
-}
-
-impl From<Refused> for wire::Refusal {
-    fn from(refused: Refused) -> Self {
-        let Refused { sequence, reason, detail } = refused;
-        Self { sequence, reason: reason.into(), detail }
-    }
-}
-
-/// The refusals of a life that its actor has not been told of. Clones share them, so that a
-/// stream can tell what another one of the same life brought in.
-#[derive(Clone, Debug, Default)]
-pub struct Refusals(Arc<Mutex<VecDeque<Refused>>>);
-
-impl Refusals {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Refused>> {
-        // Whole refusals only are put in and taken out.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Those up to a watermark, in order; they are not told again.
-    pub fn take(&self, watermark: u64) -> Vec<Refused> {
-        let mut refusals = self.lock();
-        let told = refusals.partition_point(|refused| refused.sequence <= watermark);
-        refusals.drain(..told).collect()
-    }
-}
-
 /// What the thread is asked.
 #[derive(Debug)]
 pub enum Order {
@@ -135,6 +106,8 @@ pub struct Ledger {
     /// No checkpoint needs records before this number. Beside the orders, since whoever trains
     /// must never wait for room that only training makes.
     needed: Arc<AtomicU64>,
+    /// Why the thread takes nothing in, if so.
+    hold: watch::Receiver<Option<Hold>>,
 }
 
 /// The thread.
@@ -157,6 +130,7 @@ impl Ledger {
             .build()
             .map_err(LedgerError::Thread)?;
         let needed = Arc::<AtomicU64>::default();
+        let (says, hold) = watch::channel(None);
         let clerk = Clerk {
             journal,
             replay,
@@ -167,6 +141,8 @@ impl Ledger {
             greeted: Vec::new(),
             waiting: VecDeque::new(),
             refused: Vec::new(),
+            held: None,
+            hold: says,
             needed: Arc::clone(&needed),
             released: 0,
         };
@@ -176,7 +152,7 @@ impl Ledger {
         };
         let thread = std::thread::Builder::new().name("ouro-ledger".into()).spawn(run);
         thread.map_err(LedgerError::Thread)?;
-        Ok((Self { orders, needed }, LedgerThread { ended }))
+        Ok((Self { orders, needed, hold }, LedgerThread { ended }))
     }
 
     /// The life that an actor goes on with: a new one unless it claims its last. `Ok(None)` if it
@@ -190,6 +166,14 @@ impl Ledger {
     /// Room for one order, waiting as long as the thread takes nothing in.
     pub async fn room(&self) -> Result<mpsc::Permit<'_, Order>, Ended> {
         self.orders.reserve().await.map_err(|_| Ended)
+    }
+
+    /// For how long an actor had better send nothing; zero while games are taken in. On a full
+    /// disk the watermark of every [`Life`] counts as changed at each attempt to go on, so that
+    /// streams can tell.
+    pub fn pause(&self) -> Duration {
+        let waiting = self.orders.max_capacity() - self.orders.capacity();
+        hold::pause(*self.hold.borrow(), waiting)
     }
 
     /// Whether the thread has ended.
@@ -228,6 +212,9 @@ struct Clerk<D: Disk> {
     /// Accepted games that wait for theirs, with their numbers.
     waiting: VecDeque<(u64, Box<Examined>)>,
     refused: Vec<RefusalReason>,
+    /// Taken in, but without room in the replay.
+    held: Option<Order>,
+    hold: watch::Sender<Option<Hold>>,
     needed: Arc<AtomicU64>,
     /// Records before this one were released.
     released: u64,
@@ -242,37 +229,37 @@ struct Lease {
 
 impl<D: Disk> Clerk<D> {
     async fn run(mut self, mut orders: mpsc::Receiver<Order>) -> Result<(), LedgerError> {
-        // Taken in, but without room in the replay.
-        let mut held: Option<Order> = None;
         let mut open = true;
         loop {
+            self.say_hold();
             let due = self.group.due(self.now());
             if due == Due::Now {
                 self.commit()?;
                 continue;
             }
-            if !open && held.is_none() {
+            if !open && self.held.is_none() {
                 return self.close();
             }
             let until = match due {
                 Due::At(at) => Some(self.start + at),
                 Due::Now | Due::Never => None,
             };
-            let (positions, waiting) = (held.as_ref().map(positions), self.waiting_positions());
+            let (positions, waiting) =
+                (self.held.as_ref().map(positions), self.waiting_positions());
             tokio::select! {
                 () = sleep_until(until) => {}
                 () = self.replay.room(positions.unwrap_or(0), waiting), if positions.is_some() => {
-                    if let Some(order) = held.take() {
+                    if let Some(order) = self.held.take() {
                         self.take(order)?;
                     }
                 }
-                order = orders.recv(), if open && held.is_none() && !self.group.is_paused() => {
+                order = orders.recv(), if open && self.held.is_none() && !self.group.is_paused() => {
                     match order {
                         None | Some(Order::Close) => open = false,
                         Some(order) if self.replay.has_room(self::positions(&order), waiting) => {
                             self.take(order)?;
                         }
-                        Some(order) => held = Some(order),
+                        Some(order) => self.held = Some(order),
                     }
                 }
             }
@@ -280,6 +267,16 @@ impl<D: Disk> Clerk<D> {
                 return self.close();
             }
         }
+    }
+
+    /// Says whether anything is taken in, before anybody looks.
+    fn say_hold(&self) {
+        let hold = if self.group.is_paused() {
+            Some(Hold::DiskFull)
+        } else {
+            self.held.as_ref().map(|_| Hold::Behind)
+        };
+        self.hold.send_replace(hold);
     }
 
     fn now(&self) -> Duration {
@@ -361,7 +358,7 @@ impl<D: Disk> Clerk<D> {
                 if let Appended::Waiting(_) = refused {
                     self.refused.push(reason);
                     if let Some(lease) = self.lives.get(actor).filter(|one| one.epoch == epoch) {
-                        lease.refusals.lock().push_back(Refused { sequence, reason, detail });
+                        lease.refusals.push(Refused { sequence, reason, detail });
                     }
                 }
                 refused
@@ -389,6 +386,8 @@ impl<D: Disk> Clerk<D> {
                         .update(|progress| progress.trouble.journal = Some(error.to_string()));
                 }
                 self.group.failed(self.now());
+                self.say_hold();
+                self.lives.values().for_each(|lease| lease.watermark.send_modify(|_| {}));
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
@@ -398,6 +397,7 @@ impl<D: Disk> Clerk<D> {
             self.progress.update(|progress| progress.trouble.journal = None);
         }
         self.group.committed();
+        self.say_hold();
         for (number, examined) in self.waiting.drain(..) {
             let Examined { game, returns } = *examined;
             self.progress.accepted(game.positions() as usize, &returns);

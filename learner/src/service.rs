@@ -3,7 +3,8 @@
 //! Each stream reads ahead by [`AHEAD`] games, which are checked and replayed on threads for
 //! blocking work, and hands them to the [ledger](crate::ledger) in their order. It acknowledges
 //! what the ledger has made durable, cumulatively. While the ledger takes nothing in, the stream
-//! is not read, HTTP/2 flow control fills up and the actor waits. So a stream costs a few
+//! is not read, HTTP/2 flow control fills up and the actor waits; acknowledgements say for
+//! [how long](crate::ledger::Ledger::pause) it had better not even try. So a stream costs a few
 //! messages, whatever it sends; and games are replayed only under one of
 //! [`replay_threads`](crate::config::IntakeConfig) permits.
 //!

@@ -254,21 +254,33 @@ async fn an_actor_without_games_stops_without_a_learner() {
     assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
 }
 
+/// The first game is decided; nothing should be sent for as long as can be said.
+fn pause(newest_generation: u32) -> Response {
+    let ack =
+        wire::Ack { watermark: 1, pause_ms: u32::MAX, newest_generation, ..wire::Ack::default() };
+    Response::Ack(ack)
+}
+
+#[tokio::test]
+async fn a_pause_ends_with_an_answer_that_asks_for_none() {
+    let mut running = start(1).await;
+    let mut connection = running.connection().await;
+    connection.welcome(None, 77, 0).await;
+    assert_eq!(connection.game().await.0, 1);
+    connection.answer(pause(3)).await;
+    running.newest.wait_for(|&newest| newest == 3).await.unwrap();
+    let games = running.games.clone().unwrap();
+    games.send(some_games(1).remove(0)).await.unwrap();
+    connection.accept(1).await;
+    assert_eq!(connection.game().await.0, 2);
+}
+
 #[tokio::test]
 async fn nothing_is_sent_while_the_learner_asks_for_a_pause() {
     let mut running = start(1).await;
     let mut connection = running.connection().await;
     connection.welcome(None, 77, 0).await;
     assert_eq!(connection.game().await.0, 1);
-    let pause = |newest_generation| {
-        let ack = wire::Ack {
-            watermark: 1,
-            pause_ms: u32::MAX,
-            newest_generation,
-            ..wire::Ack::default()
-        };
-        Response::Ack(ack)
-    };
     connection.answer(pause(3)).await;
     // The newest generation that the learner speaks of is passed on.
     running.newest.wait_for(|&newest| newest == 3).await.unwrap();

@@ -43,7 +43,7 @@ impl Actor {
         let answer = self.responses.message().await?.and_then(|response| response.message);
         Ok(answer.map(|answer| match answer {
             // How far training is depends on the machine.
-            Answer::Ack(ack) => Answer::Ack(wire::Ack { newest_generation: 0, ..ack }),
+            Answer::Ack(ack) => Answer::Ack(wire::Ack { newest_generation: 0, pause_ms: 0, ..ack }),
             Answer::Welcome(_) => answer,
         }))
     }

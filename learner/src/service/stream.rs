@@ -199,16 +199,18 @@ impl Stream<'_> {
         permit.send(Order::Decide { actor, epoch, sequence, decision });
     }
 
-    /// Tells what is decided and on disk; `false` if the client is gone.
+    /// Tells what is decided and on disk, and whether to go on; `false` if the client is gone.
     async fn acknowledge(&mut self) -> Result<bool, StreamError> {
         let watermark = *self.life.watermark.borrow_and_update();
-        if watermark <= self.told && !self.repeated {
+        let pause = self.shared.ledger.pause();
+        if watermark <= self.told && !self.repeated && pause.is_zero() {
             return Ok(true);
         }
         (self.told, self.repeated) = (self.told.max(watermark), false);
         let refusals = self.life.refusals.take(watermark).into_iter().map(Into::into).collect();
         let newest_generation = self.shared.progress.generation();
-        let ack = wire::Ack { watermark, refusals, newest_generation, pause_ms: 0 };
+        let pause_ms = u32::try_from(pause.as_millis()).unwrap_or(u32::MAX);
+        let ack = wire::Ack { watermark, refusals, newest_generation, pause_ms };
         self.send(Answer::Ack(ack)).await
     }
 

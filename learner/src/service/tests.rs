@@ -2,6 +2,8 @@ use ouro_game::Stream;
 use ouro_proto::{Hello, Trajectory};
 use ouro_replay::{Draw, Journal, PackedGame, Replay, ReplayState};
 
+mod pause;
+
 use super::*;
 use crate::alphazero::Positions;
 use crate::ledger::Decision;

@@ -1,0 +1,112 @@
+//! What an actor is told, over the wire, while the ledger takes nothing in.
+
+use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
+use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
+use ouro_proto::learner::v1::push_request::Message as Ask;
+use ouro_proto::learner::v1::push_response::Message as Answer;
+use ouro_replay::testing::{Faults, MemoryDisk};
+use ouro_replay::{FifoSettings, ReplaySettings};
+use ouro_service::GrpcServer;
+use ouro_service::server::Limits;
+use tokio_util::sync::DropGuard;
+
+use super::*;
+use crate::testing::won_game;
+
+/// Positions with something to learn in a [`won_game`].
+const POSITIONS: usize = 3;
+
+/// An actor that was welcomed by a service over a queue that only the test draws from.
+struct Pushed {
+    requests: mpsc::Sender<wire::PushRequest>,
+    responses: Streaming<wire::PushResponse>,
+    replay: Arc<SharedReplay>,
+    disk: MemoryDisk,
+    _server: DropGuard,
+}
+
+impl Pushed {
+    async fn start(max_positions: u64) -> Self {
+        let config = config();
+        let settings = FifoSettings { max_positions, max_bytes: 1 << 20, batch: 1, max_lag: 9 };
+        let replay = Replay::resume(ReplaySettings::Fifo(settings), &ReplayState::default());
+        let replay = Arc::new(SharedReplay::new(replay.expect("possible"), 0));
+        let (progress, stop) = (SharedProgress::default(), CancellationToken::new());
+        let disk = MemoryDisk::new();
+        let (journal, _) = Journal::open(disk.clone(), b"", Default::default()).expect("empty");
+        let (ledger, _) =
+            Ledger::start(journal, Arc::clone(&replay), progress.clone()).expect("a thread");
+        let rules = crate::rules::rules(&config).expect("a valid configuration").into();
+        let intake =
+            Intake::new(rules, ledger, Arc::clone(&replay), progress, &config, stop.clone());
+        let server = GrpcServer::bind(config.listen, Limits::default()).await;
+        let server = server.expect("a free port").add_service(LearnerServiceServer::new(intake));
+        let url = format!("http://{}", server.local_addr());
+        tokio::spawn(server.run_until(stop.clone()));
+
+        let (requests, stream) = mpsc::channel(128);
+        let hello = Hello { actor: "a".to_owned(), epoch: None, config: config.game, version: 1 };
+        let hello = wire::PushRequest { message: Some(Ask::Hello(hello.into())) };
+        requests.send(hello).await.expect("the receiver is here");
+        let mut client = LearnerServiceClient::connect(url).await.expect("the port is open");
+        let responses = client.push(ReceiverStream::new(stream)).await.expect("a stream");
+        let mut responses = responses.into_inner();
+        let welcome = responses.message().await.expect("no status").expect("an answer").message;
+        assert!(matches!(welcome, Some(Answer::Welcome(_))), "{welcome:?}");
+        Self { requests, responses, replay, disk, _server: stop.drop_guard() }
+    }
+
+    async fn send(&self, sequence: u64) {
+        let game = Trajectory { sequence, ..won_game() };
+        let message = Some(Ask::Trajectory(game.into()));
+        self.requests.send(wire::PushRequest { message }).await.expect("the stream is open");
+    }
+
+    /// Watermark and pause of the next acknowledgement.
+    async fn told(&mut self) -> (u64, u32) {
+        let answer = self.responses.message().await.expect("no status").expect("an answer");
+        let Some(Answer::Ack(ack)) = answer.message else { panic!("{answer:?}") };
+        assert_eq!(ack.refusals, []);
+        (ack.watermark, ack.pause_ms)
+    }
+}
+
+#[tokio::test]
+async fn on_a_full_disk_actors_are_asked_to_wait_for_each_attempt() {
+    let mut actor = Pushed::start(100).await;
+    actor.send(1).await;
+    assert_eq!(actor.told().await, (1, 0));
+    actor.disk.set_faults(Faults { capacity: Some(1), ..Faults::default() });
+    actor.send(2).await;
+    assert_eq!([actor.told().await, actor.told().await], [(1, 1_000); 2]);
+    actor.disk.set_faults(Faults::default());
+    let mut last = (1, 1_000);
+    while last == (1, 1_000) {
+        last = actor.told().await;
+    }
+    assert_eq!(last, (2, 0));
+}
+
+#[tokio::test]
+async fn far_ahead_of_training_actors_are_asked_to_wait_and_close_to_it_they_are_not() {
+    const GAMES: u64 = 100;
+    let mut actor = Pushed::start(POSITIONS as u64 + 1).await;
+    for sequence in 1..=GAMES {
+        actor.send(sequence).await;
+    }
+    // Two games fill the queue.
+    let mut told = Vec::new();
+    while told.last().is_none_or(|&(watermark, _)| watermark < 2) {
+        told.push(actor.told().await);
+    }
+    // Each that is trained on makes room for another.
+    for watermark in 3..=GAMES {
+        assert_eq!(actor.replay.draw(POSITIONS).expect("open").batch.draws.len(), POSITIONS);
+        told.push(actor.told().await);
+        assert_eq!(told.last().map(|told| told.0), Some(watermark));
+    }
+    assert!(told.iter().all(|&(_, pause)| [0, 50].contains(&pause)), "{told:?}");
+    assert!(told.iter().any(|&(_, pause)| pause == 50), "{told:?}");
+    // Fewer than half of what the ledger holds are left.
+    assert!(told.iter().rev().take(32).all(|&(_, pause)| pause == 0), "{told:?}");
+}
