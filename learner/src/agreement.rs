@@ -9,6 +9,7 @@ use burn::tensor::Device;
 use ouro_game::{ActionMask, ConfigError, Game, GameConfig, GameVisitor, Stream, Turn};
 use ouro_net::{Engine, NetSpec, Scratch, Weights, measure, reference};
 
+use crate::device::TrainDevice;
 use crate::model::{Net, planes_tensor, read};
 use crate::trainer::TrainError;
 
@@ -84,6 +85,12 @@ impl Probe {
             None => Ok(()),
             Some(difference) => Err(self.explain(net, weights, device, difference)?.into()),
         }
+    }
+
+    /// Whether `device` computes `weights` as the engine does: for weights that come from a file,
+    /// or from nothing, before they are offered to anybody. Waits for the device.
+    pub fn check_weights(&self, weights: &Weights, device: &TrainDevice) -> Result<(), TrainError> {
+        self.check(&Net::new(weights, device.plain()), weights, device.plain())
     }
 
     /// Names the layer behind a difference of the outputs.
@@ -171,7 +178,6 @@ mod tests {
     use ouro_net::{Architecture, WeightsMeta};
 
     use super::*;
-    use crate::device::TrainDevice;
     use crate::testing::architectures;
 
     fn network(architecture: Architecture) -> Weights {
@@ -188,8 +194,9 @@ mod tests {
     fn every_architecture_agrees_with_the_engine() {
         for architecture in architectures() {
             let weights = network(architecture);
-            let net = Net::new(&weights, TrainDevice::cpu().plain());
-            check(&net, &weights).unwrap_or_else(|error| panic!("{:?}: {error}", weights.spec()));
+            let checked =
+                Probe::random(weights.spec()).check_weights(&weights, &TrainDevice::cpu());
+            checked.unwrap_or_else(|error| panic!("{:?}: {error}", weights.spec()));
         }
     }
 

@@ -12,8 +12,8 @@
 //! Whatever ends by itself, training, the publisher or the server, ends the run with its error.
 //!
 //! The drain: streams end, the step in progress finishes, what was learned since the last
-//! generation becomes one (checkpoint, then arena), the port closes. Games that were accepted
-//! but wait for a whole batch are dropped; an on-policy learner has no use for them later.
+//! generation becomes one (checkpoint, then arena), the port closes. Games that were accepted but
+//! not drawn yet are in the journal, and the next start fills the replay with them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,7 +27,6 @@ use ouro_service::{ExitStatus, GrpcServer, ServiceError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::agreement::Probe;
 use crate::algorithm::AlgorithmConfig;
 use crate::alphazero::AlphaZero;
 use crate::checkpoint::{Checkpoint, CheckpointError, RunState};
@@ -144,8 +143,9 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// Validates, loads the newest checkpoint or makes generation 0, fills the replay from the
-    /// journal, chooses the device and opens the port. Nothing is trained yet.
+    /// Validates, opens the port, loads the newest checkpoint or makes generation 0, chooses the
+    /// device and sees that it [agrees](crate::agreement) with the CPU engine on those weights, and
+    /// fills the replay from the journal. Nothing is answered or trained yet.
     pub async fn bind(config: Config) -> Result<Self, LearnerError> {
         config.validate()?;
         let rules: Arc<dyn Rules> = crate::rules::rules(&config)?.into();
@@ -320,7 +320,7 @@ impl TrainingThread {
 
     fn train<A: Assemble>(self, algorithm: A) -> Result<(), LearnerError> {
         let Self { config, prepared, rules, replay, ledger, progress, releases } = self;
-        let Prepared { store, checkpoint, device, .. } = prepared;
+        let Prepared { store, checkpoint, device, probe, .. } = prepared;
         let Checkpoint { weights, training, state: RunState { algorithm: name, replay: trained } } =
             checkpoint;
         let trainer =
@@ -332,7 +332,7 @@ impl TrainingThread {
                 .map_err(LedgerError::Thread)?;
         let training = Training {
             trainer,
-            probe: Probe::of_game(&config.game)?,
+            probe,
             feed,
             algorithm: name,
             trained,

@@ -8,6 +8,7 @@ use ouro_replay::journal::Options;
 use ouro_replay::{FolderDisk, Journal, Replay, ReplayState};
 
 use super::LearnerError;
+use crate::agreement::Probe;
 use crate::checkpoint::{Checkpoint, RunState, Store};
 use crate::config::Config;
 use crate::device::TrainDevice;
@@ -27,10 +28,12 @@ pub(super) struct Prepared {
     /// The newest generation made, the checkpoint's or one that was lost.
     pub(super) generation: u32,
     pub(super) device: TrainDevice,
+    /// What weights are checked on before anybody sees them, those of the checkpoint here.
+    pub(super) probe: Probe,
 }
 
-/// Loads the newest checkpoint or makes generation 0, and fills the replay from the journal.
-/// Blocks.
+/// Loads the newest checkpoint or makes generation 0, sees that its weights are played as they
+/// were trained, and fills the replay from the journal. Blocks.
 pub(super) fn start(
     config: &Config,
     rules: &dyn Rules,
@@ -73,23 +76,12 @@ fn prepare(config: &Config, game: &str) -> Result<Prepared, LearnerError> {
     let mut store = Store::open(directory, config.checkpoint.keep)?;
     let loaded = store.load()?;
     for error in &loaded.skipped {
-        tracing::error!(%error, "checkpoint is damaged; falling back to an older one");
+        tracing::error!(%error, "checkpoint is not usable; falling back to an older one");
     }
+    let is_new = loaded.checkpoint.is_none();
     let checkpoint = match loaded.checkpoint {
         Some(checkpoint) => checkpoint,
-        None => {
-            let meta = WeightsMeta { game: game.to_owned(), generation: 0, step: 0 };
-            let weights = Weights::initialize(spec.clone(), meta, config.seed)
-                .map_err(ouro_net::WeightsError::from)
-                .map_err(TrainError::from)
-                .map_err(TrainingError::from)?;
-            let training = TrainerState::fresh(&weights);
-            let algorithm = config.train.algorithm.name();
-            let state = RunState { algorithm, replay: ReplayState::default() };
-            let checkpoint = Checkpoint { weights, training, state };
-            store.save(&checkpoint)?;
-            checkpoint
-        }
+        None => first(config, &spec, game)?,
     };
     let network = |spec: &NetSpec| {
         format!("{:?} of {:?} to {} actions", spec.architecture, spec.planes, spec.actions)
@@ -106,6 +98,24 @@ fn prepare(config: &Config, game: &str) -> Result<Prepared, LearnerError> {
         }
     }
     let device = TrainDevice::choose(config.device, config.allow_software_adapter)?;
+    let probe = Probe::of_game(&config.game)?;
+    // They are offered as they are: generation 0, or what may not have reached the arena.
+    probe.check_weights(&checkpoint.weights, &device).map_err(TrainingError::from)?;
+    if is_new {
+        store.save(&checkpoint)?;
+    }
     let generation = checkpoint.weights.meta().generation.max(loaded.lost.unwrap_or(0));
-    Ok(Prepared { store, checkpoint, generation, device })
+    Ok(Prepared { store, checkpoint, generation, device, probe })
+}
+
+/// Generation 0.
+fn first(config: &Config, spec: &NetSpec, game: &str) -> Result<Checkpoint, TrainingError> {
+    let meta = WeightsMeta { game: game.to_owned(), generation: 0, step: 0 };
+    let weights = Weights::initialize(spec.clone(), meta, config.seed)
+        .map_err(ouro_net::WeightsError::from)
+        .map_err(TrainError::from)?;
+    let training = TrainerState::fresh(&weights);
+    let algorithm = config.train.algorithm.name();
+    let state = RunState { algorithm, replay: ReplayState::default() };
+    Ok(Checkpoint { weights, training, state })
 }

@@ -10,6 +10,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
 
 mod arena;
+mod offers;
 
 struct Actor {
     requests: mpsc::Sender<wire::PushRequest>,
