@@ -76,14 +76,16 @@ pub enum CheckpointError {
         what: String,
     },
     /// Another program wrote it.
-    #[error("{path}: version is {version}; this program reads {VERSION}")]
+    #[error(
+        "{path}: version is {version}; this program reads {VERSION}; go on with the program that wrote it, or use another run folder"
+    )]
     OtherVersion {
         /// The manifest.
         path: PathBuf,
         /// Its version.
         version: u32,
     },
-    /// There are checkpoints, but none is whole.
+    /// There are checkpoints, but none is whole, and none is another program's.
     #[error(
         "{path}: none of {count} checkpoints is whole (the newest: {newest}); restore one, or move them away to start anew"
     )]
@@ -113,6 +115,12 @@ impl CheckpointError {
 /// Adds a path to an I/O error.
 fn at(path: &Path) -> impl FnOnce(io::Error) -> CheckpointError + '_ {
     move |source| CheckpointError::Io { path: path.to_owned(), source }
+}
+
+/// A manifest of any version.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -201,7 +209,7 @@ impl Store {
         self.prune()
     }
 
-    /// The newest whole checkpoint.
+    /// The newest whole checkpoint. An error if there are some, but none that can be read.
     pub fn load(&mut self) -> Result<Loaded, CheckpointError> {
         let names = self.names(PREFIX)?;
         let (mut skipped, mut lost) = (Vec::new(), None);
@@ -221,14 +229,15 @@ impl Store {
             }
             lost = lost.max(manifest(&path).ok().map(|manifest| manifest.generation));
         }
-        match skipped.first() {
-            Some(newest) => Err(CheckpointError::NoneWhole {
-                path: self.root.clone(),
-                count: names.len(),
-                newest: newest.to_string(),
-            }),
-            None => Ok(Loaded { checkpoint: None, skipped, lost }),
-        }
+        let Some(newest) = skipped.first() else {
+            return Ok(Loaded { checkpoint: None, skipped, lost });
+        };
+        let (path, count, newest) = (self.root.clone(), names.len(), newest.to_string());
+        // Nothing needs to be restored where another program can go on.
+        let others =
+            |error: &CheckpointError| matches!(error, CheckpointError::OtherVersion { .. });
+        let other = skipped.into_iter().find(others);
+        Err(other.unwrap_or(CheckpointError::NoneWhole { path, count, newest }))
     }
 
     /// Names of the checkpoints, or of others that begin with `prefix`, oldest first.
@@ -271,12 +280,13 @@ impl Store {
 fn manifest(path: &Path) -> Result<Manifest, CheckpointError> {
     let path = path.join(MANIFEST);
     let bytes = fs::read(&path).map_err(at(&path))?;
-    let manifest: Manifest =
-        serde_json::from_slice(&bytes).map_err(|error| CheckpointError::damaged(&path, error))?;
-    if manifest.version != VERSION {
-        return Err(CheckpointError::OtherVersion { path, version: manifest.version });
+    let damaged = |error| CheckpointError::damaged(&path, error);
+    // First, since another version may have other fields.
+    let Versioned { version } = serde_json::from_slice(&bytes).map_err(damaged)?;
+    if version != VERSION {
+        return Err(CheckpointError::OtherVersion { path, version });
     }
-    Ok(manifest)
+    serde_json::from_slice(&bytes).map_err(damaged)
 }
 
 fn read(path: &Path) -> Result<Checkpoint, CheckpointError> {

@@ -131,3 +131,36 @@ fn a_run_whose_checkpoints_are_all_damaged_is_not_started_anew() {
     fs::remove_file(store.root.join("step-000000000004").join(MANIFEST)).unwrap();
     assert!(matches!(store.load(), Err(CheckpointError::NoneWhole { count: 1, .. })));
 }
+
+/// Makes a checkpoint one of another program, whose manifest says more.
+fn age(store: &Store, name: &str, version: u32) {
+    let path = store.root.join(name).join(MANIFEST);
+    let mut manifest: serde_json::Value =
+        serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    manifest["version"] = version.into();
+    manifest["epoch"] = 7.into();
+    fs::write(path, manifest.to_string()).unwrap();
+}
+
+#[test]
+fn a_run_of_another_program_is_refused_with_both_versions() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(directory.path(), 4).unwrap();
+    for step in [4, 5, 6] {
+        store.save(&checkpoint(step)).unwrap();
+    }
+    for (name, version) in [("step-000000000004", 1), ("step-000000000005", VERSION + 1)] {
+        age(&store, name, version);
+    }
+    assert_eq!(step(&mut store), 6, "one is this program's");
+    // What is damaged is no reason to restore anything while others are whole.
+    fs::remove_file(store.root.join("step-000000000006").join(STATE)).unwrap();
+    let refused = store.load().expect_err("none is this program's").to_string();
+    let path = store.root.join("step-000000000005").join(MANIFEST);
+    let says = format!(
+        "{}: version is {}; this program reads {VERSION}; go on with the program that wrote it, or use another run folder",
+        path.display(),
+        VERSION + 1,
+    );
+    assert_eq!(refused, says);
+}
