@@ -13,6 +13,12 @@
 //!   − entropy_bonus · Σ w (−Σ π log π) / Σ w       entropy over legal actions
 //! ```
 //!
+//! Advantages may be divided by their standard deviation over the batch; their mean stays. V centres
+//! them already, state by state, and a mean that is left is news: moves that came out better than
+//! expected on the whole. To take a constant c off changes nothing in expectation where actions
+//! are drawn from π. These are drawn from μ: there it adds c · KL(μ ‖ π) to what is maximised, and
+//! pushes π away from what was played, or towards it, whatever that earned.
+//!
 //! No gradient flows through A and v; both come from the same pass that is differentiated. With
 //! batch norm that pass sees the statistics of its batch and play saw running ones, so that ratios
 //! differ from 1 even for the weights that played; truncation then weighs steps a little low. Their
@@ -55,7 +61,8 @@ pub struct ReinforceConfig {
     /// What later steps count for besides, λ, 0 to 1: 1 learns from whole returns, 0 from the
     /// next value alone.
     pub trace_decay: f32,
-    /// Whether advantages are divided by their standard deviation over the batch.
+    /// Whether advantages are divided by their standard deviation over the batch. Their mean is
+    /// not taken off: the value baseline centres them.
     pub normalize_advantage: bool,
     /// Moves of weights more than so many generations older than the newest are not learned
     /// from.
