@@ -40,6 +40,7 @@ pub(crate) const FORM: Form = Form {
         "temperature",
         "gumbel",
         "regret",
+        "tremble",
         "returns",
         "gamma",
         "leaves",
@@ -51,8 +52,8 @@ pub(crate) const FORM: Form = Form {
         "mcts{sims=N,weights=NAME}",
         "mcts{sims=N,weights=uniform}",
         "mcts{sims=N,weights=guided}",
-        "mcts{sims=N,weights=NAME,c=C,temperature=T|gumbel|regret,returns,gamma=G,leaves=N,\
-         cache=N}",
+        "mcts{sims=N,weights=NAME,c=C,temperature=T|gumbel|regret,tremble=E,returns,gamma=G,\
+         leaves=N,cache=N}",
     ],
 };
 
@@ -76,6 +77,8 @@ const BATCH: usize = 256;
 pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
     options.exclusive("sims", "ms")?;
     options.exclusive("gumbel", "regret")?;
+    options.exclusive("gumbel", "tremble")?;
+    options.exclusive("regret", "tremble")?;
     // Sequential halving plans ahead for a known number of simulations.
     options.exclusive("ms", "gumbel")?;
     options.exclusive("gumbel", "temperature")?;
@@ -157,6 +160,7 @@ fn config<G: Game>(
         } else {
             defaults.simultaneous
         },
+        tremble: options.number("tremble", 0.0..=1.0)?.unwrap_or(defaults.tremble),
         objective,
         value_scale: if returns { ValueScale::Running } else { ValueScale::Raw },
         discount: options

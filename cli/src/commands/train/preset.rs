@@ -57,11 +57,11 @@ impl Preset {
     pub(crate) fn settings(self) -> Settings {
         match self {
             Self::Duel7x7 => {
-                let settings = alphazero(snakes(7, 2), [24, 3], search(32, 2.0, WARY));
+                let settings = alphazero(snakes(7, 2), [24, 3], snake_search());
                 settings.with_schedule(Schedule::Cosine { steps: 20_000, floor: 0.1 })
             }
-            Self::Duel => alphazero(snakes(11, 2), [24, 3], search(32, 2.0, WARY)),
-            Self::Standard => alphazero(snakes(11, 4), [24, 3], search(32, 2.0, WARY)),
+            Self::Duel => alphazero(snakes(11, 2), [24, 3], snake_search()),
+            Self::Standard => alphazero(snakes(11, 4), [24, 3], snake_search()),
             Self::ReinforceDuel => reinforce(snakes(7, 2)),
             Self::Connect4 => {
                 let game = GameConfig::ConnectFour(connect_four::Config::default());
@@ -122,6 +122,12 @@ fn tower([channels, blocks]: [usize; 2], value: ValueRange) -> Architecture {
 /// How snakes choose by visits. A single careless move ends a game: with a temperature of 1 for
 /// thirty turns games last seven turns on average, and nothing is learned of what comes later.
 const WARY: Temperature = Temperature::Until { time: 10, before: 0.8, after: 0.3 };
+
+/// How snakes search. Squares that both could enter are entered by mistake, too: without that, nets
+/// that have learned from good play alone run into whoever plays badly.
+fn snake_search() -> SearchConfig {
+    SearchConfig { tremble: 0.2, ..search(32, 2.0, WARY) }
+}
 
 /// Moves drawn by visits for some time steps, and the best one after.
 fn opening(time: u32) -> Temperature {

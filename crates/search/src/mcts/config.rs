@@ -35,6 +35,12 @@ pub struct SearchConfig {
     pub first_play: FirstPlay,
     /// How players who move at the same time choose.
     pub simultaneous: Simultaneous,
+    /// Chance with which anyone who moves at the same time as another is taken to err in the tree
+    /// and to make any legal move: nobody then counts on what the other would never do. Such a
+    /// move is no visit of whoever made it. The trembling hand of Selten 1975, "Reexamination of
+    /// the perfectness concept for equilibrium points in extensive games". 0 trusts everybody.
+    /// For PUCT alone, without Gumbel.
+    pub tremble: f32,
 
     /// What values mean, and so what players maximise.
     pub objective: Objective,
@@ -222,6 +228,7 @@ impl Default for SearchConfig {
             exploration_base: None,
             first_play: FirstPlay::Parent,
             simultaneous: Simultaneous::Decoupled,
+            tremble: 0.0,
             objective: Objective::Outcome,
             discount: 1.0,
             value_scale: ValueScale::Raw,

@@ -71,6 +71,14 @@ impl SearchConfig {
                 return Err(SearchConfigError::Conflict { first, second });
             }
         }
+        share("tremble", self.tremble)?;
+        let matching = matches!(self.simultaneous, Simultaneous::RegretMatching { .. });
+        let others =
+            [("simultaneous.regret_matching", matching), ("gumbel", self.gumbel.is_some())];
+        let other = others.into_iter().find(|&(_, set)| set && self.tremble > 0.0);
+        if let Some((second, _)) = other {
+            return Err(SearchConfigError::Conflict { first: "tremble", second });
+        }
         let holds = self.discount > 0.0 && self.discount <= 1.0;
         real("discount", self.discount, holds, "above 0 and at most 1")?;
         if let ValueScale::Bounds { low, high } = self.value_scale {

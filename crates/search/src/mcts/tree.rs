@@ -32,6 +32,10 @@ pub(super) use expand::play_forced;
 /// are what a tree is full of.
 const ENTRIES_PER_NODE: usize = 8;
 
+/// Marks an edge of [`Path::edges`] that its player took by mistake: no visit of theirs. Trees have
+/// fewer edges than this.
+const TREMBLED: u32 = 1 << 31;
+
 /// What a descent came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reached {
@@ -247,15 +251,23 @@ impl<G: Game> Tree<G> {
             let length = self.arena.blocks[current.extra as usize + index] as usize;
             let block = start..start + length;
             start += length;
+            let trembles =
+                self.config.tremble > 0.0 && self.rng.unit() < f64::from(self.config.tremble);
             let chosen = if self.matching {
                 self.draw(block.clone(), current.visits + current.pending)
+            } else if trembles {
+                self.rng.below(length as u32) as usize
             } else {
                 self.choose(node, current, block.clone(), index, player, simulation)
             };
             let at = block.start + chosen;
-            self.charge(at as u32);
             self.joint[player] = Action(self.arena.edges[at].action);
-            path.edges.push(at as u32);
+            if trembles {
+                path.edges.push(at as u32 | TREMBLED);
+            } else {
+                self.charge(at as u32);
+                path.edges.push(at as u32);
+            }
             code = code * length as u64 + chosen as u64;
         }
         let mut child = self.arena.joints.get(node, code);
@@ -281,7 +293,9 @@ impl<G: Game> Tree<G> {
                 Kind::Joint => {
                     let movers = self.arena.node(step.node).movers.len();
                     for &edge in &path.edges[step.choice as usize..][..movers] {
-                        self.uncharge(edge);
+                        if edge & TREMBLED == 0 {
+                            self.uncharge(edge);
+                        }
                     }
                 }
                 Kind::Uniform | Kind::Sampled => self.undo_chance(step),

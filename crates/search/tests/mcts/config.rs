@@ -54,6 +54,7 @@ fn settings_out_of_range_are_refused_by_name() {
                 ..good()
             },
         ),
+        ("tremble", SearchConfig { tremble: 1.5, ..good() }),
         ("discount", SearchConfig { discount: 0.0, ..good() }),
         ("discount", SearchConfig { discount: 1.01, ..good() }),
         (
@@ -123,6 +124,12 @@ fn settings_that_exclude_each_other_are_refused() {
     let cases = [
         SearchConfig { noise: Some(Noise::default()), ..gumbel.clone() },
         SearchConfig { forced_playouts: Some(2.0), ..gumbel.clone() },
+        SearchConfig { tremble: 0.1, ..gumbel.clone() },
+        SearchConfig {
+            simultaneous: Simultaneous::RegretMatching { exploration: 0.5 },
+            tremble: 0.1,
+            ..SearchConfig::default()
+        },
         SearchConfig { simultaneous: Simultaneous::RegretMatching { exploration: 0.5 }, ..gumbel },
     ];
     for config in cases {

@@ -129,3 +129,33 @@ fn returns_that_are_not_opposed_have_no_saddle_point() {
     let (decision, _) = search(&Matrix { payoffs: same(0.25), second: Some(same(0.5)) });
     assert!(decision.proven && decision.values == [0.25, 0.5], "{decision:?}");
 }
+
+#[test]
+fn whoever_trembles_is_not_counted_on() {
+    // The second player has no reason to take the first column, so that the first row gains 0.5,
+    // unless by mistake: then it loses 2. The second row gains nothing and risks nothing.
+    let first = vec![vec![-2.0, 0.5], vec![0.0, 0.0]];
+    let second = vec![vec![-1.0, 0.0], vec![-1.0, 0.0]];
+    let game = Matrix { payoffs: first, second: Some(second) };
+    let state = game.initial(&mut Stream::new(0, "test"));
+    let decision = |tremble| {
+        let config = SearchConfig {
+            simulations: 4_000,
+            objective: Objective::Returns,
+            solver: false,
+            tremble,
+            ..SearchConfig::default()
+        };
+        decide(&game, &state, &config, &mut Uniform, 1)
+    };
+    let trusting = decision(0.0);
+    assert_eq!([0, 1].map(|seat| trusting.seats[seat].action.0), [0, 1]);
+    // The first column comes in two of five: 0.6 * 0.5 - 0.4 * 2 is a loss.
+    let wary = decision(0.8);
+    assert_eq!([0, 1].map(|seat| wary.seats[seat].action.0), [1, 1]);
+    for seat in &wary.seats {
+        // Of 4,000 choices 800 are meant; 6 sigma are 152.
+        let visits: u32 = seat.visits.iter().sum();
+        assert!(visits.abs_diff(800) < 152, "{visits}");
+    }
+}

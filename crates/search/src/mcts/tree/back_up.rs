@@ -2,7 +2,7 @@
 
 use ouro_game::Game;
 
-use super::{Path, Step, Tree};
+use super::{Path, Step, TREMBLED, Tree};
 use crate::evaluator::Estimate;
 use crate::mcts::arena::{Kind, NONE};
 use crate::mcts::tally::power;
@@ -46,7 +46,9 @@ impl<G: Game> Tree<G> {
                         self.match_regrets(step, edges);
                     }
                     for (&edge, player) in edges.iter().zip(movers.iter()) {
-                        self.credit(edge, player);
+                        if edge & TREMBLED == 0 {
+                            self.credit(edge, player);
+                        }
                     }
                 }
                 Kind::Uniform | Kind::Sampled | Kind::Fresh | Kind::Waiting | Kind::Terminal => {}

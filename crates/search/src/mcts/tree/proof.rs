@@ -12,7 +12,7 @@
 
 use ouro_game::{Chance, Game};
 
-use super::{Path, Step, Tree};
+use super::{Path, Step, TREMBLED, Tree};
 use crate::mcts::arena::{Kind, NONE};
 use crate::mcts::config::Objective;
 
@@ -161,7 +161,7 @@ impl<G: Game> Tree<G> {
                 continue;
             }
             if sign < 0.0 {
-                let edge = &mut self.arena.edges[edges[index] as usize];
+                let edge = &mut self.arena.edges[(edges[index] & !TREMBLED) as usize];
                 edge.prior = 0.0;
                 edge.sum = f64::from(value) * f64::from(edge.completed());
             } else if self.arena.players == 2 {

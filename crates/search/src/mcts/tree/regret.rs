@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use ouro_game::Game;
 
-use super::{Step, Tree};
+use super::{Step, TREMBLED, Tree};
 use crate::mcts::arena::{Arena, NONE};
 use crate::mcts::config::Simultaneous;
 
@@ -82,7 +82,7 @@ impl<G: Game> Tree<G> {
                 radix *= u64::from(length);
             }
             if other != index {
-                code += u64::from(edge - start);
+                code += u64::from((edge & !TREMBLED) - start);
             }
             start += length;
         }
