@@ -22,6 +22,7 @@ use crate::gate::Gate;
 use crate::keeper::Keeper;
 use crate::matchmaking::{self, Allowance};
 use crate::player_id::{MatchKey, MatchKind, PlayerId};
+use crate::run::Waiting;
 use crate::store::{MatchInfo, Outcome, StoreError};
 
 mod session;
@@ -100,7 +101,7 @@ impl Evaluator {
     /// have the same seeds again.
     fn wait_for_space(&self, full: &StoreError) -> Result<(), ArenaError> {
         tracing::error!(error = %full, "the disk is full: matches pause");
-        self.keeper.note_trouble(|trouble| &mut trouble.matches, Some(full.to_string()));
+        self.keeper.note_trouble(Waiting::Matches, Some(full.to_string()));
         while !self.stop.is_cancelled() {
             // Woken or not, it is worth a look.
             let _ = self.wake.recv_timeout(FULL);
@@ -109,7 +110,7 @@ impl Evaluator {
                 recovered => {
                     recovered?;
                     tracing::warn!("there is space again: matches go on");
-                    self.keeper.note_trouble(|trouble| &mut trouble.matches, None);
+                    self.keeper.note_trouble(Waiting::Matches, None);
                     return Ok(());
                 }
             }

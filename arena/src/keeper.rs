@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ouro_proto::arena_client::RatingTable;
 use ouro_proto::pool::PoolSnapshot;
 use ouro_proto::{CheckpointStatus, ContentHash, Generation};
-use ouro_service::Clock;
+use ouro_service::{Clock, Trouble};
 use tokio::sync::{broadcast, watch};
 
 use crate::config::Checked;
@@ -21,11 +21,11 @@ use crate::ledger::{Ledger, lineage};
 use crate::live::Live;
 use crate::player_id::ANCHOR;
 use crate::rating::Ratings;
+use crate::run::Waiting;
 use crate::store::{
     Decision, GameKey, MatchInfo, Outcome, Played, Run, Store, StoreError, StoredGame,
     WeightsError, WeightsFolder,
 };
-use crate::trouble::Trouble;
 
 mod candidate;
 mod pool;
@@ -51,7 +51,7 @@ pub(crate) struct Keeper {
     ratings: watch::Sender<Arc<RatingTable>>,
     snapshots: watch::Sender<Arc<PoolSnapshot>>,
     rested: watch::Sender<Option<Generation>>,
-    trouble: watch::Sender<Trouble>,
+    trouble: watch::Sender<Trouble<Waiting>>,
     /// See [`ArenaConfig::reproducible`](crate::ArenaConfig::reproducible).
     is_reproducible: bool,
     events: broadcast::Sender<ArenaEvent>,
@@ -139,25 +139,13 @@ impl Keeper {
     }
 
     /// What a person must see to.
-    pub(crate) fn trouble(&self) -> watch::Receiver<Trouble> {
+    pub(crate) fn trouble(&self) -> watch::Receiver<Trouble<Waiting>> {
         self.trouble.subscribe()
     }
 
-    /// Notes that somebody's trouble begins, or with `None` ends; whether that is news. One that
-    /// goes on stays as it was told first.
-    pub(crate) fn note_trouble(
-        &self,
-        whose: fn(&mut Trouble) -> &mut Option<String>,
-        words: Option<String>,
-    ) -> bool {
-        self.trouble.send_if_modified(|trouble| {
-            let noted = whose(trouble);
-            let is_news = noted.is_some() != words.is_some();
-            if is_news {
-                *noted = words;
-            }
-            is_news
-        })
+    /// Notes that somebody's trouble begins, or with `None` ends; whether that is news.
+    pub(crate) fn note_trouble(&self, who: Waiting, words: Option<String>) -> bool {
+        self.trouble.send_if_modified(|trouble| trouble.note(who, words))
     }
 
     /// Tells that no candidate waits, unless one has arrived since that was found.

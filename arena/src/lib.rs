@@ -24,7 +24,6 @@ pub mod rating;
 pub mod run;
 pub mod showcase;
 pub mod store;
-pub mod trouble;
 pub mod web;
 
 mod contestant;
@@ -40,5 +39,4 @@ pub use config::ArenaConfig;
 pub use error::ArenaError;
 pub use event::ArenaEvent;
 pub use player_id::{ANCHOR, MatchKey, MatchKind, PlayerId};
-pub use run::Arena;
-pub use trouble::Trouble;
+pub use run::{Arena, Waiting};

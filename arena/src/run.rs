@@ -14,7 +14,7 @@ use ouro_proto::arena::v1::pool_service_server::PoolServiceServer;
 use ouro_proto::arena_client::RatingTable;
 use ouro_proto::chunks::MESSAGE_BYTES;
 use ouro_proto::pool::PoolSnapshot;
-use ouro_service::{Clock, Drain, GrpcServer};
+use ouro_service::{Clock, Drain, GrpcServer, Trouble};
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -25,13 +25,21 @@ use crate::event::ArenaEvent;
 use crate::keeper::Keeper;
 use crate::service::Handlers;
 use crate::store::{EmbeddedStore, WeightsFolder};
-use crate::trouble::Trouble;
 use crate::web::{Gauges, WebServer};
 
 /// Name of the store's file in the data folder.
 pub const STORE_FILE: &str = "arena.redb";
 /// Name of the folder of weights in the data folder.
 pub const WEIGHTS_FOLDER: &str = "weights";
+
+/// What waits while a person must see to something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Waiting {
+    /// Matches and decisions, which cannot be stored.
+    Matches,
+    /// Candidates, which cannot be taken.
+    Candidates,
+}
 
 /// An arena whose ports are open and whose store is locked; nothing runs yet.
 #[derive(Debug)]
@@ -106,7 +114,7 @@ impl Arena {
     }
 
     /// What a person must see to before matches or publications go on.
-    pub fn trouble(&self) -> watch::Receiver<Trouble> {
+    pub fn trouble(&self) -> watch::Receiver<Trouble<Waiting>> {
         self.keeper.trouble()
     }
 

@@ -20,7 +20,7 @@ use ouro_replay::{
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use crate::progress::SharedProgress;
+use crate::progress::{SharedProgress, Waiting};
 use crate::replay::SharedReplay;
 use crate::rules::Examined;
 
@@ -382,8 +382,7 @@ impl<D: Disk> Clerk<D> {
             Err(error @ JournalError::NoSpace { .. }) => {
                 if !self.group.is_paused() {
                     tracing::error!(%error, "the disk is full: no more games are taken in");
-                    self.progress
-                        .update(|progress| progress.trouble.journal = Some(error.to_string()));
+                    self.progress.note_trouble(Waiting::Journal, Some(error.to_string()));
                 }
                 self.group.failed(self.now());
                 self.say_hold();
@@ -394,7 +393,7 @@ impl<D: Disk> Clerk<D> {
         }
         if self.group.is_paused() {
             tracing::warn!("there is space again: games are taken in");
-            self.progress.update(|progress| progress.trouble.journal = None);
+            self.progress.note_trouble(Waiting::Journal, None);
         }
         self.group.committed();
         self.say_hold();

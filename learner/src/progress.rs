@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ouro_proto::learner::v1::RefusalReason;
+use ouro_service::Trouble;
 
 use crate::trainer::StepReport;
 
@@ -30,27 +31,17 @@ pub struct Progress {
     /// The training device, as its backend names it.
     pub device: String,
     /// What keeps training from going on that a person must see to.
-    pub trouble: Trouble,
+    pub trouble: Trouble<Waiting>,
     pub(crate) recent: VecDeque<f32>,
 }
 
-/// What a person must see to, such as a full disk, by who waits for it. Each sets and clears its
-/// own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trouble {
-    /// The ledger's: games cannot be journalled.
-    pub journal: Option<String>,
-    /// The training thread's: a checkpoint cannot be written.
-    pub checkpoint: Option<String>,
-}
-
-impl Trouble {
-    /// The trouble there is, in words.
-    pub fn describe(&self) -> Option<String> {
-        let parts: Vec<&str> =
-            [&self.journal, &self.checkpoint].into_iter().flatten().map(String::as_str).collect();
-        (!parts.is_empty()).then(|| parts.join("; "))
-    }
+/// What waits while a person must see to something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Waiting {
+    /// Games, which the ledger cannot journal.
+    Journal,
+    /// Training, whose thread cannot write a checkpoint.
+    Checkpoint,
 }
 
 /// One [`Progress`], written by the learner and read by anybody. Clones share it.
@@ -80,6 +71,11 @@ impl SharedProgress {
 
     pub(crate) fn update(&self, change: impl FnOnce(&mut Progress)) {
         change(&mut self.lock());
+    }
+
+    /// Notes that somebody's trouble begins, or with `None` ends.
+    pub(crate) fn note_trouble(&self, who: Waiting, words: Option<String>) {
+        self.lock().trouble.note(who, words);
     }
 
     pub(crate) fn accepted(&self, moves: usize, returns: &[f32]) {

@@ -21,7 +21,7 @@ use crate::algorithm::{Algorithm, AlgorithmName};
 use crate::checkpoint::{Checkpoint, CheckpointError, RunState, Store};
 use crate::feed::{Fed, Feed, FeedError};
 use crate::ledger::Ledger;
-use crate::progress::SharedProgress;
+use crate::progress::{SharedProgress, Waiting};
 use crate::replay::SharedReplay;
 use crate::trainer::{StepReport, TrainError, Trainer};
 
@@ -178,9 +178,7 @@ impl<A: Algorithm> Training<A> {
                 Err(error) if error.is_no_space() => {
                     if !waited {
                         tracing::error!(%error, "the disk is full: training pauses");
-                        self.progress.update(|progress| {
-                            progress.trouble.checkpoint = Some(error.to_string())
-                        });
+                        self.progress.note_trouble(Waiting::Checkpoint, Some(error.to_string()));
                     }
                     if self.replay.is_closed() {
                         tracing::warn!("the last steps are not saved; they will be taken again");
@@ -192,7 +190,7 @@ impl<A: Algorithm> Training<A> {
                 saved => {
                     if waited {
                         tracing::warn!("there is space again: training goes on");
-                        self.progress.update(|progress| progress.trouble.checkpoint = None);
+                        self.progress.note_trouble(Waiting::Checkpoint, None);
                     }
                     saved?;
                     return Ok(true);

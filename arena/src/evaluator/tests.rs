@@ -2,6 +2,7 @@
 
 use std::thread::JoinHandle;
 
+use ouro_service::Trouble;
 use tokio::sync::broadcast;
 
 use super::*;
@@ -9,7 +10,6 @@ use crate::event::ArenaEvent;
 use crate::gate::GateConfig;
 use crate::store::{Decision, EmbeddedStore, Played, SmallDisk, replay};
 use crate::testing::{keeper, offer};
-use crate::trouble::Trouble;
 
 /// An evaluator that runs, and what it works on.
 struct Running {
@@ -71,7 +71,7 @@ impl Running {
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(decided);
     }
 
-    fn trouble(&self) -> Trouble {
+    fn trouble(&self) -> Trouble<Waiting> {
         self.keeper.trouble().borrow().clone()
     }
 
@@ -98,8 +98,8 @@ fn gate(room: Option<usize>) -> (Decision, Vec<Played>) {
         running.disk.wait_until_looked_at();
         assert!(!running.is_decided());
         let trouble = running.trouble();
-        assert_eq!(trouble.candidates, None);
-        let said = trouble.matches.expect("matches wait");
+        assert_eq!(trouble.of(Waiting::Candidates), None);
+        let said = trouble.of(Waiting::Matches).expect("matches wait");
         assert!(said.starts_with("no space in small: "), "{said}");
         assert!(said.ends_with("; make room there, and it goes on by itself"), "{said}");
         // What is at hand can be asked for while it waits.
@@ -137,10 +137,10 @@ fn a_candidate_that_finds_no_room_is_taken_when_it_comes_again() {
     assert!(refused.is_no_space(), "{refused}");
     assert!(refused.to_string().contains("small"), "{refused}");
     // The evaluator may have come upon it, too.
-    assert_eq!(running.trouble().candidates, Some(refused.to_string()));
+    assert_eq!(running.trouble().of(Waiting::Candidates), Some(&*refused.to_string()));
     running.disk.leave_room(None);
     offer(&running.keeper, 0).unwrap();
-    assert_eq!(running.trouble().candidates, None);
+    assert_eq!(running.trouble().of(Waiting::Candidates), None);
     running.wait_until_decided();
     running.end();
 }

@@ -9,6 +9,7 @@ use ouro_proto::{Checkpoint, CheckpointStatus, ContentHash, Generation};
 use super::{Keeper, held};
 use crate::error::CallError;
 use crate::event::ArenaEvent;
+use crate::run::Waiting;
 use crate::store::{Outcome, StoreError};
 
 /// What a publication announces.
@@ -25,7 +26,7 @@ impl Keeper {
     /// Takes a candidate whose bytes have the announced hash. Without room on the disk it is not
     /// taken, which is said once, and whoever sent it tries again.
     pub(crate) fn publish(&self, offer: Offer, bytes: &[u8]) -> Result<Checkpoint, CallError> {
-        let was_full = self.trouble.borrow().candidates.is_some();
+        let was_full = self.trouble.borrow().of(Waiting::Candidates).is_some();
         let has_room = if was_full { self.store.mend().map_err(CallError::from) } else { Ok(()) };
         let taken = has_room.and_then(|()| self.take(offer, bytes));
         let words = match &taken {
@@ -33,7 +34,7 @@ impl Keeper {
             Err(error) if error.is_no_space() => Some(error.to_string()),
             Err(_) => return taken,
         };
-        if self.note_trouble(|trouble| &mut trouble.candidates, words) {
+        if self.note_trouble(Waiting::Candidates, words) {
             match &taken {
                 Ok(_) => tracing::warn!("there is space again: candidates are taken"),
                 Err(error) => tracing::error!(%error, "the disk is full: candidates wait"),

@@ -11,9 +11,11 @@ pub mod process;
 pub mod server;
 pub mod shutdown;
 pub mod telemetry;
+pub mod trouble;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::{IntoStatus, ServiceError};
 pub use process::{ExitStatus, Failure};
 pub use server::GrpcServer;
 pub use shutdown::{Drain, Shutdown};
+pub use trouble::Trouble;

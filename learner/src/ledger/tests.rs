@@ -115,7 +115,7 @@ async fn a_full_disk_is_told_and_waited_for() {
     }
     assert!(trouble().expect("some").starts_with("no space for"));
     // What the training thread waits for is its own.
-    progress.update(|progress| progress.trouble.checkpoint = Some("a checkpoint".to_owned()));
+    progress.note_trouble(Waiting::Checkpoint, Some("a checkpoint".to_owned()));
     assert_eq!(*own.watermark.borrow(), 0);
     disk.set_faults(Faults::default());
     reaches(&mut own, 1).await;

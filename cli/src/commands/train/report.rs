@@ -7,12 +7,13 @@ use ouro_actor::{Actor, ActorCounters};
 use ouro_arena::gate::Verdict;
 use ouro_arena::store::{self, Outcome};
 use ouro_arena::web::{Gauge, Gauges};
-use ouro_arena::{Arena, ArenaEvent, PlayerId, Trouble};
+use ouro_arena::{Arena, ArenaEvent, PlayerId, Waiting};
 use ouro_learner::Learner;
 use ouro_learner::progress::SharedProgress;
 use ouro_learner::replay::SharedReplay;
 use ouro_proto::arena_client::RatingTable;
 use ouro_proto::pool::PoolSnapshot;
+use ouro_service::Trouble;
 use tokio::sync::{broadcast, watch};
 
 use super::event::{Decision, End, Event, Match, Progress, Rated, Start};
@@ -34,7 +35,7 @@ pub(super) struct Reporter<'a> {
     counters: Arc<ActorCounters>,
     events: broadcast::Receiver<ArenaEvent>,
     ratings: watch::Receiver<Arc<RatingTable>>,
-    arena_trouble: watch::Receiver<Trouble>,
+    arena_trouble: watch::Receiver<Trouble<Waiting>>,
     gauges: Gauges,
     pool: watch::Receiver<Arc<PoolSnapshot>>,
     gate: Option<Match>,
