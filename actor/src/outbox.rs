@@ -39,6 +39,11 @@ impl<T> Outbox<T> {
         self.pending.len()
     }
 
+    /// Sequence number of the last item that was answered; 0 if none was.
+    pub fn answered(&self) -> u64 {
+        self.first - 1
+    }
+
     /// Takes an item in, or hands it back if the outbox is full.
     pub fn push(&mut self, item: T) -> Result<(), T> {
         if self.is_full() {

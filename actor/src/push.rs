@@ -194,6 +194,7 @@ impl Pusher {
         let hello = Hello {
             actor: self.name.clone(),
             epoch: self.progress.epoch,
+            answered: self.outbox.answered(),
             config: self.config.clone(),
             version: RECORD_VERSION,
         };
@@ -206,14 +207,14 @@ impl Pusher {
                 () = self.stop.cancelled(), if self.progress.deadline.is_none() => self.begin_stop(),
             }
         };
-        let wire::Welcome { epoch, watermark, newest_generation } = stream.welcome;
+        let wire::Welcome { epoch, watermark, newest_generation, ref refusals } = stream.welcome;
         if let Some(asked) = self.progress.epoch.filter(|&asked| asked != epoch) {
             return Err(PushError::Epoch { asked, got: epoch });
         }
         self.progress.epoch = Some(epoch);
-        // Which of them were refused, an answer said that was lost.
+        refusals.iter().for_each(|refusal| self.note_refusal(epoch, refusal));
         let decided = self.outbox.reconnect(watermark);
-        self.counters.answered(decided.len() as u64, 0, self.outbox.len());
+        self.count(epoch, &decided, refusals, None);
         self.tell_newest(newest_generation);
         info!(epoch, watermark, "pushing to the learner");
         self.exchange(epoch, &mut stream).await
@@ -255,20 +256,33 @@ impl Pusher {
             self.note_refusal(epoch, refusal);
         }
         let settled = self.outbox.settle(ack.watermark);
-        let mut refused = 0;
-        for (sequence, played) in &settled {
-            let is_refused = ack.refusals.iter().any(|refusal| refusal.sequence == *sequence);
-            refused += u64::from(is_refused);
-            let fate = if is_refused { Fate::Refused } else { Fate::Accepted };
-            self.ledger.note(&self.name, epoch, *sequence, played, fate);
-        }
-        let accepted = settled.len() as u64 - refused;
-        self.counters.answered(accepted, refused, self.outbox.len());
+        self.count(epoch, &settled, &ack.refusals, Some(Fate::Accepted));
         self.tell_newest(ack.newest_generation);
         // The last word counts. Whoever stops has no time to pause.
         let pauses = ack.pause_ms > 0 && self.progress.deadline.is_none();
         let pause = Duration::from_millis(ack.pause_ms.into()).min(MAX_PAUSE);
         self.progress.paused = pauses.then(|| Instant::now() + pause);
+    }
+
+    /// Counts games that are decided, and notes the refused ones; all others as `rest`, if the
+    /// learner is sure.
+    fn count(
+        &mut self,
+        epoch: u64,
+        decided: &[(u64, Played)],
+        refusals: &[wire::Refusal],
+        rest: Option<Fate>,
+    ) {
+        let mut refused = 0;
+        for (sequence, played) in decided {
+            let is_refused = refusals.iter().any(|refusal| refusal.sequence == *sequence);
+            refused += u64::from(is_refused);
+            if let Some(fate) = if is_refused { Some(Fate::Refused) } else { rest } {
+                self.ledger.note(&self.name, epoch, *sequence, played, fate);
+            }
+        }
+        let accepted = decided.len() as u64 - refused;
+        self.counters.answered(accepted, refused, self.outbox.len());
     }
 
     /// Keeps a refused game, and says so in the log: the first of each reason, and then whenever

@@ -319,8 +319,6 @@ impl<D: Disk> Clerk<D> {
         let (sender, watermark) = watch::channel(known);
         let before = self.lives.remove(&actor).filter(|lease| lease.epoch == epoch);
         let refusals = before.map(|lease| lease.refusals).unwrap_or_default();
-        // The welcome says that they are decided, and no more.
-        refusals.take(known);
         // The stream that had the name before sees its end.
         let lease = Lease { epoch, watermark: sender, refusals: refusals.clone() };
         self.lives.insert(Arc::clone(&actor), lease);
@@ -410,7 +408,7 @@ impl<D: Disk> Clerk<D> {
         }
         self.release()?;
         let journal = &self.journal;
-        self.lives.retain(|actor, Lease { epoch, watermark: sender, .. }| {
+        self.lives.retain(|actor, Lease { epoch, watermark: sender, refusals }| {
             // A life that the journal has forgotten, for too many came after it, ends for its
             // stream, too.
             let Some((_, watermark)) = journal.watermark(actor).filter(|(now, _)| now == epoch)
@@ -419,7 +417,8 @@ impl<D: Disk> Clerk<D> {
             };
             let raise = |known: &mut u64| std::mem::replace(known, watermark) != watermark;
             sender.send_if_modified(raise);
-            !sender.is_closed()
+            // Of an actor that is gone for now, only what it may have missed.
+            !sender.is_closed() || !refusals.is_empty()
         });
         Ok(())
     }

@@ -32,11 +32,7 @@ pub mod arena {
 /// Package `ouro.learner`, generated from `ouro/learner/v1/learner.proto`.
 pub mod learner {
     /// Version 1.
-    #[expect(
-        clippy::allow_attributes,
-        clippy::large_enum_variant,
-        reason = "generated; the comments are in the .proto file, and a stream is mostly games"
-    )]
+    #[expect(clippy::allow_attributes, reason = "generated; the comments are in the .proto file")]
     pub mod v1 {
         tonic::include_proto!("ouro.learner.v1");
     }

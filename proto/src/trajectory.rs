@@ -206,7 +206,7 @@ mod tests {
 
     fn hello() -> Hello {
         let config = GameConfig::by_name("tic_tac_toe").expect("it is in the box");
-        Hello { actor: "a".to_owned(), epoch: None, config, version: 1 }
+        Hello { actor: "a".to_owned(), epoch: None, answered: 0, config, version: 1 }
     }
 
     fn searched(policy: &[(u32, f32)], value: f32) -> Searched {

@@ -25,11 +25,19 @@ impl Connection {
 
     /// Answers the hello of an actor that has lived through `known`.
     async fn welcome(&mut self, known: Option<u64>, epoch: u64, watermark: u64) {
+        self.welcome_back(known, epoch, watermark, &[]).await;
+    }
+
+    /// The same; these of its games were refused, and the answer that said so was lost.
+    async fn welcome_back(&mut self, known: Option<u64>, epoch: u64, watermark: u64, lost: &[u64]) {
         let Some(Request::Hello(hello)) = self.request().await else { panic!("no hello") };
         let hello = Hello::try_from(hello).unwrap();
         assert_eq!((hello.actor.as_str(), hello.epoch), ("a", known));
         assert_eq!((hello.config, hello.version), (testing::config(), RECORD_VERSION));
-        let welcome = wire::Welcome { epoch, watermark, newest_generation: 0 };
+        assert!(hello.answered <= watermark, "{} was answered", hello.answered);
+        let refuse = |&sequence| wire::Refusal { sequence, ..wire::Refusal::default() };
+        let refusals = lost.iter().map(refuse).collect();
+        let welcome = wire::Welcome { epoch, watermark, newest_generation: 0, refusals };
         self.answer(Response::Welcome(welcome)).await;
     }
 
@@ -162,7 +170,7 @@ async fn start(count: usize) -> Running {
 
 #[tokio::test]
 async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
-    let mut running = start(5).await;
+    let mut running = start(6).await;
     let mut first = running.connection().await;
     first.welcome(None, 77, 0).await;
     for (number, &seed) in (1..).zip(&running.seeds) {
@@ -173,15 +181,15 @@ async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
     first.answer(Response::Ack(ack)).await;
     drop(first);
 
-    // The learner has decided the third game too; that answer was lost.
+    // The learner has decided two more; that answer was lost, and comes again with the welcome.
     let mut second = running.connection().await;
-    second.welcome(Some(77), 77, 3).await;
-    assert_eq!(second.game().await, (4, running.seeds[3]));
+    second.welcome_back(Some(77), 77, 4, &[4]).await;
     assert_eq!(second.game().await, (5, running.seeds[4]));
+    assert_eq!(second.game().await, (6, running.seeds[5]));
     // An actor that stops waits for the answers, then closes its side.
     running.end();
-    second.accept(4).await;
     second.accept(5).await;
+    second.accept(6).await;
     assert_eq!(second.request().await, None);
     let fates = running.fates();
     let of = |number: u64| -> Vec<&str> {
@@ -194,14 +202,19 @@ async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
     };
     assert_eq!(of(1), ["sent", "accepted"]);
     assert_eq!(of(2), ["sent", "refused"]);
-    // It was decided, and the answer which way was lost.
+    // A learner that was started anew would not know of a refusal.
     assert_eq!(of(3), ["sent"]);
-    assert_eq!(of(4), ["sent", "sent", "accepted"]);
+    assert_eq!(of(4), ["sent", "refused"]);
+    assert_eq!(of(5), ["sent", "sent", "accepted"]);
     let snapshot = running.counters.snapshot();
-    assert_eq!((snapshot.accepted, snapshot.refused, snapshot.unanswered), (4, 1, 0));
+    assert_eq!((snapshot.accepted, snapshot.refused, snapshot.unanswered), (4, 2, 0));
     let dead = std::fs::read_to_string(running.folder.path().join("dead")).unwrap();
-    let letter: serde_json::Value = serde_json::from_str(&dead).unwrap();
-    assert_eq!(letter["record"]["seed"], running.seeds[1]);
+    let seed = |letter| -> Option<u64> {
+        let letter: serde_json::Value = serde_json::from_str(letter).unwrap();
+        letter["record"]["seed"].as_u64()
+    };
+    let buried: Vec<_> = dead.lines().filter_map(seed).collect();
+    assert_eq!(buried, [running.seeds[1], running.seeds[3]]);
     assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
 }
 
@@ -261,31 +274,29 @@ fn pause(newest_generation: u32) -> Response {
     Response::Ack(ack)
 }
 
-#[tokio::test]
-async fn a_pause_ends_with_an_answer_that_asks_for_none() {
+/// A pusher that pauses, and has a second game to push. The newest generation that the learner
+/// speaks of is passed on.
+async fn start_paused() -> (Running, Connection) {
     let mut running = start(1).await;
     let mut connection = running.connection().await;
     connection.welcome(None, 77, 0).await;
     assert_eq!(connection.game().await.0, 1);
     connection.answer(pause(3)).await;
     running.newest.wait_for(|&newest| newest == 3).await.unwrap();
-    let games = running.games.clone().unwrap();
-    games.send(some_games(1).remove(0)).await.unwrap();
+    running.games.as_ref().unwrap().send(some_games(1).remove(0)).await.unwrap();
+    (running, connection)
+}
+
+#[tokio::test]
+async fn a_pause_ends_with_an_answer_that_asks_for_none() {
+    let (_running, mut connection) = start_paused().await;
     connection.accept(1).await;
     assert_eq!(connection.game().await.0, 2);
 }
 
 #[tokio::test]
 async fn nothing_is_sent_while_the_learner_asks_for_a_pause() {
-    let mut running = start(1).await;
-    let mut connection = running.connection().await;
-    connection.welcome(None, 77, 0).await;
-    assert_eq!(connection.game().await.0, 1);
-    connection.answer(pause(3)).await;
-    // The newest generation that the learner speaks of is passed on.
-    running.newest.wait_for(|&newest| newest == 3).await.unwrap();
-    let games = running.games.clone().unwrap();
-    games.send(some_games(1).remove(0)).await.unwrap();
+    let (mut running, mut connection) = start_paused().await;
     // Once the game is in the outbox, and an answer later, it has still not gone out.
     for newest in 4.. {
         connection.answer(pause(newest)).await;
@@ -297,7 +308,6 @@ async fn nothing_is_sent_while_the_learner_asks_for_a_pause() {
     let early = tokio::time::timeout(Duration::ZERO, connection.game()).await;
     assert!(early.is_err());
     // Whoever stops does not pause.
-    drop(games);
     running.end();
     assert_eq!(connection.game().await.0, 2);
     connection.accept(2).await;
@@ -325,6 +335,7 @@ async fn a_game_is_on_the_wire_as_it_was_played() {
     let hello = Hello {
         actor: "a".to_owned(),
         epoch: None,
+        answered: 0,
         config: testing::config(),
         version: RECORD_VERSION,
     };

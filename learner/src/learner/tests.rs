@@ -31,7 +31,7 @@ impl Actor {
 
     fn hello(epoch: Option<u64>) -> Ask {
         let (actor, config) = ("tester".to_owned(), config().game);
-        Ask::Hello(Hello { actor, epoch, config, version: 1 }.into())
+        Ask::Hello(Hello { actor, epoch, answered: 0, config, version: 1 }.into())
     }
 
     async fn send(&self, message: wire::Trajectory) {
@@ -119,7 +119,12 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
     let told = client.get_status(wire::GetStatusRequest {}).await.unwrap().into_inner();
     let refused = wire::RefusalCount { reason: wire::RefusalReason::Replay.into(), games: 1 };
     assert_eq!((told.games, told.refused), (20.0, vec![refused]));
-    drop((actor, client));
+    // Whoever has not seen an answer is told again.
+    let mut again = Actor::connect(running.address, Actor::hello(Some(1))).await.unwrap();
+    let Some(Answer::Welcome(welcome)) = again.answer().await.unwrap() else { panic!("welcome") };
+    let refused: Vec<u64> = welcome.refusals.iter().map(|refusal| refusal.sequence).collect();
+    assert_eq!((welcome.watermark, refused), (21, vec![21]));
+    drop((actor, again, client));
     let end = running.stop().await;
     assert!(end.step > 0 || end.moves < 64, "{end:?}");
 

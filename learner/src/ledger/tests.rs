@@ -137,10 +137,28 @@ async fn a_refusal_is_told_to_the_stream_that_is_there_when_it_is_decided() {
     decide(&ledger, &second, 1, accept()).await;
     disk.set_faults(Faults::default());
     reaches(&mut second, 2).await;
-    let told = second.refusals.take(2);
+    let told = second.refusals.tell(0, 2);
     assert_eq!(told.len(), 1);
     assert_eq!((told[0].sequence, told[0].reason), (1, RefusalReason::Stale));
     assert_eq!(replay.status().0.counters.inserts, 2, "the first decision stands");
+}
+
+#[tokio::test]
+async fn what_an_actor_that_is_gone_may_have_missed_is_told_when_it_comes_back() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (ledger, _thread, _) = ledger(&disk, &replay);
+    let mut first = life(&ledger, None).await.expect("a new life");
+    let refusal = Decision::Refuse(RefusalReason::Stale, "old".to_owned());
+    decide(&ledger, &first, 1, refusal).await;
+    reaches(&mut first, 1).await;
+    assert_eq!(first.refusals.tell(0, 1).len(), 1);
+    drop(first);
+    let mut other = ledger.greet("b".to_owned(), None).await.expect("it runs").expect("new");
+    decide(&ledger, &other, 1, accept()).await;
+    reaches(&mut other, 1).await;
+    let second = life(&ledger, Some(1)).await.expect("its last life");
+    assert_eq!(second.refusals.tell(0, 1).len(), 1);
+    assert!(second.refusals.tell(1, 1).is_empty(), "it has seen that answer");
 }
 
 #[tokio::test]

@@ -115,6 +115,7 @@ impl Stream<'_> {
             epoch: self.life.epoch,
             watermark: self.told,
             newest_generation: self.shared.progress.generation(),
+            refusals: self.refusals(self.hello.answered, self.told),
         };
         if !self.send(Answer::Welcome(welcome)).await? {
             return Ok(());
@@ -206,12 +207,17 @@ impl Stream<'_> {
         if watermark <= self.told && !self.repeated && pause.is_zero() {
             return Ok(true);
         }
+        let refusals = self.refusals(self.told, watermark);
         (self.told, self.repeated) = (self.told.max(watermark), false);
-        let refusals = self.life.refusals.take(watermark).into_iter().map(Into::into).collect();
         let newest_generation = self.shared.progress.generation();
         let pause_ms = u32::try_from(pause.as_millis()).unwrap_or(u32::MAX);
         let ack = wire::Ack { watermark, refusals, newest_generation, pause_ms };
         self.send(Answer::Ack(ack)).await
+    }
+
+    /// What was refused after `answered`, up to a watermark.
+    fn refusals(&self, answered: u64, watermark: u64) -> Vec<wire::Refusal> {
+        self.life.refusals.tell(answered, watermark).into_iter().map(Into::into).collect()
     }
 
     /// Sends an answer; `false` if the client is gone.

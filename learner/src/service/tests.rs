@@ -49,8 +49,13 @@ async fn a_game_whose_replay_panics_is_refused_and_gives_its_permit_back() {
     let (ledger, _thread) =
         Ledger::start(journal, Arc::clone(&replay), progress.clone()).expect("a thread");
     let intake = Intake::new(Arc::new(Faulty), ledger, replay, progress, &config, stop);
-    let hello =
-        Hello { actor: "a".to_owned(), epoch: None, config: config.game.clone(), version: 1 };
+    let hello = Hello {
+        actor: "a".to_owned(),
+        epoch: None,
+        answered: 0,
+        config: config.game.clone(),
+        version: 1,
+    };
     for sequence in 1..=config.intake.replay_threads as u64 + 1 {
         let message = random_game(sequence).into();
         match stream::examine(&intake.shared, &hello, message).await {

@@ -78,7 +78,7 @@ pub(crate) struct Actor {
 
 pub(crate) fn hello(actor: &str, epoch: Option<u64>, config: &GameConfig) -> wire::Hello {
     let (actor, config) = (actor.to_owned(), config.clone());
-    Hello { actor, epoch, config, version: 1 }.into()
+    Hello { actor, epoch, answered: 0, config, version: 1 }.into()
 }
 
 impl Actor {

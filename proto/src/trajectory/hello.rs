@@ -34,6 +34,8 @@ pub struct Hello {
     pub actor: String,
     /// The life that the actor goes on with; `None` for a new one.
     pub epoch: Option<u64>,
+    /// Highest sequence number of that life whose acknowledgement the actor has seen.
+    pub answered: u64,
     /// The game of all trajectories that follow.
     pub config: GameConfig,
     /// Their record format.
@@ -77,7 +79,8 @@ impl TryFrom<wire::Hello> for Hello {
         }
         let config = serde_json::from_str(&hello.config_json)
             .map_err(|error| HelloError::Config(error.to_string()))?;
-        Ok(Self { actor, epoch: hello.epoch, config, version: hello.version })
+        let wire::Hello { epoch, answered, version, .. } = hello;
+        Ok(Self { actor, epoch, answered, config, version })
     }
 }
 
@@ -85,7 +88,8 @@ impl From<Hello> for wire::Hello {
     fn from(hello: Hello) -> Self {
         let config_json = serde_json::to_string(&hello.config)
             .expect("a game configuration serialises: it is plain data");
-        Self { actor: hello.actor, epoch: hello.epoch, config_json, version: hello.version }
+        let Hello { actor, epoch, answered, version, .. } = hello;
+        Self { actor, epoch, config_json, version, answered }
     }
 }
 
@@ -95,7 +99,7 @@ mod tests {
 
     fn hello() -> Hello {
         let config = GameConfig::by_name("tic_tac_toe").expect("it is in the box");
-        Hello { actor: "actor-0.local".to_owned(), epoch: Some(3), config, version: 1 }
+        Hello { actor: "actor-0.local".to_owned(), epoch: Some(3), answered: 7, config, version: 1 }
     }
 
     #[test]

@@ -202,7 +202,7 @@ fn measure(game: GameConfig, folder: &Path, arguments: &Arguments) -> Result<Mea
     let pushing: Vec<_> = (0..arguments.streams)
         .map(|stream| {
             let actor = format!("bench-{stream}");
-            let hello = Hello { actor, epoch: None, config: game.clone(), version: 1 };
+            let hello = Hello { actor, epoch: None, answered: 0, config: game.clone(), version: 1 };
             let from = usize::from(stream) * games.len() / usize::from(arguments.streams);
             let mut games: Vec<wire::Trajectory> = games.clone();
             games.rotate_left(from);

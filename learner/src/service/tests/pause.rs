@@ -45,7 +45,13 @@ impl Pushed {
         tokio::spawn(server.run_until(stop.clone()));
 
         let (requests, stream) = mpsc::channel(128);
-        let hello = Hello { actor: "a".to_owned(), epoch: None, config: config.game, version: 1 };
+        let hello = Hello {
+            actor: "a".to_owned(),
+            epoch: None,
+            answered: 0,
+            config: config.game,
+            version: 1,
+        };
         let hello = wire::PushRequest { message: Some(Ask::Hello(hello.into())) };
         requests.send(hello).await.expect("the receiver is here");
         let mut client = LearnerServiceClient::connect(url).await.expect("the port is open");
