@@ -1,8 +1,8 @@
 //! Drawings of a game, one frame after each ply.
 //!
 //! Frames are made here, from the rules; whoever shows them needs to know no game. A frame is
-//! what lies on the board, what is said of each seat, and a sentence. Battlesnake, Connect Four
-//! and tic-tac-toe are drawn as SVG, every other game is shown as its text.
+//! what lies on the board, what is said of each seat, and a sentence. Battlesnake, Snake,
+//! Connect Four and tic-tac-toe are drawn as SVG, every other game is shown as its text.
 
 use std::any::Any;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use ouro_game::catalog::ReplayVisitor;
 use ouro_game::record::{GAME_STREAM, Replay, ReplayError};
 use ouro_game::{
     Action, ConfigError, Game, GameConfig, GameVisitor, Record, StepError, Stream, Turn,
-    battlesnake,
+    battlesnake, snake,
 };
 use serde::Serialize;
 
@@ -172,10 +172,18 @@ fn stage<G: Game>(game: &G) -> Stage {
         width: config.width.into(),
         height: config.height.into(),
     };
+    let square = |config: &snake::Config| {
+        let side = config.size.into();
+        Stage::Cells { width: side, height: side }
+    };
     if let Some(rules) = rules.downcast_ref::<battlesnake::Small>() {
         cells(rules.config())
     } else if let Some(rules) = rules.downcast_ref::<battlesnake::Large>() {
         cells(rules.config())
+    } else if let Some(rules) = rules.downcast_ref::<snake::Small>() {
+        square(rules.config())
+    } else if let Some(rules) = rules.downcast_ref::<snake::Large>() {
+        square(rules.config())
     } else {
         stones::stage(rules).unwrap_or(Stage::Text)
     }
@@ -193,6 +201,8 @@ fn frame<G: Game>(
     let before = last.map(|(state, _)| state as &dyn Any);
     let scene = snakes::scene::<u8, 2, 8>(rules, now, before)
         .or_else(|| snakes::scene::<u16, 10, 16>(rules, now, before))
+        .or_else(|| snakes::alone::<2>(rules, now))
+        .or_else(|| snakes::alone::<7>(rules, now))
         .or_else(|| stones::scene(rules, now, before))
         .unwrap_or_else(|| Scene {
             board: html! { (game.render(state)) }.into_string(),

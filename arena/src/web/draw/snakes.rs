@@ -1,5 +1,5 @@
 //! Battlesnake as its players know it: rounded snakes with heads and eyes, food, hazards, and
-//! beside the board the health and length of each.
+//! beside the board the health and length of each. Snake looks the same.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -9,6 +9,7 @@ use maud::{Markup, html};
 use ouro_game::battlesnake::{
     Battlesnake, Cause, Cell, Death, Graveyard, Point, Position, Snake, State,
 };
+use ouro_game::{Game, snake};
 
 use super::{CELL, Scene, colour};
 
@@ -32,6 +33,24 @@ pub(super) fn scene<C: Cell, const W: usize, const S: usize>(
     Some(Scene { board: board(&now, before.as_ref()), seats: seats.collect() })
 }
 
+/// A position of Snake if the rules are these.
+pub(super) fn alone<const W: usize>(rules: &dyn Any, now: &dyn Any) -> Option<Scene> {
+    let rules = rules.downcast_ref::<snake::Snake<W>>()?;
+    let state = now.downcast_ref::<snake::State<W>>()?;
+    let size = state.size();
+    let point = |cell: usize| Point::from(((cell % size) as i32, (cell / size) as i32));
+    let mut board = String::new();
+    state.apple().into_iter().for_each(|cell| feed(&mut board, point(cell), size as i32));
+    let mut body: Vec<Point> = state.trail().map(point).collect();
+    body.reverse();
+    draw(&mut board, 0, &body, size as i32, "");
+    let seat = html! {
+        span.length { "length " (state.length()) " of " (state.cells()) }
+        span { "step " (state.elapsed()) " of " (rules.config().limit()) }
+    };
+    Some(Scene { board, seats: vec![seat] })
+}
+
 /// What lies on the board.
 fn board(now: &Position, before: Option<&Position>) -> String {
     let mut svg = String::new();
@@ -48,8 +67,7 @@ fn board(now: &Position, before: Option<&Position>) -> String {
         }
     }
     for &cell in &now.food {
-        let (x, y) = centre(cell, height);
-        let _ = write!(svg, r#"<circle class="food" cx="{x}" cy="{y}" r="2.5"/>"#);
+        feed(&mut svg, cell, height);
     }
     // The dead first, so that they lie below the living.
     for (seat, snake) in now.snakes.iter().enumerate() {
@@ -64,6 +82,13 @@ fn board(now: &Position, before: Option<&Position>) -> String {
         }
     }
     svg
+}
+
+/// Puts food on a cell.
+fn feed(svg: &mut String, cell: Point, height: i32) {
+    let (x, y) = centre(cell, height);
+    // Writing to a string cannot fail.
+    let _ = write!(svg, r#"<circle class="food" cx="{x}" cy="{y}" r="2.5"/>"#);
 }
 
 /// The middle of a cell; drawings count rows from the top.

@@ -92,12 +92,32 @@ fn marks_of_tic_tac_toe_are_drawn_with_row_one_at_the_bottom() {
 }
 
 #[test]
-fn any_other_game_is_shown_as_its_text() {
-    let config = GameConfig::by_name("snake").unwrap();
-    let film = film(&record(&config, 1, &[&[0]]), &names(&["a"])).unwrap();
-    assert_eq!(film.stage, Stage::Text);
-    assert!(film.frames[0].board.contains('\n'));
-    assert!(film.stage.with(&film.frames[0]).into_string().starts_with("<pre class=\"board\""));
+fn a_snake_alone_is_drawn_with_its_apple_on_boards_of_either_size() {
+    let head = |frame: &Frame| -> (i32, i32) {
+        let (_, place) = frame.board.split_once("translate(").unwrap();
+        let (x, y) = place.split_once(')').unwrap().0.split_once(' ').unwrap();
+        (x.parse().unwrap(), y.parse().unwrap())
+    };
+    for size in [4, 12] {
+        let text = format!(r#"{{"game":"snake","size":{size}}}"#);
+        let config = serde_json::from_str(&text).unwrap();
+        let film = film(&record(&config, 1, &[&[UP], &[RIGHT]]), &names(&["a"])).unwrap();
+        assert_eq!(film.stage, Stage::Cells { width: size, height: size });
+        assert_eq!(film.frames[0].board.matches("food").count(), 1);
+        assert_eq!(film.frames.len(), 3);
+        let [(x, y), up, right] = [0, 1, 2].map(|ply| head(&film.frames[ply]));
+        assert_eq!((up, right), ((x, y - 10), (x + 10, y - 10)));
+        let frame = &film.frames[2];
+        assert!(frame.seats.contains("length 2 of"), "{}", frame.seats);
+        assert!(frame.seats.contains("step 2 of"), "{}", frame.seats);
+    }
+}
+
+#[test]
+fn any_other_game_would_be_shown_as_its_text() {
+    let (board, seats, caption) = ("x.\n.o".to_owned(), String::new(), String::new());
+    let page = Stage::Text.with(&Frame { board, seats, caption }).into_string();
+    assert_eq!(page, "<pre class=\"board\" id=\"frame\">x.\n.o</pre>");
 }
 
 #[test]
