@@ -7,7 +7,9 @@
 pub(super) mod preset;
 pub(super) mod settings;
 
+mod curves;
 mod event;
+mod history;
 mod plan;
 mod refusal;
 mod report;

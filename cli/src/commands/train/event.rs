@@ -8,7 +8,7 @@ use std::fmt;
 
 use ouro_arena::gate::GateReport;
 use ouro_proto::arena_client::{Rating, RatingTable};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,7 +73,8 @@ pub(super) struct Start {
 }
 
 /// How the run stands.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Progress {
     /// Seconds since this start.
     pub(super) seconds: f64,
@@ -99,6 +100,12 @@ pub(super) struct Progress {
     pub(super) entropy: f64,
     /// Mean return of recent games.
     pub(super) mean_return: f64,
+    /// Positions in the replay window.
+    pub(super) window_positions: u64,
+    /// Positions that fit.
+    pub(super) window_capacity: u64,
+    /// How many generations old the positions of the last batch were, on average.
+    pub(super) staleness: f64,
     /// Checkpoints in the pool.
     pub(super) pool: usize,
     /// The strongest checkpoint.
@@ -108,7 +115,7 @@ pub(super) struct Progress {
 }
 
 /// A player and its rating.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Rated {
     /// The player.
     pub(super) player: String,
@@ -125,7 +132,7 @@ pub(super) struct Rated {
 }
 
 /// How a match at the gate stands or ended.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Match {
     /// The candidate.
     pub(super) candidate: String,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ouro_actor::{Actor, ActorCounters};
 use ouro_arena::gate::Verdict;
 use ouro_arena::store::{self, Outcome};
-use ouro_arena::web::{Gauge, Gauges};
+use ouro_arena::web::Gauges;
 use ouro_arena::{Arena, ArenaEvent, PlayerId, Waiting};
 use ouro_learner::Learner;
 use ouro_learner::progress::SharedProgress;
@@ -16,7 +16,9 @@ use ouro_proto::pool::PoolSnapshot;
 use ouro_service::Trouble;
 use tokio::sync::{broadcast, watch};
 
+use super::curves;
 use super::event::{Decision, End, Event, Match, Progress, Rated, Start};
+use super::history::History;
 use super::plan::Plan;
 use super::screen::Screen;
 use super::view::View;
@@ -37,6 +39,10 @@ pub(super) struct Reporter<'a> {
     ratings: watch::Receiver<Arc<RatingTable>>,
     arena_trouble: watch::Receiver<Trouble<Waiting>>,
     gauges: Gauges,
+    /// Nothing where it cannot be opened.
+    history: Option<History>,
+    /// Seconds of training before this start.
+    earlier: f64,
     pool: watch::Receiver<Arc<PoolSnapshot>>,
     gate: Option<Match>,
     /// What the run waits for, as it was told.
@@ -71,6 +77,16 @@ impl<'a> Reporter<'a> {
             generation_steps: plan.generation_steps(),
             min_positions: plan.min_positions(),
         };
+        let gauges = arena.gauges();
+        let past = |seconds, progress: &Progress| curves::note(&gauges, seconds, progress);
+        let opened = History::open(plan.folder(), past);
+        let (history, earlier) = match opened {
+            Ok((history, earlier)) => (Some(history), earlier),
+            Err(error) => {
+                tracing::warn!(%error, "the events of this run are not kept in its folder");
+                (None, 0.0)
+            }
+        };
         Self {
             screen,
             view: View::default(),
@@ -82,7 +98,9 @@ impl<'a> Reporter<'a> {
             events: arena.events(),
             ratings: arena.ratings(),
             arena_trouble: arena.trouble(),
-            gauges: arena.gauges(),
+            gauges,
+            history,
+            earlier,
             pool: arena.pool(),
             gate: None,
             trouble: None,
@@ -139,6 +157,9 @@ impl<'a> Reporter<'a> {
 
     fn tell(&mut self, event: Event) -> Result<(), Failure> {
         self.view.note(&event);
+        if let Some(history) = &mut self.history {
+            history.note(&event);
+        }
         self.screen.tell(&event)?;
         if !matches!(event, Event::End(_)) {
             self.draw();
@@ -160,6 +181,7 @@ impl<'a> Reporter<'a> {
         let seconds = now.duration_since(self.last.0).as_secs_f64().max(1e-9);
         let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds;
         let loss = stands.report.loss;
+        let (replay, _) = self.replay.status();
         let progress = Progress {
             seconds: self.seconds(),
             generation: stands.generation,
@@ -173,44 +195,16 @@ impl<'a> Reporter<'a> {
             value_loss: loss.value,
             entropy: loss.entropy,
             mean_return: stands.mean_return,
+            window_positions: replay.positions,
+            window_capacity: replay.capacity,
+            staleness: replay.staleness.lag,
             pool: self.pool_size(),
             best: best(&self.ratings.borrow()),
             gate: self.gate.clone(),
         };
         self.last = (now, moves, stands.games);
-        self.gauge(&progress);
+        curves::note(&self.gauges, self.earlier + progress.seconds, &progress);
         self.tell(Event::Progress(progress))
-    }
-
-    /// Shows the figures on the web page.
-    fn gauge(&self, progress: &Progress) {
-        let moves = Gauge { chart: "positions played", line: "positions", unit: "/s" };
-        let games = Gauge { chart: "games learned from", line: "games", unit: "/s" };
-        let (replay, _) = self.replay.status();
-        let window = |line| Gauge { chart: "replay window", line, unit: "positions" };
-        let mut values = vec![
-            (moves, progress.moves_per_second),
-            (games, progress.games_per_second),
-            (window("held"), replay.positions as f64),
-            (window("fit"), replay.capacity as f64),
-        ];
-        // Before the first step there is no loss.
-        if progress.step > 0 {
-            let loss = |line| Gauge { chart: "loss", line, unit: "a position" };
-            let entropy = Gauge { chart: "entropy", line: "entropy", unit: "nats" };
-            let returns = Gauge { chart: "mean return", line: "return", unit: "" };
-            let staleness = Gauge { chart: "staleness", line: "lag", unit: "generations" };
-            values.extend([
-                (loss("policy"), progress.policy_loss),
-                (loss("value"), progress.value_loss),
-                (entropy, progress.entropy),
-                (returns, progress.mean_return),
-                (staleness, replay.staleness.lag),
-            ]);
-        }
-        for (gauge, value) in values {
-            self.gauges.note(gauge, progress.seconds, value);
-        }
     }
 
     /// Tells when learner or arena begins to wait for a person, and when both go on.

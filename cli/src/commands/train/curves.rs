@@ -1,0 +1,35 @@
+//! The figures of a run as curves on the web page.
+
+use ouro_arena::web::{Gauge, Gauges};
+
+use super::event::Progress;
+
+/// Adds how a run stood after `seconds` of training.
+pub(super) fn note(gauges: &Gauges, seconds: f64, progress: &Progress) {
+    let moves = Gauge { chart: "positions played", line: "positions", unit: "/s" };
+    let games = Gauge { chart: "games learned from", line: "games", unit: "/s" };
+    let window = |line| Gauge { chart: "replay window", line, unit: "positions" };
+    let mut values = vec![
+        (moves, progress.moves_per_second),
+        (games, progress.games_per_second),
+        (window("held"), progress.window_positions as f64),
+        (window("fit"), progress.window_capacity as f64),
+    ];
+    // Before the first step there is no loss.
+    if progress.step > 0 {
+        let loss = |line| Gauge { chart: "loss", line, unit: "a position" };
+        let entropy = Gauge { chart: "entropy", line: "entropy", unit: "nats" };
+        let returns = Gauge { chart: "mean return", line: "return", unit: "" };
+        let staleness = Gauge { chart: "staleness", line: "lag", unit: "generations" };
+        values.extend([
+            (loss("policy"), progress.policy_loss),
+            (loss("value"), progress.value_loss),
+            (entropy, progress.entropy),
+            (returns, progress.mean_return),
+            (staleness, progress.staleness),
+        ]);
+    }
+    for (gauge, value) in values {
+        gauges.note(gauge, seconds, value);
+    }
+}
