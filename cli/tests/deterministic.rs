@@ -1,5 +1,5 @@
 //! `ouro train --deterministic` as a user runs it: everything that a run leaves behind, but for
-//! dates, follows from its settings.
+//! dates and times, follows from its settings.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -4,7 +4,7 @@ mod train {
     #[cfg(target_os = "linux")]
     mod full_disk;
     mod grpcurl;
-    mod kills;
+    pub(super) mod kills;
     mod page;
     pub(super) mod process;
     mod webdriver;
@@ -13,6 +13,8 @@ mod train {
 use std::io::Write;
 use std::path::Path;
 
+use serde_json::Value;
+use train::kills;
 use train::process::Trainer;
 
 /// A run small enough to promote within seconds: tic-tac-toe and a tiny network.
@@ -78,6 +80,30 @@ fn ctrl_c_drains_and_says_how_to_go_on() {
     assert!(again.opening["step"].as_u64() >= progress["step"].as_u64());
     let (code, _) = again.interrupt();
     assert_eq!(code, Some(0));
+    let events = std::fs::read_to_string(run.join("events.jsonl")).expect("a history");
+    let name =
+        |line| -> Value { serde_json::from_str::<Value>(line).expect("JSON")["event"].take() };
+    let names: Vec<_> = events.lines().map(name).collect();
+    for event in ["start", "draining", "end"] {
+        assert_eq!(names.iter().filter(|&name| name == event).count(), 2, "{event}");
+    }
+}
+
+#[test]
+fn games_that_wait_for_training_are_taken_in_when_the_run_ends() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    // Training takes minutes for what is played in a second.
+    let window = "window_positions = 1024";
+    let slow = format!("{window}\nsamples_per_insert = 512\n[intake]\nmax_staleness = 100000");
+    let (settings, told) = (home.path().join("settings.toml"), home.path().join("told"));
+    std::fs::write(&settings, kills::ALPHAZERO.replace(window, &slow)).expect("they are written");
+    let file = std::fs::File::create(&told).expect("a file");
+    let mut trainer = Trainer::start_told(&home.path().join("run"), Some(&settings), file);
+    trainer.wait_for("progress");
+    let (code, _) = trainer.interrupt();
+    assert_eq!(code, Some(0));
+    let told = std::fs::read_to_string(told).expect("text");
+    assert!(!told.contains("without the learner's answer"), "{told}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //!
 //! Who waits for whom depends on the moment. For runs that must repeat bit for bit somebody can
 //! [`lead`](SharedReplay::lead): first games come, as many as it takes, then batches are drawn.
+//! Before a run ends, it [takes whatever comes](SharedReplay::take_all).
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +26,8 @@ struct State {
     replay: Replay<PackedGame>,
     newest: u32,
     closed: bool,
+    /// Whether there is room for whatever comes.
+    takes_all: bool,
     /// Batches that may be drawn; as many as there are where nobody leads.
     allowed: Option<u64>,
     /// Why the last draw has to wait.
@@ -45,9 +48,15 @@ pub struct Drawn {
 impl SharedReplay {
     /// Shares a replay; `newest` is the newest generation.
     pub fn new(replay: Replay<PackedGame>, newest: u32) -> Self {
-        let state =
-            Mutex::new(State { replay, newest, closed: false, allowed: None, waiting_for: None });
-        Self { state, inserted: Condvar::new(), drawn: Notify::new() }
+        let state = State {
+            replay,
+            newest,
+            closed: false,
+            takes_all: false,
+            allowed: None,
+            waiting_for: None,
+        };
+        Self { state: Mutex::new(state), inserted: Condvar::new(), drawn: Notify::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -76,6 +85,13 @@ impl SharedReplay {
         self.drawn.notify_waiters();
     }
 
+    /// From now on there is room for whatever comes: the last games of actors that stop, which
+    /// would be lost if they had to wait until training has come so far.
+    pub fn take_all(&self) {
+        self.lock().takes_all = true;
+        self.drawn.notify_waiters();
+    }
+
     /// Whether somebody leads.
     pub fn is_led(&self) -> bool {
         self.lock().allowed.is_some()
@@ -97,10 +113,11 @@ impl SharedReplay {
     }
 
     /// Whether so many positions may be inserted, beside those `on_their_way` already. A closed
-    /// replay takes anything, since nobody draws any more, and so does one that somebody leads.
+    /// replay takes anything, since nobody draws any more, and so does one that somebody leads or
+    /// that was told to.
     pub fn has_room(&self, positions: u64, on_their_way: u64) -> bool {
         let state = self.lock();
-        let is_free = state.closed || state.allowed.is_some();
+        let is_free = state.closed || state.takes_all || state.allowed.is_some();
         is_free || state.replay.may_insert(positions, on_their_way)
     }
 

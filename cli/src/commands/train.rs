@@ -2,7 +2,8 @@
 //!
 //! The parts are the ones of the cluster and talk the same gRPC, on loopback ports. Everything
 //! that a run needs to go on is in its folder; a second start in the same folder resumes.
-//! Ctrl-C drains: actors flush, the learner makes a last generation, the arena commits.
+//! Ctrl-C drains: actors flush, the learner takes that in and makes a last generation, the arena
+//! commits.
 
 pub(super) mod preset;
 pub(super) mod settings;
@@ -167,6 +168,7 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
         }
     };
 
+    let replay = learner.replay();
     let mut reporter = Reporter::new(screen, &plan, &arena, &learner, &actor);
     reporter.opening()?;
 
@@ -204,6 +206,7 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
     // A reader that went away must not cost the drain: what it misses is told at the end.
     let reported = reported.and_then(|()| reporter.draining());
     stop_actor.cancel();
+    replay.take_all();
     let actor_end = match actor_end {
         Some(end) => end,
         None => actor.await,

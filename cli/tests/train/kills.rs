@@ -20,7 +20,7 @@ use super::process::PATIENCE;
 use crate::{home_with_settings, start};
 
 /// Tic-tac-toe by tree search, which learns from a window that slides.
-const ALPHAZERO: &str = r#"
+pub(crate) const ALPHAZERO: &str = r#"
 preset = "tictactoe"
 seed = 5
 generation_steps = 20

@@ -106,6 +106,23 @@ fn closing_wakes_whoever_draws_and_lets_in_what_is_journalled() {
 }
 
 #[tokio::test]
+async fn before_a_run_ends_there_is_room_for_all_and_training_goes_on() {
+    let settings = FifoSettings { max_positions: 4, max_bytes: 1 << 20, batch: 4, max_lag: 1 };
+    let replay = shared(ReplaySettings::Fifo(settings));
+    replay.insert(0, game(6)).expect("in order");
+    let waiting = tokio::spawn({
+        let replay = Arc::clone(&replay);
+        async move { replay.room(1, 0).await }
+    });
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished());
+    replay.take_all();
+    waiting.await.expect("no panic");
+    assert!(replay.has_room(1_000, 1_000));
+    assert_eq!(replay.draw(4).expect("it is open").batch.draws.len(), 4);
+}
+
+#[tokio::test]
 async fn whoever_waits_for_room_goes_on_when_a_batch_was_drawn() {
     let settings = FifoSettings { max_positions: 4, max_bytes: 1 << 20, batch: 4, max_lag: 1 };
     let replay = shared(ReplaySettings::Fifo(settings));
