@@ -25,8 +25,8 @@ pub use journal::{
 pub use ratio::{Counters, Pace, Ratio, RatioError, Settings};
 pub use replay::{Replay, ReplaySettings, ReplayState, SettingsError, StateError, Status};
 pub use window::{
-    Batch, Cursor, Draw, Fifo, FifoSettings, Growth, Item, Staleness, Window, WindowError,
-    WindowSettings, surprise_weights,
+    Batch, Cursor, Deal, Dealt, Draw, Fifo, FifoSettings, Growth, Item, Staleness, Window,
+    WindowError, WindowSettings, surprise_weights,
 };
 
 mod bytes;

@@ -23,8 +23,9 @@ use crate::window::{
 };
 
 /// The version of [`ReplayState`] that this code writes; it reads those before it, too. In
-/// version 1 there is no [`pace`](ReplayState::pace).
-pub const STATE_VERSION: u32 = 2;
+/// version 1 there is no [`pace`](ReplayState::pace), before version 3 nothing
+/// [dealt](Cursor::dealt).
+pub const STATE_VERSION: u32 = 3;
 
 /// What a replay is to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,13 +61,19 @@ pub enum SettingsError {
         /// The limit.
         limit: u64,
     },
-    /// A queue that a batch does not fit.
-    #[error("max_positions is {got}; a batch has {batch} positions, and must fit")]
+    /// A queue that a deal does not fit.
+    #[error("max_positions is {got}; {round} positions are dealt together, and must fit")]
     MaxPositions {
         /// Most positions that wait.
         got: u64,
-        /// Positions of a batch.
-        batch: u64,
+        /// Positions dealt together.
+        round: u64,
+    },
+    /// Batches or segments of nothing.
+    #[error("{what} is 0; it must be at least 1")]
+    Zero {
+        /// What is 0.
+        what: &'static str,
     },
 }
 
@@ -84,9 +91,18 @@ impl ReplaySettings {
                     Some((what, limit)) => Err(SettingsError::MinPositions { got, what, limit }),
                 }
             }
-            Self::Fifo(FifoSettings { max_positions: got, batch, .. }) => {
-                let fits = batch > 0 && got >= batch;
-                if fits { Ok(()) } else { Err(SettingsError::MaxPositions { got, batch }) }
+            Self::Fifo(settings) => {
+                let FifoSettings { max_positions: got, batch, deal, .. } = settings;
+                let counts = [
+                    ("batch", batch),
+                    ("deal.batches", deal.batches),
+                    ("deal.segment", deal.segment.into()),
+                ];
+                if let Some((what, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+                    return Err(SettingsError::Zero { what });
+                }
+                let round = settings.round();
+                if got >= round { Ok(()) } else { Err(SettingsError::MaxPositions { got, round }) }
             }
         }
     }
@@ -272,7 +288,7 @@ impl<T: Item> Replay<T> {
             }
             Store::Fifo { fifo, counters, .. } => {
                 let batch = fifo.take(count, newest)?;
-                counters.samples += count as u64;
+                counters.samples += batch.draws.len() as u64;
                 Ok(batch)
             }
         }
@@ -281,12 +297,11 @@ impl<T: Item> Replay<T> {
     /// Whether so many batches of `count` positions can be drawn in a row, with nothing inserted
     /// between them. `newest` is the newest generation.
     pub fn holds(&mut self, batches: u64, count: usize, newest: u32) -> bool {
-        let count = count as u64;
         match &mut self.store {
             Store::Window { window, ratio } => {
-                window.ready().is_ok() && ratio.may_sample_repeatedly(batches, count)
+                window.ready().is_ok() && ratio.may_sample_repeatedly(batches, count as u64)
             }
-            Store::Fifo { fifo, .. } => fifo.holds(batches.saturating_mul(count), newest),
+            Store::Fifo { fifo, .. } => fifo.holds(batches, count, newest),
         }
     }
 

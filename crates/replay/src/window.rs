@@ -16,11 +16,13 @@ use std::sync::Arc;
 use ouro_game::Stream;
 
 pub use cursor::Cursor;
+pub use deal::{Deal, Dealt};
 pub use fifo::{Fifo, FifoSettings};
 pub use growth::{Growth, GrowthError};
 pub use weights::surprise_weights;
 
 mod cursor;
+mod deal;
 mod fifo;
 mod growth;
 mod weights;
@@ -258,7 +260,8 @@ impl<T: Item> Window<T> {
     /// What a checkpoint must keep.
     pub fn cursor(&self) -> Cursor {
         let before = self.games.front().map_or(self.total, |held| held.before);
-        Cursor { first: self.first, next: self.next(), before, used: 0, batches: self.batches }
+        let (first, batches) = (self.first, self.batches);
+        Cursor { first, next: self.next(), before, batches, ..Cursor::default() }
     }
 
     /// Positions it may hold now.

@@ -3,7 +3,7 @@ use crate::optimizer::OptimizerState;
 use crate::testing::{spec, weights};
 use crate::trainer::AverageState;
 use ouro_net::WeightsMeta;
-use ouro_replay::{Counters, Cursor};
+use ouro_replay::{Counters, Cursor, Dealt};
 
 fn checkpoint(step: u64) -> Checkpoint {
     let weights = weights(&spec());
@@ -14,7 +14,9 @@ fn checkpoint(step: u64) -> Checkpoint {
         OptimizerState { time: step, slots: vec![vec![0.5; length], vec![0.25; length]] };
     let average = Some(AverageState { count: step, tensors: tensors.clone() });
     let training = TrainerState { tensors: tensors.clone(), optimizer, average };
-    let cursor = Cursor { first: step, next: 3 * step, before: 9 * step, used: 1, batches: step };
+    let (first, next, before) = (step, 3 * step, 9 * step);
+    let dealt = Some(Dealt { batches: step, newest: 2 });
+    let cursor = Cursor { first, next, before, used: 1, batches: step, dealt };
     let counters = Counters { inserts: 9 * step, samples: u64::MAX };
     let replay = ReplayState { cursor, counters, ..ReplayState::default() };
     let state = RunState { algorithm: AlgorithmName::AlphaZero, replay };

@@ -1,7 +1,7 @@
 //! How long games are learned from, and how often.
 
 use ouro_game::{Game, GameVisitor};
-use ouro_replay::{FifoSettings, Growth, ReplaySettings, Settings, WindowSettings};
+use ouro_replay::{Deal, FifoSettings, Growth, ReplaySettings, Settings, WindowSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use super::{Config, ConfigError, count, range, refuse};
 use crate::algorithm::AlgorithmConfig;
 
 /// What is learned from. `AlphaZero` draws from a window of the newest positions; REINFORCE uses
-/// every position once, in order, and needs `queue_positions` alone.
+/// every position once, in order, and has `queue_positions`, `mixed_batches` and `segment_moves`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReplayConfig {
@@ -28,6 +28,13 @@ pub struct ReplayConfig {
     pub max_mib: usize,
     /// Positions that wait for REINFORCE at most; beyond it streams are not read and actors wait.
     pub queue_positions: usize,
+    /// Batches that REINFORCE makes at a time: the games that go into them are cut into segments, and
+    /// these are dealt out by chance, so that a batch has a little of many games. 1 takes games
+    /// whole and in order. So many times `train.batch_moves` must fit in `queue_positions`.
+    pub mixed_batches: usize,
+    /// Consecutive moves of a game that stay together where batches are mixed. What comes after
+    /// them counts by its estimated value.
+    pub segment_moves: usize,
     /// Threads that make batches. With more than one, which batch comes first is up to them.
     pub assembly_threads: usize,
 }
@@ -42,6 +49,8 @@ impl Default for ReplayConfig {
             samples_per_insert: 4.0,
             max_mib: 2_048,
             queue_positions: 8_192,
+            mixed_batches: 1,
+            segment_moves: 16,
             assembly_threads: 1,
         }
     }
@@ -57,6 +66,8 @@ impl ReplayConfig {
         count("replay.window_positions", self.window_positions as usize, 1, 1 << 40)?;
         count("replay.max_mib", self.max_mib, 1, 1 << 24)?;
         count("replay.queue_positions", self.queue_positions, 1, 1 << 26)?;
+        count("replay.mixed_batches", self.mixed_batches, 1, 1 << 16)?;
+        count("replay.segment_moves", self.segment_moves, 1, 1 << 16)?;
         count("replay.assembly_threads", self.assembly_threads, 1, 1 << 8)?;
         if self.min_positions > self.window_positions {
             let remedy = "it must be at most replay.window_positions, or nothing is ever drawn";
@@ -95,6 +106,11 @@ impl Config {
                 max_positions: replay.queue_positions as u64,
                 max_bytes,
                 batch,
+                deal: Deal {
+                    batches: replay.mixed_batches as u64,
+                    segment: replay.segment_moves as u32,
+                    seed: self.seed,
+                },
                 max_lag: reinforce.max_lag,
             }),
         };

@@ -1,5 +1,5 @@
 use ouro_proto::Trajectory;
-use ouro_replay::{FifoSettings, Item, Place, Replay, ReplaySettings};
+use ouro_replay::{Deal, FifoSettings, Item, Place, Replay, ReplaySettings};
 
 use super::*;
 use crate::alphazero::Positions;
@@ -38,8 +38,13 @@ impl Rules for Brittle {
 }
 
 fn fed(generations: &[u32], threads: usize) -> Feed<Segments> {
-    let settings =
-        FifoSettings { max_positions: 100, max_bytes: 1 << 20, batch: 4, max_lag: u32::MAX };
+    let settings = FifoSettings {
+        max_positions: 100,
+        max_bytes: 1 << 20,
+        batch: 4,
+        deal: Deal::default(),
+        max_lag: u32::MAX,
+    };
     let settings = ReplaySettings::Fifo(settings);
     let replay = Replay::resume(settings, &ReplayState::default()).expect("possible");
     let replay = Arc::new(SharedReplay::new(replay, 0));

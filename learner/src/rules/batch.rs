@@ -61,20 +61,22 @@ impl<G: Game> OfGame<G> {
         let mut batch = Segments::with_capacity(self.shape(), draws.len() + draws.len() / 8);
         for draws in draws.chunk_by(|one, other| one.number == other.number) {
             let unpacked = self.unpacked(&draws[0].item)?;
-            let places: Vec<Place> = draws
-                .iter()
-                .filter_map(|draw| draw.item.places().get(draw.position as usize).copied())
-                .collect();
-            for places in places.chunk_by(|one, other| one.seat == other.seat) {
-                let symmetry = self.draw_symmetry(augmentation);
-                self.segment(&unpacked, places, symmetry, &mut batch);
+            for draws in draws.chunk_by(|one, other| one.position + 1 == other.position) {
+                let places: Vec<Place> = draws
+                    .iter()
+                    .filter_map(|draw| draw.item.places().get(draw.position as usize).copied())
+                    .collect();
+                for places in places.chunk_by(|one, other| one.seat == other.seat) {
+                    let symmetry = self.draw_symmetry(augmentation);
+                    self.segment(&unpacked, places, symmetry, &mut batch);
+                }
             }
         }
         Ok(batch)
     }
 
-    /// The consecutive moves of one seat as a segment. All are seen under one symmetry: it is one
-    /// game.
+    /// The consecutive moves of one seat as a segment. All are seen under one symmetry: what comes
+    /// after a move must be what it led to.
     fn segment(
         &self,
         unpacked: &Unpacked<G::State>,

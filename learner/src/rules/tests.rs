@@ -37,6 +37,11 @@ fn fresh(mut game: Trajectory) -> Trajectory {
     game
 }
 
+/// The won game as it is kept.
+fn fresh_game(config: &Config) -> PackedGame {
+    examine(config, &fresh(won_game())).unwrap().game
+}
+
 /// Every position of a game, in order.
 fn all(game: PackedGame) -> Vec<Draw<PackedGame>> {
     let (positions, item) = (game.positions(), std::sync::Arc::new(game));
@@ -81,11 +86,15 @@ fn a_segment_that_does_not_end_with_its_game_gets_the_state_behind_it() {
     let mut config = reinforce();
     config.train.augment = false;
     let rules = rules(&config).unwrap();
-    let examined = examine(&config, &fresh(won_game())).unwrap();
-    let draws = all(examined.game);
+    let draws = all(fresh_game(&config));
     let batch = rules.segments(&draws[..2], &mut Stream::new(1, "augment")).unwrap();
     assert_eq!((batch.actions, batch.weights), (vec![0, 3, 0], vec![1.0, 1.0, 0.0]));
     assert_eq!(batch.ends, [false, false, true]);
+    // Moves that are not consecutive are segments of their own.
+    let apart: Vec<_> = all(fresh_game(&config)).into_iter().step_by(2).collect();
+    let batch = rules.segments(&apart, &mut Stream::new(1, "augment")).unwrap();
+    assert_eq!((batch.actions, batch.weights), (vec![0, 0, 6], vec![1.0, 0.0, 1.0]));
+    assert_eq!(batch.ends, [false, true, true]);
     // A game that was cut short: the last state stands for what was not played.
     let mut cut = fresh(won_game());
     cut.record.plies.truncate(4);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{MemoryDisk, Survival};
-use crate::window::Growth;
+use crate::window::{Deal, Growth};
 use crate::{Journal, Options, Record};
 
 #[derive(Debug)]
@@ -48,9 +48,14 @@ fn window() -> ReplaySettings {
     ReplaySettings::Window { window, ratio }
 }
 
-fn fifo() -> ReplaySettings {
+fn fifo(deal: Deal) -> ReplaySettings {
     let (max_positions, max_bytes) = (200, 100_000);
-    ReplaySettings::Fifo(FifoSettings { max_positions, max_bytes, batch: 32, max_lag: 3 })
+    ReplaySettings::Fifo(FifoSettings { max_positions, max_bytes, batch: 32, deal, max_lag: 3 })
+}
+
+fn kinds() -> [ReplaySettings; 3] {
+    let mixed = Deal { batches: 4, segment: 5, seed: 3 };
+    [window(), fifo(Deal::default()), fifo(mixed)]
 }
 
 fn open(disk: &MemoryDisk) -> Journal<MemoryDisk> {
@@ -97,9 +102,9 @@ proptest! {
     #[test]
     fn every_accepted_game_is_counted_once_whatever_crashes(
         events in events(),
-        is_window in any::<bool>(),
+        kind in 0..3_usize,
     ) {
-        let settings = if is_window { window() } else { fifo() };
+        let settings = kinds()[kind];
         let mut disk = MemoryDisk::new();
         let mut journal = open(&disk);
         journal.greet("a", None).expect("a short name");
@@ -151,7 +156,7 @@ proptest! {
 
 #[test]
 fn neither_kind_ever_waits_for_itself() {
-    for settings in [window(), fifo()] {
+    for settings in kinds() {
         let mut replay = Replay::resume(settings, &ReplayState::default()).unwrap();
         let (mut games, mut batches) = (0, 0);
         while batches < 2_000 {
@@ -209,7 +214,7 @@ fn settings_that_change_between_starts_stall_neither_side() {
 
 #[test]
 fn what_brings_no_positions_is_always_welcome() {
-    for settings in [window(), fifo()] {
+    for settings in kinds() {
         let mut replay = Replay::resume(settings, &ReplayState::default()).unwrap();
         let mut number = 0;
         while replay.may_insert(1, 0) {
@@ -242,7 +247,9 @@ fn settings_that_would_wait_for_ever_are_refused_by_name() {
         let refused = Replay::<Game>::resume(settings, &ReplayState::default());
         refused.expect_err("impossible").to_string()
     };
-    let (ReplaySettings::Window { window, ratio }, ReplaySettings::Fifo(fifo)) = (window(), fifo())
+    let mixed = Deal { batches: 4, ..Deal::default() };
+    let (ReplaySettings::Window { window, ratio }, ReplaySettings::Fifo(fifo)) =
+        (window(), fifo(mixed))
     else {
         unreachable!("one of each")
     };
@@ -263,8 +270,13 @@ fn settings_that_would_wait_for_ever_are_refused_by_name() {
     );
     assert!(with(window, Settings { tolerance: 1.0, ..ratio }).starts_with("tolerance is 1"));
     assert_eq!(
-        said(ReplaySettings::Fifo(FifoSettings { max_positions: 31, ..fifo })),
-        "max_positions is 31; a batch has 32 positions, and must fit"
+        said(ReplaySettings::Fifo(FifoSettings { max_positions: 127, ..fifo })),
+        "max_positions is 127; 128 positions are dealt together, and must fit"
+    );
+    let zero = Deal { segment: 0, ..mixed };
+    assert_eq!(
+        said(ReplaySettings::Fifo(FifoSettings { deal: zero, ..fifo })),
+        "deal.segment is 0; it must be at least 1"
     );
 }
 
@@ -283,10 +295,13 @@ fn a_state_that_the_journal_cannot_bring_back_is_refused() {
     let backwards = Cursor { first: 9, next: 5, ..Cursor::default() };
     let refused = ReplayState { cursor: backwards, ..state }.check(0, 20);
     assert_eq!(refused, Err(StateError::Order { first: 9, next: 5 }));
-    let newer = ReplayState { version: 3, ..state }.check(0, 20);
-    assert_eq!(newer, Err(StateError::Version { got: 3 }));
+    let newer = ReplayState { version: 4, ..state }.check(0, 20);
+    assert_eq!(newer, Err(StateError::Version { got: 4 }));
     let json = serde_json::to_string(&state).unwrap();
-    let first = json.replace("\"version\":2", "\"version\":1").replace(",\"pace\":null", "");
+    let first = json
+        .replace("\"version\":3", "\"version\":1")
+        .replace(",\"pace\":null", "")
+        .replace(",\"dealt\":null", "");
     let first: ReplayState = serde_json::from_str(&first).unwrap();
     assert_eq!((first.version, first.check(0, 20)), (1, Ok(())));
     assert!(serde_json::from_str::<ReplayState>(&json.replace("batches", "btaches")).is_err());
@@ -294,7 +309,7 @@ fn a_state_that_the_journal_cannot_bring_back_is_refused() {
 
 #[test]
 fn as_many_batches_are_held_as_can_be_drawn_in_a_row() {
-    for settings in [window(), fifo()] {
+    for settings in kinds() {
         let mut replay = Replay::resume(settings, &ReplayState::default()).expect("possible");
         let mut drawn = 0;
         for number in 0..60 {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Dealt;
+
 /// Where a window or queue stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,4 +20,8 @@ pub struct Cursor {
     pub used: u32,
     /// Batches drawn since the start of the run: the place in the stream of draws.
     pub batches: u64,
+    /// The deal that a queue is in the middle of; the other fields but `batches` say where it stood
+    /// before. `None` between deals and in a window.
+    #[serde(default)]
+    pub dealt: Option<Dealt>,
 }

@@ -5,7 +5,7 @@ use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
 use ouro_proto::learner::v1::push_request::Message as Ask;
 use ouro_proto::learner::v1::push_response::Message as Answer;
 use ouro_replay::testing::{Faults, MemoryDisk};
-use ouro_replay::{FifoSettings, ReplaySettings};
+use ouro_replay::{Deal, FifoSettings, ReplaySettings};
 use ouro_service::GrpcServer;
 use ouro_service::server::Limits;
 use tokio_util::sync::DropGuard;
@@ -28,7 +28,13 @@ struct Pushed {
 impl Pushed {
     async fn start(max_positions: u64) -> Self {
         let config = config();
-        let settings = FifoSettings { max_positions, max_bytes: 1 << 20, batch: 1, max_lag: 9 };
+        let settings = FifoSettings {
+            max_positions,
+            max_bytes: 1 << 20,
+            batch: 1,
+            deal: Deal::default(),
+            max_lag: 9,
+        };
         let replay = Replay::resume(ReplaySettings::Fifo(settings), &ReplayState::default());
         let replay = Arc::new(SharedReplay::new(replay.expect("possible"), 0));
         let (progress, stop) = (SharedProgress::default(), CancellationToken::new());
