@@ -104,7 +104,7 @@ impl Probe {
         let spec = weights.spec();
         let planes = &self.planes[position * spec.planes.len()..][..spec.planes.len()];
         let layers = reference::layers(weights, planes);
-        let trace = net.fixed().trace(planes_tensor(spec, planes.to_vec(), device));
+        let trace = net.fixed(0).trace(planes_tensor(spec, planes.to_vec(), device));
         for ((layer, results), (_, expected)) in trace.iter().zip(&layers) {
             let results = read(results)?;
             let expected: Vec<f32> = expected.iter().map(|&value| value as f32).collect();

@@ -9,7 +9,8 @@ use burn::tensor::Tensor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Mode, Net, Parameters};
+use crate::model::Net;
+use crate::trainer::TrainError;
 
 /// Which weights are published.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,17 +60,17 @@ impl Average {
         self.count
     }
 
-    /// Takes the network after `step` steps in, if it is its turn. `planes` are those of the
-    /// step's batch, `momentum` is batch norm's.
+    /// Takes the network after `step` steps in, if it is its turn. `statistics` gives those of
+    /// batch norm that a network has of the step's batch, `momentum` is batch norm's.
     pub fn update(
         &mut self,
         net: &Net,
         step: u64,
-        planes: impl FnOnce() -> Tensor<4>,
+        statistics: impl FnOnce(&Net) -> Result<Vec<Tensor<1>>, TrainError>,
         momentum: f32,
-    ) {
+    ) -> Result<(), TrainError> {
         if !step.is_multiple_of(self.every) {
-            return;
+            return Ok(());
         }
         self.count += 1;
         let mean = 1.0 / self.count as f64;
@@ -78,9 +79,9 @@ impl Average {
         let average = self.net.trained();
         self.net = self.net.with_trained(average.clone() + (net.trained() - average) * share);
         if self.net.has_norms() {
-            let parameters: Parameters = self.net.fixed();
-            let statistics = parameters.forward(planes(), Mode::Train).statistics;
+            let statistics = statistics(&self.net)?;
             self.net.track(statistics, momentum.max(mean as f32));
         }
+        Ok(())
     }
 }

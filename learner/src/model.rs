@@ -161,9 +161,9 @@ impl Net {
         self.running.is_some()
     }
 
-    /// The tensors for passes that no gradient follows.
-    pub fn fixed(&self) -> Parameters {
-        self.cut(0, |tensor| tensor)
+    /// The tensors from number `first` on for passes that no gradient follows.
+    pub fn fixed(&self, first: usize) -> Parameters {
+        self.cut(first, |tensor| tensor)
     }
 
     /// The tensors from number `first` on for one pass that is differentiated.
@@ -184,7 +184,7 @@ impl Net {
 
     /// Logits and values as the published network gives them, with running statistics.
     pub fn evaluate(&self, planes: Tensor<4>) -> Outputs {
-        self.fixed().forward(planes, Mode::Evaluate)
+        self.fixed(0).forward(planes, Mode::Evaluate)
     }
 
     /// Every tensor in the order and layout of [`NetSpec::tensors`]. Waits for the device.

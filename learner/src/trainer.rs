@@ -4,7 +4,8 @@
 //! thread that feeds it. It knows nothing of where batches come from or where weights go. On the
 //! CPU a trainer that goes on from its [`TrainerState`] takes the same steps, bit for bit.
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
+use ouro_game::PlaneShape;
 use ouro_net::{NetSpec, Trunk, Weights, WeightsError, WeightsMeta};
 
 use crate::agreement::{Disagreement, Probe};
@@ -188,8 +189,9 @@ impl<A: Algorithm> Trainer<A> {
         self.net.track(statistics, self.config.norm_momentum);
         self.step += 1;
         if let Some(average) = &mut self.average {
-            let planes = || planes_tensor(&self.spec, batch.planes().to_vec(), self.device.plain());
-            average.update(&self.net, self.step, planes, self.config.norm_momentum);
+            let (trunk, device) = (self.trunk.as_mut(), self.device.plain());
+            let statistics = |net: &Net| batch_statistics(net, trunk, batch.planes(), device);
+            average.update(&self.net, self.step, statistics, self.config.norm_momentum)?;
         }
         if !self.step.is_multiple_of(self.config.report_every) {
             return Ok(None);
@@ -237,11 +239,8 @@ impl<A: Algorithm> Trainer<A> {
     ) -> Result<Differentiated, TrainError> {
         let device = self.device.plain();
         let trained = read(&self.net.trained())?;
-        let (features, statistics) = trunk.forward(&trained, batch.planes());
-        let (rows, planes) = (batch.rows(), self.spec.planes);
-        let channels = features.len() / rows / (planes.height * planes.width);
-        let shape = [rows, channels, planes.height, planes.width];
-        let features = Tensor::<4>::from_data(TensorData::new(features, shape), device);
+        let (features, statistics) =
+            trunk_features(&self.spec, trunk, &trained, batch.planes(), device);
         let features = Tensor::from_inner(features).require_grad();
 
         let parameters = self.net.tracked(trunk.tensor_count());
@@ -252,7 +251,7 @@ impl<A: Algorithm> Trainer<A> {
         let pull = read(&pull.unwrap_or_else(|| features.inner().zeros_like()))?;
         let gradient = vector(trunk.backward(&trained, &pull), device);
         let gradient = Tensor::cat(vec![gradient, parameters.gradient(&mut gradients)], 0);
-        let statistics = std::iter::once(vector(statistics, device)).chain(outputs.statistics);
+        let statistics = std::iter::once(statistics).chain(outputs.statistics);
         Ok(Differentiated { loss, gradient, statistics: statistics.collect() })
     }
 
@@ -302,6 +301,39 @@ impl<A: Algorithm> Trainer<A> {
     pub fn device(&self) -> &TrainDevice {
         &self.device
     }
+}
+
+/// What the trunk makes of planes, `[rows, channels, H, W]`, and its statistics.
+fn trunk_features(
+    spec: &NetSpec,
+    trunk: &mut Trunk,
+    trained: &[f32],
+    planes: &[f32],
+    device: &Device,
+) -> (Tensor<4>, Tensor<1>) {
+    let (features, statistics) = trunk.forward(trained, planes);
+    let PlaneShape { height, width, .. } = spec.planes;
+    let rows = planes.len() / spec.planes.len();
+    let shape = [rows, features.len() / rows / (height * width), height, width];
+    let features = Tensor::from_data(TensorData::new(features, shape), device);
+    (features, vector(statistics, device))
+}
+
+/// Batch norm's statistics that a network has of these planes, in order.
+fn batch_statistics(
+    net: &Net,
+    trunk: Option<&mut Trunk>,
+    planes: &[f32],
+    device: &Device,
+) -> Result<Vec<Tensor<1>>, TrainError> {
+    let spec = net.layout().spec();
+    let Some(trunk) = trunk else {
+        let planes = planes_tensor(spec, planes.to_vec(), device);
+        return Ok(net.fixed(0).forward(planes, Mode::Train).statistics);
+    };
+    let (features, first) = trunk_features(spec, trunk, &read(&net.trained())?, planes, device);
+    let heads = net.fixed(trunk.tensor_count()).heads(features, Mode::Train);
+    Ok(std::iter::once(first).chain(heads.statistics).collect())
 }
 
 /// What a pass forward and back came to.

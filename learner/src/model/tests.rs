@@ -29,7 +29,7 @@ fn every_architecture_computes_what_the_reference_does_layer_by_layer() {
         near(&read(&outputs.logits).unwrap(), &logits, "logits");
         near(&read(&outputs.values).unwrap(), &values, "values");
 
-        let trace = net.fixed().trace(tensor);
+        let trace = net.fixed(0).trace(tensor);
         let first = reference::layers(&weights, &planes[..spec.planes.len()]);
         assert_eq!(trace.len(), first.len());
         for ((layer, results), (expected_layer, expected)) in trace.iter().zip(&first) {
@@ -67,7 +67,7 @@ fn only_tracking_moves_the_running_statistics() {
     assert_eq!(bystander.tensors().unwrap(), weights.tensors());
     let tensors = net.tensors().unwrap();
     // The first norm by hand: statistics of the stem's results over rows and cells.
-    let trace = Net::new(&weights, device.plain()).fixed().trace(tensor);
+    let trace = Net::new(&weights, device.plain()).fixed(0).trace(tensor);
     let results = read(&trace[0].1).unwrap();
     let channels = results.len() / rows / cells;
     let pairs = tensors[3].iter().zip(&tensors[4]).enumerate();
