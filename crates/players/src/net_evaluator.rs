@@ -125,7 +125,7 @@ impl<G: Game> PureEvaluator<G> for NetEvaluator {}
 
 /// Softmax over the legal actions of logits that belong to the image of a position. Where a
 /// legal logit is not finite, all are equal: a network can overflow.
-fn masked_softmax<G: Game>(
+pub(crate) fn masked_softmax<G: Game>(
     game: &G,
     symmetry: Symmetry,
     logits: &[f32],

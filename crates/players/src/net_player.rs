@@ -1,10 +1,16 @@
 //! A player that follows a network's policy.
+//!
+//! A network learns that a board may be turned and mirrored, but only about: of its policies for the
+//! images of one position, each errs its own way. `symmetric` takes their mean, as `AlphaGo Zero`
+//! and `KataGo` may do at the root (Silver et al. 2017, "Mastering the game of Go without human
+//! knowledge", methods; Wu 2019).
 
 use std::sync::Arc;
 
-use ouro_game::{ActionMask, Game, PlaneShape};
+use ouro_game::{ActionMask, Game, PlaneShape, Symmetry};
 use ouro_net::{Engine, Scratch};
 
+use crate::net_evaluator::masked_softmax;
 use crate::registry::{Context, Form, Options};
 use crate::selection::Selector;
 use crate::specific::Built;
@@ -13,8 +19,13 @@ use crate::{Choice, Player, Request, Selection, SelectionError};
 /// How it is written.
 pub(crate) const FORM: Form = Form {
     name: "net",
-    options: &["weights", "temperature", "argmax"],
-    usage: &["net{weights=NAME}", "net{weights=NAME,temperature=T}", "net{weights=NAME,argmax}"],
+    options: &["weights", "temperature", "argmax", "symmetric"],
+    usage: &[
+        "net{weights=NAME}",
+        "net{weights=NAME,temperature=T}",
+        "net{weights=NAME,argmax}",
+        "net{weights=NAME,argmax,symmetric}",
+    ],
 };
 
 /// Builds a player for any game that the weights fit. Without `temperature` or `argmax` it
@@ -29,7 +40,8 @@ pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>)
     };
     let weights = options.text("weights")?.ok_or_else(|| options.missing("weights", &FORM))?;
     let engine = context.engine(&options, weights)?;
-    Ok(Box::new(NetPlayer::new(options.name(), engine, selection, context.game)?))
+    let player = NetPlayer::new(options.name(), engine, selection, context.game)?;
+    Ok(Box::new(if options.flag("symmetric")? { player.symmetric() } else { player }))
 }
 
 /// Plays softmax over the legal logits of an [`Engine`], one batch per call.
@@ -38,12 +50,18 @@ pub struct NetPlayer {
     name: String,
     engine: Arc<Engine>,
     selection: Selection,
+    /// Whether the policy is the mean of those of all images of a position.
+    is_symmetric: bool,
     selector: Selector,
     scratch: Scratch,
     legal: ActionMask,
     planes: Vec<f32>,
     logits: Vec<f32>,
     values: Vec<f32>,
+    /// Sums over the images of a position, then their logarithms, `[actions]`.
+    mean: Vec<f32>,
+    /// The policy for one image, `[actions]`.
+    policy: Vec<f32>,
 }
 
 /// Why a network cannot play a game.
@@ -99,13 +117,23 @@ impl NetPlayer {
             name,
             engine,
             selection,
+            is_symmetric: false,
             selector: Selector::default(),
             scratch: Scratch::new(),
             legal: ActionMask::default(),
             planes: Vec::new(),
             logits: Vec::new(),
             values: Vec::new(),
+            mean: Vec::new(),
+            policy: Vec::new(),
         })
+    }
+
+    /// The same player with the mean of the policies for all images of a position under the
+    /// [symmetries](Game::symmetries) of the game, one row of the network each.
+    #[must_use]
+    pub fn symmetric(self) -> Self {
+        Self { is_symmetric: true, ..self }
     }
 
     /// The network.
@@ -157,15 +185,42 @@ impl<G: Game> Player<G> for NetPlayer {
             return;
         }
         let (input, actions) = (spec.planes.len(), spec.actions);
-        self.planes.resize(requests.len() * input, 0.0);
-        self.logits.resize(requests.len() * actions, 0.0);
-        self.values.resize(requests.len(), 0.0);
-        for (request, planes) in requests.iter().zip(self.planes.chunks_exact_mut(input)) {
-            game.observe(request.state, request.player, planes);
+        let symmetries =
+            if self.is_symmetric { game.symmetries() } else { &[Symmetry::Identity][..] };
+        let rows = requests.len() * symmetries.len();
+        self.planes.resize(rows * input, 0.0);
+        self.logits.resize(rows * actions, 0.0);
+        self.values.resize(rows, 0.0);
+        let mut planes = self.planes.chunks_exact_mut(input);
+        for request in requests.iter() {
+            for (&symmetry, planes) in symmetries.iter().zip(&mut planes) {
+                if symmetry == Symmetry::Identity {
+                    game.observe(request.state, request.player, planes);
+                } else {
+                    let image = game.transform(request.state, symmetry);
+                    game.observe(&image, request.player, planes);
+                }
+            }
         }
         self.engine.evaluate(&mut self.scratch, &self.planes, &mut self.logits, &mut self.values);
-        for (request, logits) in requests.iter_mut().zip(self.logits.chunks_exact(actions)) {
+        let images = self.logits.chunks_exact(actions * symmetries.len());
+        for (request, images) in requests.iter_mut().zip(images) {
             game.legal(request.state, request.player, &mut self.legal);
+            let logits = if self.is_symmetric {
+                self.mean.clear();
+                self.mean.resize(actions, 0.0);
+                for (&symmetry, logits) in symmetries.iter().zip(images.chunks_exact(actions)) {
+                    self.policy.clear();
+                    self.policy.resize(actions, 0.0);
+                    masked_softmax(game, symmetry, logits, &self.legal, &mut self.policy);
+                    self.mean.iter_mut().zip(&self.policy).for_each(|(mean, p)| *mean += p);
+                }
+                // A share that is too small for f32 still has a finite logarithm.
+                self.mean.iter_mut().for_each(|mean| *mean = mean.max(f32::MIN_POSITIVE).ln());
+                &self.mean
+            } else {
+                images
+            };
             choices.push(self.selector.choose(self.selection, logits, &self.legal, request.rng));
         }
     }

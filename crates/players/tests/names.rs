@@ -50,6 +50,7 @@ fn players_are_built_by_name_and_answer_to_it() {
         "net{weights=best}",
         "net{weights=best,temperature=0.5}",
         "net{argmax,weights=best}",
+        "net{weights=best,temperature=0.5,symmetric}",
         "minimax{depth=3}",
         "minimax{ms=5}",
         "maxn{depth=128}",
@@ -96,7 +97,8 @@ fn every_form_starts_with_its_name_and_uses_its_options_only() {
 
 #[test]
 fn each_mistake_in_the_options_has_its_own_message() {
-    let net = "net{weights=NAME} or net{weights=NAME,temperature=T} or net{weights=NAME,argmax}";
+    let net = "net{weights=NAME} or net{weights=NAME,temperature=T} or net{weights=NAME,argmax} \
+               or net{weights=NAME,argmax,symmetric}";
     for (name, expected) in [
         (
             "net{weights=best",

@@ -280,6 +280,62 @@ fn a_net_for_another_game_is_refused_with_both_sides_named() {
     assert!(refused.to_string().starts_with("net old has 5 actions, tic_tac_toe has 9"));
 }
 
+/// What a player chooses for snake 0.
+fn choice(game: &Small, state: &<Small as Game>::State, player: &mut NetPlayer) -> Choice {
+    let mut rng = Stream::new(3, "choice");
+    let mut choices = Vec::new();
+    player.choose(game, &mut [Request { state, player: 0, rng: &mut rng }], &mut choices);
+    choices[0]
+}
+
+#[test]
+fn a_symmetric_net_chooses_alike_however_the_board_is_turned() {
+    let config =
+        battlesnake::Config { width: 7, height: 7, snakes: 2, ..battlesnake::Config::default() };
+    let game = Small::new(config).unwrap();
+    let new = || NetPlayer::new("net", engine(&game, 4), Selection::Argmax, &game).unwrap();
+    let (mut plain, mut symmetric) = (new(), new().symmetric());
+    let (mut turned, mut positions) = (0, 0);
+    for seed in 0..30 {
+        let mut rng = Stream::new(seed, "turned");
+        let mut state = game.initial(&mut rng);
+        while let Turn::Move(_) = game.turn(&state) {
+            let (one, mean) =
+                (choice(&game, &state, &mut plain), choice(&game, &state, &mut symmetric));
+            for &symmetry in game.symmetries() {
+                let image = game.transform(&state, symmetry);
+                let moved = |action| game.transform_action(action, symmetry);
+                assert_eq!(choice(&game, &image, &mut symmetric).action, moved(mean.action));
+                turned +=
+                    usize::from(choice(&game, &image, &mut plain).action != moved(one.action));
+                positions += 1;
+            }
+            let actions = [mean.action, Action(rng.below(4))];
+            game.advance(&mut state, &actions, &mut rng).unwrap();
+        }
+    }
+    // The network itself knows nothing of symmetries.
+    assert!(positions > 500 && turned > positions / 10, "{turned} of {positions}");
+}
+
+#[test]
+fn the_mean_of_one_image_is_the_policy_itself() {
+    let game = Survivors::new(2);
+    assert_eq!(game.symmetries().len(), 1);
+    let sampling = Selection::Sample { temperature: 0.7 };
+    let state = game.initial(&mut Stream::new(1, "game"));
+    let new = || NetPlayer::new("net", engine(&game, 2), sampling, &game).unwrap();
+    let choices = [new(), new().symmetric()].map(|mut player| {
+        let mut rng = Stream::new(3, "choice");
+        let mut choices = Vec::new();
+        let requests = &mut [Request { state: &state, player: 0, rng: &mut rng }];
+        player.choose(&game, requests, &mut choices);
+        choices.remove(0)
+    });
+    assert_eq!(choices[0].action, choices[1].action);
+    assert!((choices[0].probability - choices[1].probability).abs() < 1e-5, "{choices:?}");
+}
+
 #[test]
 fn players_out_are_not_to_move() {
     let game = Survivors::new(3);
