@@ -192,9 +192,20 @@ fn reinforce(game: GameConfig) -> Settings {
     };
     let train = TrainConfig {
         batch_moves: 512,
-        schedule: Schedule::Cosine { steps: 80_000, floor: 0.1 },
+        gamma: 0.97,
+        // Large steps learn faster; what they leave unsettled averages out.
+        learning_rate: 0.003,
+        average: Averaging::Exponential { every_steps: 10, half_life_steps: 200 },
+        schedule: Schedule::Cosine { steps: 62_000, floor: 0.02 },
         algorithm: AlgorithmConfig::Reinforce(algorithm),
         ..TrainConfig::default()
+    };
+    // Once games are long, 512 moves in a row are of three or four games.
+    let replay = ReplayConfig {
+        queue_positions: 16_384,
+        mixed_batches: 16,
+        segment_moves: 16,
+        ..ReplayConfig::default()
     };
     Settings {
         seed: 1,
@@ -203,12 +214,13 @@ fn reinforce(game: GameConfig) -> Settings {
         net: tower([16, 2], ValueRange::Unbounded),
         actor: PlayConfig {
             search: None,
-            epsilon: 0.02,
+            // Half of all random moves are deadly: with ten times as many, most games would end by one.
+            epsilon: 0.002,
             opponents: Shares { self_play: 0.9, prioritised: 0.05, uniform: 0.05 },
             ..PlayConfig::default()
         },
         train,
-        replay: ReplayConfig::default(),
+        replay,
         intake: IntakeConfig::default(),
         arena: MatchConfig { match_share: 0.1, ..matches() },
     }
