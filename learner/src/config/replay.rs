@@ -9,7 +9,7 @@ use super::{Config, ConfigError, count, range, refuse};
 use crate::algorithm::AlgorithmConfig;
 
 /// What is learned from. `AlphaZero` draws from a window of the newest positions; REINFORCE uses
-/// every position once, in order, and has `queue_positions`, `mixed_batches` and `segment_moves`.
+/// every position once, oldest first, and has `queue_positions`, `mixed_batches` and `segment_moves`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReplayConfig {
