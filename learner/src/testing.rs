@@ -5,6 +5,7 @@ use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, ActionMask, Game, GameConfig, PlaneShape, Stream, Turn};
 use ouro_net::{Architecture, GlobalPooling, NetSpec, ValueRange, Weights, WeightsMeta, reference};
 use ouro_proto::{Searched, Seat, Trajectory};
+use ouro_replay::{Deal, FifoSettings, ReplaySettings};
 
 use crate::config::{Config, DeviceChoice, TrainConfig};
 
@@ -21,6 +22,12 @@ pub(crate) fn config() -> Config {
     config.replay.queue_positions = 64;
     config.checkpoint.every_steps = 2;
     config
+}
+
+/// A queue that takes games whole and in order.
+pub(crate) fn fifo(max_positions: u64, batch: u64, max_lag: u32) -> ReplaySettings {
+    let (max_bytes, deal) = (1 << 20, Deal::default());
+    ReplaySettings::Fifo(FifoSettings { max_positions, max_bytes, batch, deal, max_lag })
 }
 
 /// A network for an odd little board, so that no two dimensions are equal.

@@ -1,21 +1,15 @@
 use ouro_replay::journal::Options;
 use ouro_replay::testing::{Faults, MemoryDisk};
-use ouro_replay::{Deal, FifoSettings, PackedGame, Place, Replay, ReplaySettings, ReplayState};
+use ouro_replay::{PackedGame, Place, Replay, ReplayState};
 
 use super::*;
+use crate::testing::fifo;
 
 const RUN: &[u8] = b"a test";
 
 fn replay(max_positions: u64) -> Arc<SharedReplay> {
-    let settings = FifoSettings {
-        max_positions,
-        max_bytes: 1 << 20,
-        batch: 1,
-        deal: Deal::default(),
-        max_lag: 9,
-    };
-    let settings = ReplaySettings::Fifo(settings);
-    let replay = Replay::resume(settings, &ReplayState::default()).expect("possible");
+    let replay =
+        Replay::resume(fifo(max_positions, 1, 9), &ReplayState::default()).expect("possible");
     Arc::new(SharedReplay::new(replay, 0))
 }
 

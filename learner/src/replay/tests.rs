@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
-use ouro_replay::{Deal, FifoSettings, Growth, Place, ReplaySettings, Settings, WindowSettings};
+use ouro_replay::{Growth, Place, ReplaySettings, Settings, WindowSettings};
 
 use super::*;
+use crate::testing::fifo;
 
 fn game(positions: usize) -> PackedGame {
     PackedGame::new(b"", 0, &vec![Place { ply: 0, mover: 0, seat: 0 }; positions])
@@ -107,14 +108,7 @@ fn closing_wakes_whoever_draws_and_lets_in_what_is_journalled() {
 
 #[tokio::test]
 async fn before_a_run_ends_there_is_room_for_all_and_training_goes_on() {
-    let settings = FifoSettings {
-        max_positions: 4,
-        max_bytes: 1 << 20,
-        batch: 4,
-        deal: Deal::default(),
-        max_lag: 1,
-    };
-    let replay = shared(ReplaySettings::Fifo(settings));
+    let replay = shared(fifo(4, 4, 1));
     replay.insert(0, game(6)).expect("in order");
     let waiting = tokio::spawn({
         let replay = Arc::clone(&replay);
@@ -130,14 +124,7 @@ async fn before_a_run_ends_there_is_room_for_all_and_training_goes_on() {
 
 #[tokio::test]
 async fn whoever_waits_for_room_goes_on_when_a_batch_was_drawn() {
-    let settings = FifoSettings {
-        max_positions: 4,
-        max_bytes: 1 << 20,
-        batch: 4,
-        deal: Deal::default(),
-        max_lag: 1,
-    };
-    let replay = shared(ReplaySettings::Fifo(settings));
+    let replay = shared(fifo(4, 4, 1));
     replay.insert(0, game(6)).expect("in order");
     assert!(!replay.has_room(1, 0));
     let waiting = tokio::spawn({

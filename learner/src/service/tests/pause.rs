@@ -5,13 +5,12 @@ use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
 use ouro_proto::learner::v1::push_request::Message as Ask;
 use ouro_proto::learner::v1::push_response::Message as Answer;
 use ouro_replay::testing::{Faults, MemoryDisk};
-use ouro_replay::{Deal, FifoSettings, ReplaySettings};
 use ouro_service::GrpcServer;
 use ouro_service::server::Limits;
 use tokio_util::sync::DropGuard;
 
 use super::*;
-use crate::testing::won_game;
+use crate::testing::{fifo, won_game};
 
 /// Positions with something to learn in a [`won_game`].
 const POSITIONS: usize = 3;
@@ -28,14 +27,7 @@ struct Pushed {
 impl Pushed {
     async fn start(max_positions: u64) -> Self {
         let config = config();
-        let settings = FifoSettings {
-            max_positions,
-            max_bytes: 1 << 20,
-            batch: 1,
-            deal: Deal::default(),
-            max_lag: 9,
-        };
-        let replay = Replay::resume(ReplaySettings::Fifo(settings), &ReplayState::default());
+        let replay = Replay::resume(fifo(max_positions, 1, 9), &ReplayState::default());
         let replay = Arc::new(SharedReplay::new(replay.expect("possible"), 0));
         let (progress, stop) = (SharedProgress::default(), CancellationToken::new());
         let disk = MemoryDisk::new();
