@@ -1,11 +1,11 @@
 //! Who may sit at a table: the newest weights and the pool.
 //!
 //! A [`Roster`] is a snapshot of what the arena offers, with the networks loaded. Choosing
-//! opponents is pure, given a stream.
+//! opponents is pure, given a generator.
 
 use std::sync::Arc;
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 use ouro_net::Engine;
 use ouro_players::opponents::{Opponent, Shares, draw_seats};
 use ouro_proto::ContentHash;
@@ -48,8 +48,8 @@ impl Roster {
         &self,
         seats: usize,
         shares: &Shares,
-        own: &mut Stream,
-        shared: &mut Stream,
+        own: &mut Rng,
+        shared: &mut Rng,
     ) -> Vec<&Entry> {
         let chances: Vec<_> = self.pool.iter().map(|member| member.newest_wins).collect();
         draw_seats(seats, &chances, shares, own, shared)

@@ -21,7 +21,7 @@ mod settings;
 
 use std::ops::Range;
 
-use ouro_game::{ActionMask, Game, GameConfig, StepError, Stream};
+use ouro_game::{ActionMask, Game, GameConfig, Rng, StepError};
 use ouro_players::{Choice, FitError, Player, Request};
 use ouro_search::mcts::{Objective, SearchConfigError};
 
@@ -200,9 +200,9 @@ impl<G: Game> Worker<G> {
         let number = self.begun;
         self.begun += 1;
         let cohort = (index << 40) | (number / cohort.max(1));
-        let mut shared = Stream::indexed(seed, "cohort", cohort);
-        let seed = Stream::indexed(seed, "self-play", index << 40 | number).bits();
-        let mut own = Stream::new(seed, "seating");
+        let mut shared = Rng::indexed(seed, "cohort", cohort);
+        let seed = Rng::indexed(seed, "self-play", index << 40 | number).bits();
+        let mut own = Rng::new(seed, "seating");
         let shares = &self.settings.shares;
         let drawn = roster.draw(self.game.players(), shares, &mut own, &mut shared);
         let (mut chairs, mut seats) = (Vec::with_capacity(drawn.len()), Vec::new());
@@ -245,7 +245,7 @@ impl<G: Game> Worker<G> {
                 Progress::Thinking => continue,
                 Progress::Blank => {
                     let number = (seated.recorder.plies() as u64) << 4 | player as u64;
-                    let rng = Stream::indexed(seated.seed, "search", number);
+                    let rng = Rng::indexed(seated.seed, "search", number);
                     search.begin(&self.game, seated.recorder.state(), rng);
                 }
                 Progress::Kept => {
@@ -292,8 +292,8 @@ impl<G: Game> Worker<G> {
             let Mind::Policy(player) = &mut chair.mind else { continue };
             let mut requests = Vec::new();
             for seated in games.iter_mut().flatten() {
-                let Seated { recorder, streams, chairs, movers, .. } = seated;
-                for (seat, rng) in streams.iter_mut().enumerate() {
+                let Seated { recorder, rngs, chairs, movers, .. } = seated;
+                for (seat, rng) in rngs.iter_mut().enumerate() {
                     if chairs[seat] == index && movers.contains(seat) {
                         requests.push(Request { state: recorder.state(), player: seat, rng });
                     }

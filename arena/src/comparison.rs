@@ -144,7 +144,7 @@ pub fn expected_share(elo: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use ouro_game::Stream;
+    use ouro_game::Rng;
 
     use super::*;
     use GameOutcome::{Draw, Loss, Win};
@@ -204,15 +204,15 @@ mod tests {
     /// of intervals that hold it is binomial with deviation 6.9.
     #[test]
     fn the_interval_holds_the_truth_as_often_as_it_says() {
-        let mut stream = Stream::new(3, "comparison");
+        let mut rng = Rng::new(3, "comparison");
         let held = (0..1_000)
             .filter(|_| {
                 let pairs: Vec<_> = (0..60)
                     .map(|_| {
                         // A seed that favours a seat, shared by both games.
-                        let bias = 0.3 * (stream.unit() - 0.5);
+                        let bias = 0.3 * (rng.unit() - 0.5);
                         [0.6 + bias, 0.6 - bias]
-                            .map(|chance| if stream.unit() < chance { Win } else { Loss })
+                            .map(|chance| if rng.unit() < chance { Win } else { Loss })
                     })
                     .collect();
                 let share = compare(&pairs).share();

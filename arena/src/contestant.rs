@@ -58,7 +58,7 @@ impl Contestant {
 
 /// A player whose first plies are played at random.
 ///
-/// The random moves draw from the stream of each seat, so that games of one seed have the same
+/// The random moves draw from the generator of each seat, so that games of one seed have the same
 /// opening whoever sits where.
 pub(crate) struct WithOpening<G: Game> {
     inner: Box<dyn Player<G>>,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 use ouro_game::record::digest_serialized;
 use ouro_proto::Generation;
 use serde::{Deserialize, Serialize};
@@ -134,8 +134,8 @@ impl MatchKey {
 
     /// The seed that all games of a cluster share.
     pub fn seed(&self, run: u64, cluster: u32) -> u64 {
-        let own = Stream::indexed(run, "match", digest_serialized(self)).bits();
-        Stream::indexed(own, "cluster", cluster.into()).bits()
+        let own = Rng::indexed(run, "match", digest_serialized(self)).bits();
+        Rng::indexed(own, "cluster", cluster.into()).bits()
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct WebServer {
 struct Site {
     keeper: Arc<Keeper>,
     gauges: Gauges,
-    streams: Arc<Semaphore>,
+    rngs: Arc<Semaphore>,
     films: Arc<Semaphore>,
     stop: CancellationToken,
 }
@@ -88,7 +88,7 @@ impl WebServer {
         let site = Site {
             keeper,
             gauges,
-            streams: Arc::new(Semaphore::new(STREAMS)),
+            rngs: Arc::new(Semaphore::new(STREAMS)),
             films: Arc::new(Semaphore::new(FILMS)),
             stop: stop.clone(),
         };

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use ouro_arena::store::{Decision, EmbeddedStore, MatchInfo, Promotion, Store};
-use ouro_game::Stream;
+use ouro_game::Rng;
 use ouro_proto::{Checkpoint, ContentHash};
 use ouro_replay::check::inspect;
 use ouro_replay::journal::Kind;
@@ -247,7 +247,7 @@ fn a_run_that_is_killed_at_random_moments_comes_to_the_same() {
     let new = ["--config", "settings.toml"];
     let end = train(home.path(), "whole", 3, &new);
     let whole = traces(&home.path().join("whole"), &end);
-    let mut moments = Stream::new(5, "moments");
+    let mut moments = Rng::new(5, "moments");
     for round in 0..KILLS {
         let after = Duration::from_millis(moments.below(400).into());
         kill(home.path(), after, if round == 0 { &new } else { &[] });

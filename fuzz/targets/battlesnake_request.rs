@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use ouro_game::battlesnake::api::{GameState, Reply};
-use ouro_game::{Action, Game, GameConfig, GameVisitor, Stream, Turn};
+use ouro_game::{Action, Game, GameConfig, GameVisitor, Rng, Turn};
 
 /// Turns that are played from each position.
 const TURNS: usize = 8;
@@ -19,7 +19,7 @@ impl GameVisitor for Play {
     type Output = ();
 
     fn visit<G: Game>(self, game: G) {
-        let mut rng = Stream::new(self.seed, "fuzz");
+        let mut rng = Rng::new(self.seed, "fuzz");
         let mut state = game.initial(&mut rng);
         let mut planes = vec![f32::NAN; game.planes().len()];
         for _ in 0..TURNS {

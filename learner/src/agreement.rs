@@ -6,7 +6,7 @@
 //! [`ouro_net::reference`] layer by layer, and nothing is published.
 
 use burn::tensor::Device;
-use ouro_game::{ActionMask, ConfigError, Game, GameConfig, GameVisitor, Stream, Turn};
+use ouro_game::{ActionMask, ConfigError, Game, GameConfig, GameVisitor, Rng, Turn};
 use ouro_net::{Engine, NetSpec, Scratch, Weights, measure, reference};
 
 use crate::device::TrainDevice;
@@ -142,7 +142,7 @@ fn random_play<G: Game>(game: &G) -> Vec<f32> {
     let mut mask = ActionMask::default();
     let mut rows = planes.chunks_exact_mut(length);
     for index in 0_u64.. {
-        let mut rng = Stream::indexed(SEED, "probe", index);
+        let mut rng = Rng::indexed(SEED, "probe", index);
         let mut state = game.initial(&mut rng);
         game.settle(&mut state, &mut rng);
         let mut wait = rng.below(STRIDE);

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 use ouro_replay::{Draw, PackedGame, ReplayState};
 
 use crate::algorithm::Algorithm;
@@ -26,7 +26,7 @@ pub trait Assemble: Algorithm {
     fn assemble(
         rules: &dyn Rules,
         draws: &[Draw<PackedGame>],
-        augmentation: &mut Stream,
+        augmentation: &mut Rng,
     ) -> Result<Self::Batch, UnpackError>;
 }
 
@@ -34,7 +34,7 @@ impl Assemble for AlphaZero {
     fn assemble(
         rules: &dyn Rules,
         draws: &[Draw<PackedGame>],
-        augmentation: &mut Stream,
+        augmentation: &mut Rng,
     ) -> Result<Self::Batch, UnpackError> {
         rules.positions(draws, augmentation)
     }
@@ -44,7 +44,7 @@ impl Assemble for Reinforce {
     fn assemble(
         rules: &dyn Rules,
         draws: &[Draw<PackedGame>],
-        augmentation: &mut Stream,
+        augmentation: &mut Rng,
     ) -> Result<Self::Batch, UnpackError> {
         rules.segments(draws, augmentation)
     }
@@ -92,7 +92,7 @@ pub fn start<A: Assemble>(
         let (replay, rules, batches) = (Arc::clone(replay), Arc::clone(rules), batches.clone());
         let run = move || {
             while let Some(drawn) = replay.draw(rows) {
-                let mut augmentation = Stream::indexed(seed, "augment", drawn.index);
+                let mut augmentation = Rng::indexed(seed, "augment", drawn.index);
                 let batch = assemble::<A>(&*rules, &drawn.batch.draws, &mut augmentation);
                 let failed = batch.is_err();
                 let fed = batch.map(|batch| Fed { batch, state: drawn.state });
@@ -111,10 +111,10 @@ pub fn start<A: Assemble>(
 fn assemble<A: Assemble>(
     rules: &dyn Rules,
     draws: &[Draw<PackedGame>],
-    augmentation: &mut Stream,
+    augmentation: &mut Rng,
 ) -> Result<A::Batch, FeedError> {
     let again = augmentation.clone();
-    let attempt = |draws: &[Draw<PackedGame>], augmentation: &mut Stream| {
+    let attempt = |draws: &[Draw<PackedGame>], augmentation: &mut Rng| {
         catch_unwind(AssertUnwindSafe(|| A::assemble(rules, draws, augmentation)))
     };
     if let Ok(batch) = attempt(draws, augmentation) {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Parser, Subcommand};
-use ouro_game::Stream;
+use ouro_game::Rng;
 use ouro_learner::algorithm::{Algorithm, AlgorithmConfig};
 use ouro_learner::alphazero::AlphaZero;
 use ouro_learner::config::DeviceChoice;
@@ -153,11 +153,11 @@ fn compare(config: &Config, rows: usize, rounds: u32, steps: u32) -> Result<(), 
     let train = &config.train;
     let report = match &train.algorithm {
         AlgorithmConfig::AlphaZero(algorithm) => {
-            let batch = |stream: &mut Stream| parity::random_positions(&spec, rows, stream);
+            let batch = |rng: &mut Rng| parity::random_positions(&spec, rows, rng);
             parity::compare(&AlphaZero::from(algorithm), &spec, train, batch, extent, &device)
         }
         AlgorithmConfig::Reinforce(algorithm) => {
-            let batch = |stream: &mut Stream| parity::random_segments(&spec, rows, stream);
+            let batch = |rng: &mut Rng| parity::random_segments(&spec, rows, rng);
             parity::compare(&Reinforce::from(algorithm), &spec, train, batch, extent, &device)
         }
     };
@@ -168,14 +168,14 @@ fn compare(config: &Config, rows: usize, rounds: u32, steps: u32) -> Result<(), 
 
 fn measure(config: &Config, rows: usize, steps: u32) -> Result<(), Failure> {
     let spec = config.net_spec().map_err(bug)?;
-    let stream = &mut Stream::new(config.seed, "throughput");
+    let rng = &mut Rng::new(config.seed, "throughput");
     match &config.train.algorithm {
         AlgorithmConfig::AlphaZero(algorithm) => {
-            let batch = parity::random_positions(&spec, rows, stream);
+            let batch = parity::random_positions(&spec, rows, rng);
             measure_steps(AlphaZero::from(algorithm), config, &spec, &batch, rows, steps)
         }
         AlgorithmConfig::Reinforce(algorithm) => {
-            let batch = parity::random_segments(&spec, rows, stream);
+            let batch = parity::random_segments(&spec, rows, rng);
             measure_steps(Reinforce::from(algorithm), config, &spec, &batch, rows, steps)
         }
     }

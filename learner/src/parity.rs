@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 use ouro_net::{NetSpec, SpecError, Weights, WeightsMeta};
 
 use crate::algorithm::Algorithm;
@@ -151,12 +151,12 @@ pub struct Extent {
     pub seed: u64,
 }
 
-/// Compares `tested` with the CPU on batches that `batch` makes of streams.
+/// Compares `tested` with the CPU on batches that `batch` makes of generators.
 pub fn compare<A: Algorithm + Clone>(
     algorithm: &A,
     spec: &NetSpec,
     train: &TrainConfig,
-    batch: impl Fn(&mut Stream) -> A::Batch,
+    batch: impl Fn(&mut Rng) -> A::Batch,
     extent: Extent,
     tested: &TrainDevice,
 ) -> Result<Report, ParityError> {
@@ -167,7 +167,7 @@ pub fn compare<A: Algorithm + Clone>(
     let trainer = |weights: &Weights, device: &TrainDevice| {
         Trainer::new(algorithm.clone(), config.clone(), weights, None, device.clone())
     };
-    let batch = |index: u32| batch(&mut Stream::indexed(seed, "parity", index.into()));
+    let batch = |index: u32| batch(&mut Rng::indexed(seed, "parity", index.into()));
     let mut report = Report {
         reference: cpu.name().to_owned(),
         tested: tested.name().to_owned(),
@@ -251,18 +251,18 @@ fn row(name: String, one: &[f32], two: &[f32]) -> Row {
 
 /// Segments that no game made: random planes, legal actions, choices and rewards, and segments of
 /// random lengths, one of which in two goes on after its last move.
-pub fn random_segments(spec: &NetSpec, rows: usize, stream: &mut Stream) -> Segments {
+pub fn random_segments(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Segments {
     let shape = RowShape { planes: spec.planes.len(), actions: spec.actions };
     let mut segments = Segments::with_capacity(shape, rows);
     for row in 0..rows {
-        let action = random_position(shape, stream, &mut segments.planes, &mut segments.legal);
+        let action = random_position(shape, rng, &mut segments.planes, &mut segments.legal);
         segments.actions.push(action);
-        segments.behaviour.push((0.05 + 0.95 * stream.unit()) as f32);
-        segments.rewards.push((2.0 * stream.unit() - 1.0) as f32);
+        segments.behaviour.push((0.05 + 0.95 * rng.unit()) as f32);
+        segments.rewards.push((2.0 * rng.unit() - 1.0) as f32);
         let begins = row == 0 || segments.ends[row - 1];
-        let is_end = row + 1 == rows || stream.below(6) == 0;
+        let is_end = row + 1 == rows || rng.below(6) == 0;
         // A segment is not a state alone, and every second one ends with the game.
-        let is_state = is_end && !begins && stream.below(2) == 0;
+        let is_state = is_end && !begins && rng.below(2) == 0;
         segments.weights.push(if is_state { 0.0 } else { 1.0 });
         segments.discounts.push(if is_end { 0.0 } else { 0.9 });
         segments.ends.push(is_end);
@@ -271,21 +271,21 @@ pub fn random_segments(spec: &NetSpec, rows: usize, stream: &mut Stream) -> Segm
 }
 
 /// Positions that no game made, with random targets; one in four has none for its policy.
-pub fn random_positions(spec: &NetSpec, rows: usize, stream: &mut Stream) -> Positions {
+pub fn random_positions(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Positions {
     let shape = RowShape { planes: spec.planes.len(), actions: spec.actions };
     let mut positions = Positions::with_capacity(shape, rows);
     for _ in 0..rows {
-        random_position(shape, stream, &mut positions.planes, &mut positions.legal);
+        random_position(shape, rng, &mut positions.planes, &mut positions.legal);
         let legal = &positions.legal[positions.legal.len() - shape.actions..];
-        let has_target = stream.below(4) > 0;
+        let has_target = rng.below(4) > 0;
         let target: Vec<f64> = legal
             .iter()
-            .map(|&legal| if legal && has_target { stream.unit() + 1e-3 } else { 0.0 })
+            .map(|&legal| if legal && has_target { rng.unit() + 1e-3 } else { 0.0 })
             .collect();
         let sum = target.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         positions.policy.extend(target.iter().map(|value| (value / sum) as f32));
-        positions.values.push((2.0 * stream.unit() - 1.0) as f32);
-        positions.weights.push((0.5 + stream.unit()) as f32);
+        positions.values.push((2.0 * rng.unit() - 1.0) as f32);
+        positions.weights.push((0.5 + rng.unit()) as f32);
     }
     positions
 }
@@ -293,13 +293,13 @@ pub fn random_positions(spec: &NetSpec, rows: usize, stream: &mut Stream) -> Pos
 /// Random planes and legal actions, appended; an action that is legal.
 fn random_position(
     shape: RowShape,
-    stream: &mut Stream,
+    rng: &mut Rng,
     planes: &mut Vec<f32>,
     legal: &mut Vec<bool>,
 ) -> u32 {
-    planes.extend((0..shape.planes).map(|_| if stream.below(4) == 0 { 1.0 } else { 0.0 }));
-    let action = stream.below(shape.actions as u32);
-    legal.extend((0..shape.actions).map(|other| other == action as usize || stream.below(4) > 0));
+    planes.extend((0..shape.planes).map(|_| if rng.below(4) == 0 { 1.0 } else { 0.0 }));
+    let action = rng.below(shape.actions as u32);
+    legal.extend((0..shape.actions).map(|other| other == action as usize || rng.below(4) > 0));
     action
 }
 

@@ -9,7 +9,7 @@ mod batch;
 mod examine;
 
 use ouro_game::record::ReplayError;
-use ouro_game::{Game, GameConfig, GameVisitor, Stream, Symmetry};
+use ouro_game::{Game, GameConfig, GameVisitor, Rng, Symmetry};
 use ouro_proto::Trajectory;
 use ouro_replay::{Draw, Episode, EpisodeError, PackedGame};
 
@@ -72,7 +72,7 @@ pub trait Rules: Send + Sync {
     fn positions(
         &self,
         draws: &[Draw<PackedGame>],
-        augmentation: &mut Stream,
+        augmentation: &mut Rng,
     ) -> Result<Positions, UnpackError>;
 
     /// Drawn positions as segments of play, each under a symmetry drawn from `augmentation`.
@@ -81,7 +81,7 @@ pub trait Rules: Send + Sync {
     fn segments(
         &self,
         draws: &[Draw<PackedGame>],
-        augmentation: &mut Stream,
+        augmentation: &mut Rng,
     ) -> Result<Segments, UnpackError>;
 
     /// Sizes of a row.
@@ -189,7 +189,7 @@ impl<G: Game> Rules for OfGame<G> {
     fn positions(
         &self,
         draws: &[Draw<PackedGame>],
-        augmentation: &mut Stream,
+        augmentation: &mut Rng,
     ) -> Result<Positions, UnpackError> {
         self.batch_of_positions(draws, augmentation)
     }
@@ -197,7 +197,7 @@ impl<G: Game> Rules for OfGame<G> {
     fn segments(
         &self,
         draws: &[Draw<PackedGame>],
-        augmentation: &mut Stream,
+        augmentation: &mut Rng,
     ) -> Result<Segments, UnpackError> {
         self.batch_of_segments(draws, augmentation)
     }

@@ -2,7 +2,7 @@
 
 use ouro_game::record::Recorder;
 use ouro_game::tic_tac_toe::{self, TicTacToe};
-use ouro_game::{Action, ActionMask, Game, GameConfig, PlaneShape, Stream, Turn};
+use ouro_game::{Action, ActionMask, Game, GameConfig, PlaneShape, Rng, Turn};
 use ouro_net::{Architecture, GlobalPooling, NetSpec, ValueRange, Weights, WeightsMeta, reference};
 use ouro_proto::{Searched, Seat, Trajectory};
 use ouro_replay::{Deal, FifoSettings, ReplaySettings};
@@ -127,14 +127,14 @@ pub(crate) fn weights(spec: &NetSpec) -> Weights {
 /// A game of uniformly random players, both of generation 0; the first seat learns.
 pub(crate) fn random_game(sequence: u64) -> Trajectory {
     let game = TicTacToe::default();
-    let mut stream = Stream::indexed(1, "test", sequence);
+    let mut rng = Rng::indexed(1, "test", sequence);
     let mut recorder = Recorder::new(&game, sequence);
     let mut behaviour = Vec::new();
     let mut mask = ActionMask::default();
     while let Turn::Move(movers) = game.turn(recorder.state()) {
         let mover = movers.iter().next().expect("somebody moves");
         game.legal(recorder.state(), mover, &mut mask);
-        let action = mask.nth(stream.below(mask.count() as u32) as usize).expect("a legal action");
+        let action = mask.nth(rng.below(mask.count() as u32) as usize).expect("a legal action");
         behaviour.push(vec![1.0 / mask.count() as f32]);
         recorder.advance(&game, &[action; 2]).expect("a legal action");
     }

@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use ouro_game::{PlaneShape, Stream};
+use ouro_game::{PlaneShape, Rng};
 use ouro_learner::alphazero::{AlphaZero, AlphaZeroConfig};
 use ouro_learner::config::TrainConfig;
 use ouro_learner::device::TrainDevice;
@@ -51,11 +51,11 @@ fn losses_gradients_and_fifty_steps_agree_between_cpu_and_gpu() {
 
     let algorithm = Reinforce::from(&ReinforceConfig::default());
     for (spec, extent) in [(conv, extent(2, 0)), (pooled, extent(2, 50))] {
-        let batch = |stream: &mut Stream| parity::random_segments(&spec, 32, stream);
+        let batch = |stream: &mut Rng| parity::random_segments(&spec, 32, stream);
         judge(parity::compare(&algorithm, &spec, &train, batch, extent, &device));
     }
     let algorithm = AlphaZero::from(&AlphaZeroConfig::default());
-    let batch = |stream: &mut Stream| parity::random_positions(&plain, 32, stream);
+    let batch = |stream: &mut Rng| parity::random_positions(&plain, 32, stream);
     judge(parity::compare(&algorithm, &plain, &train, batch, extent(2, 50), &device));
 }
 

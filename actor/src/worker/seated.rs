@@ -1,7 +1,7 @@
 //! One game in play, and its opening.
 
 use ouro_game::record::Recorder;
-use ouro_game::{Action, ActionMask, Game, GameConfig, PlayerSet, Record, StepError, Stream, Turn};
+use ouro_game::{Action, ActionMask, Game, GameConfig, PlayerSet, Record, Rng, StepError, Turn};
 use ouro_proto::Searched;
 
 use super::{Played, PlayedSeat, WorkerError};
@@ -20,7 +20,7 @@ pub(super) struct Seated<G: Game> {
     pub(super) chairs: Vec<usize>,
     pub(super) seats: Vec<PlayedSeat>,
     /// What each seat draws its moves from, where no tree does.
-    pub(super) streams: Vec<Stream>,
+    pub(super) rngs: Vec<Rng>,
     /// One per distinct chair that searches.
     pub(super) trees: Vec<Tree<G>>,
     /// Who chooses in this ply; nobody while it has not been looked at.
@@ -76,14 +76,14 @@ impl<G: Game> Seated<G> {
             .find(|opening| game.turn(opening.recorder.state()) != Turn::Over)
             .unwrap_or_else(|| Opening::none(game, seed));
         let unknown = |ply: &Vec<f32>| vec![Searched::default(); ply.len()];
-        let stream = |seat| Stream::indexed(seed, ouro_players::table::SEAT_STREAM, seat as u64);
+        let rng = |seat| Rng::indexed(seed, ouro_players::table::SEAT_RNG, seat as u64);
         Self {
             recorder,
             number: 0,
             seed,
             chairs,
             seats,
-            streams: (0..players).map(stream).collect(),
+            rngs: (0..players).map(rng).collect(),
             trees: Vec::new(),
             movers: PlayerSet::EMPTY,
             joint: vec![Action::default(); players],
@@ -169,7 +169,7 @@ impl<G: Game> Opening<G> {
 
     /// Up to `most` random plies.
     fn random(game: &G, seed: u64, most: u32, attempt: u64) -> Self {
-        let mut rng = Stream::indexed(seed, "opening", attempt);
+        let mut rng = Rng::indexed(seed, "opening", attempt);
         let mut opening = Self::none(game, seed);
         let mut legal = ActionMask::new(game.action_count());
         let mut joint = vec![Action::default(); game.players()];

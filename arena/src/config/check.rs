@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ouro_game::{Game, GameConfig, GameVisitor, Stream};
+use ouro_game::{Game, GameConfig, GameVisitor, Rng};
 use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
 use ouro_players::NameError;
 
@@ -188,9 +188,9 @@ fn usual_opening_plies<G: Game>(game: &G) -> u32 {
 /// Whether every seed gives the same start.
 fn always_starts_alike<G: Game>(game: &G) -> bool {
     let start = |seed| {
-        let mut stream = Stream::new(seed, ouro_game::record::GAME_STREAM);
-        let mut state = game.initial(&mut stream);
-        game.settle(&mut state, &mut stream);
+        let mut rng = Rng::new(seed, ouro_game::record::GAME_RNG);
+        let mut state = game.initial(&mut rng);
+        game.settle(&mut state, &mut rng);
         game.digest(&state)
     };
     let first = start(0);

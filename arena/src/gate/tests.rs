@@ -1,6 +1,6 @@
 //! The rule, its early ends, and how often they err.
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 use proptest::prelude::*;
 
 use super::*;
@@ -175,13 +175,13 @@ fn the_exact_error_rates_of_the_fixed_rule_are_those_of_the_binomial() {
 /// `bias` one seat is favoured on each seed by a random amount of at most so much.
 fn simulate(seed: u64, [win, draw]: [f64; 2], bias: f64) -> (f64, f64) {
     const MATCHES: u32 = 10_000;
-    let mut stream = Stream::new(seed, "gate");
+    let mut rng = Rng::new(seed, "gate");
     let (mut promoted, mut games) = (0_u32, 0_u32);
     for _ in 0..MATCHES {
         let mut gate = Gate::new(GateConfig::default(), PAIRS).unwrap();
         while gate.verdict().is_none() {
-            let favour = bias * (2.0 * stream.unit() - 1.0);
-            let outcomes = [favour, -favour].map(|favour| match stream.unit() {
+            let favour = bias * (2.0 * rng.unit() - 1.0);
+            let outcomes = [favour, -favour].map(|favour| match rng.unit() {
                 x if x < win + favour => Win,
                 x if x < win + favour + draw => Draw,
                 _ => Loss,
@@ -214,14 +214,14 @@ fn the_whole_gate_errs_no_more_often_than_it_says() {
 /// of its three opponents does, and those behind the first are equal.
 fn simulate_rounds(seed: u64, first: f64) -> (f64, f64) {
     const MATCHES: u32 = 2_000;
-    let mut stream = Stream::new(seed, "gate");
+    let mut rng = Rng::new(seed, "gate");
     let (mut promoted, mut games) = (0_u32, 0_u32);
     for _ in 0..MATCHES {
         let mut gate = Gate::new(GateConfig::default(), Shape { seats: 4 }).unwrap();
         while gate.verdict().is_none() {
             let cluster = gate.next_cluster();
             let game = |number: u64| {
-                let (own, best) = if stream.unit() < first { (1.0, -1.0) } else { (-1.0, 1.0) };
+                let (own, best) = if rng.unit() < first { (1.0, -1.0) } else { (-1.0, 1.0) };
                 GameResult {
                     ranking: Ranking::new(own, &[best, -1.0, -1.0]),
                     margin: 0.0,

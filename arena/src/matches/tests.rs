@@ -107,7 +107,7 @@ fn a_game_for_one_is_played_by_both_on_the_same_seed_and_compared_by_score() {
         let score = only.ranking.score();
         assert_eq!((score.wins, score.losses), (u32::from(margin > 0.0), u32::from(margin < 0.0)));
     }
-    // Both draw from the stream of the only seat: equal players play equal games.
+    // Both draw from the generator of the only seat: equal players play equal games.
     assert!(played.iter().all(|one| one.result.score().draws == 1));
 }
 

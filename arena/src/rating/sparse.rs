@@ -120,25 +120,25 @@ impl Factor {
 
 #[cfg(test)]
 mod tests {
-    use ouro_game::Stream;
+    use ouro_game::Rng;
 
     use super::*;
 
     /// A random matrix of a sparse graph, made positive definite by its diagonal, and the same
     /// written out.
     fn random(seed: u64, size: usize, edges: usize) -> (Sparse, Vec<Vec<f64>>) {
-        let mut stream = Stream::new(seed, "sparse");
+        let mut rng = Rng::new(seed, "sparse");
         let mut sparse = Sparse::zero(size);
         let mut dense = vec![vec![0.0; size]; size];
         for (index, row) in dense.iter_mut().enumerate() {
-            let value = 0.1 + stream.unit();
+            let value = 0.1 + rng.unit();
             sparse.add_diagonal(index, value);
             row[index] += value;
         }
         for _ in 0..edges {
-            let (a, b) = (stream.below(size as u32) as usize, stream.below(size as u32) as usize);
+            let (a, b) = (rng.below(size as u32) as usize, rng.below(size as u32) as usize);
             if a != b {
-                let weight = stream.unit();
+                let weight = rng.unit();
                 sparse.add(a, b, -weight);
                 dense[a][b] -= weight;
                 dense[b][a] -= weight;

@@ -1,6 +1,6 @@
 //! Ratings against closed forms, a brute-force reference and simulated players.
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 
 use super::*;
 
@@ -17,10 +17,10 @@ fn evidence(tallies: &[Tally]) -> Vec<Evidence> {
 }
 
 /// Plays `games` between players of known log-strength.
-fn simulate(stream: &mut Stream, a: f64, b: f64, games: u32) -> Score {
+fn simulate(rng: &mut Rng, a: f64, b: f64, games: u32) -> Score {
     let mut score = Score::default();
     for _ in 0..games {
-        if stream.unit() < 1.0 / (1.0 + (b - a).exp()) {
+        if rng.unit() < 1.0 / (1.0 + (b - a).exp()) {
             score.wins += 1;
         } else {
             score.losses += 1;
@@ -116,11 +116,11 @@ fn three_players_with_draws_agree_with_a_search_by_brute_force() {
 fn known_strengths_are_recovered() {
     let strengths = [0.0, 0.5, 1.0, 1.7, 2.5];
     let name = |player: usize| if player == 0 { "random".into() } else { format!("p{player}") };
-    let mut stream = Stream::new(5, "test");
+    let mut rng = Rng::new(5, "test");
     let mut tallies = Vec::new();
     for a in 0..strengths.len() {
         for b in 0..a {
-            let score = simulate(&mut stream, strengths[a], strengths[b], 4_000);
+            let score = simulate(&mut rng, strengths[a], strengths[b], 4_000);
             tallies.push(Tally { player: name(a), opponent: name(b), score });
         }
     }
@@ -138,9 +138,9 @@ fn known_strengths_are_recovered() {
 fn places_among_four_are_rated_by_who_comes_next() {
     // One player of log-strength 0.8 against three copies of the anchor: it comes first with
     // probability e^0.8 / (e^0.8 + 3).
-    let (strength, mut stream) = (0.8_f64, Stream::new(6, "test"));
+    let (strength, mut rng) = (0.8_f64, Rng::new(6, "test"));
     let first = strength.exp() / (strength.exp() + 3.0);
-    let won = (0..20_000).filter(|_| stream.unit() < first).count() as u32;
+    let won = (0..20_000).filter(|_| rng.unit() < first).count() as u32;
     let rankings = vec![
         (Ranking::new(1.0, &[-1.0; 3]), won),
         (Ranking::new(-1.0, &[1.0, -1.0, -1.0]), 20_000 - won),
@@ -267,10 +267,10 @@ fn intervals_hold_the_truth_about_as_often_as_they_say() {
     let names = ["random", "a", "b"];
     let mut covered = 0;
     for round in 0..1_000 {
-        let mut stream = Stream::indexed(9, "test", round);
+        let mut rng = Rng::indexed(9, "test", round);
         let mut tallies = Vec::new();
         for (a, b) in [(1, 0), (2, 0), (2, 1)] {
-            let score = simulate(&mut stream, strengths[a], strengths[b], 100);
+            let score = simulate(&mut rng, strengths[a], strengths[b], 100);
             tallies.push(Tally { player: names[a].into(), opponent: names[b].into(), score });
         }
         let ratings = rate(&tallies, "random");
@@ -290,13 +290,13 @@ fn long_run(generations: u32) -> (Vec<Tally>, Vec<Descent>) {
     let strength = |generation: u32| f64::from(generation).sqrt() / 10.0;
     let anchors = [("random", 0.0), ("greedy", 1.0), ("minimax{depth=1}", 2.0)];
     let (mut tallies, mut lineage) = (Vec::new(), Vec::new());
-    let mut stream = Stream::new(8, "test");
+    let mut rng = Rng::new(8, "test");
     for generation in 0..generations {
         let (own, champion) = (strength(generation), (generation / 5 * 5).saturating_sub(5));
         let opponents = anchors.iter().map(|&(name, strength)| (name.to_owned(), strength, 8));
         let champion = (name(champion), strength(champion), 100);
         for (opponent, other, games) in opponents.chain([champion]) {
-            let score = simulate(&mut stream, own, other, games);
+            let score = simulate(&mut rng, own, other, games);
             tallies.push(Tally { player: name(generation), opponent, score });
         }
         let parent = generation.checked_sub(1).map(name);

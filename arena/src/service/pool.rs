@@ -139,7 +139,7 @@ fn drawn(
     shares.validate()?;
     let newest = pool.newest.as_ref().ok_or(CallError::NothingPublished)?;
     let chances: Vec<Option<f64>> = pool.members.iter().map(|member| member.newest_wins).collect();
-    let mut rng = ouro_game::Stream::new(request.seed.into(), "opponents");
+    let mut rng = ouro_game::Rng::new(request.seed.into(), "opponents");
     let opponents = (0..request.count).map(|_| {
         let (row, self_play) = match opponents::draw(&chances, &shares, &mut rng) {
             Opponent::Newest => (newest, true),

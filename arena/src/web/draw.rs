@@ -11,8 +11,8 @@ use maud::{Markup, PreEscaped, html};
 use ouro_game::catalog::ReplayVisitor;
 use ouro_game::record::{GAME_STREAM, Replay, ReplayError};
 use ouro_game::{
-    Action, ConfigError, Game, GameConfig, GameVisitor, Record, StepError, Stream, Turn,
-    battlesnake, snake,
+    Action, ConfigError, Game, GameConfig, GameVisitor, Record, Rng, StepError, Turn, battlesnake,
+    snake,
 };
 use serde::Serialize;
 
@@ -121,7 +121,7 @@ pub(super) fn reel(
 
         fn visit<G: Game>(self, game: G) -> Box<dyn Reel> {
             let Self(seed, players) = self;
-            let mut stream = Stream::new(seed, GAME_STREAM);
+            let mut stream = Rng::new(seed, GAME_STREAM);
             let mut state = game.initial(&mut stream);
             game.settle(&mut state, &mut stream);
             Box::new(Rolling { game, players, stream, state, last: None, ply: 0 })
@@ -133,7 +133,7 @@ pub(super) fn reel(
 struct Rolling<G: Game> {
     game: G,
     players: Vec<String>,
-    stream: Stream,
+    stream: Rng,
     state: G::State,
     last: Option<(G::State, Vec<Action>)>,
     ply: usize,

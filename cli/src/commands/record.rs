@@ -7,7 +7,7 @@ use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ouro_game::record::Recorder;
-use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Record, Stream, Turn};
+use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Record, Rng, Turn};
 use std::io::Write;
 
 use super::game_argument;
@@ -38,8 +38,8 @@ impl GameVisitor for PlayAtRandom<'_> {
     fn visit<G: Game>(self, game: G) -> Self::Output {
         let arguments = self.0;
         let mut recorder = Recorder::new(&game, arguments.seed);
-        let mut choices: Vec<Stream> = (0..game.players())
-            .map(|seat| Stream::indexed(arguments.seed, "seat", seat as u64))
+        let mut choices: Vec<Rng> = (0..game.players())
+            .map(|seat| Rng::indexed(arguments.seed, "seat", seat as u64))
             .collect();
         let mut mask = ActionMask::default();
         let mut joint = vec![Action::default(); game.players()];

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ouro_arena::store::{EmbeddedStore, Store, replay};
-use ouro_game::Stream;
+use ouro_game::Rng;
 use ouro_proto::ContentHash;
 use ouro_proto::learner::v1::GetStatusRequest;
 use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
@@ -192,7 +192,7 @@ fn survives(home: &Path, stream: &str) {
     trainer.wait_for("promotion");
 
     let run = home.join("run");
-    let mut moments = Stream::new(5, stream);
+    let mut moments = Rng::new(5, stream);
     let mut generation = 0;
     for round in 0..kills() {
         let pool = pool_of(&trainer.arena());

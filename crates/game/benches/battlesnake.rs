@@ -6,7 +6,7 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use ouro_game::battlesnake::{Config, Ruleset, Small};
-use ouro_game::{Game, Stream};
+use ouro_game::{Game, Rng};
 
 /// Turns of one sample: some hundred games in a millisecond or two, so that a sample seldom
 /// meets an interruption.
@@ -47,7 +47,7 @@ fn turns(bencher: Bencher<'_, '_>, name: &str) {
 #[divan::bench(args = BOARDS)]
 fn observe(bencher: Bencher<'_, '_>, name: &str) {
     let rules = named(name);
-    let mut rng = Stream::new(1, "bench");
+    let mut rng = Rng::new(1, "bench");
     let mut state = rules.initial(&mut rng);
     for _ in 0..8 {
         rules.random_turn(&mut state, &mut rng);
@@ -59,6 +59,6 @@ fn observe(bencher: Bencher<'_, '_>, name: &str) {
 #[divan::bench(args = BOARDS)]
 fn digest(bencher: Bencher<'_, '_>, name: &str) {
     let rules = named(name);
-    let state = rules.initial(&mut Stream::new(1, "bench"));
+    let state = rules.initial(&mut Rng::new(1, "bench"));
     bencher.bench_local(|| rules.digest(black_box(&state)));
 }

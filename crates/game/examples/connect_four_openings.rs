@@ -8,7 +8,7 @@ use std::error::Error;
 use std::io::Write;
 
 use ouro_game::connect_four::{Config, ConnectFour, Solver};
-use ouro_game::{Action, Game, Stream};
+use ouro_game::{Action, Game, Rng};
 
 /// Later positions first, since they help to solve the earlier ones.
 const LINES: [&[u32]; 9] = [&[3, 3], &[3, 2], &[3, 1], &[3, 0], &[3], &[2], &[1], &[0], &[]];
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let game = ConnectFour::new(Config::default())?;
     let mut solver = Solver::with_table_bits(25);
     for line in LINES {
-        let mut state = game.initial(&mut Stream::new(0, "opening"));
+        let mut state = game.initial(&mut Rng::new(0, "opening"));
         for &column in line {
             game.step(&mut state, &[Action(column); 2])?;
         }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Action, ActionMask, ConfigError, Game, PlaneShape, PlayerSet, RolloutBuffer, StepError, Stream,
+    Action, ActionMask, ConfigError, Game, PlaneShape, PlayerSet, Rng, RolloutBuffer, StepError,
     Symmetry, Turn,
 };
 
@@ -60,7 +60,7 @@ impl ConnectFour {
     }
 
     /// A position of a uniformly random game that is not over, each of its plies as likely.
-    pub fn random_position(&self, rng: &mut Stream) -> State {
+    pub fn random_position(&self, rng: &mut Rng) -> State {
         let mut again = rng.clone();
         let [mut state, mut end] = [State::empty(self.board); 2];
         rollout::play(&mut end, u32::MAX, rng);
@@ -100,7 +100,7 @@ impl Game for ConnectFour {
         self.board.width()
     }
 
-    fn initial(&self, _rng: &mut Stream) -> State {
+    fn initial(&self, _rng: &mut Rng) -> State {
         State::empty(self.board)
     }
 
@@ -131,13 +131,7 @@ impl Game for ConnectFour {
     }
 
     /// Draws the same numbers as the default and plays the same moves, on bare bitboards.
-    fn rollout(
-        &self,
-        state: &mut State,
-        limit: u32,
-        _buffer: &mut RolloutBuffer,
-        rng: &mut Stream,
-    ) {
+    fn rollout(&self, state: &mut State, limit: u32, _buffer: &mut RolloutBuffer, rng: &mut Rng) {
         rollout::play(state, limit, rng);
     }
 
@@ -158,7 +152,7 @@ impl Game for ConnectFour {
         state: &mut State,
         limit: u32,
         _buffer: &mut RolloutBuffer,
-        rng: &mut Stream,
+        rng: &mut Rng,
     ) {
         guided::play(state, limit, rng);
     }

@@ -43,7 +43,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::rollout::RolloutBuffer;
-use crate::{Action, ActionMask, ConfigError, PlayerSet, StepError, Stream, Symmetry};
+use crate::{Action, ActionMask, ConfigError, PlayerSet, Rng, StepError, Symmetry};
 
 /// What must happen next in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     fn action_count(&self) -> usize;
 
     /// The first position. Random set-ups draw from `rng` only.
-    fn initial(&self, rng: &mut Stream) -> Self::State;
+    fn initial(&self, rng: &mut Rng) -> Self::State;
 
     /// What must happen next.
     fn turn(&self, state: &Self::State) -> Turn;
@@ -169,7 +169,7 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
 
     /// Draws an outcome of the chance node with its true probability. The default does so for
     /// outcomes that are equally likely; a game that changes one of the two changes both.
-    fn sample_chance(&self, state: &Self::State, rng: &mut Stream) -> u32 {
+    fn sample_chance(&self, state: &Self::State, rng: &mut Rng) -> u32 {
         match self.chance(state) {
             Chance::Enumerable { count } => rng.below(count),
             Chance::Sampled => 0,
@@ -184,7 +184,7 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// Resolves chance nodes by sampling until players move or the game is over.
     ///
     /// Games may override this for speed; the draws and the result must stay the same.
-    fn settle(&self, state: &mut Self::State, rng: &mut Stream) {
+    fn settle(&self, state: &mut Self::State, rng: &mut Rng) {
         while self.turn(state) == Turn::Chance {
             let outcome = self.sample_chance(state, rng);
             if self.apply_chance(state, outcome).is_err() {
@@ -199,7 +199,7 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         &self,
         state: &mut Self::State,
         actions: &[Action],
-        rng: &mut Stream,
+        rng: &mut Rng,
     ) -> Result<(), StepError> {
         self.step(state, actions)?;
         self.settle(state, rng);
@@ -217,7 +217,7 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         state: &mut Self::State,
         limit: u32,
         buffer: &mut RolloutBuffer,
-        rng: &mut Stream,
+        rng: &mut Rng,
     ) {
         crate::rollout::uniform(self, state, limit, buffer, rng);
     }
@@ -250,7 +250,7 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         state: &mut Self::State,
         limit: u32,
         buffer: &mut RolloutBuffer,
-        rng: &mut Stream,
+        rng: &mut Rng,
     ) {
         self.rollout(state, limit, buffer, rng);
     }

@@ -21,7 +21,7 @@
 use std::fmt;
 
 use crate::record::{Recorder, Replay};
-use crate::{Action, ActionMask, Game, Stream, Turn};
+use crate::{Action, ActionMask, Game, Rng, Turn};
 
 mod chance;
 mod position;
@@ -173,7 +173,7 @@ impl<G: Game> Trial<'_, G> {
             self.check_rules()?;
             self.check_names()?;
         }
-        let mut choices = Stream::indexed(seed, "laws", u64::from(index));
+        let mut choices = Rng::indexed(seed, "laws", u64::from(index));
         let game_seed = choices.bits();
         self.check_start(game_seed)?;
         let mut recorder = Recorder::new(self.game, game_seed);
@@ -216,7 +216,7 @@ impl<G: Game> Trial<'_, G> {
     }
 
     /// A legal action for each player to move, chosen at random; action 0 for the others.
-    fn random_joint(&self, state: &G::State, choices: &mut Stream) -> Vec<Action> {
+    fn random_joint(&self, state: &G::State, choices: &mut Rng) -> Vec<Action> {
         let mut mask = ActionMask::default();
         (0..self.game.players())
             .map(|player| {
@@ -229,11 +229,11 @@ impl<G: Game> Trial<'_, G> {
 
     /// Setting up twice gives the same state; a record's set-up is `initial` and `settle`.
     fn check_start(&mut self, seed: u64) -> Checked {
-        let mut stream = Stream::new(seed, crate::record::GAME_STREAM);
-        let mut again = stream.clone();
-        let state = self.game.initial(&mut stream);
-        let same = state == self.game.initial(&mut again) && stream == again;
+        let mut rng = Rng::new(seed, crate::record::GAME_RNG);
+        let mut again = rng.clone();
+        let state = self.game.initial(&mut rng);
+        let same = state == self.game.initial(&mut again) && rng == again;
         keep!(Determinism, same, "one seed sets up two different games");
-        self.check_settle(&state, &mut stream)
+        self.check_settle(&state, &mut rng)
     }
 }

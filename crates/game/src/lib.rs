@@ -29,9 +29,9 @@ pub mod laws;
 mod mixer;
 pub mod player_set;
 pub mod record;
+pub mod rng;
 pub mod rollout;
 pub mod snake;
-pub mod stream;
 pub mod symmetry;
 pub mod tic_tac_toe;
 
@@ -42,6 +42,6 @@ pub use game::{Chance, Game, PlaneShape, Turn};
 pub use laws::check_laws;
 pub use player_set::PlayerSet;
 pub use record::Record;
+pub use rng::Rng;
 pub use rollout::RolloutBuffer;
-pub use stream::Stream;
 pub use symmetry::Symmetry;

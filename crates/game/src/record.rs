@@ -7,13 +7,13 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Action, ConfigError, Game, GameConfig, StepError, Stream, Turn};
+use crate::{Action, ConfigError, Game, GameConfig, Rng, StepError, Turn};
 
 /// The version this code writes, and the newest it reads.
 pub const RECORD_VERSION: u32 = 1;
 
-/// Purpose of the stream that set-ups and chance nodes draw from.
-pub const GAME_STREAM: &str = "game";
+/// Purpose of the generator that set-ups and chance nodes draw from.
+pub const GAME_RNG: &str = "game";
 
 /// One recorded game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub struct Record<C = GameConfig> {
     pub version: u32,
     /// The rules.
     pub config: C,
-    /// Seed of the game's stream.
+    /// Seed of the game's generator.
     pub seed: u64,
     /// Per ply, the actions of the players that were to move, in seat order.
     pub plies: Vec<Vec<Action>>,
@@ -113,7 +113,7 @@ pub struct Replay<'a, G: Game> {
     game: &'a G,
     plies: &'a [Vec<Action>],
     digests: &'a [u64],
-    stream: Stream,
+    rng: Rng,
     state: G::State,
     joint: Vec<Action>,
     ply: usize,
@@ -136,11 +136,11 @@ impl<'a, G: Game> Replay<'a, G> {
     /// Sets up the game of `seed` and these joint actions, per ply those of the players to move.
     /// There are no fingerprints to compare the states with.
     pub fn of_moves(game: &'a G, seed: u64, plies: &'a [Vec<Action>]) -> Self {
-        let mut stream = Stream::new(seed, GAME_STREAM);
-        let mut state = game.initial(&mut stream);
-        game.settle(&mut state, &mut stream);
+        let mut rng = Rng::new(seed, GAME_RNG);
+        let mut state = game.initial(&mut rng);
+        game.settle(&mut state, &mut rng);
         let joint = vec![Action::default(); game.players()];
-        Self { game, plies, digests: &[], stream, state, joint, ply: 0 }
+        Self { game, plies, digests: &[], rng, state, joint, ply: 0 }
     }
 
     /// The current state.
@@ -180,7 +180,7 @@ impl<'a, G: Game> Replay<'a, G> {
             return Ok(false);
         }
         self.game
-            .advance(&mut self.state, &self.joint, &mut self.stream)
+            .advance(&mut self.state, &self.joint, &mut self.rng)
             .map_err(|error| ReplayError::Step { ply: self.ply, error })?;
         self.ply += 1;
         self.check_digest()?;
@@ -206,7 +206,7 @@ impl<'a, G: Game> Replay<'a, G> {
 /// Plays a game and records it.
 #[derive(Clone, Debug)]
 pub struct Recorder<G: Game> {
-    stream: Stream,
+    rng: Rng,
     state: G::State,
     seed: u64,
     plies: Vec<Vec<Action>>,
@@ -216,11 +216,11 @@ pub struct Recorder<G: Game> {
 impl<G: Game> Recorder<G> {
     /// Sets up a new game from `seed`.
     pub fn new(game: &G, seed: u64) -> Self {
-        let mut stream = Stream::new(seed, GAME_STREAM);
-        let mut state = game.initial(&mut stream);
-        game.settle(&mut state, &mut stream);
+        let mut rng = Rng::new(seed, GAME_RNG);
+        let mut state = game.initial(&mut rng);
+        game.settle(&mut state, &mut rng);
         let digests = vec![game.digest(&state)];
-        Self { stream, state, seed, plies: Vec::new(), digests }
+        Self { rng, state, seed, plies: Vec::new(), digests }
     }
 
     /// The current state.
@@ -242,7 +242,7 @@ impl<G: Game> Recorder<G> {
     /// move are used and recorded.
     pub fn advance(&mut self, game: &G, actions: &[Action]) -> Result<(), StepError> {
         let Turn::Move(movers) = game.turn(&self.state) else { return Err(StepError::GameOver) };
-        game.advance(&mut self.state, actions, &mut self.stream)?;
+        game.advance(&mut self.state, actions, &mut self.rng)?;
         self.plies.push(movers.iter().map(|player| actions[player]).collect());
         self.digests.push(game.digest(&self.state));
         Ok(())

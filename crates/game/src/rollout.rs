@@ -4,7 +4,7 @@
 //! default of the one; [`guided`] plays the other for any game that weighs its actions. An
 //! override can be compared with them.
 
-use crate::{Action, ActionMask, Game, Stream, Turn};
+use crate::{Action, ActionMask, Game, Rng, Turn};
 
 /// Working memory of rollouts; grows to the game's size once.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub fn uniform<G: Game>(
     state: &mut G::State,
     limit: u32,
     buffer: &mut RolloutBuffer,
-    rng: &mut Stream,
+    rng: &mut Rng,
 ) {
     buffer.joint.clear();
     buffer.joint.resize(game.players(), Action::default());
@@ -55,7 +55,7 @@ pub fn guided<G: Game>(
     state: &mut G::State,
     limit: u32,
     buffer: &mut RolloutBuffer,
-    rng: &mut Stream,
+    rng: &mut Rng,
 ) {
     let RolloutBuffer { legal, joint, weights } = buffer;
     joint.clear();
@@ -77,7 +77,7 @@ pub fn guided<G: Game>(
 }
 
 /// An action in proportion to its weight; the first if none has any.
-pub fn draw(weights: &[u32], rng: &mut Stream) -> Action {
+pub fn draw(weights: &[u32], rng: &mut Rng) -> Action {
     let mut drawn = rng.below(weights.iter().sum());
     let chosen = weights.iter().position(|&weight| {
         let found = drawn < weight;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Action, ActionMask, ConfigError, Game, PlaneShape, PlayerSet, StepError, Stream, Symmetry, Turn,
+    Action, ActionMask, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Symmetry, Turn,
 };
 
 const FULL: u16 = 0b1_1111_1111;
@@ -104,7 +104,7 @@ impl Game for TicTacToe {
         9
     }
 
-    fn initial(&self, _rng: &mut Stream) -> State {
+    fn initial(&self, _rng: &mut Rng) -> State {
         State { marks: [0; 2] }
     }
 

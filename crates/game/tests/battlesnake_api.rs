@@ -5,7 +5,7 @@ use ouro_game::battlesnake::api::{ApiError, GameState, Host, Identity, Setup};
 use ouro_game::battlesnake::{
     Cause, Config, Death, Graveyard, Large, Map, Point, Position, Ruleset, Small, Snake,
 };
-use ouro_game::{Action, Game, Stream, Turn};
+use ouro_game::{Action, Game, Rng, Turn};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -143,7 +143,7 @@ proptest! {
     #[test]
     fn a_position_that_was_read_can_be_played(config in games()) {
         let game = Large::new(config.clone()).expect("whatever validates can be played");
-        let mut state = game.initial(&mut Stream::new(0, "api"));
+        let mut state = game.initial(&mut Rng::new(0, "api"));
         let graveyard = Graveyard::new(game.players());
         let start = config.start.expect("the strategy sets it");
         prop_assert_eq!(game.position(&state, &graveyard), start);
@@ -167,7 +167,7 @@ fn a_royale_game_is_read_with_the_sides_that_closed_in() {
     let game = Small::new(config.clone()).expect("the configuration is playable");
     let mut compared = 0;
     for seed in 0..20 {
-        let mut rng = Stream::new(seed, "api");
+        let mut rng = Rng::new(seed, "api");
         let mut state = game.initial(&mut rng);
         while let Turn::Move(movers) = game.turn(&state) {
             let position = game.position(&state, &Graveyard::new(2));

@@ -5,7 +5,7 @@ use ouro_game::battlesnake::conform::{check_placement, check_spawn};
 use ouro_game::battlesnake::{
     Battlesnake, Cell, Config, Graveyard, Large, Map, Pending, Position, Ruleset, Small, State,
 };
-use ouro_game::{Action, Game, Stream, Turn};
+use ouro_game::{Action, Game, Rng, Turn};
 
 const RULESETS: [Ruleset; 6] = [
     Ruleset::Standard,
@@ -62,7 +62,7 @@ fn check_setups<C: Cell, const W: usize, const S: usize>(game: &Battlesnake<C, W
     // Constrictor games start without the food that their map put down.
     let map = if config.ruleset.is_constrictor() { Map::Empty } else { config.map };
     for seed in 0..50 {
-        let setup = position(game, &game.initial(&mut Stream::new(seed, "setup")));
+        let setup = position(game, &game.initial(&mut Rng::new(seed, "setup")));
         if let Err(problem) = check_placement(map, &setup) {
             panic!("{problem}: {config:?}, seed {seed}");
         }
@@ -71,7 +71,7 @@ fn check_setups<C: Cell, const W: usize, const S: usize>(game: &Battlesnake<C, W
 
 /// Plays at random and checks the food of every turn; gives the turns played.
 fn check_food<C: Cell, const W: usize, const S: usize>(game: &Battlesnake<C, W, S>) -> u32 {
-    let mut rng = Stream::new(7, "food");
+    let mut rng = Rng::new(7, "food");
     let mut turns = 0;
     for _ in 0..3 {
         let mut state = game.initial(&mut rng);

@@ -2,15 +2,15 @@
 //! against published results.
 
 use ouro_game::connect_four::{Config, ConnectFour, Outcome, Score, Solver, State};
-use ouro_game::{Action, ActionMask, Game, RolloutBuffer, Stream, Symmetry, Turn};
+use ouro_game::{Action, ActionMask, Game, Rng, RolloutBuffer, Symmetry, Turn};
 
 fn game(width: u8, height: u8) -> ConnectFour {
     ConnectFour::new(Config { width, height }).expect("the size is in range")
 }
 
 /// Plays random legal moves until `plies` stones are on the board or the game is over.
-fn random_position(game: &ConnectFour, plies: u32, stream: &mut Stream) -> State {
-    let mut state = game.initial(stream);
+fn random_position(game: &ConnectFour, plies: u32, rng: &mut Rng) -> State {
+    let mut state = game.initial(rng);
     let mut mask = ActionMask::default();
     while let Turn::Move(movers) = game.turn(&state) {
         if state.plies() == plies {
@@ -18,7 +18,7 @@ fn random_position(game: &ConnectFour, plies: u32, stream: &mut Stream) -> State
         }
         let mover = movers.iter().next().expect("somebody is to move");
         game.legal(&state, mover, &mut mask);
-        let choice = mask.nth(stream.below(mask.count() as u32) as usize).expect("not empty");
+        let choice = mask.nth(rng.below(mask.count() as u32) as usize).expect("not empty");
         game.step(&mut state, &[choice; 2]).expect("a legal move");
     }
     state
@@ -46,15 +46,15 @@ fn slow_score(game: &ConnectFour, state: &State) -> i32 {
 
 #[test]
 fn the_solver_agrees_with_plain_negamax_on_random_positions() {
-    let mut stream = Stream::new(11, "test");
+    let mut rng = Rng::new(11, "test");
     let mut solver = Solver::with_table_bits(18);
     let mut decided = [0; 3];
     // Size and fewest stones: what plain negamax finishes quickly.
     for (width, height, fewest) in [(4, 4, 5), (5, 4, 9), (4, 5, 9), (5, 5, 13), (7, 6, 29)] {
         let game = game(width, height);
         for _ in 0..150 {
-            let plies = fewest + stream.below(u32::from(width * height) - fewest + 1);
-            let state = random_position(&game, plies, &mut stream);
+            let plies = fewest + rng.below(u32::from(width * height) - fewest + 1);
+            let state = random_position(&game, plies, &mut rng);
             let expected = slow_score(&game, &state);
             let score = solver.solve(&state);
             assert_eq!(i32::from(score.value()), expected, "{}", game.render(&state));
@@ -110,17 +110,17 @@ fn positions_of_the_standard_board_have_their_known_scores() {
 #[test]
 fn along_best_moves_the_score_only_changes_its_sign_until_the_game_ends_on_time() {
     let game = game(7, 6);
-    let mut stream = Stream::new(12, "test");
+    let mut rng = Rng::new(12, "test");
     let mut solver = Solver::new();
     for _ in 0..40 {
-        let plies = 14 + stream.below(10);
-        let mut state = random_position(&game, plies, &mut stream);
+        let plies = 14 + rng.below(10);
+        let mut state = random_position(&game, plies, &mut rng);
         let mut score = solver.solve(&state);
         let mut left = score.plies_to_end(&state);
         while game.turn(&state) != Turn::Over {
             let best = solver.best_moves(&state);
             assert!(!best.is_empty());
-            let choice = best[stream.below(best.len() as u32) as usize];
+            let choice = best[rng.below(best.len() as u32) as usize];
             game.step(&mut state, &[choice; 2]).expect("a best move is legal");
             let next = solver.solve(&state);
             assert_eq!(next.value(), -score.value(), "{}", game.render(&state));
@@ -136,11 +136,11 @@ fn along_best_moves_the_score_only_changes_its_sign_until_the_game_ends_on_time(
 
 #[test]
 fn the_best_moves_are_those_with_the_best_score() {
-    let mut stream = Stream::new(6, "test");
+    let mut rng = Rng::new(6, "test");
     for (width, height, plies) in [(7, 6, 22), (7, 6, 18), (5, 5, 6), (6, 4, 4)] {
         let game = game(width, height);
         for _ in 0..25 {
-            let state = random_position(&game, plies, &mut stream);
+            let state = random_position(&game, plies, &mut rng);
             let scores = Solver::with_table_bits(20).scores(&state);
             let best = scores.iter().flatten().max().copied();
             let expected: Vec<Action> = (0..)
@@ -156,9 +156,9 @@ fn the_best_moves_are_those_with_the_best_score() {
 #[test]
 fn mirrored_positions_have_equal_scores_and_mirrored_best_moves() {
     let game = game(7, 6);
-    let mut stream = Stream::new(13, "test");
+    let mut rng = Rng::new(13, "test");
     for _ in 0..20 {
-        let state = random_position(&game, 18, &mut stream);
+        let state = random_position(&game, 18, &mut rng);
         let mirrored = game.transform(&state, Symmetry::FlipX);
         // Two solvers, so that one cannot answer from the other's table.
         let mut best = Solver::with_table_bits(20).best_moves(&state);
@@ -281,27 +281,27 @@ fn sizes_out_of_range_are_refused_with_a_remedy() {
 
 /// Rolls out with bitboards and with the rules alone, from many positions, and compares.
 fn compare_rollouts(fast: Play, plain: Play) {
-    let mut stream = Stream::new(8, "test");
+    let mut rng = Rng::new(8, "test");
     for (width, height) in [(7, 6), (4, 4), (12, 4), (4, 15), (8, 7)] {
         let game = game(width, height);
         let mut buffer = RolloutBuffer::new();
         for round in 0..400 {
-            let stones = round % game.initial(&mut stream).board().cells();
-            let start = random_position(&game, stones, &mut stream);
-            let limit = if round % 3 == 0 { stream.below(20) } else { u32::MAX };
-            let rng = stream.fork();
-            let mut streams = [rng.clone(), rng];
+            let stones = round % game.initial(&mut rng).board().cells();
+            let start = random_position(&game, stones, &mut rng);
+            let limit = if round % 3 == 0 { rng.below(20) } else { u32::MAX };
+            let rng = rng.fork();
+            let mut rngs = [rng.clone(), rng];
             let mut ends = [start; 2];
-            for ((play, end), rng) in [fast, plain].into_iter().zip(&mut ends).zip(&mut streams) {
+            for ((play, end), rng) in [fast, plain].into_iter().zip(&mut ends).zip(&mut rngs) {
                 play(&game, end, limit, &mut buffer, rng);
             }
             assert_eq!(ends[0], ends[1], "from {start:?}, {limit} turns");
-            assert_eq!(streams[0], streams[1], "from {start:?}, {limit} turns");
+            assert_eq!(rngs[0], rngs[1], "from {start:?}, {limit} turns");
         }
     }
 }
 
-type Play = fn(&ConnectFour, &mut State, u32, &mut RolloutBuffer, &mut Stream);
+type Play = fn(&ConnectFour, &mut State, u32, &mut RolloutBuffer, &mut Rng);
 
 #[test]
 fn the_fast_rollout_draws_and_plays_what_the_default_does() {
@@ -335,10 +335,10 @@ fn weights_complete_lines_then_parry_then_hand_nothing_over() {
 fn the_only_move_is_the_one_that_keeps_who_wins() {
     let game = game(7, 6);
     let mut solver = Solver::with_table_bits(20);
-    let mut stream = Stream::new(12, "test");
+    let mut rng = Rng::new(12, "test");
     let mut only = 0;
     for round in 0..300 {
-        let state = random_position(&game, 22 + round % 18, &mut stream);
+        let state = random_position(&game, 22 + round % 18, &mut rng);
         let found = solver.only_move(&state);
         let outcomes: Vec<(u32, Outcome)> = (0..7)
             .filter_map(|column| {
@@ -361,16 +361,16 @@ fn the_only_move_is_the_one_that_keeps_who_wins() {
 #[test]
 fn positions_of_random_games_come_from_every_part_of_them_and_are_not_over() {
     let game = game(7, 6);
-    let mut stream = Stream::new(3, "positions");
+    let mut rng = Rng::new(3, "positions");
     let mut plies = [0_u32; 42];
     for _ in 0..4_000 {
-        let state = game.random_position(&mut stream);
+        let state = game.random_position(&mut rng);
         assert_ne!(game.turn(&state), Turn::Over);
         plies[state.plies() as usize] += 1;
     }
     // The shortest random game has seven plies, so that the first seven are alike.
     assert!(plies[..7].iter().all(|&count| count > 100), "{plies:?}");
     assert!(plies[30..].iter().sum::<u32>() > 20, "{plies:?}");
-    let again = game.random_position(&mut Stream::new(3, "positions"));
-    assert_eq!(again, game.random_position(&mut Stream::new(3, "positions")));
+    let again = game.random_position(&mut Rng::new(3, "positions"));
+    assert_eq!(again, game.random_position(&mut Rng::new(3, "positions")));
 }

@@ -3,9 +3,7 @@
 
 use ouro_game::catalog::{GAMES, ReplayVisitor};
 use ouro_game::record::{Recorder, Replay, ReplayError};
-use ouro_game::{
-    Action, ActionMask, Game, GameConfig, GameVisitor, Record, StepError, Stream, Turn,
-};
+use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Record, Rng, StepError, Turn};
 
 /// Plays a random game of at most 200 plies; gives its record and every state as JSON.
 struct PlayAtRandom {
@@ -17,7 +15,7 @@ impl GameVisitor for PlayAtRandom {
     type Output = (Record, Vec<String>);
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
-        let mut choices = Stream::new(self.seed, "test");
+        let mut choices = Rng::new(self.seed, "test");
         let mut recorder = Recorder::new(&game, self.seed);
         let mut mask = ActionMask::default();
         let json = |state: &G::State| serde_json::to_string(state).expect("states serialise");

@@ -3,7 +3,7 @@
 
 use ouro_game::snake::{Config, Ending, Large, Small, Snake, Snapshot, State};
 use ouro_game::{
-    Action, ActionMask, Chance, Game, StepError, Stream, Symmetry, Turn, check_laws, record,
+    Action, ActionMask, Chance, Game, Rng, StepError, Symmetry, Turn, check_laws, record,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -36,7 +36,7 @@ fn legal<const W: usize>(game: &Snake<W>, state: &State<W>) -> Vec<u32> {
 /// Plays one random game beside the slow board and compares everything at every ply; gives how
 /// it ended.
 fn play_beside_slow<const W: usize>(game: &Snake<W>, seed: u64) -> Ending {
-    let mut rng = Stream::new(seed, "test");
+    let mut rng = Rng::new(seed, "test");
     let mut state = game.initial(&mut rng);
     let mut slow = Slow::new(game.config());
     loop {
@@ -111,7 +111,7 @@ proptest! {
         if let Ok(mut state) = State::<2>::try_from(snapshot.clone()) {
             prop_assert_eq!(Snapshot::from(state), snapshot);
             let game = small(rules);
-            let mut rng = Stream::new(1, "test");
+            let mut rng = Rng::new(1, "test");
             game.settle(&mut state, &mut rng);
             let _ = (game.render(&state), game.digest(&state), game.returns(&state, 0));
             game.observe(&state, 0, &mut vec![0.0; game.planes().len()]);
@@ -145,7 +145,7 @@ fn every_size_keeps_the_laws() {
 #[test]
 fn the_start_is_that_of_the_paper() {
     let game = Small::new(Config::default()).expect("the default is in range");
-    let start = game.initial(&mut Stream::new(1, "test"));
+    let start = game.initial(&mut Rng::new(1, "test"));
     let expected = Snapshot { size: 10, body: vec![(2, 5), (1, 5)], apple: None, elapsed: 0 };
     assert_eq!(Snapshot::from(start), expected);
     assert_eq!(game.chance(&start), Chance::Enumerable { count: 98 });
@@ -157,7 +157,7 @@ fn the_start_is_that_of_the_paper() {
 #[test]
 fn every_apple_is_an_outcome_of_its_own_with_equal_probability() {
     let game = small(5);
-    let start = game.initial(&mut Stream::new(1, "test"));
+    let start = game.initial(&mut Rng::new(1, "test"));
     let mut apples = Vec::new();
     for outcome in 0..23 {
         assert!((game.chance_probability(&start, outcome) - 1.0 / 23.0).abs() < 1e-12);
@@ -220,7 +220,7 @@ fn the_time_limit_ends_a_game_with_what_was_eaten_and_nothing_more() {
 #[test]
 fn planes_turn_with_the_board() {
     let game = small(6);
-    let mut rng = Stream::new(8, "test");
+    let mut rng = Rng::new(8, "test");
     let mut state = game.initial(&mut rng);
     game.settle(&mut state, &mut rng);
     for _ in 0..30 {
@@ -275,7 +275,7 @@ fn states_are_small_and_their_fingerprints_tell_them_apart() {
     let mut digests = std::collections::BTreeSet::new();
     let mut steps = 0;
     for seed in 0..20 {
-        let mut rng = Stream::new(seed, record::GAME_STREAM);
+        let mut rng = Rng::new(seed, record::GAME_RNG);
         let mut state = game.initial(&mut rng);
         game.settle(&mut state, &mut rng);
         while let Turn::Move(_) = game.turn(&state) {

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use ouro_game::record::{Recorder, Replay};
 use ouro_game::tic_tac_toe::{Config, State, TicTacToe};
-use ouro_game::{Action, ActionMask, Game, Stream, Turn};
+use ouro_game::{Action, ActionMask, Game, Rng, Turn};
 
 fn game() -> TicTacToe {
     TicTacToe::new(Config::default()).expect("there is nothing to get wrong")
 }
 
 fn start(game: &TicTacToe) -> State {
-    game.initial(&mut Stream::new(0, "test"))
+    game.initial(&mut Rng::new(0, "test"))
 }
 
 /// Every state after a legal action of the player to move; none at the end.

@@ -3,8 +3,8 @@
 
 use ouro_game::laws::Law;
 use ouro_game::{
-    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, RolloutBuffer, StepError,
-    Stream, Symmetry, Turn, check_laws,
+    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, RolloutBuffer,
+    StepError, Symmetry, Turn, check_laws,
 };
 use serde::{Deserialize, Serialize};
 
@@ -101,7 +101,7 @@ impl Game for Offender {
     fn action_count(&self) -> usize {
         self.inner.action_count()
     }
-    fn initial(&self, rng: &mut Stream) -> State {
+    fn initial(&self, rng: &mut Rng) -> State {
         State { inner: self.inner.initial(rng), hidden: 0 }
     }
     fn turn(&self, state: &State) -> Turn {
@@ -130,19 +130,19 @@ impl Game for Offender {
         let fair = self.inner.chance_probability(&state.inner, outcome);
         if self.config.fault == Fault::LopsidedChance { fair * 0.9 } else { fair }
     }
-    fn sample_chance(&self, state: &State, rng: &mut Stream) -> u32 {
+    fn sample_chance(&self, state: &State, rng: &mut Rng) -> u32 {
         self.inner.sample_chance(&state.inner, rng)
     }
     fn apply_chance(&self, state: &mut State, outcome: u32) -> Result<(), StepError> {
         self.inner.apply_chance(&mut state.inner, outcome)
     }
-    fn settle(&self, state: &mut State, rng: &mut Stream) {
+    fn settle(&self, state: &mut State, rng: &mut Rng) {
         if self.config.fault == Fault::AnotherSettle && self.turn(state) == Turn::Chance {
             self.inner.apply_chance(&mut state.inner, 0).expect("a die shows one");
         }
         self.inner.settle(&mut state.inner, rng);
     }
-    fn rollout(&self, state: &mut State, limit: u32, buffer: &mut RolloutBuffer, rng: &mut Stream) {
+    fn rollout(&self, state: &mut State, limit: u32, buffer: &mut RolloutBuffer, rng: &mut Rng) {
         let over = self.turn(state) == Turn::Over;
         let mut turns = limit;
         match self.config.fault {
@@ -165,7 +165,7 @@ impl Game for Offender {
         state: &mut State,
         limit: u32,
         buffer: &mut RolloutBuffer,
-        rng: &mut Stream,
+        rng: &mut Rng,
     ) {
         let more = u32::from(self.config.fault == Fault::GuidedPastItsLimit);
         ouro_game::rollout::guided(self, state, limit + more, buffer, rng);

@@ -4,7 +4,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use ouro_game::{PlaneShape, Stream};
+use ouro_game::{PlaneShape, Rng};
 use ouro_net::{Architecture, Engine, NetSpec, Scratch, Weights, WeightsMeta};
 
 fn main() {
@@ -22,8 +22,8 @@ fn evaluate(
     let spec = NetSpec { planes, actions: 4, architecture };
     let weights = Weights::initialize(spec, WeightsMeta::default(), 1).expect("sizes are in range");
     let engine = Engine::new(&weights);
-    let mut stream = Stream::new(2, "bench");
-    let planes: Vec<f32> = (0..batch * planes.len()).map(|_| stream.below(2) as f32).collect();
+    let mut rng = Rng::new(2, "bench");
+    let planes: Vec<f32> = (0..batch * planes.len()).map(|_| rng.below(2) as f32).collect();
     let (mut scratch, mut logits, mut values) =
         (Scratch::new(), vec![0.0; batch * 4], vec![0.0; batch]);
     bencher.counter(ItemsCount::new(batch)).bench_local(|| {

@@ -11,7 +11,7 @@ pub use accuracy::{Accuracy, accuracy, duel_positions};
 
 use std::time::Duration;
 
-use ouro_game::{PlaneShape, Stream};
+use ouro_game::{PlaneShape, Rng};
 
 use crate::{
     Architecture, Engine, NetSpec, Scratch, SpecError, TensorRole, ValueRange, Weights, WeightsMeta,
@@ -72,8 +72,8 @@ pub fn cases() -> Vec<Case> {
 pub fn random_weights(spec: &NetSpec, seed: u64) -> Result<Weights, SpecError> {
     spec.validate()?;
     let list = spec.tensors();
-    let value = |tensor: &crate::TensorSpec, stream: &mut Stream| {
-        let spread = 2.0 * stream.unit() - 1.0;
+    let value = |tensor: &crate::TensorSpec, rng: &mut Rng| {
+        let spread = 2.0 * rng.unit() - 1.0;
         let fan_in = tensor.shape[1..].iter().product::<usize>() as f64;
         match tensor.role {
             TensorRole::Bias | TensorRole::RunningMean => 0.1 * spread,
@@ -87,8 +87,8 @@ pub fn random_weights(spec: &NetSpec, seed: u64) -> Result<Weights, SpecError> {
         }
     };
     let tensors = list.iter().enumerate().map(|(index, tensor)| {
-        let mut stream = Stream::indexed(seed, "random weights", index as u64);
-        (0..tensor.len()).map(|_| value(tensor, &mut stream) as f32).collect()
+        let mut rng = Rng::indexed(seed, "random weights", index as u64);
+        (0..tensor.len()).map(|_| value(tensor, &mut rng) as f32).collect()
     });
     let weights = Weights::from_tensors(spec.clone(), WeightsMeta::default(), tensors.collect());
     Ok(weights.expect("the tensors have their lengths, are finite and vary positively"))
@@ -96,8 +96,8 @@ pub fn random_weights(spec: &NetSpec, seed: u64) -> Result<Weights, SpecError> {
 
 /// Positions of zeros and ones, as games write them: a quarter of the cells set.
 pub fn random_planes(spec: &NetSpec, batch: usize, seed: u64) -> Vec<f32> {
-    let mut stream = Stream::new(seed, "random planes");
-    (0..batch * spec.planes.len()).map(|_| f32::from(u8::from(stream.below(4) == 0))).collect()
+    let mut rng = Rng::new(seed, "random planes");
+    (0..batch * spec.planes.len()).map(|_| f32::from(u8::from(rng.below(4) == 0))).collect()
 }
 
 /// One network with one batch.

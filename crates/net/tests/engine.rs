@@ -1,6 +1,6 @@
 //! The engine against the reference, over random shapes, weights and positions.
 
-use ouro_game::{PlaneShape, Stream};
+use ouro_game::{PlaneShape, Rng};
 use ouro_net::measure::{cases, random_weights};
 use ouro_net::{
     Architecture, Engine, GlobalPooling, NetSpec, Scratch, ValueRange, Weights, content_hash,
@@ -9,8 +9,8 @@ use ouro_net::{
 use proptest::prelude::*;
 
 fn random_planes(len: usize, seed: u64) -> Vec<f32> {
-    let mut stream = Stream::new(seed, "planes");
-    (0..len).map(|_| (2.0 * stream.unit() - 1.0) as f32).collect()
+    let mut rng = Rng::new(seed, "planes");
+    (0..len).map(|_| (2.0 * rng.unit() - 1.0) as f32).collect()
 }
 
 fn evaluate(engine: &Engine, scratch: &mut Scratch, planes: &[f32], batch: usize) -> Vec<f32> {

@@ -10,7 +10,7 @@
 mod connect_four;
 mod every_line;
 
-use ouro_game::{Action, Game, Stream};
+use ouro_game::{Action, Game, Rng};
 
 use crate::{Choice, Player, Request};
 
@@ -30,11 +30,11 @@ fn answers<G: Game>(
     let mut actions = Vec::with_capacity(positions.len());
     let mut choices: Vec<Choice> = Vec::new();
     for positions in positions.chunks(BATCH) {
-        let streams = positions.iter().map(|(state, seat)| {
-            Stream::indexed(seed, "exam", game.digest(state).wrapping_add(*seat as u64))
+        let rngs = positions.iter().map(|(state, seat)| {
+            Rng::indexed(seed, "exam", game.digest(state).wrapping_add(*seat as u64))
         });
-        let mut streams: Vec<Stream> = streams.collect();
-        let requests = positions.iter().zip(&mut streams);
+        let mut rngs: Vec<Rng> = rngs.collect();
+        let requests = positions.iter().zip(&mut rngs);
         let mut requests: Vec<Request<'_, G>> =
             requests.map(|((state, seat), rng)| Request { state, player: *seat, rng }).collect();
         choices.clear();

@@ -5,7 +5,7 @@
 //! `mcts{sims=800,weights=uniform}` with nothing but the rules and the solver.
 //! `ms=N` thinks by the clock instead.
 //!
-//! Contract: with `sims`, a choice depends on the position and the stream of its request
+//! Contract: with `sims`, a choice depends on the position and the generator of its request
 //! alone, bit for bit, whatever else is asked in the same call. Every move starts a new tree.
 //! With `ms`, it comes late by one batch of leaves at most: with a network by one of its calls,
 //! with rollouts by as many of them as there are `leaves`, or by some tenths of a millisecond.

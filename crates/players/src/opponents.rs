@@ -8,11 +8,11 @@
 //! weighs `(1 − p)^2`, and one that always loses is not met at all. A second share is uniform
 //! over the pool, a floor that keeps every estimate fresh.
 //!
-//! Contract: a draw depends on its arguments and the stream alone, and takes two numbers of the
-//! stream at most, plus those that [`Stream::below`] rejects. While the pool is empty the answer
+//! Contract: a draw depends on its arguments and the generator alone, and takes two numbers of the
+//! generator at most, plus those that [`Rng::below`] rejects. While the pool is empty the answer
 //! is [`Opponent::Newest`], whatever the shares.
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -89,7 +89,7 @@ impl Shares {
         Ok(())
     }
 
-    fn draw(&self, rng: &mut Stream) -> Kind {
+    fn draw(&self, rng: &mut Rng) -> Kind {
         let kinds = [self.self_play, self.prioritised, self.uniform].map(|share| share as f32);
         match rng.weighted(&kinds) {
             1 => Kind::Prioritised,
@@ -109,7 +109,7 @@ enum Kind {
 /// Draws one opponent for the newest weights. `win_probabilities[i]` is the chance that the
 /// newest beats member `i` of the pool; an unknown one counts as 0.5, and so does one that is
 /// not a number.
-pub fn draw(win_probabilities: &[Option<f64>], shares: &Shares, rng: &mut Stream) -> Opponent {
+pub fn draw(win_probabilities: &[Option<f64>], shares: &Shares, rng: &mut Rng) -> Opponent {
     if win_probabilities.is_empty() {
         return Opponent::Newest;
     }
@@ -122,14 +122,14 @@ pub fn draw(win_probabilities: &[Option<f64>], shares: &Shares, rng: &mut Stream
 /// drawn: of one kind for the game, and every seat by itself, so that a game of many players
 /// meets many members.
 ///
-/// Games that pass equal `shared` streams meet the same opponents, if any; whoever plays them
-/// together then evaluates few networks in large batches. Over many streams the shares hold.
+/// Games that pass equal `shared` generators meet the same opponents, if any; whoever plays them
+/// together then evaluates few networks in large batches. Over many generators the shares hold.
 pub fn draw_seats(
     seats: usize,
     win_probabilities: &[Option<f64>],
     shares: &Shares,
-    own: &mut Stream,
-    shared: &mut Stream,
+    own: &mut Rng,
+    shared: &mut Rng,
 ) -> Vec<Opponent> {
     let mut drawn = vec![Opponent::Newest; seats];
     let pool = shares.prioritised + shares.uniform;
@@ -147,7 +147,7 @@ pub fn draw_seats(
     drawn
 }
 
-fn draw_kind(kind: Kind, win_probabilities: &[Option<f64>], rng: &mut Stream) -> Opponent {
+fn draw_kind(kind: Kind, win_probabilities: &[Option<f64>], rng: &mut Rng) -> Opponent {
     match kind {
         Kind::SelfPlay => Opponent::Newest,
         Kind::Prioritised => {

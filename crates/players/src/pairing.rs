@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 use ouro_game::record::{Record, digest_serialized};
 
 use crate::Finished;
@@ -28,7 +28,7 @@ pub struct PairedGame {
 pub fn pairs(seed: u64, count: usize, players: usize) -> Vec<PairedGame> {
     (0..count)
         .flat_map(|pair| {
-            let seed = Stream::indexed(seed, "pair", pair as u64).bits();
+            let seed = Rng::indexed(seed, "pair", pair as u64).bits();
             (0..players).map(move |turn| PairedGame {
                 pair,
                 seed,

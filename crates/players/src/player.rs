@@ -1,6 +1,6 @@
 //! The [`Player`] trait: what whoever sits at a board must do.
 
-use ouro_game::{Action, Game, Stream};
+use ouro_game::{Action, Game, Rng};
 
 /// One seat of one game that must choose.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub struct Request<'a, G: Game> {
     pub player: usize,
     /// The randomness of this seat in this game. Whatever a player draws must come from here,
     /// so that a game does not depend on the games beside it.
-    pub rng: &'a mut Stream,
+    pub rng: &'a mut Rng,
 }
 
 /// What was chosen.

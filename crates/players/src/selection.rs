@@ -1,6 +1,6 @@
 //! From logits to an action and the probability it had.
 
-use ouro_game::{Action, ActionMask, Stream};
+use ouro_game::{Action, ActionMask, Rng};
 
 use crate::Choice;
 
@@ -66,7 +66,7 @@ impl Selector {
         selection: Selection,
         logits: &[f32],
         legal: &ActionMask,
-        rng: &mut Stream,
+        rng: &mut Rng,
     ) -> Choice {
         self.actions.clear();
         self.actions.extend(legal.iter().filter(|action| action.index() < logits.len()));
@@ -102,7 +102,7 @@ impl Selector {
                 self.weights.resize(self.actions.len(), 1.0);
             }
         }
-        // The sum is taken as `Stream::weighted` takes it, so this is the very probability
+        // The sum is taken as `Rng::weighted` takes it, so this is the very probability
         // that the draw has.
         let total: f64 = self.weights.iter().map(|&weight| f64::from(weight)).sum();
         let drawn = rng.weighted(&self.weights);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn argmax_takes_the_best_legal_action_and_the_lowest_of_equals() {
-        let mut rng = Stream::new(1, "test");
+        let mut rng = Rng::new(1, "test");
         let mut selector = Selector::default();
         let mut best = |logits: &[f32], actions: &[u32]| {
             let mask = legal(actions, logits.len());
@@ -146,7 +146,7 @@ mod tests {
         let temperature = 0.7;
         let weight = |logit: f64| (logit / f64::from(temperature)).exp();
         let total = weight(1.0) + weight(2.0) + weight(-1.0);
-        let mut rng = Stream::new(2, "test");
+        let mut rng = Rng::new(2, "test");
         let mut selector = Selector::default();
         let mut counts = [0_u32; 4];
         let draws = 20_000_u32;
@@ -171,7 +171,7 @@ mod tests {
         let logits = [30.0, 0.0, 99.0, -30.0];
         let mask = legal(&[0, 1, 3], 4);
         let epsilon = 0.3;
-        let mut rng = Stream::new(5, "test");
+        let mut rng = Rng::new(5, "test");
         let mut selector = Selector::default();
         let (mut counts, draws) = ([0_u32; 4], 20_000_u32);
         for _ in 0..draws {
@@ -186,14 +186,14 @@ mod tests {
         }
         // Without a floor it is the policy itself.
         let mut draw =
-            |selection| selector.choose(selection, &logits, &mask, &mut Stream::new(6, "test"));
+            |selection| selector.choose(selection, &logits, &mask, &mut Rng::new(6, "test"));
         let plain = draw(Selection::Sample { temperature: 1.0 });
         assert_eq!(draw(Selection::Mixture { epsilon: 0.0 }).action, plain.action);
     }
 
     #[test]
     fn logits_that_are_not_finite_mean_a_uniform_draw() {
-        let mut rng = Stream::new(3, "test");
+        let mut rng = Rng::new(3, "test");
         let mut selector = Selector::default();
         let mixture = Selection::Mixture { epsilon: 0.2 };
         for selection in [Selection::Argmax, Selection::Sample { temperature: 1.0 }, mixture] {
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn extreme_temperatures_stay_probabilities() {
-        let mut rng = Stream::new(4, "test");
+        let mut rng = Rng::new(4, "test");
         let mut selector = Selector::default();
         let mask = legal(&[0, 1, 2], 3);
         for temperature in [f32::MIN_POSITIVE, 1e-30, 1e30, f32::MAX] {

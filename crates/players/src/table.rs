@@ -5,17 +5,17 @@
 //! randomness and records; it knows nothing of threads or services.
 //!
 //! Contract: a game depends on its seed, its players and `max_plies` alone, not on the games
-//! beside it, as long as the players draw only from the stream of each request. Seat `s` of a
-//! game draws from `Stream::indexed(seed, SEAT_STREAM, s)`; chance draws from the record's own
-//! stream. Every finished game replays with [`ouro_game::record::Replay`].
+//! beside it, as long as the players draw only from the generator of each request. Seat `s` of a
+//! game draws from `Rng::indexed(seed, SEAT_RNG, s)`; chance draws from the record's own
+//! generator. Every finished game replays with [`ouro_game::record::Replay`].
 
 use ouro_game::record::{Record, Recorder};
-use ouro_game::{Action, ActionMask, Game, PlayerSet, StepError, Stream, Turn};
+use ouro_game::{Action, ActionMask, Game, PlayerSet, Rng, StepError, Turn};
 
 use crate::{Choice, Player, Request};
 
-/// Purpose of the streams that players draw from.
-pub const SEAT_STREAM: &str = "seat";
+/// Purpose of the generators that players draw from.
+pub const SEAT_RNG: &str = "seat";
 
 /// Games in play. See the [module](self).
 #[derive(Debug)]
@@ -33,7 +33,7 @@ struct Seated<G: Game> {
     recorder: Recorder<G>,
     seed: u64,
     players: Vec<usize>,
-    streams: Vec<Stream>,
+    rngs: Vec<Rng>,
     behaviour: Vec<Vec<f32>>,
     /// Who chooses in this ply.
     movers: PlayerSet,
@@ -168,12 +168,12 @@ impl<G: Game> Table<G> {
             let got = players.len();
             return Err(TableError::SeatCount { got, game: G::NAME, expected: seats });
         }
-        let stream = |seat| Stream::indexed(seed, SEAT_STREAM, seat as u64);
+        let rng = |seat| Rng::indexed(seed, SEAT_RNG, seat as u64);
         self.seated.push(Seated {
             recorder: Recorder::new(&self.game, seed),
             seed,
             players: players.to_vec(),
-            streams: (0..seats).map(stream).collect(),
+            rngs: (0..seats).map(rng).collect(),
             behaviour: Vec::new(),
             movers: PlayerSet::EMPTY,
             joint: vec![Action::default(); seats],
@@ -225,8 +225,8 @@ impl<G: Game> Table<G> {
     fn ask(&mut self, index: usize, player: &mut dyn Player<G>) -> Result<(), TableError> {
         let mut requests = Vec::new();
         for seated in &mut self.seated {
-            let Seated { recorder, streams, players, movers, .. } = seated;
-            for (seat, rng) in streams.iter_mut().enumerate() {
+            let Seated { recorder, rngs, players, movers, .. } = seated;
+            for (seat, rng) in rngs.iter_mut().enumerate() {
                 if players[seat] == index && movers.contains(seat) {
                     requests.push(Request { state: recorder.state(), player: seat, rng });
                 }

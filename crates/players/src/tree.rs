@@ -13,7 +13,7 @@
 //! describe it. `docs/snake-table.md` has the figures of other readings.
 
 use ouro_game::snake::{self, DISCOUNT, Ending, Snake, State};
-use ouro_game::{Action, Game, Stream};
+use ouro_game::{Action, Game, Rng};
 
 use crate::registry::{Context, Form, Options};
 use crate::specific::{Built, specific};
@@ -111,7 +111,7 @@ impl<const W: usize> Tree<W> {
     }
 
     /// The best direction, and among how many equally good ones it was drawn.
-    fn search(&mut self, game: &Snake<W>, root: &State<W>, rng: &mut Stream) -> (usize, usize) {
+    fn search(&mut self, game: &Snake<W>, root: &State<W>, rng: &mut Rng) -> (usize, usize) {
         let nodes = &mut self.nodes;
         nodes.clear();
         nodes.push(Node::new(*root, 0, 0));

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_game::battlesnake;
-use ouro_game::record::GAME_STREAM;
+use ouro_game::record::GAME_RNG;
 use ouro_game::snake::{Config, Ending, Large, Small, Snapshot, State};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
-use ouro_game::{Game, Stream, Turn};
-use ouro_players::table::SEAT_STREAM;
+use ouro_game::{Game, Rng, Turn};
+use ouro_players::table::SEAT_RNG;
 use ouro_players::{Clock, Context, NameError, Player, Request, Table, by_name};
 
 /// A clock that stands still.
@@ -48,8 +48,8 @@ fn play(game: &Small, name: &str, games: u64) -> Vec<End> {
     let mut player = build(name, game).unwrap();
     let mut choices = Vec::new();
     let mut play = |seed| {
-        let mut rng = Stream::new(seed, GAME_STREAM);
-        let mut choosing = Stream::new(seed, SEAT_STREAM);
+        let mut rng = Rng::new(seed, GAME_RNG);
+        let mut choosing = Rng::new(seed, SEAT_RNG);
         let mut state = game.initial(&mut rng);
         game.settle(&mut state, &mut rng);
         while game.turn(&state) != Turn::Over {
@@ -129,7 +129,7 @@ fn a_tree_search_takes_the_apple_and_not_the_dead_end() {
     let mut choose = |body: &[(u8, u8)], apple| {
         let snapshot = Snapshot { size: 5, body: body.to_vec(), apple: Some(apple), elapsed: 3 };
         let state = State::<2>::try_from(snapshot).unwrap();
-        let mut rng = Stream::new(3, "test");
+        let mut rng = Rng::new(3, "test");
         let mut choices = Vec::new();
         let mut requests = [Request { state: &state, player: 0, rng: &mut rng }];
         player.choose(&game, &mut requests, &mut choices);

@@ -7,9 +7,9 @@ use ouro_game::battlesnake::{self, Small};
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::record::Replay;
 use ouro_game::tic_tac_toe::{Config, TicTacToe};
-use ouro_game::{Action, ActionMask, Game, PlayerSet, Stream, Turn};
+use ouro_game::{Action, ActionMask, Game, PlayerSet, Rng, Turn};
 use ouro_net::{Architecture, Engine, NetSpec, Scratch, Weights, WeightsMeta};
-use ouro_players::table::SEAT_STREAM;
+use ouro_players::table::SEAT_RNG;
 use ouro_players::{
     Choice, Finished, FitError, NetPlayer, Player, Random, Request, Selection, Table, TableError,
     distinct,
@@ -212,16 +212,16 @@ fn greedy_players_repeat_one_game_whatever_the_seed() {
 }
 
 #[test]
-fn seats_draw_from_their_own_streams() {
+fn seats_draw_from_their_own_rngs() {
     let game = TicTacToe::new(Config {}).unwrap();
     let mut players: Players<TicTacToe> = vec![Box::new(Random::new())];
     let finished = play(&game, &[(11, vec![0, 0])], &mut players);
-    let mut streams = [0, 1].map(|seat| Stream::indexed(11, SEAT_STREAM, seat));
+    let mut rngs = [0, 1].map(|seat| Rng::indexed(11, SEAT_RNG, seat));
     let mut replay = Replay::new(&game, &finished[0].record).unwrap();
     let mut mask = ActionMask::default();
     for (ply, actions) in finished[0].record.plies.iter().enumerate() {
         game.legal(replay.state(), ply % 2, &mut mask);
-        let drawn = streams[ply % 2].below(mask.count() as u32) as usize;
+        let drawn = rngs[ply % 2].below(mask.count() as u32) as usize;
         assert_eq!(mask.nth(drawn), Some(actions[0]));
         replay.advance().unwrap();
     }
@@ -282,7 +282,7 @@ fn a_net_for_another_game_is_refused_with_both_sides_named() {
 
 /// What a player chooses for snake 0.
 fn choice(game: &Small, state: &<Small as Game>::State, player: &mut NetPlayer) -> Choice {
-    let mut rng = Stream::new(3, "choice");
+    let mut rng = Rng::new(3, "choice");
     let mut choices = Vec::new();
     player.choose(game, &mut [Request { state, player: 0, rng: &mut rng }], &mut choices);
     choices[0]
@@ -297,7 +297,7 @@ fn a_symmetric_net_chooses_alike_however_the_board_is_turned() {
     let (mut plain, mut symmetric) = (new(), new().symmetric());
     let (mut turned, mut positions) = (0, 0);
     for seed in 0..30 {
-        let mut rng = Stream::new(seed, "turned");
+        let mut rng = Rng::new(seed, "turned");
         let mut state = game.initial(&mut rng);
         while let Turn::Move(_) = game.turn(&state) {
             let (one, mean) =
@@ -323,10 +323,10 @@ fn the_mean_of_one_image_is_the_policy_itself() {
     let game = Survivors::new(2);
     assert_eq!(game.symmetries().len(), 1);
     let sampling = Selection::Sample { temperature: 0.7 };
-    let state = game.initial(&mut Stream::new(1, "game"));
+    let state = game.initial(&mut Rng::new(1, "game"));
     let new = || NetPlayer::new("net", engine(&game, 2), sampling, &game).unwrap();
     let choices = [new(), new().symmetric()].map(|mut player| {
-        let mut rng = Stream::new(3, "choice");
+        let mut rng = Rng::new(3, "choice");
         let mut choices = Vec::new();
         let requests = &mut [Request { state: &state, player: 0, rng: &mut rng }];
         player.choose(&game, requests, &mut choices);
@@ -339,7 +339,7 @@ fn the_mean_of_one_image_is_the_policy_itself() {
 #[test]
 fn players_out_are_not_to_move() {
     let game = Survivors::new(3);
-    let mut state = game.initial(&mut Stream::new(1, "game"));
+    let mut state = game.initial(&mut Rng::new(1, "game"));
     game.step(&mut state, &[Action(0), Action(1), Action(1)]).unwrap();
     assert_eq!(game.alive(&state), PlayerSet(0b110));
 }

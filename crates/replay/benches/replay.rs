@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use ouro_game::{Action, Stream};
+use ouro_game::{Action, Rng};
 use ouro_replay::episode::{Searched, Seat};
 use ouro_replay::{
     Cursor, Episode, FolderDisk, Growth, Journal, Options, PackedGame, Place, Record, Window,
@@ -29,8 +29,8 @@ fn main() {
 }
 
 fn duel(seed: u64) -> Episode {
-    let mut stream = Stream::new(seed, "duel");
-    let mut draw = || stream.unit() as f32;
+    let mut rng = Rng::new(seed, "duel");
+    let mut draw = || rng.unit() as f32;
     let seat = Seat { generation: Some(17), learns: true };
     let mut episode = Episode { seed, digest: !seed, ..Episode::default() };
     (episode.seats, episode.outcomes) = (vec![seat; 2], vec![1.0, -1.0]);

@@ -47,7 +47,7 @@ const GENERATION: u8 = 2;
 /// for each player that moved, in seat order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Episode {
-    /// Seed of the game's stream.
+    /// Seed of the game's generator.
     pub seed: u64,
     /// Fingerprint of the last state ([`ouro_game::Game::digest`]).
     pub digest: u64,

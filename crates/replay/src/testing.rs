@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 
 use crate::disk::{Disk, SegmentFile};
 
@@ -41,7 +41,7 @@ pub enum Survival {
     /// Everything.
     All,
     /// Each sector, length and name by chance.
-    Some(Stream),
+    Some(Rng),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -111,18 +111,18 @@ impl Content {
     }
 
     /// Each sector in any version since the last sync; likewise the length.
-    fn mixed(&self, stream: &mut Stream) -> Vec<u8> {
-        let version = |stream: &mut Stream| match stream.below(self.versions.len() as u32 + 1) {
+    fn mixed(&self, rng: &mut Rng) -> Vec<u8> {
+        let version = |rng: &mut Rng| match rng.below(self.versions.len() as u32 + 1) {
             0 => &self.synced,
             version => &self.versions[version as usize - 1],
         };
-        let (some, other) = (version(stream).len(), version(stream).len());
+        let (some, other) = (version(rng).len(), version(rng).len());
         let (low, high) = (some.min(other), some.max(other));
-        let cut = stream.below(3) == 0;
-        let length = if cut { low + stream.below((high - low) as u32 + 1) as usize } else { some };
+        let cut = rng.below(3) == 0;
+        let length = if cut { low + rng.below((high - low) as u32 + 1) as usize } else { some };
         let mut bytes = vec![0; length];
         for sector in 0..length.div_ceil(SECTOR) {
-            copy_sector(version(stream), &mut bytes, sector);
+            copy_sector(version(rng), &mut bytes, sector);
         }
         bytes
     }
@@ -162,10 +162,10 @@ impl State {
     }
 
     /// Each name for any file it has stood for since the names were synced.
-    fn mixed_names(&self, stream: &mut Stream) -> Names {
+    fn mixed_names(&self, rng: &mut Rng) -> Names {
         let mut names = self.synced_names.clone();
         for (name, meanings) in &self.renames {
-            let meaning = match stream.below(meanings.len() as u32 + 1) {
+            let meaning = match rng.below(meanings.len() as u32 + 1) {
                 0 => continue,
                 meaning => meanings[meaning as usize - 1],
             };
@@ -237,14 +237,14 @@ impl MemoryDisk {
         let names = match &mut survival {
             Survival::Synced => state.synced_names.clone(),
             Survival::All => state.names.clone(),
-            Survival::Some(stream) => state.mixed_names(stream),
+            Survival::Some(rng) => state.mixed_names(rng),
         };
         for (name, index) in names {
             let content = &state.files[index];
             let bytes = match &mut survival {
                 Survival::Synced => content.synced.clone(),
                 Survival::All => content.current.clone(),
-                Survival::Some(stream) => content.mixed(stream),
+                Survival::Some(rng) => content.mixed(rng),
             };
             fresh.put(&name, &bytes);
         }

@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 
 pub use cursor::Cursor;
 pub use deal::{Deal, Dealt};
@@ -232,13 +232,13 @@ impl<T: Item> Window<T> {
     /// Draws `count` positions with replacement. `newest` is the newest generation.
     pub fn sample(&mut self, count: usize, newest: u32) -> Result<Batch<T>, WindowError> {
         self.ready()?;
-        let mut stream = Stream::indexed(self.settings.seed, "replay", self.batches);
+        let mut rng = Rng::indexed(self.settings.seed, "replay", self.batches);
         self.batches += 1;
         let start = self.games.front().map_or(0, |held| held.start);
         let mut draws = Vec::with_capacity(count);
         let (mut lag, mut age) = (0.0, 0.0);
         for _ in 0..count {
-            let copy = start + below(&mut stream, self.copies - start);
+            let copy = start + below(&mut rng, self.copies - start);
             // Games without copies begin where the next one does, so the last is meant.
             let index = self.games.partition_point(|held| held.start <= copy) - 1;
             let held = &self.games[index];
@@ -296,13 +296,13 @@ impl<T: Item> Window<T> {
 }
 
 /// A uniform number below `bound`, which is not 0.
-fn below(stream: &mut Stream, bound: u64) -> u64 {
+fn below(rng: &mut Rng, bound: u64) -> u64 {
     if let Ok(bound) = u32::try_from(bound) {
-        return u64::from(stream.below(bound));
+        return u64::from(rng.below(bound));
     }
     let mask = u64::MAX >> bound.leading_zeros();
     loop {
-        let drawn = stream.bits() & mask;
+        let drawn = rng.bits() & mask;
         if drawn < bound {
             return drawn;
         }

@@ -5,7 +5,7 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use ouro_game::battlesnake::{Config, Ruleset, Small, State};
-use ouro_game::{Game, Stream, Turn};
+use ouro_game::{Game, Rng, Turn};
 use ouro_search::{AreaControl, Evaluation, Limits, MaxN, Paranoid, Plain, Query, Searcher};
 
 fn main() {
@@ -26,7 +26,7 @@ fn named(name: &str) -> (Small, Vec<State<u8, 2, 8>>) {
         .expect("the configuration is in range");
     let mut states = Vec::new();
     for index in 0..64 {
-        let mut rng = Stream::indexed(1, "bench", index);
+        let mut rng = Rng::indexed(1, "bench", index);
         let mut state = game.initial(&mut rng);
         for _ in 0..30 {
             let before = state;

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use ouro_game::connect_four::{Config, ConnectFour, Outcome, Solver};
-use ouro_game::{Game, Stream};
+use ouro_game::{Game, Rng};
 use ouro_search::mcts::Gumbel;
 use ouro_search::{Rollout, Scheduler, Search, SearchConfig};
 
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut search = Search::new(config, &game)?;
     let mut scheduler = Scheduler::new(1);
     let mut solver = Solver::new();
-    let mut rng = Stream::new(seed, "positions");
+    let mut rng = Rng::new(seed, "positions");
     let mut seen = BTreeSet::new();
     let (mut tried, mut found, mut proven) = (0, 0, 0);
     // By stones and by what is to be kept: a draw, a win. Found and tried.
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         }
         let Some((best, outcome)) = solver.only_move(&state) else { continue };
-        search.begin(&game, &state, Stream::indexed(seed, "search", tried as u64));
+        search.begin(&game, &state, Rng::indexed(seed, "search", tried as u64));
         scheduler.run(&game, std::slice::from_mut(&mut search), &mut rollout);
         let decision = search.decide(&game);
         let right = decision.seats[0].action == best;

@@ -11,7 +11,7 @@
 mod matrix;
 
 use matrix::{Matrix, exploitability, matrices};
-use ouro_game::{Game, Stream};
+use ouro_game::{Game, Rng};
 use ouro_search::mcts::{SearchConfigError, Simultaneous};
 use ouro_search::{Scheduler, Search, SearchConfig, Uniform};
 
@@ -23,13 +23,13 @@ fn distance(
     simultaneous: Simultaneous,
     simulations: u32,
 ) -> Result<f32, SearchConfigError> {
-    let state = game.initial(&mut Stream::new(0, "game"));
+    let state = game.initial(&mut Rng::new(0, "game"));
     let config =
         SearchConfig { simulations, simultaneous, solver: false, ..SearchConfig::default() };
     let mut sum = 0.0;
     for seed in 0..SEEDS {
         let mut search = Search::new(config.clone(), game)?;
-        search.begin(game, &state, Stream::new(seed, "search"));
+        search.begin(game, &state, Rng::new(seed, "search"));
         Scheduler::new(1).run(game, std::slice::from_mut(&mut search), &mut Uniform);
         let seats = search.decide(game).seats;
         sum += exploitability(game.config(), &seats[0].policy, &seats[1].policy);

@@ -9,7 +9,7 @@
 
 use std::fmt::Debug;
 
-use ouro_game::{Game, PlayerSet, Stream, Symmetry};
+use ouro_game::{Game, PlayerSet, Rng, Symmetry};
 
 mod cached;
 mod rollout;
@@ -29,7 +29,7 @@ pub struct Leaf<G: Game> {
     /// Look at the position under this symmetry, and map the policy back.
     pub symmetry: Symmetry,
     /// Randomness for this leaf alone.
-    pub rng: Stream,
+    pub rng: Rng,
 }
 
 /// Judges batches of leaves.

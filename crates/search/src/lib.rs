@@ -1,6 +1,6 @@
 //! Search over any [`Game`](ouro_game::Game): the minimax family and Monte Carlo tree search.
 //!
-//! Searches are pure: randomness comes as a seeded stream, time as a [`Clock`].
+//! Searches are pure: randomness comes as a seeded generator, time as a [`Clock`].
 //!
 //! * [`minimax`]: plain minimax, paranoid alpha-beta and MaxN to a depth or a deadline, over an
 //!   [`Evaluation`]; [`AreaControl`] is the one for Battlesnake.

@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use ouro_game::connect_four::{Config, ConnectFour};
-//! use ouro_game::{Game, Stream};
+//! use ouro_game::{Game, Rng};
 //! use ouro_search::{Rollout, Scheduler, Search, SearchConfig};
 //!
 //! let game = ConnectFour::new(Config::default())?;
@@ -21,7 +21,7 @@
 //! let state = game.position("112233").ok_or("not a position")?;
 //! let config = SearchConfig { simulations: 100, ..SearchConfig::default() };
 //! let mut search = Search::new(config, &game)?;
-//! search.begin(&game, &state, Stream::new(1, "search"));
+//! search.begin(&game, &state, Rng::new(1, "search"));
 //! Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Rollout::new());
 //! let decision = search.decide(&game);
 //! assert!(decision.proven);
@@ -29,12 +29,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod arena;
 pub mod config;
 mod config_error;
 mod decision;
 mod joint;
 mod measure;
+mod node_store;
 mod noise;
 mod root;
 mod scale;
@@ -46,7 +46,6 @@ mod tally;
 mod tests;
 mod tree;
 
-pub use arena::node_bytes;
 pub use config::{
     ChanceWidth, FastSearch, FirstPlay, Gumbel, MAX_SIMULATIONS, Noise, Objective, SearchConfig,
     Simultaneous, ValueScale,
@@ -54,6 +53,7 @@ pub use config::{
 pub use config_error::SearchConfigError;
 pub use decision::{Decision, SeatDecision};
 pub use measure::{SearchSpeed, Workload, measure};
+pub use node_store::node_bytes;
 pub use schedule::Temperature;
 pub use scheduler::{KNOWN_PER_STEP, Progress, Scheduler};
 pub use search::{Search, Selected, Ticket};

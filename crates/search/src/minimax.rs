@@ -10,7 +10,7 @@
 //!
 //! A chance node is not a ply. The [`Evaluation`] may resolve it by an assumption; otherwise
 //! its value is the expectation over its outcomes, or over [`CHANCE_SAMPLES`] draws from a
-//! stream that is fixed by the position where outcomes cannot be listed.
+//! generator that is fixed by the position where outcomes cannot be listed.
 //!
 //! # Values
 //!

@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use ouro_game::battlesnake::{self, Small};
 use ouro_game::connect_four::{self, ConnectFour};
-use ouro_game::{Action, Game, Stream, Turn};
+use ouro_game::{Action, Game, Rng, Turn};
 use ouro_search::mcts::{Simultaneous, Temperature};
 use ouro_search::{Evaluator, Rollout, Scheduler, Search, SearchConfig, Uniform};
 
@@ -56,7 +56,7 @@ fn allocations<G: Game, E: Evaluator<G>>(
     trees: usize,
     evaluator: &mut E,
 ) -> u64 {
-    let mut rng = Stream::new(1, "game");
+    let mut rng = Rng::new(1, "game");
     let mut state = game.initial(&mut rng);
     game.settle(&mut state, &mut rng);
     let new = || Search::new(config.clone(), game).unwrap();
@@ -66,7 +66,7 @@ fn allocations<G: Game, E: Evaluator<G>>(
     for _ in 0..2 {
         before = COUNTS.get().0;
         for (index, search) in searches.iter_mut().enumerate() {
-            search.begin(game, &state, Stream::indexed(2, "search", index as u64));
+            search.begin(game, &state, Rng::indexed(2, "search", index as u64));
         }
         scheduler.run(game, &mut searches, evaluator);
     }
@@ -103,10 +103,10 @@ fn bytes_held<G: Game, E: Evaluator<G>>(
     let mut joint = vec![Action::default(); game.players()];
     let mut games = 0;
     let mut held = Vec::with_capacity(10);
-    let mut chance = Stream::new(0, "game");
+    let mut chance = Rng::new(0, "game");
     let mut state = game.initial(&mut chance);
     game.settle(&mut state, &mut chance);
-    search.begin(game, &state, Stream::new(3, "search"));
+    search.begin(game, &state, Rng::new(3, "search"));
     for ply in 1..=moves {
         scheduler.run(game, std::slice::from_mut(&mut search), evaluator);
         for seat in search.decide(game).seats {
@@ -115,10 +115,10 @@ fn bytes_held<G: Game, E: Evaluator<G>>(
         game.advance(&mut state, &joint, &mut chance).unwrap();
         if game.turn(&state) == Turn::Over {
             games += 1;
-            chance = Stream::indexed(0, "game", games);
+            chance = Rng::indexed(0, "game", games);
             state = game.initial(&mut chance);
             game.settle(&mut state, &mut chance);
-            search.begin(game, &state, Stream::indexed(3, "search", games));
+            search.begin(game, &state, Rng::indexed(3, "search", games));
         } else {
             search.advance(game, &joint, &state);
         }

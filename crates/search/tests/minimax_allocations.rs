@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use ouro_game::battlesnake::{Config, Small};
 use ouro_game::connect_four::{self, ConnectFour};
-use ouro_game::{Game, Stream};
+use ouro_game::{Game, Rng};
 use ouro_search::{
     AreaControl, Evaluation, Limits, MaxN, OutcomeOnly, Paranoid, Plain, Query, Searcher,
 };
@@ -53,7 +53,7 @@ fn second_search<G: Game, E: Evaluation<G>>(
     mut evaluation: E,
     turns: u32,
 ) -> (u64, u64) {
-    let state = game.initial(&mut Stream::new(1, "game"));
+    let state = game.initial(&mut Rng::new(1, "game"));
     let query = Query { game, state: &state, player: 0, limits: Limits::turns(turns) };
     searcher.search(query, &mut evaluation).unwrap();
     let before = COUNT.get();

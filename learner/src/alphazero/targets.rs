@@ -25,7 +25,7 @@ pub fn value_target(
 
 #[cfg(test)]
 mod tests {
-    use ouro_game::Stream;
+    use ouro_game::Rng;
 
     use super::*;
 
@@ -43,8 +43,8 @@ mod tests {
 
     #[test]
     fn targets_stay_in_range_whatever_the_game() {
-        let mut stream = Stream::new(3, "targets");
-        let mut unit = || (2.0 * stream.unit() - 1.0) as f32;
+        let mut rng = Rng::new(3, "targets");
+        let mut unit = || (2.0 * rng.unit() - 1.0) as f32;
         for left in 0..1_000 {
             let share = unit().abs();
             let target = value_target(&config(share), 0.97, unit(), left, unit());

@@ -5,7 +5,7 @@ use crate::loss::{LossParts, slow_log_policy};
 use crate::parity::random_positions;
 use crate::testing::{central_differences, evaluate, spec, tower, weights};
 use crate::trainer::Trainer;
-use ouro_game::Stream;
+use ouro_game::Rng;
 
 const CONFIG: AlphaZeroConfig =
     AlphaZeroConfig { root_value_share: 0.0, surprise_share: 0.0, value_coefficient: 0.7 };
@@ -40,7 +40,7 @@ fn trainer(weights: &ouro_net::Weights, config: TrainConfig) -> Trainer<AlphaZer
 fn loss_and_gradient_agree_with_the_slow_reference() {
     let spec = spec();
     let weights = crate::testing::lively_weights(&spec);
-    let batch = random_positions(&spec, 12, &mut Stream::new(5, "test"));
+    let batch = random_positions(&spec, 12, &mut Rng::new(5, "test"));
     let gradient = trainer(&weights, TrainConfig::default()).gradient(&batch).unwrap();
     let (logits, values) = evaluate(&weights, &batch.planes);
     let slow_parts = slow(&batch, &logits, &values);
@@ -63,7 +63,7 @@ fn loss_and_gradient_agree_with_the_slow_reference() {
 #[test]
 fn a_fixed_batch_is_learned_by_heart() {
     let spec = tower();
-    let mut batch = random_positions(&spec, 24, &mut Stream::new(6, "test"));
+    let mut batch = random_positions(&spec, 24, &mut Rng::new(6, "test"));
     // One move is right in every position that has a target.
     for row in batch.policy.chunks_exact_mut(spec.actions) {
         let best = (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap();
@@ -90,7 +90,7 @@ fn a_fixed_batch_is_learned_by_heart() {
 #[test]
 fn columns_of_a_wrong_length_are_refused_by_name() {
     let spec = spec();
-    let good = random_positions(&spec, 3, &mut Stream::new(5, "test"));
+    let good = random_positions(&spec, 3, &mut Rng::new(5, "test"));
     assert_eq!(good.check(&spec), Ok(()));
     let mut short = good.clone();
     short.policy.pop();

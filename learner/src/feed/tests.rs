@@ -19,15 +19,11 @@ impl Rules for Brittle {
         unreachable!("nothing is restored")
     }
 
-    fn positions(&self, _: &[Draw<PackedGame>], _: &mut Stream) -> Result<Positions, UnpackError> {
+    fn positions(&self, _: &[Draw<PackedGame>], _: &mut Rng) -> Result<Positions, UnpackError> {
         unreachable!("nothing was searched")
     }
 
-    fn segments(
-        &self,
-        draws: &[Draw<PackedGame>],
-        _: &mut Stream,
-    ) -> Result<Segments, UnpackError> {
+    fn segments(&self, draws: &[Draw<PackedGame>], _: &mut Rng) -> Result<Segments, UnpackError> {
         assert!(draws.iter().all(|draw| draw.item.generation() != 7), "a game of generation 7");
         Ok(Segments::with_capacity(self.shape(), 0))
     }

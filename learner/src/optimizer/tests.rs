@@ -1,7 +1,7 @@
 use super::*;
 use crate::device::TrainDevice;
 use crate::testing::spec;
-use ouro_game::Stream;
+use ouro_game::Rng;
 
 /// The rules written down in f64, one value at a time.
 fn slow(rule: &Rule, decay: f64, rate: f64, start: f64, gradients: &[f64]) -> f64 {
@@ -32,8 +32,8 @@ fn both_rules_agree_with_their_definition_and_spare_biases_from_decay() {
     let length = layout.trained_len();
     let adam = Rule::AdamW { beta1: 0.8, beta2: 0.95, epsilon: 1e-3 };
     for rule in [adam, Rule::Sgd { momentum: 0.9 }] {
-        let mut stream = Stream::new(2, "optimizer");
-        let mut random = || (0..length).map(|_| stream.unit() as f32 - 0.5).collect::<Vec<_>>();
+        let mut rng = Rng::new(2, "optimizer");
+        let mut random = || (0..length).map(|_| rng.unit() as f32 - 0.5).collect::<Vec<_>>();
         let (start, gradients) = (random(), [random(), random(), random()]);
         let state = OptimizerState::default();
         let mut optimizer = Optimizer::new(rule.clone(), 0.3, 1e9, &layout, &state, device.plain());

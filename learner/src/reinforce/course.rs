@@ -65,7 +65,7 @@ mod tests {
     use ouro_game::battlesnake::{self, Small};
     use ouro_game::record::Recorder;
     use ouro_game::tic_tac_toe::TicTacToe;
-    use ouro_game::{Action, ActionMask, Stream};
+    use ouro_game::{Action, ActionMask, Rng};
 
     use super::*;
 
@@ -110,7 +110,7 @@ mod tests {
         let config = battlesnake::Config { width: 7, height: 7, snakes: 2, ..Default::default() };
         let game = Small::new(config).expect("a valid configuration");
         for seed in 0..40 {
-            let mut rng = Stream::new(seed, "course");
+            let mut rng = Rng::new(seed, "course");
             let mut states = vec![game.initial(&mut rng)];
             let mut mask = ActionMask::default();
             while let Turn::Move(movers) = game.turn(&states[states.len() - 1]) {

@@ -7,7 +7,7 @@ use crate::parity::random_segments;
 use crate::rules::RowShape;
 use crate::testing::{central_differences, evaluate, lively_weights, spec, tower, weights};
 use crate::trainer::Trainer;
-use ouro_game::Stream;
+use ouro_game::Rng;
 
 fn trainer(
     config: &ReinforceConfig,
@@ -63,7 +63,7 @@ fn loss_and_gradient_agree_with_the_slow_reference() {
         };
         let spec = spec();
         let weights = lively_weights(&spec);
-        let batch = random_segments(&spec, 14, &mut Stream::new(5, "test"));
+        let batch = random_segments(&spec, 14, &mut Rng::new(5, "test"));
         let mut trainer = trainer(&config, TrainConfig::default(), &weights);
         let gradient = trainer.gradient(&batch).unwrap();
 
@@ -141,7 +141,7 @@ fn ratios_are_truncated_and_epsilon_counts() {
 #[test]
 fn broken_batches_are_refused_by_name() {
     let spec = spec();
-    let good = random_segments(&spec, 9, &mut Stream::new(5, "test"));
+    let good = random_segments(&spec, 9, &mut Rng::new(5, "test"));
     assert_eq!(good.check(&spec), Ok(()));
     let spoiled = |spoil: fn(&mut Segments)| {
         let mut batch = good.clone();

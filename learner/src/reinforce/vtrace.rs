@@ -68,7 +68,7 @@ pub fn vtrace(caps: Caps, batch: &Segments, ratios: &[f64], values: &[f32]) -> T
 
 #[cfg(test)]
 mod tests {
-    use ouro_game::Stream;
+    use ouro_game::Rng;
 
     use super::*;
     use crate::parity::random_segments;
@@ -112,21 +112,20 @@ mod tests {
         reward + f64::from(batch.discounts[row]) * discounted_return(batch, values, row + 1)
     }
 
-    fn cases() -> impl Iterator<Item = (Segments, Vec<f32>, Vec<f64>, Stream)> {
+    fn cases() -> impl Iterator<Item = (Segments, Vec<f32>, Vec<f64>, Rng)> {
         (0..50).map(|case| {
-            let mut stream = Stream::indexed(8, "vtrace", case);
-            let batch = random_segments(&spec(), 40, &mut stream);
-            let values = (0..40).map(|_| (4.0 * stream.unit() - 2.0) as f32).collect();
-            let ratios = (0..40).map(|_| 3.0 * stream.unit()).collect();
-            (batch, values, ratios, stream)
+            let mut rng = Rng::indexed(8, "vtrace", case);
+            let batch = random_segments(&spec(), 40, &mut rng);
+            let values = (0..40).map(|_| (4.0 * rng.unit() - 2.0) as f32).collect();
+            let ratios = (0..40).map(|_| 3.0 * rng.unit()).collect();
+            (batch, values, ratios, rng)
         })
     }
 
     #[test]
     fn the_recursion_is_the_papers_definition() {
-        for (batch, values, ratios, mut stream) in cases() {
-            let caps =
-                Caps { ratio: 0.5 + 2.0 * stream.unit(), trace: 0.5 + stream.unit(), decay: 0.9 };
+        for (batch, values, ratios, mut rng) in cases() {
+            let caps = Caps { ratio: 0.5 + 2.0 * rng.unit(), trace: 0.5 + rng.unit(), decay: 0.9 };
             let traces = vtrace(caps, &batch, &ratios, &values);
             for row in 0..40 {
                 let expected = by_definition(caps, &batch, &ratios, &values, row);

@@ -1,6 +1,6 @@
 //! Batches of drawn positions: what the network sees there, and what it should say.
 
-use ouro_game::{ActionMask, Game, Stream, Symmetry};
+use ouro_game::{ActionMask, Game, Rng, Symmetry};
 use ouro_replay::{Draw, Episode, PackedGame, Place};
 
 use super::{OfGame, Rules, UnpackError};
@@ -18,7 +18,7 @@ impl<G: Game> OfGame<G> {
     pub(super) fn batch_of_positions(
         &self,
         draws: &[Draw<PackedGame>],
-        augmentation: &mut Stream,
+        augmentation: &mut Rng,
     ) -> Result<Positions, UnpackError> {
         let config = self.alphazero().cloned().unwrap_or_default();
         let shape = self.shape();
@@ -56,7 +56,7 @@ impl<G: Game> OfGame<G> {
     pub(super) fn batch_of_segments(
         &self,
         draws: &[Draw<PackedGame>],
-        augmentation: &mut Stream,
+        augmentation: &mut Rng,
     ) -> Result<Segments, UnpackError> {
         let mut batch = Segments::with_capacity(self.shape(), draws.len() + draws.len() / 8);
         for draws in draws.chunk_by(|one, other| one.number == other.number) {
@@ -124,9 +124,9 @@ impl<G: Game> OfGame<G> {
         Ok(Unpacked { episode, states })
     }
 
-    fn draw_symmetry(&self, stream: &mut Stream) -> Symmetry {
+    fn draw_symmetry(&self, rng: &mut Rng) -> Symmetry {
         let symmetries = self.symmetries();
-        symmetries[stream.below(symmetries.len() as u32) as usize]
+        symmetries[rng.below(symmetries.len() as u32) as usize]
     }
 
     /// Appends what a seat sees of a state, and what it may do.

@@ -59,7 +59,7 @@ fn a_game_for_reinforce_becomes_one_segment_per_learning_seat() {
     let rules = rules(&config).unwrap();
     let examined = examine(&config, &game).unwrap();
     assert_eq!(examined.returns, [1.0]);
-    let batch = rules.segments(&all(examined.game), &mut Stream::new(1, "augment")).unwrap();
+    let batch = rules.segments(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
     // The seat moves on plies 0, 2 and 4, two time steps apart; the reward 2 · 1 is the last's.
     assert_eq!(batch.actions, [0, 3, 6]);
     assert_eq!(batch.behaviour, [0.5; 3]);
@@ -76,7 +76,7 @@ fn a_game_for_reinforce_becomes_one_segment_per_learning_seat() {
     game.seats[1].learns = true;
     let both = examine(&config, &game).unwrap();
     assert_eq!(both.returns, [1.0, -1.0]);
-    let batch = rules.segments(&all(both.game), &mut Stream::new(1, "augment")).unwrap();
+    let batch = rules.segments(&all(both.game), &mut Rng::new(1, "augment")).unwrap();
     assert_eq!(batch.actions, [0, 3, 6, 1, 4]);
     assert_eq!(batch.ends, [false, false, true, false, true]);
 }
@@ -87,12 +87,12 @@ fn a_segment_that_does_not_end_with_its_game_gets_the_state_behind_it() {
     config.train.augment = false;
     let rules = rules(&config).unwrap();
     let draws = all(fresh_game(&config));
-    let batch = rules.segments(&draws[..2], &mut Stream::new(1, "augment")).unwrap();
+    let batch = rules.segments(&draws[..2], &mut Rng::new(1, "augment")).unwrap();
     assert_eq!((batch.actions, batch.weights), (vec![0, 3, 0], vec![1.0, 1.0, 0.0]));
     assert_eq!(batch.ends, [false, false, true]);
     // Moves that are not consecutive are segments of their own.
     let apart: Vec<_> = all(fresh_game(&config)).into_iter().step_by(2).collect();
-    let batch = rules.segments(&apart, &mut Stream::new(1, "augment")).unwrap();
+    let batch = rules.segments(&apart, &mut Rng::new(1, "augment")).unwrap();
     assert_eq!((batch.actions, batch.weights), (vec![0, 0, 6], vec![1.0, 0.0, 1.0]));
     assert_eq!(batch.ends, [false, true, true]);
     // A game that was cut short: the last state stands for what was not played.
@@ -102,7 +102,7 @@ fn a_segment_that_does_not_end_with_its_game_gets_the_state_behind_it() {
     cut.behaviour.truncate(4);
     cut.outcomes = vec![0.0, 0.0];
     let examined = examine(&config, &cut).unwrap();
-    let batch = rules.segments(&all(examined.game), &mut Stream::new(1, "augment")).unwrap();
+    let batch = rules.segments(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
     assert_eq!((batch.actions, batch.weights), (vec![0, 3, 0], vec![1.0, 1.0, 0.0]));
 }
 
@@ -115,7 +115,7 @@ fn a_searched_game_gives_targets_where_the_search_was_one() {
     // The first seat moves on plies 0, 2 and 4 and wins; ply 2 was a fast search.
     let examined = examine(&config, &fresh(searched_game())).unwrap();
     assert_eq!(examined.game.positions(), 2);
-    let batch = rules.positions(&all(examined.game), &mut Stream::new(1, "augment")).unwrap();
+    let batch = rules.positions(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
     let row = |row: usize| &batch.policy[9 * row..9 * (row + 1)];
     assert_eq!(row(0)[..2], [0.75, 0.25]);
     assert_eq!((row(1)[6], row(1).iter().sum::<f32>()), (1.0, 1.0));
@@ -146,7 +146,7 @@ fn augmented_targets_are_legal_in_their_images() {
     let draws = all(examined.game);
     let mut turned = 0;
     for index in 0..40 {
-        let mut augmentation = Stream::indexed(1, "augment", index);
+        let mut augmentation = Rng::indexed(1, "augment", index);
         let batch = rules.positions(&draws, &mut augmentation).unwrap();
         for (share, legal) in batch.policy.iter().zip(&batch.legal) {
             assert!(*share == 0.0 || *legal);

@@ -1,4 +1,4 @@
-use ouro_game::Stream;
+use ouro_game::Rng;
 use ouro_proto::{Hello, Trajectory};
 use ouro_replay::{Draw, Journal, PackedGame, Replay, ReplayState};
 
@@ -24,11 +24,11 @@ impl Rules for Faulty {
         panic!("a fault in the rules");
     }
 
-    fn positions(&self, _: &[Draw<PackedGame>], _: &mut Stream) -> Result<Positions, UnpackError> {
+    fn positions(&self, _: &[Draw<PackedGame>], _: &mut Rng) -> Result<Positions, UnpackError> {
         panic!("a fault in the rules");
     }
 
-    fn segments(&self, _: &[Draw<PackedGame>], _: &mut Stream) -> Result<Segments, UnpackError> {
+    fn segments(&self, _: &[Draw<PackedGame>], _: &mut Rng) -> Result<Segments, UnpackError> {
         panic!("a fault in the rules");
     }
 

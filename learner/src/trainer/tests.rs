@@ -6,7 +6,7 @@ use crate::optimizer::Rule;
 use crate::parity::random_positions;
 use crate::schedule::Schedule;
 use crate::testing::{architectures, spec, tower, weights};
-use ouro_game::Stream;
+use ouro_game::Rng;
 use ouro_net::measure::random_weights;
 
 fn trainer(
@@ -19,7 +19,7 @@ fn trainer(
 }
 
 fn batch(spec: &NetSpec, index: u64) -> Positions {
-    random_positions(spec, 12, &mut Stream::indexed(5, "test", index))
+    random_positions(spec, 12, &mut Rng::indexed(5, "test", index))
 }
 
 #[test]

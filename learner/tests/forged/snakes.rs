@@ -1,7 +1,7 @@
 //! Forged duels of snakes: both move at once, and chance places the food.
 
 use ouro_game::record::Recorder;
-use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Stream, Turn, battlesnake};
+use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Rng, Turn, battlesnake};
 use ouro_learner::algorithm::AlgorithmConfig;
 use ouro_learner::config::Config;
 use ouro_learner::reinforce::ReinforceConfig;
@@ -20,7 +20,7 @@ impl GameVisitor for Random<'_> {
     type Output = Trajectory;
 
     fn visit<G: Game>(self, game: G) -> Trajectory {
-        let (mut stream, mut mask) = (Stream::new(self.1, "moves"), ActionMask::default());
+        let (mut stream, mut mask) = (Rng::new(self.1, "moves"), ActionMask::default());
         let mut recorder = Recorder::new(&game, self.1);
         let (mut joint, mut behaviour) = (vec![Action(0); game.players()], Vec::new());
         while let Turn::Move(movers) = game.turn(recorder.state()) {

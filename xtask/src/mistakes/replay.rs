@@ -301,7 +301,7 @@ const FAULTS: &[Mistake] = &[
         )],
     },
     Mistake {
-        name: "all batches draw from one stream",
+        name: "all batches draw from one generator",
         edits: &[edit(
             "crates/replay/src/window.rs",
             "self.batches += 1;\n        let start",
@@ -312,8 +312,8 @@ const FAULTS: &[Mistake] = &[
         name: "all games round their copies alike",
         edits: &[edit(
             "crates/replay/src/window/weights.rs",
-            "Stream::indexed(seed, \"copies\", number)",
-            "Stream::indexed(seed, \"copies\", 0)",
+            "Rng::indexed(seed, \"copies\", number)",
+            "Rng::indexed(seed, \"copies\", 0)",
         )],
     },
     Mistake {

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use ouro_game::record::GAME_STREAM;
-use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Stream, Turn, battlesnake};
+use ouro_game::record::GAME_RNG;
+use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Rng, Turn, battlesnake};
 use serde::Serialize;
 
 use super::machine::Machine;
@@ -80,7 +80,7 @@ fn play_at_random<G: Game>(game: &G, seed: u64) -> u64 {
     let mut joint = vec![Action::default(); game.players()];
     let (mut turns, mut index) = (0, 0);
     while turns < CHUNK {
-        let mut rng = Stream::indexed(seed, GAME_STREAM, index);
+        let mut rng = Rng::indexed(seed, GAME_RNG, index);
         index += 1;
         let mut state = game.initial(&mut rng);
         game.settle(&mut state, &mut rng);

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ouro_game::Stream;
+use ouro_game::Rng;
 use ouro_learner::alphazero::{AlphaZero, AlphaZeroConfig, Positions};
 use ouro_learner::config::{DeviceChoice, TrainConfig};
 use ouro_learner::device::TrainDevice;
@@ -114,7 +114,7 @@ fn measure(
 ) -> Result<Measured, TrainError> {
     let weights = Weights::initialize(case.spec.clone(), WeightsMeta::default(), 1)
         .map_err(ouro_net::WeightsError::from)?;
-    let batch = random_positions(&case.spec, rows, &mut Stream::new(1, "bench learner"));
+    let batch = random_positions(&case.spec, rows, &mut Rng::new(1, "bench learner"));
     let algorithm = AlphaZero::from(&AlphaZeroConfig::default());
     let config = TrainConfig::default();
     let mut trainer = Trainer::new(algorithm, config, &weights, None, device.clone())?;

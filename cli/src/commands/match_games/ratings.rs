@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ouro_arena::gate::Score;
 use ouro_arena::rating::{Tally, rate};
-use ouro_game::Stream;
+use ouro_game::Rng;
 use serde::Serialize;
 
 use super::sums::Compared;
@@ -47,12 +47,12 @@ pub(super) fn rated(names: &[String], compared: &BTreeMap<(usize, usize), Compar
         .collect::<BTreeSet<_>>()
         .into_iter()
         .collect();
-    let mut stream = Stream::new(1, "bootstrap");
+    let mut rng = Rng::new(1, "bootstrap");
     let mut samples: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for _ in 0..SAMPLES {
         let mut drawn: BTreeMap<usize, u32> = BTreeMap::new();
         for _ in &clusters {
-            let cluster = clusters[stream.below(clusters.len() as u32) as usize];
+            let cluster = clusters[rng.below(clusters.len() as u32) as usize];
             *drawn.entry(cluster).or_default() += 1;
         }
         let resampled = |compared: &Compared| {

@@ -69,7 +69,7 @@ mod tests {
     use std::time::Duration;
 
     use ouro_game::tic_tac_toe::TicTacToe;
-    use ouro_game::{Action, Stream};
+    use ouro_game::{Action, Rng};
 
     use super::*;
 
@@ -113,10 +113,10 @@ mod tests {
     fn moves_are_timed_alone_or_as_their_share_of_a_batch() {
         for (batches, expected) in [(false, 400.0), (true, 100.0)] {
             let game = TicTacToe::default();
-            let state = game.initial(&mut Stream::new(1, "test"));
-            let mut streams: Vec<Stream> = (0..4).map(|_| Stream::new(1, "test")).collect();
+            let state = game.initial(&mut Rng::new(1, "test"));
+            let mut rngs: Vec<Rng> = (0..4).map(|_| Rng::new(1, "test")).collect();
             let mut requests: Vec<_> =
-                streams.iter_mut().map(|rng| Request { state: &state, player: 0, rng }).collect();
+                rngs.iter_mut().map(|rng| Request { state: &state, player: 0, rng }).collect();
             let kept = Arc::new(Mutex::new(times()));
             let clock = Arc::new(Stepping::default());
             let mut timed = Timed::new(Box::new(First { batches }), clock, Arc::clone(&kept));

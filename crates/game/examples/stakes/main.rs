@@ -9,7 +9,7 @@ use std::error::Error;
 use std::io::Write;
 
 use ouro_game::record::{Recorder, Replay};
-use ouro_game::{Action, ActionMask, Game, Stream, Turn, check_laws};
+use ouro_game::{Action, ActionMask, Game, Rng, Turn, check_laws};
 
 use rules::{Config, Stakes};
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let seed = 7;
     let mut recorder = Recorder::new(&game, seed);
-    let mut dice = Stream::new(seed, "example");
+    let mut dice = Rng::new(seed, "example");
     let mut mask = ActionMask::default();
     while let Turn::Move(movers) = game.turn(recorder.state()) {
         write!(out, "{}", game.render(recorder.state()))?;

@@ -2,7 +2,7 @@
 //! and the winner takes as many points as the die shows. Equal hands win nothing. Most points win.
 
 use ouro_game::{
-    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, StepError, Stream, Turn,
+    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Turn,
 };
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ impl Game for Stakes {
         3
     }
 
-    fn initial(&self, _rng: &mut Stream) -> State {
+    fn initial(&self, _rng: &mut Rng) -> State {
         State { rounds_played: 0, stake: None, lead: 0 }
     }
 

@@ -10,7 +10,7 @@ use super::geometry::Geometry;
 use super::rules::Battlesnake;
 use super::state::{Cell, Pending, State};
 use crate::grid::Bits;
-use crate::{Chance, StepError, Stream};
+use crate::{Chance, Rng, StepError};
 
 /// Cells where food may appear, ascending: no food, no living body, not next to a living head.
 pub(super) fn legal_food<C: Cell, const W: usize, const S: usize>(
@@ -46,7 +46,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
 
     /// Draws whether food appears: of 100 equally likely rolls, `chance - 1` say yes.
     #[inline]
-    fn roll(&self, rng: &mut Stream) -> bool {
+    fn roll(&self, rng: &mut Rng) -> bool {
         rng.below(100) + u32::from(self.config.food_spawn_chance) > 100
     }
 
@@ -76,7 +76,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         }
     }
 
-    pub(super) fn draw(&self, state: &State<C, W, S>, rng: &mut Stream) -> u32 {
+    pub(super) fn draw(&self, state: &State<C, W, S>, rng: &mut Rng) -> u32 {
         match state.pending {
             Pending::Nothing => 0,
             Pending::Shrink => rng.below(4),
@@ -125,7 +125,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     /// Draws everything that is pending. Draws and result are those of one chance node after
     /// the other; the legal cells are computed once.
     #[inline]
-    pub fn settle_all(&self, state: &mut State<C, W, S>, rng: &mut Stream) {
+    pub fn settle_all(&self, state: &mut State<C, W, S>, rng: &mut Rng) {
         if state.pending == Pending::Shrink {
             let side = &mut state.shrunk[rng.below(4) as usize];
             *side = side.saturating_add(1);
@@ -143,7 +143,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     }
 
     /// Puts food on up to `wanted` distinct legal cells.
-    fn place(&self, state: &mut State<C, W, S>, wanted: u16, rng: &mut Stream) {
+    fn place(&self, state: &mut State<C, W, S>, wanted: u16, rng: &mut Rng) {
         let mut legal = self.legal_food(state);
         let mut free = legal.count();
         for _ in 0..wanted {

@@ -5,8 +5,8 @@ use super::rules::Battlesnake;
 use super::state::{Cell, Pending, State};
 use crate::grid::{DIRECTIONS, turned};
 use crate::{
-    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, RolloutBuffer, StepError,
-    Stream, Symmetry, Turn,
+    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, RolloutBuffer,
+    StepError, Symmetry, Turn,
 };
 
 impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
@@ -31,7 +31,7 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
         4
     }
 
-    fn initial(&self, rng: &mut Stream) -> Self::State {
+    fn initial(&self, rng: &mut Rng) -> Self::State {
         if let Some(start) = self.start {
             return start;
         }
@@ -92,7 +92,7 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
         self.probability(state, outcome)
     }
 
-    fn sample_chance(&self, state: &Self::State, rng: &mut Stream) -> u32 {
+    fn sample_chance(&self, state: &Self::State, rng: &mut Rng) -> u32 {
         self.draw(state, rng)
     }
 
@@ -100,7 +100,7 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
         self.resolve(state, outcome)
     }
 
-    fn settle(&self, state: &mut Self::State, rng: &mut Stream) {
+    fn settle(&self, state: &mut Self::State, rng: &mut Rng) {
         self.settle_all(state, rng);
     }
 
@@ -111,7 +111,7 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
         state: &mut Self::State,
         limit: u32,
         _buffer: &mut RolloutBuffer,
-        rng: &mut Stream,
+        rng: &mut Rng,
     ) {
         self.settle_all(state, rng);
         for _ in 0..limit {

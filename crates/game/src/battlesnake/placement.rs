@@ -7,7 +7,7 @@
 use super::config::{Config, Map};
 use super::position::Point;
 use super::rules::fault;
-use crate::{ConfigError, Stream};
+use crate::{ConfigError, Rng};
 
 /// Narrowest square board with fixed points.
 const SMALL: i32 = 7;
@@ -75,7 +75,7 @@ impl Placement {
     }
 
     /// Draws a start.
-    pub(super) fn deal(&self, rng: &mut Stream) -> Deal {
+    pub(super) fn deal(&self, rng: &mut Rng) -> Deal {
         let heads = match self.scheme {
             Scheme::Ring => self.ring(rng),
             Scheme::Quadrants => self.quadrants(rng),
@@ -95,7 +95,7 @@ impl Placement {
         Point { x: (self.width - 1) / 2, y: (self.height - 1) / 2 }
     }
 
-    fn ring(&self, rng: &mut Stream) -> Vec<Point> {
+    fn ring(&self, rng: &mut Rng) -> Vec<Point> {
         let (low, middle, high) = (1, self.center().x, self.width - 2);
         let mut corners = [(low, low), (low, high), (high, low), (high, high)];
         let mut edges = [(low, middle), (middle, low), (high, middle), (middle, high)];
@@ -105,7 +105,7 @@ impl Placement {
         groups.as_flattened()[..self.snakes].iter().map(|&point| point.into()).collect()
     }
 
-    fn quadrants(&self, rng: &mut Stream) -> Vec<Point> {
+    fn quadrants(&self, rng: &mut Rng) -> Vec<Point> {
         let half = self.width / 2;
         let (near, far) = (half / 3, half - half / 3);
         let (right, top) = (self.width - 1, self.height - 1);
@@ -131,14 +131,14 @@ impl Placement {
         (0..self.height).flat_map(row).filter(even).collect()
     }
 
-    fn scattered(&self, rng: &mut Stream) -> Vec<Point> {
+    fn scattered(&self, rng: &mut Rng) -> Vec<Point> {
         let mut cells = self.chessboard();
         (0..self.snakes)
             .map(|_| cells.swap_remove(rng.below(cells.len() as u32) as usize))
             .collect()
     }
 
-    fn fixed_food(&self, heads: &[Point], rng: &mut Stream) -> Vec<Point> {
+    fn fixed_food(&self, heads: &[Point], rng: &mut Rng) -> Vec<Point> {
         let mut food = Vec::with_capacity(heads.len() + 1);
         if heads.len() <= FEW || self.width * self.height >= ROOMY {
             for &head in heads {
@@ -169,7 +169,7 @@ impl Placement {
 
     /// One food per snake on cells free of food, bodies and the neighbours of heads; fewer if
     /// there are not enough.
-    fn scattered_food(&self, heads: &[Point], rng: &mut Stream) -> Vec<Point> {
+    fn scattered_food(&self, heads: &[Point], rng: &mut Rng) -> Vec<Point> {
         let row = |y| (0..self.width).map(move |x| Point { x, y });
         let clear = |cell: &Point| {
             heads.iter().all(|head| head.x.abs_diff(cell.x) + head.y.abs_diff(cell.y) > 1)
@@ -203,7 +203,7 @@ mod tests {
                     continue;
                 }
                 for seed in 0..20 {
-                    let heads = placement.deal(&mut Stream::new(seed, "deal")).heads;
+                    let heads = placement.deal(&mut Rng::new(seed, "deal")).heads;
                     let choices = |head: Point| {
                         diagonals(head)
                             .into_iter()

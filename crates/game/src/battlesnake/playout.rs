@@ -4,7 +4,7 @@
 
 use super::rules::Battlesnake;
 use super::state::{Cell, State};
-use crate::{Game, Stream, record};
+use crate::{Game, Rng, record};
 
 /// The moves of each set of moves, and how many there are.
 const CHOICES: [([u8; 4], u32); 16] = choices();
@@ -41,7 +41,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     /// Plays one turn: every living snake moves uniformly at random among its safe moves, up if
     /// it has none; then nature draws. The game must not be over.
     #[inline]
-    pub fn random_turn(&self, state: &mut State<C, W, S>, rng: &mut Stream) {
+    pub fn random_turn(&self, state: &mut State<C, W, S>, rng: &mut Rng) {
         let solid = self.solid(state);
         let mut moves = [0; S];
         for snake in state.living() {
@@ -57,7 +57,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     pub fn throughput(&self, seed: u64, turns: u64) -> Played {
         let mut played = Played::default();
         while played.turns < turns {
-            let mut rng = Stream::indexed(seed, record::GAME_STREAM, played.games);
+            let mut rng = Rng::indexed(seed, record::GAME_RNG, played.games);
             let mut state = self.initial(&mut rng);
             played.games += 1;
             while !self.is_decided(&state) && played.turns < turns {

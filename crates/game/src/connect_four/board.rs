@@ -134,7 +134,7 @@ impl Board {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Stream;
+    use crate::Rng;
 
     /// Four in a row the obvious way.
     fn has_line_by_walking(board: Board, stones: u64) -> bool {
@@ -154,12 +154,12 @@ mod tests {
 
     #[test]
     fn lines_and_completing_cells_agree_with_walking_over_the_board() {
-        let mut stream = Stream::new(1, "test");
+        let mut rng = Rng::new(1, "test");
         let sizes = [(7, 6), (4, 4), (5, 4), (9, 6), (4, 15), (8, 7), (12, 4)];
         for (width, height) in sizes {
             let board = Board::new(width, height).expect("fits");
             for _ in 0..2_000 {
-                let own = stream.bits() & stream.bits() & board.full();
+                let own = rng.bits() & rng.bits() & board.full();
                 // The other player's stones fill the gaps, as gravity demands.
                 let taken = (0..board.width()).fold(0, |taken, column| {
                     let below_top =

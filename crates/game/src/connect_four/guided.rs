@@ -14,7 +14,7 @@
 //! which [`weigh`] says the same.
 
 use super::{Board, State};
-use crate::Stream;
+use crate::Rng;
 
 /// The stones as the player to move sees them.
 #[derive(Clone, Copy)]
@@ -100,7 +100,7 @@ pub(super) fn weigh(state: &State, weights: &mut [u32]) {
 }
 
 /// Plays on until the game is over or `limit` stones were dropped.
-pub(super) fn play(state: &mut State, limit: u32, rng: &mut Stream) {
+pub(super) fn play(state: &mut State, limit: u32, rng: &mut Rng) {
     if state.is_over() {
         return;
     }

@@ -5,10 +5,10 @@
 //! bits anew every ply would cost more than the rest of it.
 
 use super::{Board, State};
-use crate::Stream;
+use crate::Rng;
 
 /// Plays on until the game is over or `limit` stones were dropped.
-pub(super) fn play(state: &mut State, limit: u32, rng: &mut Stream) {
+pub(super) fn play(state: &mut State, limit: u32, rng: &mut Rng) {
     if state.is_over() {
         return;
     }

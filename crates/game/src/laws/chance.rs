@@ -1,7 +1,7 @@
 //! What holds of chance nodes.
 
 use super::{Checked, Trial, keep};
-use crate::{Action, ActionMask, Chance, Game, StepError, Stream, Turn};
+use crate::{Action, ActionMask, Chance, Game, Rng, StepError, Turn};
 
 /// Chance nodes in a row before a game is taken to hang.
 const MAX_CHANCE: usize = 10_000;
@@ -11,19 +11,19 @@ const MAX_TRIED: u32 = 64;
 
 impl<G: Game> Trial<'_, G> {
     /// Draws outcomes one by one until players move, and compares with `settle`.
-    pub(super) fn check_settle(&mut self, state: &G::State, stream: &mut Stream) -> Checked {
+    pub(super) fn check_settle(&mut self, state: &G::State, rng: &mut Rng) -> Checked {
         let mut settled = state.clone();
-        let mut settle_stream = stream.clone();
-        self.game.settle(&mut settled, &mut settle_stream);
+        let mut settle_rng = rng.clone();
+        self.game.settle(&mut settled, &mut settle_rng);
         let mut current = state.clone();
         for _ in 0..MAX_CHANCE {
             if self.game.turn(&current) != Turn::Chance {
-                let same = current == settled && *stream == settle_stream;
+                let same = current == settled && *rng == settle_rng;
                 keep!(Settle, same, "settle differs from drawing outcomes one by one");
                 return Ok(());
             }
             self.check_chance(&current)?;
-            let outcome = self.game.sample_chance(&current, stream);
+            let outcome = self.game.sample_chance(&current, rng);
             if let Chance::Enumerable { .. } = self.game.chance(&current) {
                 let probability = self.game.chance_probability(&current, outcome);
                 keep!(Chance, probability > 0.0, "{outcome} is drawn with chance {probability}");

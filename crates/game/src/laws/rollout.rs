@@ -1,7 +1,7 @@
 //! What holds of rollouts, and of the weights that guide them.
 
 use super::{Checked, Trial, keep};
-use crate::{Action, ActionMask, Chance, Game, PlayerSet, RolloutBuffer, Stream, Turn};
+use crate::{Action, ActionMask, Chance, Game, PlayerSet, Rng, RolloutBuffer, Turn};
 
 /// Turns of a tried rollout.
 const TURNS: u32 = 12;
@@ -10,23 +10,23 @@ const TURNS: u32 = 12;
 const POSITIONS: u32 = 1_000;
 
 /// One of the rollouts.
-type Play<G> = fn(&G, &mut <G as Game>::State, u32, &mut RolloutBuffer, &mut Stream);
+type Play<G> = fn(&G, &mut <G as Game>::State, u32, &mut RolloutBuffer, &mut Rng);
 
 impl<G: Game> Trial<'_, G> {
     /// Rolls out from a settled state where players move, both ways.
-    pub(super) fn check_rollouts(&self, state: &G::State, stream: &Stream) -> Checked {
-        self.check_rollout(G::rollout, state, stream)?;
-        self.check_rollout(G::guided_rollout, state, stream)
+    pub(super) fn check_rollouts(&self, state: &G::State, rng: &Rng) -> Checked {
+        self.check_rollout(G::rollout, state, rng)?;
+        self.check_rollout(G::guided_rollout, state, rng)
     }
 
-    fn check_rollout(&self, play: Play<G>, state: &G::State, stream: &Stream) -> Checked {
-        let (untouched, spent) = self.rolled_out(play, state, 0, stream);
+    fn check_rollout(&self, play: Play<G>, state: &G::State, rng: &Rng) -> Checked {
+        let (untouched, spent) = self.rolled_out(play, state, 0, rng);
         keep!(Rollout, &untouched == state, "a rollout of no turns changes the state");
-        keep!(Rollout, &spent == stream, "a rollout of no turns draws");
-        let (after, spent) = self.rolled_out(play, state, TURNS, stream);
+        keep!(Rollout, &spent == rng, "a rollout of no turns draws");
+        let (after, spent) = self.rolled_out(play, state, TURNS, rng);
         let waits = self.game.turn(&after) == Turn::Chance;
         keep!(Rollout, !waits, "a rollout stops at a chance node");
-        let mut one_by_one = (state.clone(), stream.clone());
+        let mut one_by_one = (state.clone(), rng.clone());
         for turn in 0..TURNS {
             one_by_one = self.rolled_out(play, &one_by_one.0, 1, &one_by_one.1);
             let is_turn = turn > 0 || self.is_turn(state, &one_by_one.0);
@@ -40,7 +40,7 @@ impl<G: Game> Trial<'_, G> {
     /// Rolls out from a state where the game is over, both ways.
     pub(super) fn check_rollouts_at_the_end(&self, state: &G::State) -> Checked {
         for play in [G::rollout, G::guided_rollout] {
-            let (after, _) = self.rolled_out(play, state, TURNS, &Stream::new(0, "end"));
+            let (after, _) = self.rolled_out(play, state, TURNS, &Rng::new(0, "end"));
             keep!(Rollout, &after == state, "a rollout goes on after the end of the game");
         }
         Ok(())
@@ -71,11 +71,11 @@ impl<G: Game> Trial<'_, G> {
         play: Play<G>,
         state: &G::State,
         limit: u32,
-        stream: &Stream,
-    ) -> (G::State, Stream) {
-        let (mut after, mut stream) = (state.clone(), stream.clone());
-        play(self.game, &mut after, limit, &mut RolloutBuffer::new(), &mut stream);
-        (after, stream)
+        rng: &Rng,
+    ) -> (G::State, Rng) {
+        let (mut after, mut rng) = (state.clone(), rng.clone());
+        play(self.game, &mut after, limit, &mut RolloutBuffer::new(), &mut rng);
+        (after, rng)
     }
 
     /// Whether some legal joint action leads from `state` to `target`, with some luck. Where

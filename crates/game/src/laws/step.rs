@@ -1,7 +1,7 @@
 //! What holds of one step: refusals, determinism, symmetry.
 
 use super::{Checked, Law, Trial, keep};
-use crate::{Action, ActionMask, Game, StepError, Stream, Turn};
+use crate::{Action, ActionMask, Game, Rng, StepError, Turn};
 
 impl<G: Game> Trial<'_, G> {
     /// Tries what is not allowed, around a joint action that is.
@@ -47,7 +47,7 @@ impl<G: Game> Trial<'_, G> {
         &mut self,
         state: &G::State,
         joint: &[Action],
-        chance: &mut Stream,
+        chance: &mut Rng,
     ) -> Checked {
         let game = self.game;
         let before = game.digest(state);
@@ -80,13 +80,13 @@ impl<G: Game> Trial<'_, G> {
         }
 
         let mut advanced = state.clone();
-        let mut stream = chance.clone();
-        let result = game.advance(&mut advanced, joint, &mut stream);
+        let mut rng = chance.clone();
+        let result = game.advance(&mut advanced, joint, &mut rng);
         keep!(Settle, result.is_ok(), "advance gives {result:?} where step does not");
         let mut settled = after.clone();
-        let mut settle_stream = chance.clone();
-        game.settle(&mut settled, &mut settle_stream);
-        let same = advanced == settled && stream == settle_stream;
+        let mut settle_rng = chance.clone();
+        game.settle(&mut settled, &mut settle_rng);
+        let same = advanced == settled && rng == settle_rng;
         keep!(Settle, same, "advance is not step and settle after {joint:?}");
         self.check_settle(&after, chance)
     }

@@ -6,8 +6,8 @@ use super::rules::{Ending, NAME, Phase, Snake};
 use super::state::State;
 use crate::grid::{DIRECTIONS, turned};
 use crate::{
-    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, StepError, Stream,
-    Symmetry, Turn,
+    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Symmetry,
+    Turn,
 };
 
 /// Cells of the snake at the start.
@@ -36,7 +36,7 @@ impl<const W: usize> Game for Snake<W> {
     }
 
     /// Waits for the first apple.
-    fn initial(&self, _rng: &mut Stream) -> State<W> {
+    fn initial(&self, _rng: &mut Rng) -> State<W> {
         self.start
     }
 
@@ -87,7 +87,7 @@ impl<const W: usize> Game for Snake<W> {
         Ok(())
     }
 
-    fn settle(&self, state: &mut State<W>, rng: &mut Stream) {
+    fn settle(&self, state: &mut State<W>, rng: &mut Rng) {
         if state.apple().is_none() && self.phase(state) == Phase::Apple {
             let drawn = rng.below((state.cells() - state.length()) as u32);
             state.set_apple(self.empty_cells(state).nth(drawn));

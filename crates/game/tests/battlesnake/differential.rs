@@ -3,7 +3,7 @@
 use ouro_game::battlesnake::{
     Battlesnake, Cell, Config, Graveyard, Large, Pending, Point, Small, State,
 };
-use ouro_game::{Action, Game, StepError, Stream, Turn};
+use ouro_game::{Action, Game, Rng, StepError, Turn};
 use proptest::prelude::*;
 
 use crate::generate::configs;
@@ -17,7 +17,7 @@ fn compare<C: Cell, const W: usize, const S: usize>(
     rules: &Battlesnake<C, W, S>,
     seed: u64,
 ) -> Result<(), TestCaseError> {
-    let mut rng = Stream::new(seed, "differential");
+    let mut rng = Rng::new(seed, "differential");
     let mut state = rules.initial(&mut rng);
     let config = rules.config();
     let mut graveyard =
@@ -64,7 +64,7 @@ fn spawn<C: Cell, const W: usize, const S: usize>(
     rules: &Battlesnake<C, W, S>,
     state: &mut State<C, W, S>,
     reference: &mut Reference,
-    rng: &mut Stream,
+    rng: &mut Rng,
 ) -> Result<(), TestCaseError> {
     let legal = reference.legal_food();
     let (least, most) = reference.food_range();

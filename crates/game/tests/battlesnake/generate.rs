@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 use ouro_game::battlesnake::{Cause, Config, Death, Map, Point, Position, Ruleset, Snake};
 use proptest::prelude::*;
 
@@ -48,7 +48,7 @@ pub(crate) fn configs() -> impl Strategy<Value = Config> {
                 ..Config::default()
             };
             if middle {
-                let start = crowded(&config, &mut Stream::new(seed, "crowded"));
+                let start = crowded(&config, &mut Rng::new(seed, "crowded"));
                 config.snakes = start.snakes.len() as u8;
                 config.start = Some(start);
             }
@@ -58,9 +58,9 @@ pub(crate) fn configs() -> impl Strategy<Value = Config> {
 
 /// A position in the middle of a game: short and long snakes, stacked tails, low health,
 /// stacked food and hazards, hazards off the board, snakes long dead.
-fn crowded(config: &Config, rng: &mut Stream) -> Position {
+fn crowded(config: &Config, rng: &mut Rng) -> Position {
     let (width, height) = (i32::from(config.width), i32::from(config.height));
-    let any_cell = |rng: &mut Stream| Point {
+    let any_cell = |rng: &mut Rng| Point {
         x: rng.below(width as u32) as i32,
         y: rng.below(height as u32) as i32,
     };
@@ -95,7 +95,7 @@ fn crowded(config: &Config, rng: &mut Stream) -> Position {
         body.extend(std::iter::repeat_n(tail, rng.below(4) as usize));
         snakes.push(Snake { health, body, death: None });
     }
-    let several = |rng: &mut Stream, most: u32| -> Vec<Point> {
+    let several = |rng: &mut Rng, most: u32| -> Vec<Point> {
         (0..rng.below(most)).map(|_| any_cell(rng)).collect()
     };
     let mut food = several(rng, 6);

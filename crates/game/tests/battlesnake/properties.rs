@@ -2,7 +2,7 @@
 
 use ouro_game::battlesnake::{Battlesnake, Cell, Config, Large, Small};
 use ouro_game::record::{Recorder, Replay};
-use ouro_game::{Action, Chance, Game, PlayerSet, StepError, Stream, Turn};
+use ouro_game::{Action, Chance, Game, PlayerSet, Rng, StepError, Turn};
 use proptest::prelude::*;
 
 use crate::generate::configs;
@@ -11,9 +11,9 @@ use crate::generate::configs;
 fn every_state<G: Game>(
     game: &G,
     seed: u64,
-    mut check: impl FnMut(&G::State, &[Action], &mut Stream) -> Result<(), TestCaseError>,
+    mut check: impl FnMut(&G::State, &[Action], &mut Rng) -> Result<(), TestCaseError>,
 ) -> Result<(), TestCaseError> {
-    let mut rng = Stream::new(seed, "property");
+    let mut rng = Rng::new(seed, "property");
     let mut state = game.initial(&mut rng);
     for _ in 0..40 {
         let joint: Vec<Action> = (0..game.players()).map(|_| Action(rng.below(4))).collect();
@@ -162,7 +162,7 @@ fn turns_and_chances_are_consistent<G: Game>(game: &G, seed: u64) -> Result<(), 
 }
 
 fn records_replay<G: Game<Config = Config>>(game: &G, seed: u64) -> Result<(), TestCaseError> {
-    let mut rng = Stream::new(seed, "moves");
+    let mut rng = Rng::new(seed, "moves");
     let mut recorder = Recorder::new(game, seed);
     while game.turn(recorder.state()) != Turn::Over && recorder.plies() < 40 {
         let joint: Vec<Action> = (0..game.players()).map(|_| Action(rng.below(4))).collect();
@@ -275,7 +275,7 @@ fn a_state_of_another_board_panics_nothing() {
         let (home, away) = (rules(side), rules(other));
         let mut planes = vec![0.0; away.planes().len()];
         for seed in 0..50 {
-            let mut rng = Stream::new(seed, "property");
+            let mut rng = Rng::new(seed, "property");
             let mut state = home.initial(&mut rng);
             for _ in 0..8 {
                 home.random_turn(&mut state, &mut rng);
@@ -293,7 +293,7 @@ fn a_state_of_another_board_panics_nothing() {
 #[test]
 fn nonsense_in_place_of_a_state_is_an_error() {
     let rules = Small::new(Config::default()).expect("the default is playable");
-    let state = rules.initial(&mut Stream::new(1, "test"));
+    let state = rules.initial(&mut Rng::new(1, "test"));
     let json = serde_json::to_value(state).expect("states serialise");
     for (pointer, value) in [
         ("/position/width", serde_json::json!(26)),

@@ -1,7 +1,7 @@
 //! Rewards, results, drawings and refusals on positions made for them.
 
 use ouro_game::battlesnake::{Config, Map, Position, Rewards, Ruleset, Small, Snake};
-use ouro_game::{Action, Game, Stream, Turn};
+use ouro_game::{Action, Game, Rng, Turn};
 
 const UP: u32 = 0;
 const DOWN: u32 = 1;
@@ -37,7 +37,7 @@ fn rules(ruleset: Ruleset, snakes: Vec<Snake>, food: &[(i32, i32)]) -> Small {
 }
 
 fn play(rules: &Small, plies: &[&[u32]]) -> <Small as Game>::State {
-    let mut rng = Stream::new(1, "scoring");
+    let mut rng = Rng::new(1, "scoring");
     let mut state = rules.initial(&mut rng);
     for ply in plies {
         let joint: Vec<Action> = ply.iter().map(|&action| Action(action)).collect();

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ouro_game::battlesnake::{Config, Large, Pending, Point, Position, Ruleset, Small, Snake};
-use ouro_game::{Chance, Game, Stream};
+use ouro_game::{Chance, Game, Rng};
 
 /// A lone snake in the middle of a 7×7 board with one food.
 fn solitaire(food_spawn_chance: u8, minimum_food: u16) -> Small {
@@ -33,7 +33,7 @@ fn solitaire(food_spawn_chance: u8, minimum_food: u16) -> Small {
 
 /// Food that appeared in one turn, many times over.
 fn spawns(rules: &Small, draws: u32) -> Vec<Vec<usize>> {
-    let mut rng = Stream::new(7, "statistics");
+    let mut rng = Rng::new(7, "statistics");
     let mut after = rules.initial(&mut rng);
     rules.step_moves(&mut after, &[0; 8], &mut ());
     (0..draws)
@@ -72,7 +72,7 @@ fn food_appears_with_one_percent_less_than_the_setting() {
 #[test]
 fn food_is_spread_evenly_over_the_legal_cells_alone_and_in_order() {
     let rules = solitaire(0, 4);
-    let mut state = rules.initial(&mut Stream::new(1, "statistics"));
+    let mut state = rules.initial(&mut Rng::new(1, "statistics"));
     rules.step_moves(&mut state, &[0; 8], &mut ());
     assert_eq!(state.pending(), Pending::Food(3));
     let legal = rules.legal_food(&state);
@@ -95,7 +95,7 @@ fn food_is_spread_evenly_over_the_legal_cells_alone_and_in_order() {
 fn every_side_of_a_royale_board_closes_in_equally_often() {
     let config = Config { ruleset: Ruleset::Royale, shrink_every_n_turns: 1, ..Config::default() };
     let rules = Small::new(config).expect("the configuration is in range");
-    let mut rng = Stream::new(3, "statistics");
+    let mut rng = Rng::new(3, "statistics");
     let mut after = rules.initial(&mut rng);
     rules.step_moves(&mut after, &[0; 8], &mut ());
     assert_eq!(rules.chance(&after), Chance::Enumerable { count: 4 });
@@ -111,7 +111,7 @@ fn starts(config: &Config, draws: u64) -> Vec<BTreeMap<usize, u32>> {
     let rules = Large::new(config.clone()).expect("the configuration is in range");
     let mut counts = vec![BTreeMap::new(); config.snakes.into()];
     for seed in 0..draws {
-        let state = rules.initial(&mut Stream::new(seed, "statistics"));
+        let state = rules.initial(&mut Rng::new(seed, "statistics"));
         for (snake, counts) in counts.iter_mut().enumerate() {
             *counts.entry(state.head(snake)).or_insert(0) += 1;
         }
@@ -135,7 +135,7 @@ fn four_snakes_start_all_in_corners_or_all_at_edges() {
     let rules = Small::new(Config::default()).expect("the default is playable");
     let mut corners = 0;
     for seed in 0..4_000 {
-        let state = rules.initial(&mut Stream::new(seed, "statistics"));
+        let state = rules.initial(&mut Rng::new(seed, "statistics"));
         let in_corner = |snake: &usize| {
             let at = rules.geometry().point(state.head(*snake));
             at.x != 5 && at.y != 5
@@ -170,7 +170,7 @@ fn a_snake_of_a_fixed_start_finds_food_further_out_and_one_in_the_centre() {
     let rules = Small::new(Config::default()).expect("the default is playable");
     let mut choices: BTreeMap<(usize, usize), u32> = BTreeMap::new();
     for seed in 0..16_000 {
-        let state = rules.initial(&mut Stream::new(seed, "statistics"));
+        let state = rules.initial(&mut Rng::new(seed, "statistics"));
         let food: Vec<usize> = state.food().collect();
         assert_eq!((food.len(), food[4]), (5, 60));
         for (snake, &food) in food[..4].iter().enumerate() {

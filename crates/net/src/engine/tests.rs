@@ -1,4 +1,4 @@
-use ouro_game::{PlaneShape, Stream};
+use ouro_game::{PlaneShape, Rng};
 
 use super::*;
 use crate::measure::random_weights;
@@ -51,9 +51,9 @@ fn specs() -> Vec<NetSpec> {
 fn every_instruction_set_gives_the_same_bits_in_every_batch() {
     for spec in specs() {
         let weights = random_weights(&spec, 1).unwrap();
-        let mut stream = Stream::new(2, "test");
+        let mut rng = Rng::new(2, "test");
         let planes: Vec<f32> =
-            (0..13 * spec.planes.len()).map(|_| (2.0 * stream.unit() - 1.0) as f32).collect();
+            (0..13 * spec.planes.len()).map(|_| (2.0 * rng.unit() - 1.0) as f32).collect();
         // Per position its logits and its value, as bits.
         let evaluate = |engine: &Engine, scratch: &mut Scratch, batch: usize| {
             let (mut logits, mut values) = (vec![f32::NAN; batch * 7], vec![f32::NAN; batch]);

@@ -1,7 +1,7 @@
 //! How far the engine is from the reference, on positions of real games.
 
 use ouro_game::battlesnake::{Config, Small};
-use ouro_game::{ConfigError, Game, PlaneShape, Stream, Turn};
+use ouro_game::{ConfigError, Game, PlaneShape, Rng, Turn};
 
 use crate::{Engine, Scratch, Weights, reference};
 
@@ -32,7 +32,7 @@ pub fn duel_positions(
     let mut planes = vec![0.0; rules.planes().len()];
     let mut all = Vec::new();
     for game in 0..games {
-        let mut rng = Stream::indexed(seed, "duel", game);
+        let mut rng = Rng::indexed(seed, "duel", game);
         let mut state = rules.initial(&mut rng);
         let mut seen = Vec::new();
         while let Turn::Move(movers) = rules.turn(&state) {

@@ -1,13 +1,13 @@
 //! First values of a network's tensors.
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 
 use crate::{NetSpec, TensorRole};
 
 /// Scale of the policy head against He-normal.
 const POLICY_SCALE: f64 = 0.01;
 
-/// Values for every tensor of a valid spec; tensor `i` draws from its own stream.
+/// Values for every tensor of a valid spec; tensor `i` draws from its own generator.
 pub(super) fn tensors(spec: &NetSpec, seed: u64) -> Vec<Vec<f32>> {
     spec.tensors()
         .iter()
@@ -22,17 +22,17 @@ pub(super) fn tensors(spec: &NetSpec, seed: u64) -> Vec<Vec<f32>> {
                 TensorRole::ValueOutput => (1.0 / fan_in).sqrt(),
                 TensorRole::Weight => (2.0 / fan_in).sqrt(),
             };
-            let mut stream = Stream::indexed(seed, "init", index as u64);
-            (0..tensor.len()).map(|_| (deviation * normal(&mut stream)) as f32).collect()
+            let mut rng = Rng::indexed(seed, "init", index as u64);
+            (0..tensor.len()).map(|_| (deviation * normal(&mut rng)) as f32).collect()
         })
         .collect()
 }
 
 /// A standard normal number (Marsaglia's polar method; the second of each pair is dropped).
 /// The logarithm is libm's own: the platform's would differ in the last digit.
-fn normal(stream: &mut Stream) -> f64 {
+fn normal(rng: &mut Rng) -> f64 {
     loop {
-        let (x, y) = (2.0 * stream.unit() - 1.0, 2.0 * stream.unit() - 1.0);
+        let (x, y) = (2.0 * rng.unit() - 1.0, 2.0 * rng.unit() - 1.0);
         let square = x * x + y * y;
         if square > 0.0 && square < 1.0 {
             return x * (-2.0 * libm::log(square) / square).sqrt();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ouro_game::connect_four::{ConnectFour, Outcome, Solver, State};
-use ouro_game::{Action, Game, Stream};
+use ouro_game::{Action, Game, Rng};
 use serde::Serialize;
 
 use super::answers;
@@ -75,7 +75,7 @@ fn keeping(game: &ConnectFour, solver: &mut Solver, state: &State) -> Vec<Option
 /// The sample, each position with who is to move. Fewer than asked for where random games do not
 /// meet that many.
 fn positions(game: &ConnectFour, sample: Sample) -> Vec<(State, usize)> {
-    let mut rng = Stream::new(sample.seed, "positions");
+    let mut rng = Rng::new(sample.seed, "positions");
     let (mut seen, mut positions) = (BTreeSet::new(), Vec::new());
     // Small boards have few positions.
     let tries = sample.positions.saturating_mul(1_000);

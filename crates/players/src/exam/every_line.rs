@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ouro_game::{Action, ActionMask, Game, PlayerSet, Stream, Turn};
+use ouro_game::{Action, ActionMask, Game, PlayerSet, Rng, Turn};
 use serde::Serialize;
 
 use super::answers;
@@ -70,7 +70,7 @@ pub fn every_line<G: Game>(
     }
     let mut lines = Lines::default();
     for seat in 0..2 {
-        let state = game.initial(&mut Stream::indexed(seed, "game", 0));
+        let state = game.initial(&mut Rng::indexed(seed, "game", 0));
         let mut reached = vec![Reached { state, line: Vec::new() }];
         for plies in 0.. {
             if reached.is_empty() {

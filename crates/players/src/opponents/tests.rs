@@ -13,7 +13,7 @@ fn close(hits: usize, of: usize, share: f64) -> bool {
 
 /// Draws of the newest and of each member.
 fn counts(chances: &[Option<f64>], shares: &Shares, seed: u64) -> (usize, Vec<usize>) {
-    let mut rng = Stream::new(seed, "test");
+    let mut rng = Rng::new(seed, "test");
     let (mut newest, mut members) = (0, vec![0; chances.len()]);
     for _ in 0..DRAWS {
         match draw(chances, shares, &mut rng) {
@@ -75,7 +75,7 @@ fn shares_of_none_and_all_are_kept_exactly() {
 
 #[test]
 fn without_a_pool_every_game_is_self_play() {
-    let mut rng = Stream::new(6, "test");
+    let mut rng = Rng::new(6, "test");
     for shares in [Shares::SELF_PLAY, PRIORITISED, UNIFORM, Shares::default()] {
         assert_eq!(draw(&[], &shares, &mut rng), Opponent::Newest);
         assert_eq!(draw_seats(3, &[], &shares, &mut rng.clone(), &mut rng), [Opponent::Newest; 3]);
@@ -86,7 +86,7 @@ fn without_a_pool_every_game_is_self_play() {
 fn against_the_pool_the_newest_holds_one_seat_and_the_others_are_drawn_one_by_one() {
     let shares = Shares { self_play: 0.3, prioritised: 0.0, uniform: 0.7 };
     let chances = [None; 4];
-    let (mut own, mut shared) = (Stream::new(7, "test"), Stream::new(8, "test"));
+    let (mut own, mut shared) = (Rng::new(7, "test"), Rng::new(8, "test"));
     let (mut self_play, mut seats, mut members) = (0, [0_usize; 3], [0_usize; 4]);
     for _ in 0..DRAWS {
         let drawn = draw_seats(3, &chances, &shares, &mut own, &mut shared);
@@ -112,12 +112,12 @@ fn against_the_pool_the_newest_holds_one_seat_and_the_others_are_drawn_one_by_on
 fn games_that_share_a_stream_meet_the_same_opponents_and_over_many_the_shares_hold() {
     let shares = Shares { self_play: 0.5, prioritised: 0.3, uniform: 0.2 };
     let chances = [Some(1.0), Some(0.0)];
-    let mut own = Stream::new(9, "test");
+    let mut own = Rng::new(9, "test");
     let mut members = [0_usize; 2];
     for cohort in 0..DRAWS as u64 / 4 {
         let mut met = Vec::new();
         for _ in 0..4 {
-            let mut shared = Stream::indexed(9, "cohort", cohort);
+            let mut shared = Rng::indexed(9, "cohort", cohort);
             let drawn = draw_seats(2, &chances, &shares, &mut own, &mut shared);
             met.extend(drawn.into_iter().filter(|&opponent| opponent != Opponent::Newest));
         }

@@ -6,7 +6,7 @@
 //! one busy core.
 
 use ouro_game::connect_four::{Config, ConnectFour, State};
-use ouro_game::{Action, Game, Stream, Symmetry};
+use ouro_game::{Action, Game, Rng, Symmetry};
 
 /// Columns played so far, from 0, and the best ones to play next; one of each pair of mirror
 /// images.
@@ -40,7 +40,7 @@ pub(super) fn best_moves(game: &ConnectFour, state: &State) -> Option<Vec<Action
 
 /// The position after a line of columns.
 fn after(game: &ConnectFour, line: &[u32]) -> State {
-    let mut state = game.initial(&mut Stream::new(0, "opening"));
+    let mut state = game.initial(&mut Rng::new(0, "opening"));
     for &column in line {
         let stepped = game.step(&mut state, &[Action(column); 2]);
         debug_assert!(stepped.is_ok(), "openings are legal");

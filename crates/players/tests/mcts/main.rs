@@ -12,7 +12,7 @@ use std::time::Duration;
 use ouro_game::battlesnake::{self, Small};
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::snake;
-use ouro_game::{ActionMask, Game, Stream, Symmetry, Turn};
+use ouro_game::{ActionMask, Game, Rng, Symmetry, Turn};
 use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
 use ouro_players::{Choice, Clock, Context, NetEvaluator, Player, Request, Table, by_name, pairs};
 use ouro_search::{Estimates, Evaluator, Leaf};
@@ -46,7 +46,7 @@ fn build<G: Game>(name: &str, game: &G) -> Box<dyn Player<G>> {
 fn positions<G: Game>(game: &G, count: u64) -> Vec<G::State> {
     let mut states = Vec::new();
     for index in 0.. {
-        let mut rng = Stream::indexed(4, "game", index);
+        let mut rng = Rng::indexed(4, "game", index);
         let mut state = game.initial(&mut rng);
         game.settle(&mut state, &mut rng);
         game.rollout(&mut state, rng.below(6), &mut Default::default(), &mut rng);
@@ -68,14 +68,14 @@ fn choices<G: Game>(name: &str, game: &G, states: &[G::State], at_once: usize) -
         let Turn::Move(movers) = game.turn(state) else { continue };
         seats.extend(movers.iter().map(|seat| (index, seat)));
     }
-    let mut streams: Vec<Stream> =
-        (0..seats.len()).map(|index| Stream::indexed(9, "seat", index as u64)).collect();
+    let mut rngs: Vec<Rng> =
+        (0..seats.len()).map(|index| Rng::indexed(9, "seat", index as u64)).collect();
     let mut choices = Vec::new();
-    let seats = seats.chunks(at_once).zip(streams.chunks_mut(at_once));
-    for (seats, streams) in seats {
+    let seats = seats.chunks(at_once).zip(rngs.chunks_mut(at_once));
+    for (seats, rngs) in seats {
         let mut requests: Vec<Request<'_, G>> = seats
             .iter()
-            .zip(streams)
+            .zip(rngs)
             .map(|(&(index, player), rng)| Request { state: &states[index], player, rng })
             .collect();
         player.choose(game, &mut requests, &mut choices);
@@ -117,11 +117,11 @@ fn choices_do_not_depend_on_what_is_asked_with_them() {
 #[test]
 fn a_player_on_the_clock_stops_when_its_time_is_up() {
     let game = ConnectFour::new(connect_four::Config::default()).unwrap();
-    let state = game.initial(&mut Stream::new(0, "game"));
+    let state = game.initial(&mut Rng::new(0, "game"));
     let clock = Arc::new(Looks::default());
     let context = &mut Context { game: &game, engines: &mut |_| None, clock: clock.clone() };
     let mut player = by_name("mcts{ms=50}", context).unwrap();
-    let mut rng = Stream::new(1, "seat");
+    let mut rng = Rng::new(1, "seat");
     let mut choices = Vec::new();
     let mut requests = [Request { state: &state, player: 0, rng: &mut rng }];
     player.choose(&game, &mut requests, &mut choices);
@@ -134,14 +134,14 @@ fn a_player_on_the_clock_stops_when_its_time_is_up() {
 fn time_is_up_even_where_everything_is_known_and_nothing_proven() {
     let [(_, pennies), ..] = matrix::matrices();
     let game = Matrix::new(pennies).unwrap();
-    let state = game.initial(&mut Stream::new(0, "game"));
+    let state = game.initial(&mut Rng::new(0, "game"));
     let clock = Arc::new(Looks::default());
     let context = &mut Context { game: &game, engines: &mut |_| None, clock: clock.clone() };
     for leaves in ["", ",leaves=3"] {
         let looks = clock.0.load(Ordering::Relaxed);
         let name = format!("mcts{{ms=20,weights=uniform,temperature=1{leaves}}}");
         let mut player = by_name(&name, context).unwrap();
-        let mut rng = Stream::new(1, "seat");
+        let mut rng = Rng::new(1, "seat");
         let mut choices = Vec::new();
         let mut requests = [Request { state: &state, player: 0, rng: &mut rng }];
         player.choose(&game, &mut requests, &mut choices);
@@ -180,7 +180,7 @@ fn a_network_is_asked_under_the_symmetry_and_answers_for_the_board_as_it_is() {
     for state in positions(&game, 10) {
         let Turn::Move(movers) = game.turn(&state) else { continue };
         for &symmetry in Symmetry::SQUARE {
-            let leaf = |state, symmetry| Leaf { state, movers, symmetry, rng: Stream::new(0, "x") };
+            let leaf = |state, symmetry| Leaf { state, movers, symmetry, rng: Rng::new(0, "x") };
             // The image seen as it is must say the same as the original seen through the symmetry.
             let mut leaves =
                 [leaf(state, symmetry), leaf(game.transform(&state, symmetry), Symmetry::Identity)];
@@ -214,7 +214,7 @@ fn a_network_gives_illegal_actions_no_prior_and_the_opponent_the_negated_value()
     for &symmetry in Symmetry::MIRROR {
         let mut out = Estimates::new();
         out.reset(&game);
-        let rng = Stream::new(0, "x");
+        let rng = Rng::new(0, "x");
         net.evaluate(&game, &mut [Leaf { state, movers, symmetry, rng }], &mut out);
         let estimate = out.get(0).unwrap();
         assert_eq!(estimate.values[0], -estimate.values[1]);

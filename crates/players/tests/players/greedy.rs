@@ -1,7 +1,7 @@
 //! `greedy`: food, room, and no death that it can see.
 
 use ouro_game::battlesnake::{Cause, Config, Point, Position, Ruleset, Small, Snake};
-use ouro_game::{Action, Game, Stream, Turn};
+use ouro_game::{Action, Game, Rng, Turn};
 
 use crate::support::{action, play, player, won};
 
@@ -36,7 +36,7 @@ fn moved(
         ..Config::default()
     };
     let game = Small::new(config).unwrap();
-    let state = game.initial(&mut Stream::new(1, "game"));
+    let state = game.initial(&mut Rng::new(1, "game"));
     game.action_name(action(player("greedy", &game).as_mut(), &game, &state, 0))
 }
 
@@ -128,7 +128,7 @@ fn it_dies_only_in_disputes_or_where_every_move_is_deadly() {
         let game = Small::new(config).unwrap();
         let mut greedy = player("greedy", &game);
         for seed in 0..30 {
-            let mut rng = Stream::new(seed, "game");
+            let mut rng = Rng::new(seed, "game");
             let mut state = game.initial(&mut rng);
             for _ in 0..300 {
                 let Turn::Move(movers) = game.turn(&state) else { break };

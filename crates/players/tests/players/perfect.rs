@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ouro_game::connect_four::{Config, ConnectFour, Outcome, Solver, State};
-use ouro_game::{ActionMask, Game, Stream, Turn};
+use ouro_game::{ActionMask, Game, Rng, Turn};
 
 use crate::support::{choice, play, player};
 
@@ -12,7 +12,7 @@ fn positions(game: &ConnectFour, stones: u32, count: usize) -> Vec<State> {
     let mut mask = ActionMask::default();
     let mut positions = Vec::new();
     for index in 0.. {
-        let mut rng = Stream::indexed(2, "position", index);
+        let mut rng = Rng::indexed(2, "position", index);
         let mut state = game.initial(&mut rng);
         while state.plies() < stones {
             let Turn::Move(movers) = game.turn(&state) else { break };
@@ -39,7 +39,7 @@ fn it_draws_from_all_best_moves_and_reports_their_probability() {
     for state in positions(&game, 20, 30) {
         let best = solver.best_moves(&state);
         several += usize::from(best.len() > 1);
-        let mut rng = Stream::new(3, "seat");
+        let mut rng = Rng::new(3, "seat");
         let mut drawn = BTreeSet::new();
         for _ in 0..80 {
             let choice = choice(perfect.as_mut(), &game, &state, state.mover(), &mut rng);
@@ -56,7 +56,7 @@ fn it_draws_from_all_best_moves_and_reports_their_probability() {
 fn it_wins_a_game_that_is_won_from_the_start() {
     // On this board the second player wins, whatever the first does.
     let game = ConnectFour::new(Config { width: 6, height: 4 }).unwrap();
-    let start = game.initial(&mut Stream::new(1, "game"));
+    let start = game.initial(&mut Rng::new(1, "game"));
     assert_eq!(Solver::new().outcome(&start), Outcome::Loss);
     for game in play(&game, &["perfect", "random"], 5) {
         let seat = game.players.iter().position(|&player| player == 0).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ouro_game::{Action, Game, Stream};
+use ouro_game::{Action, Game, Rng};
 use ouro_players::{Choice, Clock, Context, Finished, Player, Request, Table, by_name, pairs};
 
 /// A clock that stands still: whoever thinks against it thinks for ever.
@@ -35,7 +35,7 @@ pub(crate) fn choice<G: Game>(
     game: &G,
     state: &G::State,
     seat: usize,
-    rng: &mut Stream,
+    rng: &mut Rng,
 ) -> Choice {
     let mut choices = Vec::new();
     player.choose(game, &mut [Request { state, player: seat, rng }], &mut choices);
@@ -49,7 +49,7 @@ pub(crate) fn action<G: Game>(
     state: &G::State,
     seat: usize,
 ) -> Action {
-    choice(player, game, state, seat, &mut Stream::new(1, "seat")).action
+    choice(player, game, state, seat, &mut Rng::new(1, "seat")).action
 }
 
 /// Plays rounds of games between players by name, every one at every seat once a round.

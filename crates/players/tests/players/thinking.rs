@@ -8,7 +8,7 @@ use ouro_game::battlesnake::{Config, Small};
 use ouro_game::catalog::GAMES;
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
-use ouro_game::{Game, GameConfig, GameVisitor, Stream};
+use ouro_game::{Game, GameConfig, GameVisitor, Rng};
 use ouro_players::{Clock, Table};
 
 use crate::support::{action, play, player, player_by, won};
@@ -73,7 +73,7 @@ impl Clock for Ticking {
 #[test]
 fn a_search_for_a_time_leaves_some_of_it_to_answer_in() {
     let game = ConnectFour::new(connect_four::Config::default()).unwrap();
-    let state = game.initial(&mut Stream::new(1, "game"));
+    let state = game.initial(&mut Rng::new(1, "game"));
     for name in ["minimax", "maxn"] {
         for (ms, searched) in [(1, 500), (2, 1_000), (20, 19_000), (200, 196_000)] {
             let clock = Arc::new(Ticking::default());

@@ -1,7 +1,7 @@
 //! A small game of simultaneous moves with eliminations and chance, to try the table on.
 
 use ouro_game::{
-    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, StepError, Stream, Turn,
+    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Turn,
 };
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ impl Game for Survivors {
         3
     }
 
-    fn initial(&self, _: &mut Stream) -> State {
+    fn initial(&self, _: &mut Rng) -> State {
         State { alive: PlayerSet::first(self.players).0, trap: 0, turn: 0, drawing: false }
     }
 
@@ -85,7 +85,7 @@ impl Game for Survivors {
         if outcome < 3 { 1.0 / 3.0 } else { 0.0 }
     }
 
-    fn sample_chance(&self, _: &State, rng: &mut Stream) -> u32 {
+    fn sample_chance(&self, _: &State, rng: &mut Rng) -> u32 {
         rng.below(3)
     }
 

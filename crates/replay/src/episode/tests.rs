@@ -1,6 +1,6 @@
 //! Round trips, hostile bytes, sizes.
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 use proptest::prelude::*;
 
 use super::*;
@@ -46,8 +46,8 @@ fn episodes() -> impl Strategy<Value = Episode> {
 
 /// A duel of 40 plies, `targets` policy targets behind every move.
 fn duel(targets: u32) -> Episode {
-    let mut stream = Stream::new(3, "duel");
-    let mut draw = || stream.unit() as f32;
+    let mut rng = Rng::new(3, "duel");
+    let mut draw = || rng.unit() as f32;
     let seats = [Some(17), Some(3)].map(|generation| Seat { generation, learns: true });
     let mut episode = Episode { seed: 1 << 60, digest: 1 << 50, ..Episode::default() };
     episode.seats = seats.to_vec();
@@ -80,14 +80,14 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let mut bytes = episode.encode().expect("it has a form");
-        let mut stream = Stream::new(seed, "mutation");
+        let mut rng = Rng::new(seed, "mutation");
         for _ in 0..8 {
-            let at = stream.below(bytes.len() as u32) as usize;
-            match stream.below(4) {
-                0 => bytes[at] = stream.bits() as u8,
-                1 => bytes[at] ^= 1 << stream.below(8),
+            let at = rng.below(bytes.len() as u32) as usize;
+            match rng.below(4) {
+                0 => bytes[at] = rng.bits() as u8,
+                1 => bytes[at] ^= 1 << rng.below(8),
                 2 => drop(bytes.remove(at)),
-                _ => bytes.insert(at, stream.bits() as u8),
+                _ => bytes.insert(at, rng.bits() as u8),
             }
             if bytes.is_empty() {
                 bytes.push(1);

@@ -18,7 +18,7 @@ pub struct Cursor {
     pub before: u64,
     /// Positions of the oldest game that were used up; 0 in a window.
     pub used: u32,
-    /// Batches drawn since the start of the run: the place in the stream of draws.
+    /// Batches drawn since the start of the run: the place in the generator of draws.
     pub batches: u64,
     /// The deal that a queue is in the middle of; the other fields but `batches` say where it stood
     /// before. `None` between deals and in a window.

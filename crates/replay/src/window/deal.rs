@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::Draw;
@@ -74,9 +74,9 @@ impl Deal {
             }
         }
         if self.batches > 1 {
-            let mut stream = Stream::indexed(self.seed, "deal", index);
+            let mut rng = Rng::indexed(self.seed, "deal", index);
             for at in (1..segments.len()).rev() {
-                segments.swap(at, stream.below(at as u32 + 1) as usize);
+                segments.swap(at, rng.below(at as u32 + 1) as usize);
             }
         }
         let mut batches = VecDeque::new();

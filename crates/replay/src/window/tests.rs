@@ -1,5 +1,6 @@
 //! Windows against plain lists, and against themselves after a restart.
 
+use ouro_game::Rng;
 use proptest::prelude::*;
 
 use super::*;
@@ -185,9 +186,9 @@ fn staleness_tells_generations_behind_and_positions_since() {
 
 #[test]
 fn more_copies_than_fit_32_bits_are_drawn_from_evenly() {
-    let mut stream = Stream::new(1, "test");
+    let mut rng = Rng::new(1, "test");
     let bound = 3_u64 << 40;
-    let draws: Vec<u64> = (0..30_000).map(|_| below(&mut stream, bound)).collect();
+    let draws: Vec<u64> = (0..30_000).map(|_| below(&mut rng, bound)).collect();
     assert!(draws.iter().all(|&drawn| drawn < bound));
     for third in 0..3 {
         let inside = draws.iter().filter(|&&drawn| drawn >> 40 == third).count();

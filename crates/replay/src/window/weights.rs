@@ -1,6 +1,6 @@
 //! Positions that count more than others.
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 
 use super::Item;
 
@@ -32,13 +32,13 @@ pub(super) fn copies<T: Item>(item: &T, seed: u64, number: u64) -> Option<Box<[u
     if (0..positions).all(|position| item.weight(position) == 1.0) {
         return None;
     }
-    let mut stream = Stream::indexed(seed, "copies", number);
+    let mut rng = Rng::indexed(seed, "copies", number);
     let mut sum = 0;
     let cumulative = (0..positions).map(|position| {
         let weight = item.weight(position);
         // NaN becomes 0.
         let weight = if weight > 0.0 { weight.min(MAX_COPIES) } else { 0.0 };
-        let extra = stream.unit() < f64::from(weight.fract());
+        let extra = rng.unit() < f64::from(weight.fract());
         sum += weight as u32 + u32::from(extra);
         sum
     });

@@ -10,7 +10,7 @@ use crate::mcts::Objective;
 const UNLIKELY: f32 = 0.1;
 
 /// Plays one game to the end from every leaf with [`Game::rollout`], drawing from the leaf's
-/// own stream; priors are uniform.
+/// own generator; priors are uniform.
 ///
 /// Brügmann 1993, "Monte Carlo Go"; Kocsis and Szepesvári 2006 for its use in a tree.
 ///

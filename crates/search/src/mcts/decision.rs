@@ -2,8 +2,8 @@
 
 use ouro_game::{Action, Game, Turn};
 
-use super::arena::{Edge, Kind, ROOT};
 use super::config::{Objective, Simultaneous};
+use super::node_store::{Edge, Kind, ROOT};
 use super::root::forced;
 use super::scale::{self, Scale};
 use super::search::Search;
@@ -68,7 +68,7 @@ impl<G: Game> Search<G> {
     /// Decides on what is known so far. Without any simulation the priors decide, without an
     /// evaluated root all legal actions are equal.
     pub fn decide(&mut self, game: &G) -> Decision {
-        let proven = self.tree.arena.nodes.first().is_some_and(|root| root.is_exact);
+        let proven = self.tree.store.nodes.first().is_some_and(|root| root.is_exact);
         let mut decision = Decision {
             seats: Vec::new(),
             values: vec![0.0; game.players()],
@@ -79,7 +79,7 @@ impl<G: Game> Search<G> {
         let Some(state) = self.state.take() else { return decision };
         if let Turn::Move(movers) = game.turn(&state) {
             let searched = !self.ahead
-                && matches!(self.tree.arena.node(ROOT).kind, Kind::Single | Kind::Joint);
+                && matches!(self.tree.store.node(ROOT).kind, Kind::Single | Kind::Joint);
             for (index, player) in movers.iter().enumerate() {
                 let seat = if searched {
                     let temperature = self.config().temperature.at(game.elapsed(&state));
@@ -105,12 +105,12 @@ impl<G: Game> Search<G> {
             let (legal, joint) = (&mut self.legal, &mut self.joint);
             play_forced(game, &mut state, true, legal, joint, |state| tally.add(game, state));
         }
-        let root = self.tree.arena.node(ROOT);
+        let root = self.tree.store.node(ROOT);
         for (player, value) in values.iter_mut().enumerate() {
             let at_root = if root.is_exact {
-                f64::from(self.tree.arena.exact[player])
+                f64::from(self.tree.store.exact[player])
             } else {
-                self.tree.arena.mean(ROOT, player)
+                self.tree.store.mean(ROOT, player)
             };
             let got = if rewarded { tally.sums()[player] } else { 0.0 };
             *value = (got + tally.factor() * at_root) as f32;
@@ -139,21 +139,21 @@ impl<G: Game> Tree<G> {
 
     /// The decision of the `index`-th mover of the root.
     fn seat(&mut self, index: usize, player: usize, temperature: f32) -> SeatDecision {
-        let block = self.arena.block(ROOT, index);
-        let offset = block.start - self.arena.node(ROOT).first as usize;
+        let block = self.store.block(ROOT, index);
+        let offset = block.start - self.store.node(ROOT).first as usize;
         let allowed = self.allowed(index, player);
-        let edges = &self.arena.edges[block.clone()];
+        let edges = &self.store.edges[block.clone()];
         let scale = self.scaling.scale();
         let visits: Vec<u32> = edges.iter().map(|edge| edge.visits).collect();
         let priors = || -> Vec<f32> { edges.iter().map(|edge| edge.prior).collect() };
         let mut prior = self.root.priors[offset..offset + edges.len()].to_vec();
         keep_allowed(&mut prior, &vec![true; edges.len()]);
         normalize(&mut prior);
-        let joint = self.arena.node(ROOT).kind == Kind::Joint;
+        let joint = self.store.node(ROOT).kind == Kind::Joint;
         let matching =
             joint && matches!(self.config.simultaneous, Simultaneous::RegretMatching { .. });
         let mut policy: Vec<f32> = if matching {
-            let regrets = &self.arena.regrets[block.clone()];
+            let regrets = &self.store.regrets[block.clone()];
             regrets.iter().map(|regret| regret.strategy as f32).collect()
         } else if self.root.gumbel.is_some() {
             let scores: Vec<f32> = self.root.gumbel_scores(index, offset, edges, scale).collect();
@@ -197,17 +197,17 @@ impl<G: Game> Tree<G> {
 
     /// Which edges of a mover may be played, given what is proven.
     fn allowed(&self, index: usize, player: usize) -> Vec<bool> {
-        let root = self.arena.node(ROOT);
-        let block = self.arena.block(ROOT, index);
-        let edges = &self.arena.edges[block];
+        let root = self.store.node(ROOT);
+        let block = self.store.block(ROOT, index);
+        let edges = &self.store.edges[block];
         let mut allowed: Vec<bool> = if !root.is_exact {
             edges.iter().map(|edge| edge.prior > 0.0).collect()
         } else if root.kind == Kind::Single {
-            let value = self.arena.exact[player];
+            let value = self.store.exact[player];
             edges
                 .iter()
                 .map(|edge| {
-                    let child = self.arena.nodes.get(edge.child as usize);
+                    let child = self.store.nodes.get(edge.child as usize);
                     child.is_some_and(|child| child.is_exact)
                         && self.exact_step(ROOT, edge.child, player) == value
                 })
@@ -224,16 +224,16 @@ impl<G: Game> Tree<G> {
     /// Which actions of a mover keep the proven value of a simultaneous root, whatever the
     /// other player does.
     fn equilibrium(&self, index: usize, player: usize) -> Vec<bool> {
-        let count = self.arena.block(ROOT, index).len();
-        if self.arena.node(ROOT).movers.len() != 2 {
+        let count = self.store.block(ROOT, index).len();
+        if self.store.node(ROOT).movers.len() != 2 {
             return vec![true; count];
         }
-        let replies = self.arena.block(ROOT, 1 - index).len();
-        let value = self.arena.exact[player];
+        let replies = self.store.block(ROOT, 1 - index).len();
+        let value = self.store.exact[player];
         let keeps = |action: usize, reply: usize| {
             let code = if index == 0 { action * replies + reply } else { reply * count + action };
-            let child = self.arena.joints.get(ROOT, code as u64);
-            self.arena.nodes.get(child as usize).is_some_and(|node| node.is_exact)
+            let child = self.store.joints.get(ROOT, code as u64);
+            self.store.nodes.get(child as usize).is_some_and(|node| node.is_exact)
                 && self.exact_step(ROOT, child, player) >= value
         };
         (0..count).map(|action| (0..replies).all(|reply| keeps(action, reply))).collect()
@@ -244,7 +244,7 @@ impl<G: Game> Tree<G> {
     /// visited one; what is left with a single visit has none. KataGo, section 3.2.
     fn pruned(&self, edges: &[Edge], factor: f32, scale: Scale) -> Vec<f32> {
         let total = Self::visits(edges);
-        let explore = self.explore(self.arena.node(ROOT).visits as f32);
+        let explore = self.explore(self.store.node(ROOT).visits as f32);
         let Some(best) = edges.iter().max_by_key(|edge| edge.visits) else { return Vec::new() };
         let target = scale::score(best, explore, 0.0, scale);
         let prune = |edge: &Edge| {

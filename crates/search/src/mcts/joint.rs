@@ -4,7 +4,7 @@
 //! are kept in one hash table per tree, open addressing with linear probing. A joint action
 //! is numbered in mixed radix over the movers' legal actions, which is exact.
 
-use super::arena::NONE;
+use super::node_store::NONE;
 
 /// From (node, number of the joint action) to the child.
 #[derive(Clone, Debug, Default)]
@@ -92,18 +92,18 @@ fn hash(node: u32, code: u64) -> usize {
 mod tests {
     use std::collections::BTreeMap;
 
-    use ouro_game::Stream;
+    use ouro_game::Rng;
 
     use super::*;
 
     #[test]
     fn the_table_holds_what_was_put_in_and_nothing_else() {
         let mut table = JointTable::default();
-        let mut stream = Stream::new(1, "test");
+        let mut rng = Rng::new(1, "test");
         for round in 0..3 {
             let mut model = BTreeMap::new();
             for child in 0..5_000 {
-                let key = (stream.below(700), u64::from(stream.below(256)) << (round * 20));
+                let key = (rng.below(700), u64::from(rng.below(256)) << (round * 20));
                 assert_eq!(table.get(key.0, key.1), model.get(&key).copied().unwrap_or(NONE));
                 if model.insert(key, child).is_none() {
                     table.insert(key.0, key.1, child);

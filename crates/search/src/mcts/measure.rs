@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use ouro_game::{Action, Game, Stream, Turn};
+use ouro_game::{Action, Game, Rng, Turn};
 
 use super::config::SearchConfig;
 use super::config_error::SearchConfigError;
@@ -84,7 +84,7 @@ impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Timed<'_, E> {
 /// One game of self-play.
 struct Seat<G: Game> {
     state: G::State,
-    chance: Stream,
+    chance: Rng,
 }
 
 /// Plays games against themselves for a while and reports the speed of the search.
@@ -101,7 +101,7 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
     for _ in 0..workload.games {
         let seat = new_game(game, workload.seed, &mut next_game);
         let mut search = Search::new(config.clone(), game)?;
-        search.begin(game, &seat.state, Stream::indexed(workload.seed, "search", next_game));
+        search.begin(game, &seat.state, Rng::indexed(workload.seed, "search", next_game));
         seats.push(seat);
         searches.push(search);
     }
@@ -136,8 +136,8 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
                 search.advance(game, &joint, &seat.state);
                 continue;
             }
-            let stream = Stream::indexed(workload.seed, "search", next_game + speed.decisions);
-            search.begin(game, &seat.state, stream);
+            let rng = Rng::indexed(workload.seed, "search", next_game + speed.decisions);
+            search.begin(game, &seat.state, rng);
         }
         let now = clock.monotonic();
         if !warm && now.saturating_sub(begin) >= workload.warm_up {
@@ -166,7 +166,7 @@ fn unfinished<G: Game>(searches: &[Search<G>]) -> u64 {
 }
 
 fn new_game<G: Game>(game: &G, seed: u64, next: &mut u64) -> Seat<G> {
-    let mut chance = Stream::indexed(seed, ouro_game::record::GAME_STREAM, *next);
+    let mut chance = Rng::indexed(seed, ouro_game::record::GAME_RNG, *next);
     *next += 1;
     let mut state = game.initial(&mut chance);
     game.settle(&mut state, &mut chance);

@@ -1,10 +1,10 @@
 //! Random numbers of the shapes that searches need.
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 
 /// Fills `out` with a draw from the symmetric Dirichlet distribution of concentration `alpha`:
 /// normalised gamma variates.
-pub(super) fn dirichlet(alpha: f64, out: &mut [f32], rng: &mut Stream) {
+pub(super) fn dirichlet(alpha: f64, out: &mut [f32], rng: &mut Rng) {
     let mut total = 0.0;
     for value in out.iter_mut() {
         *value = gamma(alpha, rng) as f32;
@@ -23,7 +23,7 @@ pub(super) fn dirichlet(alpha: f64, out: &mut [f32], rng: &mut Stream) {
 
 /// A gamma variate of shape `alpha` and scale 1: Marsaglia and Tsang 2000, "A simple method
 /// for generating gamma variables", with their boost below 1.
-fn gamma(alpha: f64, rng: &mut Stream) -> f64 {
+fn gamma(alpha: f64, rng: &mut Rng) -> f64 {
     if alpha < 1.0 {
         let uniform = 1.0 - rng.unit();
         return gamma(alpha + 1.0, rng) * uniform.powf(1.0 / alpha);
@@ -44,7 +44,7 @@ fn gamma(alpha: f64, rng: &mut Stream) -> f64 {
 }
 
 /// A standard normal variate: Marsaglia's polar method, the second of each pair dropped.
-fn normal(rng: &mut Stream) -> f64 {
+fn normal(rng: &mut Rng) -> f64 {
     loop {
         let (x, y) = (2.0 * rng.unit() - 1.0, 2.0 * rng.unit() - 1.0);
         let square = x * x + y * y;
@@ -55,7 +55,7 @@ fn normal(rng: &mut Stream) -> f64 {
 }
 
 /// A standard Gumbel variate: minus the logarithm of an exponential one.
-pub(super) fn gumbel(rng: &mut Stream) -> f32 {
+pub(super) fn gumbel(rng: &mut Rng) -> f32 {
     let uniform = (1.0 - rng.unit()).min(1.0 - f64::EPSILON);
     -(-uniform.ln()).ln() as f32
 }
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn gamma_variates_have_the_mean_and_variance_of_their_shape() {
-        let mut rng = Stream::new(1, "test");
+        let mut rng = Rng::new(1, "test");
         for shape in [0.05, 0.3, 1.0, 2.5, 30.0] {
             let count = 40_000.0;
             let (mut sum, mut squares) = (0.0, 0.0);
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn dirichlet_draws_sum_to_one_whatever_the_concentration() {
-        let mut rng = Stream::new(2, "test");
+        let mut rng = Rng::new(2, "test");
         for alpha in [1e-6, 0.01, 0.5, 10.0] {
             let mut mean = [0.0; 4];
             for _ in 0..4_000 {
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn gumbel_variates_choose_like_a_softmax() {
-        let mut rng = Stream::new(3, "test");
+        let mut rng = Rng::new(3, "test");
         let logits = [0.0_f32, 1.0, -0.5];
         let total: f32 = logits.iter().map(|logit| logit.exp()).sum();
         let mut counts = [0_u32; 3];

@@ -1,9 +1,9 @@
 //! What is special about the root: noise, forced playouts, sequential halving.
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 
-use super::arena::{Arena, Edge, LEAST_PRIOR, ROOT};
 use super::config::{Gumbel, Noise, SearchConfig};
+use super::node_store::{Edge, LEAST_PRIOR, NodeStore, ROOT};
 use super::noise;
 use super::scale::Scale;
 
@@ -32,30 +32,30 @@ impl Root {
     /// Begins a decision of `simulations` at an expanded root. `full` is false for fast ones.
     pub(super) fn prepare<S: Clone>(
         &mut self,
-        arena: &mut Arena<S>,
+        store: &mut NodeStore<S>,
         config: &SearchConfig,
         full: bool,
         simulations: u32,
-        rng: &mut Stream,
+        rng: &mut Rng,
     ) {
         self.forced = config.forced_playouts.filter(|_| full);
         self.gumbel = config.gumbel;
         self.simulations = simulations;
         self.inherited.clear();
-        self.inherited.extend(arena.edges_of(ROOT).iter().map(|edge| edge.visits));
+        self.inherited.extend(store.edges_of(ROOT).iter().map(|edge| edge.visits));
         self.priors.clear();
-        self.priors.extend(arena.edges_of(ROOT).iter().map(|edge| edge.prior));
+        self.priors.extend(store.edges_of(ROOT).iter().map(|edge| edge.prior));
         self.variates.clear();
         self.values.clear();
         self.considered.clear();
-        for (index, player) in arena.node(ROOT).movers.iter().enumerate() {
-            let block = arena.block(ROOT, index);
-            self.values.push(arena.mean(ROOT, player) as f32);
+        for (index, player) in store.node(ROOT).movers.iter().enumerate() {
+            let block = store.block(ROOT, index);
+            self.values.push(store.mean(ROOT, player) as f32);
             if let Some(noise) = config.noise.filter(|_| full) {
-                self.add_noise(&mut arena.edges[block.clone()], noise, rng);
+                self.add_noise(&mut store.edges[block.clone()], noise, rng);
             }
             if let Some(gumbel) = config.gumbel {
-                let edges = &arena.edges[block];
+                let edges = &store.edges[block];
                 self.variates.extend(edges.iter().map(|_| noise::gumbel(rng)));
                 let possible = edges.iter().filter(|edge| edge.prior > 0.0).count();
                 self.considered.push((possible as u32).min(gumbel.considered));
@@ -65,7 +65,7 @@ impl Root {
 
     /// Mixes Dirichlet noise into the priors of one mover. An action without a prior is proven
     /// to lose and stays so.
-    fn add_noise(&mut self, edges: &mut [Edge], noise: Noise, rng: &mut Stream) {
+    fn add_noise(&mut self, edges: &mut [Edge], noise: Noise, rng: &mut Rng) {
         let count = edges.iter().filter(|edge| edge.prior > 0.0).count();
         if count == 0 {
             return;

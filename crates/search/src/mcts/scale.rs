@@ -1,7 +1,7 @@
 //! From values to the scale of PUCT, and PUCT itself.
 
-use super::arena::Edge;
 use super::config::{SearchConfig, ValueScale};
+use super::node_store::Edge;
 
 /// A linear map to the range in which values are compared with priors.
 #[derive(Clone, Copy, Debug, PartialEq)]

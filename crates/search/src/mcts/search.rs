@@ -1,10 +1,10 @@
 //! One decision after another, each by a budget of simulations.
 
-use ouro_game::{Action, ActionMask, Game, PlayerSet, Stream, Symmetry, Turn};
+use ouro_game::{Action, ActionMask, Game, PlayerSet, Rng, Symmetry, Turn};
 
-use super::arena::{Kind, NONE, ROOT};
 use super::config::SearchConfig;
 use super::config_error::{SearchConfigError, check_joint_actions};
+use super::node_store::{Kind, NONE, ROOT};
 use super::tree::{Reached, Tree, play_forced};
 use crate::evaluator::{Estimate, Leaf};
 
@@ -31,7 +31,7 @@ pub enum Selected {
 /// begin(state) ─► select ⇄ back_up ... Done ─► decide ─► advance(joint, state) ─► select ...
 /// ```
 ///
-/// Contract: given the configuration, the stream passed to [`begin`](Self::begin) and the
+/// Contract: given the configuration, the generator passed to [`begin`](Self::begin) and the
 /// evaluations, every decision is the same bit for bit.
 #[derive(Debug)]
 pub struct Search<G: Game> {
@@ -81,7 +81,7 @@ impl<G: Game> Search<G> {
     }
 
     /// Forgets everything and begins a decision at `state`, drawing from `rng` from now on.
-    pub fn begin(&mut self, game: &G, state: &G::State, rng: Stream) {
+    pub fn begin(&mut self, game: &G, state: &G::State, rng: Rng) {
         self.ahead = false;
         self.tree.reset(game, state, rng);
         self.begin_decision(game, state);
@@ -134,7 +134,7 @@ impl<G: Game> Search<G> {
                 self.budget = fast.simulations;
             }
         }
-        if matches!(self.tree.arena.node(ROOT).kind, Kind::Single | Kind::Joint) {
+        if matches!(self.tree.store.node(ROOT).kind, Kind::Single | Kind::Joint) {
             self.prepare_root();
         }
     }
@@ -152,14 +152,14 @@ impl<G: Game> Search<G> {
         if self.ahead {
             return;
         }
-        let Tree { root, arena, config, rng, .. } = &mut self.tree;
-        root.prepare(arena, config, self.is_full, self.budget, rng);
+        let Tree { root, store, config, rng, .. } = &mut self.tree;
+        root.prepare(store, config, self.is_full, self.budget, rng);
     }
 
     /// Whether the decision can be made. It may be made earlier, at a deadline, as soon as
     /// nothing is in flight.
     pub fn is_done(&self) -> bool {
-        let root = self.tree.arena.nodes.first();
+        let root = self.tree.store.nodes.first();
         !self.playing
             || self.tree.in_flight == 0
                 && root.is_none_or(|root| {
@@ -181,7 +181,7 @@ impl<G: Game> Search<G> {
 
     /// Nodes in memory.
     pub fn nodes(&self) -> usize {
-        self.tree.arena.nodes.len()
+        self.tree.store.nodes.len()
     }
 
     /// Goes down the tree once.
@@ -189,7 +189,7 @@ impl<G: Game> Search<G> {
         if self.is_done() {
             return Selected::Done;
         }
-        let root = *self.tree.arena.node(ROOT);
+        let root = *self.tree.store.node(ROOT);
         let is_root = root.kind == Kind::Fresh;
         let waits = root.kind == Kind::Waiting
             || root.is_exact
@@ -221,19 +221,19 @@ impl<G: Game> Search<G> {
     pub fn write_leaf(&mut self, ticket: Ticket, leaf: &mut Leaf<G>) {
         (leaf.symmetry, leaf.rng) = self.leaf_randomness();
         let node = self.tree.leaf(ticket.0);
-        leaf.movers = self.tree.arena.node(node).movers;
-        leaf.state.clone_from(self.tree.arena.state(node));
+        leaf.movers = self.tree.store.node(node).movers;
+        leaf.state.clone_from(self.tree.store.state(node));
     }
 
-    /// The leaf of a ticket. Ask once per ticket: it draws from the search's stream.
+    /// The leaf of a ticket. Ask once per ticket: it draws from the search's generator.
     pub fn leaf(&mut self, ticket: Ticket) -> Leaf<G> {
         let (symmetry, rng) = self.leaf_randomness();
         let node = self.tree.leaf(ticket.0);
-        let movers = self.tree.arena.node(node).movers;
-        Leaf { state: self.tree.arena.state(node).clone(), movers, symmetry, rng }
+        let movers = self.tree.store.node(node).movers;
+        Leaf { state: self.tree.store.state(node).clone(), movers, symmetry, rng }
     }
 
-    fn leaf_randomness(&mut self) -> (Symmetry, Stream) {
+    fn leaf_randomness(&mut self) -> (Symmetry, Rng) {
         (self.tree.draw_symmetry(), self.tree.rng.fork())
     }
 
@@ -252,24 +252,24 @@ impl<G: Game> Search<G> {
 impl<G: Game> Tree<G> {
     /// The child that a joint action leads to from the root, or [`NONE`].
     fn child_of(&self, joint: &[Action]) -> u32 {
-        let Some(root) = self.arena.nodes.first() else { return NONE };
-        let position = |block: &[super::arena::Edge], player: usize| {
+        let Some(root) = self.store.nodes.first() else { return NONE };
+        let position = |block: &[super::node_store::Edge], player: usize| {
             let action = joint.get(player)?;
             block.iter().position(|edge| edge.action == action.0)
         };
         match root.kind {
             Kind::Single => {
-                let edges = self.arena.edges_of(ROOT);
+                let edges = self.store.edges_of(ROOT);
                 position(edges, root.mover()).map_or(NONE, |at| edges[at].child)
             }
             Kind::Joint => {
                 let mut code = 0;
                 for (index, player) in root.movers.iter().enumerate() {
-                    let block = &self.arena.edges[self.arena.block(ROOT, index)];
+                    let block = &self.store.edges[self.store.block(ROOT, index)];
                     let Some(at) = position(block, player) else { return NONE };
                     code = code * block.len() as u64 + at as u64;
                 }
-                self.arena.joints.get(ROOT, code)
+                self.store.joints.get(ROOT, code)
             }
             Kind::Fresh | Kind::Waiting | Kind::Uniform | Kind::Sampled | Kind::Terminal => NONE,
         }
@@ -277,18 +277,18 @@ impl<G: Game> Tree<G> {
 
     /// The node for `state` at `node` or behind chance below it.
     fn find(&self, node: u32, state: &G::State) -> Option<u32> {
-        let found = self.arena.nodes.get(node as usize)?;
-        if found.kind != Kind::Terminal && self.arena.state(node) == state {
+        let found = self.store.nodes.get(node as usize)?;
+        if found.kind != Kind::Terminal && self.store.state(node) == state {
             return Some(node);
         }
         match found.kind {
             Kind::Uniform => {
-                let outcomes = &self.arena.outcomes[found.first as usize..][..found.count as usize];
+                let outcomes = &self.store.outcomes[found.first as usize..][..found.count as usize];
                 outcomes.iter().find_map(|outcome| self.find(outcome.child, state))
             }
             Kind::Sampled => {
                 let mut at = found.first;
-                while let Some(outcome) = self.arena.outcomes.get(at as usize) {
+                while let Some(outcome) = self.store.outcomes.get(at as usize) {
                     if let Some(found) = self.find(outcome.child, state) {
                         return Some(found);
                     }

@@ -1,10 +1,10 @@
 //! What cannot be seen from outside: the sums at edges after leaves in flight came back.
 
 use ouro_game::connect_four::{self, ConnectFour, State};
-use ouro_game::{Game, Stream};
+use ouro_game::{Game, Rng};
 
-use super::arena::Kind;
 use super::config::{Objective, ValueScale};
+use super::node_store::Kind;
 use super::{Scheduler, Search, SearchConfig};
 use crate::evaluator::{Estimates, Evaluator, Leaf, Uniform};
 
@@ -15,7 +15,7 @@ fn searched<E: Evaluator<ConnectFour>>(
     evaluator: &mut E,
 ) -> Search<ConnectFour> {
     let mut search = Search::new(config.clone(), game).expect("a valid configuration");
-    search.begin(game, state, Stream::new(5, "search"));
+    search.begin(game, state, Rng::new(5, "search"));
     Scheduler::new(64).run(game, std::slice::from_mut(&mut search), evaluator);
     search
 }
@@ -24,13 +24,13 @@ fn searched<E: Evaluator<ConnectFour>>(
 fn count_exact_edges(search: &Search<ConnectFour>) -> u32 {
     let tree = &search.tree;
     let mut found = 0;
-    for node in 0..tree.arena.nodes.len() as u32 {
-        let current = tree.arena.node(node);
+    for node in 0..tree.store.nodes.len() as u32 {
+        let current = tree.store.node(node);
         if current.kind != Kind::Single {
             continue;
         }
-        for edge in tree.arena.edges_of(node) {
-            let child = tree.arena.nodes.get(edge.child as usize);
+        for edge in tree.store.edges_of(node) {
+            let child = tree.store.nodes.get(edge.child as usize);
             if child.is_some_and(|child| child.is_exact && child.is_counted) {
                 let value = tree.exact_step(node, edge.child, current.mover());
                 let expected = f64::from(value) * f64::from(edge.visits);
@@ -49,7 +49,7 @@ fn edges_that_are_proven_while_leaves_are_in_flight_hold_the_proven_value() {
         SearchConfig { simulations: 4_000, leaves_in_flight: 16, ..SearchConfig::default() };
     let game = ConnectFour::new(connect_four::Config::default()).expect("a board");
     let count = |seed| {
-        let mut rng = Stream::new(seed, "game");
+        let mut rng = Rng::new(seed, "game");
         let mut late = game.initial(&mut rng);
         game.rollout(&mut late, 16, &mut Default::default(), &mut rng);
         count_exact_edges(&searched(&game, &late, &config, &mut Uniform))
@@ -79,7 +79,7 @@ impl Evaluator<ConnectFour> for FiveOrSix {
 #[test]
 fn the_running_scale_learns_nothing_from_virtual_losses() {
     let game = ConnectFour::new(connect_four::Config::default()).expect("a board");
-    let start = game.initial(&mut Stream::new(0, "test"));
+    let start = game.initial(&mut Rng::new(0, "test"));
     let config = SearchConfig {
         simulations: 300,
         leaves_in_flight: 8,

@@ -11,10 +11,10 @@
 //! adds its reward and discounts by the time that passed. Sums live at edges, per player who
 //! chose, and at nodes, for every player.
 
-use ouro_game::{Action, ActionMask, Game, Stream, Symmetry};
+use ouro_game::{Action, ActionMask, Game, Rng, Symmetry};
 
-use super::arena::{Arena, Kind, NONE, Node, ROOT};
 use super::config::{Objective, SearchConfig};
+use super::node_store::{Kind, NONE, Node, NodeStore, ROOT};
 use super::root::Root;
 use super::scale::Scaling;
 use super::tally::Tally;
@@ -81,8 +81,8 @@ pub(super) struct Path {
 #[derive(Debug)]
 pub(super) struct Tree<G: Game> {
     pub(super) config: SearchConfig,
-    pub(super) arena: Arena<G::State>,
-    pub(super) rng: Stream,
+    pub(super) store: NodeStore<G::State>,
+    pub(super) rng: Rng,
     pub(super) root: Root,
     pub(super) scaling: Scaling,
     symmetries: &'static [Symmetry],
@@ -110,8 +110,8 @@ impl<G: Game> Tree<G> {
         let matching =
             matches!(config.simultaneous, super::config::Simultaneous::RegretMatching { .. });
         Self {
-            arena: Arena::new(players),
-            rng: Stream::new(0, "unset"),
+            store: NodeStore::new(players),
+            rng: Rng::new(0, "unset"),
             root: Root::default(),
             scaling: Scaling::new(&config),
             symmetries: &[Symmetry::Identity],
@@ -131,27 +131,27 @@ impl<G: Game> Tree<G> {
     }
 
     /// Starts over from a position where players move.
-    pub(super) fn reset(&mut self, game: &G, state: &G::State, rng: Stream) {
+    pub(super) fn reset(&mut self, game: &G, state: &G::State, rng: Rng) {
         self.rng = rng;
         self.symmetries =
             if self.config.random_symmetry { game.symmetries() } else { &[Symmetry::Identity] };
         self.scaling.reset();
         self.release_paths();
-        self.arena.reset(state);
+        self.store.reset(state);
         self.open(game, ROOT);
     }
 
     /// Makes a node the root and drops what is not below it.
     pub(super) fn keep(&mut self, node: u32) {
         self.release_paths();
-        self.arena.keep_subtree(node);
+        self.store.keep_subtree(node);
     }
 
     /// Memory in use, counted in nodes of [`ENTRIES_PER_NODE`].
     #[inline]
     pub(super) fn size(&self) -> usize {
-        let entries = self.arena.edges.len() + self.arena.outcomes.len();
-        self.arena.nodes.len().max(entries / ENTRIES_PER_NODE)
+        let entries = self.store.edges.len() + self.store.outcomes.len();
+        self.store.nodes.len().max(entries / ENTRIES_PER_NODE)
     }
 
     fn release_paths(&mut self) {
@@ -176,7 +176,7 @@ impl<G: Game> Tree<G> {
         path.edges.clear();
         let mut node = ROOT;
         let reached = loop {
-            let current = *self.arena.node(node);
+            let current = *self.store.node(node);
             if current.is_exact {
                 break Reached::Backed;
             }
@@ -194,14 +194,14 @@ impl<G: Game> Tree<G> {
                 Kind::Uniform => self.step_uniform(game, node, &current),
                 Kind::Sampled => self.step_sampled(game, node, &current),
             };
-            self.arena.node_mut(node).pending += 1;
+            self.store.node_mut(node).pending += 1;
             path.steps.push(Step { node, child, choice, wanted });
             node = child;
         };
         path.leaf = node;
         match reached {
             Reached::Leaf(_) => {
-                self.arena.node_mut(node).kind = Kind::Waiting;
+                self.store.node_mut(node).kind = Kind::Waiting;
                 self.in_flight += 1;
             }
             Reached::Backed => {
@@ -222,15 +222,15 @@ impl<G: Game> Tree<G> {
         let Chosen { edge: at, wanted } = chosen;
         if wanted != NONE {
             self.charge(wanted);
-            self.arena.edges[at as usize].redirected += 1;
+            self.store.edges[at as usize].redirected += 1;
         }
         self.charge(at);
-        let edge = self.arena.edges[at as usize];
+        let edge = self.store.edges[at as usize];
         let mut child = edge.child;
         if child == NONE {
-            self.joint[self.arena.node(node).mover()] = Action(edge.action);
+            self.joint[self.store.node(node).mover()] = Action(edge.action);
             child = self.add_child(game, node);
-            self.arena.edges[at as usize].child = child;
+            self.store.edges[at as usize].child = child;
         }
         (at, child)
     }
@@ -248,7 +248,7 @@ impl<G: Game> Tree<G> {
         let mut code = 0_u64;
         let mut start = current.first as usize;
         for (index, player) in current.movers.iter().enumerate() {
-            let length = self.arena.blocks[current.extra as usize + index] as usize;
+            let length = self.store.blocks[current.extra as usize + index] as usize;
             let block = start..start + length;
             start += length;
             let trembles =
@@ -261,7 +261,7 @@ impl<G: Game> Tree<G> {
                 self.choose(node, current, block.clone(), index, player, simulation)
             };
             let at = block.start + chosen;
-            self.joint[player] = Action(self.arena.edges[at].action);
+            self.joint[player] = Action(self.store.edges[at].action);
             if trembles {
                 path.edges.push(at as u32 | TREMBLED);
             } else {
@@ -270,10 +270,10 @@ impl<G: Game> Tree<G> {
             }
             code = code * length as u64 + chosen as u64;
         }
-        let mut child = self.arena.joints.get(node, code);
+        let mut child = self.store.joints.get(node, code);
         if child == NONE {
             child = self.add_child(game, node);
-            self.arena.joints.insert(node, code, child);
+            self.store.joints.insert(node, code, child);
         }
         (first, child)
     }
@@ -281,17 +281,17 @@ impl<G: Game> Tree<G> {
     /// Takes back what a descent that led nowhere has charged.
     fn undo(&mut self, path: &Path) {
         for step in path.steps.iter().rev() {
-            self.arena.node_mut(step.node).pending -= 1;
-            match self.arena.node(step.node).kind {
+            self.store.node_mut(step.node).pending -= 1;
+            match self.store.node(step.node).kind {
                 Kind::Single => {
                     self.uncharge(step.choice);
                     if step.wanted != NONE {
                         self.uncharge(step.wanted);
-                        self.arena.edges[step.choice as usize].redirected -= 1;
+                        self.store.edges[step.choice as usize].redirected -= 1;
                     }
                 }
                 Kind::Joint => {
-                    let movers = self.arena.node(step.node).movers.len();
+                    let movers = self.store.node(step.node).movers.len();
                     for &edge in &path.edges[step.choice as usize..][..movers] {
                         if edge & TREMBLED == 0 {
                             self.uncharge(edge);
@@ -307,13 +307,13 @@ impl<G: Game> Tree<G> {
     /// Counts a visit that has not come back yet.
     #[inline]
     fn charge(&mut self, edge: u32) {
-        let edge = &mut self.arena.edges[edge as usize];
+        let edge = &mut self.store.edges[edge as usize];
         edge.visits += 1;
         edge.pending += 1;
     }
 
     fn uncharge(&mut self, edge: u32) {
-        let edge = &mut self.arena.edges[edge as usize];
+        let edge = &mut self.store.edges[edge as usize];
         edge.visits -= 1;
         edge.pending -= 1;
     }

@@ -1,6 +1,6 @@
 //! Chance nodes inside a search.
 
-use ouro_game::{Chance, Game, Stream, Turn};
+use ouro_game::{Chance, Game, Rng, Turn};
 
 use super::frame::Frames;
 use crate::Evaluation;
@@ -27,14 +27,14 @@ pub(super) fn foresee<G: Game, E: Evaluation<G>>(
 /// The outcomes of the chance node at a level, or draws that stand for them.
 pub(super) struct Outcomes {
     chance: Chance,
-    stream: Stream,
+    rng: Rng,
     next: u32,
 }
 
 impl Outcomes {
     pub(super) fn new<G: Game>(game: &G, state: &G::State) -> Self {
         let chance = game.chance(state);
-        Self { chance, stream: Stream::new(game.digest(state), "minimax chance"), next: 0 }
+        Self { chance, rng: Rng::new(game.digest(state), "minimax chance"), next: 0 }
     }
 
     /// Puts the position after the next outcome on the level below and returns the weight it
@@ -52,7 +52,7 @@ impl Outcomes {
                     (self.next, game.chance_probability(state, self.next))
                 }
                 Chance::Sampled if self.next < CHANCE_SAMPLES => {
-                    (game.sample_chance(state, &mut self.stream), 1.0 / f64::from(CHANCE_SAMPLES))
+                    (game.sample_chance(state, &mut self.rng), 1.0 / f64::from(CHANCE_SAMPLES))
                 }
                 Chance::Enumerable { .. } | Chance::Sampled => return None,
             };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ouro_game::battlesnake::{
     Battlesnake, Cell, Config, Graveyard, Large, Position, Ruleset, Small, State, WALL,
 };
-use ouro_game::{Game, Stream, Turn};
+use ouro_game::{Game, Rng, Turn};
 use ouro_search::area_control::flood;
 use ouro_search::{AreaControl, Evaluation};
 use proptest::prelude::*;
@@ -24,9 +24,9 @@ fn played<G: Game>(
     game: &G,
     seed: u64,
     turns: u32,
-    mut turn: impl FnMut(&mut G::State, &mut Stream),
+    mut turn: impl FnMut(&mut G::State, &mut Rng),
 ) -> G::State {
-    let mut rng = Stream::new(seed, "position");
+    let mut rng = Rng::new(seed, "position");
     let mut state = game.initial(&mut rng);
     for _ in 0..turns {
         let before = state.clone();

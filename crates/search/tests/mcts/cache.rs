@@ -1,7 +1,7 @@
 //! The table of evaluations changes nothing but the work.
 
 use ouro_game::connect_four::{self, ConnectFour};
-use ouro_game::{ActionMask, Game, Stream};
+use ouro_game::{ActionMask, Game, Rng};
 use ouro_search::evaluator::{CacheStats, PureEvaluator};
 use ouro_search::{Cached, Estimates, Evaluator, Leaf, Scheduler, Search, SearchConfig};
 
@@ -42,7 +42,7 @@ fn play<E: Evaluator<ConnectFour>>(evaluator: &mut E) -> Vec<String> {
     let game = ConnectFour::new(connect_four::Config::default()).unwrap();
     let config =
         SearchConfig { simulations: 150, random_symmetry: true, ..SearchConfig::default() };
-    let mut chance = Stream::new(0, "chance");
+    let mut chance = Rng::new(0, "chance");
     let mut states = vec![game.initial(&mut chance); 6];
     let mut searches: Vec<_> =
         (0..6).map(|_| Search::new(config.clone(), &game).unwrap()).collect();
@@ -50,7 +50,7 @@ fn play<E: Evaluator<ConnectFour>>(evaluator: &mut E) -> Vec<String> {
     let mut told = Vec::new();
     for ply in 0..6 {
         for (index, (search, state)) in searches.iter_mut().zip(&states).enumerate() {
-            search.begin(&game, state, Stream::indexed(ply, "search", index as u64));
+            search.begin(&game, state, Rng::indexed(ply, "search", index as u64));
         }
         scheduler.run(&game, &mut searches, evaluator);
         for (search, state) in searches.iter_mut().zip(&mut states) {

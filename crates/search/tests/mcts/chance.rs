@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ouro_game::{Action, Game, Stream};
+use ouro_game::{Action, Game, Rng};
 use ouro_search::mcts::{ChanceWidth, Objective, ValueScale};
 use ouro_search::{Estimates, Evaluator, Leaf, Scheduler, Search, SearchConfig, Uniform};
 
@@ -39,7 +39,7 @@ impl Evaluator<Walk> for Counting {
 #[test]
 fn equally_likely_outcomes_are_visited_equally_often() {
     let walk = Walk::new(Path { near: -1.0, ..PATH }).unwrap();
-    let start = walk.initial(&mut Stream::new(1, "test"));
+    let start = walk.initial(&mut Rng::new(1, "test"));
     for simulations in [100, 1_000, 3_000] {
         let mut counting = Counting::default();
         let config = SearchConfig { simulations, solver: false, ..config(1.0) };
@@ -55,7 +55,7 @@ fn equally_likely_outcomes_are_visited_equally_often() {
 #[test]
 fn which_outcome_comes_first_is_left_to_chance() {
     let walk = Walk::new(Path { near: -1.0, forced: 0, ..PATH }).unwrap();
-    let start = walk.initial(&mut Stream::new(1, "test"));
+    let start = walk.initial(&mut Rng::new(1, "test"));
     let mut first = BTreeMap::<u32, u32>::new();
     for seed in 0..700 {
         let mut counting = Counting::default();
@@ -71,7 +71,7 @@ fn which_outcome_comes_first_is_left_to_chance() {
 #[test]
 fn unequal_outcomes_are_visited_as_often_as_they_happen() {
     let walk = Walk::new(Path { skewed: true, ..PATH }).unwrap();
-    let start = walk.initial(&mut Stream::new(1, "test"));
+    let start = walk.initial(&mut Rng::new(1, "test"));
     let mut counting = Counting::default();
     let config = SearchConfig { solver: false, ..config(1.0) };
     decide(&walk, &start, &config, &mut counting, 1);
@@ -87,7 +87,7 @@ fn unequal_outcomes_are_visited_as_often_as_they_happen() {
 #[test]
 fn where_there_are_too_many_outcomes_a_sample_is_searched_evenly() {
     let walk = Walk::new(Path { outcomes: 5_000, ..PATH }).unwrap();
-    let start = walk.initial(&mut Stream::new(1, "test"));
+    let start = walk.initial(&mut Rng::new(1, "test"));
     let chance = ChanceWidth { enumerate: 100, sample: 20 };
     let mut counting = Counting::default();
     decide(&walk, &start, &SearchConfig { chance, ..config(1.0) }, &mut counting, 1);
@@ -102,7 +102,7 @@ fn where_there_are_too_many_outcomes_a_sample_is_searched_evenly() {
 fn values_are_discounted_by_the_time_that_passes() {
     for (discount, forced) in [(1.0, 3), (0.9, 0), (0.9, 3), (0.5, 5)] {
         let walk = Walk::new(Path { forced, tail: 0, ..PATH }).unwrap();
-        let start = walk.initial(&mut Stream::new(1, "test"));
+        let start = walk.initial(&mut Rng::new(1, "test"));
         let decision = decide(&walk, &start, &config(discount), &mut Uniform, 1);
         // Chance is worth 3 on average, `forced + 1` time steps away.
         let far = 3.0 * discount.powi(forced as i32 + 1);
@@ -117,12 +117,12 @@ fn values_are_discounted_by_the_time_that_passes() {
 fn collapsing_forced_steps_changes_no_value_and_saves_the_nodes() {
     for discount in [1.0, 0.97, 0.6] {
         let walk = Walk::new(Path { near: 0.0, tail: 3, ..PATH }).unwrap();
-        let start = walk.initial(&mut Stream::new(1, "test"));
+        let start = walk.initial(&mut Rng::new(1, "test"));
         let searched = [false, true].map(|collapse| {
             let collapse_forced = Some(collapse);
             let config = SearchConfig { collapse_forced, ..config(discount) };
             let mut search = Search::new(config, &walk).unwrap();
-            search.begin(&walk, &start, Stream::new(1, "search"));
+            search.begin(&walk, &start, Rng::new(1, "search"));
             Scheduler::new(1).run(&walk, std::slice::from_mut(&mut search), &mut Uniform);
             (search.decide(&walk), search.nodes())
         });
@@ -138,13 +138,13 @@ fn collapsing_forced_steps_changes_no_value_and_saves_the_nodes() {
 #[test]
 fn a_kept_tree_lies_beyond_forced_moves_until_they_are_played() {
     let walk = Walk::new(Path { near: 0.0, ..PATH }).unwrap();
-    let mut state = walk.initial(&mut Stream::new(1, "test"));
+    let mut state = walk.initial(&mut Rng::new(1, "test"));
     let config = SearchConfig { collapse_forced: Some(true), simulations: 300, ..config(0.9) };
     let mut search = Search::new(config, &walk).unwrap();
     let mut scheduler = Scheduler::new(1);
-    search.begin(&walk, &state, Stream::new(1, "search"));
+    search.begin(&walk, &state, Rng::new(1, "search"));
     let mut values = Vec::new();
-    let mut chance = Stream::new(2, "chance");
+    let mut chance = Rng::new(2, "chance");
     for ply in 0..7 {
         scheduler.run(&walk, std::slice::from_mut(&mut search), &mut Uniform);
         let decision = search.decide(&walk);

@@ -3,7 +3,7 @@
 use ouro_game::battlesnake::{self, Small};
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
-use ouro_game::{Action, ActionMask, Game, Stream, Turn};
+use ouro_game::{Action, ActionMask, Game, Rng, Turn};
 use ouro_search::mcts::{
     FastSearch, FirstPlay, Gumbel, Noise, Objective, Simultaneous, Temperature, ValueScale,
 };
@@ -79,13 +79,13 @@ fn play<G: Game>(
     scheduler: &mut Scheduler<G>,
     others: usize,
 ) -> Vec<Decision> {
-    let mut chance = Stream::new(seed, "game");
+    let mut chance = Rng::new(seed, "game");
     let mut state = game.initial(&mut chance);
     game.settle(&mut state, &mut chance);
     let new = || Search::new(config.clone(), game).unwrap();
     let mut searches: Vec<Search<G>> = (0..=others).map(|_| new()).collect();
     for (index, search) in searches.iter_mut().enumerate() {
-        search.begin(game, &state, Stream::indexed(seed, "search", index as u64));
+        search.begin(game, &state, Rng::indexed(seed, "search", index as u64));
     }
     let mut rollout = Rollout::for_objective(config.objective, config.discount);
     let mut decisions = Vec::new();
@@ -109,7 +109,7 @@ fn play<G: Game>(
         let kept = searches[0].advance(game, &joint, &state);
         inherited = if kept { u32::MAX } else { 0 };
         for (index, search) in searches.iter_mut().enumerate().skip(1) {
-            search.begin(game, &state, Stream::indexed(seed, "search", index as u64));
+            search.begin(game, &state, Rng::indexed(seed, "search", index as u64));
         }
     }
     decisions

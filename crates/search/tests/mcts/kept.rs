@@ -2,7 +2,7 @@
 
 use ouro_game::battlesnake::{self, Small};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
-use ouro_game::{Action, Game, Stream, Turn};
+use ouro_game::{Action, Game, Rng, Turn};
 use ouro_search::mcts::{FastSearch, FirstPlay, Noise, Objective};
 use ouro_search::{Rollout, Scheduler, Search, SearchConfig, Uniform};
 
@@ -14,11 +14,11 @@ fn visits_that_were_turned_away_from_proven_moves_are_not_inherited_as_policy() 
     let config = SearchConfig { simulations: 400, ..SearchConfig::default() };
     let mut inherited = 0;
     for seed in 0..30 {
-        let mut rng = Stream::new(seed, "game");
+        let mut rng = Rng::new(seed, "game");
         let mut state = game.initial(&mut rng);
         game.rollout(&mut state, 1 + seed as u32 % 4, &mut Default::default(), &mut rng);
         let mut search = Search::new(config.clone(), &game).unwrap();
-        search.begin(&game, &state, Stream::new(seed, "search"));
+        search.begin(&game, &state, Rng::new(seed, "search"));
         Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Rollout::new());
         let decision = search.decide(&game);
         let seat = &decision.seats[0];
@@ -41,10 +41,10 @@ fn visits_that_were_turned_away_from_proven_moves_are_not_inherited_as_policy() 
 fn priors_behind_forced_steps(config: &SearchConfig, seed: u64) -> ouro_search::Decision {
     let path = Path { near: 0.0, forced: 3, outcomes: 1, skewed: false, tail: 5 };
     let game = Walk::new(path).unwrap();
-    let mut chance = Stream::new(seed, "game");
+    let mut chance = Rng::new(seed, "game");
     let mut state = game.initial(&mut chance);
     let mut search = Search::new(config.clone(), &game).unwrap();
-    search.begin(&game, &state, Stream::new(seed, "search"));
+    search.begin(&game, &state, Rng::new(seed, "search"));
     Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Uniform);
     for action in [1, 2, 2, 2] {
         game.advance(&mut state, &[Action(action)], &mut chance).unwrap();
@@ -102,10 +102,10 @@ fn a_small_tree_stays_small_over_many_kept_moves() {
     let mut search = Search::new(config, &game).unwrap();
     let mut kept = 0;
     for seed in 0..4 {
-        let mut chance = Stream::new(seed, "game");
+        let mut chance = Rng::new(seed, "game");
         let mut state = game.initial(&mut chance);
         game.settle(&mut state, &mut chance);
-        search.begin(&game, &state, Stream::new(seed, "search"));
+        search.begin(&game, &state, Rng::new(seed, "search"));
         for _ in 0..12 {
             Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Uniform);
             assert!(search.nodes() <= 64, "{}", search.nodes());
@@ -129,13 +129,13 @@ fn a_small_tree_stays_small_over_many_kept_moves() {
 fn listed_outcomes_count_against_the_size_of_a_tree() {
     let path = Path { near: 0.0, forced: 0, outcomes: 1_000, skewed: false, tail: 9 };
     let game = Walk::new(path).unwrap();
-    let state = game.initial(&mut Stream::new(0, "test"));
+    let state = game.initial(&mut Rng::new(0, "test"));
     let config =
         SearchConfig { simulations: 50, objective: Objective::Returns, ..SearchConfig::default() };
     let nodes = |max_nodes| {
         let config = SearchConfig { max_nodes, ..config.clone() };
         let mut search = Search::new(config, &game).unwrap();
-        search.begin(&game, &state, Stream::new(1, "search"));
+        search.begin(&game, &state, Rng::new(1, "search"));
         Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Uniform);
         assert_eq!(search.decide(&game).seats.len(), 1);
         search.nodes()

@@ -13,7 +13,7 @@ mod solver;
 mod truth;
 mod walk;
 
-use ouro_game::{Game, Stream};
+use ouro_game::{Game, Rng};
 use ouro_search::{Decision, Evaluator, Scheduler, Search, SearchConfig};
 
 /// Searches one position and decides.
@@ -25,7 +25,7 @@ pub(crate) fn decide<G: Game, E: Evaluator<G>>(
     seed: u64,
 ) -> Decision {
     let mut search = Search::new(config.clone(), game).unwrap();
-    search.begin(game, state, Stream::new(seed, "search"));
+    search.begin(game, state, Rng::new(seed, "search"));
     Scheduler::new(8).run(game, std::slice::from_mut(&mut search), evaluator);
     search.decide(game)
 }

@@ -1,7 +1,7 @@
 //! A matrix game, and how far strategies are from its equilibrium.
 
 use ouro_game::{
-    Action, ActionMask, ConfigError, Game, PlaneShape, PlayerSet, StepError, Stream, Turn,
+    Action, ActionMask, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Turn,
 };
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ impl Game for Matrix {
     fn action_count(&self) -> usize {
         self.payoffs.len().max(self.payoffs[0].len())
     }
-    fn initial(&self, _rng: &mut Stream) -> Played {
+    fn initial(&self, _rng: &mut Rng) -> Played {
         Played(None)
     }
     fn turn(&self, state: &Played) -> Turn {

@@ -1,7 +1,7 @@
 //! How visits become moves and targets.
 
 use ouro_game::connect_four::{self, ConnectFour};
-use ouro_game::{Game, Stream};
+use ouro_game::{Game, Rng};
 use ouro_search::mcts::{
     FastSearch, FirstPlay, Gumbel, Noise, Objective, SeatDecision, Temperature, ValueScale,
 };
@@ -15,7 +15,7 @@ fn connect_four() -> ConnectFour {
 
 fn opening(config: &SearchConfig, seed: u64) -> Decision {
     let game = connect_four();
-    let start = game.initial(&mut Stream::new(0, "test"));
+    let start = game.initial(&mut Rng::new(0, "test"));
     decide(&game, &start, config, &mut Rollout::new(), seed)
 }
 
@@ -51,7 +51,7 @@ fn moves_are_drawn_by_visits_to_the_power_of_one_over_the_temperature() {
     let chosen = seat.actions.iter().position(|&action| action == seat.action).unwrap();
     let expected = squares[chosen] / squares.iter().sum::<f32>();
     assert!((seat.probability - expected).abs() < 1e-5);
-    // Different streams of one tree draw different moves.
+    // Different generators of one tree draw different moves.
     let drawn: std::collections::BTreeSet<_> =
         (0..40).map(|seed| opening(&config, seed).seats[0].action).collect();
     assert!(drawn.len() > 2, "{drawn:?}");
@@ -60,7 +60,7 @@ fn moves_are_drawn_by_visits_to_the_power_of_one_over_the_temperature() {
 #[test]
 fn noise_makes_the_root_look_where_the_prior_does_not() {
     let game = connect_four();
-    let start = game.initial(&mut Stream::new(0, "test"));
+    let start = game.initial(&mut Rng::new(0, "test"));
     let config = SearchConfig { simulations: 200, ..SearchConfig::default() };
     let visited = |config: &SearchConfig, seed| {
         let decision = decide(&game, &start, config, &mut Stubborn, seed);
@@ -75,7 +75,7 @@ fn noise_makes_the_root_look_where_the_prior_does_not() {
 #[test]
 fn the_prior_of_a_decision_is_the_evaluators_without_noise_and_surprise_is_the_way_from_it() {
     let game = connect_four();
-    let start = game.initial(&mut Stream::new(0, "test"));
+    let start = game.initial(&mut Rng::new(0, "test"));
     let config = SearchConfig {
         simulations: 200,
         noise: Some(Noise { share: 0.9, ..Noise::default() }),
@@ -179,7 +179,7 @@ fn sequential_halving_finds_what_wins_with_few_simulations() {
 #[test]
 fn without_simulations_sequential_halving_samples_the_prior() {
     let game = connect_four();
-    let start = game.initial(&mut Stream::new(0, "test"));
+    let start = game.initial(&mut Rng::new(0, "test"));
     let gumbel = Gumbel { considered: 1, ..Gumbel::default() };
     let config = SearchConfig { simulations: 1, gumbel: Some(gumbel), ..SearchConfig::default() };
     let first = (0..400)
@@ -256,7 +256,7 @@ impl Evaluator<ConnectFour> for Disappointed {
 #[test]
 fn on_a_running_scale_first_play_is_no_better_than_the_best_value_seen() {
     let game = connect_four();
-    let start = game.initial(&mut Stream::new(0, "test"));
+    let start = game.initial(&mut Rng::new(0, "test"));
     let config = SearchConfig {
         simulations: 10,
         exploration: 10.0,

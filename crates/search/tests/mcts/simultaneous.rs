@@ -1,6 +1,6 @@
 //! Simultaneous moves: matrix games with known equilibria.
 
-use ouro_game::{Game, Stream};
+use ouro_game::{Game, Rng};
 use ouro_search::mcts::{KNOWN_PER_STEP, MAX_SIMULATIONS, Objective, Simultaneous};
 use ouro_search::{Scheduler, Search, SearchConfig, Uniform};
 
@@ -10,7 +10,7 @@ use crate::matrix::{Matrix, exploitability, matrices};
 /// How exploitable the two policies are after so many simulations.
 fn gap(payoffs: &[Vec<f32>], simultaneous: Simultaneous, simulations: u32) -> f32 {
     let game = Matrix::new(payoffs.to_vec()).unwrap();
-    let state = game.initial(&mut Stream::new(0, "test"));
+    let state = game.initial(&mut Rng::new(0, "test"));
     let config =
         SearchConfig { simulations, simultaneous, solver: false, ..SearchConfig::default() };
     let decision = decide(&game, &state, &config, &mut Uniform, 5);
@@ -43,7 +43,7 @@ fn a_saddle_point_is_proven_and_played() {
     // 0.2, though 0.9 beckons elsewhere.
     let payoffs = vec![vec![-0.5, 0.9, 0.0], vec![0.2, 0.3, 0.8], vec![0.1, -0.9, 1.0]];
     let game = Matrix::new(payoffs).unwrap();
-    let state = game.initial(&mut Stream::new(0, "test"));
+    let state = game.initial(&mut Rng::new(0, "test"));
     let config = SearchConfig { simulations: 2_000, ..SearchConfig::default() };
     let decision = decide(&game, &state, &config, &mut Uniform, 1);
     assert!(decision.proven);
@@ -56,7 +56,7 @@ fn a_saddle_point_is_proven_and_played() {
 fn a_move_that_wins_against_every_reply_is_proven_and_played() {
     let payoffs = vec![vec![0.0, -1.0], vec![1.0, 1.0], vec![1.0, 0.5]];
     let game = Matrix::new(payoffs).unwrap();
-    let state = game.initial(&mut Stream::new(0, "test"));
+    let state = game.initial(&mut Rng::new(0, "test"));
     let config = SearchConfig { simulations: 2_000, ..SearchConfig::default() };
     let decision = decide(&game, &state, &config, &mut Uniform, 1);
     assert!(decision.proven);
@@ -69,7 +69,7 @@ fn a_move_that_wins_against_every_reply_is_proven_and_played() {
 fn a_game_without_a_saddle_point_is_not_called_proven() {
     let [(_, pennies), ..] = matrices();
     let game = Matrix::new(pennies).unwrap();
-    let state = game.initial(&mut Stream::new(0, "test"));
+    let state = game.initial(&mut Rng::new(0, "test"));
     let config = SearchConfig { simulations: 500, ..SearchConfig::default() };
     let decision = decide(&game, &state, &config, &mut Uniform, 1);
     assert!(!decision.proven);
@@ -80,12 +80,12 @@ fn a_game_without_a_saddle_point_is_not_called_proven() {
 fn a_step_ends_where_everything_is_known_and_nothing_proven() {
     let [(_, pennies), ..] = matrices();
     let game = Matrix::new(pennies).unwrap();
-    let state = game.initial(&mut Stream::new(0, "test"));
+    let state = game.initial(&mut Rng::new(0, "test"));
     for leaves_in_flight in [1, 3] {
         let simulations = MAX_SIMULATIONS;
         let config = SearchConfig { simulations, leaves_in_flight, ..SearchConfig::default() };
         let mut search = Search::new(config, &game).unwrap();
-        search.begin(&game, &state, Stream::new(1, "search"));
+        search.begin(&game, &state, Rng::new(1, "search"));
         let mut scheduler = Scheduler::new(1);
         let mut made = 0;
         for _ in 0..10 {
@@ -113,7 +113,7 @@ fn returns_that_are_not_opposed_have_no_saddle_point() {
         ..SearchConfig::default()
     };
     let search = |game: &Matrix| {
-        let state = game.initial(&mut Stream::new(0, "test"));
+        let state = game.initial(&mut Rng::new(0, "test"));
         let decision = decide(game, &state, &config, &mut Uniform, 1);
         let chosen: Vec<u32> = decision.seats.iter().map(|seat| seat.action.0).collect();
         (decision, chosen)
@@ -137,7 +137,7 @@ fn whoever_trembles_is_not_counted_on() {
     let first = vec![vec![-2.0, 0.5], vec![0.0, 0.0]];
     let second = vec![vec![-1.0, 0.0], vec![-1.0, 0.0]];
     let game = Matrix { payoffs: first, second: Some(second) };
-    let state = game.initial(&mut Stream::new(0, "test"));
+    let state = game.initial(&mut Rng::new(0, "test"));
     let decision = |tremble| {
         let config = SearchConfig {
             simulations: 4_000,

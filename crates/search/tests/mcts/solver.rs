@@ -43,7 +43,7 @@ fn moves_that_are_proven_to_lose_are_left_alone() {
 fn proven_values_are_those_of_the_perfect_solver() {
     let game = connect_four();
     let mut perfect = connect_four::Solver::with_table_bits(20);
-    let mut rng = ouro_game::Stream::new(4, "test");
+    let mut rng = ouro_game::Rng::new(4, "test");
     let config = SearchConfig { simulations: 20_000, ..SearchConfig::default() };
     let mut proven = 0;
     for seed in 0..400 {

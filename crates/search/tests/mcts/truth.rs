@@ -2,7 +2,7 @@
 
 use ouro_game::connect_four::{self, ConnectFour, Solver, State};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
-use ouro_game::{Action, ActionMask, Game, Stream, Turn};
+use ouro_game::{Action, ActionMask, Game, Rng, Turn};
 use ouro_search::{Rollout, SearchConfig, Uniform};
 
 use crate::decide;
@@ -10,7 +10,7 @@ use crate::decide;
 #[test]
 fn the_solver_proves_tic_tac_toe_a_draw_from_the_rules_alone() {
     let game = TicTacToe::new(tic_tac_toe::Config {}).unwrap();
-    let start = game.initial(&mut Stream::new(1, "test"));
+    let start = game.initial(&mut Rng::new(1, "test"));
     let config = SearchConfig { simulations: 1_000_000, ..SearchConfig::default() };
     let decision = decide(&game, &start, &config, &mut Uniform, 1);
     assert!(decision.proven);
@@ -40,7 +40,7 @@ fn the_solver_never_loses_tic_tac_toe_in_any_line() {
         })
     }
     let game = TicTacToe::new(tic_tac_toe::Config {}).unwrap();
-    let start = game.initial(&mut Stream::new(1, "test"));
+    let start = game.initial(&mut Rng::new(1, "test"));
     assert!(holds(&game, start, 0) && holds(&game, start, 1));
 }
 
@@ -50,7 +50,7 @@ fn position_with_one_good_move(
     game: &ConnectFour,
     solver: &mut Solver,
     (fewest, most): (u32, u32),
-    rng: &mut Stream,
+    rng: &mut Rng,
 ) -> (State, Action) {
     loop {
         let mut state = game.initial(rng);
@@ -66,7 +66,7 @@ fn position_with_one_good_move(
 fn good_moves(stones: (u32, u32), mut rollout: Rollout) -> usize {
     let game = ConnectFour::new(connect_four::Config::default()).unwrap();
     let mut solver = Solver::with_table_bits(20);
-    let mut rng = Stream::new(3, "test");
+    let mut rng = Rng::new(3, "test");
     let config = SearchConfig { simulations: 10_000, ..SearchConfig::default() };
     let found = |&seed: &u64| {
         let (state, best) = position_with_one_good_move(&game, &mut solver, stones, &mut rng);

@@ -1,7 +1,7 @@
 //! A walk of one player with a choice, forced steps, chance and rewards: every value is known.
 
 use ouro_game::{
-    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, StepError, Stream, Turn,
+    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Turn,
 };
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +63,7 @@ impl Game for Walk {
     fn action_count(&self) -> usize {
         3
     }
-    fn initial(&self, _rng: &mut Stream) -> Place {
+    fn initial(&self, _rng: &mut Rng) -> Place {
         Place { time: 0, outcome: None, over: false, turns: 0, near: false }
     }
     fn turn(&self, place: &Place) -> Turn {
@@ -111,7 +111,7 @@ impl Game for Walk {
             _ => 1.0 / f64::from(count),
         }
     }
-    fn sample_chance(&self, _place: &Place, rng: &mut Stream) -> u32 {
+    fn sample_chance(&self, _place: &Place, rng: &mut Rng) -> u32 {
         if !self.path.skewed {
             rng.below(self.path.outcomes)
         } else if rng.below(2) == 0 {

@@ -2,7 +2,7 @@
 
 use ouro_game::battlesnake::Ruleset;
 use ouro_game::connect_four::{self, ConnectFour};
-use ouro_game::{Action, ActionMask, Game, Stream, Turn};
+use ouro_game::{Action, ActionMask, Game, Rng, Turn};
 use ouro_search::{
     AreaControl, Evaluation, Found, Limits, OutcomeOnly, Paranoid, Plain, Query, Searcher,
 };
@@ -82,7 +82,7 @@ fn transpositions_do_not_change_the_answer() {
     let game = ConnectFour::new(connect_four::Config { width: 4, height: 4 }).unwrap();
     let mut mask = ActionMask::default();
     for seed in 0..40 {
-        let mut rng = Stream::new(seed, "position");
+        let mut rng = Rng::new(seed, "position");
         let mut state = game.initial(&mut rng);
         for _ in 0..rng.below(9) {
             let Turn::Move(movers) = game.turn(&state) else { break };
@@ -109,7 +109,7 @@ fn transpositions_do_not_change_the_answer() {
 fn of_equally_good_actions_the_lowest_is_played() {
     // Nothing is known of an empty board within two turns, so all columns are equal.
     let game = ConnectFour::new(connect_four::Config::default()).unwrap();
-    let state = game.initial(&mut Stream::new(1, "game"));
+    let state = game.initial(&mut Rng::new(1, "game"));
     let query = Query { game: &game, state: &state, player: 0, limits: Limits::turns(2) };
     let found = Paranoid::new().search(query, &mut OutcomeOnly).unwrap();
     assert_eq!((found.action, found.value), (Action(0), 0.0));

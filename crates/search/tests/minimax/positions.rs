@@ -1,7 +1,7 @@
 //! Battlesnake positions from the middle of random games.
 
 use ouro_game::battlesnake::{Config, Ruleset, Small, State};
-use ouro_game::{Game, Stream, Turn};
+use ouro_game::{Game, Rng, Turn};
 
 pub(crate) type SmallState = State<u8, 2, 8>;
 
@@ -16,7 +16,7 @@ pub(crate) fn positions(game: &Small, count: usize, seed: u64) -> Vec<SmallState
     let mut found = Vec::with_capacity(count);
     let mut index = 0;
     while found.len() < count {
-        let mut rng = Stream::indexed(seed, "position", index);
+        let mut rng = Rng::indexed(seed, "position", index);
         index += 1;
         let mut state = game.initial(&mut rng);
         for _ in 0..rng.below(60) {

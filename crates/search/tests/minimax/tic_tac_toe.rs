@@ -1,7 +1,7 @@
 //! Tic-tac-toe over its whole tree.
 
 use ouro_game::tic_tac_toe::{Config, State, TicTacToe};
-use ouro_game::{Action, ActionMask, Game, Stream, Turn};
+use ouro_game::{Action, ActionMask, Game, Rng, Turn};
 use ouro_search::{Found, Limits, MaxN, OutcomeOnly, Paranoid, Plain, Query, Searcher};
 
 fn game() -> TicTacToe {
@@ -14,7 +14,7 @@ fn search(searcher: &mut impl Searcher<TicTacToe>, state: &State, player: usize)
 }
 
 fn empty() -> State {
-    game().initial(&mut Stream::new(1, "game"))
+    game().initial(&mut Rng::new(1, "game"))
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A game that is a tree written down: choices, chance and results.
 
 use ouro_game::{
-    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, StepError, Stream, Turn,
+    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Turn,
 };
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,7 @@ impl Game for Tree {
         4
     }
 
-    fn initial(&self, _rng: &mut Stream) -> usize {
+    fn initial(&self, _rng: &mut Rng) -> usize {
         0
     }
 

@@ -1,7 +1,7 @@
 //! Games to push: random, but long, and with all that a search would have said.
 
 use ouro_game::record::{GAME_STREAM, Recorder};
-use ouro_game::{Action, ActionMask, ConfigError, Game, GameConfig, GameVisitor, Stream, Turn};
+use ouro_game::{Action, ActionMask, ConfigError, Game, GameConfig, GameVisitor, Rng, Turn};
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::{Searched, Seat, Trajectory};
 
@@ -28,7 +28,7 @@ impl GameVisitor for Random<'_> {
 
     fn visit<G: Game>(self, game: G) -> Trajectory {
         let Self { config, seed } = self;
-        let mut stream = Stream::new(seed, "bench ingest");
+        let mut stream = Rng::new(seed, "bench ingest");
         let mut recorder = Recorder::new(&game, seed);
         let (mut behaviour, mut searched) = (Vec::new(), Vec::new());
         let mut joint = vec![Action::default(); game.players()];
@@ -48,7 +48,7 @@ impl GameVisitor for Random<'_> {
                 }
                 let mut next = recorder.state().clone();
                 // Chance may play on as it likes here: this state is thrown away.
-                let done = game.advance(&mut next, &joint, &mut Stream::new(seed, GAME_STREAM));
+                let done = game.advance(&mut next, &joint, &mut Rng::new(seed, GAME_STREAM));
                 if done.is_ok() && matches!(game.turn(&next), Turn::Move(_)) {
                     break;
                 }

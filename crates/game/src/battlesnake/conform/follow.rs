@@ -5,7 +5,7 @@
 use crate::battlesnake::{
     Battlesnake, Cell, Config, Graveyard, Pending, Point, Position, Small, State,
 };
-use crate::{Action, ConfigError, Game, Stream, Turn};
+use crate::{Action, ConfigError, Game, Rng, Turn};
 
 /// An engine in the middle of a recorded game, whatever its class of board.
 pub(super) trait Follower {
@@ -46,7 +46,7 @@ impl<C: Cell, const W: usize, const S: usize> Engine<C, W, S> {
     fn new(name: &'static str, config: &Config) -> Result<Self, ConfigError> {
         let game = Battlesnake::new(config.clone())?;
         // A game with a start position draws nothing.
-        let state = game.initial(&mut Stream::new(0, "conform"));
+        let state = game.initial(&mut Rng::new(0, "conform"));
         let graveyard = match &config.start {
             Some(start) => Graveyard::of(start),
             None => Graveyard::new(config.snakes.into()),

@@ -76,18 +76,18 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Stream;
+    use crate::Rng;
 
     #[test]
     fn a_hit_is_always_the_position_that_was_stored() {
         let mut table = Table::new(17);
-        let mut stream = Stream::new(5, "test");
+        let mut rng = Rng::new(5, "test");
         let mut stored = std::collections::BTreeMap::new();
         for _ in 0..200_000 {
-            let key = stream.bits();
-            let lower = stream.below(55) as i32 - 27;
-            let bounds = Bounds { lower, upper: (lower + stream.below(9) as i32).min(27) };
-            table.put(key, bounds, 1 + u64::from(stream.below(1_000)));
+            let key = rng.bits();
+            let lower = rng.below(55) as i32 - 27;
+            let bounds = Bounds { lower, upper: (lower + rng.below(9) as i32).min(27) };
+            table.put(key, bounds, 1 + u64::from(rng.below(1_000)));
             stored.insert(key, bounds);
             assert_eq!(table.get(key), Some(bounds));
         }

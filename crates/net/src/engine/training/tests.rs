@@ -1,4 +1,4 @@
-use ouro_game::{PlaneShape, Stream};
+use ouro_game::{PlaneShape, Rng};
 
 use super::*;
 use crate::measure::{random_planes, random_weights};
@@ -113,9 +113,9 @@ fn gradients_are_the_slopes_of_the_definition_in_every_instruction_set() {
     for spec in cases() {
         let (trained, planes) = (trained(&spec), random_planes(&spec, 3, 1));
         let exact: Vec<f64> = trained.iter().map(|&value| f64::from(value)).collect();
-        let mut stream = Stream::new(9, "trunk");
+        let mut rng = Rng::new(9, "trunk");
         let length = slow(&spec, &exact, &planes).0.len();
-        let pull: Vec<f32> = (0..length).map(|_| (stream.unit() - 0.5) as f32).collect();
+        let pull: Vec<f32> = (0..length).map(|_| (rng.unit() - 0.5) as f32).collect();
         let loss = |trained: &[f64]| -> f64 {
             let features = slow(&spec, trained, &planes).0;
             features.iter().zip(&pull).map(|(x, &pull)| x * f64::from(pull)).sum()
@@ -126,7 +126,7 @@ fn gradients_are_the_slopes_of_the_definition_in_every_instruction_set() {
         assert_eq!(gradient.len(), trunk.trained_len());
         let largest = gradient.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
         for layer in &trunk.layers {
-            for index in [0, 1, 2].map(|part| layer.places[part] + stream.below(3) as usize) {
+            for index in [0, 1, 2].map(|part| layer.places[part] + rng.below(3) as usize) {
                 let slope = |by: f64| {
                     let mut nudged = exact.clone();
                     nudged[index] += by;

@@ -1,6 +1,6 @@
 //! A crash in the middle of every single disk operation, with everything that may survive it.
 
-use ouro_game::Stream;
+use ouro_game::Rng;
 
 use super::*;
 use crate::testing::{Faults, Survival};
@@ -107,7 +107,7 @@ fn check(journal: &Journal<MemoryDisk>) {
 }
 
 fn survivals(operation: u64) -> impl Iterator<Item = Survival> {
-    let random = move |index| Survival::Some(Stream::indexed(operation, "survival", index));
+    let random = move |index| Survival::Some(Rng::indexed(operation, "survival", index));
     [Survival::Synced, Survival::All].into_iter().chain((0..14).map(random))
 }
 
@@ -158,7 +158,7 @@ fn a_second_crash_while_recovering_from_the_first_changes_nothing() {
                     continue;
                 }
                 let seed = operation * 64 + second * 8 + again as u64;
-                let survived = survived.after_crash(Survival::Some(Stream::new(seed, "second")));
+                let survived = survived.after_crash(Survival::Some(Rng::new(seed, "second")));
                 let ended = play(&survived, &mut actors);
                 ended.unwrap_or_else(|error| panic!("{operation}, {second}, {first:?}: {error}"));
             }

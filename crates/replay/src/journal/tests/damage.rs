@@ -174,7 +174,7 @@ fn a_whole_commit_of_another_number_is_damage_even_at_the_end() {
 
 #[test]
 fn noise_never_panics() {
-    let mut stream = ouro_game::Stream::new(11, "noise");
+    let mut stream = ouro_game::Rng::new(11, "noise");
     let (bytes, _) = sample();
     for _ in 0..2_000 {
         let mut noise = bytes.clone();

@@ -122,7 +122,7 @@ fn a_crash_after_a_full_disk_never_mixes_the_commit_that_failed_with_its_success
             disk.set_faults(Faults { crash_at, ..Faults::default() });
             let committed = journal.commit().is_ok();
             for index in 0..30 {
-                let stream = ouro_game::Stream::indexed(operation, "survival", index);
+                let stream = ouro_game::Rng::indexed(operation, "survival", index);
                 let survived = disk.after_crash(crate::testing::Survival::Some(stream));
                 let found = open(&survived).watermark("a").map_or(0, |(_, watermark)| watermark);
                 let least = if committed { sequence + 1 } else { acknowledged };

@@ -4,7 +4,7 @@ use ouro_game::Game;
 
 use super::{Path, Step, TREMBLED, Tree};
 use crate::evaluator::Estimate;
-use crate::mcts::arena::{Kind, NONE};
+use crate::mcts::node_store::{Kind, NONE};
 use crate::mcts::tally::power;
 
 impl<G: Game> Tree<G> {
@@ -20,7 +20,7 @@ impl<G: Game> Tree<G> {
 
     /// Makes a node's exact value the one to back up.
     pub(super) fn load_exact(&mut self, node: u32) {
-        let exact = &self.arena.exact[self.arena.slot(node)];
+        let exact = &self.store.exact[self.store.slot(node)];
         for (value, &exact) in self.values.iter_mut().zip(exact) {
             *value = f64::from(exact);
         }
@@ -29,18 +29,18 @@ impl<G: Game> Tree<G> {
     /// Carries `self.values`, as seen from the leaf, up to the root.
     pub(super) fn back_up_path(&mut self, game: &G, path: &Path) {
         self.add_visit(path.leaf);
-        let mut news = self.config.solver && self.arena.node(path.leaf).is_exact;
+        let mut news = self.config.solver && self.store.node(path.leaf).is_exact;
         for step in path.steps.iter().rev() {
             if !self.plain {
                 self.take_step(step);
             }
-            match self.arena.node(step.node).kind {
+            match self.store.node(step.node).kind {
                 Kind::Single => {
-                    let player = self.arena.node(step.node).mover();
+                    let player = self.store.node(step.node).mover();
                     self.credit(step.choice, player);
                 }
                 Kind::Joint => {
-                    let movers = self.arena.node(step.node).movers;
+                    let movers = self.store.node(step.node).movers;
                     let edges = &path.edges[step.choice as usize..][..movers.len()];
                     if self.matching {
                         self.match_regrets(step, edges);
@@ -53,13 +53,13 @@ impl<G: Game> Tree<G> {
                 }
                 Kind::Uniform | Kind::Sampled | Kind::Fresh | Kind::Waiting | Kind::Terminal => {}
             }
-            self.arena.node_mut(step.node).pending -= 1;
+            self.store.node_mut(step.node).pending -= 1;
             news = news && self.prove(game, step, path);
             if step.wanted != NONE {
                 self.credit_wanted(step);
             }
             // By this descent, or by another one while this one was in flight.
-            if self.arena.node(step.node).is_exact {
+            if self.store.node(step.node).is_exact {
                 self.load_exact(step.node);
             }
             self.add_visit(step.node);
@@ -69,11 +69,11 @@ impl<G: Game> Tree<G> {
     /// Continues with the value of the exact node that the descent would rather have gone to.
     #[cold]
     fn credit_wanted(&mut self, step: &Step) {
-        let child = self.arena.edges[step.wanted as usize].child;
-        for player in 0..self.arena.players {
+        let child = self.store.edges[step.wanted as usize].child;
+        for player in 0..self.store.players {
             self.values[player] = f64::from(self.exact_step(step.node, child, player));
         }
-        let mover = self.arena.node(step.node).mover();
+        let mover = self.store.node(step.node).mover();
         self.credit(step.wanted, mover);
     }
 
@@ -81,7 +81,7 @@ impl<G: Game> Tree<G> {
     #[inline]
     fn take_step(&mut self, step: &Step) {
         let discount = self.discount(step.node, step.child);
-        let rewards = &self.arena.rewards[self.arena.slot(step.child)];
+        let rewards = &self.store.rewards[self.store.slot(step.child)];
         for (value, &reward) in self.values.iter_mut().zip(rewards) {
             *value = f64::from(reward) + discount * *value;
         }
@@ -90,14 +90,14 @@ impl<G: Game> Tree<G> {
     /// What a step to `child` leaves of a value there.
     #[inline]
     pub(super) fn discount(&self, node: u32, child: u32) -> f64 {
-        let [from, to] = [self.arena.node(node), self.arena.node(child)].map(|node| node.elapsed);
+        let [from, to] = [self.store.node(node), self.store.node(child)].map(|node| node.elapsed);
         power(f64::from(self.config.discount), to.saturating_sub(from))
     }
 
     /// Gives an edge what its player got.
     #[inline]
     fn credit(&mut self, edge: u32, player: usize) {
-        let edge = &mut self.arena.edges[edge as usize];
+        let edge = &mut self.store.edges[edge as usize];
         edge.pending -= 1;
         edge.sum += self.values[player];
         if self.scaling.follows() {
@@ -107,9 +107,9 @@ impl<G: Game> Tree<G> {
 
     #[inline]
     fn add_visit(&mut self, node: u32) {
-        self.arena.node_mut(node).visits += 1;
-        let slot = self.arena.slot(node);
-        for (total, value) in self.arena.totals[slot].iter_mut().zip(&self.values) {
+        self.store.node_mut(node).visits += 1;
+        let slot = self.store.slot(node);
+        for (total, value) in self.store.totals[slot].iter_mut().zip(&self.values) {
             *total += value;
         }
     }

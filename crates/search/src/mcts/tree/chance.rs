@@ -8,12 +8,12 @@
 use ouro_game::{Chance, Game};
 
 use super::{Step, Tree};
-use crate::mcts::arena::{Kind, NONE, Node, Outcome};
+use crate::mcts::node_store::{Kind, NONE, Node, Outcome};
 
 impl<G: Game> Tree<G> {
     /// Makes a node that waits for chance one of the two kinds.
     pub(super) fn open_chance(&mut self, game: &G, node: u32) {
-        let state = self.arena.state(node);
+        let state = self.store.state(node);
         let uniform = match game.chance(state) {
             Chance::Enumerable { count } if count <= self.config.chance.enumerate => {
                 let even = 1.0 / f64::from(count);
@@ -23,12 +23,12 @@ impl<G: Game> Tree<G> {
             }
             Chance::Enumerable { .. } | Chance::Sampled => None,
         };
-        let first = self.arena.outcomes.len() as u32;
-        let opened = self.arena.node_mut(node);
+        let first = self.store.outcomes.len() as u32;
+        let opened = self.store.node_mut(node);
         match uniform {
             Some(count) => {
                 (opened.kind, opened.first, opened.count) = (Kind::Uniform, first, count);
-                self.arena.outcomes.extend((0..count).map(|outcome| Outcome {
+                self.store.outcomes.extend((0..count).map(|outcome| Outcome {
                     outcome,
                     child: NONE,
                     drawn: 0,
@@ -44,8 +44,8 @@ impl<G: Game> Tree<G> {
         let visited = current.extra;
         let drawn = visited + self.rng.below(current.count - visited);
         let (at, other) = (current.first + visited, current.first + drawn);
-        self.arena.outcomes.swap(at as usize, other as usize);
-        self.arena.node_mut(node).extra = (visited + 1) % current.count;
+        self.store.outcomes.swap(at as usize, other as usize);
+        self.store.node_mut(node).extra = (visited + 1) % current.count;
         (at, self.outcome_child(game, node, at))
     }
 
@@ -60,19 +60,19 @@ impl<G: Game> Tree<G> {
     }
 
     fn draw_outcome(&mut self, game: &G, node: u32, current: &Node) -> u32 {
-        let outcome = game.sample_chance(self.arena.state(node), &mut self.rng);
+        let outcome = game.sample_chance(self.store.state(node), &mut self.rng);
         let mut at = current.first;
         while at != NONE {
-            let listed = &mut self.arena.outcomes[at as usize];
+            let listed = &mut self.store.outcomes[at as usize];
             if listed.outcome == outcome {
                 listed.drawn += 1;
                 return at;
             }
             at = listed.next;
         }
-        let new = self.arena.outcomes.len() as u32;
-        self.arena.outcomes.push(Outcome { outcome, child: NONE, drawn: 1, next: current.first });
-        let listing = self.arena.node_mut(node);
+        let new = self.store.outcomes.len() as u32;
+        self.store.outcomes.push(Outcome { outcome, child: NONE, drawn: 1, next: current.first });
+        let listing = self.store.node_mut(node);
         (listing.first, listing.count) = (new, current.count + 1);
         new
     }
@@ -82,8 +82,8 @@ impl<G: Game> Tree<G> {
         let (mut best, mut fewest) = (current.first, f64::INFINITY);
         let mut at = current.first;
         while at != NONE {
-            let listed = &self.arena.outcomes[at as usize];
-            let visits = match self.arena.nodes.get(listed.child as usize) {
+            let listed = &self.store.outcomes[at as usize];
+            let visits = match self.store.nodes.get(listed.child as usize) {
                 Some(child) => child.visits + child.pending,
                 None => 0,
             };
@@ -97,21 +97,21 @@ impl<G: Game> Tree<G> {
     }
 
     fn outcome_child(&mut self, game: &G, node: u32, at: u32) -> u32 {
-        let Outcome { outcome, child, .. } = self.arena.outcomes[at as usize];
+        let Outcome { outcome, child, .. } = self.store.outcomes[at as usize];
         if child != NONE {
             return child;
         }
-        let child = self.arena.add_child(node);
-        let applied = game.apply_chance(self.arena.state_mut(child), outcome);
+        let child = self.store.add_child(node);
+        let applied = game.apply_chance(self.store.state_mut(child), outcome);
         debug_assert!(applied.is_ok(), "a listed outcome must apply: {applied:?}");
         self.open(game, child);
-        self.arena.outcomes[at as usize].child = child;
+        self.store.outcomes[at as usize].child = child;
         child
     }
 
     /// Takes back one visit of a round. A draw stays: it was one of the game's.
     pub(super) fn undo_chance(&mut self, step: &Step) {
-        let node = self.arena.node_mut(step.node);
+        let node = self.store.node_mut(step.node);
         if node.kind == Kind::Uniform {
             node.extra = if node.extra == 0 { node.count - 1 } else { node.extra - 1 };
         }

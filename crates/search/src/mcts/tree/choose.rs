@@ -5,8 +5,8 @@ use std::ops::Range;
 use ouro_game::Game;
 
 use super::{Chosen, Tree};
-use crate::mcts::arena::{Edge, NONE, Node, ROOT};
 use crate::mcts::config::FirstPlay;
+use crate::mcts::node_store::{Edge, NONE, Node, ROOT};
 use crate::mcts::scale;
 
 impl<G: Game> Tree<G> {
@@ -31,8 +31,8 @@ impl<G: Game> Tree<G> {
     }
 
     fn leads_to_exact(&self, edge: u32) -> bool {
-        let child = self.arena.edges[edge as usize].child;
-        self.arena.nodes.get(child as usize).is_some_and(|child| child.is_exact)
+        let child = self.store.edges[edge as usize].child;
+        self.store.nodes.get(child as usize).is_some_and(|child| child.is_exact)
     }
 
     /// The best edge that does not lead to an exact node; what was not tried counts as 0.
@@ -42,7 +42,7 @@ impl<G: Game> Tree<G> {
         let explore = self.explore((current.visits + current.pending) as f32);
         let (mut best, mut best_score) = (None, f32::NEG_INFINITY);
         for at in block {
-            let score = scale::score(&self.arena.edges[at], explore, 0.0, scale);
+            let score = scale::score(&self.store.edges[at], explore, 0.0, scale);
             if score > best_score && !self.leads_to_exact(at as u32) {
                 (best, best_score) = (Some(at as u32), score);
             }
@@ -62,7 +62,7 @@ impl<G: Game> Tree<G> {
         simulation: u32,
     ) -> usize {
         let offset = block.start - current.first as usize;
-        let edges = &self.arena.edges[block];
+        let edges = &self.store.edges[block];
         let scale = self.scaling.scale();
         if node == ROOT
             && let Some(chosen) = self.root.choose(index, offset, edges, scale, simulation)
@@ -72,11 +72,11 @@ impl<G: Game> Tree<G> {
         let visits = (current.visits + current.pending) as f32;
         let first_play = match self.config.first_play {
             FirstPlay::Constant { value } => value,
-            FirstPlay::Parent => scale.apply_unseen(self.arena.mean(node, player) as f32),
+            FirstPlay::Parent => scale.apply_unseen(self.store.mean(node, player) as f32),
             FirstPlay::ParentReduced { reduction } => {
                 let tried = edges.iter().filter(|edge| edge.visits > 0);
                 let share: f32 = tried.map(|edge| edge.prior).sum();
-                scale.apply_unseen(self.arena.mean(node, player) as f32) - reduction * share.sqrt()
+                scale.apply_unseen(self.store.mean(node, player) as f32) - reduction * share.sqrt()
             }
         };
         scale::best(edges, self.explore(visits), first_play, scale)

@@ -4,8 +4,8 @@ use ouro_game::{Action, ActionMask, Chance, Game, PlayerSet, Turn};
 
 use super::Tree;
 use crate::evaluator::Estimate;
-use crate::mcts::arena::{Edge, Kind, LEAST_PRIOR, NONE, Regret};
 use crate::mcts::config::Objective;
+use crate::mcts::node_store::{Edge, Kind, LEAST_PRIOR, NONE, Regret};
 
 /// Forced steps after which a node is made all the same, should a game force its players
 /// round in circles.
@@ -14,8 +14,8 @@ const MAX_FORCED: usize = 100_000;
 impl<G: Game> Tree<G> {
     /// Adds the child that the joint action in `self.joint` leads to.
     pub(super) fn add_child(&mut self, game: &G, parent: u32) -> u32 {
-        let child = self.arena.add_child(parent);
-        let stepped = game.step(self.arena.state_mut(child), &self.joint);
+        let child = self.store.add_child(parent);
+        let stepped = game.step(self.store.state_mut(child), &self.joint);
         debug_assert!(stepped.is_ok(), "legal actions must apply: {stepped:?}");
         self.open(game, child);
         child
@@ -23,16 +23,16 @@ impl<G: Game> Tree<G> {
 
     /// Sets a new node up by what must happen there, after stepping through what is forced.
     pub(super) fn open(&mut self, game: &G, node: u32) {
-        let parent = self.arena.node(node).parent;
+        let parent = self.store.node(node).parent;
         let turn = if parent == NONE {
-            game.turn(self.arena.state(node))
+            game.turn(self.store.state(node))
         } else {
             self.step_on(game, parent, node)
         };
-        let elapsed = game.elapsed(self.arena.state(node));
-        self.arena.node_mut(node).elapsed = elapsed;
+        let elapsed = game.elapsed(self.store.state(node));
+        self.store.node_mut(node).elapsed = elapsed;
         match turn {
-            Turn::Move(movers) => self.arena.node_mut(node).movers = movers,
+            Turn::Move(movers) => self.store.node_mut(node).movers = movers,
             Turn::Chance => self.open_chance(game, node),
             Turn::Over => self.end(game, node),
         }
@@ -43,10 +43,10 @@ impl<G: Game> Tree<G> {
         let rewarded = self.config.objective == Objective::Returns;
         let mut tally = std::mem::take(&mut self.tally);
         if rewarded {
-            tally.start(game, self.arena.state(parent));
-            tally.add(game, self.arena.state(node));
+            tally.start(game, self.store.state(parent));
+            tally.add(game, self.store.state(node));
         }
-        let (state, legal, joint) = (self.arena.state_mut(node), &mut self.legal, &mut self.joint);
+        let (state, legal, joint) = (self.store.state_mut(node), &mut self.legal, &mut self.joint);
         let collapse = self.collapse;
         let turn = play_forced(game, state, collapse, legal, joint, |state| {
             if rewarded {
@@ -54,8 +54,8 @@ impl<G: Game> Tree<G> {
             }
         });
         if rewarded {
-            for (at, &sum) in self.arena.slot(node).zip(tally.sums()) {
-                self.arena.rewards[at] = finite(sum as f32);
+            for (at, &sum) in self.store.slot(node).zip(tally.sums()) {
+                self.store.rewards[at] = finite(sum as f32);
             }
         }
         self.tally = tally;
@@ -64,44 +64,44 @@ impl<G: Game> Tree<G> {
 
     /// Marks the end of the game: what is still to come is known.
     fn end(&mut self, game: &G, node: u32) {
-        for (player, at) in self.arena.slot(node).enumerate() {
-            self.arena.exact[at] = match self.config.objective {
-                Objective::Outcome => finite(game.outcome(self.arena.state(node), player)),
+        for (player, at) in self.store.slot(node).enumerate() {
+            self.store.exact[at] = match self.config.objective {
+                Objective::Outcome => finite(game.outcome(self.store.state(node), player)),
                 Objective::Returns => 0.0,
             };
         }
-        let node = self.arena.node_mut(node);
+        let node = self.store.node_mut(node);
         (node.kind, node.is_exact) = (Kind::Terminal, true);
     }
 
     /// Gives a node its edges and loads its values for backing up.
     pub(super) fn expand(&mut self, game: &G, node: u32, evaluation: Estimate<'_>) {
-        let movers = self.arena.node(node).movers;
+        let movers = self.store.node(node).movers;
         let actions = game.action_count();
-        let first = self.arena.edges.len();
-        let first_block = self.arena.blocks.len();
+        let first = self.store.edges.len();
+        let first_block = self.store.blocks.len();
         for (row, player) in movers.iter().enumerate() {
             let priors =
                 evaluation.priors.and_then(|all| all.get(row * actions..(row + 1) * actions));
             if !self.push_edges(game, node, player, priors) {
                 // Nobody can move here, against the laws of games; take it for the end.
                 debug_assert!(false, "a player to move has a legal action");
-                self.arena.edges.truncate(first);
-                self.arena.blocks.truncate(first_block);
+                self.store.edges.truncate(first);
+                self.store.blocks.truncate(first_block);
                 self.end(game, node);
                 self.load_exact(node);
                 return;
             }
         }
         if self.matching {
-            self.arena.regrets.resize(self.arena.edges.len(), Regret::default());
+            self.store.regrets.resize(self.store.edges.len(), Regret::default());
         }
-        let count = (self.arena.edges.len() - first) as u32;
-        let expanded = self.arena.node_mut(node);
+        let count = (self.store.edges.len() - first) as u32;
+        let expanded = self.store.node_mut(node);
         (expanded.first, expanded.count) = (first as u32, count);
         if movers.len() == 1 {
             expanded.kind = Kind::Single;
-            self.arena.blocks.truncate(first_block);
+            self.store.blocks.truncate(first_block);
         } else {
             expanded.kind = Kind::Joint;
             expanded.extra = first_block as u32;
@@ -111,8 +111,8 @@ impl<G: Game> Tree<G> {
 
     /// Appends the edges of one player; whether there are any.
     fn push_edges(&mut self, game: &G, node: u32, player: usize, priors: Option<&[f32]>) -> bool {
-        game.legal(self.arena.state(node), player, &mut self.legal);
-        let edges = &mut self.arena.edges;
+        game.legal(self.store.state(node), player, &mut self.legal);
+        let edges = &mut self.store.edges;
         let first = edges.len();
         let mut total = 0.0;
         for action in self.legal.iter() {
@@ -136,13 +136,13 @@ impl<G: Game> Tree<G> {
         } else {
             block.iter_mut().for_each(|edge| edge.prior = 1.0 / count as f32);
         }
-        self.arena.blocks.push(count as u32);
+        self.store.blocks.push(count as u32);
         count > 0
     }
 
     /// The evaluator's values; what players who are out will get is known.
     fn load_values(&mut self, game: &G, node: u32, values: &[f32]) {
-        let state = self.arena.state(node);
+        let state = self.store.state(node);
         let alive = game.alive(state);
         for (player, value) in self.values.iter_mut().enumerate() {
             *value = f64::from(match self.config.objective {

@@ -13,18 +13,18 @@
 use ouro_game::{Chance, Game};
 
 use super::{Path, Step, TREMBLED, Tree};
-use crate::mcts::arena::{Kind, NONE};
 use crate::mcts::config::Objective;
+use crate::mcts::node_store::{Kind, NONE};
 
 impl<G: Game> Tree<G> {
     /// Takes in that `step.child` is exact; whether `step.node` has become exact by that.
     pub(super) fn prove(&mut self, game: &G, step: &Step, path: &Path) -> bool {
-        if self.arena.node(step.child).is_counted || self.arena.node(step.node).is_exact {
+        if self.store.node(step.child).is_counted || self.store.node(step.node).is_exact {
             return false;
         }
-        self.arena.node_mut(step.child).is_counted = true;
-        self.arena.node_mut(step.node).settled += 1;
-        match self.arena.node(step.node).kind {
+        self.store.node_mut(step.child).is_counted = true;
+        self.store.node_mut(step.node).settled += 1;
+        match self.store.node(step.node).kind {
             Kind::Single => self.prove_single(step),
             Kind::Joint => self.prove_joint(step, path),
             Kind::Uniform => self.prove_uniform(step.node),
@@ -35,12 +35,12 @@ impl<G: Game> Tree<G> {
 
     /// The exact value for `player` of stepping to an exact child.
     pub(in crate::mcts) fn exact_step(&self, node: u32, child: u32, player: usize) -> f32 {
-        let at = self.arena.slot(child).start + player;
+        let at = self.store.slot(child).start + player;
         if self.plain {
-            return self.arena.exact[at];
+            return self.store.exact[at];
         }
-        let exact = f64::from(self.arena.exact[at]);
-        (f64::from(self.arena.rewards[at]) + self.discount(node, child) * exact) as f32
+        let exact = f64::from(self.store.exact[at]);
+        (f64::from(self.store.rewards[at]) + self.discount(node, child) * exact) as f32
     }
 
     /// Whether nothing can be better, or worse if `sign` is −1. Never where returns count, for
@@ -51,40 +51,40 @@ impl<G: Game> Tree<G> {
 
     /// Makes `node` as good as stepping to `child`.
     fn settle(&mut self, node: u32, child: u32) -> bool {
-        for player in 0..self.arena.players {
+        for player in 0..self.store.players {
             let value = self.exact_step(node, child, player);
-            let at = self.arena.slot(node).start + player;
-            self.arena.exact[at] = value;
+            let at = self.store.slot(node).start + player;
+            self.store.exact[at] = value;
         }
-        self.arena.node_mut(node).is_exact = true;
+        self.store.node_mut(node).is_exact = true;
         true
     }
 
     fn prove_single(&mut self, step: &Step) -> bool {
-        let mover = self.arena.node(step.node).mover();
+        let mover = self.store.node(step.node).mover();
         let value = self.exact_step(step.node, step.child, mover);
         let lost = self.is_extreme(value, -1.0);
-        let edge = &mut self.arena.edges[step.choice as usize];
+        let edge = &mut self.store.edges[step.choice as usize];
         edge.sum = f64::from(value) * f64::from(edge.completed());
         if lost {
             // Without a prior it is not tried again while anything else is left.
             edge.prior = 0.0;
         }
-        if self.arena.players <= 2 && self.is_extreme(value, 1.0) {
+        if self.store.players <= 2 && self.is_extreme(value, 1.0) {
             return self.settle(step.node, step.child);
         }
-        let node = self.arena.node(step.node);
+        let node = self.store.node(step.node);
         if node.settled < node.count {
             return false;
         }
         let mut best = (step.child, value);
-        for edge in self.arena.edges_of(step.node) {
+        for edge in self.store.edges_of(step.node) {
             let value = self.exact_step(step.node, edge.child, mover);
             if value > best.1 {
                 best = (edge.child, value);
             }
         }
-        let ambiguous = self.arena.edges_of(step.node).iter().any(|edge| {
+        let ambiguous = self.store.edges_of(step.node).iter().any(|edge| {
             self.exact_step(step.node, edge.child, mover) == best.1
                 && !self.same_for_all(step.node, edge.child, best.0)
         });
@@ -92,33 +92,33 @@ impl<G: Game> Tree<G> {
     }
 
     fn same_for_all(&self, node: u32, one: u32, other: u32) -> bool {
-        let mut players = 0..self.arena.players;
+        let mut players = 0..self.store.players;
         players.all(|player| {
             self.exact_step(node, one, player) == self.exact_step(node, other, player)
         })
     }
 
     fn prove_uniform(&mut self, node: u32) -> bool {
-        let current = *self.arena.node(node);
+        let current = *self.store.node(node);
         if current.settled < current.count {
             return false;
         }
-        for player in 0..self.arena.players {
+        for player in 0..self.store.players {
             let outcomes = current.first as usize..(current.first + current.count) as usize;
             let values = outcomes
-                .map(|at| self.exact_step(node, self.arena.outcomes[at].child, player))
+                .map(|at| self.exact_step(node, self.store.outcomes[at].child, player))
                 .map(f64::from);
             let mean = values.sum::<f64>() / f64::from(current.count);
-            let at = self.arena.slot(node).start + player;
-            self.arena.exact[at] = mean as f32;
+            let at = self.store.slot(node).start + player;
+            self.store.exact[at] = mean as f32;
         }
-        self.arena.node_mut(node).is_exact = true;
+        self.store.node_mut(node).is_exact = true;
         true
     }
 
     fn prove_sampled(&mut self, game: &G, node: u32) -> bool {
-        let current = *self.arena.node(node);
-        let Chance::Enumerable { count } = game.chance(self.arena.state(node)) else {
+        let current = *self.store.node(node);
+        let Chance::Enumerable { count } = game.chance(self.store.state(node)) else {
             return false;
         };
         if current.settled < current.count || current.count > count {
@@ -127,11 +127,11 @@ impl<G: Game> Tree<G> {
         let mut covered = 0.0;
         let mut means = std::mem::take(&mut self.strategy);
         means.clear();
-        means.resize(self.arena.players, 0.0);
+        means.resize(self.store.players, 0.0);
         let mut at = current.first;
         while at != NONE {
-            let listed = self.arena.outcomes[at as usize];
-            let chance = game.chance_probability(self.arena.state(node), listed.outcome);
+            let listed = self.store.outcomes[at as usize];
+            let chance = game.chance_probability(self.store.state(node), listed.outcome);
             covered += chance;
             for (player, mean) in means.iter_mut().enumerate() {
                 *mean += chance * f64::from(self.exact_step(node, listed.child, player));
@@ -141,10 +141,10 @@ impl<G: Game> Tree<G> {
         // Anything that can happen must have been seen.
         let complete = covered > 1.0 - 1e-9;
         if complete {
-            for (at, &mean) in self.arena.slot(node).zip(&means) {
-                self.arena.exact[at] = mean as f32;
+            for (at, &mean) in self.store.slot(node).zip(&means) {
+                self.store.exact[at] = mean as f32;
             }
-            self.arena.node_mut(node).is_exact = true;
+            self.store.node_mut(node).is_exact = true;
         }
         self.strategy = means;
         complete
@@ -152,7 +152,7 @@ impl<G: Game> Tree<G> {
 
     fn prove_joint(&mut self, step: &Step, path: &Path) -> bool {
         let node = step.node;
-        let movers = self.arena.node(node).movers;
+        let movers = self.store.node(node).movers;
         let edges = &path.edges[step.choice as usize..][..movers.len()];
         for (index, player) in movers.iter().enumerate() {
             let value = self.exact_step(node, step.child, player);
@@ -161,43 +161,43 @@ impl<G: Game> Tree<G> {
                 continue;
             }
             if sign < 0.0 {
-                let edge = &mut self.arena.edges[(edges[index] & !TREMBLED) as usize];
+                let edge = &mut self.store.edges[(edges[index] & !TREMBLED) as usize];
                 edge.prior = 0.0;
                 edge.sum = f64::from(value) * f64::from(edge.completed());
-            } else if self.arena.players == 2 {
+            } else if self.store.players == 2 {
                 return self.settle(node, step.child);
             }
         }
         let joint: u64 = (0..movers.len()).fold(1, |product: u64, index| {
-            product.saturating_mul(self.arena.block(node, index).len() as u64)
+            product.saturating_mul(self.store.block(node, index).len() as u64)
         });
-        if u64::from(self.arena.node(node).settled) < joint {
+        if u64::from(self.store.node(node).settled) < joint {
             return false;
         }
-        if self.arena.players == 2
+        if self.store.players == 2
             && movers.len() == 2
             && let Some(child) = self.saddle(node)
         {
             return self.settle(node, child);
         }
         let same = (0..joint)
-            .all(|code| self.same_for_all(node, self.arena.joints.get(node, code), step.child));
+            .all(|code| self.same_for_all(node, self.store.joints.get(node, code), step.child));
         same && self.settle(node, step.child)
     }
 
     /// Whether the action of mover `index` in `edges` is proven to win, or to lose, whatever
     /// the other player does. Only looked into for two who move.
     fn holds_always(&self, node: u32, edges: &[u32], index: usize, sign: f32) -> bool {
-        let movers = self.arena.node(node).movers;
+        let movers = self.store.node(node).movers;
         let Some(player) = movers.iter().nth(index) else { return false };
         if edges.len() != 2 {
             return false;
         }
         let (before, radix) = self.code_around(node, edges, 1 - index);
-        (0..self.arena.block(node, 1 - index).len() as u64).all(|reply| {
-            let child = self.arena.joints.get(node, before + radix * reply);
+        (0..self.store.block(node, 1 - index).len() as u64).all(|reply| {
+            let child = self.store.joints.get(node, before + radix * reply);
             child != NONE
-                && self.arena.node(child).is_exact
+                && self.store.node(child).is_exact
                 && self.is_extreme(self.exact_step(node, child, player), sign)
         })
     }
@@ -207,9 +207,9 @@ impl<G: Game> Tree<G> {
     /// `None` where one player's gain is not the other's loss: equilibria may differ in value
     /// there, and none of them is the value.
     pub(in crate::mcts) fn saddle(&self, node: u32) -> Option<u32> {
-        let (rows, columns) = (self.arena.block(node, 0).len(), self.arena.block(node, 1).len());
+        let (rows, columns) = (self.store.block(node, 0).len(), self.store.block(node, 1).len());
         let child = |row: usize, column: usize| {
-            self.arena.joints.get(node, (row * columns + column) as u64)
+            self.store.joints.get(node, (row * columns + column) as u64)
         };
         let value = |row, column| self.exact_step(node, child(row, column), 0);
         let mut cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));

@@ -15,8 +15,8 @@ use std::ops::Range;
 use ouro_game::Game;
 
 use super::{Step, TREMBLED, Tree};
-use crate::mcts::arena::{Arena, NONE};
 use crate::mcts::config::Simultaneous;
+use crate::mcts::node_store::{NONE, NodeStore};
 
 impl<G: Game> Tree<G> {
     /// Draws an edge of a block by its current strategy, exploring now and then, less often
@@ -30,7 +30,7 @@ impl<G: Game> Tree<G> {
         if self.rng.unit() < explored {
             return self.rng.below(count as u32) as usize;
         }
-        strategy(&self.arena, block, &mut self.strategy);
+        strategy(&self.store, block, &mut self.strategy);
         let mut left = self.rng.unit();
         for (index, probability) in self.strategy.iter().enumerate() {
             left -= probability;
@@ -45,13 +45,13 @@ impl<G: Game> Tree<G> {
     /// Updates the regrets of everybody who moved, after `self.values` came back from
     /// `step.child`.
     pub(super) fn match_regrets(&mut self, step: &Step, edges: &[u32]) {
-        let movers = self.arena.node(step.node).movers;
-        let weight = f64::from(self.arena.node(step.node).visits);
+        let movers = self.store.node(step.node).movers;
+        let weight = f64::from(self.store.node(step.node).visits);
         for (index, player) in movers.iter().enumerate() {
-            let block = self.arena.block(step.node, index);
-            strategy(&self.arena, block.clone(), &mut self.strategy);
+            let block = self.store.block(step.node, index);
+            strategy(&self.store, block.clone(), &mut self.strategy);
             for (at, probability) in block.clone().zip(&self.strategy) {
-                self.arena.regrets[at].strategy += weight * probability;
+                self.store.regrets[at].strategy += weight * probability;
             }
             let (before, radix) = self.code_around(step.node, edges, index);
             let got = self.values[player];
@@ -60,10 +60,10 @@ impl<G: Game> Tree<G> {
                     continue;
                 }
                 let code = before + radix * choice as u64;
-                let child = self.arena.joints.get(step.node, code);
-                if child != NONE && self.arena.node(child).visits > 0 {
+                let child = self.store.joints.get(step.node, code);
+                if child != NONE && self.store.node(child).visits > 0 {
                     let instead = self.worth(step.node, child, player);
-                    let gain = &mut self.arena.regrets[at].gain;
+                    let gain = &mut self.store.regrets[at].gain;
                     *gain = (*gain + instead - got).max(0.0);
                 }
             }
@@ -73,8 +73,8 @@ impl<G: Game> Tree<G> {
     /// The number of the joint action less the part of mover `index`, and what one action
     /// further of that mover adds.
     pub(super) fn code_around(&self, node: u32, edges: &[u32], index: usize) -> (u64, u64) {
-        let blocks = &self.arena.blocks[self.arena.node(node).extra as usize..][..edges.len()];
-        let mut start = self.arena.node(node).first;
+        let blocks = &self.store.blocks[self.store.node(node).extra as usize..][..edges.len()];
+        let mut start = self.store.node(node).first;
         let (mut code, mut radix) = (0_u64, 1);
         for (other, (&edge, &length)) in edges.iter().zip(blocks).enumerate() {
             code *= u64::from(length);
@@ -91,21 +91,21 @@ impl<G: Game> Tree<G> {
 
     /// What a player gets on average from stepping to `child`.
     fn worth(&self, node: u32, child: u32, player: usize) -> f64 {
-        let mean = self.arena.mean(child, player);
-        let reward = self.arena.rewards[self.arena.slot(child)][player];
+        let mean = self.store.mean(child, player);
+        let reward = self.store.rewards[self.store.slot(child)][player];
         f64::from(reward) + self.discount(node, child) * mean
     }
 }
 
 /// Probabilities in proportion to positive regrets; the priors while nothing is regretted.
-fn strategy<S: Clone>(arena: &Arena<S>, block: Range<usize>, out: &mut Vec<f64>) {
+fn strategy<S: Clone>(store: &NodeStore<S>, block: Range<usize>, out: &mut Vec<f64>) {
     out.clear();
-    out.extend(arena.regrets[block.clone()].iter().map(|regret| regret.gain.max(0.0)));
+    out.extend(store.regrets[block.clone()].iter().map(|regret| regret.gain.max(0.0)));
     let total: f64 = out.iter().sum();
     if total > 0.0 {
         out.iter_mut().for_each(|weight| *weight /= total);
     } else {
-        for (weight, edge) in out.iter_mut().zip(&arena.edges[block]) {
+        for (weight, edge) in out.iter_mut().zip(&store.edges[block]) {
             *weight = f64::from(edge.prior);
         }
     }

@@ -1,28 +1,28 @@
 //! Seeded, portable randomness.
 //!
-//! A [`Stream`] is keyed by a seed, a purpose and an index, so that no two uses of one seed
+//! A [`Rng`] is keyed by a seed, a purpose and an index, so that no two uses of one seed
 //! share numbers: the food of game 7 does not depend on how its players explored. `ChaCha8`
 //! turns the key into the state of xoshiro256++ (Blackman and Vigna, 2021), which then makes
 //! the numbers; both are specified bit for bit, so every machine draws the same.
 
 use rand_chacha::ChaCha8Rng;
-use rand_core::{Rng, SeedableRng};
+use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Longest purpose that takes part in a key, in bytes.
 const PURPOSE_BYTES: usize = 24;
 
-/// A random number stream. Cloning copies its position.
+/// A random number generator. Cloning copies its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stream(Xoshiro256PlusPlus);
+pub struct Rng(Xoshiro256PlusPlus);
 
-impl Stream {
-    /// The stream of `purpose` under `seed`.
+impl Rng {
+    /// The generator of `purpose` under `seed`.
     pub fn new(seed: u64, purpose: &str) -> Self {
         Self::indexed(seed, purpose, 0)
     }
 
-    /// The `index`-th stream of `purpose` under `seed`: one per game, worker or step.
+    /// The `index`-th generator of `purpose` under `seed`: one per game, worker or step.
     ///
     /// Purposes are told apart by their first 24 bytes.
     pub fn indexed(seed: u64, purpose: &str, index: u64) -> Self {
@@ -39,7 +39,7 @@ impl Stream {
         Self(Xoshiro256PlusPlus::from_seed(state))
     }
 
-    /// A new stream that this one pays for with one draw: for many short-lived uses, such as
+    /// A new generator that this one pays for with one draw: for many short-lived uses, such as
     /// one rollout each, where deriving a key every time would cost more than the use.
     ///
     /// `SplitMix64` spreads the draw over the new state, as the authors of xoshiro advise.
@@ -110,50 +110,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seed_purpose_and_index_each_give_another_stream() {
-        let first = |mut stream: Stream| stream.bits();
-        let base = first(Stream::new(1, "game"));
-        assert_eq!(base, first(Stream::indexed(1, "game", 0)));
-        assert_ne!(base, first(Stream::new(2, "game")));
-        assert_ne!(base, first(Stream::new(1, "policy")));
-        assert_ne!(base, first(Stream::indexed(1, "game", 1)));
+    fn seed_purpose_and_index_each_give_another_rng() {
+        let first = |mut rng: Rng| rng.bits();
+        let base = first(Rng::new(1, "game"));
+        assert_eq!(base, first(Rng::indexed(1, "game", 0)));
+        assert_ne!(base, first(Rng::new(2, "game")));
+        assert_ne!(base, first(Rng::new(1, "policy")));
+        assert_ne!(base, first(Rng::indexed(1, "game", 1)));
     }
 
     #[test]
     fn streams_draw_the_same_numbers_on_every_machine() {
-        let mut stream = Stream::indexed(42, "game", 7);
+        let mut rng = Rng::indexed(42, "game", 7);
         // Computed from the published definitions of ChaCha8 and xoshiro256++ in another language.
-        let bits = [stream.bits(), stream.bits(), stream.bits()];
+        let bits = [rng.bits(), rng.bits(), rng.bits()];
         assert_eq!(
             bits,
             [4_044_399_838_300_741_851, 12_122_361_859_140_160_148, 9_511_647_957_060_576_091]
         );
         let bounds = [2, 3, 10, 1_000, u32::MAX];
-        assert_eq!(bounds.map(|bound| stream.below(bound)), [1, 1, 7, 721, 21_280_009]);
-        assert_eq!(stream.unit().to_bits(), 0x3fdb_76a8_f97e_97fc);
+        assert_eq!(bounds.map(|bound| rng.below(bound)), [1, 1, 7, 721, 21_280_009]);
+        assert_eq!(rng.unit().to_bits(), 0x3fdb_76a8_f97e_97fc);
         let mut order = [0, 1, 2, 3, 4, 5, 6, 7];
-        stream.shuffle(&mut order);
+        rng.shuffle(&mut order);
         assert_eq!(order, [2, 7, 5, 4, 1, 3, 0, 6]);
-        let drawn: Vec<usize> = (0..8).map(|_| stream.weighted(&[1.0, 0.5, 2.5])).collect();
+        let drawn: Vec<usize> = (0..8).map(|_| rng.weighted(&[1.0, 0.5, 2.5])).collect();
         assert_eq!(drawn, [2, 2, 2, 2, 2, 2, 1, 1]);
         // The last numbers depend on all that were drawn before.
-        assert_eq!(stream.bits(), 7_834_009_249_331_993_731);
+        assert_eq!(rng.bits(), 7_834_009_249_331_993_731);
     }
 
     #[test]
     fn forks_differ_from_each_other_and_leave_the_parent_one_draw_further() {
-        let mut stream = Stream::new(5, "test");
-        let mut plain = stream.clone();
-        let [mut first, mut second] = [stream.fork(), stream.fork()];
+        let mut rng = Rng::new(5, "test");
+        let mut plain = rng.clone();
+        let [mut first, mut second] = [rng.fork(), rng.fork()];
         plain.bits();
         plain.bits();
-        assert_eq!(stream, plain);
+        assert_eq!(rng, plain);
         let starts = [first.bits(), second.bits(), plain.bits()];
         assert!(starts[0] != starts[1] && starts[1] != starts[2] && starts[0] != starts[2]);
         // Bits of a thousand first draws: binomial(1000, 1/2) each; 6 sigma.
         let mut ones = [0_u32; 64];
         for _ in 0..1_000 {
-            let draw = stream.fork().bits();
+            let draw = rng.fork().bits();
             (0..64).for_each(|bit| ones[bit] += (draw >> bit & 1) as u32);
         }
         assert!(ones.iter().all(|&count| count.abs_diff(500) < 95), "{ones:?}");
@@ -161,23 +161,23 @@ mod tests {
 
     #[test]
     fn bounded_integers_stay_below_their_bound_and_reach_all_of_it() {
-        let mut stream = Stream::new(3, "test");
+        let mut rng = Rng::new(3, "test");
         let mut seen = [0_u32; 7];
         for _ in 0..7_000 {
-            seen[stream.below(7) as usize] += 1;
+            seen[rng.below(7) as usize] += 1;
         }
         // Each count is binomial(7000, 1/7): 1000 with deviation 29.3; 6 sigma.
         assert!(seen.iter().all(|&count| count.abs_diff(1_000) < 176), "{seen:?}");
-        assert_eq!(stream.below(0), 0);
-        assert_eq!(stream.below(1), 0);
+        assert_eq!(rng.below(0), 0);
+        assert_eq!(rng.below(1), 0);
     }
 
     #[test]
     fn weighted_draws_never_pick_a_zero_weight() {
-        let mut stream = Stream::new(4, "test");
+        let mut rng = Rng::new(4, "test");
         for _ in 0..1_000 {
-            assert_eq!(stream.weighted(&[0.0, 2.0, 0.0]), 1);
+            assert_eq!(rng.weighted(&[0.0, 2.0, 0.0]), 1);
         }
-        assert_eq!(stream.weighted(&[]), 0);
+        assert_eq!(rng.weighted(&[]), 0);
     }
 }

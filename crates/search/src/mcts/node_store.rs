@@ -135,7 +135,7 @@ pub(super) struct Outcome {
 
 /// The pools. Per node: `players` values in `totals`, `exact` and `rewards`.
 #[derive(Clone, Debug)]
-pub(super) struct Arena<S> {
+pub(super) struct NodeStore<S> {
     pub(super) players: usize,
     pub(super) nodes: Vec<Node>,
     /// Positions; may be longer than `nodes`, to reuse what is beyond.
@@ -156,7 +156,7 @@ pub(super) struct Arena<S> {
     spare: Spare,
 }
 
-/// Second copies for [`Arena::keep_subtree`] to write to.
+/// Second copies for [`NodeStore::keep_subtree`] to write to.
 #[derive(Clone, Debug, Default)]
 struct Spare {
     /// New index of each node.
@@ -168,7 +168,7 @@ struct Spare {
     joints: JointTable,
 }
 
-impl<S: Clone> Arena<S> {
+impl<S: Clone> NodeStore<S> {
     pub(super) fn new(players: usize) -> Self {
         Self {
             players,
