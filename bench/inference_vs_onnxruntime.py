@@ -1,17 +1,20 @@
-"""Times Ouro's CPU engine and onnxruntime side by side, on the same networks and the same core.
+"""Times Ouro's CPU engine and onnxruntime on the same networks and the same core.
 
     python3 -m venv target/venv && target/venv/bin/pip install numpy onnx onnxruntime
     cargo build --release -p ouro-net --example bench_net
     target/venv/bin/python bench/inference_vs_onnxruntime.py
 
-For every network of `bench_net write` and every batch size: builds the same network as ONNX from
-the safetensors file, checks that both give the same outputs, then lets both evaluate the same
-positions in turns, each with one thread pinned to one core. Prints the median time per position
-of both and the median of the ratios of neighbouring turns; above 1 Ouro is faster. Beside it
-stands what a call of a model that does nothing takes per position ("python call"): about that
-much of onnxruntime's time is spent in Python and the session rather than in the network. Times
-are processor time of the process, which on an idle machine is the time that passes; turns are
-short and alternate, so that other load on the machine falls on both. Linux only.
+For every network of `bench_net write` and every batch size, the script builds the same network as
+ONNX from the safetensors file and checks that both programs give the same outputs. Both then
+evaluate the same positions in alternating turns, each with one thread pinned to one core.
+
+The script prints the median time per position of both programs, and the median of the ratios of
+neighbouring turns; above 1, Ouro is faster. The column "python call" is the time per position of a
+model that does nothing: about that much of onnxruntime's time is spent in Python and the session,
+not in the network.
+
+Times are CPU time of the process. Turns are short and alternate, so that other load on the machine
+affects both programs alike. Linux only.
 """
 
 import argparse
@@ -113,7 +116,7 @@ class Graph:
 
 
 def build(spec, tensors):
-    """The network of a spec, as its documentation describes it."""
+    """The ONNX model of a spec, after the documentation of `NetSpec`."""
     net = spec["architecture"]
     g = Graph(spec, tensors)
     x = "planes"
@@ -158,12 +161,12 @@ def build(spec, tensors):
         g.linear(x, "policy", output="logits")
         g.value(x, "value")
     else:
-        raise SystemExit(f"architecture {net['kind']!r} is unknown here")
+        raise SystemExit(f"architecture {net['kind']!r} is unknown: add it to build()")
     return g.model()
 
 
 def identity():
-    """A model that gives back its one number."""
+    """A model that returns its single input."""
     shape = ["batch", 1]
     graph = helper.make_graph(
         [helper.make_node("Identity", ["planes"], ["same"])],
@@ -194,11 +197,11 @@ class Ours:
         self.process.stdin.flush()
         answer = self.process.stdout.readline().strip()
         if not answer:
-            raise SystemExit("bench_net ended; its message is above")
+            raise SystemExit("bench_net ended early: see its message above")
         return answer
 
     def seconds(self, calls):
-        # The processor clock of another process, as clock_getcpuclockid(3) makes its number.
+        # The CPU clock of another process, numbered as in clock_getcpuclockid(3).
         clock = (~self.process.pid << 3) | 2
         start = time.clock_gettime(clock)
         self.ask("time", calls)
@@ -247,7 +250,7 @@ def calls_for(side, least):
 
 
 def call_us(rounds, least):
-    """Median microseconds of a call that computes nothing: what Python and binding cost."""
+    """Median microseconds of a call that computes nothing: the cost of Python and binding."""
     nothing = Theirs(identity())
     nothing.bind(np.zeros([1, 1], np.float32))
     calls = calls_for(nothing, least)
@@ -274,7 +277,7 @@ def compare(ours, theirs, path, spec, batch, rounds, least):
     calls = [calls_for(side, least) for side in (ours, theirs)]
     times = []
     for turn in range(rounds):
-        # Who goes first alternates too.
+        # The program that goes first alternates too.
         order = (0, 1) if turn % 2 == 0 else (1, 0)
         pair = [0.0, 0.0]
         for side in order:
@@ -292,11 +295,11 @@ def compare(ours, theirs, path, spec, batch, rounds, least):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", default="target/release/examples/bench_net", type=pathlib.Path)
-    parser.add_argument("--networks", default="", help="names, with commas between; all if absent")
+    parser.add_argument("--networks", default="", help="names, separated by commas [default: all]")
     parser.add_argument("--batches", default="1,8,32,128")
-    parser.add_argument("--rounds", default=31, type=int, help="turns of each side")
-    parser.add_argument("--milliseconds", default=20.0, type=float, help="least time of a turn")
-    parser.add_argument("--core", default=None, type=int, help="core to pin to; the last if absent")
+    parser.add_argument("--rounds", default=31, type=int, help="turns of each program")
+    parser.add_argument("--milliseconds", default=20.0, type=float, help="minimum time of a turn")
+    parser.add_argument("--core", default=None, type=int, help="core to pin to [default: the last]")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     if not arguments.binary.exists():
@@ -333,7 +336,7 @@ def main():
     if arguments.json:
         version = onnxruntime.__version__
         print(json.dumps({"onnxruntime": version, "core": core, "results": results}, indent=2))
-    # Put this way round because no comparison with NaN holds.
+    # `not all(... <= ...)` also fails on NaN, with which no comparison holds.
     if not all(result["largest_difference"] <= 1e-4 for result in results):
         sys.exit("the outputs differ by more than 1e-4")
 

@@ -1,15 +1,17 @@
-"""Times optimiser steps of Ouro's learner and of JAX side by side, on the same core.
+"""Times optimiser steps of Ouro's learner and of JAX on the same core.
 
     python3 -m venv target/venv && target/venv/bin/pip install jax
     cargo build --release -p ouro-cli
     target/venv/bin/python bench/learner_vs_jax.py
 
-For every network and batch size both take steps of AlphaZero's loss with AdamW on random
+For every network and batch size, both programs take steps of AlphaZero's loss with AdamW on random
 positions: the same residual tower with batch norm, the same shapes, f32, one thread pinned to one
-core. They take turns, short and alternating, so that other load on the machine falls on both;
-times are processor time. Prints the median of both in samples per second and the median of the
-ratios of neighbouring turns; above 1 Ouro is faster. Linux only. Without JAX or the release build
-it says what is missing and exits with 77.
+core. They run in short alternating turns, so that other load on the machine affects both alike.
+Times are CPU time.
+
+The script prints the median of both in samples per second, and the median of the ratios of
+neighbouring turns; above 1, Ouro is faster. Linux only. If JAX or the release build is missing, the
+script names it and exits with 77.
 """
 
 import argparse
@@ -47,7 +49,7 @@ def find_binary(given):
 
 
 def ouro(binary, network, batch, seconds):
-    """Processor seconds per step of Ouro's learner."""
+    """CPU-seconds per step of Ouro's learner."""
     command = [binary, "--json", "bench", "learner", "--device", "cpu", "--network", network]
     command += ["--batch", str(batch), "--seconds", str(seconds), "--runs", "1"]
     report = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
@@ -164,7 +166,7 @@ class Jax:
         jax.block_until_ready(self.state)
 
     def seconds(self, seconds):
-        """Processor seconds per step."""
+        """CPU-seconds per step."""
         count, begin, cpu = 0, time.perf_counter(), time.process_time()
         while count < 3 or time.perf_counter() - begin < seconds:
             self.state = self.step(self.state, self.batch)
@@ -175,12 +177,12 @@ class Jax:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ouro", help="the binary; the release build unless given")
+    parser.add_argument("--ouro", help="the binary [default: the release build]")
     parser.add_argument("--network", nargs="*", default=list(NETWORKS), choices=list(NETWORKS))
     parser.add_argument("--batch", nargs="*", type=int, default=[32, 256])
     parser.add_argument("--turns", type=int, default=9)
-    parser.add_argument("--seconds", type=float, default=1.0, help="of one turn")
-    parser.add_argument("--core", type=int, help="the last one unless given")
+    parser.add_argument("--seconds", type=float, default=1.0, help="seconds per turn")
+    parser.add_argument("--core", type=int, help="core to pin to [default: the last]")
     arguments = parser.parse_args()
     binary = find_binary(arguments.ouro)
     core = max(os.sched_getaffinity(0)) if arguments.core is None else arguments.core

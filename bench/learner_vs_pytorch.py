@@ -1,15 +1,17 @@
-"""Times optimiser steps of Ouro's learner and of PyTorch side by side, on a GPU if there is one.
+"""Times optimiser steps of Ouro's learner and of PyTorch, on a GPU if there is one.
 
     python3 -m venv target/venv && target/venv/bin/pip install torch
     cargo build --release -p ouro-cli
     target/venv/bin/python bench/learner_vs_pytorch.py
 
-For every network and batch size both take steps of AlphaZero's loss with AdamW on random
-positions that are already on the device's side: the same residual tower with batch norm, the same
-shapes, f32 (TF32 off). They take turns; times are wall-clock, since a GPU's time is nobody's
-processor time. Prints the median of both in samples per second and the median of the ratios of
-neighbouring turns; above 1 Ouro is faster. Without a GPU that PyTorch sees both use one CPU
-thread. Without PyTorch or the release build it says what is missing and exits with 77.
+For every network and batch size, both programs take steps of AlphaZero's loss with AdamW on random
+positions that are already in the device's memory: the same residual tower with batch norm, the same
+shapes, f32 (TF32 off). They run in alternating turns. Times are wall-clock time, because CPU time
+does not include the GPU's work.
+
+The script prints the median of both in samples per second, and the median of the ratios of
+neighbouring turns; above 1, Ouro is faster. If PyTorch sees no GPU, both use one CPU thread. If
+PyTorch or the release build is missing, the script names it and exits with 77.
 """
 
 import argparse
@@ -134,11 +136,11 @@ class Torch:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ouro", help="the binary; the release build unless given")
+    parser.add_argument("--ouro", help="the binary [default: the release build]")
     parser.add_argument("--network", nargs="*", default=["small", "medium"], choices=list(NETWORKS))
     parser.add_argument("--batch", nargs="*", type=int, default=[256, 1024])
     parser.add_argument("--turns", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=1.0, help="of one turn")
+    parser.add_argument("--seconds", type=float, default=1.0, help="seconds per turn")
     arguments = parser.parse_args()
     binary = find_binary(arguments.ouro)
     try:

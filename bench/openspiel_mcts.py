@@ -1,13 +1,13 @@
-"""Sets Ouro's tree search against OpenSpiel's C++ one: Connect Four, one random rollout each.
+"""Compares Ouro's tree search with OpenSpiel's in C++: Connect Four, one random rollout each.
 
     python3 -m venv .venv && .venv/bin/pip install open_spiel
     cargo build --release -p ouro-search --example connect_four_rollouts
     .venv/bin/python bench/openspiel_mcts.py
 
-Both search the empty board again and again, in turns, with the same number of simulations per
-search, on one thread. Prints the simulations per second of both, the median of the turns, and
-the median of the ratios of neighbouring turns. Times are processor time, so that other load on
-the machine falls on neither.
+Both programs search the empty board repeatedly, in alternating turns, with the same number of
+simulations per search, on one thread. The script prints the median simulations per second of both,
+and the median of the ratios of neighbouring turns. Times are CPU time, so that other load on the
+machine does not count.
 """
 
 import argparse
@@ -29,14 +29,14 @@ def openspiel(searches, simulations, turn):
     for search in range(searches):
         seed = turn * searches + search
         evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
-        # Exploration constant 2, up to 1,000 MB, with its solver, as its own examples do.
+        # Exploration constant 2, up to 1,000 MB, with the solver, as in OpenSpiel's examples.
         bot = pyspiel.MCTSBot(game, evaluator, 2.0, simulations, 1000, True, seed, False)
         made += bot.mcts_search(state).explore_count
     return made / (time.process_time() - begin)
 
 
 def ouro(binary, searches, simulations):
-    """Simulations per second of Ouro, the start of its process included."""
+    """Simulations per second of Ouro, including the start of its process."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = usage.ru_utime + usage.ru_stime
     command = [binary, str(searches), str(simulations)]
@@ -48,8 +48,8 @@ def ouro(binary, searches, simulations):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=11)
-    parser.add_argument("--searches", type=int, default=20, help="per turn")
-    parser.add_argument("--simulations", type=int, default=10_000, help="per search")
+    parser.add_argument("--searches", type=int, default=20, help="searches per turn")
+    parser.add_argument("--simulations", type=int, default=10_000, help="simulations per search")
     parser.add_argument(
         "--binary",
         type=pathlib.Path,

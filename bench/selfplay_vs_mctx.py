@@ -1,19 +1,20 @@
-"""Sets Ouro's self-play against mctx and pgx on JAX: Connect Four, both on all cores.
+"""Compares Ouro's self-play with mctx and pgx on JAX: Connect Four, both on all cores.
 
     python3 -m venv target/venv && target/venv/bin/pip install "jax[cpu]" mctx pgx
     cargo build --release -p ouro-actor --example bench_selfplay
     target/venv/bin/python bench/selfplay_vs_mctx.py
 
-Both play games of fresh weights against themselves with the same network (a residual tower of
-32 channels and 4 blocks with the heads of Ouro's preset `small`) and the same search (AlphaZero's:
-PUCT with 50 simulations, Dirichlet noise at the root, moves sampled by visits). mctx searches a
-batch of games in lockstep, each search from an empty tree, on XLA's CPU threads; Ouro keeps its
-trees from move to move and makes 50 simulations more. A position is one move that was decided.
+Both programs play games of new weights against themselves. They use the same network (a residual
+tower of 32 channels and 4 blocks with the heads of Ouro's preset `small`) and the same search
+(AlphaZero's: PUCT with 50 simulations, Dirichlet noise at the root, moves sampled by visits). mctx
+searches a batch of games in lockstep, each search from an empty tree, on XLA's CPU threads. Ouro
+keeps its trees from move to move and makes 50 further simulations. A position is one decided move.
 
-They take turns, each for some seconds after its warm-up (for JAX, compiling), so that other load
-on the machine falls on both. Prints the positions per second of both turn by turn, their medians,
-and the median of the ratios of neighbouring turns; besides, the same per second of processor
-time, which other load changes less. Without the packages it says what to install and ends well.
+They run in alternating turns of some seconds each, after a warm-up (for JAX, compiling), so that
+other load on the machine affects both alike. The script prints the positions per second of both
+turn by turn, their medians, and the median of the ratios of neighbouring turns. It prints the same
+per CPU-second, which other load changes less. If a package is missing, the script names the
+command that installs it and exits with 0.
 """
 
 import argparse
@@ -30,7 +31,7 @@ PACKAGES = 'pip install "jax[cpu]" mctx pgx'
 
 
 def load():
-    """The packages, or nothing if they are not installed."""
+    """The packages, or `None` if they are not installed."""
     try:
         import jax
         import mctx
@@ -113,7 +114,7 @@ class Mctx:
         return logits, jax.numpy.tanh(linear(relu(hidden), weights["value"])[:, 0])
 
     def play(self, weights, state, key):
-        """Searches every game, plays its move, and begins anew where that was the last."""
+        """Searches every game, plays its move, and restarts the games that ended."""
         jax, env = self.jax, self.env
         numpy = jax.numpy
 
@@ -162,7 +163,7 @@ class Mctx:
         self.jax.block_until_ready(self.state)
 
     def measure(self, seconds):
-        """Positions per second, and per second of processor time."""
+        """Positions per second, and per CPU-second."""
         moves, begin, busy = 0, time.perf_counter(), time.process_time()
         while time.perf_counter() - begin < seconds:
             self.step()
@@ -171,30 +172,30 @@ class Mctx:
 
 
 def ouro(binary, seconds, simulations, games, remembered):
-    """Positions per second, and per second of processor time."""
+    """Positions per second, and per CPU-second."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     busy = usage.ru_utime + usage.ru_stime
     command = [binary, "--json", "--seconds", str(seconds), "--simulations", str(simulations)]
     command += ["--games", str(games), "--remembered", str(remembered)]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     busy = usage.ru_utime + usage.ru_stime - busy
-    speed = told["positions_per_second"]
-    # It warms up for a quarter of the time, at the same speed.
+    speed = report["positions_per_second"]
+    # The program warms up for a quarter of the time, at the same speed.
     return speed, speed * seconds * 1.25 / busy
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=8.0, help="per turn")
+    parser.add_argument("--seconds", type=float, default=8.0, help="seconds per turn")
     parser.add_argument("--simulations", type=int, default=50)
-    parser.add_argument("--games", type=int, default=64, help="of Ouro, per thread")
+    parser.add_argument("--games", type=int, default=64, help="Ouro's games per thread")
     parser.add_argument(
-        "--mctx-games", type=int, default=64, help="in lockstep; of 64, 256 and 1,024 the quickest"
+        "--mctx-games", type=int, default=64, help="games in lockstep; 64 is faster than 256 and 1,024"
     )
     parser.add_argument(
-        "--remembered", type=int, default=0, help="positions that Ouro need not evaluate twice"
+        "--remembered", type=int, default=0, help="size of Ouro's cache of evaluated positions"
     )
     parser.add_argument(
         "--binary",
@@ -207,7 +208,7 @@ def main():
         return 0
     if not arguments.binary.exists():
         build = "cargo build --release -p ouro-actor --example bench_selfplay"
-        print(f"{arguments.binary} is not there; {build}")
+        print(f"{arguments.binary} is missing: run `{build}` first")
         return 69
     print(f"{os.cpu_count()} cores, {arguments.simulations} simulations, compiling", flush=True)
     theirs = Mctx(packages, arguments.mctx_games, arguments.simulations, 32, 4)
@@ -223,11 +224,11 @@ def main():
         )
         pairs.append((us, them))
         print(
-            f"turn {turn + 1}: ouro {us[0]:.0f} positions/s, mctx {them[0]:.0f}; per processor "
-            f"second {us[1]:.0f} and {them[1]:.0f}",
+            f"turn {turn + 1}: ouro {us[0]:.0f} positions/s, mctx {them[0]:.0f}; per "
+            f"CPU-second {us[1]:.0f} and {them[1]:.0f}",
             flush=True,
         )
-    for index, unit in enumerate(["second", "processor second"]):
+    for index, unit in enumerate(["second", "CPU-second"]):
         us = statistics.median(pair[0][index] for pair in pairs)
         them = statistics.median(pair[1][index] for pair in pairs)
         ratio = statistics.median(pair[0][index] / pair[1][index] for pair in pairs)
