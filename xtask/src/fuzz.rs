@@ -36,9 +36,7 @@ const FLAGS: [&str; 6] = [
 
 /// Runs every target for `seconds`.
 pub(crate) fn run(seconds: u32) -> Result<()> {
-    let folder = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| root().join("target"), |path| root().join(path))
-        .join("fuzz");
+    let folder = shell::target().join("fuzz");
     // With a target of its own, build scripts and macros are not instrumented.
     let host = host()?;
     let mut build = cargo(&["build", "--release", "--locked", "--manifest-path"]);

@@ -5,6 +5,7 @@
 
 mod budget;
 mod ci;
+mod flaky;
 mod fuzz;
 mod layers;
 mod mistakes;
@@ -22,6 +23,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   budget             no source file is longer than 500 lines
   mistakes           20 rule mistakes planted in the Battlesnake engine are all caught
   mistakes replay    35 faults planted in the journal and the window are all caught
+  flaky [--runs N] [--busy N] [-- ARGS]
+                     `cargo test` N times (20) beside N busy loops (0); every failure by name
   screenshots        the documentation's pictures of the web page, taken anew in docs/img
   fuzz [--seconds N] hostile weights, requests, episodes and journals, 60 s each; no crash";
 
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         ["budget"] => budget::run(),
         ["mistakes"] => mistakes::run(),
         ["mistakes", "replay"] => mistakes::replay::run(),
+        ["flaky", ref words @ ..] => flaky::Plan::parse(words).and_then(|plan| flaky::run(&plan)),
         ["screenshots"] => screenshots::run(),
         ["fuzz"] => fuzz::run(fuzz::SECONDS),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {

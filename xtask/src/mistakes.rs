@@ -15,7 +15,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 
 use self::table::{Edit, MISTAKES, Mistake};
-use crate::shell::{cargo, root, say};
+use crate::shell::{self, cargo, root, say};
 
 /// Exit code of the probe when the engine and a recording part.
 const DIFFERS: i32 = 1;
@@ -57,8 +57,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Result<Self> {
-        let target = std::env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| root().join("target"), |path| root().join(path));
+        let target = shell::target();
         let folder = target.join("mistakes");
         let bench = Self { folder };
         let manifest = fs::read_to_string(root().join("Cargo.toml"))?;

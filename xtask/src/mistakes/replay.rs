@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::table::{Edit, Mistake};
 use super::{copy_crate, plant, write};
-use crate::shell::{cargo, root, say};
+use crate::shell::{self, cargo, root, say};
 
 const CRATES: [&str; 2] = ["crates/game", "crates/replay"];
 
@@ -59,8 +59,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Result<Self> {
-        let target = std::env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| root().join("target"), |path| root().join(path));
+        let target = shell::target();
         let folder = target.join("replay-mistakes");
         let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
         let (head, rest) = manifest.split_once("members = [").context("members in Cargo.toml")?;
