@@ -58,7 +58,7 @@ pub(crate) struct WebServer {
 struct Site {
     keeper: Arc<Keeper>,
     gauges: Gauges,
-    rngs: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
     films: Arc<Semaphore>,
     stop: CancellationToken,
 }
@@ -88,7 +88,7 @@ impl WebServer {
         let site = Site {
             keeper,
             gauges,
-            rngs: Arc::new(Semaphore::new(STREAMS)),
+            streams: Arc::new(Semaphore::new(STREAMS)),
             films: Arc::new(Semaphore::new(FILMS)),
             stop: stop.clone(),
         };

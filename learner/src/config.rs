@@ -99,7 +99,7 @@ pub struct IntakeConfig {
     /// A learning seat may have played weights this many generations old at most.
     pub max_staleness: u32,
     /// Actors connected at once at most.
-    pub max_rngs: usize,
+    pub max_streams: usize,
     /// How long a new stream may take to say hello, in milliseconds.
     pub hello_ms: u64,
     /// Games replayed at a time, each on a thread of its own.
@@ -148,7 +148,7 @@ impl Default for IntakeConfig {
         Self {
             max_plies: 2_048,
             max_staleness: 16,
-            max_rngs: 64,
+            max_streams: 64,
             hello_ms: 10_000,
             replay_threads: 2,
         }
@@ -192,7 +192,7 @@ impl Config {
         self.train.validate()?;
         self.replay.validate()?;
         count("intake.max_plies", self.intake.max_plies, 1, ouro_proto::trajectory::MAX_PLIES)?;
-        count("intake.max_streams", self.intake.max_rngs, 1, 1 << 16)?;
+        count("intake.max_streams", self.intake.max_streams, 1, 1 << 16)?;
         count("intake.hello_ms", self.intake.hello_ms as usize, 1, 1 << 31)?;
         count("intake.replay_threads", self.intake.replay_threads, 1, 1 << 10)?;
         count("checkpoint.every_steps", self.checkpoint.every_steps as usize, 1, 1 << 32)?;

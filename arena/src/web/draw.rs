@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use maud::{Markup, PreEscaped, html};
 use ouro_game::catalog::ReplayVisitor;
-use ouro_game::record::{GAME_STREAM, Replay, ReplayError};
+use ouro_game::record::{GAME_RNG, Replay, ReplayError};
 use ouro_game::{
     Action, ConfigError, Game, GameConfig, GameVisitor, Record, Rng, StepError, Turn, battlesnake,
     snake,
@@ -121,7 +121,7 @@ pub(super) fn reel(
 
         fn visit<G: Game>(self, game: G) -> Box<dyn Reel> {
             let Self(seed, players) = self;
-            let mut stream = Rng::new(seed, GAME_STREAM);
+            let mut stream = Rng::new(seed, GAME_RNG);
             let mut state = game.initial(&mut stream);
             game.settle(&mut state, &mut stream);
             Box::new(Rolling { game, players, stream, state, last: None, ply: 0 })

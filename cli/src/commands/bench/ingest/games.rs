@@ -1,6 +1,6 @@
 //! Games to push: random, but long, and with all that a search would have said.
 
-use ouro_game::record::{GAME_STREAM, Recorder};
+use ouro_game::record::{GAME_RNG, Recorder};
 use ouro_game::{Action, ActionMask, ConfigError, Game, GameConfig, GameVisitor, Rng, Turn};
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::{Searched, Seat, Trajectory};
@@ -48,7 +48,7 @@ impl GameVisitor for Random<'_> {
                 }
                 let mut next = recorder.state().clone();
                 // Chance may play on as it likes here: this state is thrown away.
-                let done = game.advance(&mut next, &joint, &mut Rng::new(seed, GAME_STREAM));
+                let done = game.advance(&mut next, &joint, &mut Rng::new(seed, GAME_RNG));
                 if done.is_ok() && matches!(game.turn(&next), Turn::Move(_)) {
                     break;
                 }
