@@ -17,9 +17,8 @@ use clap::Parser;
 use ouro_actor::config::exploring;
 use ouro_actor::{Entry, Member, Roster, Swap, Worker, WorkerSettings, WorkerStats};
 use ouro_game::{Game, GameConfig, GameVisitor};
-use ouro_net::{Engine, NetSpec, Weights, WeightsMeta};
+use ouro_net::{ContentHash, Engine, Generation, NetSpec, Weights, WeightsMeta};
 use ouro_players::{NetEvaluator, Shares};
-use ouro_proto::ContentHash;
 use ouro_search::Clock;
 use ouro_search::mcts::{Workload, measure};
 
@@ -100,7 +99,11 @@ impl Arguments {
     fn roster<G: Game>(&self, game: &G) -> Result<Roster, Failure> {
         let entry = |generation: u32| -> Result<Entry, Failure> {
             let hash = ContentHash::of(&generation.to_le_bytes());
-            Ok(Entry { hash, generation, engine: self.engine(game, generation)? })
+            Ok(Entry {
+                hash,
+                generation: Generation(generation),
+                engine: self.engine(game, generation)?,
+            })
         };
         let member = |generation| Ok(Member { entry: entry(generation)?, newest_wins: None });
         let pool = (0..self.pool).map(member).collect::<Result<_, Failure>>()?;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use ouro_proto::ContentHash;
+use ouro_net::ContentHash;
 use tracing::warn;
 
 const ENDING: &str = ".safetensors";

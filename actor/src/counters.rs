@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
+use ouro_net::Generation;
+
 use crate::worker::{Played, WorkerStats};
 
 /// Counts that the threads of an actor share.
@@ -47,7 +49,7 @@ pub struct ActorSnapshot {
     /// average.
     pub staleness: f64,
     /// Newest generation in the roster.
-    pub newest_generation: u32,
+    pub newest_generation: Generation,
     /// Games that the learner has acknowledged, refused ones not among them.
     pub accepted: u64,
     /// Games that the learner has refused.
@@ -80,7 +82,7 @@ impl ActorCounters {
             batches: get(&self.batches),
             batch_fill: share(evaluations, get(&self.room)),
             staleness: share(get(&self.staleness), get(&self.learning)),
-            newest_generation: get(&self.newest) as u32,
+            newest_generation: Generation(get(&self.newest) as u32),
             accepted: get(&self.accepted),
             refused: get(&self.refused),
             unanswered: get(&self.unanswered),
@@ -101,16 +103,16 @@ impl ActorCounters {
     }
 
     /// Takes in a game that ended while `newest` was the newest generation.
-    pub(crate) fn finished(&self, played: &Played, newest: u32) {
+    pub(crate) fn finished(&self, played: &Played, newest: Generation) {
         let learning = played.seats.iter().filter(|seat| seat.learns);
         if let Some(oldest) = learning.map(|seat| seat.generation).min() {
             self.learning.fetch_add(1, Ordering::Relaxed);
-            self.staleness.fetch_add(newest.saturating_sub(oldest).into(), Ordering::Relaxed);
+            self.staleness.fetch_add(oldest.lag(newest).into(), Ordering::Relaxed);
         }
     }
 
-    pub(crate) fn set_newest(&self, generation: u32) {
-        self.newest.store(generation.into(), Ordering::Relaxed);
+    pub(crate) fn set_newest(&self, generation: Generation) {
+        self.newest.store(generation.0.into(), Ordering::Relaxed);
     }
 
     /// Takes in how the outbox stands after an answer of the learner.
@@ -157,9 +159,9 @@ mod tests {
         counters.add(&WorkerStats::default(), &first);
         let second = WorkerStats { games: 3, evaluations: 90, room: 240, ..first };
         counters.add(&first, &second);
-        counters.finished(&played(4), 4);
-        counters.finished(&played(4), 7);
-        counters.set_newest(7);
+        counters.finished(&played(4), Generation(4));
+        counters.finished(&played(4), Generation(7));
+        counters.set_newest(Generation(7));
         counters.answered(2, 1, 5);
         counters.answered(1, 0, 4);
         let expected = ActorSnapshot {
@@ -170,7 +172,7 @@ mod tests {
             batches: 10,
             batch_fill: 90.0 / 240.0,
             staleness: 1.5,
-            newest_generation: 7,
+            newest_generation: Generation(7),
             accepted: 3,
             refused: 1,
             unanswered: 4,

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use ouro_game::{Game, GameConfig, GameVisitor};
-use ouro_net::{Engine, Weights};
+use ouro_net::{ContentHash, Engine, Weights};
 use ouro_players::{FitError, NetEvaluator};
+use ouro_proto::Checkpoint;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
-use ouro_proto::{Checkpoint, ContentHash};
 use tracing::warn;
 
 use crate::cache::Cache;
@@ -68,7 +68,7 @@ impl Loader {
         arena: &mut ArenaClient,
         checkpoint: &Checkpoint,
     ) -> Result<Entry, LoadError> {
-        let (hash, generation) = (checkpoint.hash, checkpoint.generation.0);
+        let (hash, generation) = (checkpoint.hash, checkpoint.generation);
         if let Some(engine) = self.loaded.get(&hash) {
             return Ok(Entry { hash, generation, engine: Arc::clone(engine) });
         }
@@ -82,7 +82,7 @@ impl Loader {
             let weights = Weights::from_safetensors(&bytes)
                 .map_err(|error| LoadError::Weights { hash, error })?;
             let engine = Arc::new(Engine::new(&weights));
-            let fits = Fits(format!("generation-{generation}"), Arc::clone(&engine));
+            let fits = Fits(generation.to_string(), Arc::clone(&engine));
             game.visit(fits)?.map_err(|error| LoadError::Fit { hash, error })?;
             if let Some(cache) = cache
                 && let Err(error) = cache.put(hash, &bytes, SystemTime::now())

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ouro_proto::ContentHash;
+use ouro_net::{ContentHash, Generation};
 use ouro_proto::arena_client::{ArenaClient, ArenaError, PoolWatch};
 use ouro_proto::pool::PoolSnapshot;
 use tokio::sync::watch;
@@ -31,7 +31,7 @@ pub(crate) struct PoolWatcher {
     pub(crate) loader: Loader,
     pub(crate) rosters: watch::Sender<Option<Arc<Roster>>>,
     /// Newest generation that the learner has told of: if the stream has not, it is asked anew.
-    pub(crate) hints: watch::Receiver<u32>,
+    pub(crate) hints: watch::Receiver<Generation>,
     pub(crate) counters: Arc<ActorCounters>,
     pub(crate) stop: CancellationToken,
 }
@@ -78,7 +78,7 @@ impl PoolWatcher {
         loop {
             let is_whole = self.refresh(&snapshot, last).await;
             let again = (!is_whole).then(|| Instant::now() + pause);
-            let known = snapshot.newest.as_ref().map_or(0, |newest| newest.generation.0);
+            let known = snapshot.newest.as_ref().map_or(Generation(0), |newest| newest.generation);
             tokio::select! {
                 changed = next(&mut changes) => (snapshot, pause) = (changed?, FIRST_BACKOFF),
                 () = at(again) => pause = (pause * 2).min(MAX_BACKOFF),
@@ -121,7 +121,7 @@ impl PoolWatcher {
             self.loader.keep(&hashes);
             let generation = newest.generation;
             if last.as_ref().is_none_or(|last| last.0 != newest.hash) {
-                info!(generation, pool = pool.len(), missing, "new roster");
+                info!(generation = generation.0, pool = pool.len(), missing, "new roster");
             }
             self.counters.set_newest(generation);
             let revision = (missing == 0).then_some(*revision);
@@ -138,7 +138,7 @@ async fn next(changes: &mut PoolWatch) -> Result<PoolSnapshot, ArenaError> {
 }
 
 /// Resolves when the learner tells of a newer generation than `known`; never if it is gone.
-async fn newer(hints: &mut watch::Receiver<u32>, known: u32) {
+async fn newer(hints: &mut watch::Receiver<Generation>, known: Generation) {
     loop {
         if hints.changed().await.is_err() {
             std::future::pending::<()>().await;

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use ouro_game::GameConfig;
 use ouro_game::record::RECORD_VERSION;
+use ouro_net::Generation;
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
 use ouro_proto::learner::v1::push_request::Message as Request;
@@ -74,7 +75,7 @@ pub(crate) struct Pusher {
     pub(crate) ledger: Ledger,
     pub(crate) counters: Arc<ActorCounters>,
     /// Told of the newest generation that the learner speaks of.
-    pub(crate) newest: watch::Sender<u32>,
+    pub(crate) newest: watch::Sender<Generation>,
     pub(crate) stop: CancellationToken,
     /// Time to stop in.
     pub(crate) grace: Duration,
@@ -215,7 +216,7 @@ impl Pusher {
         refusals.iter().for_each(|refusal| self.note_refusal(epoch, refusal));
         let decided = self.outbox.reconnect(watermark);
         self.count(epoch, &decided, refusals, None);
-        self.tell_newest(newest_generation);
+        self.tell_newest(Generation(newest_generation));
         info!(epoch, watermark, "pushing to the learner");
         self.exchange(epoch, &mut stream).await
     }
@@ -257,7 +258,7 @@ impl Pusher {
         }
         let settled = self.outbox.settle(ack.watermark);
         self.count(epoch, &settled, &ack.refusals, Some(Fate::Accepted));
-        self.tell_newest(ack.newest_generation);
+        self.tell_newest(Generation(ack.newest_generation));
         // The last word counts. Whoever stops has no time to pause.
         let pauses = ack.pause_ms > 0 && self.progress.deadline.is_none();
         let pause = Duration::from_millis(ack.pause_ms.into()).min(MAX_PAUSE);
@@ -300,7 +301,7 @@ impl Pusher {
         }
     }
 
-    fn tell_newest(&self, generation: u32) {
+    fn tell_newest(&self, generation: Generation) {
         self.newest.send_if_modified(|newest| {
             let is_newer = generation > *newest;
             *newest = generation.max(*newest);

@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use ouro_game::Rng;
-use ouro_net::Engine;
+use ouro_net::{ContentHash, Engine, Generation};
 use ouro_players::opponents::{Opponent, Shares, draw_seats};
-use ouro_proto::ContentHash;
 
 /// Weights that are ready to play.
 #[derive(Clone, Debug)]
@@ -16,7 +15,7 @@ pub struct Entry {
     /// Content hash of the weights.
     pub hash: ContentHash,
     /// Their generation.
-    pub generation: u32,
+    pub generation: Generation,
     /// The network.
     pub engine: Arc<Engine>,
 }

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_net::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -88,7 +89,7 @@ impl Actor {
         let seed = if config.deterministic { config.seed } else { config.seed ^ start() };
         let (cache, ledger) = files(&config)?;
         let (rosters, roster) = watch::channel(None);
-        let (newest, hints) = watch::channel(0);
+        let (newest, hints) = watch::channel(Generation(0));
         let (sender, games) = mpsc::channel(config.play.games_per_thread);
         // A worker that fails stops this actor, not the process around it.
         let halt = stop.child_token();
@@ -363,7 +364,7 @@ mod tests {
         for number in 4..11 {
             let played = games.blocking_recv().unwrap();
             assert_eq!(played.number, number);
-            assert!(played.seats.iter().all(|seat| seat.generation == 3));
+            assert!(played.seats.iter().all(|seat| seat.generation == Generation(3)));
         }
         // Whoever asked is gone; the thread waits for the halt.
         drop(orders);

@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Game, GameConfig};
-use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
+use ouro_net::{Architecture, ContentHash, Engine, Generation, NetSpec, Weights, WeightsMeta};
 use ouro_players::Shares;
-use ouro_proto::ContentHash;
 use ouro_service::GrpcServer;
 use ouro_service::server::Limits;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -28,7 +27,7 @@ pub(crate) fn config() -> GameConfig {
 pub(crate) fn weights_for<G: Game>(game: &G, generation: u32) -> Weights {
     let architecture = Architecture::Conv { channels: 2, layers: 1, hidden: 4 };
     let spec = NetSpec { planes: game.planes(), actions: game.action_count(), architecture };
-    let meta = WeightsMeta { game: "{}".to_owned(), generation, step: 0 };
+    let meta = WeightsMeta { game: "{}".to_owned(), generation: Generation(generation), step: 0 };
     let weights = Weights::initialize(spec, meta, u64::from(generation)).unwrap();
     // A fresh policy is near uniform, which tells no generation from another.
     let mut tensors = weights.tensors().to_vec();
@@ -44,7 +43,7 @@ pub(crate) fn weights(generation: u32) -> Weights {
 pub(crate) fn entry_for<G: Game>(game: &G, generation: u32) -> Entry {
     let weights = weights_for(game, generation);
     let hash = ContentHash::of(&weights.to_safetensors());
-    Entry { hash, generation, engine: Arc::new(Engine::new(&weights)) }
+    Entry { hash, generation: Generation(generation), engine: Arc::new(Engine::new(&weights)) }
 }
 
 pub(crate) fn entry(generation: u32) -> Entry {

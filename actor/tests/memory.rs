@@ -10,9 +10,8 @@ use ouro_actor::config::exploring;
 use ouro_actor::{Entry, Member, Roster, Swap, Worker, WorkerSettings};
 use ouro_game::battlesnake::{self, Small};
 use ouro_game::{Game, GameConfig};
-use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
+use ouro_net::{Architecture, ContentHash, Engine, Generation, NetSpec, Weights, WeightsMeta};
 use ouro_players::Shares;
-use ouro_proto::ContentHash;
 
 thread_local! {
     /// Bytes that this thread holds.
@@ -54,7 +53,7 @@ fn entry(game: &Small, generation: u32) -> Entry {
     let spec = NetSpec { planes: game.planes(), actions: game.action_count(), architecture };
     let weights = Weights::initialize(spec, WeightsMeta::default(), generation.into()).unwrap();
     let hash = ContentHash::of(&generation.to_le_bytes());
-    Entry { hash, generation, engine: Arc::new(Engine::new(&weights)) }
+    Entry { hash, generation: Generation(generation), engine: Arc::new(Engine::new(&weights)) }
 }
 
 #[test]

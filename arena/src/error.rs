@@ -4,9 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ouro_net::{Generation, HashError};
 use ouro_players::opponents::SharesError;
-use ouro_proto::Generation;
-use ouro_proto::checkpoint::HashError;
 use ouro_proto::chunks::ChunkError;
 use ouro_service::{ExitStatus, IntoStatus, ServiceError};
 use tonic::{Code, Status};
@@ -280,7 +279,7 @@ impl IntoStatus for CallError {
 
 #[cfg(test)]
 mod tests {
-    use ouro_proto::ContentHash;
+    use ouro_net::ContentHash;
 
     use super::*;
     use crate::PlayerId;

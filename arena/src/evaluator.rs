@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use ouro_net::{Engine, Weights};
-use ouro_proto::{Checkpoint, CheckpointStatus, ContentHash, Generation};
+use ouro_net::{ContentHash, Engine, Generation, Weights};
+use ouro_proto::{Checkpoint, CheckpointStatus};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::MatchConfig;

@@ -7,9 +7,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ouro_net::{ContentHash, Generation};
+use ouro_proto::CheckpointStatus;
 use ouro_proto::arena_client::RatingTable;
 use ouro_proto::pool::PoolSnapshot;
-use ouro_proto::{CheckpointStatus, ContentHash, Generation};
 use ouro_service::{Clock, Trouble};
 use tokio::sync::{broadcast, watch};
 

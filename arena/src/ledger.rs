@@ -134,7 +134,7 @@ pub(crate) fn lineage<'a>(
 
 #[cfg(test)]
 mod tests {
-    use ouro_proto::Generation;
+    use ouro_net::Generation;
 
     use super::*;
     use crate::gate::{ClusterResult, GateConfig, Score, Shape};

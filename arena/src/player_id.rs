@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ouro_game::Rng;
 use ouro_game::record::digest_serialized;
-use ouro_proto::Generation;
+use ouro_net::Generation;
 use serde::{Deserialize, Serialize};
 
 /// The player whose rating is fixed at 0, and the champion until somebody is promoted.

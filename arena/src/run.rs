@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use ouro_proto::Generation;
+use ouro_net::Generation;
 use ouro_proto::arena::v1::arena_service_server::ArenaServiceServer;
 use ouro_proto::arena::v1::pool_service_server::PoolServiceServer;
 use ouro_proto::arena_client::RatingTable;

@@ -12,7 +12,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ouro_proto::{Checkpoint, ContentHash, Generation};
+use ouro_net::{ContentHash, Generation};
+use ouro_proto::Checkpoint;
 
 use crate::player_id::PlayerId;
 

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
 use ouro_game::{Game, GameConfig, GameVisitor};
-use ouro_net::{Architecture, NetSpec, Weights, WeightsMeta};
-use ouro_proto::{Checkpoint, ContentHash, Generation};
+use ouro_net::{Architecture, ContentHash, Generation, NetSpec, Weights, WeightsMeta};
+use ouro_proto::Checkpoint;
 use ouro_service::ManualClock;
 
 use crate::config::MatchConfig;
@@ -45,7 +45,7 @@ impl GameVisitor for Spec {
 pub(crate) fn offer(keeper: &Keeper, generation: u32) -> Result<Checkpoint, CallError> {
     let spec = keeper.run().game.visit(Spec).unwrap();
     let game = serde_json::to_string(&keeper.run().game).unwrap();
-    let meta = WeightsMeta { game, generation, step: 0 };
+    let meta = WeightsMeta { game, generation: Generation(generation), step: 0 };
     let bytes = Weights::initialize(spec, meta, 1).unwrap().to_safetensors();
     let (hash, generation) = (ContentHash::of(&bytes), Generation(generation));
     keeper.publish(Offer { hash, generation, step: 0, parent: None }, &bytes)

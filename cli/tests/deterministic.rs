@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use ouro_arena::store::{Decision, EmbeddedStore, MatchInfo, Promotion, Store};
 use ouro_game::Rng;
-use ouro_proto::{Checkpoint, ContentHash};
+use ouro_net::ContentHash;
+use ouro_proto::Checkpoint;
 use ouro_replay::check::inspect;
 use ouro_replay::journal::Kind;
 use serde_json::Value;

@@ -93,7 +93,11 @@ fn weights_of_another_game_are_refused_with_both_sides_named() {
         let planes = ouro_game::PlaneShape { channels: 2, height: 3, width: 3 };
         let architecture = ouro_net::Architecture::Conv { channels: 2, layers: 1, hidden: 4 };
         let spec = ouro_net::NetSpec { planes, actions: 9, architecture };
-        let meta = ouro_net::WeightsMeta { game: game.to_owned(), generation: 1, step: 1 };
+        let meta = ouro_net::WeightsMeta {
+            game: game.to_owned(),
+            generation: ouro_net::Generation(1),
+            step: 1,
+        };
         let weights = ouro_net::Weights::initialize(spec, meta, 1).expect("a valid spec");
         std::fs::write(path(name), weights.to_safetensors()).expect("it is written");
         format!("net{{weights={}}}", path(name))

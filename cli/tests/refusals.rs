@@ -211,7 +211,7 @@ fn weights_of_another_shape_cannot_play_and_say_why() {
     let architecture = ouro_net::Architecture::Conv { channels: 2, layers: 1, hidden: 4 };
     let spec = ouro_net::NetSpec { planes, actions: 9, architecture };
     let game = r#"{"game":"tic_tac_toe"}"#.to_owned();
-    let meta = ouro_net::WeightsMeta { game, generation: 1, step: 1 };
+    let meta = ouro_net::WeightsMeta { game, generation: ouro_net::Generation(1), step: 1 };
     let weights = ouro_net::Weights::initialize(spec, meta, 1).expect("a valid spec");
     fs::write(home.path().join("w"), weights.to_safetensors()).expect("it is written");
     for player in ["net{weights=w}", "mcts{sims=4,weights=w}"] {

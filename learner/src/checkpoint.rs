@@ -17,7 +17,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ouro_net::{Weights, WeightsError, content_hash};
+use ouro_net::{ContentHash, Generation, Weights, WeightsError};
 use ouro_replay::ReplayState;
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +128,7 @@ struct Versioned {
 struct Manifest {
     version: u32,
     step: u64,
-    generation: u32,
+    generation: Generation,
     files: BTreeMap<String, FileEntry>,
 }
 
@@ -158,7 +158,7 @@ pub struct Loaded {
     pub skipped: Vec<CheckpointError>,
     /// The newest generation named by those passed over, as far as that can still be read.
     /// Somebody may hold its weights.
-    pub lost: Option<u32>,
+    pub lost: Option<Generation>,
 }
 
 impl Store {
@@ -192,7 +192,8 @@ impl Store {
         let mut files = BTreeMap::new();
         for (name, bytes) in &contents {
             write_synced(&temporary.join(name), bytes)?;
-            let entry = FileEntry { sha256: content_hash(bytes), bytes: bytes.len() as u64 };
+            let entry =
+                FileEntry { sha256: ContentHash::of(bytes).to_string(), bytes: bytes.len() as u64 };
             files.insert((*name).to_owned(), entry);
         }
         let manifest =
@@ -295,7 +296,8 @@ fn read(path: &Path) -> Result<Checkpoint, CheckpointError> {
     let manifest = manifest(path)?;
     let verified = |name: &str| {
         let bytes = file(name)?;
-        let entry = FileEntry { sha256: content_hash(&bytes), bytes: bytes.len() as u64 };
+        let entry =
+            FileEntry { sha256: ContentHash::of(&bytes).to_string(), bytes: bytes.len() as u64 };
         if manifest.files.get(name) != Some(&entry) {
             return Err(damaged(name, "size or SHA-256 is not the manifest's".into()));
         }

@@ -19,7 +19,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ouro_proto::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
 use ouro_service::server::Limits;
@@ -167,7 +166,13 @@ impl Learner {
             ..Progress::default()
         });
         let (step, games) = (meta.step, status.games);
-        tracing::info!(device = prepared.device.name(), step, generation, games, "ready");
+        tracing::info!(
+            device = prepared.device.name(),
+            step,
+            generation = generation.0,
+            games,
+            "ready"
+        );
         let (ledger, ledger_thread) =
             Ledger::start(journal, Arc::clone(&replay), progress.clone())?;
         let stop_streams = CancellationToken::new();
@@ -223,9 +228,13 @@ impl Learner {
         };
         let own = Release::from(&self.prepared.checkpoint.weights);
         let behind = newest.filter(|newest| *newest > own.generation);
-        if let Some(Generation(generation)) = behind {
+        if let Some(generation) = behind {
             let own = own.generation.0;
-            tracing::warn!(own, generation, "the arena has newer weights; counting on from there");
+            tracing::warn!(
+                own,
+                generation = generation.0,
+                "the arena has newer weights; counting on from there"
+            );
             self.progress.update(|progress| {
                 progress.generation = progress.generation.max(generation);
             });

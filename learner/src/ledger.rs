@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ouro_net::Generation;
 use ouro_proto::learner::v1::RefusalReason;
 use ouro_replay::{
     Appended, Disk, Due, Greeting, GroupCommit, Item, Journal, JournalError, Policy, Record,
@@ -351,7 +352,7 @@ impl<D: Disk> Clerk<D> {
             }
             Decision::Refuse(reason, detail) => {
                 let payload = detail.as_bytes();
-                let record = Record { actor, epoch, sequence, generation: 0, payload };
+                let record = Record { actor, epoch, sequence, generation: Generation(0), payload };
                 let refused = self.journal.refuse(record)?;
                 if let Appended::Waiting(_) = refused {
                     self.refused.push(reason);

@@ -200,13 +200,13 @@ fn measure_steps<A: Algorithm>(
     for _ in 0..2 {
         trainer.step(batch).map_err(bug)?;
     }
-    trainer.weights(0).map_err(bug)?;
+    trainer.weights(ouro_net::Generation(0)).map_err(bug)?;
     let start = Instant::now();
     for _ in 0..steps {
         trainer.step(batch).map_err(bug)?;
     }
     // Reading the weights waits for the device.
-    trainer.weights(0).map_err(bug)?;
+    trainer.weights(ouro_net::Generation(0)).map_err(bug)?;
     let seconds = start.elapsed().as_secs_f64();
     let rate = f64::from(steps) * rows as f64 / seconds;
     println!("{name}: {} parameters, batch {rows}, {rate:.0} samples/s", spec.parameter_count());

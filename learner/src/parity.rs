@@ -7,7 +7,7 @@
 use std::fmt;
 
 use ouro_game::Rng;
-use ouro_net::{NetSpec, SpecError, Weights, WeightsMeta};
+use ouro_net::{Generation, NetSpec, SpecError, Weights, WeightsMeta};
 
 use crate::algorithm::Algorithm;
 use crate::alphazero::Positions;
@@ -201,7 +201,7 @@ pub fn compare<A: Algorithm + Clone>(
             }
         }
         reference.step(&batch)?;
-        weights = reference.weights(0)?;
+        weights = reference.weights(Generation(0))?;
     }
     let (mut one, mut two) = (trainer(&start, &cpu)?, trainer(&start, tested)?);
     for step in 0..steps {
@@ -217,7 +217,9 @@ pub fn compare<A: Algorithm + Clone>(
         let pairs = end.tensors().iter().flatten().zip(start.tensors().iter().flatten());
         pairs.map(|(end, start)| end - start).collect()
     };
-    report.run.cosine = row("all".into(), &way(one.weights(0)?), &way(two.weights(0)?)).cosine;
+    report.run.cosine =
+        row("all".into(), &way(one.weights(Generation(0))?), &way(two.weights(Generation(0))?))
+            .cosine;
     Ok(report)
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ouro_net::Generation;
 use ouro_proto::learner::v1::RefusalReason;
 use ouro_service::Trouble;
 
@@ -17,7 +18,7 @@ pub struct Progress {
     /// Optimiser steps taken.
     pub step: u64,
     /// Newest generation made.
-    pub generation: u32,
+    pub generation: Generation,
     /// Games accepted since the start of the run.
     pub games: u64,
     /// Moves accepted since the start of the run.
@@ -65,7 +66,7 @@ impl SharedProgress {
     }
 
     /// Newest generation made.
-    pub fn generation(&self) -> u32 {
+    pub fn generation(&self) -> Generation {
         self.lock().generation
     }
 

@@ -7,8 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ouro_net::Generation;
+use ouro_proto::ArenaClient;
 use ouro_proto::arena_client::ArenaError;
-use ouro_proto::{ArenaClient, Generation};
 use tokio::sync::watch;
 
 use crate::training::Release;

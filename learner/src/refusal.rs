@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use ouro_game::record::ReplayError;
+use ouro_net::Generation;
 use ouro_proto::learner::v1::RefusalReason;
 use ouro_proto::trajectory::TrajectoryError;
 use ouro_replay::episode::EpisodeError;
@@ -58,24 +59,24 @@ pub enum Refusal {
         seat: usize,
     },
     /// Weights that this learner has not published.
-    #[error("seat {seat} played generation {got}; the newest published is {newest}")]
+    #[error("seat {seat} played generation {}; the newest published is {}", .got.0, .newest.0)]
     Future {
         /// The seat.
         seat: usize,
         /// Generation in the message.
-        got: u32,
+        got: Generation,
         /// Newest generation published.
-        newest: u32,
+        newest: Generation,
     },
     /// Weights that are too old to learn from.
-    #[error("seat {seat} played generation {got}; the oldest accepted is {oldest}")]
+    #[error("seat {seat} played generation {}; the oldest accepted is {}", .got.0, .oldest.0)]
     Stale {
         /// The seat.
         seat: usize,
         /// Generation in the message.
-        got: u32,
+        got: Generation,
         /// Oldest generation accepted.
-        oldest: u32,
+        oldest: Generation,
     },
     /// Not one probability per action.
     #[error("ply {ply} has {got} probabilities for {actions} actions")]

@@ -10,6 +10,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use ouro_net::Generation;
 use ouro_replay::{Batch, PackedGame, Replay, ReplayState, Status, WindowError};
 use tokio::sync::Notify;
 
@@ -24,7 +25,7 @@ pub struct SharedReplay {
 #[derive(Debug)]
 struct State {
     replay: Replay<PackedGame>,
-    newest: u32,
+    newest: Generation,
     closed: bool,
     /// Whether there is room for whatever comes.
     takes_all: bool,
@@ -47,7 +48,7 @@ pub struct Drawn {
 
 impl SharedReplay {
     /// Shares a replay; `newest` is the newest generation.
-    pub fn new(replay: Replay<PackedGame>, newest: u32) -> Self {
+    pub fn new(replay: Replay<PackedGame>, newest: Generation) -> Self {
         let state = State {
             replay,
             newest,
@@ -158,7 +159,7 @@ impl SharedReplay {
     }
 
     /// There are newer weights than before.
-    pub fn published(&self, generation: u32) {
+    pub fn published(&self, generation: Generation) {
         let mut state = self.lock();
         state.newest = state.newest.max(generation);
     }

@@ -10,6 +10,7 @@ mod examine;
 
 use ouro_game::record::ReplayError;
 use ouro_game::{Game, GameConfig, GameVisitor, Rng, Symmetry};
+use ouro_net::Generation;
 use ouro_proto::Trajectory;
 use ouro_replay::{Draw, Episode, EpisodeError, PackedGame};
 
@@ -62,10 +63,10 @@ pub enum UnpackError {
 pub trait Rules: Send + Sync {
     /// Checks a game as an actor reports it, trusting nothing. `newest` is the newest generation
     /// published.
-    fn examine(&self, trajectory: &Trajectory, newest: u32) -> Result<Examined, Refusal>;
+    fn examine(&self, trajectory: &Trajectory, newest: Generation) -> Result<Examined, Refusal>;
 
     /// A game that was accepted before, as the journal has it.
-    fn restore(&self, payload: &[u8], generation: u32) -> Result<PackedGame, UnpackError>;
+    fn restore(&self, payload: &[u8], generation: Generation) -> Result<PackedGame, UnpackError>;
 
     /// Drawn positions with what a search found in them, each under a symmetry drawn from
     /// `augmentation`. Rows are in the order of games, not of draws.
@@ -163,7 +164,7 @@ impl<G: Game> OfGame<G> {
 }
 
 impl<G: Game> Rules for OfGame<G> {
-    fn examine(&self, trajectory: &Trajectory, newest: u32) -> Result<Examined, Refusal> {
+    fn examine(&self, trajectory: &Trajectory, newest: Generation) -> Result<Examined, Refusal> {
         self.check(trajectory, newest)?;
         let states = self.replay(trajectory)?;
         self.check_outcomes(trajectory, &states)?;
@@ -181,7 +182,7 @@ impl<G: Game> Rules for OfGame<G> {
         Ok(Examined { game, returns })
     }
 
-    fn restore(&self, payload: &[u8], generation: u32) -> Result<PackedGame, UnpackError> {
+    fn restore(&self, payload: &[u8], generation: Generation) -> Result<PackedGame, UnpackError> {
         let (episode, states) = self.unpack(payload)?;
         Ok(self.pack(payload, &episode, &states, generation))
     }

@@ -202,7 +202,7 @@ impl LearnerService for Intake {
             device: progress.device,
             algorithm: (*algorithm).to_owned(),
             step: small(progress.step),
-            newest_generation: progress.generation,
+            newest_generation: progress.generation.0,
             games: progress.games as f64,
             positions: progress.moves as f64,
             refused: progress

@@ -3,7 +3,9 @@
 use ouro_game::record::Recorder;
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, ActionMask, Game, GameConfig, PlaneShape, Rng, Turn};
-use ouro_net::{Architecture, GlobalPooling, NetSpec, ValueRange, Weights, WeightsMeta, reference};
+use ouro_net::{
+    Architecture, Generation, GlobalPooling, NetSpec, ValueRange, Weights, WeightsMeta, reference,
+};
 use ouro_proto::{Searched, Seat, Trajectory};
 use ouro_replay::{Deal, FifoSettings, ReplaySettings};
 
@@ -140,7 +142,8 @@ pub(crate) fn random_game(sequence: u64) -> Trajectory {
     }
     let outcomes = vec![game.outcome(recorder.state(), 0), game.outcome(recorder.state(), 1)];
     let record = recorder.into_record(config().game);
-    let seats = [true, false].map(|learns| Seat { generation: Some(0), learns }).to_vec();
+    let seats =
+        [true, false].map(|learns| Seat { generation: Some(Generation(0)), learns }).to_vec();
     Trajectory { sequence, record, behaviour, searched: Vec::new(), seats, outcomes }
 }
 

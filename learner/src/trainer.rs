@@ -6,7 +6,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use ouro_game::PlaneShape;
-use ouro_net::{NetSpec, Trunk, Weights, WeightsError, WeightsMeta};
+use ouro_net::{Generation, NetSpec, Trunk, Weights, WeightsError, WeightsMeta};
 
 use crate::agreement::{Disagreement, Probe};
 use crate::algorithm::{Algorithm, Batch, BatchError};
@@ -267,18 +267,18 @@ impl<A: Algorithm> Trainer<A> {
         self.average.as_ref().map_or(&self.net, Average::net)
     }
 
-    fn meta(&self, generation: u32) -> WeightsMeta {
+    fn meta(&self, generation: Generation) -> WeightsMeta {
         WeightsMeta { game: self.game.clone(), generation, step: self.step }
     }
 
     /// The published network as weights of `generation`, after the check that the CPU engine
     /// plays them as they were trained. Waits for the device.
-    pub fn export(&self, generation: u32, probe: &Probe) -> Result<Weights, TrainError> {
+    pub fn export(&self, generation: Generation, probe: &Probe) -> Result<Weights, TrainError> {
         export::checked(self.published(), self.meta(generation), probe, self.device.plain())
     }
 
     /// The published network as weights, without that check. Waits for the device.
-    pub fn weights(&self, generation: u32) -> Result<Weights, TrainError> {
+    pub fn weights(&self, generation: Generation) -> Result<Weights, TrainError> {
         export::weights(self.published(), self.meta(generation))
     }
 

@@ -11,8 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ouro_net::Weights;
-use ouro_proto::Generation;
+use ouro_net::{Generation, Weights};
 use ouro_replay::ReplayState;
 use tokio::sync::watch;
 
@@ -42,11 +41,7 @@ pub struct Release {
 impl From<&Weights> for Release {
     fn from(weights: &Weights) -> Self {
         let meta = weights.meta();
-        Self {
-            generation: Generation(meta.generation),
-            step: meta.step,
-            file: weights.to_safetensors().into(),
-        }
+        Self { generation: meta.generation, step: meta.step, file: weights.to_safetensors().into() }
     }
 }
 
@@ -153,7 +148,7 @@ impl<A: Algorithm> Training<A> {
     /// Makes a generation; `false` if the disk was full until the end.
     fn release(&mut self) -> Result<bool, TrainingError> {
         let progress = self.progress.get();
-        let generation = progress.generation + 1;
+        let generation = progress.generation.next();
         let checkpoint = Checkpoint {
             weights: self.trainer.export(generation, &self.probe)?,
             training: self.trainer.state()?,
@@ -165,7 +160,12 @@ impl<A: Algorithm> Training<A> {
         self.progress.update(|progress| progress.generation = generation);
         self.replay.published(generation);
         let release = Release::from(&checkpoint.weights);
-        tracing::info!(generation, step = release.step, games = progress.games, "new generation");
+        tracing::info!(
+            generation = generation.0,
+            step = release.step,
+            games = progress.games,
+            "new generation"
+        );
         self.releases.send_replace(Some(Arc::new(release)));
         Ok(true)
     }

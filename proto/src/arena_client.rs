@@ -12,8 +12,9 @@ use tonic::{Request, Streaming};
 use crate::arena::v1;
 use crate::arena::v1::arena_service_client::ArenaServiceClient;
 use crate::arena::v1::pool_service_client::PoolServiceClient;
-use crate::checkpoint::{Checkpoint, ContentHash, Generation};
+use crate::checkpoint::Checkpoint;
 use crate::chunks::{self, Assembly, DEFAULT_MAX_WEIGHTS_BYTES, MESSAGE_BYTES};
+use ouro_net::{ContentHash, Generation};
 
 mod error;
 mod questions;

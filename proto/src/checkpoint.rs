@@ -1,106 +1,11 @@
 //! Checkpoints as domain types.
 //!
-//! A [`Checkpoint`] that exists is well formed: its hash is 64 lower-case hex digits, its
-//! status is one of four, its time is finite.
+//! A [`Checkpoint`] is well formed: its status is one of four and its time is finite.
 
-use std::fmt;
-use std::str::FromStr;
-
+use ouro_net::{ContentHash, Generation, HashError};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::arena::v1;
-
-/// SHA-256 of a weights file, written as 64 lower-case hex digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct ContentHash([u8; 32]);
-
-/// What is wrong with a hash.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("hash {0:?} is not 64 lower-case hex digits")]
-pub struct HashError(String);
-
-impl ContentHash {
-    /// The hash of some bytes.
-    pub fn of(bytes: &[u8]) -> Self {
-        Self(Sha256::digest(bytes).into())
-    }
-
-    /// What a hasher has come to.
-    pub(crate) fn from_hasher(hasher: Sha256) -> Self {
-        Self(hasher.finalize().into())
-    }
-}
-
-impl fmt::Display for ContentHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for ContentHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ContentHash({self})")
-    }
-}
-
-impl FromStr for ContentHash {
-    type Err = HashError;
-
-    fn from_str(text: &str) -> Result<Self, HashError> {
-        // Long input is cut in the message: it may come from a stranger.
-        let refused = || HashError(text.chars().take(80).collect());
-        let digits = text.as_bytes();
-        let mut hash = [0; 32];
-        if digits.len() != 2 * hash.len() {
-            return Err(refused());
-        }
-        for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
-            let (Some(high), Some(low)) = (nibble(pair[0]), nibble(pair[1])) else {
-                return Err(refused());
-            };
-            *byte = high << 4 | low;
-        }
-        Ok(Self(hash))
-    }
-}
-
-fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    }
-}
-
-impl TryFrom<String> for ContentHash {
-    type Error = HashError;
-
-    fn try_from(text: String) -> Result<Self, HashError> {
-        text.parse()
-    }
-}
-
-impl From<ContentHash> for String {
-    fn from(hash: ContentHash) -> Self {
-        hash.to_string()
-    }
-}
-
-/// Counts published weights from 0, the untrained network.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct Generation(pub u32);
-
-/// The player name in results and ratings: `generation-7`.
-impl fmt::Display for Generation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "generation-{}", self.0)
-    }
-}
 
 /// Where a checkpoint stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -206,12 +111,7 @@ impl From<&Checkpoint> for v1::Checkpoint {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    /// SHA-256 of nothing, from FIPS 180-4's example values.
-    const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
     fn example(status: CheckpointStatus) -> Checkpoint {
         Checkpoint {
@@ -223,20 +123,6 @@ mod tests {
             published_at: 1_700_000_000.5,
             parent: Some(Generation(6)),
         }
-    }
-
-    #[test]
-    fn a_hash_reads_only_what_it_writes() {
-        assert_eq!(ContentHash::of(b"").to_string(), EMPTY);
-        assert_eq!(EMPTY.parse(), Ok(ContentHash::of(b"")));
-        for bad in
-            ["", "e3b0", &EMPTY.to_uppercase(), &EMPTY.replace('e', "g"), "ä".repeat(32).as_str()]
-        {
-            assert!(bad.parse::<ContentHash>().is_err(), "{bad}");
-        }
-        let json = serde_json::to_string(&ContentHash::of(b"")).unwrap();
-        assert_eq!(json, format!("\"{EMPTY}\""));
-        assert!(serde_json::from_str::<ContentHash>("\"../../etc/passwd\"").is_err());
     }
 
     #[test]
@@ -263,13 +149,5 @@ mod tests {
         assert_eq!(Checkpoint::try_from(bad), Err(CheckpointError::Time(f64::INFINITY)));
         let bad = v1::Checkpoint { hash: "x".into(), ..good };
         assert!(matches!(Checkpoint::try_from(bad), Err(CheckpointError::Hash(_))));
-    }
-
-    proptest! {
-        #[test]
-        fn any_hash_survives_its_text(bytes: Vec<u8>) {
-            let hash = ContentHash::of(&bytes);
-            prop_assert_eq!(hash.to_string().parse(), Ok(hash));
-        }
     }
 }

@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use crate::ContentHash;
+use ouro_net::ContentHash;
 
 /// Largest chunk, in bytes.
 pub const CHUNK_BYTES: usize = 1 << 20;
@@ -110,7 +110,7 @@ impl Assembly {
         if got != self.size {
             return Err(ChunkError::TooFew { got, announced: self.size });
         }
-        let got = ContentHash::from_hasher(self.hasher);
+        let got = ContentHash::from_digest(self.hasher.finalize().into());
         if got != self.hash {
             return Err(ChunkError::Hash { got, announced: self.hash });
         }

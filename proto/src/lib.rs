@@ -13,7 +13,7 @@ pub mod pool;
 pub mod trajectory;
 
 pub use arena_client::ArenaClient;
-pub use checkpoint::{Checkpoint, CheckpointStatus, ContentHash, Generation};
+pub use checkpoint::{Checkpoint, CheckpointStatus};
 pub use trajectory::{ActorId, Hello, Searched, Seat, Trajectory};
 
 /// Package `ouro.arena`, generated from the files in `ouro/arena/v1`.

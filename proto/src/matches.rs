@@ -3,7 +3,7 @@
 use ouro_game::{Action, GameConfig, Record};
 
 use crate::arena::v1;
-use crate::checkpoint::Generation;
+use ouro_net::Generation;
 
 /// What is wrong with an answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,8 @@
 //! The checkpoint pool as domain types.
 
 use crate::arena::v1;
-use crate::checkpoint::{Checkpoint, CheckpointError, ContentHash, Generation};
+use crate::checkpoint::{Checkpoint, CheckpointError};
+use ouro_net::{ContentHash, Generation};
 
 /// What actors choose their opponents from.
 #[derive(Clone, Debug, Default, PartialEq)]

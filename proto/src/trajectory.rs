@@ -6,6 +6,7 @@
 //! allocated for it that the message itself did not already take.
 
 use ouro_game::{Action, GameConfig, Record};
+use ouro_net::Generation;
 use prost::Message;
 
 use crate::learner::v1 as wire;
@@ -46,7 +47,7 @@ pub struct Trajectory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
     /// Generation of the weights that played; `None` for a player without weights.
-    pub generation: Option<u32>,
+    pub generation: Option<Generation>,
     /// Whether the learner may train on this seat's moves.
     pub learns: bool,
 }
@@ -157,7 +158,10 @@ impl Trajectory {
             seats: message
                 .seats
                 .iter()
-                .map(|seat| Seat { generation: seat.generation, learns: seat.learns })
+                .map(|seat| Seat {
+                    generation: seat.generation.map(Generation),
+                    learns: seat.learns,
+                })
                 .collect(),
             outcomes: message.outcomes,
         })
@@ -192,7 +196,10 @@ impl From<Trajectory> for wire::Trajectory {
             behaviour: behaviour.into_iter().flatten().collect(),
             seats: seats
                 .iter()
-                .map(|seat| wire::Seat { generation: seat.generation, learns: seat.learns })
+                .map(|seat| wire::Seat {
+                    generation: seat.generation.map(|it| it.0),
+                    learns: seat.learns,
+                })
                 .collect(),
             outcomes,
             search,
@@ -230,7 +237,7 @@ mod tests {
                 vec![searched(&[], -0.5), searched(&[(8, 1.0)], 1.0)],
             ],
             seats: vec![
-                Seat { generation: Some(0), learns: true },
+                Seat { generation: Some(Generation(0)), learns: true },
                 Seat { generation: None, learns: false },
             ],
             outcomes: vec![1.0, -1.0],

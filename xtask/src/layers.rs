@@ -11,8 +11,8 @@ use crate::shell::cargo;
 /// The layers, lowest first. A crate may depend on crates of lower layers only.
 const LAYERS: &[&[&str]] = &[
     &["ouro-game"],
-    &["ouro-search", "ouro-net", "ouro-replay"],
-    &["ouro-players"],
+    &["ouro-search", "ouro-net"],
+    &["ouro-replay", "ouro-players"],
     &["ouro-proto", "ouro-service"],
     &["ouro-actor", "ouro-learner", "ouro-arena"],
     &["ouro-cli"],

@@ -6,9 +6,10 @@ use std::sync::Mutex;
 use std::time::SystemTime;
 
 use ouro_game::Game;
+use ouro_net::Generation;
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
-use ouro_proto::{Checkpoint, CheckpointStatus, Generation};
+use ouro_proto::{Checkpoint, CheckpointStatus};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
@@ -80,7 +81,7 @@ struct Running {
     files: Files,
     asked: Arc<Notify>,
     roster: watch::Receiver<Option<Arc<Roster>>>,
-    hints: watch::Sender<u32>,
+    hints: watch::Sender<Generation>,
     stop: CancellationToken,
     watcher: JoinHandle<()>,
     _server: DropGuard,
@@ -99,8 +100,8 @@ impl Running {
     async fn next(&mut self) -> (u32, Vec<u32>) {
         self.roster.changed().await.unwrap();
         let roster = self.roster.borrow().clone().unwrap();
-        let pool = roster.pool.iter().map(|member| member.entry.generation);
-        (roster.newest.generation, pool.collect())
+        let pool = roster.pool.iter().map(|member| member.entry.generation.0);
+        (roster.newest.generation.0, pool.collect())
     }
 }
 
@@ -110,7 +111,7 @@ async fn start_with(cache: Option<Arc<Cache>>, hangs: bool) -> Running {
     let arena = Offered { streams: sender, files: files.clone(), asked: asked.clone(), hangs };
     let (url, server) = testing::serve(PoolServiceServer::new(arena)).await;
     let (rosters, roster) = watch::channel(None);
-    let (hints, receiver) = watch::channel(0);
+    let (hints, receiver) = watch::channel(Generation(0));
     let stop = CancellationToken::new();
     let watcher = PoolWatcher {
         arena: ArenaClient::new(&url).unwrap(),
@@ -187,7 +188,7 @@ async fn the_last_roster_stays_while_the_arena_is_away() {
     assert_eq!(running.next().await, (3, vec![]));
     drop(first);
     let second = running.stream().await;
-    assert_eq!(running.roster.borrow().as_ref().unwrap().newest.generation, 3);
+    assert_eq!(running.roster.borrow().as_ref().unwrap().newest.generation, Generation(3));
     // The same again is no new roster; newer weights are.
     second.send(snapshot(3, &[])).await.unwrap();
     second.send(snapshot(4, &[(3, file(3))])).await.unwrap();
@@ -222,7 +223,7 @@ async fn a_newer_generation_that_the_learner_speaks_of_is_asked_for() {
     let stream = running.stream().await;
     stream.send(snapshot(3, &[])).await.unwrap();
     assert_eq!(running.next().await, (3, vec![]));
-    running.hints.send(4).unwrap();
+    running.hints.send(Generation(4)).unwrap();
     // The first stream still stands, and says nothing.
     let second = running.stream().await;
     second.send(snapshot(4, &[])).await.unwrap();

@@ -89,7 +89,7 @@ struct Running {
     /// Of the games that are waiting to be pushed.
     seeds: Vec<u64>,
     counters: Arc<ActorCounters>,
-    newest: watch::Receiver<u32>,
+    newest: watch::Receiver<Generation>,
     /// `None` once the workers have ended.
     games: Option<mpsc::Sender<Played>>,
     folder: TempDir,
@@ -135,7 +135,7 @@ async fn start_with(count: usize, grace: Duration) -> Running {
         games.send(played).await.unwrap();
     }
     let (stop, counters) = (CancellationToken::new(), Arc::<ActorCounters>::default());
-    let (newest, told) = watch::channel(0);
+    let (newest, told) = watch::channel(Generation(0));
     let folder = tempfile::tempdir().unwrap();
     let (records, dead) = (folder.path().join("records"), folder.path().join("dead"));
     let pusher = Pusher {
@@ -282,7 +282,7 @@ async fn start_paused() -> (Running, Connection) {
     connection.welcome(None, 77, 0).await;
     assert_eq!(connection.game().await.0, 1);
     connection.answer(pause(3)).await;
-    running.newest.wait_for(|&newest| newest == 3).await.unwrap();
+    running.newest.wait_for(|&newest| newest == Generation(3)).await.unwrap();
     running.games.as_ref().unwrap().send(some_games(1).remove(0)).await.unwrap();
     (running, connection)
 }
@@ -300,7 +300,7 @@ async fn nothing_is_sent_while_the_learner_asks_for_a_pause() {
     // Once the game is in the outbox, and an answer later, it has still not gone out.
     for newest in 4.. {
         connection.answer(pause(newest)).await;
-        running.newest.wait_for(|&told| told == newest).await.unwrap();
+        running.newest.wait_for(|&told| told == Generation(newest)).await.unwrap();
         if running.counters.snapshot().unanswered == 1 {
             break;
         }
@@ -340,7 +340,7 @@ async fn a_game_is_on_the_wire_as_it_was_played() {
         version: RECORD_VERSION,
     };
     let game = Trajectory::unfold(game, &hello).unwrap();
-    assert_eq!(game.seats, [Seat { generation: Some(0), learns: true }; 2]);
+    assert_eq!(game.seats, [Seat { generation: Some(Generation(0)), learns: true }; 2]);
     assert_eq!(game.record.config, testing::config());
     let rules = TicTacToe::default();
     let replay = ouro_game::record::Replay::new(&rules, &game.record).unwrap();
@@ -360,7 +360,7 @@ async fn an_actor_that_stops_without_answers_says_how_many_games_it_leaves() {
     }
     let ack = wire::Ack { watermark: 1, newest_generation: 1, ..wire::Ack::default() };
     connection.answer(Response::Ack(ack)).await;
-    running.newest.wait_for(|&newest| newest == 1).await.unwrap();
+    running.newest.wait_for(|&newest| newest == Generation(1)).await.unwrap();
     running.end();
     assert_eq!(running.pusher.await.unwrap().unwrap(), 2);
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::roster;
 
 fn generations(drawn: &[&Entry]) -> Vec<u32> {
-    drawn.iter().map(|entry| entry.generation).collect()
+    drawn.iter().map(|entry| entry.generation.0).collect()
 }
 
 #[test]

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use ouro_game::Game;
+use ouro_net::ContentHash;
 use ouro_players::{NetEvaluator, NetPlayer, Selection};
-use ouro_proto::ContentHash;
 use ouro_search::{Cached, Evaluator, Scheduler, Search, SearchConfig};
 
 use super::{PlayedSeat, WorkerError, WorkerSettings, WorkerStats};
@@ -134,7 +134,7 @@ impl<G: Game> Chairs<G> {
     }
 
     fn mind(&self, game: &G, entry: &Entry, learns: bool) -> Result<Mind<G>, WorkerError> {
-        let name = format!("generation-{}", entry.generation);
+        let name = entry.generation.to_string();
         let engine = Arc::clone(&entry.engine);
         if self.search() {
             return Ok(Mind::Search(Box::new(Trees {

@@ -1,6 +1,7 @@
 //! What a worker hands out: finished games, and counts of what they took.
 
 use ouro_game::{GameConfig, Record};
+use ouro_net::Generation;
 use ouro_proto::Searched;
 
 /// One finished game, ready to be sent.
@@ -28,7 +29,7 @@ pub struct Played {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlayedSeat {
     /// Generation of the weights; of the oldest, if they were swapped between moves.
-    pub generation: u32,
+    pub generation: Generation,
     /// Whether these were the newest weights when the game began.
     pub learns: bool,
 }

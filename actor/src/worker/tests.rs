@@ -25,7 +25,7 @@ fn play<G: Game>(worker: &mut Worker<G>, roster: &Roster, ticks: usize) -> Vec<P
 }
 
 fn generations(played: &Played) -> Vec<u32> {
-    played.seats.iter().map(|seat| seat.generation).collect()
+    played.seats.iter().map(|seat| seat.generation.0).collect()
 }
 
 /// Replays a game to its end and holds each recorded probability against the network that
@@ -44,7 +44,7 @@ fn verify(played: &Played, epsilon: f32) {
         game.legal(replay.state(), mover, &mut legal);
         let (mut logits, mut values) = (vec![0.0; game.action_count()], [0.0]);
         let seat = played.seats[mover];
-        let engine = entry(seat.generation).engine;
+        let engine = entry(seat.generation.0).engine;
         engine.evaluate(&mut Scratch::new(), &planes, &mut logits, &mut values);
         let weight = |action: Action| logits[action.0 as usize].exp();
         let policy = weight(actions[0]) / legal.iter().map(weight).sum::<f32>();
@@ -71,7 +71,7 @@ fn games_replay_and_their_seats_say_who_chose_and_who_learns() {
     let mut pairings = BTreeSet::new();
     for played in &games {
         verify(played, 0.2);
-        assert!(played.seats.iter().all(|seat| seat.learns == (seat.generation == 3)));
+        assert!(played.seats.iter().all(|seat| seat.learns == (seat.generation.0 == 3)));
         pairings.insert(generations(played));
     }
     // The newest against itself, and against each member of the pool from both seats.

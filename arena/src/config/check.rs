@@ -166,7 +166,7 @@ fn small_network<G: Game>(game: &G) -> Engine {
         actions: game.action_count(),
         architecture: Architecture::Conv { channels: 1, layers: 1, hidden: 1 },
     };
-    let meta = WeightsMeta { game: String::new(), generation: 0, step: 0 };
+    let meta = WeightsMeta { game: String::new(), generation: ouro_net::Generation(0), step: 0 };
     let weights = Weights::initialize(spec, meta, 0);
     Engine::new(&weights.expect("the smallest network is within every limit"))
 }

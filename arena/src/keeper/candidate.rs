@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use ouro_game::{Game, GameConfig, GameVisitor};
-use ouro_net::{NetSpec, Weights};
-use ouro_proto::{Checkpoint, CheckpointStatus, ContentHash, Generation};
+use ouro_net::{ContentHash, Generation, NetSpec, Weights};
+use ouro_proto::{Checkpoint, CheckpointStatus};
 
 use super::{Keeper, held};
 use crate::error::CallError;
@@ -100,7 +100,7 @@ impl Keeper {
     fn check(&self, offer: Offer, weights: &Weights) -> Result<(), CallError> {
         let meta = weights.meta();
         for (field, header, file) in [
-            ("generation", u64::from(offer.generation.0), u64::from(meta.generation)),
+            ("generation", u64::from(offer.generation.0), u64::from(meta.generation.0)),
             ("step", offer.step, meta.step),
         ] {
             if header != file {

@@ -1,6 +1,6 @@
 //! Matches of two, of four and alone.
 
-use ouro_proto::Generation;
+use ouro_net::Generation;
 
 use super::*;
 use crate::contestant::Standstill;

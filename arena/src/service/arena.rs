@@ -1,6 +1,6 @@
 //! What people ask.
 
-use ouro_proto::Generation;
+use ouro_net::Generation;
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::arena_service_server::ArenaService;
 use tonic::{Request, Response, Status};

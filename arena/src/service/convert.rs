@@ -1,6 +1,6 @@
 //! The arena's types as the wire has them.
 
-use ouro_proto::Generation;
+use ouro_net::Generation;
 use ouro_proto::arena::v1;
 
 use crate::comparison::Estimate;

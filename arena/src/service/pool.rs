@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use ouro_net::{ContentHash, Generation};
 use ouro_players::opponents::{self, Opponent, Shares};
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_server::PoolService;
@@ -14,7 +15,6 @@ use ouro_proto::arena::v1::publish_checkpoint_request::Part;
 use ouro_proto::arena_client::TRANSFER_TIMEOUT;
 use ouro_proto::chunks::{self, Assembly};
 use ouro_proto::pool::PoolSnapshot;
-use ouro_proto::{ContentHash, Generation};
 use ouro_service::IntoStatus;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_stream::wrappers::{ReceiverStream, WatchStream};

@@ -9,7 +9,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use ouro_proto::{Checkpoint, CheckpointStatus, Generation};
+use ouro_net::Generation;
+use ouro_proto::{Checkpoint, CheckpointStatus};
 use redb::{
     Database, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition,
     WriteTransaction,

@@ -7,7 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ouro_proto::{Checkpoint, CheckpointStatus, Generation};
+use ouro_net::Generation;
+use ouro_proto::{Checkpoint, CheckpointStatus};
 
 use super::{Decision, Entry, MatchInfo, MatchSums, Outcome, Played, Promotion, Store, StoreError};
 use crate::gate::{Gate, GateConfigError, Ruling, is_distinct};

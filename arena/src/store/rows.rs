@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use ouro_game::GameConfig;
 use ouro_game::record::Record;
-use ouro_proto::{Checkpoint, Generation};
+use ouro_net::Generation;
+use ouro_proto::Checkpoint;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Estimate, Mean};

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ouro_proto::ContentHash;
+use ouro_net::ContentHash;
 
 use super::{is_no_space, sync_folder};
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use maud::{Markup, html};
+use ouro_net::Generation;
 use ouro_proto::arena_client::Rating;
-use ouro_proto::{Checkpoint, CheckpointStatus, Generation};
+use ouro_proto::{Checkpoint, CheckpointStatus};
 
 use super::chart::{Chart, Curve, number};
 use super::gauges::Gauges;

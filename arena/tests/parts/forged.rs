@@ -2,8 +2,7 @@
 
 use bytes::Bytes;
 use ouro_game::{Game, GameConfig, GameVisitor};
-use ouro_net::{Architecture, NetSpec, Weights};
-use ouro_proto::ContentHash;
+use ouro_net::{Architecture, ContentHash, NetSpec, Weights};
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::arena_service_client::ArenaServiceClient;
 use ouro_proto::arena::v1::pool_service_client::PoolServiceClient;

@@ -5,7 +5,7 @@ use ouro_arena::config::MatchConfig;
 use ouro_arena::gate::GateConfig;
 use ouro_arena::store::Run;
 use ouro_game::GameConfig;
-use ouro_proto::Generation;
+use ouro_net::Generation;
 use ouro_proto::arena_client::ArenaError as ClientError;
 use ouro_proto::matches::{GameId, GateState, MatchKind};
 use ouro_proto::news::NewsKind;

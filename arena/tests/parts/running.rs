@@ -11,8 +11,8 @@ use ouro_arena::store::{Decision, Run};
 use ouro_arena::web::Gauges;
 use ouro_arena::{Arena, ArenaConfig, ArenaError, ArenaEvent};
 use ouro_game::{Game, GameConfig, GameVisitor};
-use ouro_net::{Architecture, NetSpec, Weights, WeightsMeta};
-use ouro_proto::{ArenaClient, CheckpointStatus, Generation};
+use ouro_net::{Architecture, Generation, NetSpec, Weights, WeightsMeta};
+use ouro_proto::{ArenaClient, CheckpointStatus};
 use ouro_service::{Drain, ManualClock};
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
@@ -42,7 +42,8 @@ impl GameVisitor for Spec {
 pub(crate) fn weights(game: &GameConfig, generation: u32) -> Weights {
     let spec = game.visit(Spec).unwrap();
     let game = serde_json::to_string(game).unwrap();
-    Weights::initialize(spec, WeightsMeta { game, generation, step: 10 }, 3).unwrap()
+    Weights::initialize(spec, WeightsMeta { game, generation: Generation(generation), step: 10 }, 3)
+        .unwrap()
 }
 
 /// A network with nothing but these policy biases: it plays without looking.

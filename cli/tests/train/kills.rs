@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ouro_arena::store::{EmbeddedStore, Store, replay};
 use ouro_game::Rng;
-use ouro_proto::ContentHash;
+use ouro_net::ContentHash;
 use ouro_proto::learner::v1::GetStatusRequest;
 use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
 use ouro_replay::ReplayState;

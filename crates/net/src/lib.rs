@@ -2,6 +2,7 @@
 //!
 //! * [`NetSpec`] names the shapes; every tensor follows from it.
 //! * [`Weights`] is a spec with its numbers, read from and written to safetensors.
+//! * [`Generation`] counts the published weights; [`ContentHash`] names a file of them.
 //! * [`Engine`] evaluates positions on one core, in batches; [`mod@reference`] does the same
 //!   slowly and obviously, and is what the engine is tested against.
 //! * [`Trunk`] takes a tower forward and back on one core, for whoever trains it.
@@ -10,6 +11,7 @@
 //! [`Weights::from_tensors`].
 
 pub mod engine;
+pub mod generation;
 pub mod hash;
 pub mod measure;
 pub mod reference;
@@ -18,7 +20,8 @@ pub mod weights;
 
 pub use engine::training::Trunk;
 pub use engine::{Engine, Scratch};
-pub use hash::content_hash;
+pub use generation::Generation;
+pub use hash::{ContentHash, HashError};
 pub use spec::{
     Architecture, GlobalPooling, NetSpec, SpecError, TensorRole, TensorSpec, UnknownPreset,
     ValueRange,

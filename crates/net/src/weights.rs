@@ -14,7 +14,7 @@ pub use file::{FORMAT_VERSION, MAX_HEADER_BYTES, METADATA_KEY};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{NetSpec, SpecError, TensorRole};
+use crate::{Generation, NetSpec, SpecError, TensorRole};
 
 /// Longest description of a game that a file carries, in bytes.
 pub const MAX_GAME_BYTES: usize = 16 << 10;
@@ -26,7 +26,7 @@ pub struct WeightsMeta {
     /// The game they were trained for: the JSON of its `GameConfig`.
     pub game: String,
     /// Which publication of the run this is, from 0.
-    pub generation: u32,
+    pub generation: Generation,
     /// Optimiser steps taken.
     pub step: u64,
 }

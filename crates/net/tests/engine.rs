@@ -3,7 +3,7 @@
 use ouro_game::{PlaneShape, Rng};
 use ouro_net::measure::{cases, random_weights};
 use ouro_net::{
-    Architecture, Engine, GlobalPooling, NetSpec, Scratch, ValueRange, Weights, content_hash,
+    Architecture, ContentHash, Engine, GlobalPooling, NetSpec, Scratch, ValueRange, Weights,
     reference,
 };
 use proptest::prelude::*;
@@ -103,7 +103,7 @@ fn the_networks_of_the_benchmark_give_these_bits_on_every_processor() {
         bytes.extend(outputs.into_iter().flat_map(f32::to_le_bytes));
     }
     assert_eq!(
-        content_hash(&bytes),
+        ContentHash::of(&bytes).to_string(),
         "f295df2be400f06b78f634c9a6bb236e080a7f8bb5ba3bd49f301cd84ae7f95b"
     );
 }

@@ -12,6 +12,7 @@ use std::ops::ControlFlow;
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use ouro_game::{Action, Rng};
+use ouro_net::Generation;
 use ouro_replay::episode::{Searched, Seat};
 use ouro_replay::{
     Cursor, Episode, FolderDisk, Growth, Journal, Options, PackedGame, Place, Record, Window,
@@ -31,7 +32,7 @@ fn main() {
 fn duel(seed: u64) -> Episode {
     let mut rng = Rng::new(seed, "duel");
     let mut draw = || rng.unit() as f32;
-    let seat = Seat { generation: Some(17), learns: true };
+    let seat = Seat { generation: Some(Generation(17)), learns: true };
     let mut episode = Episode { seed, digest: !seed, ..Episode::default() };
     (episode.seats, episode.outcomes) = (vec![seat; 2], vec![1.0, -1.0]);
     for _ in 0..PLIES {
@@ -61,7 +62,7 @@ fn journal() -> (TempDir, Journal) {
 }
 
 fn append(journal: &mut Journal, sequence: u64, payload: &[u8]) {
-    let record = Record { actor: "actor", epoch: 1, sequence, generation: 17, payload };
+    let record = Record { actor: "actor", epoch: 1, sequence, generation: Generation(17), payload };
     journal.append(record).expect("it fits");
 }
 
@@ -161,7 +162,7 @@ fn sample_256(bencher: Bencher<'_, '_>) {
     let mut window = refill(&journal);
     bencher
         .counter(ItemsCount::new(256_u64))
-        .bench_local(|| window.sample(256, 20).expect("it is full"));
+        .bench_local(|| window.sample(256, Generation(20)).expect("it is full"));
 }
 
 #[divan::bench]
@@ -169,7 +170,7 @@ fn sample_and_unpack_256(bencher: Bencher<'_, '_>) {
     let (_folder, journal) = filled();
     let mut window = refill(&journal);
     bencher.counter(ItemsCount::new(256_u64)).bench_local(|| {
-        let batch = window.sample(256, 20).expect("it is full");
+        let batch = window.sample(256, Generation(20)).expect("it is full");
         batch.draws.iter().filter(|draw| draw.item.episode().is_ok()).count()
     });
 }

@@ -21,6 +21,7 @@
 //! choice take 2.3 kB, without any search 0.5 kB.
 
 use ouro_game::Action;
+use ouro_net::Generation;
 
 use crate::bytes::push_varint;
 
@@ -67,7 +68,7 @@ pub struct Episode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
     /// Generation of the weights that played; `None` for a player without weights.
-    pub generation: Option<u32>,
+    pub generation: Option<Generation>,
     /// Whether its moves are trained on.
     pub learns: bool,
 }
@@ -170,7 +171,7 @@ impl Episode {
                 None => out.push(learns),
                 Some(generation) => {
                     out.push(learns | GENERATION);
-                    push_varint(generation, &mut out);
+                    push_varint(generation.0, &mut out);
                 }
             }
             out.extend(outcome.to_le_bytes());

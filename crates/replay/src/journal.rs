@@ -27,6 +27,8 @@ pub use format::{Entry, FORMAT_VERSION, Kind};
 pub use group_commit::{Due, GroupCommit, Policy};
 pub use open::{Cut, Opened};
 
+use ouro_net::Generation;
+
 use crate::disk::{Disk, FolderDisk, SegmentFile};
 use error::is_no_space;
 use format::{FRAME_BYTES, FramePlace, seal_frame};
@@ -75,7 +77,7 @@ pub struct Record<'a> {
     /// Its number in that life, from 1.
     pub sequence: u64,
     /// Generation of the weights that played it.
-    pub generation: u32,
+    pub generation: Generation,
     /// The record itself.
     pub payload: &'a [u8],
 }
@@ -173,7 +175,10 @@ impl<D: Disk> Journal<D> {
         let epoch = self.staged.issued() + 1;
         self.staged.begin(actor, epoch);
         self.decisions.push(Decision::Begin { actor: actor.into(), epoch });
-        self.push(Kind::Epoch, Record { actor, epoch, sequence: 0, generation: 0, payload: &[] });
+        self.push(
+            Kind::Epoch,
+            Record { actor, epoch, sequence: 0, generation: Generation(0), payload: &[] },
+        );
         Ok(Greeting::Issued(epoch))
     }
 

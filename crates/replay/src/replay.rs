@@ -16,6 +16,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use ouro_net::Generation;
+
 use crate::ratio::{Counters, Pace, Ratio, RatioError, Settings};
 use crate::window::{
     Batch, Cursor, Fifo, FifoSettings, GrowthError, Item, Staleness, Window, WindowError,
@@ -275,7 +277,7 @@ impl<T: Item> Replay<T> {
 
     /// A batch of `count` positions, if there is enough to draw from and sampling is not too far
     /// ahead. `newest` is the newest generation.
-    pub fn batch(&mut self, count: usize, newest: u32) -> Result<Batch<T>, WindowError> {
+    pub fn batch(&mut self, count: usize, newest: Generation) -> Result<Batch<T>, WindowError> {
         match &mut self.store {
             Store::Window { window, ratio } => {
                 window.ready()?;
@@ -296,7 +298,7 @@ impl<T: Item> Replay<T> {
 
     /// Whether so many batches of `count` positions can be drawn in a row, with nothing inserted
     /// between them. `newest` is the newest generation.
-    pub fn holds(&mut self, batches: u64, count: usize, newest: u32) -> bool {
+    pub fn holds(&mut self, batches: u64, count: usize, newest: Generation) -> bool {
         match &mut self.store {
             Store::Window { window, ratio } => {
                 window.ready().is_ok() && ratio.may_sample_repeatedly(batches, count as u64)

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ouro_game::Rng;
+use ouro_net::Generation;
 
 pub use cursor::Cursor;
 pub use deal::{Deal, Dealt};
@@ -36,7 +37,7 @@ pub trait Item {
     fn bytes(&self) -> usize;
 
     /// Generation of the weights that played it.
-    fn generation(&self) -> u32;
+    fn generation(&self) -> Generation;
 
     /// How often a position is there on average; finite, not negative.
     fn weight(&self, _position: u32) -> f32 {
@@ -230,7 +231,7 @@ impl<T: Item> Window<T> {
     }
 
     /// Draws `count` positions with replacement. `newest` is the newest generation.
-    pub fn sample(&mut self, count: usize, newest: u32) -> Result<Batch<T>, WindowError> {
+    pub fn sample(&mut self, count: usize, newest: Generation) -> Result<Batch<T>, WindowError> {
         self.ready()?;
         let mut rng = Rng::indexed(self.settings.seed, "replay", self.batches);
         self.batches += 1;
@@ -247,7 +248,7 @@ impl<T: Item> Window<T> {
                 None => inside,
                 Some(copies) => copies.partition_point(|&up_to| up_to <= inside) as u32,
             };
-            lag += f64::from(newest.saturating_sub(held.item.generation()));
+            lag += f64::from(held.item.generation().lag(newest));
             age += (self.total - held.before - u64::from(held.item.positions())) as f64;
             let number = self.first + index as u64;
             draws.push(Draw { item: Arc::clone(&held.item), number, position });

@@ -6,6 +6,7 @@ use crate::parity::random_positions;
 use crate::testing::{central_differences, evaluate, spec, tower, weights};
 use crate::trainer::Trainer;
 use ouro_game::Rng;
+use ouro_net::Generation;
 
 const CONFIG: AlphaZeroConfig =
     AlphaZeroConfig { root_value_share: 0.0, surprise_share: 0.0, value_coefficient: 0.7 };
@@ -81,7 +82,7 @@ fn a_fixed_batch_is_learned_by_heart() {
     assert!(last.policy < 0.05 * first.policy, "{first:?} {last:?}");
     assert!(last.value < 0.05 * first.value, "{first:?} {last:?}");
     // What is published, with running statistics, has learned it too.
-    let weights = trainer.weights(1).unwrap();
+    let weights = trainer.weights(Generation(1)).unwrap();
     let (logits, values) = evaluate(&weights, &batch.planes);
     let played = slow(&batch, &logits, &values);
     assert!(played.policy < 0.2 * first.policy, "{first:?} {played:?}");

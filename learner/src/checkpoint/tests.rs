@@ -2,12 +2,12 @@ use super::*;
 use crate::optimizer::OptimizerState;
 use crate::testing::{spec, weights};
 use crate::trainer::AverageState;
-use ouro_net::WeightsMeta;
+use ouro_net::{Generation, WeightsMeta};
 use ouro_replay::{Counters, Cursor, Dealt};
 
 fn checkpoint(step: u64) -> Checkpoint {
     let weights = weights(&spec());
-    let meta = WeightsMeta { game: "{}".into(), generation: step as u32, step };
+    let meta = WeightsMeta { game: "{}".into(), generation: Generation(step as u32), step };
     let tensors = weights.tensors().to_vec();
     let length = crate::model::Layout::new(&spec()).trained_len();
     let optimizer =
@@ -15,7 +15,7 @@ fn checkpoint(step: u64) -> Checkpoint {
     let average = Some(AverageState { count: step, tensors: tensors.clone() });
     let training = TrainerState { tensors: tensors.clone(), optimizer, average };
     let (first, next, before) = (step, 3 * step, 9 * step);
-    let dealt = Some(Dealt { batches: step, newest: 2 });
+    let dealt = Some(Dealt { batches: step, newest: Generation(2) });
     let cursor = Cursor { first, next, before, used: 1, batches: step, dealt };
     let counters = Counters { inserts: 9 * step, samples: u64::MAX };
     let replay = ReplayState { cursor, counters, ..ReplayState::default() };
@@ -68,7 +68,7 @@ fn damage_to_any_file_falls_back_to_the_checkpoint_before() {
             assert_eq!(loaded.checkpoint, Some(checkpoint(4)), "{file}");
             assert_eq!(loaded.skipped.len(), 1);
             // What was lost is known unless the manifest itself is.
-            assert_eq!(loaded.lost, (file != MANIFEST).then_some(5), "{file}");
+            assert_eq!(loaded.lost, (file != MANIFEST).then_some(Generation(5)), "{file}");
             // Taking the lost steps again replaces the damaged one.
             store.save(&checkpoint(5)).unwrap();
             assert_eq!(step(&mut store), 5);
@@ -85,9 +85,9 @@ fn a_damaged_checkpoint_does_not_take_the_place_of_a_whole_one() {
     }
     fs::write(store.root.join("step-000000000007").join(STATE), b"{}").unwrap();
     let mut store = Store::open(directory.path(), 2).unwrap();
-    assert_eq!(store.load().unwrap().lost, Some(7));
+    assert_eq!(store.load().unwrap().lost, Some(Generation(7)));
     // It stays until its generation is known from another one.
-    assert_eq!(store.load().unwrap().lost, Some(7));
+    assert_eq!(store.load().unwrap().lost, Some(Generation(7)));
     store.save(&checkpoint(6)).unwrap();
     assert_eq!(store.names(PREFIX).unwrap(), ["step-000000000005", "step-000000000006"]);
     assert_eq!(step(&mut store), 6);

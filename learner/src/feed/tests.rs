@@ -1,3 +1,4 @@
+use ouro_net::Generation;
 use ouro_proto::Trajectory;
 use ouro_replay::{Deal, FifoSettings, Item, Place, Replay, ReplaySettings};
 
@@ -11,11 +12,11 @@ use crate::rules::{Examined, RowShape};
 struct Brittle;
 
 impl Rules for Brittle {
-    fn examine(&self, _: &Trajectory, _: u32) -> Result<Examined, Refusal> {
+    fn examine(&self, _: &Trajectory, _: Generation) -> Result<Examined, Refusal> {
         unreachable!("nothing is pushed")
     }
 
-    fn restore(&self, _: &[u8], _: u32) -> Result<PackedGame, UnpackError> {
+    fn restore(&self, _: &[u8], _: Generation) -> Result<PackedGame, UnpackError> {
         unreachable!("nothing is restored")
     }
 
@@ -24,7 +25,10 @@ impl Rules for Brittle {
     }
 
     fn segments(&self, draws: &[Draw<PackedGame>], _: &mut Rng) -> Result<Segments, UnpackError> {
-        assert!(draws.iter().all(|draw| draw.item.generation() != 7), "a game of generation 7");
+        assert!(
+            draws.iter().all(|draw| draw.item.generation() != Generation(7)),
+            "a game of generation 7"
+        );
         Ok(Segments::with_capacity(self.shape(), 0))
     }
 
@@ -43,10 +47,12 @@ fn fed(generations: &[u32], threads: usize) -> Feed<Segments> {
     };
     let settings = ReplaySettings::Fifo(settings);
     let replay = Replay::resume(settings, &ReplayState::default()).expect("possible");
-    let replay = Arc::new(SharedReplay::new(replay, 0));
+    let replay = Arc::new(SharedReplay::new(replay, Generation(0)));
     for (number, &generation) in (0..).zip(generations) {
         let place = Place { ply: 0, mover: 0, seat: 0 };
-        replay.insert(number, PackedGame::new(b"", generation, &[place])).expect("in order");
+        replay
+            .insert(number, PackedGame::new(b"", Generation(generation), &[place]))
+            .expect("in order");
     }
     let rules: Arc<dyn Rules> = Arc::new(Brittle);
     start::<Reinforce>(&replay, &rules, 1, 4, threads).expect("threads")

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use ouro_net::{NetSpec, Weights, WeightsMeta};
+use ouro_net::{Generation, NetSpec, Weights, WeightsMeta};
 use ouro_replay::journal::Options;
 use ouro_replay::{FolderDisk, Journal, Replay, ReplayState};
 
@@ -26,7 +26,7 @@ pub(super) struct Prepared {
     pub(super) store: Store,
     pub(super) checkpoint: Checkpoint,
     /// The newest generation made, the checkpoint's or one that was lost.
-    pub(super) generation: u32,
+    pub(super) generation: Generation,
     pub(super) device: TrainDevice,
     /// What weights are checked on before anybody sees them, those of the checkpoint here.
     pub(super) probe: Probe,
@@ -104,13 +104,13 @@ fn prepare(config: &Config, game: &str) -> Result<Prepared, LearnerError> {
     if is_new {
         store.save(&checkpoint)?;
     }
-    let generation = checkpoint.weights.meta().generation.max(loaded.lost.unwrap_or(0));
+    let generation = checkpoint.weights.meta().generation.max(loaded.lost.unwrap_or_default());
     Ok(Prepared { store, checkpoint, generation, device, probe })
 }
 
 /// Generation 0.
 fn first(config: &Config, spec: &NetSpec, game: &str) -> Result<Checkpoint, TrainingError> {
-    let meta = WeightsMeta { game: game.to_owned(), generation: 0, step: 0 };
+    let meta = WeightsMeta { game: game.to_owned(), generation: Generation(0), step: 0 };
     let weights = Weights::initialize(spec.clone(), meta, config.seed)
         .map_err(ouro_net::WeightsError::from)
         .map_err(TrainError::from)?;

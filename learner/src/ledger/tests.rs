@@ -10,7 +10,7 @@ const RUN: &[u8] = b"a test";
 fn replay(max_positions: u64) -> Arc<SharedReplay> {
     let replay =
         Replay::resume(fifo(max_positions, 1, 9), &ReplayState::default()).expect("possible");
-    Arc::new(SharedReplay::new(replay, 0))
+    Arc::new(SharedReplay::new(replay, Generation(0)))
 }
 
 fn ledger(disk: &MemoryDisk, replay: &Arc<SharedReplay>) -> (Ledger, LedgerThread, SharedProgress) {
@@ -24,7 +24,7 @@ fn ledger(disk: &MemoryDisk, replay: &Arc<SharedReplay>) -> (Ledger, LedgerThrea
 /// A game with two positions.
 fn accept() -> Decision {
     let places = [Place { ply: 0, mover: 0, seat: 0 }; 2];
-    let game = PackedGame::new(b"a game", 3, &places);
+    let game = PackedGame::new(b"a game", Generation(3), &places);
     Decision::Accept(Box::new(Examined { game, returns: vec![1.0] }))
 }
 

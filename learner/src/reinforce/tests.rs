@@ -8,6 +8,7 @@ use crate::rules::RowShape;
 use crate::testing::{central_differences, evaluate, lively_weights, spec, tower, weights};
 use crate::trainer::Trainer;
 use ouro_game::Rng;
+use ouro_net::Generation;
 
 fn trainer(
     config: &ReinforceConfig,
@@ -114,7 +115,7 @@ fn rewarded_actions_become_likely_in_every_algorithmic_setting() {
         for _ in 0..80 {
             trainer.step(&batch).unwrap();
         }
-        let weights = trainer.weights(1).unwrap();
+        let weights = trainer.weights(Generation(1)).unwrap();
         let (logits, _) = evaluate(&weights, &batch.planes[..spec.planes.len()]);
         assert!(logits[0] - logits[1] > 2.0, "action 0 is {} nats ahead", logits[0] - logits[1]);
         assert_eq!(weights.meta().step, 80);

@@ -6,12 +6,12 @@ use super::*;
 use crate::testing::fifo;
 
 fn game(positions: usize) -> PackedGame {
-    PackedGame::new(b"", 0, &vec![Place { ply: 0, mover: 0, seat: 0 }; positions])
+    PackedGame::new(b"", Generation(0), &vec![Place { ply: 0, mover: 0, seat: 0 }; positions])
 }
 
 fn shared(settings: ReplaySettings) -> Arc<SharedReplay> {
     let replay = Replay::resume(settings, &ReplayState::default()).expect("possible");
-    Arc::new(SharedReplay::new(replay, 0))
+    Arc::new(SharedReplay::new(replay, Generation(0)))
 }
 
 fn window() -> Arc<SharedReplay> {

@@ -6,6 +6,7 @@
 
 use ouro_game::record::Replay;
 use ouro_game::{ActionMask, Game, Turn};
+use ouro_net::Generation;
 use ouro_proto::{Searched, Trajectory};
 use ouro_replay::{Episode, PackedGame, Place, episode, surprise_weights};
 
@@ -20,7 +21,7 @@ const VALUE_TOLERANCE: f32 = 1e-3;
 
 impl<G: Game> OfGame<G> {
     /// What can be checked without playing.
-    pub(super) fn check(&self, trajectory: &Trajectory, newest: u32) -> Result<(), Refusal> {
+    pub(super) fn check(&self, trajectory: &Trajectory, newest: Generation) -> Result<(), Refusal> {
         let plies = &trajectory.record.plies;
         if trajectory.record.config != self.config {
             return Err(Refusal::Game);
@@ -55,7 +56,7 @@ impl<G: Game> OfGame<G> {
         Ok(())
     }
 
-    fn check_seats(&self, trajectory: &Trajectory, newest: u32) -> Result<(), Refusal> {
+    fn check_seats(&self, trajectory: &Trajectory, newest: Generation) -> Result<(), Refusal> {
         let expected = self.game.players();
         for got in [trajectory.seats.len(), trajectory.outcomes.len()] {
             if got != expected {
@@ -65,7 +66,7 @@ impl<G: Game> OfGame<G> {
         if !trajectory.seats.iter().any(|seat| seat.learns) {
             return Err(Refusal::NobodyLearns);
         }
-        let oldest = newest.saturating_sub(self.max_staleness);
+        let oldest = newest.before(self.max_staleness);
         for (seat, taken) in trajectory.seats.iter().enumerate() {
             match taken.generation {
                 Some(got) if got > newest => return Err(Refusal::Future { seat, got, newest }),
@@ -129,7 +130,7 @@ impl<G: Game> OfGame<G> {
         bytes: &[u8],
         episode: &Episode,
         states: &[G::State],
-        generation: u32,
+        generation: Generation,
     ) -> PackedGame {
         let alphazero = self.alphazero();
         let (mut places, mut surprises) = (Vec::new(), Vec::new());
@@ -219,7 +220,7 @@ pub(super) fn episode(trajectory: &Trajectory, digest: u64) -> Episode {
 }
 
 /// Generation of the oldest weights that a learning seat played.
-pub(super) fn generation(episode: &Episode) -> u32 {
+pub(super) fn generation(episode: &Episode) -> Generation {
     let learning = episode.seats.iter().filter(|seat| seat.learns);
-    learning.filter_map(|seat| seat.generation).min().unwrap_or(0)
+    learning.filter_map(|seat| seat.generation).min().unwrap_or_default()
 }

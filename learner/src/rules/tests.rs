@@ -1,4 +1,5 @@
 use ouro_game::{Action, connect_four};
+use ouro_net::Generation;
 use ouro_proto::learner::v1::RefusalReason;
 use ouro_proto::{Searched, Seat};
 use ouro_replay::Item;
@@ -7,7 +8,7 @@ use super::*;
 use crate::reinforce::ReinforceConfig;
 use crate::testing::{config, random_game, searched_game, won_game};
 
-const NEWEST: u32 = 20;
+const NEWEST: Generation = Generation(20);
 
 fn alphazero() -> Config {
     let mut config = config();
@@ -165,7 +166,7 @@ fn an_accepted_game_comes_back_from_its_bytes() {
         assert_eq!(restored, Ok(examined.game));
     }
     let rules = rules(&alphazero()).unwrap();
-    assert!(matches!(rules.restore(b"no game", 0), Err(UnpackError::Episode(_))));
+    assert!(matches!(rules.restore(b"no game", Generation(0)), Err(UnpackError::Episode(_))));
 }
 
 #[test]
@@ -187,9 +188,9 @@ fn whatever_disagrees_is_refused_by_its_reason() {
         (|t| t.outcomes.push(0.0), Reason::Seats),
         (|t| t.seats[0].learns = false, Reason::Seats),
         (|t| t.seats[0].generation = None, Reason::Seats),
-        (|t| t.seats[0].generation = Some(NEWEST + 1), Reason::UnknownGeneration),
-        (|t| t.seats[1].generation = Some(NEWEST + 1), Reason::UnknownGeneration),
-        (|t| t.seats[0].generation = Some(NEWEST - 17), Reason::Stale),
+        (|t| t.seats[0].generation = Some(NEWEST.next()), Reason::UnknownGeneration),
+        (|t| t.seats[1].generation = Some(NEWEST.next()), Reason::UnknownGeneration),
+        (|t| t.seats[0].generation = Some(NEWEST.before(17)), Reason::Stale),
         (|t| t.behaviour.truncate(4), Reason::Behaviour),
         (|t| t.behaviour[2].push(0.5), Reason::Behaviour),
         (|t| t.behaviour[2][0] = 0.0, Reason::Behaviour),
@@ -240,7 +241,7 @@ fn a_target_on_a_stone_is_refused() {
 #[test]
 fn old_weights_may_sit_in_seats_that_do_not_learn() {
     let mut game = fresh(won_game());
-    game.seats[1].generation = Some(0);
+    game.seats[1].generation = Some(Generation(0));
     assert!(examine(&reinforce(), &game).is_ok());
     game.seats[1].generation = None;
     assert!(examine(&reinforce(), &game).is_ok());
@@ -249,6 +250,8 @@ fn old_weights_may_sit_in_seats_that_do_not_learn() {
 #[test]
 fn random_games_pass_as_they_were_played() {
     for sequence in 1..40 {
-        assert!(rules(&reinforce()).unwrap().examine(&random_game(sequence), 0).is_ok());
+        assert!(
+            rules(&reinforce()).unwrap().examine(&random_game(sequence), Generation(0)).is_ok()
+        );
     }
 }

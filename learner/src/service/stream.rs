@@ -114,7 +114,7 @@ impl Stream<'_> {
         let welcome = wire::Welcome {
             epoch: self.life.epoch,
             watermark: self.told,
-            newest_generation: self.shared.progress.generation(),
+            newest_generation: self.shared.progress.generation().0,
             refusals: self.refusals(self.hello.answered, self.told),
         };
         if !self.send(Answer::Welcome(welcome)).await? {
@@ -209,7 +209,7 @@ impl Stream<'_> {
         }
         let refusals = self.refusals(self.told, watermark);
         (self.told, self.repeated) = (self.told.max(watermark), false);
-        let newest_generation = self.shared.progress.generation();
+        let newest_generation = self.shared.progress.generation().0;
         let pause_ms = u32::try_from(pause.as_millis()).unwrap_or(u32::MAX);
         let ack = wire::Ack { watermark, refusals, newest_generation, pause_ms };
         self.send(Answer::Ack(ack)).await

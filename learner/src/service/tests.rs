@@ -1,4 +1,5 @@
 use ouro_game::Rng;
+use ouro_net::Generation;
 use ouro_proto::{Hello, Trajectory};
 use ouro_replay::{Draw, Journal, PackedGame, Replay, ReplayState};
 
@@ -16,11 +17,11 @@ use crate::testing::{config, random_game};
 struct Faulty;
 
 impl Rules for Faulty {
-    fn examine(&self, _: &Trajectory, _: u32) -> Result<Examined, Refusal> {
+    fn examine(&self, _: &Trajectory, _: Generation) -> Result<Examined, Refusal> {
         panic!("a fault in the rules");
     }
 
-    fn restore(&self, _: &[u8], _: u32) -> Result<PackedGame, UnpackError> {
+    fn restore(&self, _: &[u8], _: Generation) -> Result<PackedGame, UnpackError> {
         panic!("a fault in the rules");
     }
 
@@ -42,7 +43,7 @@ async fn a_game_whose_replay_panics_is_refused_and_gives_its_permit_back() {
     let config = config();
     let settings = config.replay_settings().expect("valid");
     let replay = Replay::resume(settings, &ReplayState::default()).expect("valid");
-    let replay = Arc::new(SharedReplay::new(replay, 0));
+    let replay = Arc::new(SharedReplay::new(replay, Generation(0)));
     let (progress, stop) = (SharedProgress::default(), CancellationToken::new());
     let disk = ouro_replay::testing::MemoryDisk::new();
     let (journal, _) = Journal::open(disk, b"", Default::default()).expect("an empty disk");

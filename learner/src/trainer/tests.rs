@@ -7,6 +7,7 @@ use crate::parity::random_positions;
 use crate::schedule::Schedule;
 use crate::testing::{architectures, spec, tower, weights};
 use ouro_game::Rng;
+use ouro_net::Generation;
 use ouro_net::measure::random_weights;
 
 fn trainer(
@@ -50,7 +51,7 @@ fn a_run_that_stops_and_resumes_is_the_same_bit_for_bit() {
         let directory = tempfile::tempdir().unwrap();
         let mut store = Store::open(directory.path(), 2).unwrap();
         let checkpoint = Checkpoint {
-            weights: half.export(1, &Probe::random(&spec)).unwrap(),
+            weights: half.export(Generation(1), &Probe::random(&spec)).unwrap(),
             training: half.state().unwrap(),
             state: RunState::default(),
         };
@@ -62,7 +63,7 @@ fn a_run_that_stops_and_resumes_is_the_same_bit_for_bit() {
             whole.step(&batch(&spec, index)).unwrap();
             resumed.step(&batch(&spec, index)).unwrap();
         }
-        assert_eq!(resumed.weights(2).unwrap(), whole.weights(2).unwrap());
+        assert_eq!(resumed.weights(Generation(2)).unwrap(), whole.weights(Generation(2)).unwrap());
         assert_eq!(resumed.state().unwrap(), whole.state().unwrap());
     }
 }
@@ -82,7 +83,7 @@ fn the_average_is_the_mean_of_its_weights_and_has_its_own_statistics() {
             sum.iter_mut().zip(tensor).for_each(|(sum, value)| *sum += f64::from(value));
         }
     }
-    let published = trainer.weights(1).unwrap();
+    let published = trainer.weights(Generation(1)).unwrap();
     let last = trainer.state().unwrap().tensors;
     for (index, tensor) in spec.tensors().iter().enumerate() {
         let got = &published.tensors()[index];
@@ -93,7 +94,7 @@ fn the_average_is_the_mean_of_its_weights_and_has_its_own_statistics() {
             assert!(same.clone().all(|(&got, sum)| (f64::from(got) - sum / 5.0).abs() < 1e-5));
         }
     }
-    trainer.export(1, &Probe::random(&spec)).unwrap();
+    trainer.export(Generation(1), &Probe::random(&spec)).unwrap();
 }
 
 #[test]
@@ -109,7 +110,7 @@ fn every_architecture_trains_and_is_exported_as_it_was_trained() {
         }
         let last = trainer.step(&batch).unwrap().unwrap().loss.total;
         assert!(last < 0.8 * first, "{:?}: {first} {last}", spec.architecture);
-        trainer.export(1, &Probe::random(&spec)).unwrap();
+        trainer.export(Generation(1), &Probe::random(&spec)).unwrap();
     }
 }
 
@@ -121,7 +122,7 @@ fn a_loss_that_is_not_finite_ends_training() {
     broken.values[3] = f32::INFINITY;
     let error = trainer.step(&broken).expect_err("the loss is infinite");
     assert!(matches!(error, TrainError::NotFinite { step: 0, .. }), "{error}");
-    assert!(matches!(trainer.weights(1), Err(TrainError::Weights(_))));
+    assert!(matches!(trainer.weights(Generation(1)), Err(TrainError::Weights(_))));
 }
 
 #[test]
@@ -158,7 +159,7 @@ fn the_fast_trunk_computes_what_burn_does() {
             .map(|trainer| trainer.step(&batch(&spec, index)).unwrap().unwrap().loss.total);
         assert!((one - two).abs() < 1e-2 * two.abs(), "step {index}: {one} {two}");
     }
-    let (one, two) = (fast.weights(1).unwrap(), burn.weights(1).unwrap());
+    let (one, two) = (fast.weights(Generation(1)).unwrap(), burn.weights(Generation(1)).unwrap());
     for (tensor, (one, two)) in spec.tensors().iter().zip(one.tensors().iter().zip(two.tensors())) {
         let worst = one.iter().zip(two).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert!(worst < 2e-2, "{}: {worst}", tensor.name);

@@ -170,8 +170,8 @@ pub(crate) fn won_game() -> wire::Trajectory {
             searched(&[(6, 1.0)], 0.5),
         ],
         seats: vec![
-            Seat { generation: Some(0), learns: true },
-            Seat { generation: Some(0), learns: false },
+            Seat { generation: Some(ouro_net::Generation(0)), learns: true },
+            Seat { generation: Some(ouro_net::Generation(0)), learns: false },
         ],
         outcomes: vec![1.0, -1.0],
     };

@@ -34,7 +34,8 @@ impl GameVisitor for Random<'_> {
             behaviour.push(chances);
             recorder.advance(&game, &joint).expect("a legal move");
         }
-        let seats = [true, false].map(|learns| Seat { generation: Some(0), learns });
+        let seats =
+            [true, false].map(|learns| Seat { generation: Some(ouro_net::Generation(0)), learns });
         let outcomes = (0..2).map(|seat| game.outcome(recorder.state(), seat)).collect();
         let record = recorder.into_record(self.0.clone());
         let (seats, searched) = (seats.to_vec(), Vec::new());

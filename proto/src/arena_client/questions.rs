@@ -4,9 +4,9 @@ use tonic::Streaming;
 
 use super::{ArenaClient, ArenaError, timed};
 use crate::arena::v1;
-use crate::checkpoint::Generation;
 use crate::matches::{AnswerError, GameId, GateStatus, MatchSummary, RecordedGame};
 use crate::news::News;
+use ouro_net::Generation;
 
 /// How much stronger one player is than another.
 #[derive(Clone, Copy, Debug, PartialEq)]

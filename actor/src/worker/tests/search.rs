@@ -242,7 +242,7 @@ fn other_searches_give_targets_too_and_a_single_player_learns_alone() {
     let mut worker = Worker::new(game.clone(), GameConfig::Snake(config), base).unwrap();
     let played = finish(&mut worker, &roster_for(&game, 9, &[1]), 1).remove(0);
     assert!(verify_searched(&game, &played, 0) > 0);
-    assert_eq!(played.seats, [PlayedSeat { generation: 9, learns: true }]);
+    assert_eq!(played.seats, [PlayedSeat { generation: ouro_net::Generation(9), learns: true }]);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn weights_swapped_between_moves_go_on_in_trees_of_their_own() {
     assert!(games.len() > 10);
     for played in &games {
         verify_searched(&game, played, 0);
-        assert!(played.seats.iter().all(|seat| seat.learns == (seat.generation >= 10)));
+        assert!(played.seats.iter().all(|seat| seat.learns == (seat.generation.0 >= 10)));
     }
 }
 

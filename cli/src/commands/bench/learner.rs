@@ -153,7 +153,7 @@ fn steps(
         count += 1;
     }
     // A GPU is asked for steps before it has taken them; reading the weights waits for it.
-    trainer.weights(0)?;
+    trainer.weights(ouro_net::Generation(0))?;
     let count = count as f64;
     let used = processor_seconds().zip(cpu).map(|(end, start)| (end - start) / count);
     Ok((start.elapsed().as_secs_f64() / count, used))

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use ouro_arena::gate::GateReport;
+use ouro_net::Generation;
 use ouro_proto::arena_client::{Rating, RatingTable};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -25,7 +26,7 @@ pub(super) enum Event {
     /// A candidate was turned down without a match.
     Dropped {
         /// The candidate.
-        generation: u32,
+        generation: Generation,
         /// Why.
         reason: String,
     },
@@ -61,7 +62,7 @@ pub(super) struct Start {
     /// URL of the web page; nothing where it is off.
     pub(super) page: Option<String>,
     /// Newest generation made.
-    pub(super) generation: u32,
+    pub(super) generation: Generation,
     /// Optimiser steps taken.
     pub(super) step: u64,
     /// Games learned from.
@@ -79,7 +80,7 @@ pub(super) struct Progress {
     /// Seconds since this start.
     pub(super) seconds: f64,
     /// Newest generation made.
-    pub(super) generation: u32,
+    pub(super) generation: Generation,
     /// Optimiser steps taken.
     pub(super) step: u64,
     /// Games learned from.
@@ -164,7 +165,7 @@ pub(super) struct Decision {
     /// Seconds since this start.
     pub(super) seconds: f64,
     /// The candidate.
-    pub(super) generation: u32,
+    pub(super) generation: Generation,
     /// The match.
     #[serde(flatten)]
     pub(super) played: Match,
@@ -226,7 +227,7 @@ impl fmt::Display for Event {
                      learner {}",
                     start.game,
                     start.run,
-                    start.generation,
+                    start.generation.0,
                     start.step,
                     start.games,
                     start.device,
@@ -242,7 +243,7 @@ impl fmt::Display for Event {
                 write!(f, "{}  rejected {}", Clock(decision.seconds), decision.explanation)
             }
             Self::Dropped { generation, reason } => {
-                write!(f, "dropped generation-{generation}: {reason}")
+                write!(f, "dropped {generation}: {reason}")
             }
             Self::Pause { reason } => write!(f, "PAUSED: {reason}"),
             Self::Resumed => f.write_str("the run goes on"),

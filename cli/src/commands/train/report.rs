@@ -227,7 +227,7 @@ impl<'a> Reporter<'a> {
 
     fn decided(&mut self, decision: store::Decision) -> Result<(), Failure> {
         self.gate = None;
-        let generation = decision.generation.0;
+        let generation = decision.generation;
         let (champion, report) = match decision.outcome {
             Outcome::Ruled { champion, report, .. } => (champion, report),
             Outcome::Dropped { reason } => return self.tell(Event::Dropped { generation, reason }),

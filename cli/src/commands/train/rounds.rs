@@ -23,8 +23,8 @@ use ouro_arena::Arena;
 use ouro_learner::Learner;
 use ouro_learner::progress::SharedProgress;
 use ouro_learner::replay::SharedReplay;
+use ouro_net::Generation;
 use ouro_players::registry::Options;
-use ouro_proto::Generation;
 use ouro_proto::pool::PoolSnapshot;
 use tokio::sync::watch;
 
@@ -81,7 +81,7 @@ impl Rounds {
 
     /// `None` if a part ended.
     async fn rounds(&mut self) -> Option<()> {
-        let mut generation = Generation(self.progress.generation());
+        let mut generation = self.progress.generation();
         loop {
             let is_judged = |rested: &Option<Generation>| *rested >= Some(generation);
             drop(self.rested.wait_for(is_judged).await.ok()?);

@@ -60,7 +60,7 @@ impl View {
                 "learned",
                 format!(
                     "generation {}   step {}   games {}   pool {}",
-                    progress.generation, progress.step, progress.games, progress.pool
+                    progress.generation.0, progress.step, progress.games, progress.pool
                 ),
             ),
             (
@@ -144,7 +144,7 @@ impl View {
         let every = start.generation_steps.max(1);
         let training = format!(
             "generation {} after {} of {every} steps",
-            progress.generation.saturating_add(1),
+            progress.generation.next().0,
             progress.step % every
         );
         match &self.gate {
@@ -158,6 +158,7 @@ impl View {
 mod tests {
     use super::super::event::Rated;
     use super::*;
+    use ouro_net::Generation;
 
     fn begun() -> View {
         let mut view = View::default();
@@ -192,7 +193,7 @@ mod tests {
     fn running() -> View {
         let mut view = begun();
         view.note(&Event::Progress(Progress {
-            generation: 12,
+            generation: Generation(12),
             step: 1_240,
             games: 5_321,
             positions: 90_000,
@@ -258,7 +259,7 @@ page        http://127.0.0.1:8080";
         assert_eq!(next(&view), "next        PAUSED: the disk is full");
         view.note(&Event::Resumed);
         assert!(next(&view).contains("after 40 of 100 steps"));
-        view.note(&Event::Dropped { generation: 12, reason: "too old".to_owned() });
+        view.note(&Event::Dropped { generation: Generation(12), reason: "too old".to_owned() });
         assert!(view.lines(0.0, 100)[4].ends_with("no candidate"));
         view.note(&Event::Draining);
         assert_eq!(next(&view), "next        draining; Ctrl-C again stops at once");

@@ -6,7 +6,7 @@
 //! addressed by their hash) and the order of several entries would not be fixed.
 //!
 //! Two hashes, two purposes. A file goes by the SHA-256 of all its bytes
-//! ([`content_hash`]), header included. The content hash in the document
+//! ([`ContentHash`]), header included. The content hash in the document
 //! covers the bytes after the header, the tensors: it ties them to their description, so a file
 //! put together from two is refused, and the same network is recognised under another
 //! generation. Files of version 1 have none and are still read.
@@ -23,7 +23,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::{Weights, WeightsError, WeightsMeta, check_meta, header};
-use crate::{NetSpec, content_hash};
+use crate::{ContentHash, NetSpec};
 
 /// The metadata entry that holds everything but the tensors.
 pub const METADATA_KEY: &str = "ouro";
@@ -41,7 +41,7 @@ struct Document {
     version: u32,
     spec: NetSpec,
     meta: WeightsMeta,
-    /// [`content_hash`] of the bytes after the header; since version 2.
+    /// [`ContentHash`] of the bytes after the header; since version 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     content: Option<String>,
 }
@@ -72,7 +72,7 @@ impl Weights {
             version: FORMAT_VERSION,
             spec: self.spec.clone(),
             meta: self.meta.clone(),
-            content: Some(content_hash(&content)),
+            content: Some(ContentHash::of(&content).to_string()),
         };
         let document =
             serde_json::to_string(&document).expect("strings and integers serialise to JSON");
@@ -120,7 +120,7 @@ impl Weights {
         let tensors = views.iter().map(|view| floats(view.data())).collect();
         let weights = Self::from_tensors(spec, meta, tensors)?;
         if let Some(expected) = content {
-            let got = content_hash(values);
+            let got = ContentHash::of(values).to_string();
             if got != expected {
                 return Err(WeightsError::ContentMismatch { got, expected });
             }

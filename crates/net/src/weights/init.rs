@@ -44,7 +44,7 @@ fn normal(rng: &mut Rng) -> f64 {
 mod tests {
     use ouro_game::PlaneShape;
 
-    use crate::{Architecture, NetSpec, Weights, WeightsMeta, content_hash};
+    use crate::{Architecture, ContentHash, NetSpec, Weights, WeightsMeta};
 
     #[test]
     fn fresh_weights_have_he_deviation_a_small_policy_head_and_no_bias() {
@@ -84,7 +84,7 @@ mod tests {
         };
         let weights = Weights::initialize(spec, WeightsMeta::default(), 5).unwrap();
         assert_eq!(
-            content_hash(&weights.to_safetensors()),
+            ContentHash::of(&weights.to_safetensors()).to_string(),
             "70df5bf0f7f4e04b095f304590a2ac885ac033565b91e612677979d1b5800d53"
         );
     }

@@ -1,7 +1,9 @@
 //! Good weights, their file in parts, and the file with its header changed.
 
 use ouro_game::PlaneShape;
-use ouro_net::{Architecture, GlobalPooling, NetSpec, ValueRange, Weights, WeightsMeta};
+use ouro_net::{
+    Architecture, Generation, GlobalPooling, NetSpec, ValueRange, Weights, WeightsMeta,
+};
 use serde_json::Value;
 
 pub(crate) fn spec() -> NetSpec {
@@ -14,7 +16,8 @@ pub(crate) fn spec() -> NetSpec {
 
 pub(crate) fn weights() -> Weights {
     let game = r#"{"game":"tic_tac_toe"}"#.to_owned();
-    Weights::initialize(spec(), WeightsMeta { game, generation: 3, step: 1_200 }, 7).unwrap()
+    Weights::initialize(spec(), WeightsMeta { game, generation: Generation(3), step: 1_200 }, 7)
+        .unwrap()
 }
 
 /// Header and values of the good file, for tests to damage.

@@ -5,7 +5,7 @@ mod damage;
 mod good;
 
 use ouro_net::weights::MAX_GAME_BYTES;
-use ouro_net::{SpecError, Weights, WeightsError, WeightsMeta, content_hash};
+use ouro_net::{ContentHash, Generation, SpecError, Weights, WeightsError, WeightsMeta};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn weights_read_back_and_the_same_weights_give_the_same_bytes() {
         assert_eq!(weights.to_safetensors(), bytes);
     }
     let again = Weights::from_safetensors(&bytes).unwrap().to_safetensors();
-    assert_eq!(content_hash(&again), content_hash(&bytes));
+    assert_eq!(ContentHash::of(&again), ContentHash::of(&bytes));
 }
 
 #[test]
@@ -130,11 +130,11 @@ fn the_content_hash_covers_the_tensors_alone() {
         let header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
         let document: Value =
             serde_json::from_str(header["__metadata__"]["ouro"].as_str().unwrap()).unwrap();
-        assert_eq!(document["content"], json!(content_hash(&bytes[8 + length..])));
+        assert_eq!(document["content"], json!(ContentHash::of(&bytes[8 + length..])));
         document["content"].clone()
     };
     let good = weights();
-    let meta = WeightsMeta { generation: 9, ..good.meta().clone() };
+    let meta = WeightsMeta { generation: Generation(9), ..good.meta().clone() };
     let later = Weights::from_tensors(good.spec().clone(), meta, good.tensors().to_vec()).unwrap();
     assert_eq!(content(&good), content(&later));
     assert_ne!(good.to_safetensors(), later.to_safetensors());

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use ouro_net::Generation;
+
 use super::*;
 use crate::episode::fingerprint;
 use crate::{FolderDisk, Greeting, Journal, Options, Record};
@@ -34,7 +36,7 @@ fn run() -> Run {
     let mut lines = Vec::new();
     for sequence in 1..=12 {
         let payload = format!("record {sequence}").into_bytes();
-        let (epoch, generation) = (1, 0);
+        let (epoch, generation) = (1, Generation(0));
         let record = Record { actor: "a", epoch, sequence, generation, payload: &payload };
         lines.push(line(1, sequence, &payload, false));
         if sequence == 5 {
@@ -107,7 +109,13 @@ fn everything_that_must_not_be_is_found_and_named() {
 fn the_same_game_under_two_names_is_found_whatever_the_epoch() {
     let mut run = run();
     assert_eq!(run.journal.greet("a", None).unwrap(), Greeting::Issued(2));
-    let again = Record { actor: "a", epoch: 2, sequence: 1, generation: 0, payload: b"record 7" };
+    let again = Record {
+        actor: "a",
+        epoch: 2,
+        sequence: 1,
+        generation: Generation(0),
+        payload: b"record 7",
+    };
     run.journal.append(again).unwrap();
     run.journal.commit().unwrap();
     let joined = join(&run.folder, run.lines).unwrap();

@@ -1,6 +1,7 @@
 //! Reading the binary form, trusting nothing in it.
 
 use ouro_game::Action;
+use ouro_net::Generation;
 
 use super::{
     EPISODE_VERSION, Episode, EpisodeError, GENERATION, LEARNS, MAX_PLIES, MAX_SEATS, SEARCHED,
@@ -55,7 +56,8 @@ impl Decoder<'_> {
         if flags & !(LEARNS | GENERATION) != 0 {
             return Err(self.wrong("a seat has unknown flags"));
         }
-        let generation = if flags & GENERATION == 0 { None } else { Some(self.varint()?) };
+        let generation =
+            if flags & GENERATION == 0 { None } else { Some(Generation(self.varint()?)) };
         Ok((Seat { generation, learns: flags & LEARNS != 0 }, self.f32()?))
     }
 

@@ -1,5 +1,7 @@
 //! A game in the window: its bytes as in the journal, and which of its moves are trained on.
 
+use ouro_net::Generation;
+
 use super::{Episode, EpisodeError};
 use crate::window::{Draw, Item};
 
@@ -22,13 +24,13 @@ pub struct PackedGame {
     bytes: Box<[u8]>,
     places: Box<[Place]>,
     weights: Option<Box<[f32]>>,
-    generation: u32,
+    generation: Generation,
 }
 
 impl PackedGame {
     /// A game of which `places` may be drawn, each with weight 1. `bytes` is the binary form of
     /// an episode, `generation` that of the weights that played the places.
-    pub fn new(bytes: &[u8], generation: u32, places: &[Place]) -> Self {
+    pub fn new(bytes: &[u8], generation: Generation, places: &[Place]) -> Self {
         Self { bytes: bytes.into(), places: places.into(), weights: None, generation }
     }
 
@@ -72,7 +74,7 @@ impl Item for PackedGame {
         size_of::<Self>() + self.bytes.len() + size_of_val::<[Place]>(&self.places) + weights
     }
 
-    fn generation(&self) -> u32 {
+    fn generation(&self) -> Generation {
         self.generation
     }
 

@@ -21,7 +21,7 @@ fn searched() -> impl Strategy<Value = Searched> {
 }
 
 fn episodes() -> impl Strategy<Value = Episode> {
-    let seat = (proptest::option::of(any::<u32>()), any::<bool>(), floats());
+    let seat = (proptest::option::of(any::<u32>().prop_map(Generation)), any::<bool>(), floats());
     let seats = proptest::collection::vec(seat, 1..=MAX_SEATS);
     let mover = (prop_oneof![0_u32..200, any::<u32>()], floats(), searched());
     let plies = proptest::collection::vec(proptest::collection::vec(mover, 1..=MAX_SEATS), 0..12);
@@ -48,7 +48,7 @@ fn episodes() -> impl Strategy<Value = Episode> {
 fn duel(targets: u32) -> Episode {
     let mut rng = Rng::new(3, "duel");
     let mut draw = || rng.unit() as f32;
-    let seats = [Some(17), Some(3)].map(|generation| Seat { generation, learns: true });
+    let seats = [17, 3].map(|number| Seat { generation: Some(Generation(number)), learns: true });
     let mut episode = Episode { seed: 1 << 60, digest: 1 << 50, ..Episode::default() };
     episode.seats = seats.to_vec();
     episode.outcomes = vec![1.0, -1.0];
@@ -165,9 +165,9 @@ fn a_packed_game_gives_back_its_episode_and_weighs_what_it_takes() {
     let episode = duel(3);
     let bytes = episode.encode().unwrap();
     let places: Vec<Place> = (0..40).map(|ply| Place { ply, mover: 1, seat: 1 }).collect();
-    let game = PackedGame::new(&bytes, 17, &places);
+    let game = PackedGame::new(&bytes, Generation(17), &places);
     assert_eq!(game.episode(), Ok(episode));
-    assert_eq!((game.positions(), game.generation(), game.weight(5)), (40, 17, 1.0));
+    assert_eq!((game.positions(), game.generation(), game.weight(5)), (40, Generation(17), 1.0));
     assert_eq!(game.bytes(), size_of::<PackedGame>() + bytes.len() + 160);
     let game = game.weighted(&[2.0, 0.5]);
     assert_eq!([0, 1, 2].map(|position| game.weight(position)), [2.0, 0.5, 1.0]);
@@ -178,4 +178,44 @@ fn a_packed_game_gives_back_its_episode_and_weighs_what_it_takes() {
 fn fingerprints_follow_the_published_definition() {
     assert_eq!(fingerprint(b""), 0xcbf2_9ce4_8422_2325);
     assert_eq!(fingerprint(b"foobar"), 0x8594_4171_f739_67e8);
+}
+
+/// One game with every kind of entry that version 1 of the format has.
+fn example(is_searched: bool) -> Episode {
+    let seat =
+        |generation: Option<u32>, learns| Seat { generation: generation.map(Generation), learns };
+    let target = |policy: &[(u32, f32)], value, surprise| Searched {
+        policy: policy.iter().map(|&(action, weight)| (Action(action), weight)).collect(),
+        value,
+        surprise,
+    };
+    let searched = vec![
+        vec![target(&[(300, 0.75), (1, 0.25)], 0.5, 0.125), target(&[], -0.25, 0.0)],
+        vec![target(&[(2, 1.0)], -0.0, 0.0)],
+    ];
+    Episode {
+        seed: 0x0123_4567_89ab_cdef,
+        digest: 0xfedc_ba98_7654_3210,
+        plies: vec![vec![Action(300), Action(1)], vec![Action(2)]],
+        behaviour: vec![vec![0.5, 1.0], vec![0.25]],
+        searched: if is_searched { searched } else { Vec::new() },
+        seats: vec![seat(Some(200), true), seat(Some(0), false), seat(None, false)],
+        outcomes: vec![1.0, -0.5, -0.0],
+    }
+}
+
+/// What the first program that wrote journals made of [`example`]: journals of that time are
+/// still opened, so these bytes stay.
+const GOLDEN: [&str; 2] = [
+    "0100efcdab89674523011032547698badcfe0303c8010000803f0200000000bf00000000800202ac020000003f010000803f01020000803e",
+    "0101efcdab89674523011032547698badcfe0303c8010000803f0200000000bf00000000800202ac020000003f0000003f020000003eac020000403f010000803e010000803f000080be0001020000803e000000800100000000020000803f",
+];
+
+#[test]
+fn version_1_has_the_bytes_it_always_had() {
+    for (is_searched, golden) in [false, true].into_iter().zip(GOLDEN) {
+        let bytes = example(is_searched).encode().unwrap();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, golden);
+    }
 }

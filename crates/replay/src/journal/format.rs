@@ -21,6 +21,8 @@
 
 use crc32c::{crc32c, crc32c_append};
 
+use ouro_net::Generation;
+
 use crate::bytes::Reader;
 
 /// First bytes of a segment.
@@ -74,7 +76,7 @@ pub struct Entry<'a> {
     /// The record's number in that life, from 1; 0 where there is no record.
     pub sequence: u64,
     /// Generation of the weights that played a record; 0 elsewhere.
-    pub generation: u32,
+    pub generation: Generation,
     /// Record, reason or state.
     pub payload: &'a [u8],
 }
@@ -256,7 +258,7 @@ impl<'a> Entry<'a> {
         out.extend([self.kind as u8, self.actor.len() as u8]);
         out.extend(self.epoch.to_le_bytes());
         out.extend(self.sequence.to_le_bytes());
-        out.extend(self.generation.to_le_bytes());
+        out.extend(self.generation.0.to_le_bytes());
         out.extend_from_slice(self.actor.as_bytes());
         out.extend_from_slice(self.payload);
         let checksum = entry_checksum(commit, index, length, &out[start + ENTRY_PREFIX..]);
@@ -290,7 +292,8 @@ impl<'a> Entry<'a> {
         let mut inner = Reader::new(rest);
         let mut fixed = || {
             let (kind, name) = (inner.u8()?, inner.u8()?);
-            let (epoch, sequence, generation) = (inner.u64()?, inner.u64()?, inner.u32()?);
+            let (epoch, sequence, generation) =
+                (inner.u64()?, inner.u64()?, Generation(inner.u32()?));
             Some((kind, epoch, sequence, generation, inner.take(usize::from(name))?))
         };
         let (kind, epoch, sequence, generation, name) =

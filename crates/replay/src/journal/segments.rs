@@ -3,6 +3,8 @@
 //! A segment is written under a temporary name with its header and its snapshot, synced, and
 //! only then renamed. Under its own name it is whole, and the one before it is complete.
 
+use ouro_net::Generation;
+
 use super::format::{Entry, FRAME_BYTES, FramePlace, Header, Kind, seal_frame};
 use super::{Dedup, Journal, JournalError, is_no_space, write_all};
 use crate::disk::{Disk, SegmentFile};
@@ -55,7 +57,8 @@ pub(super) fn create<D: Disk>(
     let mut frame = vec![0; FRAME_BYTES];
     let (actor, payload) = ("", dedup.encode());
     let kind = Kind::Snapshot;
-    let snapshot = Entry { kind, actor, epoch: 0, sequence: 0, generation: 0, payload: &payload };
+    let snapshot =
+        Entry { kind, actor, epoch: 0, sequence: 0, generation: Generation(0), payload: &payload };
     snapshot.encode(header.first_commit, 0, &mut frame);
     let at = FramePlace { segment: header.segment, offset: bytes.len() };
     seal_frame(&mut frame, at, header.first_commit, 1);

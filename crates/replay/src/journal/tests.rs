@@ -21,7 +21,7 @@ fn open(disk: &MemoryDisk) -> Journal<MemoryDisk> {
 }
 
 fn record<'a>(actor: &'a str, epoch: u64, sequence: u64, payload: &'a [u8]) -> Record<'a> {
-    Record { actor, epoch, sequence, generation: 7, payload }
+    Record { actor, epoch, sequence, generation: Generation(7), payload }
 }
 
 /// What `actor` sends as its record `sequence`: lengths from 0 to 60.

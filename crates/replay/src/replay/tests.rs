@@ -30,8 +30,8 @@ impl Item for Game {
         100
     }
 
-    fn generation(&self) -> u32 {
-        (self.number / 16) as u32
+    fn generation(&self) -> Generation {
+        Generation((self.number / 16) as u32)
     }
 }
 
@@ -118,7 +118,7 @@ proptest! {
                     let game = Game::new(number);
                     if replay.may_insert(u64::from(game.positions), 0) {
                         let (payload, sequence) = (number.to_le_bytes(), number + 1);
-                        let (actor, epoch, generation) = ("a", 1, 0);
+                        let (actor, epoch, generation) = ("a", 1, Generation(0));
                         let record = Record { actor, epoch, sequence, generation, payload: &payload };
                         journal.append(record).expect("it fits");
                         journal.commit().expect("there is space");
@@ -126,7 +126,7 @@ proptest! {
                     }
                 }
                 Event::Batch => {
-                    let newest = (journal.records() / 16) as u32;
+                    let newest = Generation((journal.records() / 16) as u32);
                     if let Ok(batch) = replay.batch(32, newest) {
                         prop_assert_eq!(batch.draws.len(), 32);
                     }
@@ -166,7 +166,7 @@ fn neither_kind_ever_waits_for_itself() {
                 replay.insert(games, game).unwrap();
                 games += 1;
             }
-            let batch = replay.batch(32, (games / 16) as u32);
+            let batch = replay.batch(32, Generation((games / 16) as u32));
             batches += u64::from(batch.is_ok());
             assert!(may_insert || batch.is_ok(), "game {games}, batch {batches}");
         }
@@ -201,7 +201,7 @@ fn settings_that_change_between_starts_stall_neither_side() {
                 replay.insert(games, game).unwrap();
                 games += 1;
             }
-            let batch = replay.batch(32, 0);
+            let batch = replay.batch(32, Generation(0));
             assert!(may_insert || batch.is_ok(), "{wanted}: {:?}", replay.state());
         }
         let (before, now) = (state.counters, replay.state().counters);
@@ -231,7 +231,7 @@ fn a_replay_that_is_ahead_says_so_and_is_not_counted() {
     (0..8).for_each(|number| replay.insert(number, Game::new(number)).unwrap());
     let mut drawn = 0;
     let error = loop {
-        match replay.batch(32, 0) {
+        match replay.batch(32, Generation(0)) {
             Ok(batch) => drawn += batch.draws.len() as u64,
             Err(error) => break error,
         }
@@ -314,7 +314,7 @@ fn as_many_batches_are_held_as_can_be_drawn_in_a_row() {
         let mut drawn = 0;
         for number in 0..60 {
             replay.insert(number, Game::new(number)).expect("in order");
-            let newest = (number / 16) as u32;
+            let newest = Generation((number / 16) as u32);
             let held = (1..).take_while(|&batches| replay.holds(batches, 32, newest)).count();
             // Every third time, so that there is something to draw.
             if number % 3 == 2 {

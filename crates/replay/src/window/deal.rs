@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 
 use ouro_game::Rng;
+use ouro_net::Generation;
 use serde::{Deserialize, Serialize};
 
 use super::Draw;
@@ -40,14 +41,14 @@ pub struct Dealt {
     /// Batches of the deal that were drawn.
     pub batches: u64,
     /// The newest generation when it was made: it says which games were too old.
-    pub newest: u32,
+    pub newest: Generation,
 }
 
 /// A position with what tells its age.
 #[derive(Debug)]
 pub(super) struct Card<T> {
     pub(super) draw: Draw<T>,
-    pub(super) generation: u32,
+    pub(super) generation: Generation,
     /// Positions inserted up to its game, that one included, since the start of the run.
     pub(super) end: u64,
 }

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use ouro_net::Generation;
+
 use super::deal::{Card, Deal, Dealt};
 use super::{Batch, Cursor, Draw, Item, Staleness, WindowError};
 
@@ -138,7 +140,7 @@ impl<T: Item> Fifo<T> {
 
     /// Takes the next `count` positions, or none if too few wait to be dealt. Games that are too
     /// old for `newest`, the newest generation, go unused.
-    pub fn take(&mut self, count: usize, newest: u32) -> Result<Batch<T>, WindowError> {
+    pub fn take(&mut self, count: usize, newest: Generation) -> Result<Batch<T>, WindowError> {
         if self.next() < self.refill_until {
             return Err(WindowError::Refilling { next: self.next(), until: self.refill_until });
         }
@@ -158,7 +160,7 @@ impl<T: Item> Fifo<T> {
             cards.iter().map(value).sum::<u64>() as f64 / cards.len().max(1) as f64
         };
         self.staleness = Staleness {
-            lag: mean(&|card| u64::from(newest.saturating_sub(card.generation))),
+            lag: mean(&|card| u64::from(card.generation.lag(newest))),
             age: mean(&|card| self.total - card.end),
         };
         let draws = cards.into_iter().map(|card| card.draw).collect();
@@ -166,7 +168,7 @@ impl<T: Item> Fifo<T> {
     }
 
     /// Deals the oldest positions out to batches of `count`.
-    fn deal(&mut self, count: usize, newest: u32) -> Result<(), WindowError> {
+    fn deal(&mut self, count: usize, newest: Generation) -> Result<(), WindowError> {
         let Dealt { batches: drawn, newest } = self.resumed.unwrap_or(Dealt { batches: 0, newest });
         self.drop_stale(newest);
         let needed = (count as u64).saturating_mul(self.settings.deal.batches);
@@ -215,7 +217,7 @@ impl<T: Item> Fifo<T> {
 
     /// Whether so many batches of `count` positions can be drawn with nothing inserted between
     /// them, none of it too old for `newest`, the newest generation. What is too old goes unused.
-    pub fn holds(&mut self, batches: u64, count: usize, newest: u32) -> bool {
+    pub fn holds(&mut self, batches: u64, count: usize, newest: Generation) -> bool {
         if self.next() < self.refill_until {
             return false;
         }
@@ -228,13 +230,12 @@ impl<T: Item> Fifo<T> {
     }
 
     /// Drops what is not dealt yet of games that lag too far.
-    fn drop_stale(&mut self, newest: u32) {
+    fn drop_stale(&mut self, newest: Generation) {
         let mut used = self.place.used;
         for game in &mut self.games {
             let left = game.positions.saturating_sub(std::mem::take(&mut used));
-            let is_stale = |item: &mut Arc<T>| {
-                newest.saturating_sub(item.generation()) > self.settings.max_lag
-            };
+            let is_stale =
+                |item: &mut Arc<T>| item.generation().lag(newest) > self.settings.max_lag;
             if let Some(item) = game.item.take_if(is_stale) {
                 self.waiting -= u64::from(left);
                 self.dropped += u64::from(left);

@@ -13,14 +13,14 @@ mod restart;
 pub(super) struct Game {
     pub(super) name: u64,
     pub(super) positions: u32,
-    pub(super) generation: u32,
+    pub(super) generation: Generation,
     /// Weight of every position with an odd number.
     pub(super) odd: f32,
 }
 
 impl Game {
     pub(super) fn new(name: u64, positions: u32) -> Self {
-        Self { name, positions, generation: (name / 10) as u32, odd: 1.0 }
+        Self { name, positions, generation: Generation((name / 10) as u32), odd: 1.0 }
     }
 }
 
@@ -33,7 +33,7 @@ impl Item for Game {
         100 + self.positions as usize
     }
 
-    fn generation(&self) -> u32 {
+    fn generation(&self) -> Generation {
         self.generation
     }
 
@@ -83,7 +83,7 @@ proptest! {
             let positions: u64 = inserted[first..].iter().map(|&length| u64::from(length)).sum();
             prop_assert_eq!(window.positions(), positions);
             prop_assert_eq!(window.total(), inserted.iter().map(|&l| u64::from(l)).sum::<u64>());
-            match window.sample(20, 9) {
+            match window.sample(20, Generation(9)) {
                 Ok(batch) => prop_assert!(
                     drawn(&batch).iter().all(|(number, _)| *number >= first as u64)
                 ),
@@ -106,7 +106,7 @@ fn every_position_is_drawn_equally_often_whatever_the_length_of_its_game() {
     assert_eq!((window.positions(), window.cursor().first), (100, 1));
     let mut counts = std::collections::BTreeMap::new();
     for _ in 0..100 {
-        for place in drawn(&window.sample(1_000, 0).unwrap()) {
+        for place in drawn(&window.sample(1_000, Generation(0)).unwrap()) {
             *counts.entry(place).or_insert(0_u32) += 1;
         }
     }
@@ -123,7 +123,7 @@ fn a_position_of_weight_three_is_drawn_three_times_as_often() {
         window.insert(number, game).unwrap();
     }
     assert_eq!((window.positions(), window.total()), (100, 100));
-    let drawn = drawn(&window.sample(150_000, 0).unwrap());
+    let drawn = drawn(&window.sample(150_000, Generation(0)).unwrap());
     let share = |chosen: fn(&(u64, u32)) -> bool| drawn.iter().filter(|d| chosen(d)).count();
     // 150 copies: 25 positions with three, 75 with one. Deviations are below 200; 6 sigma.
     let odd = share(|(number, position)| *number < 5 && position % 2 == 1);
@@ -136,25 +136,25 @@ fn a_position_of_weight_three_is_drawn_three_times_as_often() {
 fn nothing_is_sampled_before_there_is_enough() {
     let mut window = Window::new(WindowSettings { min_positions: 25, ..settings(1_000) });
     window.insert(0, Game::new(0, 24)).unwrap();
-    let error = window.sample(1, 0).unwrap_err();
+    let error = window.sample(1, Generation(0)).unwrap_err();
     assert_eq!(error.to_string(), "24 positions are in, 25 are needed before sampling");
     assert_eq!(window.cursor().batches, 0);
     window.insert(1, Game::new(1, 1)).unwrap();
-    assert_eq!(window.sample(3, 0).unwrap().draws.len(), 3);
+    assert_eq!(window.sample(3, Generation(0)).unwrap().draws.len(), 3);
     let error = window.insert(3, Game::new(3, 1)).unwrap_err();
     assert_eq!(error.to_string(), "game 3 was inserted where game 2 was due");
     // So little fits that games go already: then it is as full as it gets.
     let mut narrow =
         Window::new(WindowSettings { min_positions: 25, max_bytes: 150, ..settings(1_000) });
     narrow.insert(0, Game::new(0, 10)).unwrap();
-    assert!(narrow.sample(1, 0).is_err());
+    assert!(narrow.sample(1, Generation(0)).is_err());
     narrow.insert(1, Game::new(1, 10)).unwrap();
-    assert_eq!((narrow.games(), narrow.sample(1, 0).is_ok()), (1, true));
+    assert_eq!((narrow.games(), narrow.sample(1, Generation(0)).is_ok()), (1, true));
     // Positions without any copy cannot be drawn.
     let mut window = Window::new(settings(10));
     let none = Game { odd: 0.0, ..Game::new(0, 0) };
     window.insert(0, none).unwrap();
-    assert!(window.sample(1, 0).is_err());
+    assert!(window.sample(1, Generation(0)).is_err());
 }
 
 #[test]
@@ -172,12 +172,12 @@ fn a_growing_window_lets_games_go_more_slowly_than_they_come() {
 #[test]
 fn staleness_tells_generations_behind_and_positions_since() {
     let mut window = Window::new(settings(1_000));
-    window.insert(0, Game { generation: 3, ..Game::new(0, 10) }).unwrap();
-    window.insert(1, Game { generation: 9, ..Game::new(1, 0) }).unwrap();
-    let batch = window.sample(8, 5).unwrap();
+    window.insert(0, Game { generation: Generation(3), ..Game::new(0, 10) }).unwrap();
+    window.insert(1, Game { generation: Generation(9), ..Game::new(1, 0) }).unwrap();
+    let batch = window.sample(8, Generation(5)).unwrap();
     assert_eq!(batch.staleness, Staleness { lag: 2.0, age: 0.0 });
-    window.insert(2, Game { generation: 3, odd: 0.0, ..Game::new(2, 1) }).unwrap();
-    let batch = window.sample(4_000, 5).unwrap();
+    window.insert(2, Game { generation: Generation(3), odd: 0.0, ..Game::new(2, 1) }).unwrap();
+    let batch = window.sample(4_000, Generation(5)).unwrap();
     assert_eq!(batch.staleness.lag, 2.0);
     // 10 of 11 positions have one behind them.
     assert!((batch.staleness.age - 10.0 / 11.0).abs() < 0.03);

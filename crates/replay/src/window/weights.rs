@@ -70,8 +70,8 @@ mod tests {
             fn bytes(&self) -> usize {
                 0
             }
-            fn generation(&self) -> u32 {
-                0
+            fn generation(&self) -> ouro_net::Generation {
+                ouro_net::Generation(0)
             }
             fn weight(&self, position: u32) -> f32 {
                 [0.25, 2.0, 3.7, f32::NAN][position as usize]

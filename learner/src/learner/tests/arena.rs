@@ -1,6 +1,6 @@
 //! A learner and a stand-in for the arena.
 
-use ouro_proto::ContentHash;
+use ouro_net::ContentHash;
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
 use tonic::{Request, Response};
@@ -76,13 +76,13 @@ async fn a_learner_behind_the_arena_takes_its_games_and_counts_on_from_there() {
     actor.answer().await.unwrap();
     let mut newest = random_game(1);
     for seat in &mut newest.seats {
-        seat.generation = Some(3);
+        seat.generation = Some(ouro_net::Generation(3));
     }
     let answer = actor.push(newest.into()).await;
     assert_eq!(answer, accepted(1));
     drop(actor);
     // Its own weights, of generation 0, were not offered: that would have been refused.
-    assert_eq!(running.stop().await.generation, 3);
+    assert_eq!(running.stop().await.generation, ouro_net::Generation(3));
     stop_arena.cancel();
 }
 

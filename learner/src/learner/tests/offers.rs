@@ -1,6 +1,6 @@
 //! What a start checks before it offers anything.
 
-use ouro_net::{Weights, WeightsMeta};
+use ouro_net::{Generation, Weights, WeightsMeta};
 use ouro_replay::ReplayState;
 
 use super::*;
@@ -13,7 +13,7 @@ async fn weights_that_a_start_finds_are_offered_only_if_they_are_played_as_they_
     let mut config = config();
     config.checkpoint.directory = directory.path().into();
     let game = serde_json::to_string(&config.game).expect("plain data");
-    let meta = WeightsMeta { game, generation: 3, step: 6 };
+    let meta = WeightsMeta { game, generation: Generation(3), step: 6 };
     let spec = config.net_spec().expect("a valid network");
     // Valid, but what comes of them behind the first layer is no number on any device.
     let tensors = spec.tensors().iter().map(|tensor| vec![1e30; tensor.len()]).collect();

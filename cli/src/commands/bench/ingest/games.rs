@@ -57,7 +57,8 @@ impl GameVisitor for Random<'_> {
             searched.push(legal.iter().map(|(_, mask)| even(mask)).collect());
             recorder.advance(&game, &joint).expect("moves were drawn from the legal ones");
         }
-        let seats = vec![Seat { generation: Some(0), learns: true }; game.players()];
+        let seats =
+            vec![Seat { generation: Some(ouro_net::Generation(0)), learns: true }; game.players()];
         let outcomes =
             (0..game.players()).map(|seat| game.outcome(recorder.state(), seat)).collect();
         let record = recorder.into_record(config.clone());

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ouro_arena::gate::{GateReport, Score, Shape};
+use ouro_net::Generation;
 use serde_json::Value;
 
 use super::*;
@@ -34,7 +35,7 @@ fn rating() -> Rating {
 
 fn decision() -> Decision {
     let explanation = "It won.".to_owned();
-    Decision { seconds: 70.2, generation: 2, played: at_gate(), pool: 3, explanation }
+    Decision { seconds: 70.2, generation: Generation(2), played: at_gate(), pool: 3, explanation }
 }
 
 /// One of each.
@@ -46,7 +47,7 @@ fn all() -> Vec<Event> {
         Event::Progress(Progress { best, gate: Some(at_gate()), ..Progress::default() }),
         Event::Promotion(decision()),
         Event::Rejection(decision()),
-        Event::Dropped { generation: 3, reason: "too old".to_owned() },
+        Event::Dropped { generation: Generation(3), reason: "too old".to_owned() },
         Event::Pause { reason: "no space left".to_owned() },
         Event::Resumed,
         Event::Draining,

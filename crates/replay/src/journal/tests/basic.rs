@@ -177,7 +177,7 @@ fn a_folder_on_a_real_disk_has_one_owner_at_a_time() {
     assert_eq!((journal.watermark("a"), journal.records()), (Some((1, 100)), 100));
     let mut next = oldest;
     let visited = journal.visit(oldest, |number, found| {
-        assert_eq!((number, found.sequence, found.generation), (next, next + 1, 7));
+        assert_eq!((number, found.sequence, found.generation), (next, next + 1, Generation(7)));
         assert_eq!(found.payload, payload("a", next + 1));
         next += 1;
         if next == 90 { ControlFlow::Break("stopped") } else { ControlFlow::Continue(()) }

@@ -27,13 +27,18 @@ fn a_window_filled_again_from_the_journal_draws_the_same_batches() {
     let mut cursor = Cursor::default();
     for number in 0..200_u64 {
         let payload = number.to_le_bytes();
-        let record =
-            Record { actor: "a", epoch: 1, sequence: number + 1, generation: 0, payload: &payload };
+        let record = Record {
+            actor: "a",
+            epoch: 1,
+            sequence: number + 1,
+            generation: Generation(0),
+            payload: &payload,
+        };
         journal.append(record).unwrap();
         journal.commit().unwrap();
         window.insert(number, game(number)).unwrap();
         if window.ready().is_ok() {
-            window.sample(32, 20).unwrap();
+            window.sample(32, Generation(20)).unwrap();
         }
         if number == 160 {
             cursor = window.cursor();
@@ -49,7 +54,7 @@ fn a_window_filled_again_from_the_journal_draws_the_same_batches() {
     for number in 0..=160 {
         expected.insert(number, game(number)).unwrap();
         if expected.ready().is_ok() {
-            expected.sample(32, 20).unwrap();
+            expected.sample(32, Generation(20)).unwrap();
         }
     }
 
@@ -63,7 +68,7 @@ fn a_window_filled_again_from_the_journal_draws_the_same_batches() {
             return ControlFlow::Break(());
         }
         if number > cursor.first {
-            assert!(matches!(window.sample(1, 0), Err(WindowError::Refilling { .. })));
+            assert!(matches!(window.sample(1, Generation(0)), Err(WindowError::Refilling { .. })));
         }
         window.insert(number, game(number)).expect("in order");
         ControlFlow::Continue(())
@@ -72,7 +77,10 @@ fn a_window_filled_again_from_the_journal_draws_the_same_batches() {
     assert_eq!(window.cursor(), expected.cursor());
     assert_eq!((window.bytes(), window.total()), (expected.bytes(), expected.total()));
     for number in 161..400 {
-        let (left, right) = (window.sample(32, 30).unwrap(), expected.sample(32, 30).unwrap());
+        let (left, right) = (
+            window.sample(32, Generation(30)).unwrap(),
+            expected.sample(32, Generation(30)).unwrap(),
+        );
         assert_eq!((drawn(&left), left.staleness), (drawn(&right), right.staleness));
         window.insert(number, game(number)).unwrap();
         expected.insert(number, game(number)).unwrap();
