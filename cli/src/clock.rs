@@ -1,11 +1,11 @@
-//! The machine's time, for searches that think against the clock.
+//! The clock of the machine, for searches with a time limit.
 
 use std::time::Duration;
 
 use ouro_players::Clock;
 use ouro_service::SystemClock;
 
-/// Time since the program asked for it first.
+/// Time since the first call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WallClock(SystemClock);
 

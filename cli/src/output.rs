@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Where a command prints its data.
+/// The writer for the data of a command.
 pub(crate) struct Output {
     writer: Box<dyn Write>,
     json: bool,
 }
 
 impl Output {
-    /// Standard output; `json` selects the form.
+    /// Standard output, as JSON or as text.
     pub(crate) fn stdout(json: bool) -> Self {
         Self { writer: Box::new(BufWriter::new(io::stdout())), json }
     }
@@ -24,7 +24,7 @@ impl Output {
         self.json
     }
 
-    /// Prints JSON from now on.
+    /// Switches to JSON.
     pub(crate) fn use_json(&mut self) {
         self.json = true;
     }
@@ -44,13 +44,13 @@ impl Output {
         Ok(())
     }
 
-    /// Shows a prompt and hands over everything before it.
+    /// Prints a prompt and flushes the buffer.
     pub(crate) fn prompt(&mut self, text: &str) -> Result<(), Failure> {
         write!(self.writer, "{text}")?;
         self.flush()
     }
 
-    /// Hands over what is still buffered.
+    /// Flushes the buffer.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.writer.flush()?)
     }

@@ -1,12 +1,12 @@
-//! Any bytes are a Battlesnake request or are refused; what is read writes itself back, and a
-//! position that is accepted can be built, seen, drawn and played from.
+//! Bytes are a valid Battlesnake request or are refused. A parsed request serialises to an equal
+//! request. An accepted position can be built, observed, drawn and played.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use ouro_game::battlesnake::api::{GameState, Reply};
 use ouro_game::{Action, Game, GameConfig, GameVisitor, Rng, Turn};
 
-/// Turns that are played from each position.
+/// Random turns played from each position.
 const TURNS: usize = 8;
 
 /// Plays a few random turns.

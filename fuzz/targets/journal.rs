@@ -1,8 +1,8 @@
-//! Whatever is done to a journal's file: it opens with a part of what was committed, from the
-//! start and without a change, or it is refused; and it goes on if it opens.
+//! An edited journal file either opens with an unchanged prefix of the committed entries, or is
+//! refused. A journal that opens accepts further entries.
 //!
-//! Checksums keep a fuzzer out of everything behind them, so the input is not a file but a list
-//! of edits to a sound one: four bytes each, where, what and with what.
+//! Checksums would reject almost every random file. The input is therefore a list of edits to a
+//! valid file, four bytes each: offset (two bytes), operation and operand.
 #![no_main]
 
 use std::ops::ControlFlow;
@@ -26,10 +26,10 @@ fn append(journal: &mut Journal<MemoryDisk>, epoch: u64, sequence: u64) -> Appen
     journal.append(record).expect("it fits")
 }
 
-/// The bytes of a sound segment.
-fn sound() -> &'static [u8] {
-    static SOUND: OnceLock<Vec<u8>> = OnceLock::new();
-    SOUND.get_or_init(|| {
+/// The bytes of a valid segment.
+fn valid_segment() -> &'static [u8] {
+    static SEGMENT_BYTES: OnceLock<Vec<u8>> = OnceLock::new();
+    SEGMENT_BYTES.get_or_init(|| {
         let disk = MemoryDisk::new();
         let opened = Journal::open(disk.clone(), b"run", Options::default());
         let mut journal = opened.expect("it is new").0;
@@ -62,7 +62,7 @@ fn edit(bytes: &mut Vec<u8>, edit: [u8; 4]) {
 }
 
 fuzz_target!(|input: &[u8]| {
-    let mut bytes = sound().to_vec();
+    let mut bytes = valid_segment().to_vec();
     for four in input.as_chunks::<4>().0.iter().take(64) {
         edit(&mut bytes, *four);
     }

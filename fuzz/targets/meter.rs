@@ -1,4 +1,4 @@
-//! Memory that a piece of work holds at its peak.
+//! Peak memory of a piece of work.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator, counting.
+/// The system's allocator with counters.
 struct Meter;
 
 #[global_allocator]
 static METER: Meter = Meter;
 
-// SAFETY: every call goes on to the system's allocator as it came; counting touches no memory
-// that is handed out.
+// SAFETY: every call is forwarded unchanged to the system's allocator. The counters touch no
+// allocated memory.
 unsafe impl GlobalAlloc for Meter {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Relaxed) + layout.size();
@@ -29,7 +29,7 @@ unsafe impl GlobalAlloc for Meter {
     }
 }
 
-/// Runs `work` and gives how many bytes it held at most, beyond what was held before.
+/// Runs `work` and returns its result and its peak memory in bytes, beyond the memory held before.
 pub(crate) fn measure<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.load(Relaxed);
     PEAK.store(before, Relaxed);

@@ -1,5 +1,5 @@
-//! Any bytes are weights or are refused; either way they cost little more memory than they are
-//! long, and what is read writes itself back and can be evaluated.
+//! Bytes are a valid weights file or are refused, within a bounded multiple of their length in
+//! memory. Parsed weights serialise to equal weights and can be evaluated.
 #![no_main]
 
 mod meter;
@@ -7,9 +7,9 @@ mod meter;
 use libfuzzer_sys::fuzz_target;
 use ouro_net::{Engine, Scratch, Weights};
 
-/// What a file may cost besides a multiple of its length: the bookkeeping of a refusal.
+/// Constant part of the allowed memory, for the bookkeeping of a refusal.
 const BASE: usize = 16 << 10;
-/// Bytes of memory per byte of the file. A header of many short names costs the most.
+/// Allowed memory per byte of the file. A header with many short names needs the most.
 const PER_BYTE: usize = 32;
 
 fuzz_target!(|bytes: &[u8]| {

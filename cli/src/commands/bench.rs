@@ -1,4 +1,4 @@
-//! `ouro bench`: how fast this machine is, with the median and the spread of several runs.
+//! `ouro bench`: the speed of each part on this machine, as median and spread of several runs.
 
 use std::process::ExitCode;
 
@@ -19,13 +19,13 @@ mod timing;
 pub(crate) enum Bench {
     /// Turns per second of random games, on one core and on all.
     Game(game::Arguments),
-    /// Positions per second that a learner takes in: gRPC, replay, journal, acknowledgement.
+    /// Positions per second that a learner receives: gRPC, replay, journal, acknowledgement.
     Ingest(ingest::Arguments),
     /// Microseconds per position of the network on one core, every preset.
     Net(net::Arguments),
     /// Optimiser steps per second of the learner, on the CPU or a GPU.
     Learner(learner::Arguments),
-    /// Simulations per second of tree search on one core, and what of it is not the network.
+    /// Simulations per second of tree search on one core, and the time outside the network.
     Search(search::Arguments),
 }
 
@@ -41,7 +41,7 @@ impl Bench {
     }
 }
 
-/// Seconds that a run may take.
+/// Parses the duration of a run, in seconds.
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 3600.0 => Ok(seconds),

@@ -1,4 +1,4 @@
-//! `ouro conform`: plays recorded games of the official Battlesnake engine with ours.
+//! `ouro conform`: replays recorded games of the official Battlesnake engine.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -20,7 +20,7 @@ pub(crate) struct Conform {
     folder: PathBuf,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Report {
     #[serde(flatten)]
@@ -31,7 +31,7 @@ struct Report {
 }
 
 impl Conform {
-    /// Checks every recording in order of name; stops at the first difference.
+    /// Checks every recording in order of name. Stops at the first difference.
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let mut counts = Counts::default();
         for path in recordings(&self.folder)? {
@@ -53,7 +53,7 @@ impl Conform {
     }
 }
 
-/// The recordings in a folder, by name; at least one.
+/// The recordings in a folder, sorted by name. An empty folder is an error.
 fn recordings(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let unreadable = |error: &std::io::Error| Failure::read(folder.display(), error);
     let mut paths = Vec::new();
@@ -63,7 +63,7 @@ fn recordings(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         if !name.ends_with(".jsonl") && !name.ends_with(".jsonl.gz") {
             continue;
         }
-        // Through a link, so that one that leads nowhere is not passed over in silence.
+        // `metadata` follows links, so a dangling link is an error instead of being skipped.
         let found = std::fs::metadata(&path);
         if found.map_err(|error| Failure::read(path.display(), &error))?.is_file() {
             paths.push(path);

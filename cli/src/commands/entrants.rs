@@ -1,4 +1,4 @@
-//! The weights that players' names speak of, and the game that they were trained for.
+//! The weights in players' names, and the game for which they were trained.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,11 +10,11 @@ use ouro_players::WITHOUT_NETWORK;
 
 use crate::failure::Failure;
 
-/// Networks by the file they came from.
+/// Networks by the path of their weights file.
 pub(super) type Engines = BTreeMap<String, Arc<Engine>>;
 
-/// Reads every file that the names speak of. The game is the one of `--game`, if given, or of the
-/// weights; all must agree.
+/// Reads every weights file in the names. The game is that of `--game` or of the weights; all must
+/// agree.
 pub(super) fn load(
     names: &[String],
     game: Option<GameConfig>,
@@ -41,14 +41,14 @@ pub(super) fn load(
     }
 }
 
-/// The file in `name{weights=FILE,…}`; names that are no files are the player's business.
+/// The file in `name{weights=FILE,…}`; `None` for values that name no file.
 fn weights_of(player: &str) -> Option<&str> {
     let (_, options) = player.strip_suffix('}')?.split_once('{')?;
     let weights = options.split(',').find_map(|option| option.strip_prefix("weights="))?;
     (!WITHOUT_NETWORK.contains(&weights)).then_some(weights)
 }
 
-/// Weights that were trained for something else than what is played.
+/// Error for weights that were trained for another game.
 fn other_game(path: &str, own: &GameConfig, whence: &str, game: &GameConfig) -> Failure {
     let json = |game| serde_json::to_string(game).unwrap_or_default();
     Failure::usage(format_args!(

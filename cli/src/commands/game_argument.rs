@@ -1,9 +1,9 @@
-//! How a game is named on the command line: by name, or by its whole configuration.
+//! A game on the command line: its name or its whole configuration as JSON.
 
 use ouro_game::{Game, GameConfig, GameVisitor};
 
-/// Reads `connect_four` or `{"game": "connect_four", "width": 8}`, and refuses what no rules
-/// can be built from.
+/// Parses `connect_four` or `{"game": "connect_four", "width": 8}`. Refuses configurations for
+/// which no rules can be built.
 pub(super) fn parse(text: &str) -> Result<GameConfig, String> {
     struct Build;
     impl GameVisitor for Build {

@@ -1,4 +1,4 @@
-//! `ouro games`: what is in the box.
+//! `ouro games`: lists the games.
 
 use std::process::ExitCode;
 

@@ -1,8 +1,8 @@
-//! What the numbers were measured on.
+//! The machine on which figures are measured.
 
 use serde::Serialize;
 
-/// The processor, as the system describes it.
+/// The processor, from `/proc/cpuinfo`.
 #[derive(Debug, Serialize)]
 pub(super) struct Machine {
     pub(super) cpu: String,

@@ -1,4 +1,4 @@
-//! `ouro bench net`: the CPU engine on one core, every preset, small and large batches.
+//! `ouro bench net`: the CPU engine on one core, for every preset and several batch sizes.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// Seconds per run.
     #[arg(long, default_value_t = 0.1, value_parser = positive)]
     seconds: f64,
-    /// Runs per number.
+    /// Runs per figure.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     runs: u16,
 }

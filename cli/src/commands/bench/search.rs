@@ -1,7 +1,7 @@
 //! `ouro bench search`: tree search in self-play on one core.
 //!
-//! With an evaluator that costs nothing what is left is the search itself; with a network, what
-//! share of the time is not its engine's, and how full its batches are.
+//! An evaluator that costs nothing leaves the time of the search itself. With a network, the report
+//! gives the share of time outside the engine and the fill of the batches.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// Seconds per run.
     #[arg(long, default_value_t = 2.0, value_parser = positive)]
     seconds: f64,
-    /// Runs per number.
+    /// Runs per figure.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     runs: u16,
     /// The network: `tiny`, `small`, `medium` or `snake_paper`.
@@ -43,9 +43,9 @@ struct Measured {
     trees: usize,
     simulations_per_decision: u32,
     simulations_per_second: Spread,
-    /// Share of the time that is not the evaluator's, median.
+    /// Share of the time outside the evaluator, median.
     overhead: f64,
-    /// Mean share of a batch that was filled, median.
+    /// Mean fill of a batch, 0 to 1, median.
     batch_fill: f64,
 }
 

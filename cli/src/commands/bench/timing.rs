@@ -1,11 +1,11 @@
-//! Runs of a fixed time, and what to say about them.
+//! Runs of a fixed duration, and their median and range.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-/// Middle and ends of several measurements.
+/// Median, minimum and maximum of several measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Spread {
     pub(super) median: f64,
@@ -14,7 +14,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Of at least one measurement.
+    /// The spread of `values`; `None` if there are none.
     pub(super) fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let (&min, &max) = (values.first()?, values.last()?);
@@ -23,10 +23,10 @@ impl Spread {
     }
 }
 
-/// Work that is done again and again: given a seed, how much it was.
+/// Repeatable work: takes a seed and returns the amount of work done.
 pub(super) type Work = dyn Fn(u64) -> u64 + Sync;
 
-/// How much of the work per second `threads` threads do in `time`, all together.
+/// Work per second of all `threads` threads together, measured for `time`.
 #[expect(clippy::cast_precision_loss, reason = "counts of seconds of work stay below 2^53")]
 pub(super) fn rate(work: &Work, threads: usize, time: Duration) -> f64 {
     let one = |thread: usize| {

@@ -1,8 +1,8 @@
 //! Bradley–Terry ratings of all entrants, with intervals by the bootstrap.
 //!
-//! Games of one seed, and the comparisons within a game of more than two seats, are not
-//! independent, which the model's own intervals take them to be. So clusters are drawn anew
-//! with replacement and rated again (Efron 1979); the wider of both intervals is told.
+//! The model's own intervals assume independent games. Games of one seed, and the comparisons
+//! within a game of more than two seats, are correlated. The bootstrap therefore draws clusters
+//! with replacement and rates each sample (Efron 1979). The wider of both intervals is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::sums::Compared;
 
-/// Anchor of the ratings where it plays, else the first entrant is.
+/// Anchor of the ratings if it plays; otherwise the first entrant is the anchor.
 const ANCHOR: &str = "random";
 /// Bootstrap samples.
 const SAMPLES: usize = 400;
@@ -27,7 +27,7 @@ pub(super) struct Rated {
     pub(super) elo_high: f64,
 }
 
-/// Rates everybody, strongest first.
+/// Rates all entrants, strongest first.
 pub(super) fn rated(names: &[String], compared: &BTreeMap<(usize, usize), Compared>) -> Vec<Rated> {
     let anchor = names.iter().find(|name| *name == ANCHOR).unwrap_or(&names[0]);
     let table = |score: &dyn Fn(&Compared) -> Score| {

@@ -1,4 +1,4 @@
-//! What a match came to: per pairing, per entrant, as text or JSON.
+//! The result of a match per pairing and per entrant, as text or JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
@@ -27,7 +27,7 @@ impl From<Estimate> for Interval {
     }
 }
 
-/// Everything that is printed.
+/// The printed result.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     game: &'static str,
@@ -39,7 +39,7 @@ pub(super) struct Report {
     mean_plies: f64,
     pairings: Vec<Pairing>,
     entrants: Vec<Entrant>,
-    /// Bradley–Terry over all pairings; with two entrants the pairing says it all.
+    /// Bradley–Terry over all pairings; empty with two entrants, where the pairing is enough.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ratings: Vec<Rated>,
     /// The only part that differs between two runs of the same match.
@@ -66,10 +66,11 @@ struct Entrant {
     player: String,
     /// Seats taken, over all games.
     seats: usize,
-    /// Share of first places, a shared one split; and what its share of seats would give.
+    /// Share of first places; a shared first place is split.
     first_places: Interval,
+    /// Share of first places of a player of average strength: its share of seats.
     expected: f64,
-    /// What the game counts, per seat and game.
+    /// Score of the game, per seat and game.
     score: Interval,
 }
 
@@ -84,7 +85,7 @@ struct MoveTime {
 }
 
 impl Report {
-    /// Sums up a match of `players` on `game`.
+    /// Summarises a match of `players` in `game`.
     pub(super) fn new<C>(
         (game, seats, seed): (&'static str, usize, u64),
         players: &[String],
@@ -137,7 +138,7 @@ impl Report {
     }
 }
 
-/// Names that differ: an entrant named twice gets a number.
+/// Unique names: a repeated name gets a number.
 fn labels(players: &[String]) -> Vec<String> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     players

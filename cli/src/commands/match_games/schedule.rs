@@ -1,19 +1,19 @@
-//! Which games make a match.
+//! The schedule of a match.
 //!
-//! A *lineup* says who plays; a *cluster* is one seed played once per rotation of the seats, so
-//! that everybody sits everywhere and what the start gives away it gives to all in turn.
+//! A *lineup* is a choice of players. A *cluster* is one seed, played once per rotation of the
+//! seats. Every player takes every seat, so all share the advantage of the start position.
 //!
-//! * Two seats or more, as many entrants: one lineup of all.
-//! * More entrants than seats: every choice of as many entrants as there are seats.
-//! * Fewer: the last entrant takes the seats that are left.
-//! * One seat: each entrant plays the same seeds alone; a cluster holds one game of each.
+//! * Two or more seats, as many entrants: one lineup of all.
+//! * More entrants than seats: every combination that fills the seats.
+//! * Fewer entrants than seats: the last entrant takes the remaining seats.
+//! * One seat: each entrant plays the same seeds; a cluster holds one game of each.
 
 use ouro_players::pairs;
 
-/// Most lineups in one match.
+/// Maximum lineups of a match.
 const MAX_LINEUPS: usize = 1_000;
 
-/// Most games in one match.
+/// Maximum games of a match.
 const MAX_GAMES: usize = 10_000_000;
 
 /// One game to play.
@@ -22,11 +22,12 @@ pub(super) struct Planned {
     /// The games of one cluster share their seed and are not independent.
     pub(super) cluster: usize,
     pub(super) seed: u64,
-    /// Which entrant sits at each seat.
+    /// The entrant of each seat.
     pub(super) seats: Vec<usize>,
 }
 
-/// Plans `games` games of every lineup, all on the same seeds, or says what does not fit.
+/// Plans `games` games of every lineup, all on the same seeds. The error names the value that does
+/// not fit.
 pub(super) fn schedule(
     seed: u64,
     games: usize,
@@ -66,7 +67,7 @@ pub(super) fn schedule(
     let rounds = games / seats;
     let mut planned = Vec::with_capacity(games * lineups.len());
     for (index, lineup) in lineups.iter().enumerate() {
-        // Games played alone are compared across lineups, others within one.
+        // Single-player games are compared across lineups, other games within one.
         let first = if seats == 1 { 0 } else { index * rounds };
         planned.extend(pairs(seed, rounds, seats).into_iter().map(|game| Planned {
             cluster: first + game.pair,
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_two_of_three_meet_in_pairs_on_the_same_seeds() {
+    fn three_players_play_every_pairing_on_the_same_seeds() {
         let games = schedule(1, 4, 3, 2).expect("fits");
         let seats: Vec<_> = games.iter().map(|game| game.seats.clone()).collect();
         let expected = [[0, 1], [1, 0], [0, 1], [1, 0], [0, 2], [2, 0], [0, 2], [2, 0]];
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_entrant_fills_the_table_and_everybody_sits_everywhere() {
+    fn the_last_entrant_fills_the_seats_and_every_rotation_is_played() {
         let games = schedule(1, 4, 2, 4).expect("fits");
         let seats: Vec<_> = games.iter().map(|game| game.seats.clone()).collect();
         let expected = [[0, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 1], [1, 0, 1, 1]];

@@ -1,4 +1,4 @@
-//! What a match's games add up to, by clusters of games that share a seed.
+//! The sums of a match, over clusters of games that share a seed.
 
 use std::collections::BTreeMap;
 
@@ -26,22 +26,22 @@ pub(super) struct Compared {
 pub(super) struct Shares {
     /// Seats taken, over all games.
     pub(super) seats: usize,
-    /// Share of first places that its share of seats would give.
+    /// Share of first places of a player of average strength: its share of seats.
     pub(super) expected: f64,
-    /// Share of first places, a shared one split.
+    /// Share of first places; a shared first place is split.
     pub(super) first_places: Estimate,
-    /// What the game counts, per seat and game.
+    /// Score of the game, per seat and game.
     pub(super) score: Estimate,
 }
 
 impl<'a> Sums<'a> {
-    /// `played` lies beside `schedule`.
+    /// `played[i]` is the result of `schedule[i]`.
     pub(super) fn new(schedule: &'a [Planned], played: &'a [Played], seats: usize) -> Self {
         Self { schedule, played, seats }
     }
 
-    /// Who beat whom: for two or more seats by the outcomes of each game, for games played
-    /// alone by the scores on each seed.
+    /// Compares every two entrants: by the outcomes of each game, or in single-player games by the
+    /// scores on each seed.
     pub(super) fn compare(&self) -> BTreeMap<(usize, usize), Compared> {
         let mut clusters: BTreeMap<(usize, usize), BTreeMap<usize, Vec<GameOutcome>>> =
             BTreeMap::new();
@@ -71,7 +71,7 @@ impl<'a> Sums<'a> {
             }
         } else {
             for (planned, played) in self.schedule.iter().zip(self.played) {
-                // Adding 0 makes -0 and 0 the same draw.
+                // Adding 0 turns -0 into 0, so that both count as the same outcome.
                 let result = |seat: usize| (planned.seats[seat], played.outcomes[seat] + 0.0);
                 for a in 0..self.seats {
                     for b in a + 1..self.seats {

@@ -1,4 +1,4 @@
-//! A player with a stopwatch.
+//! A player whose moves are timed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,19 +6,19 @@ use hdrhistogram::Histogram;
 use ouro_game::Game;
 use ouro_players::{Choice, Clock, Player, Request};
 
-/// Longest move that is told apart, in nanoseconds: an hour.
+/// Longest recorded move in nanoseconds (one hour); longer moves count as this.
 const LONGEST: u64 = 3_600_000_000_000;
 
-/// Nanoseconds per move, to three digits.
+/// Histogram of nanoseconds per move, with three significant digits.
 pub(super) type Times = Histogram<u64>;
 
-/// No times yet.
+/// An empty histogram.
 pub(super) fn times() -> Times {
     Times::new_with_bounds(1, LONGEST, 3).expect("three digits are within bounds")
 }
 
-/// Times every move of a player. One that gains nothing from batches is asked for one move at
-/// a time; for the others a move costs its share of the batch.
+/// Times every move of a player. A player that does not batch chooses one move at a time; for the
+/// others, a move takes its share of the batch's time.
 pub(super) struct Timed<G: Game> {
     player: Box<dyn Player<G>>,
     clock: Arc<dyn Clock>,
@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// Moves on by 400 ms with every other look at it.
+    /// Advances by 400 ms on every second call.
     #[derive(Debug, Default)]
     struct Stepping(Mutex<u32>);
 
@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// Takes the first cell.
+    /// Plays the first cell.
     struct First {
         batches: bool,
     }

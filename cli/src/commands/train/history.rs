@@ -1,8 +1,8 @@
 //! The events of a run in its folder, from its first start on: one line of JSON each.
 //!
-//! They are there to be drawn and read, by the next start as well; nothing that a run does follows
-//! from them. So an event that cannot be written is left out, and a line that cannot be read is
-//! passed over. The file is whole lines after each start, however the one before ended.
+//! The next start draws them again, and people read them; nothing that a run does depends on them.
+//! An event that cannot be written is therefore dropped, and an unreadable line is skipped. Each
+//! start first removes an incomplete last line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
@@ -15,17 +15,17 @@ use super::event::{Event, Progress};
 /// Name of the file in the folder of a run.
 const FILE: &str = "events.jsonl";
 
-/// Where events are added.
+/// The open file of events.
 pub(super) struct History {
     path: PathBuf,
     file: File,
-    /// Bytes of whole lines.
+    /// Length of the complete lines, in bytes.
     end: u64,
-    /// Whether the last event was left out.
+    /// Whether the last event was dropped; the warning is logged only once.
     is_failing: bool,
 }
 
-/// What matters of a line for those who go on.
+/// The parts of a line that a resumed run reads.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Line {
@@ -36,8 +36,8 @@ enum Line {
 }
 
 impl History {
-    /// Opens the history of a run and shows how it stood, each time with the seconds that it had
-    /// been training. Beside the history, the seconds of all earlier starts.
+    /// Opens the history of a run. Calls `past` with each earlier progress event and its time in
+    /// seconds of training. Also returns the total seconds of all earlier starts.
     pub(super) fn open(
         run: &Path,
         mut past: impl FnMut(f64, &Progress),
@@ -58,7 +58,7 @@ impl History {
             }
             line.clear();
         }
-        // Half a line is where an earlier start was killed.
+        // An incomplete last line remains when a process is killed during a write.
         file.set_len(end)?;
         Ok((Self { path, file, end, is_failing: false }, earlier + current))
     }
@@ -70,7 +70,7 @@ impl History {
             && !self.is_failing
         {
             let path = self.path.display();
-            tracing::warn!(%path, %error, "events are not kept until they can be written");
+            tracing::warn!(%path, %error, "events are dropped until the file can be written");
         }
         self.is_failing = added.is_err();
     }
@@ -98,7 +98,7 @@ mod tests {
         Event::Progress(Progress { seconds, step, ..Progress::default() })
     }
 
-    /// Opens the history in a folder; what it shows, as seconds and steps.
+    /// Opens the history in a folder. Returns the earlier progress as seconds and steps.
     fn open(run: &Path) -> (History, f64, Vec<(f64, u64)>) {
         let mut shown = Vec::new();
         let opened = History::open(run, |seconds, past| shown.push((seconds, past.step)));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn every_start_goes_on_where_the_one_before_ended() {
+    fn every_start_continues_the_time_of_the_previous_one() {
         let run = tempfile::tempdir().expect("a scratch folder");
         let (mut history, earlier, shown) = open(run.path());
         assert_eq!((earlier, shown), (0.0, Vec::new()));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_line_goes_and_what_is_no_event_is_passed_over() {
+    fn an_incomplete_line_is_removed_and_invalid_lines_are_skipped() {
         let run = tempfile::tempdir().expect("a scratch folder");
         let file = run.path().join(FILE);
         let whole = "{\"event\":\"progress\",\"seconds\":5.0,\"step\":1}\n\nnot JSON\n{}\n";

@@ -1,4 +1,4 @@
-//! Why a run cannot start, in terms of the command line: which flag, which file.
+//! Errors at the start of a run, with the flag or the file that helps.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ use ouro_service::ServiceError;
 use super::plan::Plan;
 use crate::failure::Failure;
 
-/// The arena does not start.
+/// Error of an arena that cannot start.
 pub(super) fn of_arena(error: ArenaError, plan: &Plan) -> Failure {
     match error {
         ArenaError::Service(error) => of_service(error, "--arena"),
@@ -24,7 +24,7 @@ pub(super) fn of_arena(error: ArenaError, plan: &Plan) -> Failure {
     }
 }
 
-/// The learner does not start.
+/// Error of a learner that cannot start.
 pub(super) fn of_learner(error: LearnerError, plan: &Plan) -> Failure {
     match error {
         LearnerError::Service(error) => of_service(error, "--learner"),

@@ -1,4 +1,4 @@
-//! Where a run is shown: a live panel on a terminal, one line of JSON per event elsewhere.
+//! The display of a run: a live panel on a terminal, one line of JSON per event elsewhere.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use super::view::View;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Columns of a terminal that does not tell its size.
+/// Columns of a terminal that does not report its size.
 const COLUMNS: u16 = 80;
 
-/// A place to show events.
+/// The display of events.
 pub(super) struct Screen<'a> {
     output: &'a mut Output,
     panel: Option<Panel>,
@@ -30,7 +30,7 @@ impl<'a> Screen<'a> {
         Self { output, panel: on_terminal.then(Panel::new) }
     }
 
-    /// Where log lines go: to standard error, without tearing the panel.
+    /// A writer for log lines: standard error, with the panel suspended.
     pub(super) fn logs(&self) -> impl Fn() -> LogLine + Send + Sync + 'static {
         let bar = self.panel.as_ref().map(|panel| Arc::new(panel.bar.clone()));
         move || LogLine { bar: bar.clone() }
@@ -56,11 +56,11 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// Draws the panel anew, if there is one.
+    /// Redraws the panel, if there is one.
     pub(super) fn draw(&self, view: &View, seconds: f64) {
         if let Some(Panel { bar }) = &self.panel {
             let (_, columns) = Term::stdout().size_checked().unwrap_or((0, COLUMNS));
-            // The last column stays free: some terminals wrap there.
+            // The last column stays free, because some terminals wrap there.
             let lines = view.lines(seconds, usize::from(columns).saturating_sub(1));
             bar.set_message(lines.iter().map(|line| painted(line)).collect::<Vec<_>>().join("\n"));
             bar.tick();
@@ -68,7 +68,7 @@ impl<'a> Screen<'a> {
     }
 }
 
-/// A line with its name dimmed, where colours are wanted (`NO_COLOR`).
+/// A line with a dimmed name, unless `NO_COLOR` is set.
 fn painted(line: &str) -> String {
     match line.split_once(' ') {
         Some((name, rest)) => format!("{} {rest}", style(name).dim()),

@@ -1,16 +1,16 @@
-//! What the panel of `ouro train` shows: folded from events, laid out as lines of text.
+//! The content of the panel of `ouro train`: events folded into lines of text.
 //!
-//! A [`View`] knows nothing of terminals: [`lines`](View::lines) is a function of the events so
-//! far and a width, and no line is longer than that.
+//! A [`View`] does not depend on a terminal. [`lines`](View::lines) is a function of the events so
+//! far and a width; no line exceeds the width.
 
 use super::event::{Clock, Event, Match, Progress, Start};
 
-/// Columns of the names of rows.
+/// Width of the column of names.
 const NAME: usize = 12;
-/// Most cells of the bar of the gate.
+/// Maximum length of the gate's progress bar.
 const BAR: usize = 24;
 
-/// The run as it is known.
+/// The state of a run, as far as events have reported it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct View {
     start: Start,
@@ -21,7 +21,7 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Takes what happened.
+    /// Applies an event.
     pub(super) fn note(&mut self, event: &Event) {
         match event {
             Event::Start(start) => {
@@ -46,7 +46,7 @@ impl View {
         }
     }
 
-    /// A match at the gate goes on.
+    /// Updates the match at the gate.
     pub(super) fn note_gate(&mut self, played: Match) {
         self.gate = Some(played);
     }
@@ -108,7 +108,7 @@ impl View {
             ),
         };
         let text = format!(" {}/{}{score}", gate.games, gate.max_games);
-        // The bar gives way to the numbers.
+        // The numbers take precedence over the bar.
         let cells = width.saturating_sub(NAME + text.len() + 2).min(BAR);
         if cells < 4 {
             return text.trim_start().to_owned();
@@ -120,7 +120,7 @@ impl View {
 
     fn elo(&self) -> String {
         match &self.progress.best {
-            None => "nobody is rated yet".to_owned(),
+            None => "no rating yet".to_owned(),
             Some(best) => format!(
                 "{:+.0} ({:+.0} to {:+.0})   {}, over {} games",
                 best.elo, best.elo_low, best.elo_high, best.player, best.games
@@ -128,7 +128,7 @@ impl View {
         }
     }
 
-    /// What the run is waiting for.
+    /// The next step of the run, or the reason why it is paused.
     fn next(&self) -> String {
         let Self { start, progress, .. } = self;
         if let Some(trouble) = &self.trouble {
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use ouro_net::Generation;
 
-    fn begun() -> View {
+    fn started() -> View {
         let mut view = View::default();
         view.note(&Event::Start(Start {
             new: true,
@@ -191,7 +191,7 @@ mod tests {
     }
 
     fn running() -> View {
-        let mut view = begun();
+        let mut view = started();
         view.note(&Event::Progress(Progress {
             generation: Generation(12),
             step: 1_240,
@@ -233,15 +233,15 @@ page        http://127.0.0.1:8080";
     }
 
     #[test]
-    fn a_run_that_has_just_begun_says_what_it_waits_for() {
-        let lines = begun().lines(0.0, 100);
+    fn a_new_run_shows_what_the_first_step_needs() {
+        let lines = started().lines(0.0, 100);
         assert!(lines[3].ends_with("no step yet") && lines[4].ends_with("no candidate"));
-        assert!(lines[5].ends_with("nobody is rated yet"), "{lines:?}");
+        assert!(lines[5].ends_with("no rating yet"), "{lines:?}");
         assert_eq!(lines[6], "next        first step after 0 of 4096 positions");
     }
 
     #[test]
-    fn no_line_is_wider_than_the_terminal_and_the_bar_gives_way_first() {
+    fn no_line_exceeds_the_terminal_and_the_bar_shrinks_first() {
         for width in [0, 1, 12, 20, 40, 60, 80, 200] {
             for line in running().lines(0.0, width) {
                 assert!(line.chars().count() <= width, "{width}: {line:?}");
@@ -252,7 +252,7 @@ page        http://127.0.0.1:8080";
     }
 
     #[test]
-    fn trouble_and_the_drain_are_what_is_next_and_a_verdict_clears_the_gate() {
+    fn a_condition_and_the_drain_are_shown_and_a_verdict_clears_the_gate() {
         let next = |view: &View| view.lines(0.0, 100)[6].clone();
         let mut view = running();
         view.note(&Event::Pause { reason: "the disk is full".to_owned() });

@@ -1,4 +1,4 @@
-//! A client that pushes as fast as it may.
+//! A client that pushes games as fast as the learner accepts them.
 
 use ouro_proto::Hello;
 use ouro_proto::learner::v1 as wire;
@@ -9,10 +9,10 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
-/// Messages that wait for the connection.
+/// Messages buffered in front of the connection.
 const AHEAD: usize = 64;
 
-/// Why a client ended early.
+/// Error that ends a client early.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClientError {
     #[error("cannot connect to the learner: {0}")]
@@ -25,8 +25,8 @@ pub(super) enum ClientError {
     Lost(u64, u64),
 }
 
-/// Pushes these games again and again until `stop`, then waits until all are acknowledged; how
-/// many that were.
+/// Pushes `games` in a cycle until `stop` and waits until all are acknowledged. Returns the number
+/// of acknowledged games.
 pub(super) async fn push(
     url: String,
     hello: Hello,

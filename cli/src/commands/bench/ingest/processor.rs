@@ -1,10 +1,10 @@
-//! Processor time of groups of threads.
+//! CPU time of groups of threads.
 
 use std::fs;
 
-/// Seconds of processor time that the threads of this process have used so far: those that others
-/// started, and those whose name is `clients`. The thread that asks counts for neither. `None`
-/// where Linux does not tell.
+/// CPU-seconds that the threads of this process have used so far: of all other threads, and of the
+/// threads named `clients`. The calling thread counts in neither group. `None` if the system has
+/// no `/proc`.
 pub(super) fn seconds(clients: &str) -> Option<(f64, f64)> {
     let own = fs::read_link("/proc/thread-self").ok()?;
     let (mut others, mut named) = (0.0, 0.0);
@@ -13,7 +13,7 @@ pub(super) fn seconds(clients: &str) -> Option<(f64, f64)> {
         if task.file_name() == own.file_name() {
             continue;
         }
-        // A thread may end between being listed and being asked.
+        // A thread may end between the listing and the reads.
         let Ok(name) = fs::read_to_string(task.join("comm")) else { continue };
         let Ok(times) = fs::read_to_string(task.join("schedstat")) else { continue };
         let nanoseconds: f64 = times.split_whitespace().next()?.parse().ok()?;
@@ -30,13 +30,13 @@ mod tests {
     #[test]
     fn work_counts_for_the_group_of_its_thread() {
         let work = || (0_u64..20_000_000).fold(1_u64, |sum, one| sum.wrapping_mul(31) ^ one);
-        let told = std::thread::Builder::new().name("bench-test".to_owned()).spawn(move || {
+        let measured = std::thread::Builder::new().name("bench-test".to_owned()).spawn(move || {
             std::hint::black_box(work());
-            // Asked by another thread while this one is still there.
+            // Another thread measures while this one still exists.
             std::thread::spawn(|| seconds("bench-test")).join()
         });
-        let told = told.expect("a thread").join().expect("no panic").expect("no panic");
-        if let Some((_, named)) = told {
+        let measured = measured.expect("a thread").join().expect("no panic").expect("no panic");
+        if let Some((_, named)) = measured {
             assert!(named > 0.0, "{named}");
         }
     }
