@@ -1,4 +1,4 @@
-//! The file budget: sources stay short enough to read on a few screens.
+//! The file budget: source files fit on a few screens.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell::{root, say, tracked};
 
-/// No source file is longer.
+/// Maximum lines of a source file.
 const HARD_CAP: usize = 500;
 
 pub(crate) fn run() -> Result<()> {

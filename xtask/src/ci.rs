@@ -1,11 +1,11 @@
-//! Everything a change must pass.
+//! All checks that a change must pass.
 
 use anyhow::{Context, Result};
 
 use crate::shell::{self, cargo, say};
 use crate::{budget, layers, mistakes, protos};
 
-/// Whether `ci` runs the tests itself or its caller has just done so.
+/// Whether `ci` runs the tests, or the caller has just run them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tests {
     Run,
@@ -17,7 +17,7 @@ fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     work().with_context(|| name.to_owned())
 }
 
-/// Runs every step, cheapest first, and stops at the first that fails.
+/// Runs every step, cheapest first. Stops at the first failure.
 pub(crate) fn run(tests: Tests) -> Result<()> {
     step("file budget", budget::run)?;
     step("layers", layers::run)?;

@@ -1,8 +1,8 @@
 //! Runs the test suite many times, idle or beside busy loops, and names every test that failed.
 //!
-//! A test that fails once in sixty runs passes most reviews and breaks somebody's first build.
-//! Busy loops take the processor away at moments that an idle machine never shows: a deadline
-//! that is too short, an order that two threads only usually keep.
+//! A test that fails once in sixty runs passes most reviews and breaks a newcomer's first build.
+//! Busy loops interrupt threads at moments that an idle machine never shows. They reveal deadlines
+//! that are too short and orders of events that two threads keep only most of the time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -62,7 +62,7 @@ impl Plan {
 pub(crate) fn run(plan: &Plan) -> Result<()> {
     let logs = shell::target().join("flaky");
     fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
-    // Built before the clock and the busy loops start.
+    // The build comes first, so that it is neither timed nor slowed by the busy loops.
     let mut build = cargo(&["test", "--quiet", "--no-run"]);
     build.args(plan.test_arguments());
     shell::run(build)?;

@@ -1,9 +1,9 @@
 //! Runs the fuzz targets under `fuzz/` for a while and fails on the first crash.
 //!
-//! This is libFuzzer without `cargo-fuzz`, which wants a nightly compiler: the pass that counts
-//! coverage can be asked for on a stable one, and only the sanitizers cannot. The code under test
-//! is safe Rust, where a fault is a panic, an overflow or memory without bound; the first two are
-//! caught by the build, the last by the targets themselves.
+//! This is libFuzzer without `cargo-fuzz`, which needs a nightly compiler. The stable compiler has
+//! the pass that counts coverage; only the sanitizers are missing. The code under test is safe
+//! Rust, where a fault is a panic, an overflow or unbounded memory. The build catches the first
+//! two, the targets themselves the last.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,10 +13,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell::{self, cargo, root, say};
 
-/// Seconds per target unless told otherwise.
+/// Default seconds per target.
 pub(crate) const SECONDS: u32 = 60;
 
-/// The targets, and the longest input that each is given, bytes.
+/// The targets, with the maximum length of their inputs in bytes.
 const TARGETS: [(&str, usize); 4] = [
     ("weights", 16 << 10),
     ("battlesnake_request", 8 << 10),
@@ -24,7 +24,7 @@ const TARGETS: [(&str, usize); 4] = [
     ("journal", 64),
 ];
 
-/// What makes the compiler count the edges that are taken and the values that are compared.
+/// Compiler flags that count executed edges and trace compared values.
 const FLAGS: [&str; 6] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -37,7 +37,7 @@ const FLAGS: [&str; 6] = [
 /// Runs every target for `seconds`.
 pub(crate) fn run(seconds: u32) -> Result<()> {
     let folder = shell::target().join("fuzz");
-    // With a target of its own, build scripts and macros are not instrumented.
+    // With an explicit `--target`, cargo does not instrument build scripts and macros.
     let host = host()?;
     let mut build = cargo(&["build", "--release", "--locked", "--manifest-path"]);
     build.arg(root().join("fuzz/Cargo.toml")).args(["--target", &host]);
@@ -65,7 +65,7 @@ pub(crate) fn run(seconds: u32) -> Result<()> {
         if !status.success() {
             let panic = said.lines().skip_while(|line| !line.contains("panicked at"));
             panic.take(4).for_each(say);
-            say(&format!("all that was said is in {}", log.display()));
+            say(&format!("the whole log is in {}", log.display()));
             let crashes = crashes.display();
             bail!("{target} ended with {status}; the input is in {crashes}");
         }
@@ -75,7 +75,7 @@ pub(crate) fn run(seconds: u32) -> Result<()> {
     Ok(())
 }
 
-/// What libFuzzer's log says in the end: inputs tried, edges covered, inputs kept.
+/// Summary of libFuzzer's log: inputs tried, inputs kept, edges covered, peak memory.
 fn summary(log: &str) -> String {
     let statistic = |name: &str| {
         let of =
@@ -92,12 +92,12 @@ fn summary(log: &str) -> String {
     )
 }
 
-/// The words that a target's inputs are made of.
+/// The dictionary of a target: words from which libFuzzer builds inputs.
 fn dictionary(target: &str) -> PathBuf {
     root().join("fuzz/seeds").join(format!("{target}.dict"))
 }
 
-/// The triple of this machine.
+/// The target triple of this machine.
 fn host() -> Result<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).current_dir(root()).arg("-vV").output();

@@ -1,5 +1,5 @@
-//! The dependency order of the workspace: an arrow never points up, and burn, tokio and
-//! tonic stay where they belong.
+//! The dependency order of the workspace: no crate depends on a higher layer, and burn, tokio and
+//! tonic stay in their crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,6 @@
 //! Chores of the project, one command each: `cargo xtask <command>`.
 //!
-//! `ci` is the one door: everything a change must pass, in the order in which it fails
-//! fastest.
+//! `ci` runs all checks that a change must pass, cheapest first.
 
 mod budget;
 mod ci;
@@ -25,7 +24,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   mistakes replay    35 faults planted in the journal and the window are all caught
   flaky [--runs N] [--busy N] [-- ARGS]
                      `cargo test` N times (20) beside N busy loops (0); every failure by name
-  screenshots        the documentation's pictures of the web page, taken anew in docs/img
+  screenshots        takes the documentation's pictures of the web page, in docs/img
   fuzz [--seconds N] hostile weights, requests, episodes and journals, 60 s each; no crash";
 
 fn main() -> ExitCode {

@@ -1,5 +1,4 @@
-//! Pictures of the web page for the documentation, taken by the test that looks at it in a
-//! browser.
+//! Pictures of the web page for the documentation, taken by the browser test.
 
 use anyhow::Result;
 
@@ -12,7 +11,7 @@ const TEST: &str = "the_page_shows_a_run_and_its_games_in_a_browser";
 pub(crate) fn run() -> Result<()> {
     let mut command = cargo(&["test", "--workspace", "--test", "train", "--", TEST]);
     command.env("OURO_SCREENSHOTS", root().join("docs/img"));
-    // Without a browser there is nothing to show for it.
+    // Without a browser the test would skip, and no picture would be taken.
     command.env("OURO_REQUIRE_ALL_CHECKS", "1");
     shell::run(command)
 }

@@ -1,4 +1,4 @@
-//! Running commands and talking to the person who ran us.
+//! Runs commands and prints messages.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Writes a line to standard error; a closed pipe is nobody's problem.
+/// Writes a line to standard error. A closed pipe is ignored.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
@@ -17,7 +17,7 @@ pub(crate) fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_path_buf()
 }
 
-/// The folder that cargo builds into.
+/// The target folder of cargo.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| root().join("target"), |path| root().join(path))
@@ -30,7 +30,7 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
     command
 }
 
-/// Runs a command and fails if it fails.
+/// Runs a command; a non-zero exit status is an error.
 pub(crate) fn run(mut command: Command) -> Result<()> {
     let shown = format!("{command:?}");
     let status = command.status().with_context(|| format!("cannot start {shown}"))?;
@@ -40,7 +40,7 @@ pub(crate) fn run(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// The files that git tracks and whose name ends in one of `endings`, from the root.
+/// Tracked files whose names end in one of `endings`, relative to the root.
 pub(crate) fn tracked(endings: &[&str]) -> Result<Vec<PathBuf>> {
     let output = Command::new("git")
         .current_dir(root())

@@ -1,5 +1,7 @@
-//! Checks an engine against the recordings in a folder: exits with 0 if they agree, with 1
-//! and the first difference if not, with 2 if it cannot tell.
+//! Compares an engine with the recordings in a folder.
+//!
+//! Exit code 0 means that they agree. 1 means that they differ; the first difference is on standard
+//! error. 2 means that a recording cannot be read.
 
 use std::fs::File;
 use std::io::BufReader;

@@ -1,9 +1,9 @@
-//! Plants faults in a copy of `crates/replay` and sees each of them caught by its tests.
+//! Plants faults in a copy of `crates/replay` and checks that its tests catch each of them.
 //!
-//! What a journal promises shows only when something fails, so its tests are worth what they
-//! catch. Each fault here is one that ledgers are known for: an acknowledgement before the
-//! sync, deduplication that forgets, a torn write mistaken for damage or damage for a torn
-//! write. Planting them takes a while (a build and a test run each), so this is no part of `ci`.
+//! A journal shows its guarantees only when something fails, so its tests are worth as much as they
+//! catch. The faults here are typical of write-ahead logs: an acknowledgement before the sync,
+//! deduplication that forgets, a torn write taken for damage, damage taken for a torn write. Each
+//! fault needs a build and a test run, which takes too long for `ci`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The test that fails first in what a test run says.
+/// The first failed test in the output of a test run.
 fn first_failure(said: &str) -> &str {
     said.lines()
         .find_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
@@ -92,7 +92,7 @@ impl Bench {
         self.cargo(&[])
     }
 
-    /// Takes a fault out again.
+    /// Removes a fault again.
     fn restore(&self, fault: &Mistake) -> Result<()> {
         for edit in fault.edits {
             write(&self.folder, edit.file, &fs::read_to_string(root().join(edit.file))?)?;
