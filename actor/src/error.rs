@@ -36,15 +36,12 @@ pub enum ActorError {
     /// The game's own configuration is out of range.
     #[error(transparent)]
     Game(#[from] ouro_game::ConfigError),
-    /// A thread could not be started.
-    #[error("cannot start a playing thread: {0}")]
-    Thread(#[source] std::io::Error),
+    /// A playing thread could not start or ended early.
+    #[error(transparent)]
+    Thread(#[from] ouro_service::BackgroundError),
     /// A playing thread met weights or a player that it cannot use; the log says which.
     #[error("a playing thread stopped; see the log line before this one")]
     Worker,
-    /// A playing thread panicked: a bug.
-    #[error("a playing thread panicked")]
-    Panicked,
     /// The learner takes nothing from this actor any more.
     #[error("the learner refuses this actor: {0}")]
     Refused(String),
@@ -60,7 +57,7 @@ impl ActorError {
             | Self::Play(_)
             | Self::File { .. }
             | Self::Game(_) => true,
-            Self::Thread(_) | Self::Worker | Self::Panicked | Self::Refused(_) => false,
+            Self::Thread(_) | Self::Worker | Self::Refused(_) => false,
         }
     }
 }

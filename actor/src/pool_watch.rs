@@ -10,6 +10,7 @@ use std::time::Duration;
 use ouro_net::{ContentHash, Generation};
 use ouro_proto::arena_client::{ArenaClient, ArenaError, PoolWatch};
 use ouro_proto::pool::PoolSnapshot;
+use ouro_service::Backoff;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -19,8 +20,8 @@ use crate::ActorCounters;
 use crate::loader::{LoadError, Loader};
 use crate::roster::{Member, Roster};
 
-const FIRST_BACKOFF: Duration = Duration::from_millis(200);
-const MAX_BACKOFF: Duration = Duration::from_secs(10);
+/// A stream that lasted longer was a good one: the next attempt follows after the first delay.
+const STABLE_STREAM: Duration = Duration::from_secs(10);
 
 /// Most members of a pool that are kept in memory; of a larger pool the newest.
 const MAX_MEMBERS: usize = 256;
@@ -52,19 +53,18 @@ impl PoolWatcher {
     /// Never ends.
     async fn follow(&mut self) {
         let mut last = None;
-        let mut pause = FIRST_BACKOFF;
+        let mut backoff = Backoff::default();
         loop {
             let started = Instant::now();
             match self.stream(&mut last).await {
-                Ok(()) => pause = FIRST_BACKOFF,
+                Ok(()) => backoff.reset(),
                 Err(error) => {
                     let kept = last.is_some();
                     warn!(%error, kept, "lost the arena; trying again");
-                    if started.elapsed() > MAX_BACKOFF {
-                        pause = FIRST_BACKOFF;
+                    if started.elapsed() > STABLE_STREAM {
+                        backoff.reset();
                     }
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(MAX_BACKOFF);
+                    backoff.sleep().await;
                 }
             }
         }
@@ -74,14 +74,17 @@ impl PoolWatcher {
     async fn stream(&mut self, last: &mut Option<Contents>) -> Result<(), ArenaError> {
         let mut changes = self.arena.watch_pool().await?;
         let mut snapshot = next(&mut changes).await?;
-        let mut pause = FIRST_BACKOFF;
+        let mut backoff = Backoff::default();
         loop {
             let is_whole = self.refresh(&snapshot, last).await;
-            let again = (!is_whole).then(|| Instant::now() + pause);
+            let again = (!is_whole).then(|| Instant::now() + backoff.next_delay());
             let known = snapshot.newest.as_ref().map_or(Generation(0), |newest| newest.generation);
             tokio::select! {
-                changed = next(&mut changes) => (snapshot, pause) = (changed?, FIRST_BACKOFF),
-                () = at(again) => pause = (pause * 2).min(MAX_BACKOFF),
+                changed = next(&mut changes) => {
+                    snapshot = changed?;
+                    backoff.reset();
+                }
+                () = at(again) => {}
                 () = newer(&mut self.hints, known) => return Ok(()),
             }
         }

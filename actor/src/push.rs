@@ -20,6 +20,7 @@ use ouro_proto::learner::v1::push_request::Message as Request;
 use ouro_proto::learner::v1::push_response::Message as Response;
 use ouro_proto::trajectory::{MAX_MESSAGE_BYTES, message_bytes};
 use ouro_proto::{Hello, Seat, Trajectory};
+use ouro_service::Backoff;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
@@ -40,8 +41,9 @@ const IN_FLIGHT: usize = 8;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const KEEPALIVE: Duration = Duration::from_secs(20);
-const FIRST_BACKOFF: Duration = Duration::from_millis(200);
-const MAX_BACKOFF: Duration = Duration::from_secs(10);
+
+/// A connection that lasted longer was a good one: the next attempt follows after the first delay.
+const STABLE_CONNECTION: Duration = Duration::from_secs(10);
 
 /// Longest pause that the learner can ask for at a time.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
@@ -111,7 +113,7 @@ impl Pusher {
     /// another process goes by this actor's name. To push the rest as a new life could bring in
     /// twice what the learner has already taken.
     pub(crate) async fn run(mut self) -> Result<usize, ActorError> {
-        let mut pause = FIRST_BACKOFF;
+        let mut backoff = Backoff::default();
         while !self.is_finished() {
             let started = Instant::now();
             match self.connection().await {
@@ -128,13 +130,12 @@ impl Pusher {
                     warn!(%error, unanswered = self.outbox.len(), "lost the learner; trying again");
                 }
             }
-            if started.elapsed() > MAX_BACKOFF {
-                pause = FIRST_BACKOFF;
+            if started.elapsed() > STABLE_CONNECTION {
+                backoff.reset();
             }
-            if !self.wait(Instant::now() + pause).await {
+            if !self.wait(Instant::now() + backoff.next_delay()).await {
                 break;
             }
-            pause = (pause * 2).min(MAX_BACKOFF);
         }
         let unanswered = self.outbox.len();
         if unanswered > 0 {

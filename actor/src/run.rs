@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
+use ouro_service::Background;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
@@ -107,8 +108,7 @@ impl Actor {
                 waves: waves.take(),
             };
             let name = format!("play-{index}");
-            let thread = thread::Builder::new().name(name).spawn(move || line.run());
-            threads.push(thread.map_err(ActorError::Thread)?);
+            threads.push(Background::thread(name, move || line.run())?);
         }
         drop(sender);
         let pusher = Pusher {
@@ -136,14 +136,12 @@ impl Actor {
         let unanswered = pushed?;
         info!(unanswered, games = counters.games(), "actor drained");
         // Their channel is closed by now, so each ends after its current batch.
-        let joined = tokio::task::spawn_blocking(move || {
-            threads.into_iter().map(thread::JoinHandle::join).filter(Result::is_err).count()
-        });
-        match joined.await {
-            Ok(0) if stop.is_cancelled() => Ok(()),
-            Ok(0) => Err(ActorError::Worker),
-            Ok(_) | Err(_) => Err(ActorError::Panicked),
+        let mut ended = Ok(());
+        for thread in threads {
+            ended = ended.and(thread.join().await);
         }
+        ended?;
+        if stop.is_cancelled() { Ok(()) } else { Err(ActorError::Worker) }
     }
 }
 

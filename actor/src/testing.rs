@@ -1,32 +1,23 @@
-//! What the tests play with: small networks of random weights for tic-tac-toe, and a server
-//! on a port of its own.
+//! Set-up of the unit tests: small networks of random weights for tic-tac-toe.
 
-use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use ouro_game::tic_tac_toe::{self, TicTacToe};
+use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Game, GameConfig};
-use ouro_net::{Architecture, ContentHash, Engine, Generation, NetSpec, Weights, WeightsMeta};
+use ouro_net::{ContentHash, Engine, Generation, Weights, WeightsMeta};
 use ouro_players::Shares;
-use ouro_service::GrpcServer;
-use ouro_service::server::Limits;
-use tokio_util::sync::{CancellationToken, DropGuard};
-use tonic::body::Body;
-use tonic::codegen::{Service, http};
-use tonic::server::NamedService;
+use ouro_testkit::network::{spec_of, tiny};
 
 use crate::roster::Member;
 use crate::{ActorConfig, Entry, PlayConfig, Played, Roster, Worker, WorkerSettings};
 
 pub(crate) fn config() -> GameConfig {
-    GameConfig::TicTacToe(tic_tac_toe::Config::default())
+    ouro_testkit::network::tic_tac_toe()
 }
 
 /// Random weights for a game, other ones for each generation.
 pub(crate) fn weights_for<G: Game>(game: &G, generation: u32) -> Weights {
-    let architecture = Architecture::Conv { channels: 2, layers: 1, hidden: 4 };
-    let spec = NetSpec { planes: game.planes(), actions: game.action_count(), architecture };
+    let spec = spec_of(game, tiny());
     let meta = WeightsMeta { game: "{}".to_owned(), generation: Generation(generation), step: 0 };
     let weights = Weights::initialize(spec, meta, u64::from(generation)).unwrap();
     // A fresh policy is near uniform, which tells no generation from another.
@@ -86,22 +77,4 @@ pub(crate) fn played(generation: u32) -> Played {
         finished = worker.tick(&roster).unwrap();
     }
     finished.remove(0)
-}
-
-/// Serves over loopback until the guard is dropped. Returns the address as a URL.
-pub(crate) async fn serve<S>(service: S) -> (String, DropGuard)
-where
-    S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
-        + NamedService
-        + Clone
-        + Send
-        + Sync
-        + 'static,
-    S::Future: Send + 'static,
-{
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let server = GrpcServer::bind(address, Limits::default()).await.unwrap().add_service(service);
-    let (url, stop) = (format!("http://{}", server.local_addr()), CancellationToken::new());
-    tokio::spawn(server.run_until(stop.clone()));
-    (url, stop.drop_guard())
 }

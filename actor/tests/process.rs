@@ -2,16 +2,15 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ouro_game::record::Replay;
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Game, Turn};
-use ouro_net::{Architecture, ContentHash, Generation, NetSpec, Weights, WeightsMeta};
+use ouro_net::{ContentHash, Generation};
 use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
 use ouro_proto::arena::v1::{self};
 use ouro_proto::learner::v1 as wire;
@@ -20,12 +19,12 @@ use ouro_proto::learner::v1::push_request::Message as Said;
 use ouro_proto::learner::v1::push_response::Message as Answer;
 use ouro_proto::{Checkpoint, CheckpointStatus, Hello, Trajectory};
 use ouro_replay::check::ClientLine;
-use ouro_service::GrpcServer;
-use ouro_service::server::Limits;
+use ouro_testkit::network::{tic_tac_toe, tiny, weights};
+use ouro_testkit::process::{Ended, Process};
+use ouro_testkit::server::{self, Served};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
-use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::{Request, Response, Status, Streaming};
 
 /// Offers one set of weights and counts how often it is fetched.
@@ -151,29 +150,22 @@ struct World {
     learner: Learner,
     count: watch::Receiver<usize>,
     fetched: Arc<AtomicU32>,
-    url: String,
+    server: Served,
     folder: TempDir,
-    _server: DropGuard,
 }
 
 async fn world() -> World {
-    let game = TicTacToe::default();
-    let architecture = Architecture::Conv { channels: 2, layers: 1, hidden: 4 };
-    let spec = NetSpec { planes: game.planes(), actions: game.action_count(), architecture };
-    let weights = Weights::initialize(spec, WeightsMeta::default(), 1).unwrap().to_safetensors();
+    let weights = weights(&tic_tac_toe(), tiny(), 0, 0, 1).to_safetensors();
     let fetched = Arc::<AtomicU32>::default();
     let arena = Arena { weights, fetched: Arc::clone(&fetched) };
     let (count, counted) = watch::channel(0);
     let learner = Learner { games: Arc::default(), count, epochs: Arc::default() };
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let server = GrpcServer::bind(address, Limits::default()).await.unwrap();
-    let server = server
+    let server = server::bind()
+        .await
         .add_service(PoolServiceServer::new(arena))
         .add_service(LearnerServiceServer::new(learner.clone()));
-    let (url, stop) = (format!("http://{}", server.local_addr()), CancellationToken::new());
-    tokio::spawn(server.run_until(stop.clone()));
     let folder = tempfile::tempdir().unwrap();
-    World { learner, count: counted, fetched, url, folder, _server: stop.drop_guard() }
+    World { learner, count: counted, fetched, server: server::start(server), folder }
 }
 
 impl World {
@@ -183,7 +175,7 @@ impl World {
 
     /// A configuration file with these lines added to it.
     fn config(&self, lines: &str) -> PathBuf {
-        let (path, url) = (self.path("actor.toml"), &self.url);
+        let (path, url) = (self.path("actor.toml"), &self.server.url);
         let text = format!(
             "arena = \"{url}\"\nlearner = \"{url}\"\nthreads = 2\nplay.games_per_thread = 8\n\
              {lines}\n[game]\ngame = \"tic_tac_toe\"\n"
@@ -192,12 +184,12 @@ impl World {
         path
     }
 
-    fn start(&self, config: &Path, more: &[&str]) -> Child {
+    fn start(&self, config: &Path, more: &[&str]) -> Process {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ouro-actor"));
         command.arg("--config").arg(config).args(more);
         command.arg("--log-records").arg(self.path("records"));
         command.arg("--cache").arg(self.path("cache"));
-        command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+        Process::start_piped(&mut command)
     }
 
     async fn games(&mut self, most: usize) {
@@ -206,26 +198,20 @@ impl World {
 }
 
 /// The exit code, and what was printed.
-async fn end(child: Child) -> (Option<i32>, String) {
-    let output = tokio::task::spawn_blocking(|| child.wait_with_output()).await.unwrap().unwrap();
-    let text = String::from_utf8_lossy(&output.stderr).into_owned()
-        + &String::from_utf8_lossy(&output.stdout);
-    (output.status.code(), text)
-}
-
-fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").arg(name).arg(child.id().to_string()).status().unwrap();
-    assert!(sent.success());
+async fn end(process: Process) -> (Option<i32>, String) {
+    let Ended { code, stdout, stderr } =
+        tokio::task::spawn_blocking(|| process.end()).await.unwrap();
+    (code, stderr + &stdout)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sigterm_plays_the_games_to_their_end_and_pushes_every_one() {
     let mut world = world().await;
     let config = world.config("play.search = { simulations = 8 }\ndrain = { finish_games = true }");
-    let child = world.start(&config, &[]);
+    let mut process = world.start(&config, &[]);
     world.games(50).await;
-    signal(&child, "-TERM");
-    let (code, text) = end(child).await;
+    process.signal("-TERM");
+    let (code, text) = end(process).await;
     assert_eq!(code, Some(0), "{text}");
 
     let games = world.learner.games.lock().unwrap().clone();
@@ -250,15 +236,14 @@ async fn sigterm_plays_the_games_to_their_end_and_pushes_every_one() {
 async fn an_actor_that_was_killed_begins_a_second_life_with_other_games() {
     let mut world = world().await;
     let config = world.config("");
-    let mut child = world.start(&config, &[]);
+    let mut process = world.start(&config, &[]);
     world.games(30).await;
-    child.kill().unwrap();
-    end(child).await;
+    process.kill();
     let first = world.learner.games.lock().unwrap().len();
-    let child = world.start(&config, &[]);
+    let mut process = world.start(&config, &[]);
     world.games(first + 30).await;
-    signal(&child, "-TERM");
-    assert_eq!(end(child).await.0, Some(0));
+    process.signal("-TERM");
+    assert_eq!(end(process).await.0, Some(0));
     let games = world.learner.games.lock().unwrap().clone();
     let second: Vec<_> = games.iter().filter(|(epoch, _)| *epoch == 2).collect();
     assert!(second.len() >= 30);
@@ -287,8 +272,8 @@ async fn exit_codes_tell_a_bad_configuration_from_a_learner_that_refuses() {
         ("", &["--name", "unwanted"], 69, "epoch 1 of actor unwanted has ended"),
     ];
     for (lines, more, expected, said) in cases {
-        let child = world.start(&world.config(lines), more);
-        let (code, text) = end(child).await;
+        let process = world.start(&world.config(lines), more);
+        let (code, text) = end(process).await;
         assert_eq!(code, Some(expected), "{lines}: {text}");
         assert!(text.contains(said), "{said}: {text}");
     }

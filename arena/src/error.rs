@@ -58,12 +58,9 @@ pub enum ArenaError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// The thread that plays matches cannot be started.
-    #[error("cannot start the evaluator thread: {0}")]
-    Thread(std::io::Error),
-    /// The thread that plays matches, or one that opens files, is gone: a bug.
-    #[error("an arena thread ended without an answer")]
-    Died,
+    /// A thread could not start or ended early.
+    #[error(transparent)]
+    Thread(#[from] ouro_service::BackgroundError),
 }
 
 impl ArenaError {
@@ -85,7 +82,7 @@ impl ArenaError {
                 | StoreError::NoSpace { .. }
                 | StoreError::Database(_),
             ) => ExitStatus::Unavailable,
-            Self::Store(_) | Self::Play(_) | Self::Thread(_) | Self::Died => ExitStatus::Bug,
+            Self::Store(_) | Self::Play(_) | Self::Thread(_) => ExitStatus::Bug,
         }
     }
 }

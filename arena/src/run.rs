@@ -14,8 +14,8 @@ use ouro_proto::arena::v1::pool_service_server::PoolServiceServer;
 use ouro_proto::arena_client::RatingTable;
 use ouro_proto::chunks::MESSAGE_BYTES;
 use ouro_proto::pool::PoolSnapshot;
-use ouro_service::{Clock, Drain, GrpcServer, Trouble};
-use tokio::sync::{broadcast, oneshot, watch};
+use ouro_service::{Background, Clock, Drain, GrpcServer, Trouble};
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{ArenaConfig, MatchConfig};
@@ -68,7 +68,7 @@ impl Arena {
             let store = Box::new(store);
             Ok(Keeper::new(run, checked, store, weights, clock, waker, reproducible)?)
         };
-        let keeper = tokio::task::spawn_blocking(open).await.map_err(|_| ArenaError::Died)??;
+        let keeper = Background::thread("arena-start", open)?.join().await??;
         let server = GrpcServer::bind(config.address, config.limits).await?;
         let web = match config.web {
             Some(address) => Some(WebServer::bind(address).await?),
@@ -139,14 +139,7 @@ impl Arena {
             wake: self.wake,
             stop: stop.clone(),
         };
-        let (ended, evaluation) = oneshot::channel();
-        std::thread::Builder::new()
-            .name("arena-evaluator".to_owned())
-            .spawn(move || {
-                // Nobody waits any more if the runtime is gone.
-                let _ = ended.send(evaluator.run());
-            })
-            .map_err(ArenaError::Thread)?;
+        let evaluation = Background::thread("arena-evaluator", move || evaluator.run())?;
 
         let handlers = Handlers::new(self.keeper.clone(), self.max_weights_bytes, stop.clone());
         let pool = PoolServiceServer::new(handlers.clone());
@@ -157,9 +150,9 @@ impl Arena {
             .describe(ouro_proto::FILE_DESCRIPTOR_SET)
             .run_until(stop.clone());
         let evaluation = async {
-            let result = evaluation.await.unwrap_or(Err(ArenaError::Died));
+            let result = evaluation.join().await;
             stop.cancel();
-            result
+            result?
         };
         let waker = async {
             stop.cancelled().await;

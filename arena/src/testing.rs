@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
-use ouro_game::{Game, GameConfig, GameVisitor};
-use ouro_net::{Architecture, ContentHash, Generation, NetSpec, Weights, WeightsMeta};
+use ouro_game::GameConfig;
+use ouro_net::{ContentHash, Generation};
 use ouro_proto::Checkpoint;
 use ouro_service::ManualClock;
+use ouro_testkit::network::{tiny, weights};
 
 use crate::config::MatchConfig;
 use crate::error::CallError;
@@ -30,23 +31,9 @@ pub(crate) fn keeper(
     (Keeper::new(run, checked, Box::new(store), weights, clock, waker, false).unwrap(), wake)
 }
 
-struct Spec;
-
-impl GameVisitor for Spec {
-    type Output = NetSpec;
-
-    fn visit<G: Game>(self, game: G) -> NetSpec {
-        let architecture = Architecture::Conv { channels: 2, layers: 1, hidden: 2 };
-        NetSpec { planes: game.planes(), actions: game.action_count(), architecture }
-    }
-}
-
 /// Offers a network that nobody trained.
 pub(crate) fn offer(keeper: &Keeper, generation: u32) -> Result<Checkpoint, CallError> {
-    let spec = keeper.run().game.visit(Spec).unwrap();
-    let game = serde_json::to_string(&keeper.run().game).unwrap();
-    let meta = WeightsMeta { game, generation: Generation(generation), step: 0 };
-    let bytes = Weights::initialize(spec, meta, 1).unwrap().to_safetensors();
+    let bytes = weights(&keeper.run().game, tiny(), generation, 0, 1).to_safetensors();
     let (hash, generation) = (ContentHash::of(&bytes), Generation(generation));
     keeper.publish(Offer { hash, generation, step: 0, parent: None }, &bytes)
 }

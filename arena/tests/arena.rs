@@ -21,7 +21,10 @@ use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_client::PoolServiceClient;
 use ouro_proto::arena::v1::publish_checkpoint_request::Part;
 use ouro_proto::arena_client::{ArenaError as ClientError, OpponentShares};
-use parts::running::{MAX_BYTES, Running, Spec, clock, config, game, strong, uniform, weights};
+use ouro_testkit::network::net_spec;
+use parts::running::{
+    ARCHITECTURE, MAX_BYTES, Running, clock, config, game, strong, uniform, weights,
+};
 use tonic::Code;
 use tonic::transport::Channel;
 use tonic_health::pb::HealthCheckRequest;
@@ -183,7 +186,7 @@ async fn weights_that_cannot_play_here_are_refused() {
     let end = poisoned.len();
     poisoned[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
     let foreign = weights(&GameConfig::by_name("connect_four").unwrap(), 0).to_safetensors();
-    let mut shape = game().visit(Spec).unwrap();
+    let mut shape = net_spec(&game(), ARCHITECTURE);
     shape.actions += 1;
     let meta = weights(&game(), 0).meta().clone();
     let misfit = Weights::initialize(shape, meta, 1).unwrap().to_safetensors();

@@ -6,6 +6,8 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
+use ouro_testkit::process::run;
+
 const TIC_TAC_TOE: &str = r#"{"game":"tic_tac_toe"}"#;
 
 /// The exit code, and the last line on standard error.
@@ -18,13 +20,8 @@ fn refused(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
         }
     }
     all.extend(arguments);
-    let output = Command::new(env!("CARGO_BIN_EXE_ouro-arena"))
-        .args(&all)
-        .current_dir(home)
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output.status.code(), text.trim_end().to_owned())
+    let ended = run(Command::new(env!("CARGO_BIN_EXE_ouro-arena")).args(&all).current_dir(home));
+    (ended.code, ended.stderr.trim_end().to_owned())
 }
 
 #[test]

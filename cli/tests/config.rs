@@ -1,20 +1,13 @@
 //! `ouro config` as a user runs it.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
+use ouro_testkit::process::{Ended, run};
 use serde_json::Value;
 
-fn ouro(home: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ouro"))
-        .args(arguments)
-        .current_dir(home)
-        .output()
-        .expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn ouro(home: &Path, arguments: &[&str]) -> Ended {
+    run(Command::new(env!("CARGO_BIN_EXE_ouro")).args(arguments).current_dir(home))
 }
 
 #[test]
@@ -22,23 +15,23 @@ fn what_is_printed_can_be_changed_checked_and_printed_again() {
     let home = tempfile::tempdir().expect("a scratch folder");
     for preset in ["duel-7x7", "duel", "standard", "reinforce-duel", "connect4", "tictactoe"] {
         let printed = ouro(home.path(), &["config", "print", preset]);
-        assert!(printed.status.success(), "{}", text(&printed.stderr));
+        assert_eq!(printed.code, Some(0), "{}", printed.stderr);
         std::fs::write(home.path().join("my.toml"), &printed.stdout).expect("it is written");
         let again = ouro(home.path(), &["config", "print", "my.toml"]);
-        assert_eq!(text(&again.stdout), text(&printed.stdout));
+        assert_eq!(again.stdout, printed.stdout);
         let checked = ouro(home.path(), &["config", "check", "my.toml"]);
-        assert_eq!(checked.status.code(), Some(0), "{preset}: {}", text(&checked.stdout));
-        assert_eq!(text(&checked.stdout), "config my.toml: nothing is wrong\n");
+        assert_eq!(checked.code, Some(0), "{preset}: {}", checked.stdout);
+        assert_eq!(checked.stdout, "config my.toml: nothing is wrong\n");
         // The file of a run names no preset: what it leaves out is not set.
-        let whole = text(&printed.stdout);
+        let whole = &printed.stdout;
         let (_, whole) = whole.split_once('\n').expect("the first line is the preset");
         std::fs::write(home.path().join("run.toml"), whole).expect("it is written");
         let checked = ouro(home.path(), &["config", "check", "run.toml"]);
-        assert_eq!(checked.status.code(), Some(0), "{preset}: {}", text(&checked.stdout));
+        assert_eq!(checked.code, Some(0), "{preset}: {}", checked.stdout);
     }
 
     let usual = ouro(home.path(), &["config", "print", "--json"]);
-    let usual: Value = serde_json::from_slice(&usual.stdout).expect("JSON");
+    let usual: Value = serde_json::from_str(&usual.stdout).expect("JSON");
     assert_eq!(usual["game"]["width"], 7);
 }
 
@@ -49,7 +42,7 @@ fn the_settings_that_results_were_made_with_can_still_be_used() {
     let mut checked = 0;
     for file in files.map(|file| file.expect("a file").path()) {
         let output = ouro(&folder, &["config", "check", file.to_str().expect("a path")]);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+        assert_eq!(output.code, Some(0), "{}", output.stdout);
         checked += 1;
     }
     assert!(checked >= 4);
@@ -61,8 +54,8 @@ fn every_problem_of_a_file_is_a_line() {
     let file = "seeed = 1\n[train]\ngamma = 3.0\n[actor.search]\nsimulation = 8\n";
     std::fs::write(home.path().join("bad.toml"), file).expect("it is written");
     let checked = ouro(home.path(), &["config", "check", "bad.toml"]);
-    assert_eq!(checked.status.code(), Some(64));
-    let problems = text(&checked.stdout);
+    assert_eq!(checked.code, Some(64));
+    let problems = checked.stdout;
     for expected in [
         "config bad.toml: `seeed` is unknown; did you mean `seed`?",
         "config bad.toml: `actor.search.simulation` is unknown; \
@@ -72,7 +65,7 @@ fn every_problem_of_a_file_is_a_line() {
         assert!(problems.lines().any(|line| line.starts_with(expected)), "{problems}");
     }
     assert_eq!(problems.lines().count(), 3, "{problems}");
-    assert!(text(&checked.stderr).starts_with("error: config bad.toml has 3 problems"));
+    assert!(checked.stderr.starts_with("error: config bad.toml has 3 problems"));
 }
 
 #[test]
@@ -87,8 +80,8 @@ fn files_that_are_none_have_codes_of_their_own() {
         (["config", "explain", "gamma"], 64, "did you mean train.gamma?"),
     ] {
         let output = ouro(home.path(), &arguments);
-        let error = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+        let error = output.stderr;
+        assert_eq!(output.code, Some(code), "{arguments:?}: {error}");
         assert!(error.contains(expected), "{arguments:?}: {error}");
         assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
     }
@@ -99,8 +92,8 @@ fn a_key_is_explained_with_its_type_range_default_and_presets() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let explain = |key: &str| -> Value {
         let output = ouro(home.path(), &["config", "explain", key, "--json"]);
-        assert!(output.status.success(), "{key}: {}", text(&output.stderr));
-        serde_json::from_slice(&output.stdout).expect("JSON")
+        assert_eq!(output.code, Some(0), "{key}: {}", output.stderr);
+        serde_json::from_str(&output.stdout).expect("JSON")
     };
     let meanings = explain("train.gamma");
     assert_eq!(meanings.as_array().map(Vec::len), Some(1), "{meanings}");
@@ -124,7 +117,7 @@ fn a_key_is_explained_with_its_type_range_default_and_presets() {
     assert!(explain("arena.gate")[0]["keys"].to_string().contains("threshold"));
 
     let shown = ouro(home.path(), &["config", "explain", "actor.search.simulations"]);
-    let shown = text(&shown.stdout);
+    let shown = shown.stdout;
     assert!(shown.starts_with("actor.search.simulations\n  Descents from the root"), "{shown}");
     assert!(shown.lines().all(|line| line.chars().count() <= 88), "{shown}");
     assert!(shown.contains("range    it must be 1 to 2^28"), "{shown}");

@@ -3,25 +3,17 @@
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use flate2::read::GzDecoder;
+use ouro_testkit::process::{Ended, run};
 
 fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/game/tests/data/battlesnake")
 }
 
-fn conform(folder: &Path, flags: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ouro"))
-        .arg("conform")
-        .arg(folder)
-        .args(flags)
-        .output()
-        .expect("the binary was built for this test")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("output is UTF-8")
+fn conform(folder: &Path, flags: &[&str]) -> Ended {
+    run(Command::new(env!("CARGO_BIN_EXE_ouro")).arg("conform").arg(folder).args(flags))
 }
 
 /// A folder with the solo games, changed by `edit`.
@@ -37,19 +29,19 @@ fn edited(edit: impl FnOnce(String) -> String) -> tempfile::TempDir {
 #[test]
 fn recordings_that_agree_are_counted() {
     let output = conform(&recordings(), &[]);
-    assert_eq!(text(&output.stdout), "7462 turns, 102 placements, 0 differences\n");
-    assert!(output.status.success());
+    assert_eq!(output.stdout, "7462 turns, 102 placements, 0 differences\n");
+    assert_eq!(output.code, Some(0));
     let output = conform(&recordings(), &["--json"]);
     let json = "{\"games\":306,\"turns\":7462,\"placements\":102,\"differences\":0}\n";
-    assert_eq!(text(&output.stdout), json);
+    assert_eq!(output.stdout, json);
 }
 
 #[test]
 fn the_first_difference_is_drawn_and_gives_exit_code_1() {
     let folder = edited(|games| games.replacen("\"over\":false", "\"over\":true", 1));
     let output = conform(folder.path(), &[]);
-    assert_eq!(output.status.code(), Some(1));
-    let shown = text(&output.stdout);
+    assert_eq!(output.code, Some(1));
+    let shown = output.stdout;
     assert!(shown.contains("solo.jsonl:2: "), "{shown}");
     assert!(shown.contains("over: expected true, got false"), "{shown}");
     assert!(shown.contains("before") && shown.contains("expected"), "{shown}");
@@ -59,8 +51,8 @@ fn the_first_difference_is_drawn_and_gives_exit_code_1() {
 fn a_cut_recording_is_damaged_and_named_in_one_line() {
     let folder = edited(|games| games[..games.len() / 2].to_owned());
     let output = conform(folder.path(), &[]);
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(65), String::new()));
-    let told = text(&output.stderr);
+    assert_eq!((output.code, &output.stdout[..]), (Some(65), ""));
+    let told = output.stderr;
     assert!(told.starts_with("error: ") && told.contains("solo.jsonl:"), "{told}");
     assert_eq!(told.lines().count(), 1, "{told}");
 }
@@ -73,10 +65,10 @@ fn folders_named_like_recordings_are_passed_over() {
         fs::create_dir(folder.path().join(name)).expect("it can be made");
     }
     let output = conform(folder.path(), &[]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout), text(&alone.stdout));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(output.stdout, alone.stdout);
     fs::remove_file(folder.path().join("solo.jsonl")).expect("it is there");
-    assert_eq!(conform(folder.path(), &[]).status.code(), Some(66));
+    assert_eq!(conform(folder.path(), &[]).code, Some(66));
 }
 
 #[test]
@@ -84,7 +76,7 @@ fn a_folder_that_is_missing_or_empty_is_no_input() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     for path in [folder.path().to_path_buf(), folder.path().join("missing")] {
         let output = conform(&path, &[]);
-        assert_eq!(output.status.code(), Some(66), "{}", path.display());
-        assert_eq!(text(&output.stderr).lines().count(), 1);
+        assert_eq!(output.code, Some(66), "{}", path.display());
+        assert_eq!(output.stderr.lines().count(), 1);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ouro_arena::store::{Decision, EmbeddedStore, MatchInfo, Promotion, Store};
@@ -12,6 +12,7 @@ use ouro_net::ContentHash;
 use ouro_proto::Checkpoint;
 use ouro_replay::check::inspect;
 use ouro_replay::journal::Kind;
+use ouro_testkit::process::{Ended, Process, run};
 use serde_json::Value;
 
 /// Tic-tac-toe by tree search, with games that are short enough for the ratio of samples to
@@ -133,8 +134,8 @@ fn command(home: &Path) -> Command {
     command
 }
 
-fn ouro(home: &Path, arguments: &[&str]) -> Output {
-    command(home).args(arguments).output().expect("the program starts")
+fn ouro(home: &Path, arguments: &[&str]) -> Ended {
+    run(command(home).args(arguments))
 }
 
 /// Trains in the folder `run` up to a generation; the last event.
@@ -142,8 +143,7 @@ fn train(home: &Path, run: &str, last: u32, more: &[&str]) -> Value {
     let last = last.to_string();
     let rounds = ["--deterministic", "--generations", &last, "--run", run];
     let output = ouro(home, &[&rounds, more].concat());
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("it prints text");
+    let text = output.success();
     let end = text.lines().next_back().expect("it prints events");
     serde_json::from_str(end).expect("each line is JSON")
 }
@@ -214,7 +214,7 @@ fn the_same_settings_leave_the_same_games_weights_and_verdicts_however_a_run_is_
         home.path(),
         &["--run", "cut", "--deterministic", "--generations", "3", "--for", "200ms"],
     );
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
     let end = train(home.path(), "cut", 3, &[]);
     traces(&home.path().join("cut"), &end).assert_same(&whole);
 
@@ -226,19 +226,14 @@ fn the_same_settings_leave_the_same_games_weights_and_verdicts_however_a_run_is_
 
 /// Starts a run and kills it as a power cut would, some time after it has begun.
 fn kill(home: &Path, after: Duration, more: &[&str]) {
-    let mut child = command(home)
-        .args(["--deterministic", "--generations", "3", "--run", "killed"])
-        .args(more)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
+    let mut command = command(home);
+    command.args(["--deterministic", "--generations", "3", "--run", "killed"]).args(more);
+    let mut process = Process::start(command.stdout(Stdio::piped()));
     let mut first = String::new();
-    let stdout = child.stdout.take().expect("its output is piped");
-    BufReader::new(stdout).read_line(&mut first).expect("it prints text");
+    BufReader::new(process.stdout()).read_line(&mut first).expect("it prints text");
     assert!(first.contains("\"start\""), "{first}");
     std::thread::sleep(after);
-    child.kill().expect("it is ours");
-    child.wait().expect("it ends");
+    process.kill();
 }
 
 #[test]
@@ -284,8 +279,8 @@ fn what_does_not_repeat_is_refused_in_one_line() {
     ];
     for (arguments, expected) in cases {
         let output = ouro(home.path(), &[&["--run", "run"], arguments].concat());
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(64), "{error}");
+        let error = output.stderr;
+        assert_eq!(output.code, Some(64), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
         assert!(error.contains(expected), "{expected:?} is not in {error:?}");
         assert!(!home.path().join("run").exists(), "{arguments:?}");

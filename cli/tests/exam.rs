@@ -1,23 +1,23 @@
 //! `ouro exam` as a user runs it.
 
-use std::process::{Command, Output};
+use std::process::Command;
 
+use ouro_testkit::process::{Ended, run};
 use serde_json::Value;
 
-fn exam(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
-    command.arg("exam").args(arguments).output().expect("the program starts")
+fn exam(arguments: &[&str]) -> Ended {
+    run(Command::new(env!("CARGO_BIN_EXE_ouro")).arg("exam").args(arguments))
 }
 
 #[test]
 fn whoever_loses_no_line_of_tic_tac_toe_passes() {
     let perfect = exam(&["minimax{depth=9}", "--game", "tic_tac_toe"]);
-    assert_eq!(perfect.status.code(), Some(0));
-    let text = String::from_utf8_lossy(&perfect.stdout).into_owned();
+    assert_eq!(perfect.code, Some(0));
+    let text = perfect.stdout;
     assert!(text.contains(" drawn, 0 lost\n") && !text.contains("lost by"), "{text}");
     let careless = exam(&["random", "--game", "tic_tac_toe"]);
-    assert_eq!(careless.status.code(), Some(1));
-    let text = String::from_utf8_lossy(&careless.stdout).into_owned();
+    assert_eq!(careless.code, Some(1));
+    let text = careless.stdout;
     assert!(text.contains("\n  lost by: "), "{text}");
 }
 
@@ -25,7 +25,7 @@ fn whoever_loses_no_line_of_tic_tac_toe_passes() {
 fn the_solver_marks_moves_of_connect_four() {
     let arguments = ["perfect", "--game", "connect_four", "--positions", "20", "--first", "20"];
     let report = exam(&[&arguments[..], &["--json"]].concat());
-    let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
+    let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
     let marks = &report["marks"];
     assert_eq!((&marks["positions"], &marks["kept"]), (&20.into(), &20.into()), "{report}");
     assert_eq!(marks["critical"], marks["kept_critical"], "{report}");
@@ -37,15 +37,15 @@ fn a_search_without_a_network_needs_no_file() {
         let player = format!("mcts{{sims=50,weights={weights}}}");
         let report =
             exam(&[&player, "--game", "connect_four", "--positions", "5", "--first", "24"]);
-        assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
+        assert_eq!(report.code, Some(0), "{}", report.stderr);
     }
 }
 
 #[test]
 fn a_game_without_known_perfect_play_is_refused_in_one_line() {
     let refused = exam(&["greedy", "--game", "battlesnake"]);
-    assert_eq!(refused.status.code(), Some(64));
-    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.code, Some(64));
+    let text = refused.stderr;
     let expected = "perfect play is not known for battlesnake; tic_tac_toe and connect_four";
     assert!(text.contains(expected) && text.lines().count() == 1, "{text}");
 }

@@ -1,21 +1,18 @@
 //! The verbs about games, run as a user runs them.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-fn ouro(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ouro")).args(arguments).output().expect("the program starts")
-}
+use ouro_testkit::process::{Ended, run};
 
-fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).expect("text")
+fn ouro(arguments: &[&str]) -> Ended {
+    run(Command::new(env!("CARGO_BIN_EXE_ouro")).args(arguments))
 }
 
 fn fails(arguments: &[&str], code: i32, expected: &str) {
     let output = ouro(arguments);
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+    let error = &output.stderr;
+    assert_eq!(output.code, Some(code), "{arguments:?}: {error}");
     assert!(error.contains(expected), "{arguments:?}: {error}");
 }
 
@@ -25,9 +22,9 @@ fn path(folder: &Path, name: &str) -> String {
 
 #[test]
 fn games_lists_the_box_as_text_and_as_json() {
-    let text = stdout(&ouro(&["games"]));
+    let text = ouro(&["games"]).success();
     let rows: serde_json::Value =
-        serde_json::from_str(&stdout(&ouro(&["games", "--json"]))).expect("JSON");
+        serde_json::from_str(&ouro(&["games", "--json"]).success()).expect("JSON");
     let rows = rows.as_array().expect("a list");
     assert!(rows.len() >= 3);
     for row in rows {
@@ -44,13 +41,13 @@ fn what_record_writes_show_prints_ply_by_ply() {
     for game in ["tic_tac_toe", "connect_four", "battlesnake", "snake"] {
         for name in ["game.json", "game.json.gz"] {
             let file = path(folder.path(), name);
-            stdout(&ouro(&["record", game, "--seed", "3", "--max-plies", "40", "--out", &file]));
-            let json = stdout(&ouro(&["show", &file, "--json"]));
+            ouro(&["record", game, "--seed", "3", "--max-plies", "40", "--out", &file]).success();
+            let json = ouro(&["show", &file, "--json"]).success();
             let plies = json.lines().count();
-            let text = stdout(&ouro(&["show", &file, "--all"]));
+            let text = ouro(&["show", &file, "--all"]).success();
             assert!(text.starts_with(&format!("ply 0 of {}\n", plies - 1)), "{text}");
             assert_eq!(text.matches("ply ").count(), plies);
-            let one = stdout(&ouro(&["show", &file, "--step", "1"]));
+            let one = ouro(&["show", &file, "--step", "1"]).success();
             assert!(one.starts_with(&format!("ply 1 of {}: player 0 ", plies - 1)), "{one}");
             assert!(text.contains(&one));
         }
@@ -60,9 +57,9 @@ fn what_record_writes_show_prints_ply_by_ply() {
 #[test]
 fn the_same_seed_records_the_same_game_and_standard_output_takes_it_too() {
     let game = r#"{"game":"connect_four","width":5,"height":4}"#;
-    let first = stdout(&ouro(&["record", game, "--seed", "9"]));
-    assert_eq!(first, stdout(&ouro(&["record", game, "--seed", "9", "--json"])));
-    assert_ne!(first, stdout(&ouro(&["record", game, "--seed", "10"])));
+    let first = ouro(&["record", game, "--seed", "9"]).success();
+    assert_eq!(first, ouro(&["record", game, "--seed", "9", "--json"]).success());
+    assert_ne!(first, ouro(&["record", game, "--seed", "10"]).success());
 }
 
 #[test]
@@ -74,7 +71,7 @@ fn wrong_arguments_and_damaged_records_say_what_is_wrong() {
     fails(&["show", &path(folder.path(), "none.json")], 66, "none.json");
 
     let file = path(folder.path(), "game.json");
-    let record = stdout(&ouro(&["record", "tic_tac_toe"]));
+    let record = ouro(&["record", "tic_tac_toe"]).success();
     std::fs::write(&file, &record).expect("written");
     fails(&["show", &file, "--step", "99"], 65, "there is no ply 99");
     std::fs::write(&file, record.replace("\"version\":1", "\"version\":2")).expect("written");
@@ -90,13 +87,13 @@ fn wrong_arguments_and_damaged_records_say_what_is_wrong() {
     std::fs::write(&file, damaged.to_string()).expect("written");
     fails(&["show", &file], 65, "ply 2: action");
     let shown = ouro(&["show", &file]).stdout;
-    assert_eq!(String::from_utf8_lossy(&shown).matches("ply ").count(), 3);
+    assert_eq!(shown.matches("ply ").count(), 3);
 }
 
 #[test]
 fn bench_reports_machine_and_spread_for_every_configuration() {
     let output = ouro(&["bench", "game", "--json", "--seconds", "0.01", "--runs", "3"]);
-    let report: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let report: serde_json::Value = serde_json::from_str(&output.success()).expect("JSON");
     assert!(report["machine"]["cores"].as_u64() >= Some(1));
     let results = report["results"].as_array().expect("a list");
     assert_eq!(results.len(), 5);
@@ -113,7 +110,7 @@ fn bench_reports_machine_and_spread_for_every_configuration() {
 fn bench_net_and_search_tell_figures_of_every_case() {
     let report = |verb: &str, seconds: &str| -> serde_json::Value {
         let output = ouro(&["bench", verb, "--json", "--seconds", seconds, "--runs", "1"]);
-        serde_json::from_str(&stdout(&output)).expect("JSON")
+        serde_json::from_str(&output.success()).expect("JSON")
     };
     let net = report("net", "0.001");
     let networks = net["networks"].as_array().expect("a list");
@@ -138,7 +135,7 @@ fn bench_learner_tells_the_cost_of_a_step_and_names_what_it_does_not_know() {
     for more in [&[][..], &["--burn-alone"]] {
         let fixed = ["bench", "learner", "--json", "--device", "cpu", "--runs", "1"];
         let output = ouro(&[&fixed[..], &arguments, more].concat());
-        let report: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+        let report: serde_json::Value = serde_json::from_str(&output.success()).expect("JSON");
         let measured = &report["measured"][0];
         assert_eq!((&measured["network"], &measured["batch"]), (&"tower_10x1".into(), &8.into()));
         assert!(measured["ms_per_step"]["median"].as_f64() > Some(0.0), "{report}");

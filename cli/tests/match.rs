@@ -1,11 +1,12 @@
 //! `ouro match` as a user runs it.
 
-use std::process::{Command, Output};
+use std::process::Command;
 
+use ouro_testkit::process::{Ended, run};
 use serde_json::Value;
 
-fn ouro(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ouro")).args(arguments).output().expect("the program starts")
+fn ouro(arguments: &[&str]) -> Ended {
+    run(Command::new(env!("CARGO_BIN_EXE_ouro")).args(arguments))
 }
 
 const RANDOM_DUEL: [&str; 8] =
@@ -14,9 +15,9 @@ const RANDOM_DUEL: [&str; 8] =
 #[test]
 fn the_same_seed_plays_the_same_match_and_equals_score_about_half() {
     let (first, again) = (ouro(&RANDOM_DUEL), ouro(&RANDOM_DUEL));
-    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
     let [report, again] = [first, again].map(|output| {
-        let mut report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let mut report: Value = serde_json::from_str(&output.stdout).expect("JSON");
         let times = report.as_object_mut().expect("an object").remove("times").expect("times");
         assert!(times[0]["moves"].as_u64() > Some(0) && times[0]["p99_ms"].as_f64() > Some(0.0));
         report
@@ -40,10 +41,10 @@ fn the_recorded_game_can_be_shown() {
     let path = folder.path().join("longest.json.gz");
     let path = path.to_str().expect("a temporary path is text");
     let played = ouro(&[&RANDOM_DUEL[..], &["--record", path]].concat());
-    assert!(played.status.success(), "{}", String::from_utf8_lossy(&played.stderr));
+    assert_eq!(played.code, Some(0), "{}", played.stderr);
     let shown = ouro(&["show", path, "--all"]);
-    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
-    assert!(String::from_utf8_lossy(&shown.stdout).contains("ply 1 of"));
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    assert!(shown.stdout.contains("ply 1 of"));
 }
 
 #[test]
@@ -58,8 +59,8 @@ fn what_cannot_be_played_is_refused_in_one_line() {
         (&["match", "net{weights=Cargo.toml}", "random"], 65, "Cargo.toml"),
     ] {
         let output = ouro(arguments);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+        let error = &output.stderr;
+        assert_eq!(output.code, Some(code), "{arguments:?}: {error}");
         assert!(error.contains(expected), "{arguments:?}: {error}");
         assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
     }
@@ -69,8 +70,8 @@ fn what_cannot_be_played_is_refused_in_one_line() {
 fn more_players_than_seats_are_rated_and_more_seats_than_players_are_filled() {
     let play = |arguments: &[&str]| -> Value {
         let played = ouro(&[&["match", "--json"], arguments].concat());
-        assert!(played.status.success(), "{}", String::from_utf8_lossy(&played.stderr));
-        serde_json::from_slice(&played.stdout).expect("JSON")
+        assert_eq!(played.code, Some(0), "{}", played.stderr);
+        serde_json::from_str(&played.stdout).expect("JSON")
     };
     let three = ["random", "random", "random", "--game", "tic_tac_toe", "--games", "20"];
     let report = play(&three);
@@ -107,8 +108,8 @@ fn weights_of_another_game_are_refused_with_both_sides_named() {
     let (tic, four) = (tic.as_str(), four.as_str());
     for arguments in [[tic, four, "--games", "2"], [four, "random", "--game", "tic_tac_toe"]] {
         let output = ouro(&[&["match"], &arguments[..]].concat());
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(64), "{error}");
+        let error = &output.stderr;
+        assert_eq!(output.code, Some(64), "{error}");
         assert!(error.contains("tic_tac_toe") && error.contains("connect_four"), "{error}");
     }
 }

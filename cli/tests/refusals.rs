@@ -4,7 +4,9 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
+
+use ouro_testkit::process::{Ended, run};
 
 /// A run small enough to begin within a second.
 const SETTINGS: &str = r#"
@@ -16,17 +18,15 @@ layers = 1
 hidden = 8
 "#;
 
-fn ouro(home: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ouro"))
+fn ouro(home: &Path, arguments: &[&str]) -> Ended {
+    run(Command::new(env!("CARGO_BIN_EXE_ouro"))
         .args(arguments)
         .current_dir(home)
-        .env_remove("OURO_RUN")
-        .output()
-        .expect("the program starts")
+        .env_remove("OURO_RUN"))
 }
 
 /// `ouro train` on free ports, so that runs of other tests are not in the way.
-fn train(home: &Path, arguments: &[&str]) -> Output {
+fn train(home: &Path, arguments: &[&str]) -> Ended {
     let mut all = vec!["train", "--device", "cpu", "--threads", "1"];
     for (flag, free) in [("--arena", "127.0.0.1:0"), ("--learner", "127.0.0.1:0"), ("--web", "off")]
     {
@@ -38,21 +38,12 @@ fn train(home: &Path, arguments: &[&str]) -> Output {
     ouro(home, &all)
 }
 
-fn assert_refused(output: &Output, code: i32, expected: &[&str]) {
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{error}");
-    assert_eq!(error.lines().count(), 1, "{error}");
-    for part in expected {
-        assert!(error.contains(part), "{part:?} is not in {error:?}");
-    }
-}
-
 /// A folder with settings and a run that has ended, whose files the tests then spoil.
 fn home_with_run() -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a scratch folder");
     fs::write(home.path().join("small.toml"), SETTINGS).expect("it is written");
     let begun = train(home.path(), &["--run", "run", "--config", "small.toml", "--for", "1ms"]);
-    assert!(begun.status.success(), "{}", String::from_utf8_lossy(&begun.stderr));
+    assert_eq!(begun.code, Some(0), "{}", begun.stderr);
     home
 }
 
@@ -77,7 +68,7 @@ fn a_run_folder_that_cannot_be_written_is_named_with_its_cause() {
     for (folder, cause) in cases {
         let output = train(home.path(), &["tictactoe", "--run", folder]);
         let named = format!("run folder {folder} cannot be written");
-        assert_refused(&output, 74, &[&named, cause, "--run"]);
+        output.assert_refused(74, &[&named, cause, "--run"]);
     }
 }
 
@@ -96,9 +87,9 @@ fn a_run_in_a_folder_that_became_read_only_is_refused_before_anything_starts() {
     allow(0o755).expect("it is ours");
     if binds {
         let named = "run folder run cannot be written: Permission denied";
-        assert_refused(&output, 74, &[named, "--run"]);
+        output.assert_refused(74, &[named, "--run"]);
     } else {
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
     }
 }
 
@@ -109,7 +100,7 @@ fn a_port_in_use_names_the_flag_that_changes_it() {
     let address = taken.local_addr().expect("it has one").to_string();
     for flag in ["--arena", "--learner", "--web"] {
         let output = train(home.path(), &["--run", "run", flag, &address, "--for", "1ms"]);
-        assert_refused(&output, 69, &[&address, "in use", flag]);
+        output.assert_refused(69, &[&address, "in use", flag]);
     }
 }
 
@@ -133,7 +124,7 @@ fn settings_that_do_not_belong_to_a_run_are_refused() {
     for (from, to, code, expected) in cases {
         let home = home_with_run();
         edit(home.path(), from, to);
-        assert_refused(&train(home.path(), &["--run", "run"]), code, expected);
+        train(home.path(), &["--run", "run"]).assert_refused(code, expected);
     }
 }
 
@@ -151,7 +142,7 @@ fn files_of_a_run_that_are_none_are_named() {
             fs::remove_dir_all(&path).expect("it is ours");
         }
         fs::write(&path, "nothing of ours, but long enough to be looked at").expect("written");
-        assert_refused(&train(home.path(), &["--run", "run"]), code, expected);
+        train(home.path(), &["--run", "run"]).assert_refused(code, expected);
     }
 }
 
@@ -167,7 +158,7 @@ fn checkpoints_of_another_version_name_it_and_what_can_read_them() {
         fs::write(&path, manifest.to_string()).expect("it is written");
     }
     let expected = ["manifest.json: version is 1; this program reads ", "another run folder"];
-    assert_refused(&train(home.path(), &["--run", "run"]), 69, &expected);
+    train(home.path(), &["--run", "run"]).assert_refused(69, &expected);
 }
 
 #[test]
@@ -179,7 +170,7 @@ fn flags_of_new_runs_are_refused_where_there_is_one() {
         (&["connect4"], "PRESET"),
     ] {
         let output = train(home.path(), &[&["--run", "run"], arguments].concat());
-        assert_refused(&output, 64, &[flag, "is for new runs", "--run"]);
+        output.assert_refused(64, &[flag, "is for new runs", "--run"]);
     }
 }
 
@@ -197,11 +188,11 @@ fn wrong_settings_leave_no_run_behind() {
     for (text, expected) in cases {
         fs::write(home.path().join("bad.toml"), text).expect("it is written");
         let output = train(home.path(), &["--run", "run", "--config", "bad.toml"]);
-        assert_refused(&output, 64, &[expected]);
+        output.assert_refused(64, &[expected]);
         assert!(!home.path().join("run").exists(), "{text}");
     }
     let output = train(home.path(), &["--run", "run", "--config", "none.toml"]);
-    assert_refused(&output, 66, &["none.toml"]);
+    output.assert_refused(66, &["none.toml"]);
 }
 
 #[test]
@@ -216,6 +207,6 @@ fn weights_of_another_shape_cannot_play_and_say_why() {
     fs::write(home.path().join("w"), weights.to_safetensors()).expect("it is written");
     for player in ["net{weights=w}", "mcts{sims=4,weights=w}"] {
         let output = ouro(home.path(), &["match", player, "random", "--games", "2"]);
-        assert_refused(&output, 64, &["weights=w", "4"]);
+        output.assert_refused(64, &["weights=w", "4"]);
     }
 }

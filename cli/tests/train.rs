@@ -10,7 +10,6 @@ mod train {
     mod webdriver;
 }
 
-use std::io::Write;
 use std::path::Path;
 
 use serde_json::Value;
@@ -47,11 +46,6 @@ fn home_with_settings() -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a scratch folder");
     std::fs::write(home.path().join("settings.toml"), SETTINGS).expect("settings are written");
     home
-}
-
-/// Says that a test was left out, past the capture of passing tests.
-fn not_run(why: &str) {
-    let _ = writeln!(std::io::stderr(), "NOT RUN: {why}");
 }
 
 fn start(home: &Path) -> Trainer {

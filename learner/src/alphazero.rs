@@ -1,4 +1,4 @@
-//! AlphaZero: learn what a search found (Silver et al. 2018, "A general reinforcement learning
+//! AlphaZero: learn the results of a search (Silver et al. 2018, "A general reinforcement learning
 //! algorithm that masters chess, shogi, and Go through self-play").
 //!
 //! For a batch of positions with policy target t, value target z and weight w, and the network's
@@ -9,43 +9,23 @@
 //!   + value_coefficient · Σ w (V − z)² / Σ w       value
 //! ```
 //!
-//! Illegal actions take no part in π. The paper's L2 term is the optimiser's weight decay.
-//! z is [`targets::value_target`]. Surprise weighs positions where they are drawn: see
-//! [`surprise_weights`](ouro_replay::surprise_weights).
+//! Illegal actions have no part in π. The optimiser's weight decay replaces the paper's L2 term.
+//! z is [`targets::value_target`]. Surprise weights positions when they are drawn, not in the
+//! loss: see [`surprise_weights`](ouro_replay::surprise_weights).
 
 pub mod targets;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use ouro_net::NetSpec;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::algorithm::{Algorithm, Batch, BatchError, check_lengths};
+use crate::algorithm::Algorithm;
+use crate::batch::{Batch, BatchError, RowShape, check_lengths};
+use crate::config::AlphaZeroConfig;
+use crate::error::TrainError;
 use crate::loss::{DeviceLoss, column, entropy, log_policy};
 use crate::model::Outputs;
-use crate::rules::RowShape;
-use crate::trainer::TrainError;
 
-/// The numbers of AlphaZero.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct AlphaZeroConfig {
-    /// Share of the search's root value in the value target, 0 to 1; the rest is the outcome.
-    pub root_value_share: f32,
-    /// Share of a game's weight that goes to its positions by how much the search surprised the
-    /// network, 0 to 1; the rest is equal.
-    pub surprise_share: f32,
-    /// Weight of the squared value error.
-    pub value_coefficient: f32,
-}
-
-impl Default for AlphaZeroConfig {
-    fn default() -> Self {
-        Self { root_value_share: 0.25, surprise_share: 0.5, value_coefficient: 1.0 }
-    }
-}
-
-/// A table of positions to learn from.
+/// A batch of positions with their targets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Positions {
     shape: RowShape,
@@ -53,8 +33,8 @@ pub struct Positions {
     pub planes: Vec<f32>,
     /// Legal actions, `[rows, actions]`.
     pub legal: Vec<bool>,
-    /// Policy targets, `[rows, actions]`: each row adds up to 1 over its legal actions; all 0
-    /// for a row without a target.
+    /// Policy targets, `[rows, actions]`. A row sums to 1 over its legal actions, or is all 0 if it
+    /// has no target.
     pub policy: Vec<f32>,
     /// Value targets, `[rows]`.
     pub values: Vec<f32>,
@@ -63,7 +43,7 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// A table without rows and with room for some.
+    /// An empty batch with room for `rows`.
     pub fn with_capacity(shape: RowShape, rows: usize) -> Self {
         Self {
             shape,
@@ -136,7 +116,7 @@ impl Algorithm for AlphaZero {
 
         let errors = outputs.values.clone() - column(batch.values.clone(), device);
         let value = (shares.clone() * errors.square()).sum();
-        // A row of zeros has no cross-entropy: the target itself says whether there is one.
+        // A row of zeros contributes no cross-entropy, so rows without a target need no mask.
         let cross_entropy = (targets * log_policy.clone()).sum_dim(1).neg();
         let policy = (shares.clone() * cross_entropy).sum();
         let total = policy.clone() + value.clone() * self.value_coefficient;

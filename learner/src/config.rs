@@ -13,11 +13,19 @@ use ouro_net::{Architecture, NetSpec, SpecError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-mod replay;
-mod train;
+use error::{count, refuse};
 
+pub use algorithm::{AlgorithmConfig, AlgorithmName, AlphaZeroConfig, ReinforceConfig};
+pub use error::ConfigError;
 pub use replay::ReplayConfig;
+pub use schedule::LearningRateSchedule;
 pub use train::TrainConfig;
+
+mod algorithm;
+mod error;
+mod replay;
+mod schedule;
+mod train;
 
 /// Everything a learner needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -166,26 +174,6 @@ impl Default for CheckpointConfig {
     }
 }
 
-/// A field that is out of range.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("learner config: {field} is {value}; {remedy}")]
-pub struct ConfigError {
-    /// Path of the field in the file.
-    pub field: String,
-    /// The value that was given.
-    pub value: String,
-    /// What would be accepted.
-    pub remedy: String,
-}
-
-impl ConfigError {
-    /// The game's own complaint.
-    fn of_game(error: ouro_game::ConfigError) -> Self {
-        let field = format!("game.{}", error.field);
-        Self { field, value: error.value, remedy: error.remedy }
-    }
-}
-
 impl Config {
     /// Checks every field, and that the game and the network can be built.
     pub fn validate(&self) -> Result<(), ConfigError> {
@@ -238,36 +226,10 @@ impl Config {
     }
 }
 
-fn refuse<T>(field: &str, value: impl ToString, remedy: &str) -> Result<T, ConfigError> {
-    Err(ConfigError { field: field.into(), value: value.to_string(), remedy: remedy.into() })
-}
-
-fn positive(field: &str, value: f64) -> Result<(), ConfigError> {
-    if value.is_finite() && value > 0.0 {
-        return Ok(());
-    }
-    refuse(field, value, "it must be positive and finite")
-}
-
-fn range(field: &str, value: f64, low: f64, high: f64) -> Result<(), ConfigError> {
-    // Written so that NaN is refused.
-    if value >= low && value <= high {
-        return Ok(());
-    }
-    refuse(field, value, &format!("it must be {low} to {high}"))
-}
-
-fn count(field: &str, value: usize, low: usize, high: usize) -> Result<(), ConfigError> {
-    if (low..=high).contains(&value) {
-        return Ok(());
-    }
-    refuse(field, value, &format!("it must be {low} to {high}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optimizer::Rule;
+    use crate::optimizer::OptimizerConfig;
 
     #[test]
     fn an_empty_file_is_valid_and_an_unknown_field_is_not() {
@@ -296,7 +258,10 @@ mod tests {
             (|c| c.checkpoint.keep = 1, "checkpoint.keep"),
             (|c| c.arena = Some("localhost".into()), "arena"),
             (|c| c.net = Architecture::Conv { channels: 0, layers: 1, hidden: 1 }, "net.channels"),
-            (|c| c.train.optimizer = Rule::Sgd { momentum: 1.0 }, "train.optimizer.momentum"),
+            (
+                |c| c.train.optimizer = OptimizerConfig::Sgd { momentum: 1.0 },
+                "train.optimizer.momentum",
+            ),
         ];
         for (spoil, field) in cases {
             let mut config = Config::default();

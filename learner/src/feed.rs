@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use ouro_game::Rng;
 use ouro_replay::{Draw, PackedGame, ReplayState};
+use ouro_service::{Background, BackgroundError};
 
 use crate::algorithm::Algorithm;
 use crate::alphazero::AlphaZero;
@@ -17,7 +18,8 @@ use crate::reinforce::Reinforce;
 use crate::replay::SharedReplay;
 use crate::rules::{Rules, UnpackError};
 
-/// Batches that wait for training.
+/// Batches that wait for training. Two hide the time of an assembly; more would only make data
+/// older.
 const AHEAD: usize = 2;
 
 /// An algorithm whose batches are made of journalled games.
@@ -86,7 +88,7 @@ pub fn start<A: Assemble>(
     seed: u64,
     rows: usize,
     threads: usize,
-) -> std::io::Result<Feed<A::Batch>> {
+) -> Result<Feed<A::Batch>, BackgroundError> {
     let (batches, feed) = sync_channel(AHEAD);
     for index in 0..threads {
         let (replay, rules, batches) = (Arc::clone(replay), Arc::clone(rules), batches.clone());
@@ -101,7 +103,8 @@ pub fn start<A: Assemble>(
                 }
             }
         };
-        std::thread::Builder::new().name(format!("ouro-feed-{index}")).spawn(run)?;
+        // Detached: the channel tells when the thread has ended.
+        drop(Background::thread(format!("ouro-feed-{index}"), run)?);
     }
     Ok(feed)
 }

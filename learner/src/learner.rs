@@ -1,19 +1,20 @@
-//! A whole learner: port, training thread, publisher, checkpoints.
+//! A whole learner: port, training thread, publisher, training states.
 //!
 //! ```text
-//! let learner = Learner::bind(config).await?;   // checkpoint loaded, port open, nothing runs
+//! let learner = Learner::bind(config).await?;   // state loaded, port open, nothing runs
 //! learner.run_until(stop).await?;               // returns when drained
 //! ```
 //!
-//! First the arena is asked what it has. If that is newer than the newest whole checkpoint, the
-//! run goes on counting from there: a generation number never means two sets of weights, and
-//! the games of those who already play the newer one are not turned away.
+//! A run first asks the arena for its newest generation. If the arena is ahead of the newest whole
+//! training state, the learner continues counting from the arena's generation. A generation number
+//! therefore never means two sets of weights, and games played with the arena's newest weights are
+//! accepted.
 //!
-//! Whatever ends by itself, training, the publisher or the server, ends the run with its error.
+//! The first part to end (training, journal, publisher or server) ends the run with its error.
 //!
-//! The drain: streams end, the step in progress finishes, what was learned since the last
-//! generation becomes one (checkpoint, then arena), the port closes. Games that were accepted but
-//! not drawn yet are in the journal, and the next start fills the replay with them.
+//! Drain: streams end, the step in progress finishes, steps since the last generation become a
+//! generation (saved, then published), and the port closes. Accepted games that were not drawn yet
+//! are in the journal, from which the next start fills the replay.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,36 +23,33 @@ use std::time::Duration;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
 use ouro_service::server::Limits;
-use ouro_service::{ExitStatus, GrpcServer, ServiceError};
+use ouro_service::{Background, BackgroundError, Backoff, ExitStatus, GrpcServer, ServiceError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::algorithm::AlgorithmConfig;
 use crate::alphazero::AlphaZero;
-use crate::checkpoint::{Checkpoint, CheckpointError, RunState};
-use crate::config::{Config, ConfigError};
+use crate::config::{AlgorithmConfig, Config, ConfigError};
 use crate::device::DeviceError;
 use crate::feed::{self, Assemble};
 use crate::ledger::{Ledger, LedgerError, LedgerThread};
-use crate::progress::{Progress, SharedProgress};
-use crate::publisher::{self, Backoff};
+use crate::publisher;
 use crate::reinforce::Reinforce;
 use crate::replay::SharedReplay;
 use crate::rules::{Rules, UnpackError};
 use crate::service::{Intake, MAX_MESSAGE_BYTES};
+use crate::status::{LearnerStatus, SharedStatus};
 use crate::trainer::Trainer;
-use crate::training::{Release, Releases, Training, TrainingError};
+use crate::training_loop::{SnapshotSender, TrainingLoop, TrainingLoopError, WeightsSnapshot};
+use crate::training_state::{RunState, TrainingState, TrainingStateError};
 
-use kept::Kept;
-use start::Prepared;
+use start::ResumedRun;
 
-mod kept;
 mod start;
 
-/// How long a drain waits for streams. They end at once unless a replay takes this long.
+/// Longest wait for streams in a drain. A stream ends at once, unless a game is being replayed.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// Why a learner cannot start or go on.
+/// Why a learner cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum LearnerError {
     /// A field is out of range.
@@ -60,38 +58,38 @@ pub enum LearnerError {
     /// The game's configuration is out of range.
     #[error(transparent)]
     Game(#[from] ouro_game::ConfigError),
-    /// The checkpoints are for another game or network.
+    /// The run in the folder has another game, network or algorithm.
     #[error(
-        "{what} is {asked}, but the run in {directory} has {what} {stored}; write that again, or choose another folder for a new run"
+        "{what} is {asked}, but the run in {directory} has {what} {stored}; restore that setting, or choose another folder for a new run"
     )]
     OtherRun {
         /// The directory of the run.
         directory: String,
         /// `game`, `network` or `algorithm`.
         what: &'static str,
-        /// The run's.
+        /// Value in the run's folder.
         stored: String,
-        /// What it is to be now.
+        /// Value in the configuration.
         asked: String,
     },
-    /// A checkpoint cannot be read or written.
+    /// A training state cannot be read or written.
     #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
+    TrainingState(#[from] TrainingStateError),
     /// The journal cannot be read or written.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// A game of the journal cannot be played any more.
+    /// The rules do not replay a game of the journal.
     #[error("game {number} of the journal: {error}")]
     Journalled {
-        /// Its number.
+        /// Number of the game in the journal.
         number: u64,
-        /// What is wrong.
+        /// Reason.
         error: UnpackError,
     },
-    /// Checkpoint and journal do not belong together.
+    /// Training state and journal belong to different runs.
     #[error(transparent)]
     Replay(#[from] ouro_replay::StateError),
-    /// There is no such device.
+    /// The device is not available.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The arena's address is not usable, or the arena refused this run.
@@ -102,31 +100,34 @@ pub enum LearnerError {
     Service(#[from] ServiceError),
     /// Training failed.
     #[error(transparent)]
-    Training(#[from] TrainingError),
-    /// A thread panicked; the process must restart from its last checkpoint.
-    #[error("the {0} thread panicked; restart to go on from the last checkpoint")]
-    Panicked(&'static str),
+    Training(#[from] TrainingLoopError),
+    /// A thread or task could not start or ended early.
+    #[error(transparent)]
+    Background(#[from] BackgroundError),
 }
 
 impl LearnerError {
-    /// How a process that this ends should end.
+    /// The exit status of a process that this error ends.
     pub fn exit_status(&self) -> ExitStatus {
         match self {
             Self::Config(_) | Self::Game(_) | Self::OtherRun { .. } => ExitStatus::BadConfiguration,
-            Self::Checkpoint(_)
+            Self::TrainingState(_)
             | Self::Ledger(_)
             | Self::Journalled { .. }
             | Self::Replay(_)
             | Self::Device(_)
             | Self::Arena(_)
             | Self::Service(_)
-            | Self::Training(TrainingError::Checkpoint(_)) => ExitStatus::Unavailable,
-            Self::Training(_) | Self::Panicked(_) => ExitStatus::Bug,
+            | Self::Background(BackgroundError::Start { .. })
+            | Self::Training(TrainingLoopError::TrainingState(_)) => ExitStatus::Unavailable,
+            Self::Training(_) | Self::Background(BackgroundError::EndedEarly { .. }) => {
+                ExitStatus::Bug
+            }
         }
     }
 }
 
-/// A learner that is bound but does not run yet.
+/// A learner whose port is open; nothing runs yet.
 pub struct Learner {
     config: Config,
     server: GrpcServer,
@@ -134,40 +135,42 @@ pub struct Learner {
     replay: Arc<SharedReplay>,
     ledger: Ledger,
     ledger_thread: LedgerThread,
-    prepared: Prepared,
+    resumed: ResumedRun,
     arena: Option<ArenaClient>,
-    progress: SharedProgress,
+    progress: SharedStatus,
     intake: Intake,
     stop_streams: CancellationToken,
 }
 
 impl Learner {
-    /// Validates, opens the port, loads the newest checkpoint or makes generation 0, chooses the
-    /// device and sees that it [agrees](crate::agreement) with the CPU engine on those weights, and
-    /// fills the replay from the journal. Nothing is answered or trained yet.
+    /// Validates the configuration, opens the port and prepares the run.
+    ///
+    /// The newest training state is loaded, or generation 0 is created. The chosen device must
+    /// [agree](crate::export) with the CPU engine on its weights. The replay is filled from the
+    /// journal. No call is answered and no step is taken yet.
     pub async fn bind(config: Config) -> Result<Self, LearnerError> {
         config.validate()?;
         let rules: Arc<dyn Rules> = crate::rules::rules(&config)?.into();
         let arena = config.arena.as_deref().map(ArenaClient::new).transpose()?;
         let server = GrpcServer::bind(config.listen, Limits::default()).await?;
         let (settings, game_rules) = (config.clone(), Arc::clone(&rules));
-        let start = tokio::task::spawn_blocking(move || start::start(&settings, &*game_rules));
-        let (prepared, replay, journal) =
-            start.await.map_err(|_| LearnerError::Panicked("start-up"))??;
+        let start =
+            Background::thread("ouro-start", move || start::resume(&settings, &*game_rules))?;
+        let (resumed, replay, journal) = start.join().await??;
 
-        let (meta, generation) = (prepared.checkpoint.weights.meta(), prepared.generation);
+        let (meta, generation) = (resumed.training_state.weights.meta(), resumed.generation);
         let (status, _) = replay.status();
-        let progress = SharedProgress::new(Progress {
+        let progress = SharedStatus::new(LearnerStatus {
             step: meta.step,
             generation,
             games: journal.records(),
             moves: status.counters.inserts,
-            device: prepared.device.name().to_owned(),
-            ..Progress::default()
+            device: resumed.device.name().to_owned(),
+            ..LearnerStatus::default()
         });
         let (step, games) = (meta.step, status.games);
         tracing::info!(
-            device = prepared.device.name(),
+            device = resumed.device.name(),
             step,
             generation = generation.0,
             games,
@@ -194,7 +197,7 @@ impl Learner {
             replay,
             ledger,
             ledger_thread,
-            prepared,
+            resumed,
             arena,
             progress,
             intake,
@@ -207,12 +210,12 @@ impl Learner {
         self.server.local_addr()
     }
 
-    /// How the run stands; the handle stays valid while it runs.
-    pub fn progress(&self) -> SharedProgress {
+    /// The status of the run; the handle stays valid while the learner runs.
+    pub fn status(&self) -> SharedStatus {
         self.progress.clone()
     }
 
-    /// The games that are learned from; the handle stays valid while it runs.
+    /// The replay; the handle stays valid while the learner runs.
     pub fn replay(&self) -> Arc<SharedReplay> {
         Arc::clone(&self.replay)
     }
@@ -222,18 +225,18 @@ impl Learner {
         let newest = match &mut self.arena {
             Some(arena) => tokio::select! {
                 () = stop.cancelled() => return Ok(()),
-                newest = publisher::newest(arena, Backoff::default()) => newest?,
+                newest = publisher::newest_generation(arena, Backoff::default()) => newest?,
             },
             None => None,
         };
-        let own = Release::from(&self.prepared.checkpoint.weights);
+        let own = WeightsSnapshot::from(&self.resumed.training_state.weights);
         let behind = newest.filter(|newest| *newest > own.generation);
         if let Some(generation) = behind {
             let own = own.generation.0;
             tracing::warn!(
                 own,
                 generation = generation.0,
-                "the arena has newer weights; counting on from there"
+                "the arena has newer weights; continuing from its generation"
             );
             self.progress.update(|progress| {
                 progress.generation = progress.generation.max(generation);
@@ -241,38 +244,30 @@ impl Learner {
             self.replay.published(generation);
         }
         let first = behind.is_none().then(|| Arc::new(own));
-        let (releases, mut published) = watch::channel(first);
+        let (snapshots, mut published) = watch::channel(first);
         let arena = self.arena;
-        let mut publisher = Kept::new(tokio::spawn(async move {
+        let mut publisher = Background::task("publisher", async move {
             if let Some(arena) = arena {
                 return publisher::publish(arena, published, Backoff::default()).await;
             }
             while published.changed().await.is_ok() {}
             Ok(())
-        }));
+        });
         let ledger_orders = self.ledger.clone();
         let thread = TrainingThread {
             config: self.config.clone(),
-            prepared: self.prepared,
+            resumed: self.resumed,
             rules: self.rules,
             replay: Arc::clone(&self.replay),
             ledger: self.ledger,
             progress: self.progress,
-            releases,
+            snapshots,
         };
-        let (ended, has_ended) = tokio::sync::oneshot::channel();
-        let spawned = std::thread::Builder::new().name("ouro-training".into()).spawn(move || {
-            // The receiver is gone only if the learner was dropped.
-            let _ = ended.send(thread.run());
-        });
-        if spawned.is_err() {
-            return Err(LearnerError::Panicked("training"));
-        }
+        let mut training = Background::thread("ouro-training", move || thread.run())?;
 
         let stop_server = CancellationToken::new();
-        let mut server = Kept::new(tokio::spawn(self.server.run_until(stop_server.clone())));
-        let mut training = Kept::new(has_ended);
-        let mut ledger = Kept::new(self.ledger_thread.ended);
+        let mut server = Background::task("server", self.server.run_until(stop_server.clone()));
+        let mut ledger = self.ledger_thread;
         tokio::select! {
             () = stop.cancelled() => {}
             () = training.ended() => {}
@@ -286,37 +281,38 @@ impl Learner {
             tracing::warn!("streams still open after the drain time");
         }
         ledger_orders.close().await;
-        let trained = training.output().await;
-        // The training thread has dropped its end, so the publisher ends once the last
-        // release is delivered.
+        let trained = training.join().await;
+        // The training thread has dropped the sender, so the publisher ends once the last snapshot
+        // is delivered.
         let grace = Duration::from_millis(self.config.checkpoint.publish_grace_ms);
-        if tokio::time::timeout(grace, publisher.ended()).await.is_err() {
-            publisher.future().abort();
-            tracing::warn!("the arena did not take the last weights; the next start will");
+        let delivered = tokio::time::timeout(grace, publisher.ended()).await.is_ok();
+        if !delivered {
+            publisher.abort();
+            tracing::warn!(
+                "the arena did not take the last weights; the next start publishes them"
+            );
         }
         stop_server.cancel();
-        let served = server.output().await.map_err(|_| LearnerError::Panicked("server"))?;
-        let journalled = ledger.output().await.map_err(|_| LearnerError::Panicked("ledger"))?;
-        journalled?;
-        trained.map_err(|_| LearnerError::Panicked("training"))??;
-        match publisher.output().await {
-            Err(error) if error.is_cancelled() => {}
-            published => published.map_err(|_| LearnerError::Panicked("publisher"))??,
+        let served = server.join().await?;
+        ledger.join().await??;
+        trained??;
+        if delivered {
+            publisher.join().await??;
         }
         served?;
         Ok(())
     }
 }
 
-/// What the training thread starts with.
+/// What the training thread owns at its start.
 struct TrainingThread {
     config: Config,
-    prepared: Prepared,
+    resumed: ResumedRun,
     rules: Arc<dyn Rules>,
     replay: Arc<SharedReplay>,
     ledger: Ledger,
-    progress: SharedProgress,
-    releases: Releases,
+    progress: SharedStatus,
+    snapshots: SnapshotSender,
 }
 
 impl TrainingThread {
@@ -328,20 +324,21 @@ impl TrainingThread {
     }
 
     fn train<A: Assemble>(self, algorithm: A) -> Result<(), LearnerError> {
-        let Self { config, prepared, rules, replay, ledger, progress, releases } = self;
-        let Prepared { store, checkpoint, device, probe, .. } = prepared;
-        let Checkpoint { weights, training, state: RunState { algorithm: name, replay: trained } } =
-            checkpoint;
-        let trainer =
-            Trainer::new(algorithm, config.train.clone(), &weights, Some(&training), device)
-                .map_err(TrainingError::from)?;
+        let Self { config, resumed, rules, replay, ledger, progress, snapshots } = self;
+        let ResumedRun { store, training_state, device, export_check, .. } = resumed;
+        let TrainingState {
+            weights,
+            trainer: state,
+            run: RunState { algorithm: name, replay: trained },
+        } = training_state;
+        let trainer = Trainer::new(algorithm, config.train.clone(), &weights, Some(&state), device)
+            .map_err(TrainingLoopError::from)?;
         let threads = config.replay.assembly_threads;
         let feed =
-            feed::start::<A>(&replay, &rules, config.seed, config.train.batch_moves, threads)
-                .map_err(LedgerError::Thread)?;
-        let training = Training {
+            feed::start::<A>(&replay, &rules, config.seed, config.train.batch_moves, threads)?;
+        let training = TrainingLoop {
             trainer,
-            probe,
+            export_check,
             feed,
             algorithm: name,
             trained,
@@ -350,7 +347,7 @@ impl TrainingThread {
             store,
             keep: config.checkpoint.keep,
             progress,
-            releases,
+            snapshots,
             every_steps: config.checkpoint.every_steps,
         };
         Ok(training.run()?)

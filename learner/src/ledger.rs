@@ -18,12 +18,13 @@ use ouro_replay::{
     Appended, Disk, Due, Greeting, GroupCommit, Item, Journal, JournalError, Policy, Record,
     WindowError,
 };
+use ouro_service::{Background, BackgroundError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use crate::progress::{SharedProgress, Waiting};
 use crate::replay::SharedReplay;
 use crate::rules::Examined;
+use crate::status::{SharedStatus, Waiting};
 
 use hold::Hold;
 
@@ -45,8 +46,8 @@ pub enum LedgerError {
     #[error(transparent)]
     Window(#[from] WindowError),
     /// The thread could not be started.
-    #[error("cannot start the ledger's thread: {0}")]
-    Thread(#[source] std::io::Error),
+    #[error(transparent)]
+    Thread(#[from] BackgroundError),
 }
 
 /// What was found about a game.
@@ -112,24 +113,23 @@ pub struct Ledger {
 }
 
 /// The thread.
-pub struct LedgerThread {
-    /// Ends with the thread; an error says why it ended early.
-    pub ended: oneshot::Receiver<Result<(), LedgerError>>,
-}
+pub type LedgerThread = Background<Result<(), LedgerError>>;
+
+/// Name of the thread.
+const THREAD: &str = "ouro-ledger";
 
 impl Ledger {
     /// Starts the thread.
     pub fn start<D: Disk<File: Send> + Send + 'static>(
         journal: Journal<D>,
         replay: Arc<SharedReplay>,
-        progress: SharedProgress,
+        progress: SharedStatus,
     ) -> Result<(Self, LedgerThread), LedgerError> {
         let (orders, receiver) = mpsc::channel(ORDERS);
-        let (end, ended) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
-            .map_err(LedgerError::Thread)?;
+            .map_err(|source| BackgroundError::Start { name: THREAD.to_owned(), source })?;
         let needed = Arc::<AtomicU64>::default();
         let (says, hold) = watch::channel(None);
         let clerk = Clerk {
@@ -147,13 +147,8 @@ impl Ledger {
             needed: Arc::clone(&needed),
             released: 0,
         };
-        let run = move || {
-            // The receiver is gone only if the learner was dropped.
-            let _ = end.send(runtime.block_on(clerk.run(receiver)));
-        };
-        let thread = std::thread::Builder::new().name("ouro-ledger".into()).spawn(run);
-        thread.map_err(LedgerError::Thread)?;
-        Ok((Self { orders, needed, hold }, LedgerThread { ended }))
+        let thread = Background::thread(THREAD, move || runtime.block_on(clerk.run(receiver)))?;
+        Ok((Self { orders, needed, hold }, thread))
     }
 
     /// The life that an actor goes on with: a new one unless it claims its last. `Ok(None)` if it
@@ -203,7 +198,7 @@ pub struct Ended;
 struct Clerk<D: Disk> {
     journal: Journal<D>,
     replay: Arc<SharedReplay>,
-    progress: SharedProgress,
+    progress: SharedStatus,
     group: GroupCommit,
     start: Instant,
     /// The stream of each actor.

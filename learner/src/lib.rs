@@ -1,22 +1,25 @@
-//! The learner: takes games in, trains a network on them, publishes it.
+//! The learner: receives games, trains a network on them and publishes its weights.
 //!
-//! A [`Learner`] is bound, then run until it is told to stop. Inside, actors' games come in by
-//! [`service`], are replayed with the [`rules`] and refused if anything disagrees, and are
-//! journalled and acknowledged by one thread, the [`ledger`]. From the [`replay`] a [`feed`] of
-//! batches goes to the [`training`] thread, which takes optimiser steps ([`trainer`], towards
-//! what an [`algorithm`] says) and, every so many, makes a *generation*: a [`checkpoint`] on
-//! disk, then weights for the arena ([`publisher`]) that were seen to be played as they were
-//! trained ([`agreement`]).
+//! A [`Learner`] is bound, then runs until its stop token is cancelled. Games pass through these
+//! modules:
 //!
-//! The only crate that knows burn. Weights enter and leave as [`ouro_net::Weights`].
+//! 1. [`service`] receives an actor's games. The [`rules`] replay each and refuse what disagrees.
+//! 2. The [`ledger`] thread journals and acknowledges accepted games, and inserts them into the
+//!    [`replay`].
+//! 3. The [`feed`] threads draw positions and make batches.
+//! 4. The [`training_loop`] thread takes optimiser steps ([`trainer`]) with the loss of an
+//!    [`algorithm`]. Every so many steps it makes a *generation*: a [`training_state`] on disk,
+//!    then weights for the arena ([`publisher`]). Weights are published only if the CPU engine
+//!    computes what training computed ([`export`]).
+//!
+//! This is the only crate that uses burn. Weights enter and leave as [`ouro_net::Weights`].
 
-pub mod agreement;
 pub mod algorithm;
 pub mod alphazero;
-pub mod average;
-pub mod checkpoint;
+pub mod batch;
 pub mod config;
 pub mod device;
+pub mod error;
 pub mod export;
 pub mod feed;
 pub mod learner;
@@ -25,16 +28,17 @@ pub mod loss;
 pub mod model;
 pub mod optimizer;
 pub mod parity;
-pub mod progress;
 pub mod publisher;
 pub mod refusal;
 pub mod reinforce;
 pub mod replay;
 pub mod rules;
-pub mod schedule;
 pub mod service;
+pub mod status;
 pub mod trainer;
-pub mod training;
+pub mod training_loop;
+pub mod training_state;
+pub mod weight_average;
 
 #[cfg(test)]
 mod testing;

@@ -1,52 +1,53 @@
-//! What the losses of both algorithms share.
+//! Parts that the losses of both algorithms share.
 
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 
+use crate::error::TrainError;
 use crate::model::read;
-use crate::trainer::TrainError;
 
-/// What illegal logits are replaced with: finite, so that 0 · log 0 never occurs.
+/// Replaces illegal logits. Finite: with −∞, a target of 0 would give 0 · −∞ = NaN.
 pub const ILLEGAL_LOGIT: f32 = -1e9;
 
 /// A loss and its parts, weighted means over the batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LossParts {
-    /// What is minimised.
+pub struct LossTerms {
+    /// The sum that is minimised.
     pub total: f64,
-    /// The policy's part: cross-entropy, or the policy gradient's surrogate.
+    /// Policy term: cross-entropy, or the policy gradient's surrogate loss.
     pub policy: f64,
     /// Squared error of the value.
     pub value: f64,
     /// Entropy of the policy over legal actions, in nats.
     pub entropy: f64,
-    /// Truncated importance ratio; 1 where there is none.
+    /// Mean truncated importance ratio; 1 for AlphaZero.
     pub ratio: f64,
 }
 
 /// A loss on the device: scalars of shape `[1]`.
 pub struct DeviceLoss {
-    /// What to differentiate.
+    /// The loss to differentiate.
     pub total: Tensor<1>,
-    /// As in [`LossParts`], without gradients.
+    /// As in [`LossTerms`], without gradients.
     pub policy: Tensor<1>,
-    /// As in [`LossParts`], without gradients.
+    /// As in [`LossTerms`], without gradients.
     pub value: Tensor<1>,
-    /// As in [`LossParts`], without gradients.
+    /// As in [`LossTerms`], without gradients.
     pub entropy: Tensor<1>,
-    /// As in [`LossParts`].
+    /// As in [`LossTerms`].
     pub ratio: f64,
 }
 
 impl DeviceLoss {
-    /// The numbers. Waits for the device.
-    pub fn read(&self) -> Result<LossParts, TrainError> {
+    /// Reads the numbers. Waits for the device.
+    pub fn read(&self) -> Result<LossTerms, TrainError> {
+        // One tensor, so that the device is read once.
         let scalars = [&self.total, &self.policy, &self.value, &self.entropy];
         let scalars = scalars.map(|scalar| scalar.clone().inner()).to_vec();
         let [total, policy, value, entropy] = read(&Tensor::cat(scalars, 0))?[..] else {
             return Err(TrainError::Read("the loss has the wrong number of parts".into()));
         };
-        Ok(LossParts {
+        Ok(LossTerms {
             total: total.into(),
             policy: policy.into(),
             value: value.into(),

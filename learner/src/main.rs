@@ -2,24 +2,20 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
 use clap::{Parser, Subcommand};
 use ouro_game::Rng;
-use ouro_learner::algorithm::{Algorithm, AlgorithmConfig};
 use ouro_learner::alphazero::AlphaZero;
-use ouro_learner::config::DeviceChoice;
+use ouro_learner::config::AlgorithmConfig;
 use ouro_learner::device::TrainDevice;
-use ouro_learner::parity::Extent;
+use ouro_learner::parity::ParitySettings;
 use ouro_learner::reinforce::Reinforce;
-use ouro_learner::trainer::Trainer;
 use ouro_learner::{Config, Learner, LearnerError, parity};
-use ouro_net::{NetSpec, Weights, WeightsMeta};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown};
 
-/// Takes games in, trains a network on them, publishes it.
+/// Receives games, trains a network on them and publishes its weights.
 #[derive(Parser)]
 #[command(version, about, after_help = EXIT_CODES_HELP)]
 struct Arguments {
@@ -29,7 +25,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve and train until a signal; goes on from the newest checkpoint.
+    /// Serve and train until a signal; resumes from the newest training state.
     Run {
         /// Configuration file (TOML); without one, the defaults.
         #[arg(long, env = "OURO_LEARNER_CONFIG")]
@@ -44,7 +40,7 @@ enum Command {
         #[arg(long, env = "OURO_LEARNER_CONFIG")]
         config: Option<PathBuf>,
     },
-    /// Compare loss and gradients of the CPU and the GPU (or a software adapter).
+    /// Compare losses and gradients of the GPU (or a software adapter) with the CPU.
     Parity {
         /// Configuration file (TOML) whose game and network are compared.
         #[arg(long)]
@@ -55,24 +51,9 @@ enum Command {
         /// Batches whose gradients are compared.
         #[arg(long, default_value_t = 3)]
         rounds: u32,
-        /// Optimiser steps that each device takes by itself.
+        /// Optimiser steps that each device takes on its own.
         #[arg(long, default_value_t = 50)]
         steps: u32,
-    },
-    /// Measure training steps on random moves.
-    Throughput {
-        /// Configuration file (TOML) whose game, network and device are used.
-        #[arg(long)]
-        config: Option<PathBuf>,
-        /// Moves per batch.
-        #[arg(long, default_value_t = 1_024)]
-        rows: usize,
-        /// Steps measured, after two to warm up.
-        #[arg(long, default_value_t = 20)]
-        steps: u32,
-        /// Use the CPU whatever the configuration says.
-        #[arg(long)]
-        cpu: bool,
     },
 }
 
@@ -80,7 +61,8 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Help and version are no errors; what clap cannot print, nobody can read.
+            // Help and version arrive as errors, too. There is no other place to report a failed
+            // print.
             let _ = error.print();
             let clean = error.exit_code() == 0;
             return if clean { ExitStatus::Clean } else { ExitStatus::BadConfiguration }.into();
@@ -101,13 +83,6 @@ async fn work(command: Command, shutdown: Shutdown) -> Result<(), Failure> {
         Command::Parity { config, rows, rounds, steps } => {
             let config = read(config.as_deref())?;
             blocking(move || compare(&config, rows, rounds, steps)).await
-        }
-        Command::Throughput { config, rows, steps, cpu } => {
-            let mut config = read(config.as_deref())?;
-            if cpu {
-                config.device = DeviceChoice::Cpu;
-            }
-            blocking(move || measure(&config, rows, steps)).await
         }
     }
 }
@@ -149,66 +124,33 @@ fn compare(config: &Config, rows: usize, rounds: u32, steps: u32) -> Result<(), 
     let spec = config.net_spec().map_err(bug)?;
     let device =
         TrainDevice::any_wgpu().map_err(|error| Failure::new(ExitStatus::Unavailable, error))?;
-    let extent = Extent { rounds, steps, seed: config.seed };
+    let settings = ParitySettings { rounds, steps, seed: config.seed };
     let train = &config.train;
     let report = match &train.algorithm {
         AlgorithmConfig::AlphaZero(algorithm) => {
             let batch = |rng: &mut Rng| parity::random_positions(&spec, rows, rng);
-            parity::compare(&AlphaZero::from(algorithm), &spec, train, batch, extent, &device)
+            parity::compare_devices(
+                &AlphaZero::from(algorithm),
+                &spec,
+                train,
+                batch,
+                settings,
+                &device,
+            )
         }
         AlgorithmConfig::Reinforce(algorithm) => {
             let batch = |rng: &mut Rng| parity::random_segments(&spec, rows, rng);
-            parity::compare(&Reinforce::from(algorithm), &spec, train, batch, extent, &device)
+            parity::compare_devices(
+                &Reinforce::from(algorithm),
+                &spec,
+                train,
+                batch,
+                settings,
+                &device,
+            )
         }
     };
     let report = report.map_err(bug)?;
     println!("{report}");
     if report.agrees() { Ok(()) } else { Err(bug("the devices disagree; train on the CPU")) }
-}
-
-fn measure(config: &Config, rows: usize, steps: u32) -> Result<(), Failure> {
-    let spec = config.net_spec().map_err(bug)?;
-    let rng = &mut Rng::new(config.seed, "throughput");
-    match &config.train.algorithm {
-        AlgorithmConfig::AlphaZero(algorithm) => {
-            let batch = parity::random_positions(&spec, rows, rng);
-            measure_steps(AlphaZero::from(algorithm), config, &spec, &batch, rows, steps)
-        }
-        AlgorithmConfig::Reinforce(algorithm) => {
-            let batch = parity::random_segments(&spec, rows, rng);
-            measure_steps(Reinforce::from(algorithm), config, &spec, &batch, rows, steps)
-        }
-    }
-}
-
-#[expect(clippy::print_stdout, reason = "the output of the command")]
-fn measure_steps<A: Algorithm>(
-    algorithm: A,
-    config: &Config,
-    spec: &NetSpec,
-    batch: &A::Batch,
-    rows: usize,
-    steps: u32,
-) -> Result<(), Failure> {
-    let device = TrainDevice::choose(config.device, config.allow_software_adapter)
-        .map_err(|error| Failure::new(ExitStatus::Unavailable, error))?;
-    let name = device.name().to_owned();
-    let weights =
-        Weights::initialize(spec.clone(), WeightsMeta::default(), config.seed).map_err(bug)?;
-    let mut trainer =
-        Trainer::new(algorithm, config.train.clone(), &weights, None, device).map_err(bug)?;
-    for _ in 0..2 {
-        trainer.step(batch).map_err(bug)?;
-    }
-    trainer.weights(ouro_net::Generation(0)).map_err(bug)?;
-    let start = Instant::now();
-    for _ in 0..steps {
-        trainer.step(batch).map_err(bug)?;
-    }
-    // Reading the weights waits for the device.
-    trainer.weights(ouro_net::Generation(0)).map_err(bug)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let rate = f64::from(steps) * rows as f64 / seconds;
-    println!("{name}: {} parameters, batch {rows}, {rate:.0} samples/s", spec.parameter_count());
-    Ok(())
 }

@@ -1,13 +1,12 @@
 //! The network as burn trains it.
 //!
-//! A [`Net`] is two vectors: everything that is trained, end to end in the order of
-//! [`NetSpec::tensors`], and batch norm's running statistics, likewise. So optimiser, average,
-//! checkpoint and export each handle one vector, whatever the architecture; and the statistics
-//! belong to the network alone, change by [`Net::track`] alone, and are never what a gradient
-//! flows to.
+//! A [`Net`] is two vectors, each in the order of [`NetSpec::tensors`]: all trained values, and
+//! batch norm's running statistics. Optimiser, weight average, saved state and export therefore
+//! handle one vector for any architecture. Only [`Net::update_statistics`] changes the statistics,
+//! and no gradient flows to them.
 //!
-//! A pass takes [`Parameters`]: the two vectors cut into the tensors of the spec, tracked if
-//! gradients are wanted. What the layers compute is in `layers`.
+//! A pass takes [`Parameters`]: the two vectors cut into the tensors of the spec, and tracked if
+//! gradients are needed. The module `layers` computes the pass.
 
 mod layers;
 
@@ -19,33 +18,33 @@ use ouro_net::{NetSpec, TensorRole, TensorSpec, Weights};
 
 pub use layers::{Mode, Outputs};
 
-use crate::trainer::TrainError;
+use crate::error::TrainError;
 
-/// Where the tensors of a spec lie in the two vectors.
+/// Positions of a spec's tensors in the two vectors.
 #[derive(Debug)]
-pub struct Layout {
+pub struct ParameterLayout {
     spec: NetSpec,
     tensors: Vec<TensorSpec>,
-    /// Per tensor: whether it is trained, and where it lies in its vector.
-    places: Vec<(bool, Range<usize>)>,
+    /// Per tensor: whether it is trained, and its range in its vector.
+    ranges: Vec<(bool, Range<usize>)>,
     /// Values in each vector, the running one first.
     lengths: [usize; 2],
 }
 
-impl Layout {
+impl ParameterLayout {
     /// The layout of a valid spec.
     pub fn new(spec: &NetSpec) -> Self {
         let tensors = spec.tensors();
         let mut lengths = [0; 2];
-        let places = tensors.iter().map(|tensor| {
+        let ranges = tensors.iter().map(|tensor| {
             let is_trained = is_trained(tensor.role);
             let length = &mut lengths[usize::from(is_trained)];
             let from = *length;
             *length += tensor.len();
             (is_trained, from..*length)
         });
-        let places = places.collect();
-        Self { spec: spec.clone(), tensors, places, lengths }
+        let ranges = ranges.collect();
+        Self { spec: spec.clone(), tensors, ranges, lengths }
     }
 
     /// The spec.
@@ -58,15 +57,15 @@ impl Layout {
         &self.tensors
     }
 
-    /// Values that are trained.
+    /// Number of trained values.
     pub fn trained_len(&self) -> usize {
         self.lengths[1]
     }
 
-    /// The trained tensors with their places in the vector, in order.
+    /// The trained tensors with their ranges in the vector, in order.
     pub fn trained(&self) -> impl Iterator<Item = (&TensorSpec, Range<usize>)> {
-        let places = self.tensors.iter().zip(&self.places);
-        places.filter(|(_, place)| place.0).map(|(tensor, place)| (tensor, place.1.clone()))
+        let ranges = self.tensors.iter().zip(&self.ranges);
+        ranges.filter(|(_, place)| place.0).map(|(tensor, place)| (tensor, place.1.clone()))
     }
 
     /// Cuts a vector of the length of the trained values into its tensors.
@@ -77,7 +76,7 @@ impl Layout {
     /// The two vectors, running statistics first, from every tensor in order.
     fn gather(&self, tensors: &[Vec<f32>]) -> [Vec<f32>; 2] {
         let mut vectors = self.lengths.map(Vec::with_capacity);
-        for (values, (is_trained, _)) in tensors.iter().zip(&self.places) {
+        for (values, (is_trained, _)) in tensors.iter().zip(&self.ranges) {
             vectors[usize::from(*is_trained)].extend_from_slice(values);
         }
         vectors
@@ -88,7 +87,7 @@ impl Layout {
         let tensor = |(is_trained, place): &(bool, Range<usize>)| {
             vectors[usize::from(*is_trained)][place.clone()].to_vec()
         };
-        self.places.iter().map(tensor).collect()
+        self.ranges.iter().map(tensor).collect()
     }
 }
 
@@ -100,18 +99,18 @@ fn is_trained(role: TensorRole) -> bool {
 /// A network on a device. Clones share memory until one of them changes.
 #[derive(Clone, Debug)]
 pub struct Net {
-    layout: Arc<Layout>,
+    layout: Arc<ParameterLayout>,
     /// `[trained]`.
     trained: Tensor<1>,
-    /// `[running]`; none if there is no batch norm.
+    /// `[running]`; `None` without batch norm.
     running: Option<Tensor<1>>,
 }
 
 /// The tensors of a network, ready for one pass.
 #[derive(Clone, Debug)]
 pub struct Parameters {
-    layout: Arc<Layout>,
-    /// Index of the first of them in the spec: those of the trunk may be left to others.
+    layout: Arc<ParameterLayout>,
+    /// Index of the first tensor in the spec; more than 0 if the CPU trunk computes the others.
     first: usize,
     tensors: Vec<Tensor<1>>,
 }
@@ -125,18 +124,18 @@ pub(crate) fn vector(values: Vec<f32>, device: &Device) -> Tensor<1> {
 impl Net {
     /// The network with these weights. `device` is one without gradients.
     pub fn new(weights: &Weights, device: &Device) -> Self {
-        let layout = Layout::new(weights.spec());
+        let layout = ParameterLayout::new(weights.spec());
         let [running, trained] = layout.gather(weights.tensors());
         let running = (!running.is_empty()).then(|| vector(running, device));
         Self { layout: Arc::new(layout), trained: vector(trained, device), running }
     }
 
-    /// Where what lies.
-    pub fn layout(&self) -> &Layout {
+    /// The layout of the two vectors.
+    pub fn layout(&self) -> &ParameterLayout {
         &self.layout
     }
 
-    /// Everything that is trained, `[trained]`.
+    /// All trained values, `[trained]`.
     pub fn trained(&self) -> Tensor<1> {
         self.trained.clone()
     }
@@ -149,24 +148,24 @@ impl Net {
 
     /// Moves the running statistics towards those of a batch by `momentum`. `statistics` are
     /// [`Outputs::statistics`] of a pass in [`Mode::Train`].
-    pub fn track(&mut self, statistics: Vec<Tensor<1>>, momentum: f32) {
+    pub fn update_statistics(&mut self, statistics: Vec<Tensor<1>>, momentum: f32) {
         if let Some(running) = self.running.take() {
             let batch = Tensor::cat(statistics, 0);
             self.running = Some(running * (1.0 - momentum) + batch * momentum);
         }
     }
 
-    /// Whether there is batch norm.
+    /// Whether the network has batch norm.
     pub fn has_norms(&self) -> bool {
         self.running.is_some()
     }
 
-    /// The tensors from number `first` on for passes that no gradient follows.
-    pub fn fixed(&self, first: usize) -> Parameters {
+    /// The tensors from index `first` on, for passes without gradients.
+    pub fn untracked(&self, first: usize) -> Parameters {
         self.cut(first, |tensor| tensor)
     }
 
-    /// The tensors from number `first` on for one pass that is differentiated.
+    /// The tensors from index `first` on, for one pass that is differentiated.
     pub fn tracked(&self, first: usize) -> Parameters {
         self.cut(first, |tensor| Tensor::from_inner(tensor).require_grad())
     }
@@ -178,13 +177,13 @@ impl Net {
             let tensor = vector.clone().narrow(0, place.start, place.len());
             if *is_trained { lift(tensor) } else { tensor }
         };
-        let tensors = self.layout.places[first..].iter().map(tensor).collect();
+        let tensors = self.layout.ranges[first..].iter().map(tensor).collect();
         Parameters { layout: Arc::clone(&self.layout), first, tensors }
     }
 
-    /// Logits and values as the published network gives them, with running statistics.
+    /// Logits and values with running statistics, as in play.
     pub fn evaluate(&self, planes: Tensor<4>) -> Outputs {
-        self.fixed(0).forward(planes, Mode::Evaluate)
+        self.untracked(0).forward(planes, Mode::Evaluate)
     }
 
     /// Every tensor in the order and layout of [`NetSpec::tensors`]. Waits for the device.
@@ -204,13 +203,13 @@ impl Parameters {
         self.pass(mode).run(planes)
     }
 
-    /// Features `[batch, channels, H, W]` of a residual tower to logits and values, where the
-    /// tensors are those of the heads.
+    /// Features `[batch, channels, H, W]` of a residual tower to logits and values. The tensors must
+    /// be those of the heads.
     pub fn heads(&self, features: Tensor<4>, mode: Mode) -> Outputs {
         self.pass(mode).run_heads(features)
     }
 
-    /// A pass with running statistics that also gives what every layer computed, by name, as
+    /// A pass with running statistics that returns the results of every layer, by name, as
     /// `[batch, values]`.
     pub fn trace(&self, planes: Tensor<4>) -> Vec<(String, Tensor<2>)> {
         let mut pass = self.pass(Mode::Evaluate).traced();
@@ -218,11 +217,11 @@ impl Parameters {
         pass.into_trace()
     }
 
-    /// What a backward pass found for the trained ones of these tensors, end to end, without
-    /// gradients of its own.
+    /// The gradient of the trained tensors from a backward pass, as one vector without gradients of
+    /// its own.
     pub fn gradient(&self, gradients: &mut Gradients) -> Tensor<1> {
-        let places = self.layout.places[self.first..].iter();
-        let trained = self.tensors.iter().zip(places).filter(|(_, place)| place.0);
+        let ranges = self.layout.ranges[self.first..].iter();
+        let trained = self.tensors.iter().zip(ranges).filter(|(_, place)| place.0);
         let part = |(tensor, _): (&Tensor<1>, _)| {
             let gradient = tensor.grad_remove(gradients);
             gradient.unwrap_or_else(|| tensor.clone().inner().zeros_like())
@@ -236,7 +235,7 @@ pub fn read<const D: usize>(tensor: &Tensor<D>) -> Result<Vec<f32>, TrainError> 
     tensor.try_to_vec_as().map_err(TrainError::read)
 }
 
-/// Rows of planes as the tensor that [`Parameters::forward`] takes.
+/// Rows of planes as the input of [`Parameters::forward`].
 pub fn planes_tensor(spec: &NetSpec, planes: Vec<f32>, device: &Device) -> Tensor<4> {
     let shape = spec.planes;
     let rows = planes.len() / shape.len();

@@ -1,25 +1,24 @@
-//! From a gradient to a step: clipping, then a rule with momentum.
+//! From a gradient to a step: clipping by norm, then AdamW or SGD.
 //!
-//! Everything happens on one vector, all trained values end to end, so a step is a dozen
-//! operations whatever the network. The rules are written here rather than taken from burn: theirs
-//! dampens the momentum of SGD unless told otherwise, and their state cannot be stored and
-//! restored exactly.
+//! All trained values form one vector, so a step is a dozen tensor operations for any network.
+//! Burn's optimisers are not used: burn dampens SGD's momentum by default, and the state of its
+//! optimisers cannot be saved and restored exactly.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use ouro_net::TensorRole;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Layout, read};
-use crate::trainer::TrainError;
+use crate::error::TrainError;
+use crate::model::{ParameterLayout, read};
 
 /// Keeps a zero gradient from dividing by zero.
 const NORM_EPSILON: f32 = 1e-6;
 
-/// The rule, with its numbers. Weight decay is `train.weight_decay`.
+/// The update rule with its hyperparameters. Weight decay is `train.weight_decay`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Rule {
+pub enum OptimizerConfig {
     /// Loshchilov and Hutter 2019, "Decoupled weight decay regularization", algorithm 2:
     /// `m ← β₁ m + (1 − β₁) g`, `v ← β₂ v + (1 − β₂) g²`, both corrected for their start at 0,
     /// then `θ ← θ − η (m / (√v + ε) + decay · θ)`.
@@ -40,14 +39,14 @@ pub enum Rule {
     },
 }
 
-impl Default for Rule {
+impl Default for OptimizerConfig {
     fn default() -> Self {
         Self::AdamW { beta1: 0.9, beta2: 0.999, epsilon: 1e-5 }
     }
 }
 
-impl Rule {
-    /// Names of the vectors that the rule keeps.
+impl OptimizerConfig {
+    /// Names of the vectors that the update rule keeps.
     pub fn slots(&self) -> &'static [&'static str] {
         match self {
             Self::AdamW { .. } => &["first", "second"],
@@ -59,30 +58,30 @@ impl Rule {
 /// The optimiser's state as plain numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OptimizerState {
-    /// Updates made; 0 means that nothing is kept yet.
+    /// Updates made; at 0 there are no vectors yet.
     pub time: u64,
-    /// What the rule keeps, in the order of [`Rule::slots`], each `[trained]`.
+    /// The vectors of the update rule, in the order of [`OptimizerConfig::slots`], each `[trained]`.
     pub slots: Vec<Vec<f32>>,
 }
 
 /// The optimiser of one network.
 pub struct Optimizer {
-    rule: Rule,
+    config: OptimizerConfig,
     max_norm: f32,
     weight_decay: f64,
-    /// 1 where weights decay, 0 at biases and norms, `[trained]`; none without decay.
+    /// 1 where weights decay, 0 at biases and norms, `[trained]`; `None` without decay.
     decays: Option<Tensor<1>>,
     time: u64,
     slots: Vec<Tensor<1>>,
 }
 
 impl Optimizer {
-    /// A fresh optimiser, or one that goes on from `state`.
+    /// An optimiser that continues from `state`, which is empty at the start of a run.
     pub fn new(
-        rule: Rule,
+        config: OptimizerConfig,
         weight_decay: f32,
         max_norm: f32,
-        layout: &Layout,
+        layout: &ParameterLayout,
         state: &OptimizerState,
         device: &Device,
     ) -> Self {
@@ -99,29 +98,30 @@ impl Optimizer {
         });
         let slots = state.slots.iter().cloned().map(vector).collect();
         let weight_decay = f64::from(weight_decay);
-        Self { rule, max_norm, weight_decay, decays, time: state.time, slots }
+        Self { config, max_norm, weight_decay, decays, time: state.time, slots }
     }
 
-    /// One update of the trained values by their gradient, both `[trained]`. Returns them and the
-    /// gradient's norm before clipping, on the device.
+    /// Updates the trained values by their gradient, both `[trained]`, with learning rate `rate`.
+    /// Returns the new values and the gradient's norm before clipping, on the device.
     pub fn step(
         &mut self,
         trained: Tensor<1>,
         gradient: Tensor<1>,
         rate: f64,
     ) -> (Tensor<1>, Tensor<1>) {
+        // Clipping stays on the device: reading the norm would wait for the queue in every step.
         let norm = gradient.clone().square().sum().sqrt();
         let scale = (norm.clone() + NORM_EPSILON).recip().mul_scalar(self.max_norm).clamp_max(1.0);
         let gradient = gradient * scale;
         if self.slots.is_empty() {
-            self.slots = self.rule.slots().iter().map(|_| gradient.zeros_like()).collect();
+            self.slots = self.config.slots().iter().map(|_| gradient.zeros_like()).collect();
         }
         self.time += 1;
-        let direction = match self.rule {
-            Rule::AdamW { beta1, beta2, epsilon } => {
+        let direction = match self.config {
+            OptimizerConfig::AdamW { beta1, beta2, epsilon } => {
                 let squares = gradient.clone().square();
-                let first = moved(self.slots[0].clone(), gradient, beta1);
-                let second = moved(self.slots[1].clone(), squares, beta2);
+                let first = moving_average(self.slots[0].clone(), gradient, beta1);
+                let second = moving_average(self.slots[1].clone(), squares, beta2);
                 let correction = |beta: f64| 1.0 - beta.powf(self.time as f64);
                 let scale = correction(beta2).sqrt();
                 // Both corrections and ε, folded into one factor and one addend.
@@ -130,7 +130,7 @@ impl Optimizer {
                 self.slots = vec![first, second];
                 direction
             }
-            Rule::Sgd { momentum } => {
+            OptimizerConfig::Sgd { momentum } => {
                 let sum = self.slots[0].clone() * momentum as f32 + gradient;
                 self.slots = vec![sum.clone()];
                 sum
@@ -150,8 +150,8 @@ impl Optimizer {
     }
 }
 
-/// An exponential mean after one more value.
-fn moved(mean: Tensor<1>, value: Tensor<1>, beta: f64) -> Tensor<1> {
+/// An exponential moving average after one more value.
+fn moving_average(mean: Tensor<1>, value: Tensor<1>, beta: f64) -> Tensor<1> {
     mean * beta as f32 + value * (1.0 - beta) as f32
 }
 

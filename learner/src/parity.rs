@@ -1,8 +1,8 @@
-//! Does a GPU compute what the CPU does?
+//! Comparison of a GPU with the CPU, because GPU stacks have shipped silently wrong kernels.
 //!
-//! GPU stacks have shipped silently wrong kernels. A [`Report`] compares burn-flex and another
-//! device twice, on the same weights and batches: loss and every parameter's gradient, at weights
-//! that both are given, and then a whole run of optimiser steps that each takes by itself.
+//! A [`ParityReport`] compares burn-flex and another device twice, on the same batches. First both
+//! compute the loss and every parameter's gradient at the same weights. Then each takes a series of
+//! optimiser steps on its own.
 
 use std::fmt;
 
@@ -11,12 +11,14 @@ use ouro_net::{Generation, NetSpec, SpecError, Weights, WeightsMeta};
 
 use crate::algorithm::Algorithm;
 use crate::alphazero::Positions;
+use crate::batch::RowShape;
 use crate::config::TrainConfig;
 use crate::device::TrainDevice;
-use crate::loss::LossParts;
+use crate::error::TrainError;
+use crate::loss::LossTerms;
+use crate::model::ParameterLayout;
 use crate::reinforce::Segments;
-use crate::rules::RowShape;
-use crate::trainer::{TrainError, Trainer};
+use crate::trainer::Trainer;
 
 /// Largest relative difference of the loss.
 pub const LOSS_TOLERANCE: f64 = 1e-4;
@@ -27,15 +29,15 @@ pub const COSINE_TOLERANCE: f64 = 0.9999;
 /// Largest difference of a gradient's elements, relative to its largest element.
 pub const ELEMENT_TOLERANCE: f64 = 1e-3;
 
-/// Largest relative difference of the loss during a run, where rounding grows from step to step.
+/// Largest relative difference of the loss in a series of steps, where rounding errors grow.
 pub const RUN_LOSS_TOLERANCE: f64 = 1e-2;
 
-/// Smallest cosine between the ways that all weights together went in a run.
+/// Smallest cosine between the total updates of all weights in a series of steps.
 pub const RUN_COSINE_TOLERANCE: f64 = 0.999;
 
-/// One parameter's gradient on both devices; the worst over all rounds.
+/// One parameter's gradient on both devices; the largest difference over all rounds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct GradientComparison {
     /// The tensor.
     pub name: String,
     /// Cosine between the two gradients.
@@ -46,9 +48,9 @@ pub struct Row {
     pub largest: f64,
 }
 
-/// The comparison. Prints as a table.
+/// The result of a comparison; displays as a table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct ParityReport {
     /// The reference device.
     pub reference: String,
     /// The device under test.
@@ -59,24 +61,24 @@ pub struct Report {
     pub loss: f64,
     /// Largest relative difference of the loss.
     pub loss_difference: f64,
-    /// One row per parameter.
-    pub rows: Vec<Row>,
-    /// The run of both devices.
-    pub run: Run,
+    /// One comparison per parameter.
+    pub gradients: Vec<GradientComparison>,
+    /// The series of steps.
+    pub run: RunComparison,
 }
 
-/// Steps that each device took by itself.
+/// A series of optimiser steps that each device took on its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Run {
-    /// How many.
+pub struct RunComparison {
+    /// Number of steps.
     pub steps: u32,
     /// Largest relative difference of the loss.
     pub loss_difference: f64,
-    /// Cosine between the ways that the weights went.
+    /// Cosine between the total updates of the weights.
     pub cosine: f64,
 }
 
-impl Run {
+impl RunComparison {
     fn agrees(&self) -> bool {
         self.steps == 0
             || self.loss_difference <= RUN_LOSS_TOLERANCE && self.cosine >= RUN_COSINE_TOLERANCE
@@ -94,16 +96,16 @@ pub enum ParityError {
     Train(#[from] TrainError),
 }
 
-impl Report {
+impl ParityReport {
     /// Whether every difference is within tolerance.
     pub fn agrees(&self) -> bool {
         self.loss_difference <= LOSS_TOLERANCE
-            && self.rows.iter().all(Row::agrees)
+            && self.gradients.iter().all(GradientComparison::agrees)
             && self.run.agrees()
     }
 }
 
-impl Row {
+impl GradientComparison {
     fn relative(&self) -> f64 {
         self.difference / self.largest
     }
@@ -113,7 +115,7 @@ impl Row {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ParityReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "reference  {}\ntested     {}", self.reference, self.tested)?;
         writeln!(
@@ -121,66 +123,66 @@ impl fmt::Display for Report {
             "loss       {:.6}, relative difference {:.1e} over {} rounds",
             self.loss, self.loss_difference, self.rounds
         )?;
-        let Run { steps, loss_difference, cosine } = self.run;
+        let RunComparison { steps, loss_difference, cosine } = self.run;
         let mark = if self.run.agrees() { "" } else { "  DISAGREES" };
         writeln!(
             f,
             "run        {steps} steps, loss within {loss_difference:.1e}, cosine {cosine:.9}{mark}\n"
         )?;
         writeln!(f, "{:<24} {:>12} {:>12} {:>12}", "gradient", "cosine", "difference", "largest")?;
-        for row in &self.rows {
-            let mark = if row.agrees() { "" } else { "  DISAGREES" };
+        for gradient in &self.gradients {
+            let mark = if gradient.agrees() { "" } else { "  DISAGREES" };
             writeln!(
                 f,
                 "{:<24} {:>12.9} {:>12.1e} {:>12.1e}{mark}",
-                row.name, row.cosine, row.difference, row.largest
+                gradient.name, gradient.cosine, gradient.difference, gradient.largest
             )?;
         }
         write!(f, "{}", if self.agrees() { "devices agree" } else { "devices DISAGREE" })
     }
 }
 
-/// How much is compared.
+/// Length and seed of a comparison.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct ParitySettings {
     /// Batches whose gradients are compared, each after another CPU step.
     pub rounds: u32,
-    /// Steps of the run.
+    /// Steps in the series.
     pub steps: u32,
-    /// Fixes weights and batches.
+    /// Seed of weights and batches.
     pub seed: u64,
 }
 
-/// Compares `tested` with the CPU on batches that `batch` makes of generators.
-pub fn compare<A: Algorithm + Clone>(
+/// Compares `tested` with the CPU. `batch` makes a batch from a generator.
+pub fn compare_devices<A: Algorithm + Clone>(
     algorithm: &A,
     spec: &NetSpec,
     train: &TrainConfig,
     batch: impl Fn(&mut Rng) -> A::Batch,
-    extent: Extent,
+    settings: ParitySettings,
     tested: &TrainDevice,
-) -> Result<Report, ParityError> {
+) -> Result<ParityReport, ParityError> {
     let cpu = TrainDevice::cpu();
-    let Extent { rounds, steps, seed } = extent;
+    let ParitySettings { rounds, steps, seed } = settings;
     let start = Weights::initialize(spec.clone(), WeightsMeta::default(), seed)?;
     let config = TrainConfig { report_every: 1, ..train.clone() };
     let trainer = |weights: &Weights, device: &TrainDevice| {
         Trainer::new(algorithm.clone(), config.clone(), weights, None, device.clone())
     };
     let batch = |index: u32| batch(&mut Rng::indexed(seed, "parity", index.into()));
-    let mut report = Report {
+    let mut report = ParityReport {
         reference: cpu.name().to_owned(),
         tested: tested.name().to_owned(),
         rounds,
         loss: 0.0,
         loss_difference: 0.0,
-        rows: Vec::new(),
-        run: Run { steps, loss_difference: 0.0, cosine: 0.0 },
+        gradients: Vec::new(),
+        run: RunComparison { steps, loss_difference: 0.0, cosine: 0.0 },
     };
     let mut reference = trainer(&start, &cpu)?;
     let mut weights = start.clone();
     let names: Vec<String> =
-        crate::model::Layout::new(spec).trained().map(|(tensor, _)| tensor.name.clone()).collect();
+        ParameterLayout::new(spec).trained().map(|(tensor, _)| tensor.name.clone()).collect();
     for round in 0..rounds {
         let batch = batch(round);
         let mut other = trainer(&weights, tested)?;
@@ -191,13 +193,13 @@ pub fn compare<A: Algorithm + Clone>(
             report.loss_difference = difference;
         }
         for (index, (one, two)) in one.tensors.iter().zip(&two.tensors).enumerate() {
-            let row = row(names[index].clone(), one, two);
-            match report.rows.get_mut(index) {
-                Some(worst) if is_worse(row.relative(), worst.relative()) => {
-                    *worst = row;
+            let gradient = compare_gradients(names[index].clone(), one, two);
+            match report.gradients.get_mut(index) {
+                Some(worst) if is_worse(gradient.relative(), worst.relative()) => {
+                    *worst = gradient;
                 }
                 Some(_) => {}
-                None => report.rows.push(row),
+                None => report.gradients.push(gradient),
             }
         }
         reference.step(&batch)?;
@@ -213,19 +215,22 @@ pub fn compare<A: Algorithm + Clone>(
             }
         }
     }
-    let way = |end: Weights| -> Vec<f32> {
+    let total_update = |end: Weights| -> Vec<f32> {
         let pairs = end.tensors().iter().flatten().zip(start.tensors().iter().flatten());
         pairs.map(|(end, start)| end - start).collect()
     };
-    report.run.cosine =
-        row("all".into(), &way(one.weights(Generation(0))?), &way(two.weights(Generation(0))?))
-            .cosine;
+    report.run.cosine = compare_gradients(
+        "all".into(),
+        &total_update(one.weights(Generation(0))?),
+        &total_update(two.weights(Generation(0))?),
+    )
+    .cosine;
     Ok(report)
 }
 
-/// Difference of two losses, relative to the size of the first one's parts: a policy gradient's
-/// loss crosses 0 on its way.
-fn relative(one: &LossParts, two: &LossParts) -> f64 {
+/// Difference of two losses, relative to the terms of the first. Not relative to the total, since
+/// the loss of a policy gradient crosses 0 during training.
+fn relative(one: &LossTerms, two: &LossTerms) -> f64 {
     (one.total - two.total).abs() / (one.policy.abs() + one.value.abs()).max(1e-6)
 }
 
@@ -234,7 +239,7 @@ fn is_worse(difference: f64, worst: f64) -> bool {
     !worst.is_nan() && (difference.is_nan() || difference > worst)
 }
 
-fn row(name: String, one: &[f32], two: &[f32]) -> Row {
+fn compare_gradients(name: String, one: &[f32], two: &[f32]) -> GradientComparison {
     let (mut dot, mut first, mut second) = (0.0, 0.0, 0.0);
     let (mut difference, mut largest) = (0.0_f64, f64::MIN_POSITIVE);
     for (&one, &two) in one.iter().zip(two) {
@@ -248,11 +253,11 @@ fn row(name: String, one: &[f32], two: &[f32]) -> Row {
         largest = largest.max(one.abs());
     }
     let cosine = if first == 0.0 && second == 0.0 { 1.0 } else { dot / (first * second).sqrt() };
-    Row { name, cosine, difference, largest }
+    GradientComparison { name, cosine, difference, largest }
 }
 
-/// Segments that no game made: random planes, legal actions, choices and rewards, and segments of
-/// random lengths, one of which in two goes on after its last move.
+/// Random segments without a game: planes, legal actions, choices, rewards and lengths. Every
+/// second segment is truncated, that is, ends with a state of weight 0.
 pub fn random_segments(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Segments {
     let shape = RowShape { planes: spec.planes.len(), actions: spec.actions };
     let mut segments = Segments::with_capacity(shape, rows);
@@ -263,7 +268,7 @@ pub fn random_segments(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Segments {
         segments.rewards.push((2.0 * rng.unit() - 1.0) as f32);
         let begins = row == 0 || segments.ends[row - 1];
         let is_end = row + 1 == rows || rng.below(6) == 0;
-        // A segment is not a state alone, and every second one ends with the game.
+        // A segment has at least one move, and every second one ends with the game.
         let is_state = is_end && !begins && rng.below(2) == 0;
         segments.weights.push(if is_state { 0.0 } else { 1.0 });
         segments.discounts.push(if is_end { 0.0 } else { 0.9 });
@@ -272,7 +277,7 @@ pub fn random_segments(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Segments {
     segments
 }
 
-/// Positions that no game made, with random targets; one in four has none for its policy.
+/// Random positions without a game, with random targets. One in four has no policy target.
 pub fn random_positions(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Positions {
     let shape = RowShape { planes: spec.planes.len(), actions: spec.actions };
     let mut positions = Positions::with_capacity(shape, rows);
@@ -292,7 +297,7 @@ pub fn random_positions(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Positions
     positions
 }
 
-/// Random planes and legal actions, appended; an action that is legal.
+/// Appends random planes and legal actions; returns one of the legal actions.
 fn random_position(
     shape: RowShape,
     rng: &mut Rng,
@@ -310,11 +315,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gradient_that_is_not_a_number_disagrees() {
+    fn a_nan_gradient_disagrees() {
         let gradient = [0.1, -0.2, 0.3];
-        assert!(row("same".into(), &gradient, &gradient).agrees());
-        assert!(!row("broken".into(), &gradient, &[0.1, f32::NAN, 0.3]).agrees());
-        assert!(!row("turned".into(), &gradient, &[0.1, 0.2, 0.3]).agrees());
+        assert!(compare_gradients("same".into(), &gradient, &gradient).agrees());
+        assert!(!compare_gradients("broken".into(), &gradient, &[0.1, f32::NAN, 0.3]).agrees());
+        assert!(!compare_gradients("turned".into(), &gradient, &[0.1, 0.2, 0.3]).agrees());
         assert!(is_worse(f64::NAN, 1.0) && !is_worse(1.0, f64::NAN));
     }
 }

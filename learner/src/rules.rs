@@ -14,20 +14,11 @@ use ouro_net::Generation;
 use ouro_proto::Trajectory;
 use ouro_replay::{Draw, Episode, EpisodeError, PackedGame};
 
-use crate::algorithm::AlgorithmConfig;
-use crate::alphazero::{AlphaZeroConfig, Positions};
-use crate::config::Config;
+use crate::alphazero::Positions;
+use crate::batch::RowShape;
+use crate::config::{AlgorithmConfig, AlphaZeroConfig, Config};
 use crate::refusal::Refusal;
 use crate::reinforce::Segments;
-
-/// Sizes of one row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowShape {
-    /// Values in an observation, `C · H · W`.
-    pub planes: usize,
-    /// Size of the action space.
-    pub actions: usize,
-}
 
 /// A game that passed.
 #[derive(Clone, Debug, PartialEq)]

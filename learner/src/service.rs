@@ -29,9 +29,9 @@ use tokio_util::task::TaskTracker;
 use tonic::{Code, Request, Response, Status, Streaming};
 
 use crate::ledger::Ledger;
-use crate::progress::SharedProgress;
 use crate::replay::SharedReplay;
 use crate::rules::Rules;
+use crate::status::SharedStatus;
 
 pub use ouro_proto::trajectory::MAX_MESSAGE_BYTES;
 
@@ -115,7 +115,7 @@ struct Shared {
     rules: Arc<dyn Rules>,
     ledger: Ledger,
     replay: Arc<SharedReplay>,
-    progress: SharedProgress,
+    progress: SharedStatus,
     game: GameConfig,
     algorithm: &'static str,
     max_streams: usize,
@@ -133,7 +133,7 @@ impl Intake {
         rules: Arc<dyn Rules>,
         ledger: Ledger,
         replay: Arc<SharedReplay>,
-        progress: SharedProgress,
+        progress: SharedStatus,
         config: &crate::config::Config,
         stop: CancellationToken,
     ) -> Self {

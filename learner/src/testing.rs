@@ -1,4 +1,4 @@
-//! What the tests share: a small configuration, and games to learn from.
+//! Set-up of the unit tests: a small configuration, networks and games.
 
 use ouro_game::record::Recorder;
 use ouro_game::tic_tac_toe::{self, TicTacToe};
@@ -26,13 +26,13 @@ pub(crate) fn config() -> Config {
     config
 }
 
-/// A queue that takes games whole and in order.
+/// A queue that deals whole games in order.
 pub(crate) fn fifo(max_positions: u64, batch: u64, max_lag: u32) -> ReplaySettings {
     let (max_bytes, deal) = (1 << 20, Deal::default());
     ReplaySettings::Fifo(FifoSettings { max_positions, max_bytes, batch, deal, max_lag })
 }
 
-/// A network for an odd little board, so that no two dimensions are equal.
+/// A network for a board whose dimensions all differ, so that swapped dimensions fail a test.
 pub(crate) fn spec() -> NetSpec {
     NetSpec {
         planes: PlaneShape { channels: 2, height: 4, width: 3 },
@@ -41,7 +41,7 @@ pub(crate) fn spec() -> NetSpec {
     }
 }
 
-/// One small network of every family, with and without what is optional.
+/// One small network of every architecture, with and without its options.
 pub(crate) fn architectures() -> Vec<Architecture> {
     let tower = |value, global_pooling| Architecture::Residual {
         channels: 5,
@@ -67,9 +67,9 @@ pub(crate) fn tower() -> NetSpec {
     NetSpec { architecture: architectures().swap_remove(1), ..spec() }
 }
 
-/// Weights of [`spec`] whose policy is not near uniform, so that every term of a loss counts, and
-/// whose biases are away from 0, where an empty patch of the board would sit on the kink of a
-/// ReLU.
+/// Weights of [`spec`] for gradient checks. The policy is far from uniform, so every term of a loss
+/// counts. Biases are away from 0: an empty patch of the board would otherwise sit on the kink of
+/// a ReLU.
 pub(crate) fn lively_weights(spec: &NetSpec) -> Weights {
     let mut tensors = weights(spec).tensors().to_vec();
     for (tensor, values) in spec.tensors().iter().zip(&mut tensors) {
@@ -84,7 +84,7 @@ pub(crate) fn lively_weights(spec: &NetSpec) -> Weights {
     Weights::from_tensors(spec.clone(), WeightsMeta::default(), tensors).expect("finite values")
 }
 
-/// Logits and values by the slow reference.
+/// Logits and values by the plain reference computation.
 pub(crate) fn evaluate(weights: &Weights, planes: &[f32]) -> (Vec<f32>, Vec<f32>) {
     let rows = planes.len() / weights.spec().planes.len();
     let (mut logits, mut values) = (vec![0.0; rows * weights.spec().actions], vec![0.0; rows]);
@@ -92,8 +92,8 @@ pub(crate) fn evaluate(weights: &Weights, planes: &[f32]) -> (Vec<f32>, Vec<f32>
     (logits, values)
 }
 
-/// Holds a gradient against central differences of `loss` in a few elements of every tensor, for
-/// a network without running statistics.
+/// Compares a gradient with central differences of `loss` in a few elements of every tensor, for a
+/// network without running statistics.
 pub(crate) fn central_differences(
     weights: &Weights,
     gradient: &[Vec<f32>],
@@ -126,7 +126,7 @@ pub(crate) fn weights(spec: &NetSpec) -> Weights {
     Weights::initialize(spec.clone(), WeightsMeta::default(), 11).expect("a valid spec")
 }
 
-/// A game of uniformly random players, both of generation 0; the first seat learns.
+/// A game of uniformly random players of generation 0; the first seat learns.
 pub(crate) fn random_game(sequence: u64) -> Trajectory {
     let game = TicTacToe::default();
     let mut rng = Rng::indexed(1, "test", sequence);
@@ -134,7 +134,7 @@ pub(crate) fn random_game(sequence: u64) -> Trajectory {
     let mut behaviour = Vec::new();
     let mut mask = ActionMask::default();
     while let Turn::Move(movers) = game.turn(recorder.state()) {
-        let mover = movers.iter().next().expect("somebody moves");
+        let mover = movers.iter().next().expect("a player moves");
         game.legal(recorder.state(), mover, &mut mask);
         let action = mask.nth(rng.below(mask.count() as u32) as usize).expect("a legal action");
         behaviour.push(vec![1.0 / mask.count() as f32]);
@@ -159,8 +159,8 @@ pub(crate) fn won_game() -> Trajectory {
     Trajectory { record, behaviour, outcomes: vec![1.0, -1.0], ..random_game(1) }
 }
 
-/// [`won_game`] with what a search might have said before every move: a target before the first
-/// and the last move of the winner, a fast search before the one between.
+/// [`won_game`] with a search result before every move: policy targets before the first and the
+/// last move of the winner, and none before the others.
 pub(crate) fn searched_game() -> Trajectory {
     let searched = |policy: &[(u32, f32)], value: f32| {
         let policy = policy.iter().map(|&(action, share)| (Action(action), share)).collect();

@@ -1,107 +1,68 @@
-//! The network, its optimiser and their device, one step at a time.
+//! A network, its optimiser and their device, one optimiser step at a time.
 //!
-//! A [`Trainer`] is used from one thread, always the same one: a GPU queue belongs to the
-//! thread that feeds it. It knows nothing of where batches come from or where weights go. On the
-//! CPU a trainer that goes on from its [`TrainerState`] takes the same steps, bit for bit.
+//! A [`Trainer`] must stay on one thread, because a GPU queue belongs to the thread that submits to
+//! it. The trainer does not know the origin of batches or the destination of weights. On the CPU, a
+//! trainer that resumes from its [`TrainerState`] takes the same steps, bit for bit.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use ouro_game::PlaneShape;
-use ouro_net::{Generation, NetSpec, Trunk, Weights, WeightsError, WeightsMeta};
+use ouro_net::{Generation, NetSpec, Trunk, Weights, WeightsMeta};
 
-use crate::agreement::{Disagreement, Probe};
-use crate::algorithm::{Algorithm, Batch, BatchError};
-use crate::average::Average;
+use crate::algorithm::Algorithm;
+use crate::batch::Batch;
 use crate::config::TrainConfig;
 use crate::device::TrainDevice;
+use crate::error::TrainError;
 use crate::export;
-use crate::loss::{DeviceLoss, LossParts};
+use crate::export::ExportCheck;
+use crate::loss::{DeviceLoss, LossTerms};
 use crate::model::{Mode, Net, planes_tensor, read, vector};
 use crate::optimizer::{Optimizer, OptimizerState};
+use crate::weight_average::WeightAverage;
 
-/// Why training cannot go on. The process must restart from its last checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TrainError {
-    /// The loss or the gradient is infinite or not a number.
-    #[error("step {step}: {what} is {value}; lower train.learning_rate and restart")]
-    NotFinite {
-        /// Steps taken before.
-        step: u64,
-        /// Which number.
-        what: &'static str,
-        /// The number, as text.
-        value: String,
-    },
-    /// The device did not hand over its numbers.
-    #[error("reading from the training device: {0}")]
-    Read(String),
-    /// The parameters are no valid weights.
-    #[error(transparent)]
-    Weights(#[from] WeightsError),
-    /// The batch does not fit the network.
-    #[error(transparent)]
-    Batch(#[from] BatchError),
-    /// The exported weights are not what was trained.
-    #[error(transparent)]
-    Disagreement(#[from] Disagreement),
-    /// The state is that of another network or optimiser.
-    #[error(
-        "the checkpoint's {what} does not fit the run's configuration; keep net and train.optimizer.kind as they were, or start a new run"
-    )]
-    OtherState {
-        /// What does not fit.
-        what: &'static str,
-    },
-}
-
-impl TrainError {
-    pub(crate) fn read(error: impl std::fmt::Display) -> Self {
-        Self::Read(error.to_string())
-    }
-}
-
-/// What a step came to.
+/// Loss, gradient norm and learning rate of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
     /// Loss before the update.
-    pub loss: LossParts,
+    pub loss: LossTerms,
     /// L2 norm of the gradient before clipping.
     pub gradient_norm: f64,
-    /// Step size of the update.
+    /// Learning rate of the update.
     pub learning_rate: f64,
 }
 
-/// Loss and gradient on one batch, for comparisons.
+/// Loss and gradient on one batch, for comparisons of devices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gradient {
     /// The loss.
-    pub loss: LossParts,
+    pub loss: LossTerms,
     /// Gradient of each trained tensor, in the order and layout of the spec.
     pub tensors: Vec<Vec<f32>>,
 }
 
-/// Everything that training goes on from, besides the published weights and their step count.
+/// State of a trainer, besides the published weights and their step count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainerState {
     /// The network of the last step, every tensor in the order of the spec.
     pub tensors: Vec<Vec<f32>>,
     /// The optimiser.
     pub optimizer: OptimizerState,
-    /// The average, if there is one.
-    pub average: Option<AverageState>,
+    /// The weight average, if weights are averaged.
+    pub average: Option<WeightAverageState>,
 }
 
 impl TrainerState {
-    /// Where a new run stands.
-    pub fn fresh(weights: &Weights) -> Self {
+    /// The state at the start of a run.
+    pub fn initial(weights: &Weights) -> Self {
         let (tensors, optimizer) = (weights.tensors().to_vec(), OptimizerState::default());
         Self { tensors, optimizer, average: None }
     }
 }
 
-/// An [`Average`] as plain numbers.
+/// A [`WeightAverage`] as plain numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AverageState {
-    /// Weights that went into it.
+pub struct WeightAverageState {
+    /// Number of weights in the average.
     pub count: u64,
     /// The averaged network, every tensor in the order of the spec.
     pub tensors: Vec<Vec<f32>>,
@@ -115,15 +76,15 @@ pub struct Trainer<A> {
     game: String,
     device: TrainDevice,
     net: Net,
-    /// Takes a tower forward and back on the CPU, several times as fast as burn does.
+    /// Forward and backward pass of a residual tower on the CPU, several times as fast as burn.
     trunk: Option<Trunk>,
     optimizer: Optimizer,
-    average: Option<Average>,
+    average: Option<WeightAverage>,
     step: u64,
 }
 
 impl<A: Algorithm> Trainer<A> {
-    /// Trains from `weights`, whose step count goes on; a run that is resumed has its `state`.
+    /// A trainer that starts with `weights` and their step count. A resumed run passes its `state`.
     pub fn new(
         algorithm: A,
         config: TrainConfig,
@@ -159,18 +120,18 @@ impl<A: Algorithm> Trainer<A> {
         );
         let average = match state.and_then(|state| state.average.as_ref()) {
             Some(average) => {
-                Average::new(&config.average, network(&average.tensors)?, average.count)
+                WeightAverage::new(&config.average, network(&average.tensors)?, average.count)
             }
-            None => Average::new(&config.average, net.clone(), 1),
+            None => WeightAverage::new(&config.average, net.clone(), 1),
         };
         let (game, step) = (meta.game, meta.step);
         let trunk = if device.is_cpu() { Trunk::new(&spec) } else { None };
         Ok(Self { algorithm, config, spec, game, device, net, trunk, optimizer, average, step })
     }
 
-    /// The same trainer with everything done by burn, for comparisons.
+    /// The same trainer without the fast CPU trunk: burn computes everything. For comparisons.
     #[must_use]
-    pub fn by_burn_alone(self) -> Self {
+    pub fn without_cpu_trunk(self) -> Self {
         Self { trunk: None, ..self }
     }
 
@@ -179,14 +140,14 @@ impl<A: Algorithm> Trainer<A> {
         self.step
     }
 
-    /// One optimiser step on `batch`. Every [`report_every`](TrainConfig::report_every) steps
-    /// the loss is read and checked.
+    /// Takes one optimiser step on `batch`. Every [`report_every`](TrainConfig::report_every) steps
+    /// the loss is read from the device, checked and returned.
     pub fn step(&mut self, batch: &A::Batch) -> Result<Option<StepReport>, TrainError> {
         let Differentiated { loss, gradient, statistics } = self.differentiate(batch)?;
         let learning_rate = self.config.learning_rate_at(self.step);
         let (trained, norm) = self.optimizer.step(self.net.trained(), gradient, learning_rate);
         self.net = self.net.with_trained(trained);
-        self.net.track(statistics, self.config.norm_momentum);
+        self.net.update_statistics(statistics, self.config.norm_momentum);
         self.step += 1;
         if let Some(average) = &mut self.average {
             let (trunk, device) = (self.trunk.as_mut(), self.device.plain());
@@ -207,7 +168,7 @@ impl<A: Algorithm> Trainer<A> {
         Ok(Some(report))
     }
 
-    /// Forward and back.
+    /// Forward and backward pass.
     fn differentiate(&mut self, batch: &A::Batch) -> Result<Differentiated, TrainError> {
         batch.check(&self.spec)?;
         match self.trunk.take() {
@@ -220,7 +181,7 @@ impl<A: Algorithm> Trainer<A> {
         }
     }
 
-    /// All of it by burn.
+    /// Forward and backward pass by burn alone.
     fn differentiate_all(&self, batch: &A::Batch) -> Result<Differentiated, TrainError> {
         let device = self.device.plain();
         let planes = planes_tensor(&self.spec, batch.planes().to_vec(), device);
@@ -231,7 +192,8 @@ impl<A: Algorithm> Trainer<A> {
         Ok(Differentiated { loss, gradient, statistics: outputs.statistics })
     }
 
-    /// Heads and loss by burn, for which the trunk's features are a leaf of its graph.
+    /// Forward and backward pass with the CPU trunk. Burn computes heads and loss; the trunk's
+    /// features are a leaf of burn's graph.
     fn differentiate_heads(
         &self,
         batch: &A::Batch,
@@ -255,26 +217,30 @@ impl<A: Algorithm> Trainer<A> {
         Ok(Differentiated { loss, gradient, statistics: statistics.collect() })
     }
 
-    /// Loss and gradient on `batch`, without a step.
+    /// Computes loss and gradient on `batch` without a step.
     pub fn gradient(&mut self, batch: &A::Batch) -> Result<Gradient, TrainError> {
         let Differentiated { loss, gradient, .. } = self.differentiate(batch)?;
         let tensors = self.net.layout().split(&read(&gradient)?);
         Ok(Gradient { loss: loss.read()?, tensors })
     }
 
-    /// The network that is published: the average, if one is kept.
+    /// The network to publish: the average, if weights are averaged.
     fn published(&self) -> &Net {
-        self.average.as_ref().map_or(&self.net, Average::net)
+        self.average.as_ref().map_or(&self.net, WeightAverage::net)
     }
 
     fn meta(&self, generation: Generation) -> WeightsMeta {
         WeightsMeta { game: self.game.clone(), generation, step: self.step }
     }
 
-    /// The published network as weights of `generation`, after the check that the CPU engine
-    /// plays them as they were trained. Waits for the device.
-    pub fn export(&self, generation: Generation, probe: &Probe) -> Result<Weights, TrainError> {
-        export::checked(self.published(), self.meta(generation), probe, self.device.plain())
+    /// The published network as weights of `generation`, after the [export check](crate::export).
+    /// Waits for the device.
+    pub fn export(
+        &self,
+        generation: Generation,
+        export_check: &ExportCheck,
+    ) -> Result<Weights, TrainError> {
+        export::checked(self.published(), self.meta(generation), export_check, self.device.plain())
     }
 
     /// The published network as weights, without that check. Waits for the device.
@@ -282,10 +248,10 @@ impl<A: Algorithm> Trainer<A> {
         export::weights(self.published(), self.meta(generation))
     }
 
-    /// What a later trainer goes on from. Waits for the device.
+    /// The state that a later trainer resumes from. Waits for the device.
     pub fn state(&self) -> Result<TrainerState, TrainError> {
         let average = self.average.as_ref().map(|average| {
-            Ok::<_, TrainError>(AverageState {
+            Ok::<_, TrainError>(WeightAverageState {
                 count: average.count(),
                 tensors: average.net().tensors()?,
             })
@@ -297,13 +263,13 @@ impl<A: Algorithm> Trainer<A> {
         })
     }
 
-    /// The device, as its backend names it.
+    /// The device.
     pub fn device(&self) -> &TrainDevice {
         &self.device
     }
 }
 
-/// What the trunk makes of planes, `[rows, channels, H, W]`, and its statistics.
+/// The trunk's features of `planes`, `[rows, channels, H, W]`, and its batch statistics.
 fn trunk_features(
     spec: &NetSpec,
     trunk: &mut Trunk,
@@ -319,7 +285,7 @@ fn trunk_features(
     (features, vector(statistics, device))
 }
 
-/// Batch norm's statistics that a network has of these planes, in order.
+/// Batch norm statistics of a network on `planes`, in order.
 fn batch_statistics(
     net: &Net,
     trunk: Option<&mut Trunk>,
@@ -329,14 +295,14 @@ fn batch_statistics(
     let spec = net.layout().spec();
     let Some(trunk) = trunk else {
         let planes = planes_tensor(spec, planes.to_vec(), device);
-        return Ok(net.fixed(0).forward(planes, Mode::Train).statistics);
+        return Ok(net.untracked(0).forward(planes, Mode::Train).statistics);
     };
     let (features, first) = trunk_features(spec, trunk, &read(&net.trained())?, planes, device);
-    let heads = net.fixed(trunk.tensor_count()).heads(features, Mode::Train);
+    let heads = net.untracked(trunk.tensor_count()).heads(features, Mode::Train);
     Ok(std::iter::once(first).chain(heads.statistics).collect())
 }
 
-/// What a pass forward and back came to.
+/// Result of a forward and a backward pass.
 struct Differentiated {
     loss: DeviceLoss,
     /// `[trained]`.

@@ -1,31 +1,24 @@
-//! The GPU computes the CPU's gradients. A process of its own: GPU drivers may crash at exit.
+//! The GPU computes the CPU's gradients. A test binary of its own: GPU drivers may crash at exit.
 //!
-//! Without any adapter nothing is compared, and the test says so; where `OURO_REQUIRE_ALL_CHECKS`
-//! is set that is a failure.
-
-use std::io::Write;
+//! Without an adapter the test is skipped with a message, and fails if `OURO_REQUIRE_ALL_CHECKS` is
+//! set.
 
 use ouro_game::{PlaneShape, Rng};
-use ouro_learner::alphazero::{AlphaZero, AlphaZeroConfig};
-use ouro_learner::config::TrainConfig;
+use ouro_learner::alphazero::AlphaZero;
+use ouro_learner::config::{AlphaZeroConfig, ReinforceConfig, TrainConfig};
 use ouro_learner::device::TrainDevice;
-use ouro_learner::parity::{self, Extent, ParityError, Report};
-use ouro_learner::reinforce::{Reinforce, ReinforceConfig};
+use ouro_learner::parity::{self, ParityError, ParityReport, ParitySettings};
+use ouro_learner::reinforce::Reinforce;
 use ouro_net::{Architecture, GlobalPooling, NetSpec, ValueRange};
-
-/// Prints past the capture of passing tests: the figures are the point of this one.
-fn say(text: std::fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
+use ouro_testkit::{not_run, print_uncaptured, requires_all_checks};
 
 #[test]
 fn losses_gradients_and_fifty_steps_agree_between_cpu_and_gpu() {
     let device = match TrainDevice::any_wgpu() {
         Ok(device) => device,
         Err(error) => {
-            let required = std::env::var_os("OURO_REQUIRE_ALL_CHECKS").is_some();
-            assert!(!required, "gradient parity cannot be checked: {error}");
-            say(format_args!("NOT RUN: gradient parity was not checked: {error}"));
+            assert!(!requires_all_checks(), "gradient parity cannot be checked: {error}");
+            not_run(&format!("gradient parity was not checked: {error}"));
             return;
         }
     };
@@ -47,20 +40,28 @@ fn losses_gradients_and_fifty_steps_agree_between_cpu_and_gpu() {
     // Without pooling the CPU takes its own way through the tower.
     let plain = tower(None);
     let train = TrainConfig::default();
-    let extent = |rounds, steps| Extent { rounds, steps, seed: 7 };
+    let settings = |rounds, steps| ParitySettings { rounds, steps, seed: 7 };
 
     let algorithm = Reinforce::from(&ReinforceConfig::default());
-    for (spec, extent) in [(conv, extent(2, 0)), (pooled, extent(2, 50))] {
-        let batch = |stream: &mut Rng| parity::random_segments(&spec, 32, stream);
-        judge(parity::compare(&algorithm, &spec, &train, batch, extent, &device));
+    for (spec, settings) in [(conv, settings(2, 0)), (pooled, settings(2, 50))] {
+        let batch = |rng: &mut Rng| parity::random_segments(&spec, 32, rng);
+        assert_agrees(parity::compare_devices(&algorithm, &spec, &train, batch, settings, &device));
     }
     let algorithm = AlphaZero::from(&AlphaZeroConfig::default());
-    let batch = |stream: &mut Rng| parity::random_positions(&plain, 32, stream);
-    judge(parity::compare(&algorithm, &plain, &train, batch, extent(2, 50), &device));
+    let batch = |rng: &mut Rng| parity::random_positions(&plain, 32, rng);
+    assert_agrees(parity::compare_devices(
+        &algorithm,
+        &plain,
+        &train,
+        batch,
+        settings(2, 50),
+        &device,
+    ));
 }
 
-fn judge(report: Result<Report, ParityError>) {
+fn assert_agrees(report: Result<ParityReport, ParityError>) {
     let report = report.expect("both devices compute");
-    say(format_args!("{report}"));
+    // The figures are of interest also when the test passes.
+    print_uncaptured(&report);
     assert!(report.agrees(), "{report}");
 }

@@ -5,31 +5,22 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
+use ouro_testkit::process::run;
+
 /// The exit code, and what standard error says.
 fn refused(home: &Path, settings: &str) -> (Option<i32>, String) {
     let path = home.join("learner.toml");
     fs::write(&path, settings).expect("it is written");
-    let output = Command::new(env!("CARGO_BIN_EXE_ouro-learner"))
-        .arg("run")
-        .arg("--config")
-        .arg(path)
-        .current_dir(home)
-        .output()
-        .expect("the program starts");
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro-learner"));
+    command.arg("run").arg("--config").arg(path).current_dir(home);
+    let ended = run(&mut command);
+    (ended.code, ended.stderr)
 }
 
 #[test]
-fn a_wrong_flag_is_bad_configuration_and_help_is_none() {
-    let run = |argument| {
-        Command::new(env!("CARGO_BIN_EXE_ouro-learner"))
-            .arg(argument)
-            .output()
-            .expect("the program starts")
-            .status
-            .code()
-    };
-    assert_eq!((run("--no-such-flag"), run("--help")), (Some(64), Some(0)));
+fn a_wrong_flag_is_bad_configuration_and_help_is_not() {
+    let code = |argument| run(Command::new(env!("CARGO_BIN_EXE_ouro-learner")).arg(argument)).code;
+    assert_eq!((code("--no-such-flag"), code("--help")), (Some(64), Some(0)));
 }
 
 #[test]

@@ -16,6 +16,8 @@ const LAYERS: &[&[&str]] = &[
     &["ouro-proto", "ouro-service"],
     &["ouro-actor", "ouro-learner", "ouro-arena"],
     &["ouro-cli"],
+    // Above all others, so that it can only be a development dependency.
+    &["ouro-testkit"],
 ];
 
 /// Crates outside the order.
@@ -164,6 +166,16 @@ mod tests {
         assert_eq!(
             problems(&own, &graph),
             ["ouro-actor reaches burn; burn lives in the learner alone"]
+        );
+    }
+
+    #[test]
+    fn the_testkit_is_a_development_dependency_only() {
+        // Development dependencies are not edges of the graph, so any edge is a normal one.
+        let (own, graph) = graph_of(&[("ouro-cli", &["ouro-testkit"]), ("ouro-testkit", &[])]);
+        assert_eq!(
+            problems(&own, &graph),
+            ["ouro-cli depends on ouro-testkit, which is not below it"]
         );
     }
 

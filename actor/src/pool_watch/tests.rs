@@ -10,10 +10,10 @@ use ouro_net::Generation;
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
 use ouro_proto::{Checkpoint, CheckpointStatus};
+use ouro_testkit::server::Served;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
-use tokio_util::sync::DropGuard;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::*;
@@ -84,7 +84,7 @@ struct Running {
     hints: watch::Sender<Generation>,
     stop: CancellationToken,
     watcher: JoinHandle<()>,
-    _server: DropGuard,
+    _server: Served,
 }
 
 impl Running {
@@ -109,12 +109,12 @@ async fn start_with(cache: Option<Arc<Cache>>, hangs: bool) -> Running {
     let (sender, streams) = mpsc::channel(8);
     let (files, asked) = (Files::default(), Arc::new(Notify::new()));
     let arena = Offered { streams: sender, files: files.clone(), asked: asked.clone(), hangs };
-    let (url, server) = testing::serve(PoolServiceServer::new(arena)).await;
+    let server = ouro_testkit::server::serve(PoolServiceServer::new(arena)).await;
     let (rosters, roster) = watch::channel(None);
     let (hints, receiver) = watch::channel(Generation(0));
     let stop = CancellationToken::new();
     let watcher = PoolWatcher {
-        arena: ArenaClient::new(&url).unwrap(),
+        arena: ArenaClient::new(&server.url).unwrap(),
         loader: Loader::new(testing::config(), cache),
         rosters,
         hints: receiver,

@@ -3,9 +3,9 @@
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_proto::learner::v1::learner_service_server::{LearnerService, LearnerServiceServer};
 use ouro_replay::check::ClientLine;
+use ouro_testkit::server::Served;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
-use tokio_util::sync::DropGuard;
 
 use super::*;
 use crate::Worker;
@@ -93,7 +93,7 @@ struct Running {
     /// `None` once the workers have ended.
     games: Option<mpsc::Sender<Played>>,
     folder: TempDir,
-    _server: DropGuard,
+    _server: Served,
 }
 
 impl Running {
@@ -127,7 +127,7 @@ fn some_games(count: usize) -> Vec<Played> {
 /// A pusher that has `count` games to push, and `grace` to stop in.
 async fn start_with(count: usize, grace: Duration) -> Running {
     let (sender, connections) = mpsc::channel(1);
-    let (url, server) = testing::serve(LearnerServiceServer::new(Learner(sender))).await;
+    let server = ouro_testkit::server::serve(LearnerServiceServer::new(Learner(sender))).await;
     let played = some_games(count);
     let seeds = played.iter().map(|played| played.record.seed).collect();
     let (games, receiver) = mpsc::channel(count);
@@ -139,7 +139,7 @@ async fn start_with(count: usize, grace: Duration) -> Running {
     let folder = tempfile::tempdir().unwrap();
     let (records, dead) = (folder.path().join("records"), folder.path().join("dead"));
     let pusher = Pusher {
-        endpoint: Endpoint::from_shared(url).unwrap(),
+        endpoint: Endpoint::from_shared(server.url.clone()).unwrap(),
         name: "a".to_owned(),
         config: testing::config(),
         outbox: Outbox::new(count),

@@ -10,10 +10,11 @@ use ouro_arena::gate::GateConfig;
 use ouro_arena::store::{Decision, Run};
 use ouro_arena::web::Gauges;
 use ouro_arena::{Arena, ArenaConfig, ArenaError, ArenaEvent};
-use ouro_game::{Game, GameConfig, GameVisitor};
-use ouro_net::{Architecture, Generation, NetSpec, Weights, WeightsMeta};
+use ouro_game::GameConfig;
+use ouro_net::{Architecture, Generation, Weights};
 use ouro_proto::{ArenaClient, CheckpointStatus};
 use ouro_service::{Drain, ManualClock};
+use ouro_testkit::network;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -22,28 +23,15 @@ use tonic::transport::Channel;
 pub(crate) const MAX_BYTES: u64 = 1 << 20;
 
 pub(crate) fn game() -> GameConfig {
-    GameConfig::by_name("tic_tac_toe").unwrap()
+    network::tic_tac_toe()
 }
 
-pub(crate) struct Spec;
-
-impl GameVisitor for Spec {
-    type Output = NetSpec;
-
-    fn visit<G: Game>(self, game: G) -> NetSpec {
-        NetSpec {
-            planes: game.planes(),
-            actions: game.action_count(),
-            architecture: Architecture::Conv { channels: 4, layers: 1, hidden: 8 },
-        }
-    }
-}
+/// The network of every candidate.
+pub(crate) const ARCHITECTURE: Architecture =
+    Architecture::Conv { channels: 4, layers: 1, hidden: 8 };
 
 pub(crate) fn weights(game: &GameConfig, generation: u32) -> Weights {
-    let spec = game.visit(Spec).unwrap();
-    let game = serde_json::to_string(game).unwrap();
-    Weights::initialize(spec, WeightsMeta { game, generation: Generation(generation), step: 10 }, 3)
-        .unwrap()
+    network::weights(game, ARCHITECTURE, generation, 10, 3)
 }
 
 /// A network with nothing but these policy biases: it plays without looking.

@@ -33,7 +33,7 @@ use ouro_learner::Learner;
 use ouro_learner::config::DeviceChoice;
 use ouro_service::shutdown::until_signal;
 use ouro_service::telemetry::{self, LogFormat};
-use ouro_service::{Shutdown, SystemClock};
+use ouro_service::{Background, Shutdown, SystemClock};
 use tokio_util::sync::CancellationToken;
 
 use self::plan::Plan;
@@ -174,9 +174,9 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
 
     let (stop_arena, stop_learner, stop_actor) =
         (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
-    let mut arena = tokio::spawn(arena.run_until(stop_arena.clone()));
-    let mut learner = tokio::spawn(learner.run_until(stop_learner.clone()));
-    let mut actor = tokio::spawn(actor.run_until(stop_actor.clone()));
+    let mut arena = Background::task("arena", arena.run_until(stop_arena.clone()));
+    let mut learner = Background::task("learner", learner.run_until(stop_learner.clone()));
+    let mut actor = Background::task("actor", actor.run_until(stop_actor.clone()));
 
     let time_is_up = async {
         match plan.time_limit() {
@@ -190,37 +190,26 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
             None => std::future::pending().await,
         }
     };
-    // Whatever ends first, a part that fails included, ends the run. A finished handle must
-    // not be polled again, so its result is kept.
-    let (mut arena_end, mut learner_end, mut actor_end) = (None, None, None);
+    // Whatever ends first, a part that fails included, ends the run.
     let reported = tokio::select! {
         result = reporter.follow() => result,
         () = stop.cancelled() => Ok(()),
         () = time_is_up => Ok(()),
         () = rounds_are_over => Ok(()),
-        end = &mut arena => { arena_end = Some(end); Ok(()) }
-        end = &mut learner => { learner_end = Some(end); Ok(()) }
-        end = &mut actor => { actor_end = Some(end); Ok(()) }
+        () = arena.ended() => Ok(()),
+        () = learner.ended() => Ok(()),
+        () = actor.ended() => Ok(()),
     };
 
     // A reader that went away must not cost the drain: what it misses is told at the end.
     let reported = reported.and_then(|()| reporter.draining());
     stop_actor.cancel();
     replay.take_all();
-    let actor_end = match actor_end {
-        Some(end) => end,
-        None => actor.await,
-    };
+    let actor_end = actor.join().await;
     stop_learner.cancel();
-    let learner_end = match learner_end {
-        Some(end) => end,
-        None => learner.await,
-    };
+    let learner_end = learner.join().await;
     stop_arena.cancel();
-    let arena_end = match arena_end {
-        Some(end) => end,
-        None => arena.await,
-    };
+    let arena_end = arena.join().await;
     let reported = reported.and_then(|()| reporter.closing());
 
     arena_end.map_err(Failure::bug)?.map_err(|end| Failure::ended(end.exit_status(), end))?;

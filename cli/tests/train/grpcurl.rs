@@ -3,17 +3,20 @@
 use std::io::BufReader;
 use std::process::{Command, Stdio};
 
+use ouro_testkit::{not_run, requires_all_checks};
 use serde_json::{Deserializer, Value};
 
 use super::process::Trainer;
-use crate::{home_with_settings, not_run, start};
+use crate::{home_with_settings, start};
 
 /// grpcurl from `OURO_GRPCURL` or the PATH.
 fn grpcurl() -> Option<String> {
     let program = std::env::var("OURO_GRPCURL").unwrap_or_else(|_| "grpcurl".to_owned());
     let is_there = Command::new(&program).arg("--version").output().is_ok();
-    let must_be = std::env::var_os("OURO_REQUIRE_ALL_CHECKS").is_some();
-    assert!(is_there || !must_be, "grpcurl is missing; set OURO_GRPCURL to the program");
+    assert!(
+        is_there || !requires_all_checks(),
+        "grpcurl is missing; set OURO_GRPCURL to the program"
+    );
     if !is_there {
         not_run("grpcurl is not on the PATH; set OURO_GRPCURL");
     }

@@ -210,7 +210,7 @@ fn quoted(text: &str) -> String {
 #[test]
 fn the_page_shows_a_run_and_its_games_in_a_browser() {
     let Some(browser) = Browser::start() else {
-        crate::not_run("chromedriver is not on the PATH; set OURO_CHROMEDRIVER");
+        ouro_testkit::not_run("chromedriver is not on the PATH; set OURO_CHROMEDRIVER");
         return;
     };
     let home = tempfile::tempdir().expect("a scratch folder");

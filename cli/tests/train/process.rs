@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use ouro_testkit::process::{Process, run};
 use serde_json::Value;
 
 /// A run that prints nothing for so long hangs.
@@ -13,7 +14,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A running `ouro train` whose output is no terminal, so that each line is JSON.
 pub(crate) struct Trainer {
-    child: Child,
+    process: Process,
     lines: Receiver<Value>,
     /// Pauses and their ends among the events so far.
     pub(crate) waits: Vec<Value>,
@@ -55,8 +56,8 @@ impl Trainer {
     }
 
     fn spawn(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("ouro starts");
-        let stdout = child.stdout.take().expect("its output is piped");
+        let mut process = Process::start(command.stdout(Stdio::piped()));
+        let stdout = process.stdout();
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -67,15 +68,15 @@ impl Trainer {
                 }
             }
         });
-        let mut trainer = Self { child, lines, waits: Vec::new(), opening: Value::Null };
+        let mut trainer = Self { process, lines, waits: Vec::new(), opening: Value::Null };
         trainer.opening = trainer.wait_for("start");
         trainer
     }
 
     /// Starts `ouro train` where it must refuse; its exit code and what it said.
-    pub(crate) fn start_refused(run: &Path) -> (Option<i32>, String) {
-        let output = command(run, "off").output().expect("ouro starts");
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    pub(crate) fn start_refused(folder: &Path) -> (Option<i32>, String) {
+        let ended = run(&mut command(folder, "off"));
+        (ended.code, ended.stderr)
     }
 
     /// URL of the arena.
@@ -107,24 +108,13 @@ impl Trainer {
 
     /// Kills the process as a power cut would.
     pub(crate) fn kill(&mut self) {
-        self.child.kill().expect("the process is there");
-        self.child.wait().expect("it ends");
+        self.process.kill();
     }
 
     /// Sends what Ctrl-C sends; its exit code and the last event.
     pub(crate) fn interrupt(mut self) -> (Option<i32>, Value) {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-INT", &pid]).status().expect("kill runs");
-        assert!(sent.success(), "the process is there");
+        self.process.signal("-INT");
         let end = self.wait_for("end");
-        (self.child.wait().expect("it ends").code(), end)
-    }
-}
-
-impl Drop for Trainer {
-    fn drop(&mut self) {
-        // A failed test must not leave a trainer behind; one that has ended is no error.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        (self.process.wait().code(), end)
     }
 }

@@ -1,4 +1,4 @@
-//! Time as a value passed in, so that tests move it by hand.
+//! Time as a parameter, so that tests can advance it.
 //!
 //! Core code takes a [`Clock`]; only binaries choose the [`SystemClock`].
 
@@ -6,16 +6,16 @@ use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Where time comes from.
+/// A source of time.
 pub trait Clock: Debug + Send + Sync {
     /// Time since the Unix epoch; zero on a machine whose clock is set before it.
     fn unix(&self) -> Duration;
 
-    /// Time since some fixed moment; never goes back.
+    /// Time since a fixed moment; never decreases.
     fn monotonic(&self) -> Duration;
 }
 
-/// The clock of the machine.
+/// The machine's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock {
     start: Instant,
@@ -44,7 +44,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is told to advance.
+/// A clock that only [`advance`](Self::advance) moves.
 #[derive(Debug)]
 pub struct ManualClock {
     start: Duration,
@@ -52,12 +52,12 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// A clock that shows `start` since the Unix epoch.
+    /// A clock at `start` since the Unix epoch.
     pub fn new(start: Duration) -> Self {
         Self { start, elapsed: Mutex::new(Duration::ZERO) }
     }
 
-    /// Moves time forward.
+    /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
         *self.elapsed.lock().unwrap_or_else(PoisonError::into_inner) += by;
     }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manual_clock_moves_only_when_told() {
+    fn a_manual_clock_moves_only_by_advance() {
         let clock = ManualClock::new(Duration::from_secs(100));
         assert_eq!((clock.unix(), clock.monotonic()), (Duration::from_secs(100), Duration::ZERO));
         clock.advance(Duration::from_secs(5));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_system_clock_never_goes_back() {
+    fn the_system_clock_never_decreases() {
         let clock = SystemClock::new();
         let first = clock.monotonic();
         assert!(clock.monotonic() >= first);

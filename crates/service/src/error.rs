@@ -1,24 +1,24 @@
-//! Errors of the shared parts, and the one map from an error to the wire.
+//! Errors of the shared parts, and the conversion of errors to gRPC statuses.
 //!
-//! A service gives each error variant a gRPC code through [`IntoStatus::code`]; handlers
-//! never build a `Status` themselves.
+//! A service gives each error variant a gRPC code in [`IntoStatus::code`]; handlers never build a
+//! `Status` themselves.
 
 use std::net::SocketAddr;
 
 use tonic::{Code, Status};
 
-/// Why a service could not start or go on.
+/// Why a service could not start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// The port is taken, or the address is not ours.
+    /// The port is taken, or the machine does not have the address.
     #[error("cannot listen on {address}: {source}; choose another address")]
     Bind {
         /// The address asked for.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The descriptors of a service do not decode: a fault of the build.
+    /// The descriptors of a service do not decode: a bug of the build.
     #[error("descriptors for gRPC reflection are not valid: {0}")]
     Descriptors(#[from] tonic_reflection::server::Error),
     /// The listener failed while serving.
@@ -29,19 +29,18 @@ pub enum ServiceError {
     Signals(std::io::Error),
 }
 
-/// An error that crosses the wire.
+/// An error that a gRPC call returns.
 pub trait IntoStatus: std::error::Error {
     /// The gRPC code of this variant.
     fn code(&self) -> Code;
 
-    /// The status to send: the code, and the error with its causes in one line.
+    /// The status to send: the code, and the error with its causes on one line.
     fn status(&self) -> Status {
         Status::new(self.code(), chain(self))
     }
 }
 
-/// An error and its causes, joined by `: `. A cause that its parent's text already quotes is
-/// left out.
+/// An error and its causes, joined by `: `. Skips a cause whose text its parent already quotes.
 pub fn chain<E: std::error::Error + ?Sized>(error: &E) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,9 +1,12 @@
-//! What every Ouro process shares: start, logs, a gRPC server, shutdown.
+//! Parts that every Ouro process shares: start, logs, a gRPC server, background threads, reconnect
+//! delays, shutdown.
 //!
 //! A service is *bound* first (ports open, nothing runs) and then *run until* a token is
 //! cancelled; running returns once it has drained. [`process::run`] is the whole `main` of a
 //! binary: runtime, logs, signals, exit code. Nothing here knows a game or a network.
 
+pub mod background;
+pub mod backoff;
 pub mod clock;
 pub mod config;
 pub mod error;
@@ -13,6 +16,8 @@ pub mod shutdown;
 pub mod telemetry;
 pub mod trouble;
 
+pub use background::{Background, BackgroundError};
+pub use backoff::Backoff;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::{IntoStatus, ServiceError};
 pub use process::{ExitStatus, Failure};

@@ -1,9 +1,8 @@
-//! The gRPC server shell: health, reflection, HTTP/2 limits, a bounded drain.
+//! A gRPC server with health, reflection, HTTP/2 limits and a bounded drain.
 //!
-//! [`GrpcServer::bind`] opens the port; nothing is answered before
-//! [`run_until`](GrpcServer::run_until). Once stopped the server goes through: health turns to
-//! NOT_SERVING (watchers hear it, then their streams end), the port closes, calls in flight
-//! finish or meet the deadline.
+//! [`GrpcServer::bind`] opens the port; [`run_until`](GrpcServer::run_until) answers calls. A drain
+//! has three steps: health turns to NOT_SERVING (watchers receive that, then their streams end),
+//! the port closes, and calls in flight finish or meet the deadline.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -23,27 +22,26 @@ use tonic_health::server::{HealthReporter, HealthService};
 
 use crate::{Drain, ServiceError};
 
-/// Bounds on what one connection may cost.
+/// Resource limits of one connection.
 ///
-/// The defaults are set by hand because tonic passes "no limit" where hyper has a safe
-/// default of its own: streams (hyper: 200) and locally reset streams (hyper: 1024, see
-/// RUSTSEC-2024-0003).
+/// The defaults are explicit because tonic passes "no limit" where hyper has a safe default:
+/// streams (hyper: 200) and locally reset streams (hyper: 1024, see RUSTSEC-2024-0003).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Calls at the same time on one connection.
+    /// Concurrent calls on one connection.
     pub concurrent_streams: u32,
-    /// Streams that may be reset because of the client's errors before it is cut off.
+    /// Streams reset because of the client's errors, before the connection is closed.
     pub local_error_resets: usize,
     /// Bytes in flight on one stream.
     pub stream_window: u32,
-    /// Bytes in flight on one connection: several streams, so that one stalled upload does
-    /// not starve the others.
+    /// Bytes in flight on one connection. Larger than one stream's window, so that a stalled upload
+    /// does not starve other streams.
     pub connection_window: u32,
     /// Idle time after which the peer is pinged.
     pub keepalive: Duration,
-    /// Time it has to answer.
+    /// Time that the peer has to answer a ping.
     pub keepalive_timeout: Duration,
-    /// Time that calls in flight have to finish once the server stops.
+    /// Time that calls in flight have to finish after the stop.
     pub drain: Duration,
 }
 
@@ -93,7 +91,7 @@ impl GrpcServer {
         self.address
     }
 
-    /// Adds a service, which health then reports under its name.
+    /// Adds a service; health reports it under its name.
     #[must_use]
     pub fn add_service<S>(mut self, service: S) -> Self
     where
@@ -110,7 +108,7 @@ impl GrpcServer {
         self
     }
 
-    /// Adds an encoded `FileDescriptorSet` for reflection to tell.
+    /// Adds an encoded `FileDescriptorSet` for reflection.
     #[must_use]
     pub fn describe(mut self, descriptors: &'static [u8]) -> Self {
         self.descriptors.push(descriptors);
@@ -155,7 +153,7 @@ impl GrpcServer {
         for name in self.names.iter().chain(&[""]) {
             health.set_service_status(name, ServingStatus::NotServing).await;
         }
-        // A watcher hears NOT_SERVING before it finds its service gone, and its stream ends:
+        // A watcher receives NOT_SERVING before its service is removed, and its stream ends:
         // else it would hold the drain up to the deadline.
         for name in self.names.iter().chain(&[""]) {
             health.clear_service_status(name).await;
@@ -170,7 +168,7 @@ impl GrpcServer {
         }
     }
 
-    /// Reflection that lists what is served here, however much the descriptors describe.
+    /// Reflection that lists only the services of this server: the descriptors describe more.
     fn reflection(&self) -> tonic_reflection::server::Builder<'static> {
         let mut builder = tonic_reflection::server::Builder::configure()
             .with_service_name(<HealthServer<HealthService> as NamedService>::NAME);

@@ -1,8 +1,8 @@
-//! Orderly shutdown: one token that says stop, one tracker that owns every task.
+//! Orderly shutdown: one cancellation token, and one tracker that owns every task.
 //!
-//! A process has one [`Shutdown`]. Services get clones of its token and spawn their tasks on
-//! its tracker, so that [`Shutdown::drain`] knows when the last has ended. The first Ctrl-C or
-//! SIGTERM cancels the token; the second gives up on draining (see [`until_signal`]).
+//! A process has one [`Shutdown`]. Services receive clones of its token and spawn their tasks on its
+//! tracker, so [`Shutdown::drain`] can wait for all of them. The first Ctrl-C or SIGTERM cancels the
+//! token. The second abandons the drain (see [`until_signal`]).
 
 use std::future::Future;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use crate::ServiceError;
 /// How a drain ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drain {
-    /// Everything ended by itself.
+    /// All work ended before the deadline.
     Clean,
-    /// The deadline passed with work still running.
+    /// Work was still running at the deadline.
     DeadlinePassed,
 }
 
-/// The stop signal of a process and the tasks that listen to it. Clones share both.
+/// The stop token of a process, and its tasks. Clones share both.
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
     token: CancellationToken,
@@ -30,7 +30,7 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// Nothing stopped, no task.
+    /// A token that is not cancelled, and no task.
     pub fn new() -> Self {
         Self::default()
     }
@@ -45,12 +45,12 @@ impl Shutdown {
         self.token.clone().cancelled_owned()
     }
 
-    /// Asks everything to stop.
+    /// Cancels the token.
     pub fn cancel(&self) {
         self.token.cancel();
     }
 
-    /// Runs a task that [`drain`](Self::drain) waits for.
+    /// Spawns a task that [`drain`](Self::drain) waits for.
     pub fn spawn<F>(&self, task: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -59,7 +59,7 @@ impl Shutdown {
         self.tasks.spawn(task)
     }
 
-    /// Cancels the token and waits at most `deadline` for the tasks.
+    /// Cancels the token, then waits for the tasks, at most for `deadline`.
     pub async fn drain(&self, deadline: Duration) -> Drain {
         self.token.cancel();
         self.tasks.close();
@@ -70,10 +70,10 @@ impl Shutdown {
     }
 }
 
-/// Drives `work` and listens for Ctrl-C and SIGTERM meanwhile.
+/// Drives `work` until it ends, and handles Ctrl-C and SIGTERM.
 ///
-/// The first signal cancels the token and `work` goes on, to drain. The second drops `work`:
-/// the answer is then `Ok(None)`.
+/// The first signal cancels the token, and `work` continues in order to drain. The second signal
+/// drops `work`, and the function returns `Ok(None)`.
 pub async fn until_signal<F: Future>(
     shutdown: &Shutdown,
     work: F,
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_drain_waits_for_the_tasks_that_listen() {
+    async fn a_drain_waits_for_tasks_that_observe_the_token() {
         let shutdown = Shutdown::new();
         let task = shutdown.spawn({
             let stop = shutdown.cancelled();
@@ -153,11 +153,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_deaf_task_costs_the_deadline_and_no_more() {
+    async fn a_task_that_ignores_the_token_costs_the_deadline_and_no_more() {
         let shutdown = Shutdown::new();
-        let deaf = shutdown.spawn(std::future::pending::<()>());
+        let endless = shutdown.spawn(std::future::pending::<()>());
         assert_eq!(shutdown.drain(Duration::ZERO).await, Drain::DeadlinePassed);
-        deaf.abort();
+        endless.abort();
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! Logs: text for people, JSON for machines, filtered by `RUST_LOG`.
+//! Logs as text on terminals and JSON elsewhere, filtered by `RUST_LOG`.
 //!
 //! Logs go to standard error, so that standard output stays free for results.
 
@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// What log lines look like.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// Text if standard error is a terminal, JSON otherwise.
@@ -31,13 +31,12 @@ pub enum TelemetryError {
     Installed,
 }
 
-/// Sets up logging for the whole process. `level` holds where `RUST_LOG` says nothing.
+/// Sets up logging for the whole process. `level` is the filter if `RUST_LOG` is not set.
 pub fn init(format: LogFormat, level: &str) -> Result<(), TelemetryError> {
     init_with(format, level, std::io::stderr)
 }
 
-/// The same, with lines that go where `writer` says, for programs that draw on the terminal
-/// where standard error goes.
+/// [`init`] with log lines written to `writer`, for programs that draw on the terminal.
 pub fn init_with<W: Write>(
     format: LogFormat,
     level: &str,

@@ -1,15 +1,15 @@
-//! What the value of a position is trained towards. Pure; the rules are not needed.
+//! The value target of a position, as a pure function.
 
-use super::AlphaZeroConfig;
+use crate::config::AlphaZeroConfig;
 
-/// The value target of a position, from the mover's side, −1 to 1 like what goes in:
+/// The value target of a position, from the mover's side, −1 to 1 like its inputs:
 ///
 /// ```text
 /// (1 − λ) · γ^left · outcome + λ · root value
 /// ```
 ///
-/// `outcome` is the mover's own, whatever the number of players, `left` the time steps from the
-/// position to the end of the game, `gamma` the discount for each, and λ the
+/// `outcome` is the mover's own, for any number of players. `left` counts the time steps from the
+/// position to the end of the game, and `gamma` is the discount for each. λ is
 /// [`root_value_share`](AlphaZeroConfig::root_value_share).
 pub fn value_target(
     config: &AlphaZeroConfig,

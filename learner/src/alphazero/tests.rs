@@ -1,7 +1,7 @@
 use super::*;
 use crate::config::TrainConfig;
 use crate::device::TrainDevice;
-use crate::loss::{LossParts, slow_log_policy};
+use crate::loss::{LossTerms, slow_log_policy};
 use crate::parity::random_positions;
 use crate::testing::{central_differences, evaluate, spec, tower, weights};
 use crate::trainer::Trainer;
@@ -11,11 +11,11 @@ use ouro_net::Generation;
 const CONFIG: AlphaZeroConfig =
     AlphaZeroConfig { root_value_share: 0.0, surprise_share: 0.0, value_coefficient: 0.7 };
 
-/// The loss as the module's documentation says, in f64.
-fn slow(batch: &Positions, logits: &[f32], values: &[f32]) -> LossParts {
+/// The loss of the module's documentation in f64.
+fn slow(batch: &Positions, logits: &[f32], values: &[f32]) -> LossTerms {
     let (actions, sum) =
         (batch.shape().actions, batch.weights.iter().map(|&w| f64::from(w)).sum::<f64>());
-    let mut parts = LossParts { ratio: 1.0, ..LossParts::default() };
+    let mut parts = LossTerms { ratio: 1.0, ..LossTerms::default() };
     for (row, &value) in values.iter().enumerate() {
         let cells = row * actions..(row + 1) * actions;
         let share = f64::from(batch.weights[row]) / sum;
@@ -62,10 +62,10 @@ fn loss_and_gradient_agree_with_the_slow_reference() {
 }
 
 #[test]
-fn a_fixed_batch_is_learned_by_heart() {
+fn a_fixed_batch_is_memorised() {
     let spec = tower();
     let mut batch = random_positions(&spec, 24, &mut Rng::new(6, "test"));
-    // One move is right in every position that has a target.
+    // Every policy target has one move, so the loss can reach 0.
     for row in batch.policy.chunks_exact_mut(spec.actions) {
         let best = (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap();
         let has_target = row[best] > 0.0;
@@ -81,7 +81,7 @@ fn a_fixed_batch_is_learned_by_heart() {
     let last = trainer.step(&batch).unwrap().unwrap().loss;
     assert!(last.policy < 0.05 * first.policy, "{first:?} {last:?}");
     assert!(last.value < 0.05 * first.value, "{first:?} {last:?}");
-    // What is published, with running statistics, has learned it too.
+    // The published network, which uses running statistics, has learned the batch as well.
     let weights = trainer.weights(Generation(1)).unwrap();
     let (logits, values) = evaluate(&weights, &batch.planes);
     let played = slow(&batch, &logits, &values);

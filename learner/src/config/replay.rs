@@ -5,8 +5,9 @@ use ouro_replay::{Deal, FifoSettings, Growth, ReplaySettings, Settings, WindowSe
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, ConfigError, count, range, refuse};
-use crate::algorithm::AlgorithmConfig;
+use super::Config;
+use super::algorithm::AlgorithmConfig;
+use super::error::{ConfigError, count, range, refuse};
 
 /// What is learned from. `AlphaZero` draws from a window of the newest positions; REINFORCE uses
 /// every position once, oldest first, and has `queue_positions`, `mixed_batches` and `segment_moves`.

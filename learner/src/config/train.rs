@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, count, positive, range};
-use crate::algorithm::AlgorithmConfig;
-use crate::average::Averaging;
-use crate::optimizer::Rule;
-use crate::schedule::Schedule;
+use super::algorithm::AlgorithmConfig;
+use super::error::{ConfigError, count, positive, range};
+use super::schedule::LearningRateSchedule;
+use crate::optimizer::OptimizerConfig;
+use crate::weight_average::WeightAveraging;
 
 /// The update rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,11 +36,11 @@ pub struct TrainConfig {
     /// What the network is trained towards.
     pub algorithm: AlgorithmConfig,
     /// How a gradient becomes a step.
-    pub optimizer: Rule,
+    pub optimizer: OptimizerConfig,
     /// How the step size changes over the run.
-    pub schedule: Schedule,
+    pub schedule: LearningRateSchedule,
     /// Which weights are published.
-    pub average: Averaging,
+    pub average: WeightAveraging,
 }
 
 impl Default for TrainConfig {
@@ -57,9 +57,9 @@ impl Default for TrainConfig {
             augment: true,
             report_every: 10,
             algorithm: AlgorithmConfig::default(),
-            optimizer: Rule::default(),
-            schedule: Schedule::default(),
-            average: Averaging::default(),
+            optimizer: OptimizerConfig::default(),
+            schedule: LearningRateSchedule::default(),
+            average: WeightAveraging::default(),
         }
     }
 }
@@ -89,39 +89,20 @@ impl TrainConfig {
         // What is below 1 in f64.
         let below_one = 1.0 - f64::EPSILON;
         match self.optimizer {
-            Rule::AdamW { beta1, beta2, epsilon } => {
+            OptimizerConfig::AdamW { beta1, beta2, epsilon } => {
                 range("train.optimizer.beta1", beta1, 0.0, below_one)?;
                 range("train.optimizer.beta2", beta2, 0.0, below_one)?;
                 positive("train.optimizer.epsilon", epsilon)?;
             }
-            Rule::Sgd { momentum } => {
+            OptimizerConfig::Sgd { momentum } => {
                 range("train.optimizer.momentum", momentum, 0.0, below_one)?;
             }
         }
-        if let Averaging::Exponential { every_steps, half_life_steps } = self.average {
+        if let WeightAveraging::Exponential { every_steps, half_life_steps } = self.average {
             count("train.average.every_steps", every_steps as usize, 1, 1 << 20)?;
             count("train.average.half_life_steps", half_life_steps as usize, 1, 1 << 40)?;
         }
-        let algorithm = |field: &str| format!("train.algorithm.{field}");
-        match &self.algorithm {
-            AlgorithmConfig::AlphaZero(config) => {
-                let share = |field, value| range(&algorithm(field), f64::from(value), 0.0, 1.0);
-                share("root_value_share", config.root_value_share)?;
-                share("surprise_share", config.surprise_share)?;
-                let coefficient = f64::from(config.value_coefficient);
-                range(&algorithm("value_coefficient"), coefficient, 0.0, 1e3)
-            }
-            AlgorithmConfig::Reinforce(config) => {
-                let coefficient = f64::from(config.value_coefficient);
-                range(&algorithm("value_coefficient"), coefficient, 0.0, 1e3)?;
-                let bonus = f64::from(config.entropy_bonus);
-                range(&algorithm("entropy_bonus"), bonus, 0.0, 1e3)?;
-                let cap = f64::from(config.ratio_cap);
-                positive(&algorithm("ratio_cap"), cap)?;
-                range(&algorithm("trace_cap"), f64::from(config.trace_cap), 0.0, cap)?;
-                range(&algorithm("trace_decay"), f64::from(config.trace_decay), 0.0, 1.0)
-            }
-        }
+        self.algorithm.validate()
     }
 }
 
@@ -134,7 +115,7 @@ mod tests {
         let train = TrainConfig {
             learning_rate: 1.0,
             warmup_steps: 4,
-            schedule: Schedule::HalfLife { steps: 100 },
+            schedule: LearningRateSchedule::HalfLife { steps: 100 },
             ..TrainConfig::default()
         };
         assert!((train.learning_rate_at(0) - 0.25).abs() < 1e-12);

@@ -4,9 +4,10 @@ use ouro_replay::{Deal, FifoSettings, Item, Place, Replay, ReplaySettings};
 
 use super::*;
 use crate::alphazero::Positions;
+use crate::batch::RowShape;
 use crate::refusal::Refusal;
 use crate::reinforce::Segments;
-use crate::rules::{Examined, RowShape};
+use crate::rules::Examined;
 
 /// Rules that panic where they see the game of generation 7.
 struct Brittle;

@@ -1,4 +1,4 @@
-//! What a learner finds or makes before it opens its doors.
+//! Start of a run: loads or creates the training state, and fills the replay from the journal.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -8,40 +8,41 @@ use ouro_replay::journal::Options;
 use ouro_replay::{FolderDisk, Journal, Replay, ReplayState};
 
 use super::LearnerError;
-use crate::agreement::Probe;
-use crate::checkpoint::{Checkpoint, RunState, Store};
 use crate::config::Config;
 use crate::device::TrainDevice;
+use crate::error::TrainError;
+use crate::export::ExportCheck;
 use crate::ledger::LedgerError;
 use crate::replay::SharedReplay;
 use crate::rules::Rules;
-use crate::trainer::{TrainError, TrainerState};
-use crate::training::TrainingError;
+use crate::trainer::TrainerState;
+use crate::training_loop::TrainingLoopError;
+use crate::training_state::{RunState, StateStore, TrainingState};
 
-/// Folder of the journal within that of the run.
+/// Folder of the journal in the folder of the run.
 const JOURNAL: &str = "journal";
 
-/// What training goes on from.
-pub(super) struct Prepared {
-    pub(super) store: Store,
-    pub(super) checkpoint: Checkpoint,
-    /// The newest generation made, the checkpoint's or one that was lost.
+/// What training resumes from.
+pub(super) struct ResumedRun {
+    pub(super) store: StateStore,
+    pub(super) training_state: TrainingState,
+    /// The newest generation made: that of the training state, or of a newer state that was lost.
     pub(super) generation: Generation,
     pub(super) device: TrainDevice,
-    /// What weights are checked on before anybody sees them, those of the checkpoint here.
-    pub(super) probe: Probe,
+    /// The check that weights pass before they are published.
+    pub(super) export_check: ExportCheck,
 }
 
-/// Loads the newest checkpoint or makes generation 0, sees that its weights are played as they
-/// were trained, and fills the replay from the journal. Blocks.
-pub(super) fn start(
+/// Loads the newest training state or creates generation 0, checks its weights against the CPU
+/// engine, and fills the replay from the journal. Blocks.
+pub(super) fn resume(
     config: &Config,
     rules: &dyn Rules,
-) -> Result<(Prepared, Arc<SharedReplay>, Journal), LearnerError> {
+) -> Result<(ResumedRun, Arc<SharedReplay>, Journal), LearnerError> {
     let game = serde_json::to_string(&config.game)
         .expect("a game configuration serialises: it is plain data");
-    let prepared = prepare(config, &game)?;
-    let state = prepared.checkpoint.state.replay;
+    let resumed = load_or_create(config, &game)?;
+    let state = resumed.training_state.run.replay;
     let disk = FolderDisk::open(&config.checkpoint.directory.join(JOURNAL))
         .map_err(LedgerError::Journal)?;
     let (journal, opened) =
@@ -66,30 +67,30 @@ pub(super) fn start(
     if let Some(error) = filled.map_err(LedgerError::Journal)? {
         return Err(error);
     }
-    let replay = Arc::new(SharedReplay::new(replay, prepared.generation));
-    Ok((prepared, replay, journal))
+    let replay = Arc::new(SharedReplay::new(replay, resumed.generation));
+    Ok((resumed, replay, journal))
 }
 
-fn prepare(config: &Config, game: &str) -> Result<Prepared, LearnerError> {
+fn load_or_create(config: &Config, game: &str) -> Result<ResumedRun, LearnerError> {
     let spec = config.net_spec()?;
     let directory = &config.checkpoint.directory;
-    let mut store = Store::open(directory, config.checkpoint.keep)?;
+    let mut store = StateStore::open(directory, config.checkpoint.keep)?;
     let loaded = store.load()?;
     for error in &loaded.skipped {
-        tracing::error!(%error, "checkpoint is not usable; falling back to an older one");
+        tracing::error!(%error, "training state is not usable; falling back to an older one");
     }
-    let is_new = loaded.checkpoint.is_none();
-    let checkpoint = match loaded.checkpoint {
-        Some(checkpoint) => checkpoint,
-        None => first(config, &spec, game)?,
+    let is_new = loaded.newest.is_none();
+    let training_state = match loaded.newest {
+        Some(state) => state,
+        None => initial_state(config, &spec, game)?,
     };
     let network = |spec: &NetSpec| {
         format!("{:?} of {:?} to {} actions", spec.architecture, spec.planes, spec.actions)
     };
-    let (stored, asked) = (checkpoint.state.algorithm, config.train.algorithm.name());
+    let (stored, asked) = (training_state.run.algorithm, config.train.algorithm.name());
     for (what, stored, asked) in [
-        ("game", checkpoint.weights.meta().game.clone(), game.to_owned()),
-        ("network", network(checkpoint.weights.spec()), network(&spec)),
+        ("game", training_state.weights.meta().game.clone(), game.to_owned()),
+        ("network", network(training_state.weights.spec()), network(&spec)),
         ("algorithm", stored.as_str().to_owned(), asked.as_str().to_owned()),
     ] {
         if stored != asked {
@@ -98,24 +99,32 @@ fn prepare(config: &Config, game: &str) -> Result<Prepared, LearnerError> {
         }
     }
     let device = TrainDevice::choose(config.device, config.allow_software_adapter)?;
-    let probe = Probe::of_game(&config.game)?;
-    // They are offered as they are: generation 0, or what may not have reached the arena.
-    probe.check_weights(&checkpoint.weights, &device).map_err(TrainingError::from)?;
+    let export_check = ExportCheck::of_game(&config.game)?;
+    // These weights are published unchanged: generation 0, or a generation that may not have
+    // reached the arena before the last stop.
+    export_check
+        .check_weights(&training_state.weights, &device)
+        .map_err(TrainingLoopError::from)?;
     if is_new {
-        store.save(&checkpoint)?;
+        store.save(&training_state)?;
     }
-    let generation = checkpoint.weights.meta().generation.max(loaded.lost.unwrap_or_default());
-    Ok(Prepared { store, checkpoint, generation, device, probe })
+    let generation =
+        training_state.weights.meta().generation.max(loaded.lost_generation.unwrap_or_default());
+    Ok(ResumedRun { store, training_state, generation, device, export_check })
 }
 
-/// Generation 0.
-fn first(config: &Config, spec: &NetSpec, game: &str) -> Result<Checkpoint, TrainingError> {
+/// The training state of generation 0.
+fn initial_state(
+    config: &Config,
+    spec: &NetSpec,
+    game: &str,
+) -> Result<TrainingState, TrainingLoopError> {
     let meta = WeightsMeta { game: game.to_owned(), generation: Generation(0), step: 0 };
     let weights = Weights::initialize(spec.clone(), meta, config.seed)
         .map_err(ouro_net::WeightsError::from)
         .map_err(TrainError::from)?;
-    let training = TrainerState::fresh(&weights);
+    let trainer = TrainerState::initial(&weights);
     let algorithm = config.train.algorithm.name();
-    let state = RunState { algorithm, replay: ReplayState::default() };
-    Ok(Checkpoint { weights, training, state })
+    let run = RunState { algorithm, replay: ReplayState::default() };
+    Ok(TrainingState { weights, trainer, run })
 }

@@ -43,7 +43,7 @@ impl Actor {
     async fn answer(&mut self) -> Result<Option<Answer>, Status> {
         let answer = self.responses.message().await?.and_then(|response| response.message);
         Ok(answer.map(|answer| match answer {
-            // How far training is depends on the machine.
+            // The newest generation and the pause depend on the speed of the machine.
             Answer::Ack(ack) => Answer::Ack(wire::Ack { newest_generation: 0, pause_ms: 0, ..ack }),
             Answer::Welcome(_) => answer,
         }))
@@ -59,14 +59,14 @@ fn message(sequence: u64) -> wire::Trajectory {
     random_game(sequence).into()
 }
 
-/// Everything up to `watermark` is decided and nothing is refused, whatever was published.
+/// The answer that decides everything up to `watermark` and refuses nothing.
 fn accepted(watermark: u64) -> Answer {
     Answer::Ack(wire::Ack { watermark, ..wire::Ack::default() })
 }
 
 struct Running {
     address: SocketAddr,
-    progress: SharedProgress,
+    progress: SharedStatus,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<Result<(), LearnerError>>,
 }
@@ -74,13 +74,13 @@ struct Running {
 impl Running {
     async fn start(config: Config) -> Self {
         let learner = Learner::bind(config).await.expect("a valid configuration");
-        let (address, progress) = (learner.address(), learner.progress());
+        let (address, progress) = (learner.address(), learner.status());
         let stop = CancellationToken::new();
         let task = tokio::spawn(learner.run_until(stop.clone()));
         Self { address, progress, stop, task }
     }
 
-    async fn stop(self) -> Progress {
+    async fn stop(self) -> LearnerStatus {
         self.stop.cancel();
         self.task.await.expect("no panic").expect("a clean drain");
         self.progress.get()
@@ -92,7 +92,7 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
     config.checkpoint.directory = directory.path().into();
-    // Every game counts as fresh enough, however fast this machine trains.
+    // No game is stale, however fast this machine trains.
     config.intake.max_staleness = 1_000;
     let running = Running::start(config.clone()).await;
     let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
@@ -102,7 +102,7 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
     for sequence in 1..=20 {
         assert_eq!(actor.push(message(sequence)).await, accepted(sequence));
     }
-    // Again: acknowledged, not counted. Then one with a wrong state: refused, with the reason.
+    // A repeated game is acknowledged, but not counted. A game with a wrong state is refused.
     assert_eq!(actor.push(message(20)).await, accepted(20));
     let mut forged = message(21);
     forged.digests[1] ^= 1;
@@ -116,10 +116,10 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
     }
     let mut client =
         LearnerServiceClient::connect(format!("http://{}", running.address)).await.unwrap();
-    let told = client.get_status(wire::GetStatusRequest {}).await.unwrap().into_inner();
+    let status = client.get_status(wire::GetStatusRequest {}).await.unwrap().into_inner();
     let refused = wire::RefusalCount { reason: wire::RefusalReason::Replay.into(), games: 1 };
-    assert_eq!((told.games, told.refused), (20.0, vec![refused]));
-    // Whoever has not seen an answer is told again.
+    assert_eq!((status.games, status.refused), (20.0, vec![refused]));
+    // A welcome repeats refusals that the actor has not acknowledged.
     let mut again = Actor::connect(running.address, Actor::hello(Some(1))).await.unwrap();
     let Some(Answer::Welcome(welcome)) = again.answer().await.unwrap() else { panic!("welcome") };
     let refused: Vec<u64> = welcome.refusals.iter().map(|refusal| refusal.sequence).collect();
@@ -128,7 +128,7 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
     let end = running.stop().await;
     assert!(end.step > 0 || end.moves < 64, "{end:?}");
 
-    // The second life knows step, generation, games and watermark.
+    // The restarted learner has the same step, generation, games and watermark.
     let running = Running::start(config.clone()).await;
     let again = running.progress.get();
     assert_eq!((again.step, again.generation), (end.step, end.generation));
@@ -138,14 +138,14 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
     drop(actor);
     running.stop().await;
 
-    // Another network in the same directory is refused.
+    // A configuration with another network is refused in the same directory.
     config.net = ouro_net::Architecture::Conv { channels: 5, layers: 1, hidden: 8 };
     let refused = Learner::bind(config).await.err();
     assert!(matches!(refused, Some(LearnerError::OtherRun { what: "network", .. })));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_drain_ends_open_streams_with_a_code_that_says_try_again() {
+async fn a_drain_ends_open_streams_with_a_retryable_code() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
     config.checkpoint.directory = directory.path().into();
@@ -186,7 +186,7 @@ async fn streams_that_break_the_protocol_are_ended_with_a_status() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_says_nothing_is_ended() {
+async fn a_stream_without_a_hello_is_ended() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
     config.checkpoint.directory = directory.path().into();
@@ -205,16 +205,16 @@ async fn a_stream_that_says_nothing_is_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_does_not_read_its_answers_does_not_hold_the_drain() {
+async fn a_client_that_does_not_read_its_answers_does_not_delay_the_drain() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
     config.checkpoint.directory = directory.path().into();
     let learner = Learner::bind(config).await.expect("a valid configuration");
-    let (address, progress) = (learner.address(), learner.progress());
+    let (address, progress) = (learner.address(), learner.status());
     let (intake, stop_streams) = (learner.intake.clone(), learner.stop_streams.clone());
     let stop = CancellationToken::new();
     let task = tokio::spawn(learner.run_until(stop.clone()));
-    // The smallest window that HTTP/2 lets a client have at first.
+    // The default window of HTTP/2, the smallest that the client can set, fills up soonest.
     let channel = tonic::transport::Endpoint::from_shared(format!("http://{address}"))
         .expect("a URL")
         .initial_stream_window_size(65_535)
@@ -226,8 +226,8 @@ async fn a_client_that_does_not_read_its_answers_does_not_hold_the_drain() {
     requests.send(ask(Actor::hello(None))).await.expect("the receiver is here");
     let mut client = LearnerServiceClient::new(channel);
     let unread = client.push(ReceiverStream::new(stream)).await.unwrap();
-    // Many small answers that nobody reads, until the window and what lies between the service
-    // and the client are full.
+    // Many small answers that the client does not read, until the window and all buffers between
+    // service and client are full.
     let flood = async {
         for sequence in 1.. {
             let spoilt = wire::Trajectory { seats: Vec::new(), ..message(sequence) };
@@ -240,7 +240,7 @@ async fn a_client_that_does_not_read_its_answers_does_not_hold_the_drain() {
         let malformed = || progress.get().refused.get(&wire::RefusalReason::Malformed).copied();
         let mut before = None;
         loop {
-            // No answer is taken over many turns: nobody reads.
+            // The service is stuck once many turns of the runtime bring no further refusal.
             for _ in 0..10_000 {
                 tokio::task::yield_now().await;
             }

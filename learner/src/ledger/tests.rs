@@ -13,9 +13,9 @@ fn replay(max_positions: u64) -> Arc<SharedReplay> {
     Arc::new(SharedReplay::new(replay, Generation(0)))
 }
 
-fn ledger(disk: &MemoryDisk, replay: &Arc<SharedReplay>) -> (Ledger, LedgerThread, SharedProgress) {
+fn ledger(disk: &MemoryDisk, replay: &Arc<SharedReplay>) -> (Ledger, LedgerThread, SharedStatus) {
     let (journal, _) = Journal::open(disk.clone(), RUN, Options::default()).expect("a journal");
-    let progress = SharedProgress::default();
+    let progress = SharedStatus::default();
     let (ledger, thread) =
         Ledger::start(journal, Arc::clone(replay), progress.clone()).expect("a thread");
     (ledger, thread, progress)
@@ -59,14 +59,14 @@ async fn what_is_told_as_decided_is_on_disk_and_in_the_replay() {
     assert_eq!((told.games, told.moves), (2, 4));
     assert_eq!(told.refused.get(&RefusalReason::Stale), Some(&1));
     drop((ledger, own));
-    thread.ended.await.expect("no panic").expect("a clean end");
+    thread.join().await.expect("no panic").expect("a clean end");
 
     // Another process: the same state, and the life goes on.
     let (ledger, thread, _) = self::ledger(&disk, &self::replay(100));
     let mut again = life(&ledger, Some(1)).await.expect("its last life");
     assert_eq!((again.epoch, *again.watermark.borrow_and_update()), (1, 3));
     drop((ledger, again));
-    thread.ended.await.expect("no panic").expect("a clean end");
+    thread.join().await.expect("no panic").expect("a clean end");
 }
 
 #[tokio::test]
@@ -196,7 +196,7 @@ async fn a_sync_that_fails_ends_the_ledger() {
     let own = life(&ledger, None).await.expect("a new life");
     disk.set_faults(Faults { sync_fails: true, ..Faults::default() });
     decide(&ledger, &own, 1, accept()).await;
-    let ended = thread.ended.await.expect("no panic").expect_err("it cannot go on");
+    let ended = thread.join().await.expect("no panic").expect_err("it cannot go on");
     assert!(matches!(ended, LedgerError::Journal(JournalError::Fatal { .. })), "{ended}");
     assert!(ledger.greet("b".to_owned(), None).await.is_err());
     assert_eq!(*own.watermark.borrow(), 0);

@@ -1,7 +1,7 @@
-//! What the layers of every [`Architecture`] compute, on tensors.
+//! The layers of every [`Architecture`] on tensors.
 //!
-//! The same network as [`ouro_net::reference`] writes down plainly. A [`Pass`] takes its tensors
-//! off the front of the list, so layers run in the order of [`ouro_net::NetSpec::tensors`].
+//! [`ouro_net::reference`] is the same computation in plain loops. A [`Pass`] takes its tensors from
+//! the front of the list, so layers run in the order of [`ouro_net::NetSpec::tensors`].
 //! Boards are `[batch, channels, height, width]`.
 
 use burn::tensor::activation::{leaky_relu, relu};
@@ -11,32 +11,32 @@ use burn::tensor::{Shape, Tensor};
 use ouro_net::spec::{BATCH_NORM_EPSILON, LEAKY_SLOPE};
 use ouro_net::{Architecture, GlobalPooling, TensorSpec, ValueRange};
 
-use super::Layout;
+use super::ParameterLayout;
 
 /// Which statistics batch norm uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Those of the batch, which are handed out.
+    /// Statistics of the batch, which the pass returns.
     Train,
-    /// The running ones.
+    /// Running statistics.
     Evaluate,
 }
 
-/// What a pass came to.
+/// Result of a pass.
 #[derive(Clone, Debug)]
 pub struct Outputs {
     /// `[batch, actions]`, illegal actions included.
     pub logits: Tensor<2>,
     /// `[batch, 1]`, in the range of the architecture.
     pub values: Tensor<2>,
-    /// In [`Mode::Train`], mean and variance of the batch for every norm in order, each
-    /// `[channels]`, without gradients. The variance is the unbiased one, for tracking.
+    /// In [`Mode::Train`], mean and unbiased variance of the batch for every norm in order, each
+    /// `[channels]`, without gradients.
     pub statistics: Vec<Tensor<1>>,
 }
 
 /// One pass.
 pub(super) struct Pass<'a> {
-    layout: &'a Layout,
+    layout: &'a ParameterLayout,
     tensors: std::iter::Zip<std::slice::Iter<'a, TensorSpec>, std::slice::Iter<'a, Tensor<1>>>,
     mode: Mode,
     statistics: Vec<Tensor<1>>,
@@ -46,7 +46,7 @@ pub(super) struct Pass<'a> {
 impl<'a> Pass<'a> {
     /// A pass over `tensors`, which `specs` describe.
     pub(super) fn new(
-        layout: &'a Layout,
+        layout: &'a ParameterLayout,
         specs: &'a [TensorSpec],
         tensors: &'a [Tensor<1>],
         mode: Mode,
@@ -55,7 +55,7 @@ impl<'a> Pass<'a> {
         Self { layout, tensors, mode, statistics: Vec::new(), trace: None }
     }
 
-    /// The same pass, keeping what every layer computes.
+    /// The same pass, recording the results of every layer.
     pub(super) fn traced(self) -> Self {
         Self { trace: Some(Vec::new()), ..self }
     }
@@ -113,7 +113,7 @@ impl<'a> Pass<'a> {
         (logits, self.in_range(value))
     }
 
-    /// The value head's number as the architecture wants it.
+    /// Maps the value head's output to the range of the architecture.
     fn in_range(&self, value: Tensor<2>) -> Tensor<2> {
         match self.layout.spec().architecture.value_range() {
             ValueRange::Unbounded => value,

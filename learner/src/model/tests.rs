@@ -15,7 +15,7 @@ fn near(left: &[f32], right: &[f32], what: &str) {
 }
 
 #[test]
-fn every_architecture_computes_what_the_reference_does_layer_by_layer() {
+fn every_architecture_agrees_with_the_reference_layer_by_layer() {
     let device = TrainDevice::cpu();
     for spec in specs() {
         let rows = 3;
@@ -29,7 +29,7 @@ fn every_architecture_computes_what_the_reference_does_layer_by_layer() {
         near(&read(&outputs.logits).unwrap(), &logits, "logits");
         near(&read(&outputs.values).unwrap(), &values, "values");
 
-        let trace = net.fixed(0).trace(tensor);
+        let trace = net.untracked(0).trace(tensor);
         let first = reference::layers(&weights, &planes[..spec.planes.len()]);
         assert_eq!(trace.len(), first.len());
         for ((layer, results), (expected_layer, expected)) in trace.iter().zip(&first) {
@@ -41,7 +41,7 @@ fn every_architecture_computes_what_the_reference_does_layer_by_layer() {
 }
 
 #[test]
-fn weights_leave_as_they_came() {
+fn weights_survive_import_and_export_unchanged() {
     for spec in specs() {
         let weights = random_weights(&spec, 1).unwrap();
         let net = Net::new(&weights, TrainDevice::cpu().plain());
@@ -50,7 +50,7 @@ fn weights_leave_as_they_came() {
 }
 
 #[test]
-fn only_tracking_moves_the_running_statistics() {
+fn only_update_statistics_changes_the_running_statistics() {
     let device = TrainDevice::cpu();
     let spec = NetSpec { architecture: "tiny".parse().unwrap(), ..spec() };
     let weights = weights(&spec);
@@ -63,11 +63,11 @@ fn only_tracking_moves_the_running_statistics() {
     net.evaluate(tensor.clone());
     assert_eq!(net.tensors().unwrap(), weights.tensors());
 
-    net.track(outputs.statistics, 0.25);
+    net.update_statistics(outputs.statistics, 0.25);
     assert_eq!(bystander.tensors().unwrap(), weights.tensors());
     let tensors = net.tensors().unwrap();
-    // The first norm by hand: statistics of the stem's results over rows and cells.
-    let trace = Net::new(&weights, device.plain()).fixed(0).trace(tensor);
+    // Reference for the first norm: statistics of the stem's results over rows and cells.
+    let trace = Net::new(&weights, device.plain()).untracked(0).trace(tensor);
     let results = read(&trace[0].1).unwrap();
     let channels = results.len() / rows / cells;
     let pairs = tensors[3].iter().zip(&tensors[4]).enumerate();
@@ -90,7 +90,7 @@ fn only_tracking_moves_the_running_statistics() {
 }
 
 #[test]
-fn a_parameter_that_the_loss_does_not_reach_has_gradient_zero() {
+fn a_parameter_without_influence_on_the_loss_has_gradient_zero() {
     let device = TrainDevice::cpu();
     let spec = NetSpec {
         architecture: Architecture::Conv { channels: 2, layers: 1, hidden: 3 },

@@ -3,19 +3,19 @@ use crate::device::TrainDevice;
 use crate::testing::spec;
 use ouro_game::Rng;
 
-/// The rules written down in f64, one value at a time.
-fn slow(rule: &Rule, decay: f64, rate: f64, start: f64, gradients: &[f64]) -> f64 {
+/// The definitions in f64, one value at a time.
+fn slow(rule: &OptimizerConfig, decay: f64, rate: f64, start: f64, gradients: &[f64]) -> f64 {
     let (mut value, mut first, mut second) = (start, 0.0, 0.0);
     for (time, gradient) in gradients.iter().enumerate() {
         let direction = match *rule {
-            Rule::AdamW { beta1, beta2, epsilon } => {
+            OptimizerConfig::AdamW { beta1, beta2, epsilon } => {
                 first = beta1 * first + (1.0 - beta1) * gradient;
                 second = beta2 * second + (1.0 - beta2) * gradient * gradient;
                 let time = (time + 1) as f64;
                 let unbiased = first / (1.0 - beta1.powf(time));
                 unbiased / ((second / (1.0 - beta2.powf(time))).sqrt() + epsilon)
             }
-            Rule::Sgd { momentum } => {
+            OptimizerConfig::Sgd { momentum } => {
                 first = momentum * first + gradient;
                 first
             }
@@ -26,12 +26,12 @@ fn slow(rule: &Rule, decay: f64, rate: f64, start: f64, gradients: &[f64]) -> f6
 }
 
 #[test]
-fn both_rules_agree_with_their_definition_and_spare_biases_from_decay() {
+fn both_optimisers_agree_with_their_definition_and_biases_do_not_decay() {
     let device = TrainDevice::cpu();
-    let layout = Layout::new(&spec());
+    let layout = ParameterLayout::new(&spec());
     let length = layout.trained_len();
-    let adam = Rule::AdamW { beta1: 0.8, beta2: 0.95, epsilon: 1e-3 };
-    for rule in [adam, Rule::Sgd { momentum: 0.9 }] {
+    let adam = OptimizerConfig::AdamW { beta1: 0.8, beta2: 0.95, epsilon: 1e-3 };
+    for rule in [adam, OptimizerConfig::Sgd { momentum: 0.9 }] {
         let mut rng = Rng::new(2, "optimizer");
         let mut random = || (0..length).map(|_| rng.unit() as f32 - 0.5).collect::<Vec<_>>();
         let (start, gradients) = (random(), [random(), random(), random()]);
@@ -58,12 +58,12 @@ fn both_rules_agree_with_their_definition_and_spare_biases_from_decay() {
 #[test]
 fn the_gradient_is_clipped_by_its_global_norm() {
     let device = TrainDevice::cpu();
-    let layout = Layout::new(&spec());
+    let layout = ParameterLayout::new(&spec());
     let length = layout.trained_len();
     let gradient = Tensor::<1>::ones([length], device.plain()) * 2.0;
     let moved = |max_norm: f32| {
         let state = OptimizerState::default();
-        let rule = Rule::Sgd { momentum: 0.0 };
+        let rule = OptimizerConfig::Sgd { momentum: 0.0 };
         let mut optimizer = Optimizer::new(rule, 0.0, max_norm, &layout, &state, device.plain());
         let zeros = Tensor::zeros([length], device.plain());
         let (trained, norm) = optimizer.step(zeros, gradient.clone(), 1.0);

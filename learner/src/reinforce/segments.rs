@@ -1,40 +1,40 @@
-//! Whole games, or pieces of them, as rows in the order of play.
+//! Batches of moves in the order of play.
 
 use ouro_net::NetSpec;
 
-use crate::algorithm::{Batch, BatchError, check_lengths};
-use crate::rules::RowShape;
+use crate::batch::{Batch, BatchError, RowShape, check_lengths};
 
-/// A table of moves. A *segment* is the consecutive moves of one seat in one game: its rows
-/// follow each other, and [`ends`](Self::ends) marks the last.
+/// A batch of moves. A *segment* is consecutive moves of one seat in one game: its rows follow each
+/// other, and [`ends`](Self::ends) marks the last.
 ///
-/// A segment that stops while the game goes on for its seat, be it that the game was cut short or
-/// that the batch was full, ends in a row that is not a move: the state after the last move, with
-/// weight 0, whose value stands for what follows. Every row passes through batch norm, so a batch
-/// is filled up with pieces of games, not with empty rows.
+/// A segment is *truncated* if its seat plays on after the last move: the game was cut short, or
+/// the batch was full. A truncated segment ends with one more row of weight 0, the state after the
+/// last move, whose value bootstraps the return. Batches are filled with pieces of games and not
+/// padded, because every row passes through batch norm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segments {
     shape: RowShape,
     /// Observations, `[rows, C · H · W]`.
     pub planes: Vec<f32>,
-    /// Legal actions, `[rows, actions]`; may be none in a row of weight 0.
+    /// Legal actions, `[rows, actions]`; a row of weight 0 may have none.
     pub legal: Vec<bool>,
-    /// Actions taken, `[rows]`; any in a row of weight 0.
+    /// Actions taken, `[rows]`; ignored in a row of weight 0.
     pub actions: Vec<u32>,
-    /// Probability that the actor chose each with, random moves included, `[rows]`, in (0, 1].
+    /// Probability of each action when the actor chose it, random moves included, `[rows]`, in
+    /// (0, 1].
     pub behaviour: Vec<f32>,
     /// Rewards from each move to the next row, `[rows]`.
     pub rewards: Vec<f32>,
     /// γ^Δt to the next row, `[rows]`; 0 where nothing follows.
     pub discounts: Vec<f32>,
-    /// Weights, `[rows]`: 1 for a move, 0 for the state after a segment's last.
+    /// Weights, `[rows]`: 1 for a move, 0 for the state that ends a truncated segment.
     pub weights: Vec<f32>,
     /// Whether the row is the last of its segment, `[rows]`.
     pub ends: Vec<bool>,
 }
 
 impl Segments {
-    /// A table without rows and with room for some.
+    /// An empty batch with room for `rows`.
     pub fn with_capacity(shape: RowShape, rows: usize) -> Self {
         Self {
             shape,

@@ -1,10 +1,9 @@
 use super::*;
-use crate::algorithm::{Batch, BatchError};
+use crate::batch::{Batch, BatchError, RowShape};
 use crate::config::TrainConfig;
 use crate::device::TrainDevice;
-use crate::loss::{LossParts, slow_log_policy};
+use crate::loss::{LossTerms, slow_log_policy};
 use crate::parity::random_segments;
-use crate::rules::RowShape;
 use crate::testing::{central_differences, evaluate, lively_weights, spec, tower, weights};
 use crate::trainer::Trainer;
 use ouro_game::Rng;
@@ -28,20 +27,20 @@ fn chosen(batch: &Segments, logits: &[f32]) -> Vec<f64> {
     (0..batch.rows()).map(row).collect()
 }
 
-/// The loss as the module's documentation says, in f64, with given advantages and targets.
+/// The loss of the module's documentation in f64, for given targets.
 fn slow(
     config: &ReinforceConfig,
     batch: &Segments,
-    fixed: &Fixed,
+    targets: &UpdateTargets,
     outputs: &(Vec<f32>, Vec<f32>),
-) -> LossParts {
+) -> LossTerms {
     let (logits, values) = outputs;
     let actions = batch.shape().actions;
-    let mut parts = LossParts { ratio: fixed.ratio, ..LossParts::default() };
+    let mut parts = LossTerms { ratio: targets.ratio, ..LossTerms::default() };
     for (row, chosen) in chosen(batch, logits).into_iter().enumerate() {
         let share = f64::from(batch.weights[row]) / batch.weight();
-        parts.policy -= share * fixed.advantages[row] * chosen;
-        parts.value += share * (f64::from(values[row]) - fixed.targets[row]).powi(2);
+        parts.policy -= share * targets.advantages[row] * chosen;
+        parts.value += share * (f64::from(values[row]) - targets.values[row]).powi(2);
         let cells = row * actions..(row + 1) * actions;
         let log = slow_log_policy(&logits[cells.clone()], &batch.legal[cells]);
         let legal = log.iter().filter(|log| log.is_finite());
@@ -70,8 +69,8 @@ fn loss_and_gradient_agree_with_the_slow_reference() {
 
         let outputs = evaluate(&weights, &batch.planes);
         let logs: Vec<f32> = chosen(&batch, &outputs.0).iter().map(|&log| log as f32).collect();
-        let fixed = Reinforce::from(&config).fix(&batch, &logs, &outputs.1);
-        let parts = slow(&config, &batch, &fixed, &outputs);
+        let targets = Reinforce::from(&config).targets(&batch, &logs, &outputs.1);
+        let parts = slow(&config, &batch, &targets, &outputs);
         let fast = gradient.loss;
         for (slow, fast) in [
             (parts.total, fast.total),
@@ -83,12 +82,13 @@ fn loss_and_gradient_agree_with_the_slow_reference() {
             assert!((slow - fast).abs() < 1e-5, "{slow} {fast}");
         }
         central_differences(&weights, &gradient.tensors, |weights| {
-            slow(&config, &batch, &fixed, &evaluate(weights, &batch.planes)).total
+            slow(&config, &batch, &targets, &evaluate(weights, &batch.planes)).total
         });
     }
 }
 
-/// Action 0 pays 1, action 1 pays −1, drawn uniformly and seen for two plies; action 2 is illegal.
+/// A two-armed bandit of two plies: action 0 earns 1 and action 1 earns −1, both drawn uniformly.
+/// Action 2 is illegal.
 fn bandit(spec: &ouro_net::NetSpec) -> Segments {
     let shape = RowShape { planes: spec.planes.len(), actions: spec.actions };
     let mut batch = Segments::with_capacity(shape, 64);
@@ -129,7 +129,7 @@ fn ratios_are_truncated_and_epsilon_counts() {
     let mut batch = bandit(&spec);
     let reinforce = Reinforce::from(&config);
     let half = vec![0.5_f32.ln(); 64];
-    let mean = |batch: &Segments| reinforce.fix(batch, &half, &[0.0; 64]).ratio;
+    let mean = |batch: &Segments| reinforce.targets(batch, &half, &[0.0; 64]).ratio;
     assert!((mean(&batch) - 1.0).abs() < 1e-6);
     batch.behaviour.fill(0.01);
     assert!((mean(&batch) - 2.0).abs() < 1e-6);

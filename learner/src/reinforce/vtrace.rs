@@ -11,38 +11,42 @@
 //! Aₜ = ρₜ (rₜ + γₜ vₜ₊₁ − Vₜ)               advantage
 //! ```
 //!
-//! Played with the current policy and without truncation, v is the discounted return; a segment
-//! that was cut short takes the value of its last state for what follows.
+//! On policy and without truncation of ratios, v is the discounted return. The value of the last
+//! state bootstraps a truncated segment.
 
-use super::Segments;
+use super::segments::Segments;
 
-/// How ratios are truncated.
+/// Truncation levels of the importance ratios, and the trace decay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Caps {
-    /// ρ̄.
+pub struct TruncationLevels {
+    /// ρ̄, the level for one step.
     pub ratio: f64,
-    /// c̄.
+    /// c̄, the level for later steps.
     pub trace: f64,
-    /// λ.
-    pub decay: f64,
+    /// λ, the trace decay.
+    pub lambda: f64,
 }
 
-/// What V-trace makes of a batch, `[rows]` each; 0 in rows of weight 0, whose target is their
-/// own value.
+/// Targets of a batch, `[rows]` each. A row of weight 0 has its own value as target, and advantage
+/// 0.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Traces {
-    /// v.
-    pub targets: Vec<f64>,
-    /// A.
+pub struct VTraceTargets {
+    /// v, the value targets.
+    pub values: Vec<f64>,
+    /// A, the advantages.
     pub advantages: Vec<f64>,
 }
 
-/// Targets and advantages of all segments. `ratios` are w, not truncated, and `values` V, both
-/// `[rows]`.
-pub fn vtrace(caps: Caps, batch: &Segments, ratios: &[f64], values: &[f32]) -> Traces {
+/// V-trace of all segments. `ratios` are w before truncation and `values` are V, both `[rows]`.
+pub fn vtrace(
+    levels: TruncationLevels,
+    batch: &Segments,
+    ratios: &[f64],
+    values: &[f32],
+) -> VTraceTargets {
     let rows = values.len();
-    let mut traces = Traces { targets: vec![0.0; rows], advantages: vec![0.0; rows] };
-    // V and v of the row after, nothing past the end of a segment.
+    let mut targets = VTraceTargets { values: vec![0.0; rows], advantages: vec![0.0; rows] };
+    // V and v of the next row; 0 past the end of a segment.
     let mut after = (0.0, 0.0);
     for row in (0..rows).rev() {
         if batch.ends[row] {
@@ -54,16 +58,16 @@ pub fn vtrace(caps: Caps, batch: &Segments, ratios: &[f64], values: &[f32]) -> T
         } else {
             let (reward, discount) =
                 (f64::from(batch.rewards[row]), f64::from(batch.discounts[row]));
-            let ratio = ratios[row].min(caps.ratio);
-            let trace = caps.decay * ratios[row].min(caps.trace);
-            traces.advantages[row] = ratio * (reward + discount * after.1 - value);
+            let ratio = ratios[row].min(levels.ratio);
+            let trace = levels.lambda * ratios[row].min(levels.trace);
+            targets.advantages[row] = ratio * (reward + discount * after.1 - value);
             let delta = ratio * (reward + discount * after.0 - value);
             value + delta + discount * trace * (after.1 - after.0)
         };
-        traces.targets[row] = target;
+        targets.values[row] = target;
         after = (value, target);
     }
-    traces
+    targets
 }
 
 #[cfg(test)]
@@ -74,9 +78,9 @@ mod tests {
     use crate::parity::random_segments;
     use crate::testing::spec;
 
-    /// The paper's definition, equation 1, written down as a sum over the segment.
+    /// The paper's equation 1, as a sum over the segment.
     fn by_definition(
-        caps: Caps,
+        levels: TruncationLevels,
         batch: &Segments,
         ratios: &[f64],
         values: &[f32],
@@ -91,11 +95,11 @@ mod tests {
             let next = if batch.ends[at] { 0.0 } else { value(at + 1) };
             let discount = f64::from(batch.discounts[at]);
             let reward = f64::from(batch.rewards[at]);
-            sum += factor * ratios[at].min(caps.ratio) * (reward + discount * next - value(at));
+            sum += factor * ratios[at].min(levels.ratio) * (reward + discount * next - value(at));
             if batch.ends[at] {
                 return sum;
             }
-            factor *= discount * caps.decay * ratios[at].min(caps.trace);
+            factor *= discount * levels.lambda * ratios[at].min(levels.trace);
             at += 1;
         }
     }
@@ -125,26 +129,30 @@ mod tests {
     #[test]
     fn the_recursion_is_the_papers_definition() {
         for (batch, values, ratios, mut rng) in cases() {
-            let caps = Caps { ratio: 0.5 + 2.0 * rng.unit(), trace: 0.5 + rng.unit(), decay: 0.9 };
-            let traces = vtrace(caps, &batch, &ratios, &values);
+            let levels = TruncationLevels {
+                ratio: 0.5 + 2.0 * rng.unit(),
+                trace: 0.5 + rng.unit(),
+                lambda: 0.9,
+            };
+            let targets = vtrace(levels, &batch, &ratios, &values);
             for row in 0..40 {
-                let expected = by_definition(caps, &batch, &ratios, &values, row);
-                assert!((traces.targets[row] - expected).abs() < 1e-9, "row {row}");
+                let expected = by_definition(levels, &batch, &ratios, &values, row);
+                assert!((targets.values[row] - expected).abs() < 1e-9, "row {row}");
             }
         }
     }
 
     #[test]
     fn on_policy_and_untruncated_targets_are_returns() {
-        let caps = Caps { ratio: f64::INFINITY, trace: f64::INFINITY, decay: 1.0 };
+        let levels = TruncationLevels { ratio: f64::INFINITY, trace: f64::INFINITY, lambda: 1.0 };
         for (batch, values, _, _) in cases() {
-            let traces = vtrace(caps, &batch, &[1.0; 40], &values);
+            let targets = vtrace(levels, &batch, &[1.0; 40], &values);
             for row in 0..40 {
                 let expected = discounted_return(&batch, &values, row);
-                assert!((traces.targets[row] - expected).abs() < 1e-9, "row {row}");
+                assert!((targets.values[row] - expected).abs() < 1e-9, "row {row}");
                 if batch.weights[row] > 0.0 {
                     let advantage = expected - f64::from(values[row]);
-                    assert!((traces.advantages[row] - advantage).abs() < 1e-9, "row {row}");
+                    assert!((targets.advantages[row] - advantage).abs() < 1e-9, "row {row}");
                 }
             }
         }
@@ -152,14 +160,14 @@ mod tests {
 
     #[test]
     fn without_traces_a_target_looks_one_step_ahead() {
-        let caps = Caps { ratio: 1.0, trace: 1.0, decay: 0.0 };
+        let levels = TruncationLevels { ratio: 1.0, trace: 1.0, lambda: 0.0 };
         for (batch, values, _, _) in cases() {
-            let traces = vtrace(caps, &batch, &[1.0; 40], &values);
+            let targets = vtrace(levels, &batch, &[1.0; 40], &values);
             for row in (0..40).filter(|&row| batch.weights[row] > 0.0) {
                 let next = if batch.ends[row] { 0.0 } else { f64::from(values[row + 1]) };
                 let discounted = f64::from(batch.discounts[row]) * next;
                 let expected = f64::from(batch.rewards[row]) + discounted;
-                assert!((traces.targets[row] - expected).abs() < 1e-9, "row {row}");
+                assert!((targets.values[row] - expected).abs() < 1e-9, "row {row}");
             }
         }
     }

@@ -6,7 +6,7 @@ use ouro_replay::{Draw, Episode, PackedGame, Place};
 use super::{OfGame, Rules, UnpackError};
 use crate::alphazero::Positions;
 use crate::alphazero::targets::value_target;
-use crate::reinforce::{Course, Segments, course};
+use crate::reinforce::{SeatTransitions, Segments, seat_transitions};
 
 /// An accepted game with its states.
 struct Unpacked<S> {
@@ -87,8 +87,8 @@ impl<G: Game> OfGame<G> {
         let Unpacked { episode, states } = unpacked;
         let Some(&last) = places.last() else { return };
         let seat = usize::from(last.seat);
-        let Course { steps, is_open } =
-            course(&self.game, states, seat, self.gamma, self.reward_scale);
+        let SeatTransitions { transitions: steps, is_truncated } =
+            seat_transitions(&self.game, states, seat, self.gamma, self.reward_scale);
         for place in places {
             let ply = usize::from(place.ply);
             let Some(step) = steps.iter().find(|step| step.ply == ply) else { continue };
@@ -103,7 +103,7 @@ impl<G: Game> OfGame<G> {
         }
         // What follows the last of these moves, if anything can.
         let next = steps.iter().find(|step| step.ply > usize::from(last.ply)).map(|step| step.ply);
-        let behind = next.or(is_open.then_some(states.len() - 1));
+        let behind = next.or(is_truncated.then_some(states.len() - 1));
         if let Some(ply) = behind {
             let place = Place { ply: 0, ..last };
             self.see(&states[ply], place, symmetry, &mut batch.planes, &mut batch.legal);

@@ -5,7 +5,7 @@ use ouro_proto::{Searched, Seat};
 use ouro_replay::Item;
 
 use super::*;
-use crate::reinforce::ReinforceConfig;
+use crate::config::ReinforceConfig;
 use crate::testing::{config, random_game, searched_game, won_game};
 
 const NEWEST: Generation = Generation(20);

@@ -7,10 +7,11 @@ mod pause;
 
 use super::*;
 use crate::alphazero::Positions;
+use crate::batch::RowShape;
 use crate::ledger::Decision;
 use crate::refusal::Refusal;
 use crate::reinforce::Segments;
-use crate::rules::{Examined, RowShape, UnpackError};
+use crate::rules::{Examined, UnpackError};
 use crate::testing::{config, random_game};
 
 /// Rules with a fault.
@@ -44,7 +45,7 @@ async fn a_game_whose_replay_panics_is_refused_and_gives_its_permit_back() {
     let settings = config.replay_settings().expect("valid");
     let replay = Replay::resume(settings, &ReplayState::default()).expect("valid");
     let replay = Arc::new(SharedReplay::new(replay, Generation(0)));
-    let (progress, stop) = (SharedProgress::default(), CancellationToken::new());
+    let (progress, stop) = (SharedStatus::default(), CancellationToken::new());
     let disk = ouro_replay::testing::MemoryDisk::new();
     let (journal, _) = Journal::open(disk, b"", Default::default()).expect("an empty disk");
     let (ledger, _thread) =

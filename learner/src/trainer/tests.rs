@@ -1,11 +1,11 @@
 use super::*;
-use crate::alphazero::{AlphaZero, AlphaZeroConfig, Positions};
-use crate::average::Averaging;
-use crate::checkpoint::{Checkpoint, RunState, Store};
-use crate::optimizer::Rule;
+use crate::alphazero::{AlphaZero, Positions};
+use crate::config::{AlphaZeroConfig, LearningRateSchedule};
+use crate::optimizer::OptimizerConfig;
 use crate::parity::random_positions;
-use crate::schedule::Schedule;
 use crate::testing::{architectures, spec, tower, weights};
+use crate::training_state::{RunState, StateStore, TrainingState};
+use crate::weight_average::WeightAveraging;
 use ouro_game::Rng;
 use ouro_net::Generation;
 use ouro_net::measure::random_weights;
@@ -25,18 +25,18 @@ fn batch(spec: &NetSpec, index: u64) -> Positions {
 
 #[test]
 fn a_run_that_stops_and_resumes_is_the_same_bit_for_bit() {
-    let adam = Rule::default();
-    let averaging = Averaging::Exponential { every_steps: 2, half_life_steps: 3 };
+    let adam = OptimizerConfig::default();
+    let averaging = WeightAveraging::Exponential { every_steps: 2, half_life_steps: 3 };
     for (spec, optimizer, average) in [
         (tower(), adam.clone(), averaging.clone()),
-        (tower(), Rule::Sgd { momentum: 0.9 }, averaging.clone()),
-        (spec(), adam, Averaging::None),
-        (spec(), Rule::Sgd { momentum: 0.0 }, averaging),
+        (tower(), OptimizerConfig::Sgd { momentum: 0.9 }, averaging.clone()),
+        (spec(), adam, WeightAveraging::None),
+        (spec(), OptimizerConfig::Sgd { momentum: 0.0 }, averaging),
     ] {
         let config = TrainConfig {
             warmup_steps: 7,
             weight_decay: 0.01,
-            schedule: Schedule::Cosine { steps: 9, floor: 0.1 },
+            schedule: LearningRateSchedule::Cosine { steps: 9, floor: 0.1 },
             optimizer,
             average,
             ..TrainConfig::default()
@@ -49,16 +49,16 @@ fn a_run_that_stops_and_resumes_is_the_same_bit_for_bit() {
             half.step(&batch(&spec, index)).unwrap();
         }
         let directory = tempfile::tempdir().unwrap();
-        let mut store = Store::open(directory.path(), 2).unwrap();
-        let checkpoint = Checkpoint {
-            weights: half.export(Generation(1), &Probe::random(&spec)).unwrap(),
-            training: half.state().unwrap(),
-            state: RunState::default(),
+        let mut store = StateStore::open(directory.path(), 2).unwrap();
+        let saved = TrainingState {
+            weights: half.export(Generation(1), &ExportCheck::random(&spec)).unwrap(),
+            trainer: half.state().unwrap(),
+            run: RunState::default(),
         };
-        store.save(&checkpoint).unwrap();
-        let loaded = store.load().unwrap().checkpoint.expect("it was saved");
-        assert_eq!(loaded, checkpoint);
-        let mut resumed = trainer(&config, &loaded.weights, Some(&loaded.training));
+        store.save(&saved).unwrap();
+        let loaded = store.load().unwrap().newest.expect("it was saved");
+        assert_eq!(loaded, saved);
+        let mut resumed = trainer(&config, &loaded.weights, Some(&loaded.trainer));
         for index in 5..10 {
             whole.step(&batch(&spec, index)).unwrap();
             resumed.step(&batch(&spec, index)).unwrap();
@@ -71,7 +71,7 @@ fn a_run_that_stops_and_resumes_is_the_same_bit_for_bit() {
 #[test]
 fn the_average_is_the_mean_of_its_weights_and_has_its_own_statistics() {
     let spec = tower();
-    let average = Averaging::Exponential { every_steps: 1, half_life_steps: 1_000 };
+    let average = WeightAveraging::Exponential { every_steps: 1, half_life_steps: 1_000 };
     let config = TrainConfig { average, ..TrainConfig::default() };
     let start = weights(&spec);
     let mut trainer = trainer(&config, &start, None);
@@ -94,11 +94,11 @@ fn the_average_is_the_mean_of_its_weights_and_has_its_own_statistics() {
             assert!(same.clone().all(|(&got, sum)| (f64::from(got) - sum / 5.0).abs() < 1e-5));
         }
     }
-    trainer.export(Generation(1), &Probe::random(&spec)).unwrap();
+    trainer.export(Generation(1), &ExportCheck::random(&spec)).unwrap();
 }
 
 #[test]
-fn every_architecture_trains_and_is_exported_as_it_was_trained() {
+fn every_architecture_trains_and_passes_the_export_check() {
     for architecture in architectures() {
         let spec = NetSpec { architecture, ..spec() };
         let config = TrainConfig { learning_rate: 0.01, report_every: 1, ..TrainConfig::default() };
@@ -110,7 +110,7 @@ fn every_architecture_trains_and_is_exported_as_it_was_trained() {
         }
         let last = trainer.step(&batch).unwrap().unwrap().loss.total;
         assert!(last < 0.8 * first, "{:?}: {first} {last}", spec.architecture);
-        trainer.export(Generation(1), &Probe::random(&spec)).unwrap();
+        trainer.export(Generation(1), &ExportCheck::random(&spec)).unwrap();
     }
 }
 
@@ -131,19 +131,19 @@ fn the_state_of_another_optimiser_is_refused() {
     let mut adam = trainer(&config, &weights(&spec), None);
     adam.step(&batch(&spec, 0)).unwrap();
     let state = adam.state().unwrap();
-    let config = TrainConfig { optimizer: Rule::Sgd { momentum: 0.9 }, ..config };
+    let config = TrainConfig { optimizer: OptimizerConfig::Sgd { momentum: 0.9 }, ..config };
     let algorithm = AlphaZero::from(&AlphaZeroConfig::default());
     let other = Trainer::new(algorithm, config, &weights(&spec), Some(&state), TrainDevice::cpu());
     assert!(matches!(other, Err(TrainError::OtherState { what: "optimiser" })));
 }
 
 #[test]
-fn the_fast_trunk_computes_what_burn_does() {
+fn the_fast_trunk_agrees_with_burn() {
     let spec = tower();
     let config = TrainConfig { report_every: 1, learning_rate: 0.01, ..TrainConfig::default() };
     let start = random_weights(&spec, 3).unwrap();
     let mut fast = trainer(&config, &start, None);
-    let mut burn = trainer(&config, &start, None).by_burn_alone();
+    let mut burn = trainer(&config, &start, None).without_cpu_trunk();
     let (one, two) = (fast.gradient(&batch(&spec, 0)), burn.gradient(&batch(&spec, 0)));
     let (one, two) = (one.unwrap(), two.unwrap());
     assert!((one.loss.total - two.loss.total).abs() < 1e-5);

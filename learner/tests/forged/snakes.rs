@@ -2,9 +2,7 @@
 
 use ouro_game::record::Recorder;
 use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Rng, Turn, battlesnake};
-use ouro_learner::algorithm::AlgorithmConfig;
-use ouro_learner::config::Config;
-use ouro_learner::reinforce::ReinforceConfig;
+use ouro_learner::config::{AlgorithmConfig, Config, ReinforceConfig};
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::RefusalReason as Reason;
 use ouro_proto::{Seat, Trajectory};

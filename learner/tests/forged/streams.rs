@@ -1,8 +1,7 @@
 //! Streams that break the protocol. Each ends with a status; its neighbour goes on.
 
 use ouro_game::{GameConfig, connect_four};
-use ouro_learner::algorithm::AlgorithmConfig;
-use ouro_learner::reinforce::ReinforceConfig;
+use ouro_learner::config::{AlgorithmConfig, ReinforceConfig};
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::RefusalReason as Reason;
 use ouro_proto::learner::v1::push_request::Message as Ask;

@@ -14,10 +14,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use ouro_game::{GameConfig, battlesnake, connect_four};
-use ouro_learner::algorithm::AlgorithmConfig;
-use ouro_learner::alphazero::AlphaZeroConfig;
-use ouro_learner::config::{Config, DeviceChoice};
-use ouro_learner::progress::SharedProgress;
+use ouro_learner::config::{AlgorithmConfig, AlphaZeroConfig, Config, DeviceChoice};
+use ouro_learner::status::SharedStatus;
 use ouro_learner::{Learner, LearnerError};
 use ouro_net::Architecture;
 use ouro_proto::Hello;
@@ -179,7 +177,7 @@ struct Moment {
 }
 
 impl Moment {
-    fn now(progress: &SharedProgress) -> Self {
+    fn now(progress: &SharedStatus) -> Self {
         let used = processor::seconds(CLIENT);
         Self { at: Instant::now(), positions: progress.get().moves, used }
     }
@@ -196,7 +194,7 @@ fn measure(game: GameConfig, folder: &Path, arguments: &Arguments) -> Result<Mea
     let (server, clients) = (runtime("ingest-server")?, runtime(CLIENT)?);
     let config = learner(game.clone(), folder, arguments);
     let learner = server.block_on(Learner::bind(config)).map_err(Failure::unavailable)?;
-    let (url, progress) = (format!("http://{}", learner.address()), learner.progress());
+    let (url, progress) = (format!("http://{}", learner.address()), learner.status());
     let (stop_learner, stop) = (CancellationToken::new(), CancellationToken::new());
     let served = server.spawn(learner.run_until(stop_learner.clone()));
     let pushing: Vec<_> = (0..arguments.streams)

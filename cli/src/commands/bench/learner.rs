@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use ouro_game::Rng;
-use ouro_learner::alphazero::{AlphaZero, AlphaZeroConfig, Positions};
-use ouro_learner::config::{DeviceChoice, TrainConfig};
+use ouro_learner::alphazero::{AlphaZero, Positions};
+use ouro_learner::config::{AlphaZeroConfig, DeviceChoice, TrainConfig};
 use ouro_learner::device::TrainDevice;
+use ouro_learner::error::TrainError;
 use ouro_learner::parity::random_positions;
-use ouro_learner::trainer::{TrainError, Trainer};
+use ouro_learner::trainer::Trainer;
 use ouro_net::measure::{Case, cases};
 use ouro_net::{Weights, WeightsMeta};
 use serde::Serialize;
@@ -119,7 +120,7 @@ fn measure(
     let config = TrainConfig::default();
     let mut trainer = Trainer::new(algorithm, config, &weights, None, device.clone())?;
     if arguments.burn_alone {
-        trainer = trainer.by_burn_alone();
+        trainer = trainer.without_cpu_trunk();
     }
     steps(&mut trainer, &batch, Duration::ZERO)?;
     let least = Duration::from_secs_f64(arguments.seconds);

@@ -11,8 +11,7 @@ use ouro_arena::ArenaConfig;
 use ouro_arena::config::WebAddress;
 use ouro_arena::store::Run;
 use ouro_game::GameConfig;
-use ouro_learner::algorithm::AlgorithmConfig;
-use ouro_learner::config::{CheckpointConfig, Config, DeviceChoice};
+use ouro_learner::config::{AlgorithmConfig, CheckpointConfig, Config, DeviceChoice};
 
 use super::preset::Preset;
 use super::settings::{SETTINGS_FILE, Settings};

@@ -7,12 +7,11 @@ use ouro_actor::PlayConfig;
 use ouro_actor::config::exploring;
 use ouro_arena::config::MatchConfig;
 use ouro_game::{GameConfig, battlesnake, connect_four, tic_tac_toe};
-use ouro_learner::algorithm::AlgorithmConfig;
-use ouro_learner::alphazero::AlphaZeroConfig;
-use ouro_learner::average::Averaging;
-use ouro_learner::config::{IntakeConfig, ReplayConfig, TrainConfig};
-use ouro_learner::reinforce::ReinforceConfig;
-use ouro_learner::schedule::Schedule;
+use ouro_learner::config::{
+    AlgorithmConfig, AlphaZeroConfig, IntakeConfig, LearningRateSchedule, ReinforceConfig,
+    ReplayConfig, TrainConfig,
+};
+use ouro_learner::weight_average::WeightAveraging;
 use ouro_net::{Architecture, ValueRange};
 use ouro_players::Shares;
 use ouro_search::SearchConfig;
@@ -58,7 +57,7 @@ impl Preset {
         match self {
             Self::Duel7x7 => {
                 let settings = alphazero(snakes(7, 2), [24, 3], snake_search());
-                settings.with_schedule(Schedule::Cosine { steps: 20_000, floor: 0.1 })
+                settings.with_schedule(LearningRateSchedule::Cosine { steps: 20_000, floor: 0.1 })
             }
             Self::Duel => alphazero(snakes(11, 2), [24, 3], snake_search()),
             Self::Standard => alphazero(snakes(11, 4), [24, 3], snake_search()),
@@ -66,8 +65,8 @@ impl Preset {
             Self::Connect4 => {
                 let game = GameConfig::ConnectFour(connect_four::Config::default());
                 let settings = alphazero(game, [48, 3], search(64, 7.0, opening(12)));
-                let settings =
-                    settings.with_schedule(Schedule::Cosine { steps: 14_000, floor: 0.1 });
+                let settings = settings
+                    .with_schedule(LearningRateSchedule::Cosine { steps: 14_000, floor: 0.1 });
                 // Whoever plays well meets few of the positions that others bring about.
                 let play = PlayConfig { opening_plies: 16, ..settings.actor.clone() };
                 Settings { actor: play, ..settings }
@@ -91,7 +90,7 @@ impl Preset {
 
 impl Settings {
     /// The same with a step size that falls, over about the time that `docs/results.md` trains.
-    fn with_schedule(self, schedule: Schedule) -> Self {
+    fn with_schedule(self, schedule: LearningRateSchedule) -> Self {
         Self { train: TrainConfig { schedule, ..self.train }, ..self }
     }
 }
@@ -156,7 +155,7 @@ fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settin
         learning_rate: 2e-3,
         warmup_steps: 50,
         weight_decay: 1e-4,
-        average: Averaging::Exponential { every_steps: 10, half_life_steps: 300 },
+        average: WeightAveraging::Exponential { every_steps: 10, half_life_steps: 300 },
         algorithm: AlgorithmConfig::AlphaZero(AlphaZeroConfig::default()),
         ..TrainConfig::default()
     };
@@ -195,8 +194,8 @@ fn reinforce(game: GameConfig) -> Settings {
         gamma: 0.97,
         // Large steps learn faster; what they leave unsettled averages out.
         learning_rate: 0.003,
-        average: Averaging::Exponential { every_steps: 10, half_life_steps: 200 },
-        schedule: Schedule::Cosine { steps: 62_000, floor: 0.02 },
+        average: WeightAveraging::Exponential { every_steps: 10, half_life_steps: 200 },
+        schedule: LearningRateSchedule::Cosine { steps: 62_000, floor: 0.02 },
         algorithm: AlgorithmConfig::Reinforce(algorithm),
         ..TrainConfig::default()
     };

@@ -9,8 +9,8 @@ use ouro_arena::store::{self, Outcome};
 use ouro_arena::web::Gauges;
 use ouro_arena::{Arena, ArenaEvent, PlayerId, Waiting};
 use ouro_learner::Learner;
-use ouro_learner::progress::SharedProgress;
 use ouro_learner::replay::SharedReplay;
+use ouro_learner::status::SharedStatus;
 use ouro_proto::arena_client::RatingTable;
 use ouro_proto::pool::PoolSnapshot;
 use ouro_service::Trouble;
@@ -32,7 +32,7 @@ pub(super) struct Reporter<'a> {
     start: Start,
     resume: String,
     started: Instant,
-    progress: SharedProgress,
+    progress: SharedStatus,
     replay: Arc<SharedReplay>,
     counters: Arc<ActorCounters>,
     events: broadcast::Receiver<ArenaEvent>,
@@ -60,7 +60,7 @@ impl<'a> Reporter<'a> {
         learner: &Learner,
         actor: &Actor,
     ) -> Self {
-        let progress = learner.progress();
+        let progress = learner.status();
         let now = Instant::now();
         let stands = progress.get();
         let start = Start {

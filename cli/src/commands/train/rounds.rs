@@ -21,8 +21,8 @@ use std::sync::Arc;
 use ouro_actor::Waves;
 use ouro_arena::Arena;
 use ouro_learner::Learner;
-use ouro_learner::progress::SharedProgress;
 use ouro_learner::replay::SharedReplay;
+use ouro_learner::status::SharedStatus;
 use ouro_net::Generation;
 use ouro_players::registry::Options;
 use ouro_proto::pool::PoolSnapshot;
@@ -37,7 +37,7 @@ use crate::failure::Failure;
 pub(super) struct Rounds {
     waves: Waves,
     replay: Arc<SharedReplay>,
-    progress: SharedProgress,
+    progress: SharedStatus,
     rested: watch::Receiver<Option<Generation>>,
     pool: watch::Receiver<Arc<PoolSnapshot>>,
     /// Number of the next game.
@@ -54,7 +54,7 @@ pub(super) struct Rounds {
 impl Rounds {
     /// Takes the lead, before the parts run.
     pub(super) fn new(plan: &Plan, arena: &Arena, learner: &Learner, waves: Waves) -> Self {
-        let (replay, progress) = (learner.replay(), learner.progress());
+        let (replay, progress) = (learner.replay(), learner.status());
         replay.lead();
         Self {
             waves,

@@ -1,19 +1,20 @@
-//! A learner and a stand-in for the arena.
+//! A learner and a fake arena.
 
 use ouro_net::ContentHash;
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
+use ouro_testkit::server::{self, Served};
 use tonic::{Request, Response};
 
 use super::*;
 
-/// Knows the weights of one generation, if any, and refuses all others.
-struct Stand {
+/// Has weights of one generation, if any, and refuses all that are published.
+struct FakeArena {
     newest: Option<u32>,
 }
 
 #[tonic::async_trait]
-impl PoolService for Stand {
+impl PoolService for FakeArena {
     type WatchPoolStream = tokio_stream::Once<Result<v1::WatchPoolResponse, Status>>;
 
     async fn watch_pool(
@@ -34,7 +35,7 @@ impl PoolService for Stand {
         &self,
         _: Request<v1::DrawOpponentsRequest>,
     ) -> Result<Response<v1::DrawOpponentsResponse>, Status> {
-        Err(Status::unimplemented("nobody asks"))
+        Err(Status::unimplemented("the learner does not call this"))
     }
 
     async fn publish_checkpoint(
@@ -50,27 +51,23 @@ impl PoolService for Stand {
         &self,
         _: Request<v1::FetchCheckpointRequest>,
     ) -> Result<Response<Self::FetchCheckpointStream>, Status> {
-        Err(Status::unimplemented("nobody asks"))
+        Err(Status::unimplemented("the learner does not call this"))
     }
 }
 
-/// A stand-in and a configuration that names it.
-async fn stand(newest: Option<u32>, directory: &std::path::Path) -> (Config, CancellationToken) {
-    let server = GrpcServer::bind(([127, 0, 0, 1], 0).into(), Limits::default());
-    let server =
-        server.await.expect("a free port").add_service(PoolServiceServer::new(Stand { newest }));
+/// Serves a fake arena, and a configuration with its address.
+async fn serve(newest: Option<u32>, directory: &std::path::Path) -> (Config, Served) {
+    let server = server::serve(PoolServiceServer::new(FakeArena { newest })).await;
     let mut config = config();
-    config.arena = Some(format!("http://{}", server.local_addr()));
+    config.arena = Some(server.url.clone());
     config.checkpoint.directory = directory.into();
-    let stop = CancellationToken::new();
-    tokio::spawn(server.run_until(stop.clone()));
-    (config, stop)
+    (config, server)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_learner_behind_the_arena_takes_its_games_and_counts_on_from_there() {
+async fn a_learner_behind_the_arena_accepts_its_games_and_continues_from_its_generation() {
     let directory = tempfile::tempdir().unwrap();
-    let (config, stop_arena) = stand(Some(3), directory.path()).await;
+    let (config, _arena) = serve(Some(3), directory.path()).await;
     let running = Running::start(config).await;
     let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
     actor.answer().await.unwrap();
@@ -81,15 +78,14 @@ async fn a_learner_behind_the_arena_takes_its_games_and_counts_on_from_there() {
     let answer = actor.push(newest.into()).await;
     assert_eq!(answer, accepted(1));
     drop(actor);
-    // Its own weights, of generation 0, were not offered: that would have been refused.
+    // The learner did not publish its own generation 0: the arena would have refused it.
     assert_eq!(running.stop().await.generation, ouro_net::Generation(3));
-    stop_arena.cancel();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_learner_whose_weights_are_refused_ends_with_that_error() {
     let directory = tempfile::tempdir().unwrap();
-    let (config, stop_arena) = stand(None, directory.path()).await;
+    let (config, _arena) = serve(None, directory.path()).await;
     let running = Running::start(config).await;
     let ended = running.task.await.expect("no panic");
     let refused = LearnerError::Arena(ArenaError::Refused {
@@ -97,5 +93,4 @@ async fn a_learner_whose_weights_are_refused_ends_with_that_error() {
         message: "another file has this generation".into(),
     });
     assert_eq!(ended.expect_err("a refusal").to_string(), refused.to_string());
-    stop_arena.cancel();
 }

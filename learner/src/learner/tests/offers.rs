@@ -1,14 +1,15 @@
-//! What a start checks before it offers anything.
+//! Checks that a start makes before it publishes anything.
 
 use ouro_net::{Generation, Weights, WeightsMeta};
 use ouro_replay::ReplayState;
 
 use super::*;
-use crate::checkpoint::Store;
-use crate::trainer::{TrainError, TrainerState};
+use crate::error::TrainError;
+use crate::trainer::TrainerState;
+use crate::training_state::StateStore;
 
 #[tokio::test]
-async fn weights_that_a_start_finds_are_offered_only_if_they_are_played_as_they_were_trained() {
+async fn a_start_publishes_weights_only_if_the_cpu_engine_agrees_with_training() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
     config.checkpoint.directory = directory.path().into();
@@ -18,14 +19,14 @@ async fn weights_that_a_start_finds_are_offered_only_if_they_are_played_as_they_
     // Valid, but what comes of them behind the first layer is no number on any device.
     let tensors = spec.tensors().iter().map(|tensor| vec![1e30; tensor.len()]).collect();
     let weights = Weights::from_tensors(spec, meta, tensors).expect("finite values");
-    let training = TrainerState::fresh(&weights);
-    let state =
-        RunState { algorithm: config.train.algorithm.name(), replay: ReplayState::default() };
-    let mut store = Store::open(directory.path(), 2).expect("a store");
-    store.save(&Checkpoint { weights, training, state }).expect("it is saved");
+    let trainer = TrainerState::initial(&weights);
+    let run = RunState { algorithm: config.train.algorithm.name(), replay: ReplayState::default() };
+    let mut store = StateStore::open(directory.path(), 2).expect("a store");
+    store.save(&TrainingState { weights, trainer, run }).expect("it is saved");
 
     let refused = Learner::bind(config).await.err().expect("they disagree");
-    let LearnerError::Training(TrainingError::Train(TrainError::Disagreement(found))) = &refused
+    let LearnerError::Training(TrainingLoopError::Train(TrainError::ExportMismatch(found))) =
+        &refused
     else {
         panic!("{refused}");
     };
@@ -34,14 +35,14 @@ async fn weights_that_a_start_finds_are_offered_only_if_they_are_played_as_they_
 }
 
 #[test]
-fn generation_0_is_on_disk_once_it_is_known_to_be_played_as_it_will_be_trained() {
+fn generation_0_is_saved_after_it_passed_the_export_check() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
     config.checkpoint.directory = directory.path().into();
     let rules = crate::rules::rules(&config).expect("a valid configuration");
-    let (prepared, ..) = start::start(&config, &*rules).expect("a new run");
-    let mut store = Store::open(directory.path(), 2).expect("a store");
-    let saved = store.load().expect("it is readable").checkpoint.expect("one was saved");
-    assert_eq!(saved, prepared.checkpoint);
-    prepared.probe.check_weights(&saved.weights, &prepared.device).expect("they agree");
+    let (resumed, ..) = start::resume(&config, &*rules).expect("a new run");
+    let mut store = StateStore::open(directory.path(), 2).expect("a store");
+    let saved = store.load().expect("it is readable").newest.expect("one was saved");
+    assert_eq!(saved, resumed.training_state);
+    resumed.export_check.check_weights(&saved.weights, &resumed.device).expect("they agree");
 }

@@ -29,7 +29,7 @@ impl Pushed {
         let config = config();
         let replay = Replay::resume(fifo(max_positions, 1, 9), &ReplayState::default());
         let replay = Arc::new(SharedReplay::new(replay.expect("possible"), Generation(0)));
-        let (progress, stop) = (SharedProgress::default(), CancellationToken::new());
+        let (progress, stop) = (SharedStatus::default(), CancellationToken::new());
         let disk = MemoryDisk::new();
         let (journal, _) = Journal::open(disk.clone(), b"", Default::default()).expect("empty");
         let (ledger, _) =

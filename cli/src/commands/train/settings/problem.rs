@@ -10,8 +10,7 @@ use ouro_arena::ArenaConfig;
 use ouro_arena::config::ConfigError as MatchError;
 use ouro_arena::gate::GateConfigError;
 use ouro_arena::store::Run;
-use ouro_learner::algorithm::AlgorithmConfig;
-use ouro_learner::config::{CheckpointConfig, Config};
+use ouro_learner::config::{AlgorithmConfig, CheckpointConfig, Config};
 use ouro_players::SharesError;
 use ouro_search::mcts::{Objective, SearchConfigError};
 

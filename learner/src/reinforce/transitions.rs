@@ -1,49 +1,49 @@
-//! What a seat's moves in a replayed game were followed by.
+//! The transitions of one seat in a replayed game: rewards and discounts between its moves.
 
 use ouro_game::{Game, Turn};
 
-/// One move of the seat.
+/// One move of the seat, up to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// Index of the state moved in.
+pub struct Transition {
+    /// Index of the state in which the seat moves.
     pub ply: usize,
-    /// Scaled rewards up to the seat's next move, or to the last state, each discounted by the
-    /// time that passed before it.
+    /// Sum of the scaled rewards up to the seat's next move or the last state, each discounted by
+    /// the time since this move.
     pub reward: f32,
-    /// γ^Δt to the next move or the last state; 0 if nothing more can come for the seat.
+    /// γ^Δt to the next move or the last state; 0 if the seat can receive nothing more.
     pub discount: f32,
 }
 
-/// A seat's moves in a game.
+/// The transitions of one seat in one game.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Course {
+pub struct SeatTransitions {
     /// In order of play.
-    pub steps: Vec<Step>,
-    /// Whether the game was cut short while the seat still played: then the value of the last
-    /// state stands for what follows.
-    pub is_open: bool,
+    pub transitions: Vec<Transition>,
+    /// Whether the game was cut short while the seat still played. The value of the last state then
+    /// bootstraps the return.
+    pub is_truncated: bool,
 }
 
-/// The course of `seat` through `states`, every state of a game with the last included. The
-/// reward of a ply is the difference of [`Game::returns`] around it, times `scale`; `gamma` is
-/// the discount per time step.
-pub fn course<G: Game>(
+/// The transitions of `seat` through `states`, which are all states of a game, the last included.
+/// The reward of a ply is the change of [`Game::returns`], times `scale`. `gamma` is the discount
+/// per time step.
+pub fn seat_transitions<G: Game>(
     game: &G,
     states: &[G::State],
     seat: usize,
     gamma: f32,
     scale: f32,
-) -> Course {
+) -> SeatTransitions {
     let moves = |state: &G::State| match game.turn(state) {
         Turn::Move(movers) => movers.contains(seat),
         Turn::Chance | Turn::Over => false,
     };
-    let is_open = states
+    let is_truncated = states
         .last()
         .is_some_and(|last| game.turn(last) != Turn::Over && game.alive(last).contains(seat));
-    let mut steps = Vec::new();
-    // What lies between the ply looked at and the seat's next move.
-    let (mut reward, mut discount) = (0.0, if is_open { 1.0 } else { 0.0 });
+    let mut transitions = Vec::new();
+    // Reward and discount between the current ply and the seat's next move, accumulated backwards.
+    let (mut reward, mut discount) = (0.0, if is_truncated { 1.0 } else { 0.0 });
     for ply in (0..states.len().saturating_sub(1)).rev() {
         let (before, after) = (&states[ply], &states[ply + 1]);
         let time = game.elapsed(after).saturating_sub(game.elapsed(before));
@@ -52,12 +52,12 @@ pub fn course<G: Game>(
             f64::from(scale) * f64::from(game.returns(after, seat) - game.returns(before, seat));
         (reward, discount) = (own + factor * reward, factor * discount);
         if moves(before) {
-            steps.push(Step { ply, reward: reward as f32, discount: discount as f32 });
+            transitions.push(Transition { ply, reward: reward as f32, discount: discount as f32 });
             (reward, discount) = (0.0, 1.0);
         }
     }
-    steps.reverse();
-    Course { steps, is_open }
+    transitions.reverse();
+    SeatTransitions { transitions, is_truncated }
 }
 
 #[cfg(test)]
@@ -81,28 +81,28 @@ mod tests {
         (game, states)
     }
 
-    fn step(ply: usize, reward: f32, discount: f32) -> Step {
-        Step { ply, reward, discount }
+    fn step(ply: usize, reward: f32, discount: f32) -> Transition {
+        Transition { ply, reward, discount }
     }
 
     #[test]
     fn alternating_moves_are_rewarded_up_to_the_next_own_move() {
         let (game, states) = won(&[0, 1, 3, 4, 6]);
-        let winner = course(&game, &states, 0, 0.5, 2.0);
-        assert!(!winner.is_open);
+        let winner = seat_transitions(&game, &states, 0, 0.5, 2.0);
+        assert!(!winner.is_truncated);
         let expected = [step(0, 0.0, 0.25), step(2, 0.0, 0.25), step(4, 2.0, 0.0)];
-        assert_eq!(winner.steps, expected);
-        let loser = course(&game, &states, 1, 0.5, 2.0);
+        assert_eq!(winner.transitions, expected);
+        let loser = seat_transitions(&game, &states, 1, 0.5, 2.0);
         // The second player's last move is a time step before the loss.
-        assert_eq!(loser.steps, [step(1, 0.0, 0.25), step(3, -1.0, 0.0)]);
+        assert_eq!(loser.transitions, [step(1, 0.0, 0.25), step(3, -1.0, 0.0)]);
     }
 
     #[test]
-    fn a_game_that_was_cut_short_leaves_the_course_open() {
+    fn a_game_that_was_cut_short_is_truncated_for_its_players() {
         let (game, states) = won(&[0, 1, 3]);
-        let cut = course(&game, &states, 1, 0.5, 1.0);
-        assert!(cut.is_open);
-        assert_eq!(cut.steps, [step(1, 0.0, 0.25)]);
+        let cut = seat_transitions(&game, &states, 1, 0.5, 1.0);
+        assert!(cut.is_truncated);
+        assert_eq!(cut.transitions, [step(1, 0.0, 0.25)]);
     }
 
     #[test]
@@ -126,9 +126,9 @@ mod tests {
             }
             let last = &states[states.len() - 1];
             for seat in 0..2 {
-                let course = course(&game, &states, seat, 1.0, 1.0);
-                assert!(!course.is_open);
-                assert_eq!(course.steps.last().map(|step| step.discount), Some(0.0));
+                let moves = seat_transitions(&game, &states, seat, 1.0, 1.0);
+                assert!(!moves.is_truncated);
+                assert_eq!(moves.transitions.last().map(|step| step.discount), Some(0.0));
                 let mut expected = 0.0;
                 for pair in states.windows(2) {
                     let grown = f32::from(pair[1].length(seat)) - f32::from(pair[0].length(seat));
@@ -142,7 +142,7 @@ mod tests {
                 if game.outcome(last, seat) == 1.0 {
                     expected += 5.0;
                 }
-                let sum: f32 = course.steps.iter().map(|step| step.reward).sum();
+                let sum: f32 = moves.transitions.iter().map(|step| step.reward).sum();
                 assert!((sum - expected).abs() < 1e-4, "seed {seed}: {sum} {expected}");
             }
         }

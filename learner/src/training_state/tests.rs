@@ -1,47 +1,47 @@
 use super::*;
 use crate::optimizer::OptimizerState;
 use crate::testing::{spec, weights};
-use crate::trainer::AverageState;
+use crate::trainer::WeightAverageState;
 use ouro_net::{Generation, WeightsMeta};
 use ouro_replay::{Counters, Cursor, Dealt};
 
-fn checkpoint(step: u64) -> Checkpoint {
+fn training_state(step: u64) -> TrainingState {
     let weights = weights(&spec());
     let meta = WeightsMeta { game: "{}".into(), generation: Generation(step as u32), step };
     let tensors = weights.tensors().to_vec();
-    let length = crate::model::Layout::new(&spec()).trained_len();
+    let length = crate::model::ParameterLayout::new(&spec()).trained_len();
     let optimizer =
         OptimizerState { time: step, slots: vec![vec![0.5; length], vec![0.25; length]] };
-    let average = Some(AverageState { count: step, tensors: tensors.clone() });
-    let training = TrainerState { tensors: tensors.clone(), optimizer, average };
+    let average = Some(WeightAverageState { count: step, tensors: tensors.clone() });
+    let trainer = TrainerState { tensors: tensors.clone(), optimizer, average };
     let (first, next, before) = (step, 3 * step, 9 * step);
     let dealt = Some(Dealt { batches: step, newest: Generation(2) });
     let cursor = Cursor { first, next, before, used: 1, batches: step, dealt };
     let counters = Counters { inserts: 9 * step, samples: u64::MAX };
     let replay = ReplayState { cursor, counters, ..ReplayState::default() };
-    let state = RunState { algorithm: AlgorithmName::AlphaZero, replay };
+    let run = RunState { algorithm: AlgorithmName::AlphaZero, replay };
     let weights = Weights::from_tensors(spec(), meta, tensors).unwrap();
-    Checkpoint { weights, training, state }
+    TrainingState { weights, trainer, run }
 }
 
-fn step(store: &mut Store) -> u64 {
-    store.load().unwrap().checkpoint.expect("one is whole").weights.meta().step
+fn step(store: &mut StateStore) -> u64 {
+    store.load().unwrap().newest.expect("one is whole").weights.meta().step
 }
 
 #[test]
-fn the_newest_checkpoint_comes_back_and_old_ones_go() {
+fn the_newest_state_is_loaded_and_old_ones_are_removed() {
     let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open(directory.path(), 2).unwrap();
-    assert!(store.load().unwrap().checkpoint.is_none());
+    let mut store = StateStore::open(directory.path(), 2).unwrap();
+    assert!(store.load().unwrap().newest.is_none());
     for step in [9, 10, 11] {
-        store.save(&checkpoint(step)).unwrap();
+        store.save(&training_state(step)).unwrap();
     }
-    assert_eq!(store.load().unwrap().checkpoint, Some(checkpoint(11)));
+    assert_eq!(store.load().unwrap().newest, Some(training_state(11)));
     assert_eq!(store.names(PREFIX).unwrap(), ["step-000000000010", "step-000000000011"]);
 }
 
 #[test]
-fn damage_to_any_file_falls_back_to_the_checkpoint_before() {
+fn damage_to_any_file_falls_back_to_the_state_before() {
     type Harm = fn(&Path);
     let harms: [Harm; 4] = [
         |path| fs::remove_file(path).unwrap(),
@@ -60,44 +60,48 @@ fn damage_to_any_file_falls_back_to_the_checkpoint_before() {
     for harm in harms {
         for file in [WEIGHTS, TRAINING, STATE, MANIFEST] {
             let directory = tempfile::tempdir().unwrap();
-            let mut store = Store::open(directory.path(), 3).unwrap();
-            store.save(&checkpoint(4)).unwrap();
-            store.save(&checkpoint(5)).unwrap();
+            let mut store = StateStore::open(directory.path(), 3).unwrap();
+            store.save(&training_state(4)).unwrap();
+            store.save(&training_state(5)).unwrap();
             harm(&store.root.join("step-000000000005").join(file));
             let loaded = store.load().unwrap();
-            assert_eq!(loaded.checkpoint, Some(checkpoint(4)), "{file}");
+            assert_eq!(loaded.newest, Some(training_state(4)), "{file}");
             assert_eq!(loaded.skipped.len(), 1);
             // What was lost is known unless the manifest itself is.
-            assert_eq!(loaded.lost, (file != MANIFEST).then_some(Generation(5)), "{file}");
+            assert_eq!(
+                loaded.lost_generation,
+                (file != MANIFEST).then_some(Generation(5)),
+                "{file}"
+            );
             // Taking the lost steps again replaces the damaged one.
-            store.save(&checkpoint(5)).unwrap();
+            store.save(&training_state(5)).unwrap();
             assert_eq!(step(&mut store), 5);
         }
     }
 }
 
 #[test]
-fn a_damaged_checkpoint_does_not_take_the_place_of_a_whole_one() {
+fn a_damaged_state_does_not_take_the_place_of_a_whole_one() {
     let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open(directory.path(), 2).unwrap();
+    let mut store = StateStore::open(directory.path(), 2).unwrap();
     for step in [4, 5, 7] {
-        store.save(&checkpoint(step)).unwrap();
+        store.save(&training_state(step)).unwrap();
     }
     fs::write(store.root.join("step-000000000007").join(STATE), b"{}").unwrap();
-    let mut store = Store::open(directory.path(), 2).unwrap();
-    assert_eq!(store.load().unwrap().lost, Some(Generation(7)));
+    let mut store = StateStore::open(directory.path(), 2).unwrap();
+    assert_eq!(store.load().unwrap().lost_generation, Some(Generation(7)));
     // It stays until its generation is known from another one.
-    assert_eq!(store.load().unwrap().lost, Some(Generation(7)));
-    store.save(&checkpoint(6)).unwrap();
+    assert_eq!(store.load().unwrap().lost_generation, Some(Generation(7)));
+    store.save(&training_state(6)).unwrap();
     assert_eq!(store.names(PREFIX).unwrap(), ["step-000000000005", "step-000000000006"]);
     assert_eq!(step(&mut store), 6);
 }
 
 #[test]
-fn a_checkpoint_that_was_being_written_is_not_seen() {
+fn a_state_that_was_being_written_is_not_seen() {
     let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open(directory.path(), 3).unwrap();
-    store.save(&checkpoint(4)).unwrap();
+    let mut store = StateStore::open(directory.path(), 3).unwrap();
+    store.save(&training_state(4)).unwrap();
     // What a kill leaves behind before the rename, at its worst whole.
     let whole = store.root.join("step-000000000004");
     let leftover = store.root.join("tmp-step-000000000005");
@@ -107,35 +111,35 @@ fn a_checkpoint_that_was_being_written_is_not_seen() {
         fs::copy(whole.join(file), leftover.join(file)).unwrap();
     }
     assert_eq!(step(&mut store), 4);
-    store.save(&checkpoint(5)).unwrap();
+    store.save(&training_state(5)).unwrap();
     assert_eq!(step(&mut store), 5);
     assert!(!leftover.exists());
 }
 
 #[test]
-fn what_a_killed_writer_left_behind_is_removed_by_the_next_start() {
+fn leftovers_of_a_killed_writer_are_removed_by_the_next_start() {
     let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open(directory.path(), 3).unwrap();
-    store.save(&checkpoint(4)).unwrap();
+    let mut store = StateStore::open(directory.path(), 3).unwrap();
+    store.save(&training_state(4)).unwrap();
     let leftover = store.root.join("tmp-step-000000000005");
     fs::create_dir(&leftover).unwrap();
     fs::write(leftover.join(WEIGHTS), b"half").unwrap();
-    let mut store = Store::open(directory.path(), 3).unwrap();
+    let mut store = StateStore::open(directory.path(), 3).unwrap();
     assert!(!leftover.exists());
     assert_eq!(step(&mut store), 4);
 }
 
 #[test]
-fn a_run_whose_checkpoints_are_all_damaged_is_not_started_anew() {
+fn a_run_whose_states_are_all_damaged_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open(directory.path(), 3).unwrap();
-    store.save(&checkpoint(4)).unwrap();
+    let mut store = StateStore::open(directory.path(), 3).unwrap();
+    store.save(&training_state(4)).unwrap();
     fs::remove_file(store.root.join("step-000000000004").join(MANIFEST)).unwrap();
-    assert!(matches!(store.load(), Err(CheckpointError::NoneWhole { count: 1, .. })));
+    assert!(matches!(store.load(), Err(TrainingStateError::NoneWhole { count: 1, .. })));
 }
 
-/// Makes a checkpoint one of another program, whose manifest says more.
-fn age(store: &Store, name: &str, version: u32) {
+/// Gives a state the manifest of another version, with one more field.
+fn age(store: &StateStore, name: &str, version: u32) {
     let path = store.root.join(name).join(MANIFEST);
     let mut manifest: serde_json::Value =
         serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -145,22 +149,22 @@ fn age(store: &Store, name: &str, version: u32) {
 }
 
 #[test]
-fn a_run_of_another_program_is_refused_with_both_versions() {
+fn a_run_of_another_version_is_refused_with_both_versions() {
     let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open(directory.path(), 4).unwrap();
+    let mut store = StateStore::open(directory.path(), 4).unwrap();
     for step in [4, 5, 6] {
-        store.save(&checkpoint(step)).unwrap();
+        store.save(&training_state(step)).unwrap();
     }
     for (name, version) in [("step-000000000004", 1), ("step-000000000005", VERSION + 1)] {
         age(&store, name, version);
     }
-    assert_eq!(step(&mut store), 6, "one is this program's");
+    assert_eq!(step(&mut store), 6, "one is of this version");
     // What is damaged is no reason to restore anything while others are whole.
     fs::remove_file(store.root.join("step-000000000006").join(STATE)).unwrap();
-    let refused = store.load().expect_err("none is this program's").to_string();
+    let refused = store.load().expect_err("none is of this version").to_string();
     let path = store.root.join("step-000000000005").join(MANIFEST);
     let says = format!(
-        "{}: version is {}; this program reads {VERSION}; go on with the program that wrote it, or use another run folder",
+        "{}: version is {}; this program reads {VERSION}; resume with the version that wrote it, or choose another run folder",
         path.display(),
         VERSION + 1,
     );

@@ -1,50 +1,50 @@
-//! The network that is published: an average over the steps of training.
+//! The published network: an exponential moving average (EMA) of the weights in training.
 //!
-//! Averaged weights play better than those of any one step (Izmailov et al. 2018, "Averaging
+//! Averaged weights play better than the weights of a single step (Izmailov et al. 2018, "Averaging
 //! weights leads to wider optima and better generalization"; KataGo averages with exponential
-//! decay). Batch norm's statistics cannot be averaged along, since those of the average are not
-//! the average of those of its parts; they are tracked by passes of the averaged network itself.
+//! decay). Batch norm's running statistics cannot be averaged: the statistics of averaged weights
+//! are not the average of the statistics. Passes of the averaged network track them instead.
 
 use burn::tensor::Tensor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::TrainError;
 use crate::model::Net;
-use crate::trainer::TrainError;
 
 /// Which weights are published.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Averaging {
-    /// Those of the last step.
+pub enum WeightAveraging {
+    /// The weights of the last step.
     #[default]
     None,
-    /// An exponential average; the plain mean as long as that forgets faster.
+    /// An exponential moving average; the plain mean while that weights the newest more.
     Exponential {
-        /// Steps between two weights that go into the average. Each costs a forward pass.
+        /// Steps between two updates of the average. Each update costs a forward pass.
         every_steps: u64,
         /// Steps over which the share of old weights halves.
         half_life_steps: u64,
     },
 }
 
-/// An average under way.
+/// The moving average of a network's weights.
 #[derive(Clone, Debug)]
-pub struct Average {
+pub struct WeightAverage {
     net: Net,
-    /// Weights that went into it, the first ones included.
+    /// Number of weights in the average, the initial ones included.
     count: u64,
     every: u64,
     half_life: u64,
 }
 
-impl Average {
-    /// An average that begins with `net`, or goes on with one of `count` weights. None if
-    /// nothing is averaged.
-    pub fn new(config: &Averaging, net: Net, count: u64) -> Option<Self> {
+impl WeightAverage {
+    /// An average that holds `net`, the average of `count` weights so far. `None` if `config` asks
+    /// for no average.
+    pub fn new(config: &WeightAveraging, net: Net, count: u64) -> Option<Self> {
         match *config {
-            Averaging::None => None,
-            Averaging::Exponential { every_steps, half_life_steps } => {
+            WeightAveraging::None => None,
+            WeightAveraging::Exponential { every_steps, half_life_steps } => {
                 Some(Self { net, count, every: every_steps, half_life: half_life_steps })
             }
         }
@@ -55,13 +55,13 @@ impl Average {
         &self.net
     }
 
-    /// Weights that went into it.
+    /// Number of weights in the average.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Takes the network after `step` steps in, if it is its turn. `statistics` gives those of
-    /// batch norm that a network has of the step's batch, `momentum` is batch norm's.
+    /// Adds the network after `step` steps, if an update is due. `statistics` computes a network's
+    /// batch norm statistics on the step's batch, and `momentum` is that of batch norm.
     pub fn update(
         &mut self,
         net: &Net,
@@ -80,7 +80,7 @@ impl Average {
         self.net = self.net.with_trained(average.clone() + (net.trained() - average) * share);
         if self.net.has_norms() {
             let statistics = statistics(&self.net)?;
-            self.net.track(statistics, momentum.max(mean as f32));
+            self.net.update_statistics(statistics, momentum.max(mean as f32));
         }
         Ok(())
     }

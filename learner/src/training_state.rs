@@ -1,16 +1,17 @@
-//! Checkpoints: everything a run needs to go on, as one unit.
+//! Saved training states: everything a run needs to resume, written as one unit.
 //!
 //! ```text
 //! <directory>/checkpoints/step-000000001200/
-//!     weights.safetensors     the network, as published
-//!     training.safetensors    the network in training, its optimiser, its average
-//!     state.json              where the replay stood
+//!     weights.safetensors     the weights as published
+//!     training.safetensors    the network in training, its optimiser, its weight average
+//!     state.json              the algorithm and the position in the replay
 //!     manifest.json           SHA-256 and size of each file above; written last
 //! ```
 //!
-//! A checkpoint is written under a temporary name, every file synced, then renamed in one
-//! step and the directory synced. Whatever is killed at whatever instant, a reader finds it
-//! whole or not at all. [`Store::load`] verifies every byte and takes the newest whole one.
+//! A state is written under a temporary name and every file is synced. One rename then makes it
+//! visible, and the directory is synced. A reader therefore finds a state whole or not at all,
+//! whenever the writer is killed. [`StateStore::load`] verifies every byte and returns the newest
+//! whole state. The folder is called `checkpoints` so that existing runs stay readable.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,11 +22,12 @@ use ouro_net::{ContentHash, Generation, Weights, WeightsError};
 use ouro_replay::ReplayState;
 use serde::{Deserialize, Serialize};
 
-use crate::algorithm::AlgorithmName;
+use crate::config::AlgorithmName;
 use crate::trainer::TrainerState;
 
-mod training;
+mod trainer_file;
 
+/// Version of the manifest; another version is refused by name.
 const VERSION: u32 = 3;
 const WEIGHTS: &str = "weights.safetensors";
 const TRAINING: &str = "training.safetensors";
@@ -34,37 +36,38 @@ const MANIFEST: &str = "manifest.json";
 const PREFIX: &str = "step-";
 const TEMPORARY: &str = "tmp-";
 
-/// What a run has counted, beyond what is in the weights.
+/// What a run resumes with besides weights and trainer: the contents of `state.json`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunState {
-    /// What the network was trained towards. Another algorithm counts and keeps games otherwise.
+    /// The algorithm of the run. A run cannot change its algorithm, because each selects positions
+    /// from the journal in its own way.
     pub algorithm: AlgorithmName,
-    /// Where the replay stood after the last batch that the weights were trained on. The games
-    /// and what was decided for each actor are in the journal.
+    /// State of the replay after the last batch that the weights were trained on. The games and
+    /// the decision about each are in the journal.
     pub replay: ReplayState,
 }
 
-/// A whole resume unit. Step and generation are in the weights.
+/// Everything a run resumes from. The weights hold the step and the generation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Checkpoint {
-    /// The network.
+pub struct TrainingState {
+    /// The weights as published.
     pub weights: Weights,
-    /// What training goes on from.
-    pub training: TrainerState,
-    /// What else a run goes on from.
-    pub state: RunState,
+    /// The network in training and its optimiser.
+    pub trainer: TrainerState,
+    /// The algorithm and the replay.
+    pub run: RunState,
 }
 
-/// Why a checkpoint cannot be written or read.
+/// Why a training state cannot be written or read.
 #[derive(Debug, thiserror::Error)]
-pub enum CheckpointError {
+pub enum TrainingStateError {
     /// The file system failed.
     #[error("{path}: {source}")]
     Io {
-        /// What was being read or written.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A file is missing, cut short or changed.
@@ -75,9 +78,9 @@ pub enum CheckpointError {
         /// What is wrong with it.
         what: String,
     },
-    /// Another program wrote it.
+    /// Another version of the program wrote the state.
     #[error(
-        "{path}: version is {version}; this program reads {VERSION}; go on with the program that wrote it, or use another run folder"
+        "{path}: version is {version}; this program reads {VERSION}; resume with the version that wrote it, or choose another run folder"
     )]
     OtherVersion {
         /// The manifest.
@@ -85,23 +88,23 @@ pub enum CheckpointError {
         /// Its version.
         version: u32,
     },
-    /// There are checkpoints, but none is whole, and none is another program's.
+    /// Training states exist, but none is whole, and none is of another version.
     #[error(
-        "{path}: none of {count} checkpoints is whole (the newest: {newest}); restore one, or move them away to start anew"
+        "{path}: none of {count} training states is whole (the newest: {newest}); restore one from a backup, or move the folder away to start a new run"
     )]
     NoneWhole {
-        /// The directory of checkpoints.
+        /// The folder of training states.
         path: PathBuf,
-        /// How many there are.
+        /// Number of states in the folder.
         count: usize,
         /// What is wrong with the newest.
         newest: String,
     },
 }
 
-impl CheckpointError {
-    /// Whether there was no room on the disk. Nothing half-written is visible, and the same call
-    /// may succeed later.
+impl TrainingStateError {
+    /// Whether the disk is full. Nothing half-written is visible then, and the same call may
+    /// succeed later.
     pub fn is_no_space(&self) -> bool {
         let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
         matches!(self, Self::Io { source, .. } if full.contains(&source.kind()))
@@ -113,11 +116,11 @@ impl CheckpointError {
 }
 
 /// Adds a path to an I/O error.
-fn at(path: &Path) -> impl FnOnce(io::Error) -> CheckpointError + '_ {
-    move |source| CheckpointError::Io { path: path.to_owned(), source }
+fn at(path: &Path) -> impl FnOnce(io::Error) -> TrainingStateError + '_ {
+    move |source| TrainingStateError::Io { path: path.to_owned(), source }
 }
 
-/// A manifest of any version.
+/// The part of a manifest that every version has.
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
@@ -139,32 +142,32 @@ struct FileEntry {
     bytes: u64,
 }
 
-/// The checkpoints of one run. The learner is their only writer.
+/// The saved training states of one run. The learner is the only writer.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct StateStore {
     root: PathBuf,
+    /// Number of states to keep.
     keep: usize,
-    /// Names of checkpoints that were found damaged. They go once a newer one is whole, which
-    /// then tells of the generation that was lost with them.
+    /// Names of damaged states. They are removed once a newer state is whole: until then their
+    /// manifest is the only record of the generation that was lost with them.
     damaged: Vec<String>,
 }
 
-/// What [`Store::load`] found.
+/// Result of [`StateStore::load`].
 #[derive(Debug)]
-pub struct Loaded {
-    /// The newest whole checkpoint; `None` in a new run.
-    pub checkpoint: Option<Checkpoint>,
-    /// Newer ones that were passed over, with what is wrong with them.
-    pub skipped: Vec<CheckpointError>,
-    /// The newest generation named by those passed over, as far as that can still be read.
-    /// Somebody may hold its weights.
-    pub lost: Option<Generation>,
+pub struct LoadedState {
+    /// The newest whole state; `None` in a new run.
+    pub newest: Option<TrainingState>,
+    /// One error for each newer state that was skipped.
+    pub skipped: Vec<TrainingStateError>,
+    /// The newest generation that a skipped manifest names. Its weights may have been published.
+    pub lost_generation: Option<Generation>,
 }
 
-impl Store {
-    /// Opens or makes the store of a run; keeps the newest `keep` checkpoints. Removes what a
-    /// writer that was killed left behind.
-    pub fn open(directory: &Path, keep: usize) -> Result<Self, CheckpointError> {
+impl StateStore {
+    /// Opens or creates the store of the run in `directory`, which keeps the newest `keep` states.
+    /// Removes temporary folders that a killed writer left.
+    pub fn open(directory: &Path, keep: usize) -> Result<Self, TrainingStateError> {
         let root = directory.join("checkpoints");
         fs::create_dir_all(&root).map_err(at(&root))?;
         let store = Self { root, keep, damaged: Vec::new() };
@@ -173,21 +176,21 @@ impl Store {
         Ok(store)
     }
 
-    /// Writes a checkpoint and removes the oldest beyond those kept. When this returns, the
-    /// checkpoint is on disk.
-    pub fn save(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
-        let meta = checkpoint.weights.meta();
+    /// Writes a state durably, then removes the oldest beyond the number to keep.
+    pub fn save(&mut self, training_state: &TrainingState) -> Result<(), TrainingStateError> {
+        let TrainingState { weights, trainer, run } = training_state;
+        let meta = weights.meta();
         let name = format!("{PREFIX}{:012}", meta.step);
         let (temporary, path) =
             (self.root.join(format!("{TEMPORARY}{name}")), self.root.join(&name));
         remove_if_there(&temporary)?;
         fs::create_dir(&temporary).map_err(at(&temporary))?;
-        let state = serde_json::to_vec_pretty(&checkpoint.state)
-            .map_err(|error| CheckpointError::damaged(&path.join(STATE), error))?;
+        let run = serde_json::to_vec_pretty(run)
+            .map_err(|error| TrainingStateError::damaged(&path.join(STATE), error))?;
         let contents = [
-            (WEIGHTS, checkpoint.weights.to_safetensors()),
-            (TRAINING, training::to_bytes(&checkpoint.training, checkpoint.weights.spec())),
-            (STATE, state),
+            (WEIGHTS, weights.to_safetensors()),
+            (TRAINING, trainer_file::to_bytes(trainer, weights.spec())),
+            (STATE, run),
         ];
         let mut files = BTreeMap::new();
         for (name, bytes) in &contents {
@@ -199,10 +202,10 @@ impl Store {
         let manifest =
             Manifest { version: VERSION, step: meta.step, generation: meta.generation, files };
         let manifest = serde_json::to_vec_pretty(&manifest)
-            .map_err(|error| CheckpointError::damaged(&path.join(MANIFEST), error))?;
+            .map_err(|error| TrainingStateError::damaged(&path.join(MANIFEST), error))?;
         write_synced(&temporary.join(MANIFEST), &manifest)?;
         sync_directory(&temporary)?;
-        // A checkpoint of this step that exists was damaged, or the run would be past it.
+        // An existing state of this step is damaged: otherwise the run would be past the step.
         remove_if_there(&path)?;
         fs::rename(&temporary, &path).map_err(at(&path))?;
         sync_directory(&self.root)?;
@@ -210,39 +213,40 @@ impl Store {
         self.prune()
     }
 
-    /// The newest whole checkpoint. An error if there are some, but none that can be read.
-    pub fn load(&mut self) -> Result<Loaded, CheckpointError> {
+    /// Loads the newest whole state. Fails if states exist but none can be read.
+    pub fn load(&mut self) -> Result<LoadedState, TrainingStateError> {
         let names = self.names(PREFIX)?;
-        let (mut skipped, mut lost) = (Vec::new(), None);
+        let (mut skipped, mut lost_generation) = (Vec::new(), None);
         for name in names.iter().rev() {
             let path = self.root.join(name);
             match read(&path) {
-                Ok(checkpoint) => {
-                    return Ok(Loaded { checkpoint: Some(checkpoint), skipped, lost });
+                Ok(state) => {
+                    return Ok(LoadedState { newest: Some(state), skipped, lost_generation });
                 }
                 Err(error) => {
-                    // What could not be read just now, or not by this program, may be whole.
-                    if matches!(error, CheckpointError::Damaged { .. }) {
+                    // After an I/O error, or with another version, the state may be whole.
+                    if matches!(error, TrainingStateError::Damaged { .. }) {
                         self.damaged.push(name.clone());
                     }
                     skipped.push(error);
                 }
             }
-            lost = lost.max(manifest(&path).ok().map(|manifest| manifest.generation));
+            let generation = manifest(&path).ok().map(|manifest| manifest.generation);
+            lost_generation = lost_generation.max(generation);
         }
         let Some(newest) = skipped.first() else {
-            return Ok(Loaded { checkpoint: None, skipped, lost });
+            return Ok(LoadedState { newest: None, skipped, lost_generation });
         };
         let (path, count, newest) = (self.root.clone(), names.len(), newest.to_string());
-        // Nothing needs to be restored where another program can go on.
+        // A state of another version needs no backup: the version that wrote it can resume.
         let others =
-            |error: &CheckpointError| matches!(error, CheckpointError::OtherVersion { .. });
+            |error: &TrainingStateError| matches!(error, TrainingStateError::OtherVersion { .. });
         let other = skipped.into_iter().find(others);
-        Err(other.unwrap_or(CheckpointError::NoneWhole { path, count, newest }))
+        Err(other.unwrap_or(TrainingStateError::NoneWhole { path, count, newest }))
     }
 
-    /// Names of the checkpoints, or of others that begin with `prefix`, oldest first.
-    fn names(&self, prefix: &str) -> Result<Vec<String>, CheckpointError> {
+    /// Names in the folder that start with `prefix`, oldest first.
+    fn names(&self, prefix: &str) -> Result<Vec<String>, TrainingStateError> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.root).map_err(at(&self.root))? {
             let name = entry.map_err(at(&self.root))?.file_name();
@@ -254,7 +258,7 @@ impl Store {
         Ok(names)
     }
 
-    fn prune(&mut self) -> Result<(), CheckpointError> {
+    fn prune(&mut self) -> Result<(), TrainingStateError> {
         for name in std::mem::take(&mut self.damaged) {
             self.discard(&name)?;
         }
@@ -263,8 +267,8 @@ impl Store {
         names[..old].iter().try_for_each(|name| self.discard(name))
     }
 
-    /// Removes a checkpoint as it came: in one step it is out of sight, whole.
-    fn discard(&self, name: &str) -> Result<(), CheckpointError> {
+    /// Removes a state in one step: a rename hides it before its files are deleted.
+    fn discard(&self, name: &str) -> Result<(), TrainingStateError> {
         let leftover = self.root.join(format!("{TEMPORARY}{name}"));
         remove_if_there(&leftover)?;
         let path = self.root.join(name);
@@ -278,21 +282,21 @@ impl Store {
     }
 }
 
-fn manifest(path: &Path) -> Result<Manifest, CheckpointError> {
+fn manifest(path: &Path) -> Result<Manifest, TrainingStateError> {
     let path = path.join(MANIFEST);
     let bytes = fs::read(&path).map_err(at(&path))?;
-    let damaged = |error| CheckpointError::damaged(&path, error);
-    // First, since another version may have other fields.
+    let damaged = |error| TrainingStateError::damaged(&path, error);
+    // The version comes first, because another version may have other fields.
     let Versioned { version } = serde_json::from_slice(&bytes).map_err(damaged)?;
     if version != VERSION {
-        return Err(CheckpointError::OtherVersion { path, version });
+        return Err(TrainingStateError::OtherVersion { path, version });
     }
     serde_json::from_slice(&bytes).map_err(damaged)
 }
 
-fn read(path: &Path) -> Result<Checkpoint, CheckpointError> {
+fn read(path: &Path) -> Result<TrainingState, TrainingStateError> {
     let file = |name: &str| fs::read(path.join(name)).map_err(at(&path.join(name)));
-    let damaged = |name: &str, what: String| CheckpointError::damaged(&path.join(name), what);
+    let damaged = |name: &str, what: String| TrainingStateError::damaged(&path.join(name), what);
     let manifest = manifest(path)?;
     let verified = |name: &str| {
         let bytes = file(name)?;
@@ -309,29 +313,29 @@ fn read(path: &Path) -> Result<Checkpoint, CheckpointError> {
     if (meta.step, meta.generation) != (manifest.step, manifest.generation) {
         return Err(damaged(WEIGHTS, "step or generation is not the manifest's".into()));
     }
-    let training = training::from_bytes(&verified(TRAINING)?, weights.spec())
+    let trainer = trainer_file::from_bytes(&verified(TRAINING)?, weights.spec())
         .map_err(|what| damaged(TRAINING, what))?;
-    let state = serde_json::from_slice(&verified(STATE)?)
+    let run = serde_json::from_slice(&verified(STATE)?)
         .map_err(|error| damaged(STATE, error.to_string()))?;
-    Ok(Checkpoint { weights, training, state })
+    Ok(TrainingState { weights, trainer, run })
 }
 
-fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
+fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), TrainingStateError> {
     let mut file = File::create_new(path).map_err(at(path))?;
     file.write_all(bytes).map_err(at(path))?;
     file.sync_all().map_err(at(path))
 }
 
-/// Makes a directory's entries durable. Windows cannot open directories; there the rename
-/// itself has to do.
-fn sync_directory(path: &Path) -> Result<(), CheckpointError> {
+/// Makes a directory's entries durable. Windows cannot open directories: there the rename itself
+/// must suffice.
+fn sync_directory(path: &Path) -> Result<(), TrainingStateError> {
     if cfg!(unix) {
         File::open(path).and_then(|directory| directory.sync_all()).map_err(at(path))?;
     }
     Ok(())
 }
 
-fn remove_if_there(path: &Path) -> Result<(), CheckpointError> {
+fn remove_if_there(path: &Path) -> Result<(), TrainingStateError> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(path)(error)),
         _ => Ok(()),

@@ -1,7 +1,8 @@
-//! A trainer's state as a safetensors file: `net.<tensor>`, `optimizer.<slot>.<tensor>` for what
-//! is trained, `average.<tensor>` if there is an average; the counts are in the metadata, as one
-//! entry in JSON: the library writes several in any order, and the same state is the same bytes.
-//! Written and read whole or not at all.
+//! A [`TrainerState`] as a safetensors file.
+//!
+//! Tensors are `net.<tensor>`, `optimizer.<slot>.<tensor>` for trained tensors, and
+//! `average.<tensor>` if weights are averaged. All counts are one JSON entry of the metadata: the
+//! library writes several entries in any order, and the same state must give the same bytes.
 
 use std::collections::HashMap;
 
@@ -10,14 +11,14 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
-use crate::model::Layout;
+use crate::model::ParameterLayout;
 use crate::optimizer::OptimizerState;
-use crate::trainer::{AverageState, TrainerState};
+use crate::trainer::{TrainerState, WeightAverageState};
 
-/// The metadata entry that holds the [`Counts`].
+/// Key of the metadata entry that holds the [`Counts`].
 const COUNTS: &str = "counts";
 
-/// Most vectors that an optimiser keeps.
+/// Limit for the slots of an optimiser in a file; AdamW needs 2. Bounds what a damaged count costs.
 const MAX_SLOTS: usize = 8;
 
 #[derive(Serialize, Deserialize)]
@@ -25,15 +26,15 @@ const MAX_SLOTS: usize = 8;
 struct Counts {
     /// Updates that the optimiser made.
     optimizer_time: u64,
-    /// Vectors that it keeps.
+    /// Vectors that the optimiser keeps.
     optimizer_slots: usize,
-    /// Weights that went into the average, if there is one.
+    /// Number of weights in the average, if weights are averaged.
     averaged: Option<u64>,
 }
 
-/// Writes the state of a network's trainer.
+/// Encodes the state of a trainer whose network is `spec`.
 pub(super) fn to_bytes(state: &TrainerState, spec: &NetSpec) -> Vec<u8> {
-    let layout = Layout::new(spec);
+    let layout = ParameterLayout::new(spec);
     let mut columns: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
     let mut column = |name: String, tensor: &TensorSpec, values: &[f32]| {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -66,7 +67,7 @@ pub(super) fn to_bytes(state: &TrainerState, spec: &NetSpec) -> Vec<u8> {
     safetensors::serialize(views, Some(metadata)).expect("names and shapes were checked")
 }
 
-/// Reads the state of a network's trainer; the error says what is wrong.
+/// Decodes the state of a trainer whose network is `spec`; the error is a phrase for the file.
 pub(super) fn from_bytes(bytes: &[u8], spec: &NetSpec) -> Result<TrainerState, String> {
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
     let counts = metadata.metadata().as_ref().and_then(|entries| entries.get(COUNTS));
@@ -82,7 +83,7 @@ pub(super) fn from_bytes(bytes: &[u8], spec: &NetSpec) -> Result<TrainerState, S
         }
         Ok(view.data().as_chunks::<4>().0.iter().copied().map(f32::from_le_bytes).collect())
     };
-    let layout = Layout::new(spec);
+    let layout = ParameterLayout::new(spec);
     let network = |part: &str| -> Result<Vec<Vec<f32>>, String> {
         layout.tensors().iter().map(|tensor| read(part, tensor)).collect()
     };
@@ -96,7 +97,7 @@ pub(super) fn from_bytes(bytes: &[u8], spec: &NetSpec) -> Result<TrainerState, S
     };
     let slots = (0..optimizer_slots).map(slot).collect::<Result<_, _>>()?;
     let average = match averaged {
-        Some(count) => Some(AverageState { count, tensors: network("average")? }),
+        Some(count) => Some(WeightAverageState { count, tensors: network("average")? }),
         None => None,
     };
     let optimizer = OptimizerState { time: optimizer_time, slots };

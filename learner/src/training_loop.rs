@@ -1,10 +1,10 @@
 //! The training thread: batches in, generations out.
 //!
-//! Every [`every_steps`](crate::config::CheckpointConfig::every_steps) steps the network
-//! becomes a *generation*: first a checkpoint on disk, then a [`Release`] for the
-//! [publisher](crate::publisher). In this order a generation number, once seen by anybody,
-//! always means the same weights, whatever is killed in between; steps since the last
-//! checkpoint are taken again, from the same batches if one thread makes them.
+//! Every [`every_steps`](crate::config::CheckpointConfig::every_steps) steps the network becomes a
+//! *generation*: first a training state on disk, then a [`WeightsSnapshot`] for the
+//! [publisher](crate::publisher). In this order a published generation number always means the
+//! same weights, whenever the process is killed. Steps since the last saved state are taken again,
+//! from the same batches if one thread makes them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,90 +15,92 @@ use ouro_net::{Generation, Weights};
 use ouro_replay::ReplayState;
 use tokio::sync::watch;
 
-use crate::agreement::Probe;
-use crate::algorithm::{Algorithm, AlgorithmName};
-use crate::checkpoint::{Checkpoint, CheckpointError, RunState, Store};
+use crate::algorithm::Algorithm;
+use crate::config::AlgorithmName;
+use crate::error::TrainError;
+use crate::export::ExportCheck;
 use crate::feed::{Fed, Feed, FeedError};
 use crate::ledger::Ledger;
-use crate::progress::{SharedProgress, Waiting};
 use crate::replay::SharedReplay;
-use crate::trainer::{StepReport, TrainError, Trainer};
+use crate::status::{SharedStatus, Waiting};
+use crate::trainer::{StepReport, Trainer};
+use crate::training_state::{RunState, StateStore, TrainingState, TrainingStateError};
 
-/// Pause before a checkpoint that found the disk full is written again.
-const FULL: Duration = Duration::from_secs(1);
+/// Pause before the next attempt to save on a full disk.
+const DISK_FULL_PAUSE: Duration = Duration::from_secs(1);
 
-/// Weights to publish.
+/// Published form of one generation's weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Release {
-    /// Which publication it is.
+pub struct WeightsSnapshot {
+    /// The generation.
     pub generation: Generation,
-    /// Optimiser steps behind it.
+    /// Optimiser steps taken before.
     pub step: u64,
     /// The safetensors file.
     pub file: Bytes,
 }
 
-impl From<&Weights> for Release {
+impl From<&Weights> for WeightsSnapshot {
     fn from(weights: &Weights) -> Self {
         let meta = weights.meta();
         Self { generation: meta.generation, step: meta.step, file: weights.to_safetensors().into() }
     }
 }
 
-/// The newest release; one that nobody took yet is replaced by the next.
-pub type Releases = watch::Sender<Option<Arc<Release>>>;
+/// Sender of the newest snapshot. A snapshot that was not taken yet is replaced by the next.
+pub type SnapshotSender = watch::Sender<Option<Arc<WeightsSnapshot>>>;
 
-/// Why the training thread ended before it was told to.
+/// Why the training thread ended before the replay was closed.
 #[derive(Debug, thiserror::Error)]
-pub enum TrainingError {
+pub enum TrainingLoopError {
     /// The step failed.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// The checkpoint could not be written.
+    /// The training state could not be written.
     #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
+    TrainingState(#[from] TrainingStateError),
     /// A batch cannot be made.
     #[error(transparent)]
     Feed(#[from] FeedError),
-    /// Whoever makes batches is gone: a bug.
+    /// The threads that make batches are gone: a bug.
     #[error("the threads that make batches ended before training did; report it as a bug")]
     NoFeed,
 }
 
-/// Everything that the training thread owns or shares.
-pub struct Training<A: Algorithm> {
+/// The state of the training thread.
+pub struct TrainingLoop<A: Algorithm> {
     /// The network.
     pub trainer: Trainer<A>,
-    /// What every export is checked on.
-    pub probe: Probe,
+    /// The check that every export passes before it is saved.
+    pub export_check: ExportCheck,
     /// Where batches come from.
     pub feed: Feed<A::Batch>,
-    /// What is trained towards.
+    /// The algorithm.
     pub algorithm: AlgorithmName,
-    /// Where the replay stood after the last batch that was trained on.
+    /// State of the replay after the last batch that was trained on.
     pub trained: ReplayState,
-    /// Where games come from, to know when it is closed and to tell it of new weights.
+    /// The replay, for its end and for the newest generation.
     pub replay: Arc<SharedReplay>,
-    /// Who keeps the games' records.
+    /// The journal, to release records that no training state needs.
     pub ledger: Ledger,
-    /// Where checkpoints go.
-    pub store: Store,
-    /// Checkpoints that are kept.
+    /// The saved training states.
+    pub store: StateStore,
+    /// Number of training states to keep.
     pub keep: usize,
-    /// What others see.
-    pub progress: SharedProgress,
-    /// Where weights go.
-    pub releases: Releases,
+    /// The status of the run.
+    pub progress: SharedStatus,
+    /// Snapshots for the publisher.
+    pub snapshots: SnapshotSender,
     /// Steps between generations.
     pub every_steps: u64,
 }
 
-impl<A: Algorithm> Training<A> {
-    /// Trains until the replay is closed, then makes a last generation of what was learned
-    /// since the one before, unless somebody leads the replay. Blocks.
-    pub fn run(mut self) -> Result<(), TrainingError> {
-        let mut released = self.trainer.step_count();
-        // The first record that each kept checkpoint needs, oldest first.
+impl<A: Algorithm> TrainingLoop<A> {
+    /// Trains until the replay is closed. Steps since the last generation then become a last
+    /// generation, unless the replay is led. Blocks.
+    pub fn run(mut self) -> Result<(), TrainingLoopError> {
+        let mut published_step = self.trainer.step_count();
+        // The first record that each kept training state needs, oldest first.
         let mut needed = VecDeque::new();
         while let Ok(fed) = self.feed.recv() {
             let Fed { batch, state } = fed?;
@@ -106,22 +108,22 @@ impl<A: Algorithm> Training<A> {
             self.trained = later(self.trained, state);
             self.report(report);
             if self.trainer.step_count().is_multiple_of(self.every_steps) {
-                released = self.trainer.step_count();
-                if self.release()? {
+                published_step = self.trainer.step_count();
+                if self.publish_generation()? {
                     needed.push_back(self.trained.cursor.first);
                 }
-                // Only then are all kept checkpoints known.
+                // Fewer states than kept: a state of an earlier process may need older records.
                 if needed.len() == self.keep {
                     self.ledger.release(needed.pop_front().unwrap_or_default());
                 }
             }
         }
-        // A generation of fewer steps would be another one than whoever leads goes on to; led, the
-        // steps are taken again.
-        if self.trainer.step_count() > released && !self.replay.is_led() {
-            self.release()?;
+        // In a led run every generation has the same number of steps, whenever the run is stopped.
+        // The steps since the last generation are taken again after the next start.
+        if self.trainer.step_count() > published_step && !self.replay.is_led() {
+            self.publish_generation()?;
         }
-        if self.replay.is_closed() { Ok(()) } else { Err(TrainingError::NoFeed) }
+        if self.replay.is_closed() { Ok(()) } else { Err(TrainingLoopError::NoFeed) }
     }
 
     fn report(&self, report: Option<StepReport>) {
@@ -145,51 +147,55 @@ impl<A: Algorithm> Training<A> {
         );
     }
 
-    /// Makes a generation; `false` if the disk was full until the end.
-    fn release(&mut self) -> Result<bool, TrainingError> {
+    /// Saves and publishes a generation; `false` if the disk was full until the replay closed.
+    fn publish_generation(&mut self) -> Result<bool, TrainingLoopError> {
         let progress = self.progress.get();
         let generation = progress.generation.next();
-        let checkpoint = Checkpoint {
-            weights: self.trainer.export(generation, &self.probe)?,
-            training: self.trainer.state()?,
-            state: RunState { algorithm: self.algorithm, replay: self.trained },
+        let training_state = TrainingState {
+            weights: self.trainer.export(generation, &self.export_check)?,
+            trainer: self.trainer.state()?,
+            run: RunState { algorithm: self.algorithm, replay: self.trained },
         };
-        if !self.save(&checkpoint)? {
+        if !self.save(&training_state)? {
             return Ok(false);
         }
+        // After the save: a generation that actors may report must survive a kill.
         self.progress.update(|progress| progress.generation = generation);
         self.replay.published(generation);
-        let release = Release::from(&checkpoint.weights);
+        let snapshot = WeightsSnapshot::from(&training_state.weights);
         tracing::info!(
             generation = generation.0,
-            step = release.step,
+            step = snapshot.step,
             games = progress.games,
             "new generation"
         );
-        self.releases.send_replace(Some(Arc::new(release)));
+        self.snapshots.send_replace(Some(Arc::new(snapshot)));
         Ok(true)
     }
 
-    /// Saves a checkpoint; waits while the disk is full. `false` if it still is at the end.
-    fn save(&mut self, checkpoint: &Checkpoint) -> Result<bool, TrainingError> {
+    /// Saves a training state, and retries while the disk is full. `false` if the disk is still
+    /// full when the replay closes.
+    fn save(&mut self, training_state: &TrainingState) -> Result<bool, TrainingLoopError> {
         let mut waited = false;
         loop {
-            match self.store.save(checkpoint) {
+            match self.store.save(training_state) {
                 Err(error) if error.is_no_space() => {
                     if !waited {
                         tracing::error!(%error, "the disk is full: training pauses");
                         self.progress.note_trouble(Waiting::Checkpoint, Some(error.to_string()));
                     }
                     if self.replay.is_closed() {
-                        tracing::warn!("the last steps are not saved; they will be taken again");
+                        tracing::warn!(
+                            "the last steps are not saved; the next start takes them again"
+                        );
                         return Ok(false);
                     }
                     waited = true;
-                    std::thread::sleep(FULL);
+                    std::thread::sleep(DISK_FULL_PAUSE);
                 }
                 saved => {
                     if waited {
-                        tracing::warn!("there is space again: training goes on");
+                        tracing::warn!("the disk has space again: training continues");
                         self.progress.note_trouble(Waiting::Checkpoint, None);
                     }
                     saved?;
@@ -200,8 +206,10 @@ impl<A: Algorithm> Training<A> {
     }
 }
 
-/// Where the replay stood after the later of two batches. Batches of several threads come out of
-/// order, and what one checkpoint has let go no later one may need.
+/// The state of the replay after the later of two batches.
+///
+/// Batches of several threads arrive out of order. The saved cursor must never move back: records
+/// before it may have been removed from the journal.
 fn later(one: ReplayState, other: ReplayState) -> ReplayState {
     if other.cursor.batches < one.cursor.batches { one } else { other }
 }

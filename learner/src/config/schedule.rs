@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::ConfigError;
+use super::error::ConfigError;
 
 /// How the step size changes over a run, as a factor of `train.learning_rate`; the warm-up comes
 /// on top.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Schedule {
+pub enum LearningRateSchedule {
     /// It does not.
     #[default]
     Constant,
@@ -35,7 +35,7 @@ pub enum Schedule {
     },
 }
 
-impl Schedule {
+impl LearningRateSchedule {
     /// The factor for the step that follows `step` others.
     pub fn factor(&self, step: u64) -> f64 {
         match self {
@@ -53,7 +53,7 @@ impl Schedule {
     }
 
     /// Checks every field.
-    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
+    pub(super) fn validate(&self) -> Result<(), ConfigError> {
         let error = |field: &str, value: &dyn std::fmt::Display, remedy: &str| {
             let field = format!("train.schedule.{field}");
             Err(ConfigError { field, value: value.to_string(), remedy: remedy.into() })
@@ -80,23 +80,23 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    fn near(schedule: &Schedule, step: u64, factor: f64) {
+    fn near(schedule: &LearningRateSchedule, step: u64, factor: f64) {
         let got = schedule.factor(step);
         assert!((got - factor).abs() < 1e-12, "{schedule:?} at {step}: {got}, not {factor}");
     }
 
     #[test]
     fn every_schedule_starts_at_one_and_falls_as_it_says() {
-        near(&Schedule::Constant, 1_000_000, 1.0);
-        let half = Schedule::HalfLife { steps: 100 };
+        near(&LearningRateSchedule::Constant, 1_000_000, 1.0);
+        let half = LearningRateSchedule::HalfLife { steps: 100 };
         near(&half, 0, 1.0);
         near(&half, 200, 0.25);
-        let cosine = Schedule::Cosine { steps: 100, floor: 0.1 };
+        let cosine = LearningRateSchedule::Cosine { steps: 100, floor: 0.1 };
         near(&cosine, 0, 1.0);
         near(&cosine, 50, 0.55);
         near(&cosine, 100, 0.1);
         near(&cosine, 5_000, 0.1);
-        let steps = Schedule::Steps { at: vec![10, 20], factor: 0.1 };
+        let steps = LearningRateSchedule::Steps { at: vec![10, 20], factor: 0.1 };
         near(&steps, 9, 1.0);
         near(&steps, 10, 0.1);
         near(&steps, 20, 0.01);
@@ -105,11 +105,11 @@ mod tests {
     #[test]
     fn fields_out_of_range_are_refused_by_name() {
         let cases = [
-            (Schedule::HalfLife { steps: 0 }, "train.schedule.steps"),
-            (Schedule::Cosine { steps: 0, floor: 0.0 }, "train.schedule.steps"),
-            (Schedule::Cosine { steps: 1, floor: f64::NAN }, "train.schedule.floor"),
-            (Schedule::Steps { at: vec![2, 1], factor: 0.1 }, "train.schedule.at"),
-            (Schedule::Steps { at: vec![1], factor: 0.0 }, "train.schedule.factor"),
+            (LearningRateSchedule::HalfLife { steps: 0 }, "train.schedule.steps"),
+            (LearningRateSchedule::Cosine { steps: 0, floor: 0.0 }, "train.schedule.steps"),
+            (LearningRateSchedule::Cosine { steps: 1, floor: f64::NAN }, "train.schedule.floor"),
+            (LearningRateSchedule::Steps { at: vec![2, 1], factor: 0.1 }, "train.schedule.at"),
+            (LearningRateSchedule::Steps { at: vec![1], factor: 0.0 }, "train.schedule.factor"),
         ];
         for (schedule, field) in cases {
             assert_eq!(schedule.validate().expect_err(field).field, field);
@@ -118,8 +118,12 @@ mod tests {
 
     #[test]
     fn a_schedule_reads_from_a_file_by_kind() {
-        let read: Schedule = toml::from_str("kind = \"cosine\"\nsteps = 7\nfloor = 0.5").unwrap();
-        assert_eq!(read, Schedule::Cosine { steps: 7, floor: 0.5 });
-        assert!(toml::from_str::<Schedule>("kind = \"cosine\"\nsteps = 7\nflour = 0.5").is_err());
+        let read: LearningRateSchedule =
+            toml::from_str("kind = \"cosine\"\nsteps = 7\nfloor = 0.5").unwrap();
+        assert_eq!(read, LearningRateSchedule::Cosine { steps: 7, floor: 0.5 });
+        assert!(
+            toml::from_str::<LearningRateSchedule>("kind = \"cosine\"\nsteps = 7\nflour = 0.5")
+                .is_err()
+        );
     }
 }

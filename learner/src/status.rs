@@ -1,4 +1,4 @@
-//! How a run stands, for whoever asks.
+//! The status of a run, shared between the learner and its observers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,12 +9,13 @@ use ouro_service::Trouble;
 
 use crate::trainer::StepReport;
 
-/// Games over which the mean return is taken.
+/// Games in the mean return: enough that the mean changes slowly, few enough to show a trend within
+/// minutes.
 const RECENT: usize = 512;
 
-/// A moment of a run.
+/// The status of a run at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct LearnerStatus {
     /// Optimiser steps taken.
     pub step: u64,
     /// Newest generation made.
@@ -45,23 +46,23 @@ pub enum Waiting {
     Checkpoint,
 }
 
-/// One [`Progress`], written by the learner and read by anybody. Clones share it.
+/// A [`LearnerStatus`] that the learner writes and any thread reads. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct SharedProgress(Arc<Mutex<Progress>>);
+pub struct SharedStatus(Arc<Mutex<LearnerStatus>>);
 
-impl SharedProgress {
-    /// Starts with `progress`.
-    pub fn new(progress: Progress) -> Self {
-        Self(Arc::new(Mutex::new(progress)))
+impl SharedStatus {
+    /// Shares `status`.
+    pub fn new(status: LearnerStatus) -> Self {
+        Self(Arc::new(Mutex::new(status)))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Progress> {
+    fn lock(&self) -> MutexGuard<'_, LearnerStatus> {
         // Numbers only: a panic elsewhere cannot leave them broken.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The run as it stands.
-    pub fn get(&self) -> Progress {
+    /// A copy of the status.
+    pub fn get(&self) -> LearnerStatus {
         self.lock().clone()
     }
 
@@ -70,7 +71,7 @@ impl SharedProgress {
         self.lock().generation
     }
 
-    pub(crate) fn update(&self, change: impl FnOnce(&mut Progress)) {
+    pub(crate) fn update(&self, change: impl FnOnce(&mut LearnerStatus)) {
         change(&mut self.lock());
     }
 

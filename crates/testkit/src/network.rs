@@ -1,0 +1,45 @@
+//! Small networks.
+
+use ouro_game::{Game, GameConfig, GameVisitor, tic_tac_toe};
+use ouro_net::{Architecture, Generation, NetSpec, Weights, WeightsMeta};
+
+/// Tic-tac-toe, the smallest game.
+pub fn tic_tac_toe() -> GameConfig {
+    GameConfig::TicTacToe(tic_tac_toe::Config::default())
+}
+
+/// One narrow convolution, evaluated within microseconds.
+pub fn tiny() -> Architecture {
+    Architecture::Conv { channels: 2, layers: 1, hidden: 4 }
+}
+
+/// The network of `architecture` for a game.
+pub fn net_spec(game: &GameConfig, architecture: Architecture) -> NetSpec {
+    struct Spec(Architecture);
+    impl GameVisitor for Spec {
+        type Output = NetSpec;
+        fn visit<G: Game>(self, game: G) -> NetSpec {
+            spec_of(&game, self.0)
+        }
+    }
+    game.visit(Spec(architecture)).expect("the configuration of a test's game is valid")
+}
+
+/// [`net_spec`] for a game whose type is known.
+pub fn spec_of<G: Game>(game: &G, architecture: Architecture) -> NetSpec {
+    NetSpec { planes: game.planes(), actions: game.action_count(), architecture }
+}
+
+/// Initial weights for a game, of one generation and step; `seed` fixes the values.
+pub fn weights(
+    game: &GameConfig,
+    architecture: Architecture,
+    generation: u32,
+    step: u64,
+    seed: u64,
+) -> Weights {
+    let spec = net_spec(game, architecture);
+    let game = serde_json::to_string(game).expect("a game configuration is plain data");
+    let meta = WeightsMeta { game, generation: Generation(generation), step };
+    Weights::initialize(spec, meta, seed).expect("a valid network")
+}

@@ -1,0 +1,63 @@
+//! Why training cannot continue.
+
+use ouro_net::WeightsError;
+
+use crate::batch::BatchError;
+
+/// Why training cannot continue. The process must restart from its last training state.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TrainError {
+    /// The loss or the gradient is infinite or not a number.
+    #[error("step {step}: {what} is {value}; lower train.learning_rate and restart")]
+    NotFinite {
+        /// Number of steps before this one.
+        step: u64,
+        /// `loss` or `gradient`.
+        what: &'static str,
+        /// The number, as text.
+        value: String,
+    },
+    /// The device did not return its numbers.
+    #[error("reading from the training device: {0}")]
+    Read(String),
+    /// The parameters are not valid weights.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// The batch does not fit the network.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    /// The CPU engine does not compute what training computed.
+    #[error(transparent)]
+    ExportMismatch(#[from] ExportMismatch),
+    /// The saved state is of another network or optimiser.
+    #[error(
+        "the {what} of the saved training state does not fit the configuration; restore net and train.optimizer.kind, or start a new run"
+    )]
+    OtherState {
+        /// The part that does not fit.
+        what: &'static str,
+    },
+}
+
+impl TrainError {
+    pub(crate) fn read(error: impl std::fmt::Display) -> Self {
+        Self::Read(error.to_string())
+    }
+}
+
+/// Training and the CPU engine compute different outputs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the trained network and the exported weights disagree, first in {layer}: position {position} gives {trained} in training and {exported} when played; nothing was published; report a bug and attach the training state"
+)]
+pub struct ExportMismatch {
+    /// The first layer whose results differ, by the name of its tensors. `engine` if every layer
+    /// agrees with the plain reference computation: then the CPU engine itself is wrong.
+    pub layer: String,
+    /// Index of the position, from 0.
+    pub position: usize,
+    /// The result of burn, as text.
+    pub trained: String,
+    /// The result of the exported weights, as text.
+    pub exported: String,
+}
