@@ -18,7 +18,7 @@ use ouro_actor::config::exploring;
 use ouro_actor::{Entry, Member, Roster, Swap, Worker, WorkerSettings, WorkerStats};
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{ContentHash, Engine, Generation, NetSpec, Weights, WeightsMeta};
-use ouro_players::{NetEvaluator, Shares};
+use ouro_players::{NetEvaluator, OpponentShares};
 use ouro_search::Clock;
 use ouro_search::mcts::{Workload, measure};
 
@@ -82,7 +82,7 @@ impl Arguments {
         WorkerSettings {
             games: self.games,
             batch: self.batch,
-            shares: if self.pool > 0 { Shares::default() } else { Shares::SELF_PLAY },
+            shares: if self.pool > 0 { OpponentShares::default() } else { OpponentShares::SELF_PLAY },
             cohort: self.cohort.unwrap_or(self.games as u64),
             search: Some(exploring(self.simulations, sampled)),
             epsilon: 0.0,

@@ -15,7 +15,7 @@ pub enum ActorError {
     },
     /// Nothing can be drawn by the shares of opponents.
     #[error("actor config: opponents: {0}")]
-    Opponents(#[source] ouro_players::SharesError),
+    Opponents(#[source] ouro_players::OpponentSharesError),
     /// A setting of the search is out of range.
     #[error("actor config: {0}")]
     Search(#[source] ouro_search::mcts::SearchConfigError),

@@ -213,8 +213,9 @@ mod tests {
         let written = std::fs::metadata(&path).unwrap().len();
         let letter = lines(&path).remove(0);
         assert_eq!((&letter["reason"], &letter["detail"]), (&json!("REPLAY"), &json!("ply 3")));
-        let record =
-            ouro_game::Record::<ouro_game::GameConfig>::from_json(&letter["record"].to_string());
+        let record = ouro_game::GameRecord::<ouro_game::GameConfig>::from_json(
+            &letter["record"].to_string(),
+        );
         assert_eq!(record.unwrap(), game.record);
         // Room for one more, not for two.
         let mut ledger = Ledger::open(None, Some(&path), 3 * written - 1).unwrap();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ouro_game::Rng;
 use ouro_net::{ContentHash, Engine, Generation};
-use ouro_players::opponents::{Opponent, Shares, draw_seats};
+use ouro_players::opponents::{Opponent, OpponentShares, draw_seats};
 
 /// Weights that are ready to play.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl Roster {
     pub fn draw(
         &self,
         seats: usize,
-        shares: &Shares,
+        shares: &OpponentShares,
         own: &mut Rng,
         shared: &mut Rng,
     ) -> Vec<&Entry> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Game, GameConfig};
 use ouro_net::{ContentHash, Engine, Generation, Weights, WeightsMeta};
-use ouro_players::Shares;
+use ouro_players::OpponentShares;
 use ouro_testkit::network::{spec_of, tiny};
 
 use crate::roster::Member;
@@ -58,7 +58,7 @@ pub(crate) fn roster(newest: u32, pool: &[u32]) -> Roster {
 pub(crate) fn settings(games: usize) -> WorkerSettings {
     let play = PlayConfig {
         games_per_thread: games,
-        opponents: Shares::SELF_PLAY,
+        opponents: OpponentShares::SELF_PLAY,
         // So few games would otherwise meet too few opponents.
         cohort: Some(1),
         max_plies: 9,

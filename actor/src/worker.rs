@@ -246,7 +246,7 @@ impl<G: Game> Worker<G> {
                 Progress::Blank => {
                     let number = (seated.recorder.plies() as u64) << 4 | player as u64;
                     let rng = Rng::indexed(seated.seed, "search", number);
-                    search.begin(&self.game, seated.recorder.state(), rng);
+                    search.start(&self.game, seated.recorder.state(), rng);
                 }
                 Progress::Kept => {
                     for (joint, state) in &tree.behind {

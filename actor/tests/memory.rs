@@ -11,7 +11,7 @@ use ouro_actor::{Entry, Member, Roster, Swap, Worker, WorkerSettings};
 use ouro_game::battlesnake::{self, Small};
 use ouro_game::{Game, GameConfig};
 use ouro_net::{Architecture, ContentHash, Engine, Generation, NetSpec, Weights, WeightsMeta};
-use ouro_players::Shares;
+use ouro_players::OpponentShares;
 
 thread_local! {
     /// Bytes that this thread holds.
@@ -63,7 +63,7 @@ fn memory_is_flat_over_many_games_with_kept_trees_and_changing_weights() {
     let settings = WorkerSettings {
         games: 16,
         batch: 64,
-        shares: Shares { self_play: 0.5, prioritised: 0.3, uniform: 0.2 },
+        shares: OpponentShares { self_play: 0.5, prioritised: 0.3, uniform: 0.2 },
         cohort: 4,
         search: Some(exploring(16, 30)),
         epsilon: 0.0,

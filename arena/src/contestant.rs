@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ouro_game::Game;
 use ouro_net::Engine;
-use ouro_players::registry::Context;
+use ouro_players::registry::BuildContext;
 use ouro_players::{Choice, NameError, Player, Random, Request, by_name};
 
 /// What a network's weights are called in the name of its player.
@@ -52,7 +52,7 @@ impl Contestant {
             used();
             Some(Arc::clone(engine))
         };
-        by_name(name, &mut Context { game, engines: &mut engines, clock: Arc::clone(clock) })
+        by_name(name, &mut BuildContext { game, engines: &mut engines, clock: Arc::clone(clock) })
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ouro_net::{Generation, HashError};
-use ouro_players::opponents::SharesError;
+use ouro_players::opponents::OpponentSharesError;
 use ouro_proto::chunks::ChunkError;
 use ouro_service::{ExitStatus, IntoStatus, ServiceError};
 use tonic::{Code, Status};
@@ -165,7 +165,7 @@ pub enum CallError {
     SharesMissing,
     /// Shares that nothing can be drawn by.
     #[error(transparent)]
-    Shares(#[from] SharesError),
+    Shares(#[from] OpponentSharesError),
     /// There is nobody to draw.
     #[error("no checkpoint was published yet; publish one first")]
     NothingPublished,
@@ -347,7 +347,7 @@ mod tests {
             (store(StoreError::Database(Box::new(redb::Error::Io(io())))), Code::Internal),
             (CallError::DrawCount { got: 0, most: 9 }, Code::OutOfRange),
             (CallError::SharesMissing, Code::InvalidArgument),
-            (CallError::Shares(SharesError::AllZero), Code::InvalidArgument),
+            (CallError::Shares(OpponentSharesError::AllZero), Code::InvalidArgument),
             (CallError::NothingPublished, Code::FailedPrecondition),
             (CallError::NoMatch(1), Code::NotFound),
             (CallError::NoGame { number: 1, cluster: 2, game: 0 }, Code::NotFound),

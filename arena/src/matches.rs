@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use ouro_game::record::digest_serialized;
-use ouro_game::{Game, GameConfig, GameVisitor, Record};
-use ouro_players::{Finished, NameError, Player, Table, TableError, fingerprint};
+use ouro_game::digest::digest_serialized;
+use ouro_game::{Game, GameConfig, GameRecord, GameVisitor};
+use ouro_players::{FinishedGame, GameBatch, GameBatchError, NameError, Player, fingerprint};
 
 use crate::contestant::{Contestant, WithOpening};
 use crate::gate::{ClusterResult, GameResult, Ranking, Shape};
@@ -17,7 +17,7 @@ use crate::player_id::{MatchKey, PlayerId};
 use crate::showcase::{LiveEvent, Showcase};
 use crate::store::{GameKey, StoredGame};
 
-/// Places of the two players at a table.
+/// Places of the two players at a batch.
 const FIRST: usize = 0;
 const SECOND: usize = 1;
 
@@ -32,7 +32,7 @@ pub enum PlayError {
     Player(#[from] NameError),
     /// A game could not go on.
     #[error(transparent)]
-    Table(#[from] TableError),
+    Batch(#[from] GameBatchError),
 }
 
 /// One cluster as it was played.
@@ -83,7 +83,7 @@ impl GameVisitor for PlayClusters<'_> {
             let player = contestant.seat(&game, &self.clock, &|| {})?;
             players.push(Box::new(WithOpening::new(player, self.opening_plies)));
         }
-        let mut table = Table::new(game, self.max_plies);
+        let mut batch = GameBatch::new(game, self.max_plies);
         let mut pending = Pending::default();
         let mut waiting = BTreeMap::new();
         let mut next_report = self.clusters.start;
@@ -98,21 +98,21 @@ impl GameVisitor for PlayClusters<'_> {
             if (self.report)(ended).is_break() {
                 return Ok(());
             }
-            while table.len() < self.parallel.max(1) {
+            while batch.len() < self.parallel.max(1) {
                 let Some(cluster) = self.clusters.next() else { break };
                 let seed = self.key.seed(self.seed, cluster);
                 let seatings = seatings(self.shape);
                 pending.expect(seed, cluster, seatings.len());
                 for seats in seatings {
-                    table.seat(seed, &seats)?;
+                    batch.start_game(seed, &seats)?;
                 }
             }
-            if table.is_empty() {
+            if batch.is_empty() {
                 return Ok(());
             }
-            let finished = table.advance(&mut players)?;
+            let finished = batch.advance(&mut players)?;
             let name = |seed: u64, seats: &[usize]| self.name(&pending, seed, seats);
-            for event in showcase.look(self.config, table.in_play(), &finished, &name) {
+            for event in showcase.look(self.config, batch.in_progress(), &finished, &name) {
                 (self.live)(event);
             }
             for game in finished {
@@ -143,7 +143,7 @@ impl PlayClusters<'_> {
     }
 
     /// What all games of a cluster come to.
-    fn cluster<C>(&self, cluster: u32, games: Vec<Finished<C>>) -> PlayedCluster {
+    fn cluster<C>(&self, cluster: u32, games: Vec<FinishedGame<C>>) -> PlayedCluster {
         let results = if self.shape.seats < 2 {
             vec![alone(&games)]
         } else {
@@ -151,7 +151,7 @@ impl PlayClusters<'_> {
         };
         let games = games.into_iter().map(|game| StoredGame {
             players: self.players(&game.players),
-            record: Record {
+            record: GameRecord {
                 version: game.record.version,
                 config: self.config.clone(),
                 seed: game.record.seed,
@@ -187,7 +187,7 @@ fn slot(seats: &[usize]) -> usize {
 }
 
 /// A game of several seats as the first player sees it.
-fn together<C>(game: &Finished<C>) -> GameResult {
+fn together<C>(game: &FinishedGame<C>) -> GameResult {
     let own = slot(&game.players);
     let others = |results: &[f32]| -> Vec<f32> {
         results.iter().enumerate().filter(|&(seat, _)| seat != own).map(|(_, &one)| one).collect()
@@ -202,7 +202,7 @@ fn together<C>(game: &Finished<C>) -> GameResult {
 }
 
 /// The two games of a seed that both players played alone, compared by score.
-fn alone<C>(games: &[Finished<C>]) -> GameResult {
+fn alone<C>(games: &[FinishedGame<C>]) -> GameResult {
     let [first, second] = [FIRST, SECOND].map(|index| {
         games
             .get(index)
@@ -216,7 +216,7 @@ fn alone<C>(games: &[Finished<C>]) -> GameResult {
 }
 
 /// A cluster and those of its games that have ended.
-type Unfinished<C> = (u32, Vec<Option<Finished<C>>>);
+type Unfinished<C> = (u32, Vec<Option<FinishedGame<C>>>);
 
 /// Games of clusters that are not whole yet, by seed.
 struct Pending<C>(BTreeMap<u64, Unfinished<C>>);
@@ -237,7 +237,7 @@ impl<C> Pending<C> {
     }
 
     /// The cluster's games, once all of them are there.
-    fn add(&mut self, game: Finished<C>) -> Option<(u32, Vec<Finished<C>>)> {
+    fn add(&mut self, game: FinishedGame<C>) -> Option<(u32, Vec<FinishedGame<C>>)> {
         let (seed, slot) = (game.record.seed, slot(&game.players));
         let (_, games) = self.0.get_mut(&seed)?;
         *games.get_mut(slot)? = Some(game);

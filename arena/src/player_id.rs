@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use ouro_game::Rng;
-use ouro_game::record::digest_serialized;
+use ouro_game::digest::digest_serialized;
 use ouro_net::Generation;
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@
 //! the next that has begun, so that somebody who watches sees whole games.
 
 use ouro_game::{Action, GameConfig};
-use ouro_players::{Finished, InPlay};
+use ouro_players::{FinishedGame, GameInProgress};
 
 use crate::player_id::PlayerId;
 use crate::store::GameKey;
@@ -67,13 +67,13 @@ impl Showcase {
     pub(crate) fn look<'t, C>(
         &mut self,
         config: &GameConfig,
-        mut in_play: impl Iterator<Item = InPlay<'t>>,
-        finished: &[Finished<C>],
+        mut in_progress: impl Iterator<Item = GameInProgress<'t>>,
+        finished: &[FinishedGame<C>],
         name: Name<'_>,
     ) -> Vec<LiveEvent> {
         let mut events = Vec::new();
         let Some(shown) = &mut self.shown else {
-            if let Some(game) = in_play.next()
+            if let Some(game) = in_progress.next()
                 && let Some((key, players)) = name(game.seed, game.players)
             {
                 let seed = game.seed;
@@ -97,7 +97,7 @@ impl Showcase {
             events.push(LiveEvent::Ended { key: shown.key, outcomes: game.outcomes.clone() });
             self.shown = None;
         } else if let Some(game) =
-            in_play.find(|game| game.seed == shown.seed && game.players == shown.seats)
+            in_progress.find(|game| game.seed == shown.seed && game.players == shown.seats)
         {
             shown.tell(game.plies, &mut events);
         }

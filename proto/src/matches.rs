@@ -1,6 +1,6 @@
 //! Matches, games and decisions as domain types.
 
-use ouro_game::{Action, GameConfig, Record};
+use ouro_game::{Action, GameConfig, GameRecord};
 
 use crate::arena::v1;
 use ouro_net::Generation;
@@ -106,8 +106,8 @@ impl From<GameId> for v1::GameId {
 pub struct RecordedGame {
     /// What it is called.
     pub id: GameId,
-    /// Rules, seed and moves. Not verified: [`Record::verify`] does that.
-    pub record: Record<GameConfig>,
+    /// Rules, seed and moves. Not verified: [`GameRecord::verify`] does that.
+    pub record: GameRecord<GameConfig>,
     /// Who sat where, with result and score, in seat order.
     pub seats: Vec<RecordedSeat>,
     /// Whether it was cut short.
@@ -142,7 +142,7 @@ impl TryFrom<v1::Game> for RecordedGame {
         });
         Ok(Self {
             id: wire.id.ok_or(AnswerError::Missing("id"))?.into(),
-            record: Record { version: wire.record_version, config, seed, plies, digests },
+            record: GameRecord { version: wire.record_version, config, seed, plies, digests },
             seats: seats.collect(),
             truncated: wire.truncated,
         })

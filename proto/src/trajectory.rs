@@ -5,7 +5,7 @@
 //! for all plies); this module folds it back and refuses what does not fold, before anything is
 //! allocated for it that the message itself did not already take.
 
-use ouro_game::{Action, GameConfig, Record};
+use ouro_game::{Action, GameConfig, GameRecord};
 use ouro_net::Generation;
 use prost::Message;
 
@@ -32,7 +32,7 @@ pub struct Trajectory {
     /// Position in the actor's stream, from 1.
     pub sequence: u64,
     /// The game.
-    pub record: Record<GameConfig>,
+    pub record: GameRecord<GameConfig>,
     /// Probability with which each action of `record.plies` was chosen, in the same places.
     pub behaviour: Vec<Vec<f32>>,
     /// What the search said before each action, in the same places; no plies if none was made.
@@ -146,7 +146,7 @@ impl Trajectory {
         };
         Ok(Self {
             sequence: message.sequence,
-            record: Record {
+            record: GameRecord {
                 version: hello.version,
                 config: hello.config.clone(),
                 seed: message.seed,
@@ -224,7 +224,7 @@ mod tests {
     fn trajectory() -> Trajectory {
         Trajectory {
             sequence: 7,
-            record: Record {
+            record: GameRecord {
                 version: 1,
                 config: hello().config,
                 seed: 3,

@@ -1,6 +1,6 @@
 //! How an actor plays, whoever it plays for.
 
-use ouro_players::Shares;
+use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::{Noise, Temperature};
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ pub struct PlayConfig {
     pub epsilon: f32,
     /// Shares of self-play, of opponents from the pool preferred by how hard they are, and of
     /// opponents drawn uniformly; 0.5, 0.4 and 0.1 unless given.
-    pub opponents: Shares,
+    pub opponents: OpponentShares,
     /// Games in a row of one thread that meet the same opponents, if they meet any; as many as
     /// it plays at once unless given, so that the opponents, too, have batches worth evaluating.
     /// With 1 every game draws for itself.
@@ -58,7 +58,7 @@ impl Default for PlayConfig {
             batch: 256,
             search: None,
             epsilon: 0.0,
-            opponents: Shares::default(),
+            opponents: OpponentShares::default(),
             cohort: None,
             opening_plies: 0,
             swap: Swap::default(),

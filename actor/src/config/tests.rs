@@ -1,6 +1,6 @@
 //! Every key has its default and its bounds.
 
-use ouro_players::Shares;
+use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
 
 use super::*;
@@ -30,7 +30,7 @@ fn the_defaults_are_valid_and_each_bad_value_is_named() {
         ("opponents: self_play", |config| config.play.opponents.self_play = f64::NAN),
         ("opponents: prioritised", |config| config.play.opponents.prioritised = -1.0),
         ("opponents: self_play, prior", |config| {
-            config.play.opponents = Shares { self_play: 0.0, ..Shares::SELF_PLAY };
+            config.play.opponents = OpponentShares { self_play: 0.0, ..OpponentShares::SELF_PLAY };
         }),
         ("name", |config| config.name = String::new()),
         ("name", |config| config.name = "a".repeat(65)),

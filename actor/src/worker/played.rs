@@ -1,6 +1,6 @@
 //! What a worker hands out: finished games, and counts of what they took.
 
-use ouro_game::{GameConfig, Record};
+use ouro_game::{GameConfig, GameRecord};
 use ouro_net::Generation;
 use ouro_proto::Searched;
 
@@ -11,7 +11,7 @@ pub struct Played {
     pub number: u64,
     /// Configuration, seed, joint actions, fingerprints. A game that is not over at its last
     /// state was cut at the limit of plies.
-    pub record: Record<GameConfig>,
+    pub record: GameRecord<GameConfig>,
     /// Per ply, the probability with which each recorded action was chosen.
     pub behaviour: Vec<Vec<f32>>,
     /// In the same places as `behaviour`, what a search said; empty when none ran. A policy

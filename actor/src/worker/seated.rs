@@ -1,7 +1,9 @@
 //! One game in play, and its opening.
 
 use ouro_game::record::Recorder;
-use ouro_game::{Action, ActionMask, Game, GameConfig, PlayerSet, Record, Rng, StepError, Turn};
+use ouro_game::{
+    Action, ActionMask, Game, GameConfig, GameRecord, PlayerSet, Rng, StepError, Turn,
+};
 use ouro_proto::Searched;
 
 use super::{Played, PlayedSeat, WorkerError};
@@ -148,7 +150,7 @@ impl<G: Game> Seated<G> {
     pub(super) fn into_played(self, game: &G, config: &GameConfig) -> Played {
         let state = self.recorder.state();
         let outcomes = (0..game.players()).map(|seat| game.outcome(state, seat)).collect();
-        let record: Record<GameConfig> = self.recorder.into_record(config.clone());
+        let record: GameRecord<GameConfig> = self.recorder.into_record(config.clone());
         let Self { number, behaviour, searched, seats, .. } = self;
         Played { number, record, behaviour, searched, outcomes, seats }
     }

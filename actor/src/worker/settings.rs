@@ -1,7 +1,7 @@
 //! How a worker plays, and how much memory that can take.
 
 use ouro_game::Game;
-use ouro_players::Shares;
+use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::node_bytes;
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ pub struct WorkerSettings {
     /// Leaves of a full batch; see [`crate::PlayConfig::batch`].
     pub batch: usize,
     /// See [`crate::PlayConfig::opponents`].
-    pub shares: Shares,
+    pub shares: OpponentShares,
     /// See [`crate::PlayConfig::cohort`].
     pub cohort: u64,
     /// See [`crate::PlayConfig::search`].

@@ -6,7 +6,7 @@ use ouro_game::record::Replay;
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Action, Turn};
 use ouro_net::Scratch;
-use ouro_players::Shares;
+use ouro_players::OpponentShares;
 
 use super::*;
 use crate::testing::{config, entry, roster, settings};
@@ -14,7 +14,7 @@ use crate::testing::{config, entry, roster, settings};
 mod search;
 
 const GAMES: usize = 6;
-const HALF: Shares = Shares { self_play: 0.5, prioritised: 0.0, uniform: 0.5 };
+const HALF: OpponentShares = OpponentShares { self_play: 0.5, prioritised: 0.0, uniform: 0.5 };
 
 fn worker(settings: WorkerSettings) -> Worker<TicTacToe> {
     Worker::new(TicTacToe::default(), config(), settings).unwrap()

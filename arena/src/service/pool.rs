@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ouro_net::{ContentHash, Generation};
-use ouro_players::opponents::{self, Opponent, Shares};
+use ouro_players::opponents::{self, Opponent, OpponentShares};
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_server::PoolService;
 use ouro_proto::arena::v1::publish_checkpoint_request::Part;
@@ -135,7 +135,7 @@ fn drawn(
     }
     let shares = request.shares.ok_or(CallError::SharesMissing)?;
     let v1::OpponentShares { self_play, prioritised, uniform } = shares;
-    let shares = Shares { self_play, prioritised, uniform };
+    let shares = OpponentShares { self_play, prioritised, uniform };
     shares.validate()?;
     let newest = pool.newest.as_ref().ok_or(CallError::NothingPublished)?;
     let chances: Vec<Option<f64>> = pool.members.iter().map(|member| member.newest_wins).collect();

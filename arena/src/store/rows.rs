@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ouro_game::GameConfig;
-use ouro_game::record::Record;
+use ouro_game::record::GameRecord;
 use ouro_net::Generation;
 use ouro_proto::Checkpoint;
 use serde::{Deserialize, Serialize};
@@ -134,7 +134,7 @@ pub struct GameKey {
 #[serde(deny_unknown_fields)]
 pub struct StoredGame {
     /// Rules, seed and joint actions.
-    pub record: Record<GameConfig>,
+    pub record: GameRecord<GameConfig>,
     /// Who sat at each seat.
     pub players: Vec<PlayerId>,
     /// Result of each seat, 1 win to −1 loss.

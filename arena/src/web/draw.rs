@@ -11,8 +11,8 @@ use maud::{Markup, PreEscaped, html};
 use ouro_game::catalog::ReplayVisitor;
 use ouro_game::record::{GAME_RNG, Replay, ReplayError};
 use ouro_game::{
-    Action, ConfigError, Game, GameConfig, GameVisitor, Record, Rng, StepError, Turn, battlesnake,
-    snake,
+    Action, ConfigError, Game, GameConfig, GameRecord, GameVisitor, Rng, StepError, Turn,
+    battlesnake, snake,
 };
 use serde::Serialize;
 
@@ -89,7 +89,7 @@ pub(super) trait Reel: Send {
 }
 
 /// Draws a recorded game, up to [`MOST_PLIES`], or says where the record and the rules disagree.
-pub(super) fn film(record: &Record, players: &[String]) -> Result<Film, ReplayError> {
+pub(super) fn film(record: &GameRecord, players: &[String]) -> Result<Film, ReplayError> {
     struct Draw<'a>(&'a [String]);
     impl ReplayVisitor for Draw<'_> {
         type Output = Result<Film, ReplayError>;

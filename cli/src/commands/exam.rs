@@ -8,8 +8,8 @@ use clap::Args;
 use ouro_game::connect_four::ConnectFour;
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Game, GameConfig};
-use ouro_players::exam::{self, Lines, Marks, Sample};
-use ouro_players::{Context, Player, by_name};
+use ouro_players::exam::{self, Agreement, LineCounts, PositionSample};
+use ouro_players::{BuildContext, Player, by_name};
 use serde::Serialize;
 
 use super::{entrants, game_argument};
@@ -50,8 +50,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Report {
-    Lines { player: String, seed: u64, lines: Lines },
-    Marks { player: String, seed: u64, first: u32, marks: Marks },
+    Lines { player: String, seed: u64, lines: LineCounts },
+    Agreement { player: String, seed: u64, first: u32, agreement: Agreement },
 }
 
 /// Examines the player.
@@ -70,14 +70,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         GameConfig::ConnectFour(config) => {
             let game = ConnectFour::new(config).map_err(Failure::usage)?;
             let mut examined = build(&game, &player, &engines)?;
-            let sample = Sample { positions: *positions as usize, first, seed };
-            let marks = exam::connect_four(&game, &mut *examined, sample);
-            if marks.positions == 0 {
+            let sample = PositionSample { positions: *positions as usize, first, seed };
+            let agreement = exam::connect_four(&game, &mut *examined, sample);
+            if agreement.positions == 0 {
                 return Err(Failure::usage(format_args!(
                     "--first is {first}, and no random game got that far; ask for fewer stones"
                 )));
             }
-            Report::Marks { player, seed, first, marks }
+            Report::Agreement { player, seed, first, agreement }
         }
         other => {
             return Err(Failure::usage(format_args!(
@@ -98,14 +98,14 @@ fn build<G: Game>(
 ) -> Result<Box<dyn Player<G>>, Failure> {
     let mut engine = |weights: &str| engines.get(weights).cloned();
     let clock = Arc::new(WallClock::default());
-    by_name(name, &mut Context { game, engines: &mut engine, clock }).map_err(Failure::usage)
+    by_name(name, &mut BuildContext { game, engines: &mut engine, clock }).map_err(Failure::usage)
 }
 
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lines { player, lines, .. } => {
-                let Lines { asked, won, drawn, lost, first_loss } = lines;
+                let LineCounts { asked, won, drawn, lost, first_loss } = lines;
                 writeln!(f, "{player} in all lines, from both seats: asked in {asked} positions")?;
                 writeln!(f, "  final positions: {won} won, {drawn} drawn, {lost} lost")?;
                 match first_loss {
@@ -113,8 +113,8 @@ impl Display for Report {
                     None => Ok(()),
                 }
             }
-            Self::Marks { player, first, marks, .. } => {
-                let Marks { positions, kept, critical, kept_critical } = marks;
+            Self::Agreement { player, first, agreement, .. } => {
+                let Agreement { positions, kept, critical, kept_critical } = agreement;
                 let share = |part: &usize, of: &usize| 100.0 * *part as f64 / (*of).max(1) as f64;
                 let all = share(kept, positions);
                 let some = share(kept_critical, critical);

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ouro_game::{Game, GameConfig, GameVisitor, Record};
-use ouro_players::{Context, Player, by_name};
+use ouro_game::{Game, GameConfig, GameRecord, GameVisitor};
+use ouro_players::{BuildContext, Player, by_name};
 
 use super::entrants::{self, Engines};
 use super::{game_argument, record};
@@ -64,10 +64,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let (game, engines) = entrants::load(&arguments.players, arguments.game.clone())?;
     let played = game.visit(Match { arguments, engines: &engines }).map_err(Failure::usage)?;
     let (report, record) = played?;
-    if let (Some(path), Some(Record { version, seed, plies, digests, config: () })) =
+    if let (Some(path), Some(GameRecord { version, seed, plies, digests, config: () })) =
         (&arguments.record, record)
     {
-        record::write(path, &Record { version, config: game, seed, plies, digests })?;
+        record::write(path, &GameRecord { version, config: game, seed, plies, digests })?;
     }
     output.result(&report, &report)?;
     Ok(ExitCode::SUCCESS)
@@ -90,7 +90,7 @@ struct Match<'a> {
 
 impl GameVisitor for Match<'_> {
     /// The report, and the longest game.
-    type Output = Result<(Report, Option<Record<()>>), Failure>;
+    type Output = Result<(Report, Option<GameRecord<()>>), Failure>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
         let Self { arguments, engines } = self;
@@ -100,7 +100,7 @@ impl GameVisitor for Match<'_> {
         let players = || -> Result<Vec<Box<dyn Player<G>>>, Failure> {
             let mut engine = |weights: &str| engines.get(weights).cloned();
             let clock = Arc::new(WallClock::default());
-            let mut context = Context { game: &game, engines: &mut engine, clock };
+            let mut context = BuildContext { game: &game, engines: &mut engine, clock };
             let player = |name: &String| by_name(name, &mut context).map_err(Failure::usage);
             names.iter().map(player).collect()
         };
@@ -112,8 +112,8 @@ impl GameVisitor for Match<'_> {
         let played = played?;
         let report = Report::new((G::NAME, seats, arguments.seed), names, &schedule, &played);
         let longest = played.longest.map(|record| {
-            let Record { version, seed, plies, digests, config: _ } = record;
-            Record { version, config: (), seed, plies, digests }
+            let GameRecord { version, seed, plies, digests, config: _ } = record;
+            GameRecord { version, config: (), seed, plies, digests }
         });
         Ok((report, longest))
     }

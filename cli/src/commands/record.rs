@@ -7,7 +7,7 @@ use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ouro_game::record::Recorder;
-use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Record, Rng, Turn};
+use ouro_game::{Action, ActionMask, Game, GameConfig, GameRecord, GameVisitor, Rng, Turn};
 use std::io::Write;
 
 use super::game_argument;
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
 struct PlayAtRandom<'a>(&'a Arguments);
 
 impl GameVisitor for PlayAtRandom<'_> {
-    type Output = anyhow::Result<Record>;
+    type Output = anyhow::Result<GameRecord>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
         let arguments = self.0;
@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 }
 
 /// Writes a record to a file, compressed if its name ends in `.gz`.
-pub(super) fn write(path: &Path, record: &Record) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, record: &GameRecord) -> Result<(), Failure> {
     let mut json = to_json(record)?;
     if path.extension().is_some_and(|extension| extension == "gz") {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -79,7 +79,7 @@ pub(super) fn write(path: &Path, record: &Record) -> Result<(), Failure> {
     std::fs::write(path, json).map_err(|error| Failure::read(path.display(), &error))
 }
 
-fn to_json(record: &Record) -> Result<Vec<u8>, Failure> {
+fn to_json(record: &GameRecord) -> Result<Vec<u8>, Failure> {
     let mut json = serde_json::to_vec(record).map_err(anyhow::Error::from)?;
     json.push(b'\n');
     Ok(json)

@@ -12,7 +12,7 @@ use clap::Args;
 use flate2::read::MultiGzDecoder;
 use ouro_game::catalog::ReplayVisitor;
 use ouro_game::record::{Replay, ReplayError};
-use ouro_game::{Game, Record, Turn};
+use ouro_game::{Game, GameRecord, Turn};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -90,7 +90,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         _ => Failure::read(path.display(), &error),
     })?;
     let damaged = |error: ReplayError| Failure::data(format_args!("{}: {error}", path.display()));
-    let record: Record = Record::from_json(&text).map_err(damaged)?;
+    let record: GameRecord = GameRecord::from_json(&text).map_err(damaged)?;
     let (frames, stopped) = record.replay(Frames).map_err(damaged)?;
     let last = frames.len() - 1;
     let start = arguments.step.unwrap_or(0);

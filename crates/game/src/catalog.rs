@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Record, Replay, ReplayError};
+use crate::record::{GameRecord, Replay, ReplayError};
 use crate::{ConfigError, Game, battlesnake, connect_four, snake, tic_tac_toe};
 
 /// Makes the catalog from lines of `Variant: rules, "one sentence"`. A game whose rules come in
@@ -104,7 +104,7 @@ pub trait GameVisitor {
     fn visit<G: Game>(self, game: G) -> Self::Output;
 }
 
-/// Generic code to run on a recorded game known only at run time; see [`Record::replay`].
+/// Generic code to run on a recorded game known only at run time; see [`GameRecord::replay`].
 pub trait ReplayVisitor {
     /// What it returns.
     type Output;
@@ -113,11 +113,11 @@ pub trait ReplayVisitor {
     fn visit<G: Game>(self, game: &G, replay: Replay<'_, G>) -> Self::Output;
 }
 
-impl Record<GameConfig> {
+impl GameRecord<GameConfig> {
     /// Builds the recorded game's rules, sets up its first position and runs `visitor`.
     pub fn replay<V: ReplayVisitor>(&self, visitor: V) -> Result<V::Output, ReplayError> {
         struct Start<'a, V> {
-            record: &'a Record<GameConfig>,
+            record: &'a GameRecord<GameConfig>,
             visitor: V,
         }
         impl<V: ReplayVisitor> GameVisitor for Start<'_, V> {

@@ -316,6 +316,6 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// A portable 64-bit fingerprint of a state, kept in records to catch a replay that
     /// drifts. The default hashes the serialised form.
     fn digest(&self, state: &Self::State) -> u64 {
-        crate::record::digest_serialized(state)
+        crate::digest::digest_serialized(state)
     }
 }

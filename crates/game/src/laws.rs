@@ -70,7 +70,7 @@ pub enum Law {
     /// with steps.
     Symmetry,
     /// A record replays to the same states.
-    Record,
+    Replay,
 }
 
 /// A law that a game broke.
@@ -108,7 +108,7 @@ impl fmt::Display for Law {
             Self::Values => "values",
             Self::Observation => "observation",
             Self::Symmetry => "symmetry",
-            Self::Record => "records",
+            Self::Replay => "records",
         })
     }
 }
@@ -130,7 +130,7 @@ pub struct Coverage {
 type Checked<T = ()> = Result<T, (Law, String)>;
 
 /// Fails with a law and a message unless a condition holds.
-macro_rules! keep {
+macro_rules! ensure {
     ($law:ident, $holds:expr, $($message:tt)+) => {
         let holds: bool = $holds;
         if !holds {
@@ -138,10 +138,10 @@ macro_rules! keep {
         }
     };
 }
-use keep;
+use ensure;
 
 /// One game under test.
-struct Trial<'a, G: Game> {
+struct LawChecker<'a, G: Game> {
     game: &'a G,
     coverage: Coverage,
 }
@@ -152,10 +152,10 @@ struct Trial<'a, G: Game> {
 ///
 /// The first law that is broken, and where.
 pub fn check_laws<G: Game>(game: &G, seed: u64, games: u32) -> Result<Coverage, BrokenLaw> {
-    let mut trial = Trial { game, coverage: Coverage::default() };
+    let mut checker = LawChecker { game, coverage: Coverage::default() };
     for index in 0..games {
         let mut ply = 0;
-        trial.play(seed, index, &mut ply).map_err(|(law, detail)| BrokenLaw {
+        checker.play(seed, index, &mut ply).map_err(|(law, detail)| BrokenLaw {
             name: G::NAME,
             law,
             seed,
@@ -164,10 +164,10 @@ pub fn check_laws<G: Game>(game: &G, seed: u64, games: u32) -> Result<Coverage, 
             detail,
         })?;
     }
-    Ok(trial.coverage)
+    Ok(checker.coverage)
 }
 
-impl<G: Game> Trial<'_, G> {
+impl<G: Game> LawChecker<'_, G> {
     fn play(&mut self, seed: u64, index: u32, ply: &mut usize) -> Checked {
         if index == 0 {
             self.check_rules()?;
@@ -182,7 +182,7 @@ impl<G: Game> Trial<'_, G> {
             let state = recorder.state().clone();
             self.check_position(&state)?;
             let Turn::Move(_) = self.game.turn(&state) else {
-                keep!(Legal, self.game.turn(&state) == Turn::Over, "a settled state waits");
+                ensure!(Legal, self.game.turn(&state) == Turn::Over, "a settled state waits");
                 self.check_end(&state)?;
                 self.check_rollouts_at_the_end(&state)?;
                 self.coverage.ended += 1;
@@ -206,10 +206,10 @@ impl<G: Game> Trial<'_, G> {
             self.coverage.plies += 1;
         }
         let record = recorder.into_record(self.game.config().clone());
-        let broken = |error| (Law::Record, format!("a record is refused: {error}"));
+        let broken = |error| (Law::Replay, format!("a record is refused: {error}"));
         let mut replay = Replay::new(self.game, &record).map_err(broken)?;
         for state in &states {
-            keep!(Record, replay.state() == state, "ply {} replays differently", replay.ply());
+            ensure!(Replay, replay.state() == state, "ply {} replays differently", replay.ply());
             replay.advance().map_err(broken)?;
         }
         Ok(())
@@ -233,7 +233,7 @@ impl<G: Game> Trial<'_, G> {
         let mut again = rng.clone();
         let state = self.game.initial(&mut rng);
         let same = state == self.game.initial(&mut again) && rng == again;
-        keep!(Determinism, same, "one seed sets up two different games");
+        ensure!(Determinism, same, "one seed sets up two different games");
         self.check_settle(&state, &mut rng)
     }
 }

@@ -18,7 +18,7 @@ pub const GAME_RNG: &str = "game";
 /// One recorded game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record<C = GameConfig> {
+pub struct GameRecord<C = GameConfig> {
     /// Format version, [`RECORD_VERSION`].
     pub version: u32,
     /// The rules.
@@ -86,7 +86,7 @@ pub enum ReplayError {
     },
 }
 
-impl<C: DeserializeOwned> Record<C> {
+impl<C: DeserializeOwned> GameRecord<C> {
     /// Reads a record from JSON; the version is checked before anything else.
     pub fn from_json(text: &str) -> Result<Self, ReplayError> {
         #[derive(Deserialize)]
@@ -121,7 +121,7 @@ pub struct Replay<'a, G: Game> {
 
 impl<'a, G: Game> Replay<'a, G> {
     /// Sets up the recorded game. `game` must have been built from the record's configuration.
-    pub fn new<C>(game: &'a G, record: &'a Record<C>) -> Result<Self, ReplayError> {
+    pub fn new<C>(game: &'a G, record: &'a GameRecord<C>) -> Result<Self, ReplayError> {
         check_version(record.version)?;
         let (plies, digests) = (record.plies.len(), record.digests.len());
         if digests != plies + 1 {
@@ -249,8 +249,8 @@ impl<G: Game> Recorder<G> {
     }
 
     /// The record of what was played.
-    pub fn into_record<C>(self, config: C) -> Record<C> {
-        Record {
+    pub fn into_record<C>(self, config: C) -> GameRecord<C> {
+        GameRecord {
             version: RECORD_VERSION,
             config,
             seed: self.seed,
@@ -258,25 +258,4 @@ impl<G: Game> Recorder<G> {
             digests: self.digests,
         }
     }
-}
-
-/// FNV-1a over the JSON form of a value: slow, but the same everywhere.
-pub fn digest_serialized<T: Serialize>(value: &T) -> u64 {
-    /// Feeds what serde writes into the hash, so that nothing is allocated for it.
-    struct Fnv(u64);
-    impl std::io::Write for Fnv {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            for &byte in bytes {
-                self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-            }
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
-    let written = serde_json::to_writer(&mut hash, value);
-    debug_assert!(written.is_ok(), "states serialise to JSON");
-    hash.0
 }

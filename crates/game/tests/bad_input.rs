@@ -7,7 +7,7 @@ use ouro_game::battlesnake::api::{GameState, Reply};
 use ouro_game::battlesnake::conform::check;
 use ouro_game::battlesnake::{Config, Position};
 use ouro_game::record::{Recorder, Replay, ReplayError};
-use ouro_game::{Action, Game, GameConfig, GameVisitor, Record};
+use ouro_game::{Action, Game, GameConfig, GameRecord, GameVisitor};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
@@ -119,7 +119,7 @@ fn read(kind: Kind, message: &str) -> Result<(), (String, String)> {
         type Output = ();
         fn visit<G: Game>(self, _game: G) {}
     }
-    struct Finish<'a>(&'a Record);
+    struct Finish<'a>(&'a GameRecord);
     impl GameVisitor for Finish<'_> {
         type Output = Result<(), ReplayError>;
         fn visit<G: Game>(self, game: G) -> Self::Output {
@@ -141,7 +141,8 @@ fn read(kind: Kind, message: &str) -> Result<(), (String, String)> {
             config.visit(Build).map_err(|error| both(&error))
         }
         Kind::Record => {
-            let record: Record = Record::from_json(message).map_err(|error| both(&error))?;
+            let record: GameRecord =
+                GameRecord::from_json(message).map_err(|error| both(&error))?;
             let replayed = record.config.visit(Finish(&record)).map_err(|error| both(&error))?;
             replayed.map_err(|error| both(&error))
         }

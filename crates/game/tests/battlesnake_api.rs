@@ -3,7 +3,7 @@
 
 use ouro_game::battlesnake::api::{ApiError, GameState, Host, Identity, Setup};
 use ouro_game::battlesnake::{
-    Cause, Config, Death, Graveyard, Large, Map, Point, Position, Ruleset, Small, Snake,
+    Cause, Config, DeadBodies, Death, Large, Map, Point, Position, Ruleset, Small, Snake,
 };
 use ouro_game::{Action, Game, Rng, Turn};
 use proptest::prelude::*;
@@ -144,9 +144,9 @@ proptest! {
     fn a_position_that_was_read_can_be_played(config in games()) {
         let game = Large::new(config.clone()).expect("whatever validates can be played");
         let mut state = game.initial(&mut Rng::new(0, "api"));
-        let graveyard = Graveyard::new(game.players());
+        let dead_bodies = DeadBodies::new(game.players());
         let start = config.start.expect("the strategy sets it");
-        prop_assert_eq!(game.position(&state, &graveyard), start);
+        prop_assert_eq!(game.position(&state, &dead_bodies), start);
         if let Turn::Move(_) = game.turn(&state) {
             let up = vec![Action(0); game.players()];
             prop_assert_eq!(game.step(&mut state, &up), Ok(()));
@@ -170,7 +170,7 @@ fn a_royale_game_is_read_with_the_sides_that_closed_in() {
         let mut rng = Rng::new(seed, "api");
         let mut state = game.initial(&mut rng);
         while let Turn::Move(movers) = game.turn(&state) {
-            let position = game.position(&state, &Graveyard::new(2));
+            let position = game.position(&state, &DeadBodies::new(2));
             let setup = sent(&host(2), &config, &position, 0).setup().expect("both are alive");
             // A frame tells all, except where every cell is gone.
             if position.hazards.len() < position.cells() {

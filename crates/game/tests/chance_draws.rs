@@ -3,7 +3,7 @@
 
 use ouro_game::battlesnake::conform::{check_placement, check_spawn};
 use ouro_game::battlesnake::{
-    Battlesnake, Cell, Config, Graveyard, Large, Map, Pending, Position, Ruleset, Small, State,
+    Battlesnake, Cell, Config, DeadBodies, Large, Map, Pending, Position, Ruleset, Small, State,
 };
 use ouro_game::{Action, Game, Rng, Turn};
 
@@ -54,7 +54,7 @@ fn position<C: Cell, const W: usize, const S: usize>(
     game: &Battlesnake<C, W, S>,
     state: &State<C, W, S>,
 ) -> Position {
-    game.position(state, &Graveyard::new(game.players()))
+    game.position(state, &DeadBodies::new(game.players()))
 }
 
 fn check_setups<C: Cell, const W: usize, const S: usize>(game: &Battlesnake<C, W, S>) {

@@ -3,7 +3,9 @@
 
 use ouro_game::catalog::{GAMES, ReplayVisitor};
 use ouro_game::record::{Recorder, Replay, ReplayError};
-use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Record, Rng, StepError, Turn};
+use ouro_game::{
+    Action, ActionMask, Game, GameConfig, GameRecord, GameVisitor, Rng, StepError, Turn,
+};
 
 /// Plays a random game of at most 200 plies; gives its record and every state as JSON.
 struct PlayAtRandom {
@@ -12,7 +14,7 @@ struct PlayAtRandom {
 }
 
 impl GameVisitor for PlayAtRandom {
-    type Output = (Record, Vec<String>);
+    type Output = (GameRecord, Vec<String>);
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
         let mut choices = Rng::new(self.seed, "test");
@@ -54,7 +56,7 @@ impl ReplayVisitor for States {
     }
 }
 
-fn play(name: &str, seed: u64) -> (Record, Vec<String>) {
+fn play(name: &str, seed: u64) -> (GameRecord, Vec<String>) {
     let config = GameConfig::by_name(name).expect(name);
     config.visit(PlayAtRandom { config: config.clone(), seed }).expect("defaults are valid")
 }
@@ -65,7 +67,7 @@ fn records_of_every_game_replay_to_the_same_bytes_at_each_ply() {
         for seed in 0..20 {
             let (record, states) = play(info.name, seed);
             let json = serde_json::to_string(&record).expect("records serialise");
-            let read: Record = Record::from_json(&json).expect("its own JSON is readable");
+            let read: GameRecord = GameRecord::from_json(&json).expect("its own JSON is readable");
             assert_eq!(read, record);
             assert_eq!(read.replay(States), Ok(Ok(states)), "{} seed {seed}", info.name);
             assert_eq!(read.verify(), Ok(()));
@@ -74,7 +76,7 @@ fn records_of_every_game_replay_to_the_same_bytes_at_each_ply() {
 }
 
 /// A game of tic-tac-toe that player 0 wins in five plies.
-fn short_game() -> Record {
+fn short_game() -> GameRecord {
     let game = ouro_game::tic_tac_toe::TicTacToe::new(Default::default()).expect("valid");
     let mut recorder = Recorder::new(&game, 3);
     for cell in [0, 3, 1, 4, 2] {
@@ -85,7 +87,7 @@ fn short_game() -> Record {
 
 #[test]
 fn a_damaged_record_is_refused_with_the_ply_and_the_reason() {
-    type Damage = fn(&mut Record);
+    type Damage = fn(&mut GameRecord);
     let illegal = |player, action| StepError::IllegalAction { player, action };
     let first = short_game().digests[0];
     let cases: [(&str, Damage, ReplayError); 9] = [
@@ -168,7 +170,7 @@ fn text_that_is_no_record_is_refused_before_anything_is_built() {
         (record.replace("\"plies\"", "\"plies\":[],\"plies\""), "duplicate field"),
     ];
     for (text, expected) in cases {
-        let error = Record::<GameConfig>::from_json(&text).expect_err(&text).to_string();
+        let error = GameRecord::<GameConfig>::from_json(&text).expect_err(&text).to_string();
         assert!(error.contains(expected), "{text}: {error}");
     }
 }

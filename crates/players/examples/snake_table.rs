@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ouro_game::Game;
 use ouro_game::snake::{Config, Small};
-use ouro_players::{Clock, Context, Table, by_name};
+use ouro_players::{BuildContext, Clock, GameBatch, by_name};
 
 /// None of these players thinks by the clock.
 #[derive(Debug)]
@@ -34,12 +34,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("tree{states=10000}", 59.09, searched),
     ] {
         let engines = &mut |_: &str| None;
-        let player = by_name(name, &mut Context { game: &game, engines, clock: Arc::new(Still) })?;
-        let mut table = Table::new(game.clone(), usize::MAX);
+        let player =
+            by_name(name, &mut BuildContext { game: &game, engines, clock: Arc::new(Still) })?;
+        let mut batch = GameBatch::new(game.clone(), usize::MAX);
         for seed in 0..games {
-            table.seat(seed, &[0])?;
+            batch.start_game(seed, &[0])?;
         }
-        let finished = table.finish(&mut [player])?;
+        let finished = batch.finish(&mut [player])?;
         let count = games as f64;
         let mean =
             |value: &dyn Fn(usize) -> f64| (0..finished.len()).map(value).sum::<f64>() / count;

@@ -5,7 +5,7 @@
 //! * [`connect_four()`] asks a player about random positions and lets the solver judge.
 //!
 //! A player is asked once per position, with randomness that depends on the seed and the
-//! position alone: what is examined is one fixed policy, and the same exam gives the same marks.
+//! position alone: what is examined is one fixed policy, and the same exam gives the same agreement.
 
 mod connect_four;
 mod every_line;
@@ -14,8 +14,8 @@ use ouro_game::{Action, Game, Rng};
 
 use crate::{Choice, Player, Request};
 
-pub use connect_four::{Marks, Sample, connect_four};
-pub use every_line::{ExamError, Lines, every_line};
+pub use connect_four::{Agreement, PositionSample, connect_four};
+pub use every_line::{ExamError, LineCounts, every_line};
 
 /// Positions that a player is asked about in one call.
 const BATCH: usize = 256;

@@ -12,20 +12,26 @@ mod route;
 use ouro_game::battlesnake::{self, Battlesnake, Bits, Cell, State, WALL};
 use ouro_game::{Action, Game};
 
-use crate::registry::{Context, Form, Options};
-use crate::specific::{Built, specific};
+use crate::game_specific::{BuildResult, build_for_game};
+use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::{Choice, Player, Request};
 
 use route::Router;
 
 /// How it is written.
-pub(crate) const FORM: Form = Form { name: "greedy", options: &[], usage: &["greedy"] };
+pub(crate) const SYNTAX: PlayerSyntax =
+    PlayerSyntax { name: "greedy", options: &[], usage: &["greedy"] };
 
 /// Builds a player for Battlesnake.
-pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
+pub(crate) fn build<G: Game>(
+    options: Options<'_>,
+    context: &mut BuildContext<'_, G>,
+) -> BuildResult<G> {
     let game = context.game;
-    specific(game, |_: &battlesnake::Small| Ok(Box::new(Greedy::new()) as Box<_>))
-        .or_else(|| specific(game, |_: &battlesnake::Large| Ok(Box::new(Greedy::new()) as Box<_>)))
+    build_for_game(game, |_: &battlesnake::Small| Ok(Box::new(Greedy::new()) as Box<_>))
+        .or_else(|| {
+            build_for_game(game, |_: &battlesnake::Large| Ok(Box::new(Greedy::new()) as Box<_>))
+        })
         .unwrap_or_else(|| Err(options.other_game::<G>(battlesnake::NAME)))
 }
 
@@ -102,7 +108,7 @@ fn survivable<C: Cell, const W: usize, const S: usize>(
     let health = i32::from(state.health(snake));
     let lives = |direction: usize| {
         let cell = usize::from(ahead[direction]);
-        state.food_cells().contains(cell) || health > game.toll(state, cell)
+        state.food_cells().contains(cell) || health > game.move_cost(state, cell)
     };
     let safe = game.safe_moves(state, snake);
     safe & moves(|direction| safe >> direction & 1 == 1 && lives(direction))
@@ -127,7 +133,7 @@ fn contested<C: Cell, const W: usize, const S: usize>(
 
 impl<C: Cell, const W: usize, const S: usize> Player<Battlesnake<C, W, S>> for Greedy {
     fn name(&self) -> &str {
-        FORM.name
+        SYNTAX.name
     }
 
     fn choose(

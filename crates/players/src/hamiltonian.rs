@@ -9,17 +9,20 @@
 use ouro_game::snake::{self, Snake, State};
 use ouro_game::{Action, Game};
 
-use crate::registry::{Context, Form, Options};
-use crate::specific::{Built, specific};
+use crate::game_specific::{BuildResult, build_for_game};
+use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::{Choice, Player, Request};
 
 /// How it is written.
-pub(crate) const FORM: Form =
-    Form { name: Hamiltonian::NAME, options: &[], usage: &[Hamiltonian::NAME] };
+pub(crate) const SYNTAX: PlayerSyntax =
+    PlayerSyntax { name: Hamiltonian::NAME, options: &[], usage: &[Hamiltonian::NAME] };
 
 /// Builds a player for Snake.
-pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
-    fn seat<const W: usize>(game: &Snake<W>, options: &Options<'_>) -> Built<Snake<W>> {
+pub(crate) fn build<G: Game>(
+    options: Options<'_>,
+    context: &mut BuildContext<'_, G>,
+) -> BuildResult<G> {
+    fn seat<const W: usize>(game: &Snake<W>, options: &Options<'_>) -> BuildResult<Snake<W>> {
         let size = game.config().size;
         let player = Hamiltonian::new(size.into()).ok_or_else(|| {
             let problem = format!("a board of {size}x{size} has no cycle through all cells");
@@ -28,8 +31,8 @@ pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>)
         Ok(Box::new(player))
     }
     let game = context.game;
-    specific(game, |game: &snake::Small| seat(game, &options))
-        .or_else(|| specific(game, |game: &snake::Large| seat(game, &options)))
+    build_for_game(game, |game: &snake::Small| seat(game, &options))
+        .or_else(|| build_for_game(game, |game: &snake::Large| seat(game, &options)))
         .unwrap_or_else(|| Err(options.other_game::<G>(snake::Small::NAME)))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! * [`Player`] chooses actions for many positions at once. The players in the box are built by
 //!   name with [`by_name`]; [`registry`] lists them and says how to add one.
-//! * [`Table`] plays many games in lockstep, so that a network sees one large batch a ply.
+//! * [`GameBatch`] plays many games in lockstep, so that a network sees one large batch a ply.
 //! * [`opponents`] draws whom the newest weights play in training.
 //! * [`pairs`] lays out games that differ in the seats alone, and [`distinct`] counts games
 //!   that are not repetitions of each other.
@@ -10,6 +10,8 @@
 //! Everything is pure: the same seeds and players give the same games.
 
 pub mod exam;
+pub mod game_batch;
+pub mod game_specific;
 pub mod greedy;
 pub mod hamiltonian;
 mod maxn;
@@ -25,23 +27,21 @@ pub mod random;
 pub mod registry;
 pub mod search_bench;
 pub mod selection;
-pub mod specific;
-pub mod table;
+pub mod snake_tree;
 pub mod thinking;
-pub mod tree;
 
+pub use game_batch::{FinishedGame, GameBatch, GameBatchError, GameInProgress};
 pub use greedy::Greedy;
 pub use hamiltonian::Hamiltonian;
 pub use mcts::WITHOUT_NETWORK;
 pub use net_evaluator::NetEvaluator;
 pub use net_player::{FitError, NetPlayer};
-pub use opponents::{Opponent, Shares, SharesError};
+pub use opponents::{Opponent, OpponentShares, OpponentSharesError};
 pub use ouro_search::Clock;
 pub use pairing::{PairedGame, distinct, fingerprint, pairs};
 pub use perfect::Perfect;
 pub use player::{Choice, Player, Request};
 pub use random::Random;
-pub use registry::{Context, NameError, by_name};
+pub use registry::{BuildContext, NameError, by_name};
 pub use selection::{Selection, SelectionError};
-pub use table::{Finished, InPlay, Table, TableError};
-pub use tree::Tree;
+pub use snake_tree::SnakeTreeSearch;

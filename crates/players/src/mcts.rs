@@ -10,7 +10,7 @@
 //! With `ms`, it comes late by one batch of leaves at most: with a network by one of its calls,
 //! with rollouts by as many of them as there are `leaves`, or by some tenths of a millisecond.
 
-mod pace;
+mod clock_poller;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,16 +21,16 @@ use ouro_search::mcts::{
     Gumbel, MAX_SIMULATIONS, Objective, Simultaneous, Temperature, ValueScale, node_bytes,
 };
 use ouro_search::{
-    Cached, Clock, Decision, Evaluator, Rollout, Scheduler, Search, SearchConfig, Uniform,
+    Cached, Clock, Evaluator, Rollout, Scheduler, Search, SearchConfig, SearchResult, Uniform,
 };
 
-use self::pace::Pace;
-use crate::registry::{Context, Form, Options};
-use crate::specific::Built;
+use self::clock_poller::ClockPoller;
+use crate::game_specific::BuildResult;
+use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::{Choice, NameError, NetEvaluator, Player, Request};
 
 /// How it is written.
-pub(crate) const FORM: Form = Form {
+pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
     name: "mcts",
     options: &[
         "sims",
@@ -74,7 +74,10 @@ const BATCH: usize = 256;
 /// By returns no value is known to be the most there is, so only positions whose every
 /// continuation was seen are proven, where by outcomes one winning move is enough: a player who
 /// maximises returns does without most of the solver.
-pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
+pub(crate) fn build<G: Game>(
+    options: Options<'_>,
+    context: &mut BuildContext<'_, G>,
+) -> BuildResult<G> {
     options.exclusive("sims", "ms")?;
     options.exclusive("gumbel", "regret")?;
     options.exclusive("gumbel", "tremble")?;
@@ -85,18 +88,18 @@ pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>)
     options.exclusive("regret", "temperature")?;
     let sims = options.number("sims", 1..=MAX_SIMULATIONS)?;
     let ms = options.number("ms", 1..=3_600_000_u64)?;
-    let judge = judge(&options, context)?;
+    let leaf_evaluator = leaf_evaluator(&options, context)?;
     let config = SearchConfig {
         simulations: sims.unwrap_or(MAX_SIMULATIONS),
         max_nodes: largest_tree::<G>(),
-        ..config(&options, &judge, context.game)?
+        ..config(&options, &leaf_evaluator, context.game)?
     };
-    let cheap = !matches!(judge, Judge::Net(..));
-    let evaluator = evaluator(&options, judge, context.game, &config)?;
+    let cheap = !matches!(leaf_evaluator, LeafEvaluator::Net(..));
+    let evaluator = evaluator(&options, leaf_evaluator, context.game, &config)?;
     let budget = match (sims, ms) {
         (Some(_), _) => Budget::Simulations,
         (None, Some(ms)) => Budget::Time(Duration::from_millis(ms), Arc::clone(&context.clock)),
-        (None, None) => return Err(options.missing("sims or ms", &FORM)),
+        (None, None) => return Err(options.missing("sims or ms", &SYNTAX)),
     };
     let first = Search::new(config, context.game)
         .map_err(|error| options.invalid("sims", options.name(), error))?;
@@ -119,31 +122,38 @@ pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>)
 pub const WITHOUT_NETWORK: &[&str] = &["rollout", "guided", "uniform"];
 
 /// Who evaluates leaves.
-enum Judge {
+enum LeafEvaluator {
     Rollout,
     Guided,
     Uniform,
     Net(Arc<Engine>),
 }
 
-fn judge<G: Game>(options: &Options<'_>, context: &mut Context<'_, G>) -> Result<Judge, NameError> {
+fn leaf_evaluator<G: Game>(
+    options: &Options<'_>,
+    context: &mut BuildContext<'_, G>,
+) -> Result<LeafEvaluator, NameError> {
     Ok(match options.text("weights")?.unwrap_or("rollout") {
-        "rollout" => Judge::Rollout,
-        "guided" => Judge::Guided,
-        "uniform" => Judge::Uniform,
-        weights => Judge::Net(context.engine(options, weights)?),
+        "rollout" => LeafEvaluator::Rollout,
+        "guided" => LeafEvaluator::Guided,
+        "uniform" => LeafEvaluator::Uniform,
+        weights => LeafEvaluator::Net(context.engine(options, weights)?),
     })
 }
 
 /// The search that the options describe, but for its size.
 fn config<G: Game>(
     options: &Options<'_>,
-    judge: &Judge,
+    leaf_evaluator: &LeafEvaluator,
     game: &G,
 ) -> Result<SearchConfig, NameError> {
-    let unbounded = match judge {
-        Judge::Net(engine) => engine.spec().architecture.value_range() == ValueRange::Unbounded,
-        Judge::Rollout | Judge::Guided | Judge::Uniform => game.players() == 1,
+    let unbounded = match leaf_evaluator {
+        LeafEvaluator::Net(engine) => {
+            engine.spec().architecture.value_range() == ValueRange::Unbounded
+        }
+        LeafEvaluator::Rollout | LeafEvaluator::Guided | LeafEvaluator::Uniform => {
+            game.players() == 1
+        }
     };
     let returns = options.flag("returns")? || unbounded;
     let objective = if returns { Objective::Returns } else { Objective::Outcome };
@@ -166,7 +176,7 @@ fn config<G: Game>(
         discount: options
             .number("gamma", 0.01..=1.0)?
             .unwrap_or_else(|| usual_discount::<G>(objective)),
-        random_symmetry: matches!(judge, Judge::Net(..)),
+        random_symmetry: matches!(leaf_evaluator, LeafEvaluator::Net(..)),
         leaves_in_flight: options.number("leaves", 1..=1_024)?.unwrap_or(1),
         ..defaults
     })
@@ -180,13 +190,13 @@ fn usual_discount<G: Game>(objective: Objective) -> f32 {
 
 fn evaluator<G: Game>(
     options: &Options<'_>,
-    judge: Judge,
+    leaf_evaluator: LeafEvaluator,
     game: &G,
     config: &SearchConfig,
 ) -> Result<Box<dyn Evaluator<G>>, NameError> {
     let slots = options.number("cache", 1..=1 << 24_usize)?;
     if let Some(slots) = slots {
-        if !matches!(judge, Judge::Net(..)) {
+        if !matches!(leaf_evaluator, LeafEvaluator::Net(..)) {
             return Err(options.invalid(
                 "cache",
                 slots,
@@ -203,11 +213,11 @@ fn evaluator<G: Game>(
         }
     }
     let rollout = Rollout::for_objective(config.objective, config.discount);
-    Ok(match judge {
-        Judge::Rollout => Box::new(rollout),
-        Judge::Guided => Box::new(rollout.guided()),
-        Judge::Uniform => Box::new(Uniform),
-        Judge::Net(engine) => {
+    Ok(match leaf_evaluator {
+        LeafEvaluator::Rollout => Box::new(rollout),
+        LeafEvaluator::Guided => Box::new(rollout.guided()),
+        LeafEvaluator::Uniform => Box::new(Uniform),
+        LeafEvaluator::Net(engine) => {
             let net = NetEvaluator::new(options.name(), engine, game)?;
             match slots {
                 Some(slots) => Box::new(Cached::new(net, slots)),
@@ -262,7 +272,7 @@ impl<G: Game> Mcts<G> {
         }
         let searches = &mut self.searches[..requests.len()];
         for (search, request) in searches.iter_mut().zip(requests) {
-            search.begin(game, request.state, request.rng.fork());
+            search.start(game, request.state, request.rng.fork());
         }
         match &self.budget {
             Budget::Simulations => {
@@ -270,18 +280,18 @@ impl<G: Game> Mcts<G> {
             }
             Budget::Time(time, clock) => {
                 let start = clock.monotonic();
-                let mut pace = Pace::new(start);
+                let mut poller = ClockPoller::new(start);
                 loop {
                     let step = self.scheduler.step(game, searches, self.evaluator.as_mut());
                     if step.is_idle() {
                         break;
                     }
-                    if pace.is_due(step.leaves + step.known) {
+                    if poller.is_due(step.leaves + step.known) {
                         let now = clock.monotonic();
                         if now.saturating_sub(start) >= *time {
                             break;
                         }
-                        pace.look(now);
+                        poller.record_poll(now);
                     }
                 }
             }
@@ -310,7 +320,7 @@ impl<G: Game> Player<G> for Mcts<G> {
 
 /// What a decision says about one seat. A seat that is not to move gets action 0, which a
 /// table refuses.
-fn choice(decision: &Decision, player: usize) -> Choice {
+fn choice(decision: &SearchResult, player: usize) -> Choice {
     let seat = decision.seats.iter().find(|seat| seat.player == player);
     seat.map_or(Choice { action: Action(0), probability: 1.0 }, |seat| Choice {
         action: seat.action,
@@ -327,7 +337,7 @@ mod tests {
     fn discount<G: Game>(name: &str, config: G::Config) -> f32 {
         let game = G::new(config).expect("in range");
         let options = Options::parse(name).expect("it is well-formed");
-        super::config(&options, &Judge::Rollout, &game).expect("in range").discount
+        super::config(&options, &LeafEvaluator::Rollout, &game).expect("in range").discount
     }
 
     #[test]

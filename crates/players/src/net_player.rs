@@ -10,14 +10,14 @@ use std::sync::Arc;
 use ouro_game::{ActionMask, Game, PlaneShape, Symmetry};
 use ouro_net::{Engine, Scratch};
 
+use crate::game_specific::BuildResult;
 use crate::net_evaluator::masked_softmax;
-use crate::registry::{Context, Form, Options};
+use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::selection::Selector;
-use crate::specific::Built;
 use crate::{Choice, Player, Request, Selection, SelectionError};
 
 /// How it is written.
-pub(crate) const FORM: Form = Form {
+pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
     name: "net",
     options: &["weights", "temperature", "argmax", "symmetric"],
     usage: &[
@@ -30,7 +30,10 @@ pub(crate) const FORM: Form = Form {
 
 /// Builds a player for any game that the weights fit. Without `temperature` or `argmax` it
 /// samples the policy itself.
-pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
+pub(crate) fn build<G: Game>(
+    options: Options<'_>,
+    context: &mut BuildContext<'_, G>,
+) -> BuildResult<G> {
     options.exclusive("temperature", "argmax")?;
     let temperature = options.number("temperature", 1e-6..=1e6)?;
     let selection = if options.flag("argmax")? {
@@ -38,7 +41,7 @@ pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>)
     } else {
         Selection::Sample { temperature: temperature.unwrap_or(1.0) }
     };
-    let weights = options.text("weights")?.ok_or_else(|| options.missing("weights", &FORM))?;
+    let weights = options.text("weights")?.ok_or_else(|| options.missing("weights", &SYNTAX))?;
     let engine = context.engine(&options, weights)?;
     let player = NetPlayer::new(options.name(), engine, selection, context.game)?;
     Ok(Box::new(if options.flag("symmetric")? { player.symmetric() } else { player }))

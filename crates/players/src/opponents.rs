@@ -26,7 +26,7 @@ const UNKNOWN: f64 = 0.5;
 /// count.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Shares {
+pub struct OpponentShares {
     /// The newest weights against themselves.
     pub self_play: f64,
     /// A member of the pool, the harder the likelier.
@@ -35,16 +35,16 @@ pub struct Shares {
     pub uniform: f64,
 }
 
-impl Default for Shares {
+impl Default for OpponentShares {
     /// Half self-play, and a uniform floor of a tenth.
     fn default() -> Self {
         Self { self_play: 0.5, prioritised: 0.4, uniform: 0.1 }
     }
 }
 
-/// Shares that nothing can be drawn by.
+/// OpponentShares that nothing can be drawn by.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum SharesError {
+pub enum OpponentSharesError {
     /// A share is negative, infinite or not a number.
     #[error("{field} is {value}; a share is finite and not below 0")]
     OutOfRange {
@@ -67,12 +67,12 @@ pub enum Opponent {
     Member(usize),
 }
 
-impl Shares {
+impl OpponentShares {
     /// Self-play only.
     pub const SELF_PLAY: Self = Self { self_play: 1.0, prioritised: 0.0, uniform: 0.0 };
 
     /// Refuses shares that nothing can be drawn by.
-    pub fn validate(&self) -> Result<(), SharesError> {
+    pub fn validate(&self) -> Result<(), OpponentSharesError> {
         let shares = [
             ("self_play", self.self_play),
             ("prioritised", self.prioritised),
@@ -80,11 +80,11 @@ impl Shares {
         ];
         for (field, value) in shares {
             if !(value.is_finite() && value >= 0.0) {
-                return Err(SharesError::OutOfRange { field, value: value.to_string() });
+                return Err(OpponentSharesError::OutOfRange { field, value: value.to_string() });
             }
         }
         if shares.iter().all(|&(_, value)| value == 0.0) {
-            return Err(SharesError::AllZero);
+            return Err(OpponentSharesError::AllZero);
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ enum Kind {
 /// Draws one opponent for the newest weights. `win_probabilities[i]` is the chance that the
 /// newest beats member `i` of the pool; an unknown one counts as 0.5, and so does one that is
 /// not a number.
-pub fn draw(win_probabilities: &[Option<f64>], shares: &Shares, rng: &mut Rng) -> Opponent {
+pub fn draw(win_probabilities: &[Option<f64>], shares: &OpponentShares, rng: &mut Rng) -> Opponent {
     if win_probabilities.is_empty() {
         return Opponent::Newest;
     }
@@ -127,7 +127,7 @@ pub fn draw(win_probabilities: &[Option<f64>], shares: &Shares, rng: &mut Rng) -
 pub fn draw_seats(
     seats: usize,
     win_probabilities: &[Option<f64>],
-    shares: &Shares,
+    shares: &OpponentShares,
     own: &mut Rng,
     shared: &mut Rng,
 ) -> Vec<Opponent> {
@@ -138,7 +138,7 @@ pub fn draw_seats(
         return drawn;
     }
     let newest = own.below(seats as u32) as usize;
-    let kind = Shares { self_play: 0.0, ..*shares }.draw(shared);
+    let kind = OpponentShares { self_play: 0.0, ..*shares }.draw(shared);
     for (seat, opponent) in drawn.iter_mut().enumerate() {
         if seat != newest {
             *opponent = draw_kind(kind, win_probabilities, shared);

@@ -6,10 +6,11 @@
 
 use std::collections::BTreeSet;
 
+use ouro_game::GameRecord;
 use ouro_game::Rng;
-use ouro_game::record::{Record, digest_serialized};
+use ouro_game::digest::digest_serialized;
 
-use crate::Finished;
+use crate::FinishedGame;
 
 /// One game of a pair (or of a round of as many games as there are seats).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,12 +42,12 @@ pub fn pairs(seed: u64, count: usize, players: usize) -> Vec<PairedGame> {
 /// A fingerprint of what happened in a game: who sat where, every joint action and every
 /// state. Two games share it if they are repetitions of each other, also when they had
 /// different seeds that made no difference.
-pub fn fingerprint<C>(record: &Record<C>, players: &[usize]) -> u64 {
+pub fn fingerprint<C>(record: &GameRecord<C>, players: &[usize]) -> u64 {
     digest_serialized(&(players, &record.plies, &record.digests))
 }
 
 /// Number of games that are not repetitions of each other.
-pub fn distinct<'a, C: 'a>(games: impl IntoIterator<Item = &'a Finished<C>>) -> usize {
+pub fn distinct<'a, C: 'a>(games: impl IntoIterator<Item = &'a FinishedGame<C>>) -> usize {
     let seen: BTreeSet<u64> =
         games.into_iter().map(|game| fingerprint(&game.record, &game.players)).collect();
     seen.len()

@@ -13,17 +13,22 @@ use ouro_game::{Action, Game};
 
 mod openings;
 
-use crate::registry::{Context, Form, Options};
-use crate::specific::{Built, specific};
+use crate::game_specific::{BuildResult, build_for_game};
+use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::{Choice, Player, Request};
 
 /// How it is written.
-pub(crate) const FORM: Form = Form { name: "perfect", options: &[], usage: &["perfect"] };
+pub(crate) const SYNTAX: PlayerSyntax =
+    PlayerSyntax { name: "perfect", options: &[], usage: &["perfect"] };
 
 /// Builds a player for Connect Four.
-pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
-    let build = |_: &ConnectFour| -> Built<ConnectFour> { Ok(Box::new(Perfect::new())) };
-    specific(context.game, build).unwrap_or_else(|| Err(options.other_game::<G>(ConnectFour::NAME)))
+pub(crate) fn build<G: Game>(
+    options: Options<'_>,
+    context: &mut BuildContext<'_, G>,
+) -> BuildResult<G> {
+    let build = |_: &ConnectFour| -> BuildResult<ConnectFour> { Ok(Box::new(Perfect::new())) };
+    build_for_game(context.game, build)
+        .unwrap_or_else(|| Err(options.other_game::<G>(ConnectFour::NAME)))
 }
 
 /// Positions with fewer stones are solved once and remembered.
@@ -64,7 +69,7 @@ impl Perfect {
 
 impl Player<ConnectFour> for Perfect {
     fn name(&self) -> &str {
-        FORM.name
+        SYNTAX.name
     }
 
     fn choose(

@@ -2,15 +2,16 @@
 
 use ouro_game::{Action, ActionMask, Game};
 
-use crate::registry::{Context, Form, Options};
-use crate::specific::Built;
+use crate::game_specific::BuildResult;
+use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::{Choice, Player, Request};
 
 /// How it is written.
-pub(crate) const FORM: Form = Form { name: Random::NAME, options: &[], usage: &["random"] };
+pub(crate) const SYNTAX: PlayerSyntax =
+    PlayerSyntax { name: Random::NAME, options: &[], usage: &["random"] };
 
 /// Builds a player for any game.
-pub(crate) fn build<G: Game>(_: Options<'_>, _: &mut Context<'_, G>) -> Built<G> {
+pub(crate) fn build<G: Game>(_: Options<'_>, _: &mut BuildContext<'_, G>) -> BuildResult<G> {
     Ok(Box::new(Random::new()))
 }
 

@@ -6,11 +6,11 @@
 //!
 //! # A new player
 //!
-//! A player is one file with two items: a [`Form`], which says what it is called and what
-//! options it takes, and a function `build` from [`Options`] and a [`Context`] to the player.
+//! A player is one file with two items: a [`PlayerSyntax`], which says what it is called and what
+//! options it takes, and a function `build` from [`Options`] and a [`BuildContext`] to the player.
 //! Declare the module in `lib.rs` and add it to the list below; everything that takes players
 //! by name then knows it. A player of one game only goes through
-//! [`specific`](crate::specific::specific).
+//! [`build_for_game`](crate::game_specific::build_for_game).
 
 mod error;
 mod options;
@@ -31,14 +31,14 @@ pub use options::Options;
 macro_rules! players {
     ($($module:ident),+ $(,)?) => {
         /// Every player that [`by_name`] knows, in the order of the list in this file.
-        pub const KNOWN: &[Form] = &[$(crate::$module::FORM),+];
+        pub const KNOWN: &[PlayerSyntax] = &[$(crate::$module::SYNTAX),+];
 
         fn build<G: Game>(
             options: Options<'_>,
-            context: &mut Context<'_, G>,
+            context: &mut BuildContext<'_, G>,
         ) -> Result<Box<dyn Player<G>>, NameError> {
-            $(if options.player() == crate::$module::FORM.name {
-                options.check(&crate::$module::FORM)?;
+            $(if options.player() == crate::$module::SYNTAX.name {
+                options.check(&crate::$module::SYNTAX)?;
                 return crate::$module::build(options, context);
             })+
             Err(NameError::Unknown { name: options.name().to_owned() })
@@ -55,12 +55,12 @@ players! {
     perfect,
     mcts,
     hamiltonian,
-    tree,
+    snake_tree,
 }
 
 /// What a player is called and how its name is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct PlayerSyntax {
     /// The part before the braces.
     pub name: &'static str,
     /// Keys of the options it takes.
@@ -70,7 +70,7 @@ pub struct Form {
 }
 
 /// What a player may be built from.
-pub struct Context<'a, G: Game> {
+pub struct BuildContext<'a, G: Game> {
     /// The rules that it will play by.
     pub game: &'a G,
     /// From a weights name to an engine; `None` for a name that means nothing.
@@ -79,13 +79,13 @@ pub struct Context<'a, G: Game> {
     pub clock: Arc<dyn Clock>,
 }
 
-impl<G: Game> fmt::Debug for Context<'_, G> {
+impl<G: Game> fmt::Debug for BuildContext<'_, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("game", &self.game).finish_non_exhaustive()
+        f.debug_struct("BuildContext").field("game", &self.game).finish_non_exhaustive()
     }
 }
 
-impl<G: Game> Context<'_, G> {
+impl<G: Game> BuildContext<'_, G> {
     /// The engine that the player's option `weights` asks for.
     pub fn engine(
         &mut self,
@@ -102,12 +102,12 @@ impl<G: Game> Context<'_, G> {
 /// Builds the player called `name`.
 pub fn by_name<G: Game>(
     name: &str,
-    context: &mut Context<'_, G>,
+    context: &mut BuildContext<'_, G>,
 ) -> Result<Box<dyn Player<G>>, NameError> {
     build(Options::parse(name)?, context)
 }
 
 /// Every way to write a player, in one line.
-pub(crate) fn known_forms() -> String {
-    KNOWN.iter().flat_map(|form| form.usage).copied().collect::<Vec<_>>().join(", ")
+pub(crate) fn known_syntax() -> String {
+    KNOWN.iter().flat_map(|syntax| syntax.usage).copied().collect::<Vec<_>>().join(", ")
 }

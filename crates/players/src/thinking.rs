@@ -12,11 +12,11 @@ use std::time::Duration;
 use ouro_game::Game;
 use ouro_game::battlesnake;
 use ouro_search::{
-    AreaControl, Clock, Deadline, Evaluation, Limits, MaxN, OutcomeOnly, Paranoid, Query, Searcher,
+    AreaControl, Clock, Deadline, Heuristic, Limits, MaxN, OutcomeOnly, Paranoid, Query, Searcher,
 };
 
-use crate::registry::{Context, Form, Options};
-use crate::specific::{Built, specific};
+use crate::game_specific::{BuildResult, build_for_game};
+use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::{Choice, Player, Request};
 
 /// Longest time to think, in milliseconds: an hour.
@@ -59,49 +59,54 @@ fn to_search(time: Duration) -> Duration {
 
 /// A player that plays what a search finds.
 #[derive(Debug)]
-pub struct Thinker<S, E> {
+pub struct MinimaxPlayer<S, E> {
     name: String,
     searcher: S,
-    evaluation: E,
+    heuristic: E,
     effort: Effort,
 }
 
 /// Builds a player from its options `depth` or `ms`.
 pub(crate) fn build<M: Method, G: Game>(
-    form: &Form,
+    syntax: &PlayerSyntax,
     options: &Options<'_>,
-    context: &mut Context<'_, G>,
-) -> Built<G> {
+    context: &mut BuildContext<'_, G>,
+) -> BuildResult<G> {
     options.exclusive("depth", "ms")?;
     let depth = options.number("depth", 1..=Limits::DEEPEST)?;
     let time = options.number("ms", 1..=LONGEST_MS)?.map(Duration::from_millis);
     let effort = match (depth, time) {
         (Some(turns), _) => Effort::Depth(turns),
         (None, Some(time)) => Effort::Time(time, Arc::clone(&context.clock)),
-        (None, None) => return Err(options.missing("depth or ms", form)),
+        (None, None) => return Err(options.missing("depth or ms", syntax)),
     };
     let name = options.name();
-    specific(context.game, |_: &battlesnake::Small| {
+    build_for_game(context.game, |_: &battlesnake::Small| {
         seat::<M, _, _>(name, &effort, AreaControl::default())
     })
     .or_else(|| {
-        specific(context.game, |_: &battlesnake::Large| {
+        build_for_game(context.game, |_: &battlesnake::Large| {
             seat::<M, _, _>(name, &effort, AreaControl::default())
         })
     })
     .unwrap_or_else(|| seat::<M, G, _>(name, &effort, OutcomeOnly))
 }
 
-fn seat<M: Method, G: Game, E: Evaluation<G> + 'static>(
+fn seat<M: Method, G: Game, E: Heuristic<G> + 'static>(
     name: &str,
     effort: &Effort,
-    evaluation: E,
-) -> Built<G> {
+    heuristic: E,
+) -> BuildResult<G> {
     let searcher = M::For::<G>::default();
-    Ok(Box::new(Thinker { name: name.to_owned(), searcher, evaluation, effort: effort.clone() }))
+    Ok(Box::new(MinimaxPlayer {
+        name: name.to_owned(),
+        searcher,
+        heuristic,
+        effort: effort.clone(),
+    }))
 }
 
-impl<G: Game, S: Searcher<G>, E: Evaluation<G>> Player<G> for Thinker<S, E> {
+impl<G: Game, S: Searcher<G>, E: Heuristic<G>> Player<G> for MinimaxPlayer<S, E> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -120,7 +125,7 @@ impl<G: Game, S: Searcher<G>, E: Evaluation<G>> Player<G> for Thinker<S, E> {
             };
             let query = Query { game, state, player, limits };
             // Who is asked is to move; a table reports a choice that is not given.
-            if let Ok(found) = self.searcher.search(query, &mut self.evaluation) {
+            if let Ok(found) = self.searcher.search(query, &mut self.heuristic) {
                 choices.push(Choice { action: found.action, probability: 1.0 });
             }
         }

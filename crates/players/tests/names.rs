@@ -10,7 +10,7 @@ use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{Config, TicTacToe};
 use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
 use ouro_players::registry::KNOWN;
-use ouro_players::{Clock, Context, NameError, Player, by_name};
+use ouro_players::{BuildContext, Clock, NameError, Player, by_name};
 
 /// A clock that stands still.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ fn engine<G: Game>(game: &G) -> Arc<Engine> {
 fn build<G: Game>(name: &str, game: &G) -> Result<Box<dyn Player<G>>, NameError> {
     let best = engine(game);
     let engines = &mut |name: &str| (name == "best").then(|| Arc::clone(&best));
-    by_name(name, &mut Context { game, engines, clock: Arc::new(Still) })
+    by_name(name, &mut BuildContext { game, engines, clock: Arc::new(Still) })
 }
 
 fn tic_tac_toe() -> TicTacToe {
@@ -71,25 +71,25 @@ fn players_are_built_by_name_and_answer_to_it() {
 fn an_unknown_name_lists_every_form_of_the_known_ones() {
     let text = error("radnom");
     assert!(text.starts_with("player \"radnom\" is unknown; known are random, "), "{text}");
-    for form in KNOWN.iter().flat_map(|form| form.usage) {
-        assert!(text.contains(form), "{form} is not in {text}");
+    for syntax in KNOWN.iter().flat_map(|syntax| syntax.usage) {
+        assert!(text.contains(syntax), "{syntax} is not in {text}");
     }
 }
 
 #[test]
 fn every_form_starts_with_its_name_and_uses_its_options_only() {
-    for form in KNOWN {
-        assert!(!form.usage.is_empty());
-        for usage in form.usage {
+    for syntax in KNOWN {
+        assert!(!syntax.usage.is_empty());
+        for usage in syntax.usage {
             let (name, options) = usage.split_once('{').unwrap_or((usage, "}"));
-            assert_eq!(name, form.name);
+            assert_eq!(name, syntax.name);
             for option in options.trim_end_matches('}').split(',').filter(|key| !key.is_empty()) {
                 let key = option.split('=').next().unwrap();
-                assert!(form.options.contains(&key), "{key} in {usage}");
+                assert!(syntax.options.contains(&key), "{key} in {usage}");
             }
         }
     }
-    let mut names: Vec<&str> = KNOWN.iter().map(|form| form.name).collect();
+    let mut names: Vec<&str> = KNOWN.iter().map(|syntax| syntax.name).collect();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), KNOWN.len());

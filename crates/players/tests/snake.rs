@@ -10,8 +10,8 @@ use ouro_game::record::GAME_RNG;
 use ouro_game::snake::{Config, Ending, Large, Small, Snapshot, State};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Game, Rng, Turn};
-use ouro_players::table::SEAT_RNG;
-use ouro_players::{Clock, Context, NameError, Player, Request, Table, by_name};
+use ouro_players::game_batch::SEAT_RNG;
+use ouro_players::{BuildContext, Clock, GameBatch, NameError, Player, Request, by_name};
 
 /// A clock that stands still.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Clock for Still {
 }
 
 fn build<G: Game>(name: &str, game: &G) -> Result<Box<dyn Player<G>>, NameError> {
-    by_name(name, &mut Context { game, engines: &mut |_| None, clock: Arc::new(Still) })
+    by_name(name, &mut BuildContext { game, engines: &mut |_| None, clock: Arc::new(Still) })
 }
 
 fn error<G: Game>(name: &str, game: &G) -> String {
@@ -146,9 +146,9 @@ fn a_tree_search_takes_the_apple_and_not_the_dead_end() {
 fn a_game_depends_on_nothing_but_its_seed() {
     let game = snake(6, None);
     let run = |seeds: &[u64]| {
-        let mut table = Table::new(game.clone(), 1_000);
-        seeds.iter().for_each(|&seed| table.seat(seed, &[0]).unwrap());
-        let mut games = table.finish(&mut [build("tree{states=50}", &game).unwrap()]).unwrap();
+        let mut batch = GameBatch::new(game.clone(), 1_000);
+        seeds.iter().for_each(|&seed| batch.start_game(seed, &[0]).unwrap());
+        let mut games = batch.finish(&mut [build("tree{states=50}", &game).unwrap()]).unwrap();
         games.sort_by_key(|game| game.record.seed);
         games
     };

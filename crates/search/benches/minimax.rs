@@ -1,4 +1,4 @@
-//! Nodes per second of the minimax family on Battlesnake, and the cost of its evaluation.
+//! Nodes per second of the minimax family on Battlesnake, and the cost of its heuristic.
 //!
 //! `cargo bench -p ouro-search --bench minimax`
 
@@ -6,7 +6,7 @@ use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use ouro_game::battlesnake::{Config, Ruleset, Small, State};
 use ouro_game::{Game, Rng, Turn};
-use ouro_search::{AreaControl, Evaluation, Limits, MaxN, Paranoid, Plain, Query, Searcher};
+use ouro_search::{AreaControl, Heuristic, Limits, MaxN, Paranoid, Plain, Query, Searcher};
 
 fn main() {
     divan::main();
@@ -80,10 +80,10 @@ fn max_n(bencher: Bencher<'_, '_>, name: &str) {
 #[divan::bench(args = BOARDS)]
 fn area_control(bencher: Bencher<'_, '_>, name: &str) {
     let (game, states) = named(name);
-    let (mut evaluation, mut scores) = (AreaControl::default(), vec![0.0; game.players()]);
+    let (mut heuristic, mut scores) = (AreaControl::default(), vec![0.0; game.players()]);
     bencher.counter(ItemsCount::new(states.len())).bench_local(|| {
         for state in &states {
-            evaluation.evaluate(&game, black_box(state), &mut scores);
+            heuristic.evaluate(&game, black_box(state), &mut scores);
             black_box(&scores);
         }
     });

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut rollout = Rollout::new();
     let mut made = 0;
     for seed in 0..searches {
-        search.begin(&game, &state, Rng::new(seed, "search"));
+        search.start(&game, &state, Rng::new(seed, "search"));
         scheduler.run(&game, std::slice::from_mut(&mut search), &mut rollout);
         made += u64::from(search.simulations());
     }

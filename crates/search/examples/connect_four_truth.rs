@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         }
         let Some((best, outcome)) = solver.only_move(&state) else { continue };
-        search.begin(&game, &state, Rng::indexed(seed, "search", tried as u64));
+        search.start(&game, &state, Rng::indexed(seed, "search", tried as u64));
         scheduler.run(&game, std::slice::from_mut(&mut search), &mut rollout);
         let decision = search.decide(&game);
         let right = decision.seats[0].action == best;

@@ -29,7 +29,7 @@ fn distance(
     let mut sum = 0.0;
     for seed in 0..SEEDS {
         let mut search = Search::new(config.clone(), game)?;
-        search.begin(game, &state, Rng::new(seed, "search"));
+        search.start(game, &state, Rng::new(seed, "search"));
         Scheduler::new(1).run(game, std::slice::from_mut(&mut search), &mut Uniform);
         let seats = search.decide(game).seats;
         sum += exploitability(game.config(), &seats[0].policy, &seats[1].policy);

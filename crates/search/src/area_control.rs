@@ -1,9 +1,9 @@
-//! Area control: what a Battlesnake position is worth by the ground that each snake holds.
+//! Area control: what a Battlesnake position is worth by the territory that each snake holds.
 //!
 //! All snakes flood the board at once from their heads; a cell belongs to who reaches it first,
 //! to the longer snake if several do, and to nobody if the longest are equal. Bodies block the
 //! flood until their tail has moved past; where every snake grows every turn, for good. A
-//! snake's score is its share of the ground held by all, each cell weighted by what lies on it;
+//! snake's score is its share of the territory held by all, each cell weighted by what lies on it;
 //! a hungry snake's is above all how near it is to food that it reaches first.
 //!
 //! Any ruleset, board and number of snakes; the flood works on sets of cells
@@ -14,9 +14,9 @@ mod flood;
 use ouro_game::battlesnake::{Battlesnake, Cell, State};
 use ouro_game::{Action, ActionMask};
 
-use crate::Evaluation;
+use crate::Heuristic;
 
-pub use flood::{Ground, flood};
+pub use flood::{Territory, flood};
 
 /// The evaluation and its settings.
 ///
@@ -32,7 +32,7 @@ pub struct AreaControl {
     pub hazard: f32,
     /// Health below which a snake looks for food first.
     pub hungry_below: u8,
-    /// Rounds of the flood: how many moves ahead ground is counted.
+    /// Rounds of the flood: how many moves ahead territory is counted.
     pub rounds: u32,
 }
 
@@ -48,16 +48,20 @@ const FED: f32 = 0.4;
 const TOP: f32 = 0.95;
 
 impl AreaControl {
-    /// Weight of a snake's ground.
-    fn weight<const W: usize, const S: usize>(&self, ground: &Ground<W, S>, snake: usize) -> f32 {
-        let held = ground.held[snake];
-        let food = (held & ground.food).count() as f32;
-        let hazard = (held & ground.hazard).without(ground.food).count() as f32;
+    /// Weight of a snake's territory.
+    fn weight<const W: usize, const S: usize>(
+        &self,
+        territory: &Territory<W, S>,
+        snake: usize,
+    ) -> f32 {
+        let held = territory.cells[snake];
+        let food = (held & territory.food).count() as f32;
+        let hazard = (held & territory.hazard).without(territory.food).count() as f32;
         let empty = held.count() as f32 - food - hazard;
         food * self.food + hazard * self.hazard + empty * self.empty
     }
 
-    /// Score of a snake with this share of the ground, `distance` moves from its next food; at
+    /// Score of a snake with this share of the territory, `distance` moves from its next food; at
     /// most `farthest` moves are told apart.
     fn score(&self, share: f32, health: u8, distance: Option<u32>, farthest: u32) -> f32 {
         if health >= self.hungry_below {
@@ -69,18 +73,18 @@ impl AreaControl {
     }
 }
 
-impl<C: Cell, const W: usize, const S: usize> Evaluation<Battlesnake<C, W, S>> for AreaControl {
+impl<C: Cell, const W: usize, const S: usize> Heuristic<Battlesnake<C, W, S>> for AreaControl {
     fn evaluate(
         &mut self,
         game: &Battlesnake<C, W, S>,
         state: &State<C, W, S>,
         scores: &mut [f32],
     ) {
-        let ground = flood(game, state, self.rounds);
+        let territory = flood(game, state, self.rounds);
         let mut weights = [0.0; S];
         let mut total = 0.0;
         for snake in state.living() {
-            weights[snake] = self.weight(&ground, snake);
+            weights[snake] = self.weight(&territory, snake);
             total += weights[snake];
         }
         let alone = state.living().nth(1).is_none();
@@ -91,7 +95,7 @@ impl<C: Cell, const W: usize, const S: usize> Evaluation<Battlesnake<C, W, S>> f
         let farthest = (game.geometry().width() + game.geometry().height()) as u32;
         for snake in state.living() {
             let share = if total > 0.0 { (weights[snake] / total).clamp(0.0, 1.0) } else { 0.0 };
-            let (health, distance) = (state.health(snake), ground.food_distance[snake]);
+            let (health, distance) = (state.health(snake), territory.food_distance[snake]);
             if let Some(score) = scores.get_mut(snake) {
                 *score = self.score(share, health, distance, farthest);
             }
@@ -115,7 +119,7 @@ impl<C: Cell, const W: usize, const S: usize> Evaluation<Battlesnake<C, W, S>> f
 
     /// No food appears and no side closes in: either is unlikely within a search, and where is
     /// unknown.
-    fn foresee(&mut self, game: &Battlesnake<C, W, S>, state: &mut State<C, W, S>) {
+    fn resolve_chance(&mut self, game: &Battlesnake<C, W, S>, state: &mut State<C, W, S>) {
         game.settle_idle(state);
     }
 }

@@ -3,20 +3,22 @@
 //! Searches are pure: randomness comes as a seeded generator, time as a [`Clock`].
 //!
 //! * [`minimax`]: plain minimax, paranoid alpha-beta and MaxN to a depth or a deadline, over an
-//!   [`Evaluation`]; [`AreaControl`] is the one for Battlesnake.
+//!   [`Heuristic`]; [`AreaControl`] is the one for Battlesnake.
 //! * [`mcts`]: Monte Carlo tree search of every kind of game, over an [`Evaluator`] that takes
 //!   batches of leaves from many trees.
 
 pub mod area_control;
 pub mod clock;
-pub mod evaluation;
 pub mod evaluator;
+pub mod heuristic;
 pub mod mcts;
 pub mod minimax;
 
 pub use area_control::AreaControl;
 pub use clock::Clock;
-pub use evaluation::{Evaluation, OutcomeOnly};
 pub use evaluator::{Cached, Estimate, Estimates, Evaluator, Leaf, Rollout, Uniform};
-pub use mcts::{Decision, Scheduler, Search, SearchConfig};
-pub use minimax::{Deadline, Found, Limits, MaxN, NotToMove, Paranoid, Plain, Query, Searcher};
+pub use heuristic::{Heuristic, OutcomeOnly};
+pub use mcts::{Scheduler, Search, SearchConfig, SearchResult};
+pub use minimax::{
+    Deadline, Limits, MaxN, MinimaxResult, NotToMove, Paranoid, Plain, Query, Searcher,
+};

@@ -8,7 +8,7 @@
 //!   leaves and takes evaluations, and never evaluates, waits or reads a clock itself.
 //! * [`Scheduler`] drives thousands of searches with one
 //!   [`Evaluator`](crate::Evaluator), in full batches.
-//! * [`Decision`] is the outcome: an action with its probability, visits, an improved policy
+//! * [`SearchResult`] is the outcome: an action with its probability, visits, an improved policy
 //!   to learn from, and values.
 //!
 //! ```
@@ -21,7 +21,7 @@
 //! let state = game.position("112233").ok_or("not a position")?;
 //! let config = SearchConfig { simulations: 100, ..SearchConfig::default() };
 //! let mut search = Search::new(config, &game)?;
-//! search.begin(&game, &state, Rng::new(1, "search"));
+//! search.start(&game, &state, Rng::new(1, "search"));
 //! Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Rollout::new());
 //! let decision = search.decide(&game);
 //! assert!(decision.proven);
@@ -31,17 +31,17 @@
 
 pub mod config;
 mod config_error;
-mod decision;
 mod joint;
 mod measure;
 mod node_store;
 mod noise;
+mod result;
+mod reward_sum;
 mod root;
 mod scale;
 mod schedule;
 pub mod scheduler;
 mod search;
-mod tally;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -51,9 +51,9 @@ pub use config::{
     Simultaneous, ValueScale,
 };
 pub use config_error::SearchConfigError;
-pub use decision::{Decision, SeatDecision};
 pub use measure::{SearchSpeed, Workload, measure};
 pub use node_store::node_bytes;
+pub use result::{SearchResult, SeatResult};
 pub use schedule::Temperature;
-pub use scheduler::{KNOWN_PER_STEP, Progress, Scheduler};
-pub use search::{Search, Selected, Ticket};
+pub use scheduler::{KNOWN_PER_STEP, Scheduler, StepReport};
+pub use search::{LeafId, Search, SelectOutcome};

@@ -8,7 +8,7 @@
 //! position is resolved once all of its movers have chosen. A *ply* is one choice, a *turn* one
 //! resolved position, so with four snakes a turn is four plies. Depths count turns.
 //!
-//! A chance node is not a ply. The [`Evaluation`] may resolve it by an assumption; otherwise
+//! A chance node is not a ply. The [`Heuristic`] may resolve it by an assumption; otherwise
 //! its value is the expectation over its outcomes, or over [`CHANCE_SAMPLES`] draws from a
 //! generator that is fixed by the position where outcomes cannot be listed.
 //!
@@ -26,12 +26,13 @@
 //! is found. [`Paranoid`] finds the same action and value as [`Plain`], only sooner. After the
 //! first search a searcher allocates nothing per node.
 
+mod chance;
 mod deepening;
 mod frame;
 mod line;
 mod max_n;
-mod meter;
-mod nature;
+mod node_counter;
+
 mod ordering;
 mod paranoid;
 mod plain;
@@ -39,13 +40,13 @@ mod table;
 
 use ouro_game::{Action, Game, Turn};
 
+pub use chance::CHANCE_SAMPLES;
 pub use max_n::MaxN;
-pub use meter::{Deadline, LOOK_EVERY};
-pub use nature::CHANCE_SAMPLES;
+pub use node_counter::{Deadline, NODES_PER_CLOCK_CHECK};
 pub use paranoid::Paranoid;
 pub use plain::Plain;
 
-use crate::Evaluation;
+use crate::Heuristic;
 
 /// Largest magnitude of the value of an undecided position.
 pub const UNDECIDED: f32 = 0.99;
@@ -119,7 +120,7 @@ pub struct Step {
 
 /// What a search found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct MinimaxResult {
     /// The best action.
     pub action: Action,
     /// Its value for the searching player, −1 to 1.
@@ -147,11 +148,11 @@ pub struct Found {
 /// A search of the family: what players are built from.
 pub trait Searcher<G: Game>: Send {
     /// Searches a position.
-    fn search<E: Evaluation<G>>(
+    fn search<E: Heuristic<G>>(
         &mut self,
         query: Query<'_, G>,
-        evaluation: &mut E,
-    ) -> Result<Found, NotToMove>;
+        heuristic: &mut E,
+    ) -> Result<MinimaxResult, NotToMove>;
 }
 
 /// Refuses a query whose player has nothing to choose.

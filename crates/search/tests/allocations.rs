@@ -66,7 +66,7 @@ fn allocations<G: Game, E: Evaluator<G>>(
     for _ in 0..2 {
         before = COUNTS.get().0;
         for (index, search) in searches.iter_mut().enumerate() {
-            search.begin(game, &state, Rng::indexed(2, "search", index as u64));
+            search.start(game, &state, Rng::indexed(2, "search", index as u64));
         }
         scheduler.run(game, &mut searches, evaluator);
     }
@@ -106,7 +106,7 @@ fn bytes_held<G: Game, E: Evaluator<G>>(
     let mut chance = Rng::new(0, "game");
     let mut state = game.initial(&mut chance);
     game.settle(&mut state, &mut chance);
-    search.begin(game, &state, Rng::new(3, "search"));
+    search.start(game, &state, Rng::new(3, "search"));
     for ply in 1..=moves {
         scheduler.run(game, std::slice::from_mut(&mut search), evaluator);
         for seat in search.decide(game).seats {
@@ -118,7 +118,7 @@ fn bytes_held<G: Game, E: Evaluator<G>>(
             chance = Rng::indexed(0, "game", games);
             state = game.initial(&mut chance);
             game.settle(&mut state, &mut chance);
-            search.begin(game, &state, Rng::indexed(3, "search", games));
+            search.start(game, &state, Rng::indexed(3, "search", games));
         } else {
             search.advance(game, &joint, &state);
         }

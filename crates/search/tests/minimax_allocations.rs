@@ -9,7 +9,7 @@ use ouro_game::battlesnake::{Config, Small};
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::{Game, Rng};
 use ouro_search::{
-    AreaControl, Evaluation, Limits, MaxN, OutcomeOnly, Paranoid, Plain, Query, Searcher,
+    AreaControl, Heuristic, Limits, MaxN, OutcomeOnly, Paranoid, Plain, Query, Searcher,
 };
 
 thread_local! {
@@ -47,17 +47,17 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Searches the same position twice; the allocations and nodes of the second search.
-fn second_search<G: Game, E: Evaluation<G>>(
+fn second_search<G: Game, E: Heuristic<G>>(
     game: &G,
     mut searcher: impl Searcher<G>,
-    mut evaluation: E,
+    mut heuristic: E,
     turns: u32,
 ) -> (u64, u64) {
     let state = game.initial(&mut Rng::new(1, "game"));
     let query = Query { game, state: &state, player: 0, limits: Limits::turns(turns) };
-    searcher.search(query, &mut evaluation).unwrap();
+    searcher.search(query, &mut heuristic).unwrap();
     let before = COUNT.get();
-    let found = searcher.search(query, &mut evaluation).unwrap();
+    let found = searcher.search(query, &mut heuristic).unwrap();
     (COUNT.get() - before, found.nodes)
 }
 
@@ -76,7 +76,7 @@ fn the_second_search_allocates_for_its_answer_only() {
         second_search(&columns, Paranoid::new(), OutcomeOnly, 8),
     ] {
         assert!(nodes > 1_000, "{nodes} nodes");
-        // The list of root actions, and the lines that were best for a while.
+        // The list of root actions, and the variations that were best for a while.
         assert!(allocations < 40, "{allocations} allocations for {nodes} nodes");
     }
 }

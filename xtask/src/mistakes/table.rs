@@ -39,12 +39,12 @@ pub(super) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "collisions are judged one after another",
         edits: &[
-            edit(STEP, "            verdicts[snake] = self.collision(state, heads, snake);\n", ""),
+            edit(STEP, "            collisions[snake] = self.collision(state, heads, snake);\n", ""),
             edit(
                 STEP,
-                "if let Some((cause, by)) = verdicts[snake] {",
-                "verdicts[snake] = self.collision(state, heads, snake);
-                 if let Some((cause, by)) = verdicts[snake] {",
+                "if let Some((cause, by)) = collisions[snake] {",
+                "collisions[snake] = self.collision(state, heads, snake);
+                 if let Some((cause, by)) = collisions[snake] {",
             ),
         ],
     },
@@ -82,8 +82,8 @@ pub(super) const MISTAKES: &[Mistake] = &[
         edits: &[
             edit(
                 STEP,
-                "        for snake in members(ghosts) {
-            self.bury(state, snake, moves[snake], witness);
+                "        for snake in members(dead) {
+            self.remove_body(state, snake, moves[snake], observer);
         }
         let mut claimed = Bits::EMPTY;
         let mut clash = false;
@@ -91,20 +91,20 @@ pub(super) const MISTAKES: &[Mistake] = &[
             let head",
                 "        let mut claimed = Bits::EMPTY;
         let mut clash = false;
-        let gone = ghosts;
+        let gone = dead;
         for snake in state.living().filter(|&snake| gone >> snake & 1 == 0) {
             if let Some((cause, by)) = self.collision(state, &heads, snake) {
                 state.deaths[snake] = Some(Death { cause, by: Some(by as u8), on });
-                ghosts |= 1 << snake;
+                dead |= 1 << snake;
             }
         }
-        for snake in members(ghosts) {
-            self.bury(state, snake, moves[snake], witness);
+        for snake in members(dead) {
+            self.remove_body(state, snake, moves[snake], observer);
         }
         for snake in state.living() {
             let head",
             ),
-            edit(STEP, "        if clash {\n", "        if clash && ghosts == 0 {\n"),
+            edit(STEP, "        if clash {\n", "        if clash && dead == 0 {\n"),
         ],
     },
     Mistake {
@@ -173,7 +173,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "dead constrictors stay as they are",
         edits: &[
-            edit(STEP, "            witness.all_grow();\n", "            let _ = witness;\n"),
+            edit(STEP, "            observer.snakes_grew();\n", "            let _ = observer;\n"),
             edit(
                 STEP,
                 "state.health[..self.config.snakes.into()].fill(100);",
@@ -218,18 +218,18 @@ pub(super) const MISTAKES: &[Mistake] = &[
         edits: &[
             edit(
                 STEP,
-                "            self.leave(state, snake, old, direction);\n",
+                "            self.move_body(state, snake, old, direction);\n",
                 "            let tail: usize = state.tails[snake].into();
-            self.leave(state, snake, old, direction);\n",
+            self.move_body(state, snake, old, direction);\n",
             ),
             edit(
                 STEP,
-                "                ghosts |= 1 << snake;\n            }\n",
-                "                ghosts |= 1 << snake;
+                "                dead |= 1 << snake;\n            }\n",
+                "                dead |= 1 << snake;
             } else if usize::from(head) == tail {
                 let (cause, by) = (Cause::SnakeSelfCollision, Some(snake as u8));
                 state.deaths[snake] = Some(Death { cause, by, on });
-                ghosts |= 1 << snake;
+                dead |= 1 << snake;
             }\n",
             ),
         ],

@@ -12,7 +12,7 @@ use super::*;
 use crate::config::exploring;
 use crate::testing::roster_for;
 
-const POOL: Shares = Shares { self_play: 0.4, prioritised: 0.4, uniform: 0.2 };
+const POOL: OpponentShares = OpponentShares { self_play: 0.4, prioritised: 0.4, uniform: 0.2 };
 
 fn duel() -> (Small, GameConfig) {
     snakes(2)
@@ -204,7 +204,7 @@ fn an_opening_that_would_end_the_game_is_left_out() {
 #[test]
 fn fast_searches_play_on_without_being_targets() {
     let (game, config) = duel();
-    let mut settings = WorkerSettings { shares: Shares::SELF_PLAY, ..searching(8, 24) };
+    let mut settings = WorkerSettings { shares: OpponentShares::SELF_PLAY, ..searching(8, 24) };
     let fast = Some(FastSearch { full_share: 0.25, simulations: 4 });
     settings.search = settings.search.map(|search| SearchConfig { fast, ..search });
     let mut worker = Worker::new(game.clone(), config, settings).unwrap();

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 use ouro_game::battlesnake::{
-    Battlesnake, Cause, Cell, Death, Graveyard, Point, Position, Snake, State,
+    Battlesnake, Cause, Cell, DeadBodies, Death, Point, Position, Snake, State,
 };
 use ouro_game::{Game, snake};
 
@@ -24,7 +24,7 @@ pub(super) fn scene<C: Cell, const W: usize, const S: usize>(
 ) -> Option<Scene> {
     let rules = rules.downcast_ref::<Battlesnake<C, W, S>>()?;
     // Bodies of the dead are taken from the position before, so none are kept here.
-    let position = |state| rules.position(state, &Graveyard::new(S));
+    let position = |state| rules.position(state, &DeadBodies::new(S));
     let state = now.downcast_ref::<State<C, W, S>>()?;
     let now = position(state);
     let before = before.and_then(|before| before.downcast_ref()).map(position);

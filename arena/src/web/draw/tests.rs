@@ -4,12 +4,12 @@ use ouro_game::record::Recorder;
 use super::*;
 
 /// Records a game of these joint actions.
-fn record(config: &GameConfig, seed: u64, plies: &[&[u32]]) -> Record {
+fn record(config: &GameConfig, seed: u64, plies: &[&[u32]]) -> GameRecord {
     struct Play<'a>(u64, &'a [&'a [u32]], &'a GameConfig);
     impl GameVisitor for Play<'_> {
-        type Output = Record;
+        type Output = GameRecord;
 
-        fn visit<G: Game>(self, game: G) -> Record {
+        fn visit<G: Game>(self, game: G) -> GameRecord {
             let mut recorder = Recorder::new(&game, self.0);
             for ply in self.1 {
                 let Turn::Move(movers) = game.turn(recorder.state()) else { break };

@@ -99,11 +99,26 @@ fn play_at_random<G: Game>(game: &G, seed: u64) -> u64 {
     turns
 }
 
+/// Plays Battlesnake games until a chunk of turns is done; snakes avoid walls and bodies.
+fn play_battlesnake(game: &battlesnake::Small, seed: u64) -> u64 {
+    let (mut turns, mut index) = (0, 0);
+    while turns < CHUNK {
+        let mut rng = Rng::indexed(seed, GAME_RNG, index);
+        index += 1;
+        let mut state = game.initial(&mut rng);
+        while turns < CHUNK && !game.is_decided(&state) {
+            game.random_turn(&mut state, &mut rng);
+            turns += 1;
+        }
+    }
+    turns
+}
+
 fn prepare(config: &GameConfig) -> Result<(Box<Work>, usize), anyhow::Error> {
     if let GameConfig::Battlesnake(config) = config {
         let game = battlesnake::Small::new(config.clone())?;
         let bytes = size_of::<<battlesnake::Small as Game>::State>();
-        return Ok((Box::new(move |seed| game.throughput(seed, CHUNK).turns), bytes));
+        return Ok((Box::new(move |seed| play_battlesnake(&game, seed)), bytes));
     }
     Ok(config.visit(RandomGames)?)
 }

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use indicatif::ProgressBar;
-use ouro_game::{Game, Record};
-use ouro_players::{Clock, Finished, Player, Table, fingerprint};
+use ouro_game::{Game, GameRecord};
+use ouro_players::{Clock, FinishedGame, GameBatch, Player, fingerprint};
 
 use super::schedule::Planned;
 use super::timed::{Timed, Times, times};
@@ -39,7 +39,7 @@ pub(super) struct Match<C> {
     /// Time per move of each entrant.
     pub(super) times: Vec<Times>,
     /// The longest game, the first of them.
-    pub(super) longest: Option<Record<C>>,
+    pub(super) longest: Option<GameRecord<C>>,
 }
 
 /// Plays every game of `schedule`; `players` makes one thread's players.
@@ -80,7 +80,7 @@ pub(super) fn play<G: Game>(
 struct Share<C> {
     played: Vec<(usize, Played)>,
     times: Vec<Times>,
-    longest: Option<(usize, Record<C>)>,
+    longest: Option<(usize, GameRecord<C>)>,
 }
 
 impl<C> Default for Share<C> {
@@ -106,19 +106,19 @@ impl<C> Share<C> {
         let timed = |(player, times)| Timed::new(player, Arc::clone(&clock), Arc::clone(times));
         let mut players: Vec<Box<dyn Player<G>>> =
             players.into_iter().zip(&kept).map(|pair| Box::new(timed(pair)) as _).collect();
-        let mut table = Table::new(game.clone(), max_plies);
+        let mut batch = GameBatch::new(game.clone(), max_plies);
         let mut running = BTreeMap::new();
         loop {
-            while table.len() < width {
+            while batch.len() < width {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(planned) = schedule.get(index) else { break };
-                table.seat(planned.seed, &planned.seats).map_err(Failure::bug)?;
+                batch.start_game(planned.seed, &planned.seats).map_err(Failure::bug)?;
                 running.insert((planned.seed, planned.seats.clone()), index);
             }
-            if table.is_empty() {
+            if batch.is_empty() {
                 break;
             }
-            for finished in table.advance(&mut players).map_err(Failure::bug)? {
+            for finished in batch.advance(&mut players).map_err(Failure::bug)? {
                 let key = (finished.record.seed, finished.players.clone());
                 let unknown = || Failure::bug("a game ended that was not started");
                 let index = running.remove(&key).ok_or_else(unknown)?;
@@ -133,16 +133,16 @@ impl<C> Share<C> {
         Ok(share)
     }
 
-    fn add(&mut self, index: usize, finished: Finished<C>) {
+    fn add(&mut self, index: usize, finished: FinishedGame<C>) {
         let fingerprint = fingerprint(&finished.record, &finished.players);
-        let Finished { record, outcomes, scores, truncated, .. } = finished;
+        let FinishedGame { record, outcomes, scores, truncated, .. } = finished;
         let plies = record.plies.len();
         self.played.push((index, Played { outcomes, scores, plies, truncated, fingerprint }));
         self.keep_longest(index, record);
     }
 
-    fn keep_longest(&mut self, index: usize, record: Record<C>) {
-        let rank = |index: usize, record: &Record<C>| (record.plies.len(), Reverse(index));
+    fn keep_longest(&mut self, index: usize, record: GameRecord<C>) {
+        let rank = |index: usize, record: &GameRecord<C>| (record.plies.len(), Reverse(index));
         if self.longest.as_ref().is_none_or(|(i, r)| rank(index, &record) > rank(*i, r)) {
             self.longest = Some((index, record));
         }

@@ -13,7 +13,7 @@ use ouro_learner::config::{
 };
 use ouro_learner::weight_average::WeightAveraging;
 use ouro_net::{Architecture, ValueRange};
-use ouro_players::Shares;
+use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::{Noise, Temperature};
 
@@ -145,7 +145,7 @@ fn search(simulations: u32, noise: f32, temperature: Temperature) -> SearchConfi
 }
 
 /// Mostly self-play: only one seat of a game against the pool is learned from.
-const OPPONENTS: Shares = Shares { self_play: 0.8, prioritised: 0.1, uniform: 0.1 };
+const OPPONENTS: OpponentShares = OpponentShares { self_play: 0.8, prioritised: 0.1, uniform: 0.1 };
 
 /// `size` is the tower's channels and blocks.
 fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settings {
@@ -215,7 +215,7 @@ fn reinforce(game: GameConfig) -> Settings {
             search: None,
             // Half of all random moves are deadly: with ten times as many, most games would end by one.
             epsilon: 0.002,
-            opponents: Shares { self_play: 0.9, prioritised: 0.05, uniform: 0.05 },
+            opponents: OpponentShares { self_play: 0.9, prioritised: 0.05, uniform: 0.05 },
             ..PlayConfig::default()
         },
         train,

@@ -10,7 +10,7 @@
 //! nothing of the engine.
 
 mod difference;
-mod follow;
+mod engine;
 mod placement;
 mod recording;
 mod spawn;
@@ -22,7 +22,7 @@ use std::ops::AddAssign;
 use serde::Serialize;
 
 use self::recording::Recording;
-use self::trace::{Line, Lines};
+use self::trace::{LineReader, TraceLine};
 
 pub use self::difference::Difference;
 pub use self::placement::check_placement;
@@ -86,7 +86,7 @@ impl From<&str> for Fault {
 
 /// Checks one recording. `file` names it in messages; the caller unpacks it.
 pub fn check(file: &str, reader: impl BufRead) -> Result<Counts, ConformError> {
-    let mut lines = Lines::new(reader);
+    let mut lines = LineReader::new(reader);
     let mut counts = Counts::default();
     let mut recording = None;
     loop {
@@ -110,7 +110,7 @@ pub fn check(file: &str, reader: impl BufRead) -> Result<Counts, ConformError> {
 
 /// Takes in one line; `false` at the end of the file.
 fn accept(
-    line: Option<Line>,
+    line: Option<TraceLine>,
     recording: &mut Option<Recording>,
     counts: &mut Counts,
 ) -> Result<bool, Fault> {
@@ -119,16 +119,18 @@ fn accept(
         (None, Some(open)) => {
             return Err(format!("the file ends in the middle of {}", open.name()).into());
         }
-        (Some(Line::Game(game)), None) => *recording = Some(Recording::new(*game)?),
-        (Some(Line::Game(game)), Some(open)) => {
+        (Some(TraceLine::Game(game)), None) => *recording = Some(Recording::new(*game)?),
+        (Some(TraceLine::Game(game)), Some(open)) => {
             return Err(format!("{} begins before {} has ended", game.game, open.name()).into());
         }
-        (Some(Line::Turn(_) | Line::End(_)), None) => return Err("no game has begun".into()),
-        (Some(Line::Turn(turn)), Some(open)) => {
+        (Some(TraceLine::Turn(_) | TraceLine::End(_)), None) => {
+            return Err("no game has begun".into());
+        }
+        (Some(TraceLine::Turn(turn)), Some(open)) => {
             counts.placements += u64::from(open.turn(&turn)?);
             counts.turns += 1;
         }
-        (Some(Line::End(end)), Some(open)) => {
+        (Some(TraceLine::End(end)), Some(open)) => {
             counts.placements += u64::from(open.end(&end)?);
             counts.games += 1;
             *recording = None;

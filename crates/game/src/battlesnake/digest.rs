@@ -4,44 +4,44 @@
 
 use super::position::{Cause, Death};
 use super::state::{Cell, Pending, State};
-use crate::mixer::Mixer;
+use crate::digest::WordHasher;
 
 impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
     /// The fingerprint. Every field takes part.
-    pub(super) fn fingerprint(&self) -> u64 {
-        let mut mixer = Mixer::new();
+    pub(super) fn digest(&self) -> u64 {
+        let mut hasher = WordHasher::new();
         for bits in [&self.occupied, &self.toward[0], &self.toward[1]] {
-            bits.0.iter().for_each(|&word| mixer.add(word));
+            bits.0.iter().for_each(|&word| hasher.add(word));
         }
-        mixer.add(
+        hasher.add(
             u64::from(self.turn)
                 | u64::from(self.alive) << 32
                 | u64::from(self.width) << 48
                 | u64::from(self.height) << 56,
         );
-        mixer.add(
+        hasher.add(
             u64::from(self.snakes)
                 | u64::from(self.closing) << 8
                 | u64::from(self.food_count) << 16
                 | pending(self.pending) << 32,
         );
-        mixer.add(pack(self.shrunk));
+        hasher.add(pack(self.shrunk));
         for snake in 0..self.snakes.into() {
-            mixer.add(pack([
+            hasher.add(pack([
                 self.heads[snake].into() as u16,
                 self.tails[snake].into() as u16,
                 self.lengths[snake],
                 self.stacks[snake],
             ]));
-            mixer.add(u64::from(self.health[snake]) | death(self.deaths[snake]) << 8);
+            hasher.add(u64::from(self.health[snake]) | death(self.deaths[snake]) << 8);
         }
         let mut food = self.food();
         while food.len() > 0 {
             let mut four = [0; 4];
             four.iter_mut().zip(&mut food).for_each(|(slot, cell)| *slot = cell as u16);
-            mixer.add(pack(four));
+            hasher.add(pack(four));
         }
-        mixer.finish()
+        hasher.finish()
     }
 }
 

@@ -35,9 +35,9 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
         if let Some(start) = self.start {
             return start;
         }
-        let deal = self.placement.deal(rng);
+        let layout = self.placement.draw(rng);
         let mut state = State::empty(self.config.width, self.config.height, self.config.snakes);
-        for (snake, head) in deal.heads.into_iter().enumerate() {
+        for (snake, head) in layout.heads.into_iter().enumerate() {
             let Some(cell) = self.geometry.cell(head) else { continue };
             state.alive |= 1 << snake;
             state.occupied.insert(cell);
@@ -47,7 +47,7 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
             state.stacks[snake] = super::START_LENGTH - 1;
             state.health[snake] = 100;
         }
-        for cell in deal.food.into_iter().filter_map(|food| self.geometry.cell(food)) {
+        for cell in layout.food.into_iter().filter_map(|food| self.geometry.cell(food)) {
             state.add_food(cell);
         }
         state
@@ -173,7 +173,7 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
     }
 
     fn digest(&self, state: &Self::State) -> u64 {
-        state.fingerprint()
+        state.digest()
     }
 }
 

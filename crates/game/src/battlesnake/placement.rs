@@ -2,11 +2,11 @@
 //!
 //! Square boards have fixed points that are dealt at random; on other boards snakes and food
 //! go to random cells. [`Placement::new`] refuses what cannot be placed, so that
-//! [`Placement::deal`] always succeeds.
+//! [`Placement::draw`] always succeeds.
 
 use super::config::{Config, Map};
 use super::position::Point;
-use super::rules::fault;
+use super::rules::config_error;
 use crate::{ConfigError, Rng};
 
 /// Narrowest square board with fixed points.
@@ -41,7 +41,7 @@ pub(super) struct Placement {
 
 /// Where everything starts: one cell per snake, and the food in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Deal {
+pub(super) struct StartLayout {
     pub(super) heads: Vec<Point>,
     pub(super) food: Vec<Point>,
 }
@@ -64,18 +64,18 @@ impl Placement {
         }
         if square && width < SMALL && snakes > 8 {
             let remedy = format!("a square board narrower than {SMALL} has room for 8");
-            return Err(fault("snakes", &snakes, remedy));
+            return Err(config_error("snakes", &snakes, remedy));
         }
         let room = placement.chessboard().len();
         if scheme == Scheme::Scattered && snakes > room {
             let remedy = format!("a {width}x{height} board has starting cells for {room}");
-            return Err(fault("snakes", &snakes, remedy));
+            return Err(config_error("snakes", &snakes, remedy));
         }
         Ok(placement)
     }
 
     /// Draws a start.
-    pub(super) fn deal(&self, rng: &mut Rng) -> Deal {
+    pub(super) fn draw(&self, rng: &mut Rng) -> StartLayout {
         let heads = match self.scheme {
             Scheme::Ring => self.ring(rng),
             Scheme::Quadrants => self.quadrants(rng),
@@ -88,7 +88,7 @@ impl Placement {
             }
             true => self.scattered_food(&heads, rng),
         };
-        Deal { heads, food }
+        StartLayout { heads, food }
     }
 
     fn center(&self) -> Point {
@@ -203,7 +203,7 @@ mod tests {
                     continue;
                 }
                 for seed in 0..20 {
-                    let heads = placement.deal(&mut Rng::new(seed, "deal")).heads;
+                    let heads = placement.draw(&mut Rng::new(seed, "deal")).heads;
                     let choices = |head: Point| {
                         diagonals(head)
                             .into_iter()

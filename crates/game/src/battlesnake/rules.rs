@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use super::config::{Config, Ruleset};
+use super::dead_bodies::DeadBodies;
 use super::geometry::Geometry;
-use super::graveyard::Graveyard;
 use super::hazards::{self, Hazards};
 use super::placement::Placement;
 use super::position::{MAX_SIDE, MAX_SNAKES, MIN_SIDE, Position};
@@ -45,7 +45,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
             let value =
                 format!("{} x {} with {} snakes", config.width, config.height, config.snakes);
             let remedy = format!("this class of board holds {} cells and {S} snakes", 64 * W);
-            return Err(fault("width", &value, remedy));
+            return Err(config_error("width", &value, remedy));
         }
         let wrapped = config.ruleset.is_wrapped();
         let start = config.start.as_ref().map(|start| check_start(&config, start)).transpose()?;
@@ -85,7 +85,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     }
 
     /// Health that it costs to move onto a cell without food; what heals makes it less than 1.
-    pub fn toll(&self, state: &State<C, W, S>, cell: usize) -> i32 {
+    pub fn move_cost(&self, state: &State<C, W, S>, cell: usize) -> i32 {
         let hazards = i32::from(self.hazards_on(state, cell));
         1 + hazards * i32::from(self.config.hazard_damage_per_turn)
     }
@@ -96,15 +96,15 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     }
 
     /// The whole position: hazards in the engine's order, and the bodies of dead snakes as far
-    /// as `graveyard` has them.
-    pub fn position(&self, state: &State<C, W, S>, graveyard: &Graveyard) -> Position {
+    /// as `dead_bodies` has them.
+    pub fn position(&self, state: &State<C, W, S>, dead_bodies: &DeadBodies) -> Position {
         let mut position = state.bare_position();
         position.hazards = if state.closing {
             hazards::outside(&self.geometry, state.shrunk)
         } else {
             self.hazards.listed().to_vec()
         };
-        for (snake, body) in position.snakes.iter_mut().zip(graveyard.bodies()) {
+        for (snake, body) in position.snakes.iter_mut().zip(dead_bodies.bodies()) {
             if snake.death.is_some() {
                 snake.body.clone_from(body);
             }
@@ -154,7 +154,7 @@ fn cells(config: &Config) -> usize {
 }
 
 /// A configuration error of this game.
-pub(super) fn fault(
+pub(super) fn config_error(
     field: &'static str,
     value: &dyn Display,
     remedy: impl Into<String>,
@@ -165,7 +165,7 @@ pub(super) fn fault(
 fn check_ranges(config: &Config) -> Result<(), ConfigError> {
     for (field, side) in [("width", config.width), ("height", config.height)] {
         if !(MIN_SIDE..=MAX_SIDE).contains(&side) {
-            return Err(fault(
+            return Err(config_error(
                 field,
                 &side,
                 format!("boards are {MIN_SIDE} to {MAX_SIDE} wide and high"),
@@ -173,28 +173,36 @@ fn check_ranges(config: &Config) -> Result<(), ConfigError> {
         }
     }
     if config.snakes == 0 || usize::from(config.snakes) > MAX_SNAKES {
-        return Err(fault("snakes", &config.snakes, format!("a game has 1 to {MAX_SNAKES}")));
+        return Err(config_error(
+            "snakes",
+            &config.snakes,
+            format!("a game has 1 to {MAX_SNAKES}"),
+        ));
     }
     let alone = config.snakes == 1 && !config.solo && config.ruleset != Ruleset::Solo;
     if alone && config.start.is_none() {
-        return Err(fault("snakes", &1, "one snake alone has won; set `solo` or add another"));
+        return Err(config_error(
+            "snakes",
+            &1,
+            "one snake alone has won; set `solo` or add another",
+        ));
     }
     if config.food_spawn_chance > 100 {
-        return Err(fault(
+        return Err(config_error(
             "food_spawn_chance",
             &config.food_spawn_chance,
             "it is 0 to 100 percent",
         ));
     }
     if !(-100..=100).contains(&config.hazard_damage_per_turn) {
-        return Err(fault(
+        return Err(config_error(
             "hazard_damage_per_turn",
             &config.hazard_damage_per_turn,
             "it is -100 to 100",
         ));
     }
     if config.is_royale() && config.shrink_every_n_turns == 0 {
-        return Err(fault("shrink_every_n_turns", &0, "it is at least 1 in royale games"));
+        return Err(config_error("shrink_every_n_turns", &0, "it is at least 1 in royale games"));
     }
     let rewards = config.rewards;
     for (field, reward) in [
@@ -204,11 +212,11 @@ fn check_ranges(config: &Config) -> Result<(), ConfigError> {
         ("rewards.win", rewards.win),
     ] {
         if !reward.is_finite() {
-            return Err(fault(field, &reward, "it is a finite number"));
+            return Err(config_error(field, &reward, "it is a finite number"));
         }
     }
     if !(-1.0..=1.0).contains(&config.draw) {
-        return Err(fault("draw", &config.draw, "it is -1 to 1"));
+        return Err(config_error("draw", &config.draw, "it is -1 to 1"));
     }
     Ok(())
 }
@@ -223,10 +231,10 @@ fn check_start<C: Cell, const W: usize, const S: usize>(
         ("start.snakes", start.snakes.len(), config.snakes),
     ] {
         if got != usize::from(expected) {
-            return Err(fault(field, &got, format!("the configuration says {expected}")));
+            return Err(config_error(field, &got, format!("the configuration says {expected}")));
         }
     }
-    let invalid = |error: &dyn Display| fault("start", &"invalid", error.to_string());
+    let invalid = |error: &dyn Display| config_error("start", &"invalid", error.to_string());
     start.validate(config.ruleset.is_wrapped()).map_err(|error| invalid(&error))?;
     State::from_position(start).map_err(|error| invalid(&error))
 }

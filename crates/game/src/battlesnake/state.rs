@@ -3,7 +3,7 @@
 //! Bodies are not lists of cells: one bit per cell says that a living snake lies there and two
 //! more in which direction the next cell towards the head is. A step therefore touches a few
 //! words per snake whatever its length. Bodies of dead snakes are not kept, since nothing in
-//! play reads them; whoever shows them keeps a [`Graveyard`](super::Graveyard).
+//! play reads them; whoever shows them keeps a [`DeadBodies`](super::DeadBodies).
 //!
 //! Unused bits and entries are zero, so that equal states are equal bytes.
 

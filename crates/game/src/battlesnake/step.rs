@@ -2,11 +2,11 @@
 //!
 //! Bodies are judged as they lie after everybody has moved and eaten: the occupied cells are
 //! then exactly the bodies without heads, and the heads are looked up in them. Most turns see
-//! no collision and take one pass over the snakes; [`judge`](Battlesnake::judge) handles the
+//! no collision and take one pass over the snakes; [`resolve_collisions`](Battlesnake::resolve_collisions) handles the
 //! rest.
 
+use super::dead_bodies::StepObserver;
 use super::geometry::WALL;
-use super::graveyard::Witness;
 use super::position::{Cause, Death, Point};
 use super::rules::Battlesnake;
 use super::state::{Cell, Pending, State, members};
@@ -22,29 +22,29 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     /// The game must not be over and nothing may be pending; [`Game::step`](crate::Game::step)
     /// is the door that checks.
     #[inline]
-    pub fn step_moves<O: Witness>(
+    pub fn step_moves<O: StepObserver>(
         &self,
         state: &mut State<C, W, S>,
         moves: &[u8; S],
-        witness: &mut O,
+        observer: &mut O,
     ) {
         let on = state.turn.saturating_add(1);
         let mut heads = [WALL; S];
         let mut eaten = Bits::EMPTY;
-        let mut ghosts = 0_u16;
+        let mut dead = 0_u16;
         for snake in state.living() {
             let old = state.heads[snake].into();
             let direction = usize::from(moves[snake] & 3);
             let head = self.geometry.ahead(old)[direction];
             heads[snake] = head;
-            self.leave(state, snake, old, direction);
-            if let Some(cause) = self.nourish(state, snake, head, &mut eaten) {
+            self.move_body(state, snake, old, direction);
+            if let Some(cause) = self.update_health(state, snake, head, &mut eaten) {
                 state.deaths[snake] = Some(Death { cause, by: None, on });
-                ghosts |= 1 << snake;
+                dead |= 1 << snake;
             }
         }
-        for snake in members(ghosts) {
-            self.bury(state, snake, moves[snake], witness);
+        for snake in members(dead) {
+            self.remove_body(state, snake, moves[snake], observer);
         }
         let mut claimed = Bits::EMPTY;
         let mut clash = false;
@@ -55,7 +55,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
             claimed.insert(head);
         }
         if clash {
-            claimed = self.judge(state, &heads, moves, on, witness);
+            claimed = self.resolve_collisions(state, &heads, moves, on, observer);
         }
         for toward in &mut state.toward {
             *toward &= state.occupied;
@@ -67,12 +67,12 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         if !eaten.is_empty() {
             state.remove_food(eaten);
         }
-        self.end_turn(state, on, witness);
+        self.end_turn(state, on, observer);
     }
 
     /// The body follows: the old head becomes neck, the last cell goes.
     #[inline]
-    fn leave(&self, state: &mut State<C, W, S>, snake: usize, old: usize, direction: usize) {
+    fn move_body(&self, state: &mut State<C, W, S>, snake: usize, old: usize, direction: usize) {
         state.point_towards(old, direction);
         if state.stacks[snake] > 0 {
             state.stacks[snake] -= 1;
@@ -86,7 +86,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     /// Hunger, hazards, food; says how the snake died of them or of a wall, if it did. Food
     /// stays until all have eaten.
     #[inline]
-    fn nourish(
+    fn update_health(
         &self,
         state: &mut State<C, W, S>,
         snake: usize,
@@ -126,23 +126,23 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     /// heads of the others.
     #[cold]
     #[inline(never)]
-    fn judge<O: Witness>(
+    fn resolve_collisions<O: StepObserver>(
         &self,
         state: &mut State<C, W, S>,
         heads: &Heads<S>,
         moves: &[u8; S],
         on: u32,
-        witness: &mut O,
+        observer: &mut O,
     ) -> Bits<W> {
-        let mut verdicts = [None; S];
+        let mut collisions = [None; S];
         for snake in state.living() {
-            verdicts[snake] = self.collision(state, heads, snake);
+            collisions[snake] = self.collision(state, heads, snake);
         }
         let mut claimed = Bits::EMPTY;
         for snake in state.living() {
-            if let Some((cause, by)) = verdicts[snake] {
+            if let Some((cause, by)) = collisions[snake] {
                 state.deaths[snake] = Some(Death { cause, by: Some(by as u8), on });
-                self.bury(state, snake, moves[snake], witness);
+                self.remove_body(state, snake, moves[snake], observer);
             } else {
                 claimed.insert(heads[snake].into());
             }
@@ -191,14 +191,14 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
 
     /// Takes a snake that died in this turn off the board.
     #[cold]
-    fn bury<O: Witness>(
+    fn remove_body<O: StepObserver>(
         &self,
         state: &mut State<C, W, S>,
         snake: usize,
         direction: u8,
-        witness: &mut O,
+        observer: &mut O,
     ) {
-        witness.fell(snake, || self.remains(state, snake, direction));
+        observer.snake_died(snake, || self.body_at_death(state, snake, direction));
         let mut cell: usize = state.tails[snake].into();
         let count = self.behind(state, snake).count();
         for _ in 0..count {
@@ -212,7 +212,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     }
 
     /// The cells of a snake that died in this turn, head first; the head may be off the board.
-    fn remains(&self, state: &State<C, W, S>, snake: usize, direction: u8) -> Vec<Point> {
+    fn body_at_death(&self, state: &State<C, W, S>, snake: usize, direction: u8) -> Vec<Point> {
         let direction = usize::from(direction & 3);
         let old = state.heads[snake].into();
         let head = match self.geometry.ahead(old)[direction] {
@@ -233,10 +233,10 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
 
     /// What the ruleset and the map do after everybody was judged.
     #[inline]
-    fn end_turn<O: Witness>(&self, state: &mut State<C, W, S>, on: u32, witness: &mut O) {
+    fn end_turn<O: StepObserver>(&self, state: &mut State<C, W, S>, on: u32, observer: &mut O) {
         if self.constrictor {
             self.constrict(state);
-            witness.all_grow();
+            observer.snakes_grew();
         }
         state.turn = on;
         if self.royale {

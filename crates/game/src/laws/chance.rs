@@ -1,6 +1,6 @@
 //! What holds of chance nodes.
 
-use super::{Checked, Trial, keep};
+use super::{Checked, LawChecker, ensure};
 use crate::{Action, ActionMask, Chance, Game, Rng, StepError, Turn};
 
 /// Chance nodes in a row before a game is taken to hang.
@@ -9,7 +9,7 @@ const MAX_CHANCE: usize = 10_000;
 /// Outcomes tried one by one at an enumerable node.
 const MAX_TRIED: u32 = 64;
 
-impl<G: Game> Trial<'_, G> {
+impl<G: Game> LawChecker<'_, G> {
     /// Draws outcomes one by one until players move, and compares with `settle`.
     pub(super) fn check_settle(&mut self, state: &G::State, rng: &mut Rng) -> Checked {
         let mut settled = state.clone();
@@ -19,19 +19,19 @@ impl<G: Game> Trial<'_, G> {
         for _ in 0..MAX_CHANCE {
             if self.game.turn(&current) != Turn::Chance {
                 let same = current == settled && *rng == settle_rng;
-                keep!(Settle, same, "settle differs from drawing outcomes one by one");
+                ensure!(Settle, same, "settle differs from drawing outcomes one by one");
                 return Ok(());
             }
             self.check_chance(&current)?;
             let outcome = self.game.sample_chance(&current, rng);
             if let Chance::Enumerable { .. } = self.game.chance(&current) {
                 let probability = self.game.chance_probability(&current, outcome);
-                keep!(Chance, probability > 0.0, "{outcome} is drawn with chance {probability}");
+                ensure!(Chance, probability > 0.0, "{outcome} is drawn with chance {probability}");
             }
             let result = self.game.apply_chance(&mut current, outcome);
-            keep!(Chance, result.is_ok(), "the drawn outcome {outcome} gives {result:?}");
+            ensure!(Chance, result.is_ok(), "the drawn outcome {outcome} gives {result:?}");
         }
-        keep!(Settle, false, "chance goes on after {MAX_CHANCE} outcomes");
+        ensure!(Settle, false, "chance goes on after {MAX_CHANCE} outcomes");
         Ok(())
     }
 
@@ -42,35 +42,35 @@ impl<G: Game> Trial<'_, G> {
         let joint = vec![Action::default(); game.players()];
         let result = game.step(&mut after, &joint);
         let kept = result == Err(StepError::ChancePending) && &after == state;
-        keep!(Refusal, kept, "a step at a chance node gives {result:?}");
+        ensure!(Refusal, kept, "a step at a chance node gives {result:?}");
         let mut mask = ActionMask::default();
         for player in 0..game.players() {
             game.legal(state, player, &mut mask);
-            keep!(Legal, mask.count() == 0, "player {player} may move at a chance node");
+            ensure!(Legal, mask.count() == 0, "player {player} may move at a chance node");
         }
 
         let Chance::Enumerable { count } = game.chance(state) else { return Ok(()) };
-        keep!(Chance, count > 0, "a chance node has no outcomes");
+        ensure!(Chance, count > 0, "a chance node has no outcomes");
         let mut sum = 0.0;
         for outcome in 0..count {
             let probability = game.chance_probability(state, outcome);
             let valid = (0.0..=1.0).contains(&probability);
-            keep!(Chance, valid, "outcome {outcome} has probability {probability}");
+            ensure!(Chance, valid, "outcome {outcome} has probability {probability}");
             sum += probability;
             if probability > 0.0 && outcome < MAX_TRIED {
                 let mut after = state.clone();
                 let result = game.apply_chance(&mut after, outcome);
-                keep!(Chance, result.is_ok(), "possible outcome {outcome} gives {result:?}");
+                ensure!(Chance, result.is_ok(), "possible outcome {outcome} gives {result:?}");
             }
         }
-        keep!(Chance, (sum - 1.0).abs() < 1e-9, "probabilities sum to {sum}");
+        ensure!(Chance, (sum - 1.0).abs() < 1e-9, "probabilities sum to {sum}");
         for outcome in [count, u32::MAX] {
             let probability = game.chance_probability(state, outcome);
-            keep!(Chance, probability == 0.0, "outcome {outcome} of {count} has {probability}");
+            ensure!(Chance, probability == 0.0, "outcome {outcome} of {count} has {probability}");
             let mut after = state.clone();
             let result = game.apply_chance(&mut after, outcome);
             let kept = result == Err(StepError::ImpossibleOutcome { outcome }) && &after == state;
-            keep!(Refusal, kept, "impossible outcome {outcome} gives {result:?}");
+            ensure!(Refusal, kept, "impossible outcome {outcome} gives {result:?}");
         }
         Ok(())
     }

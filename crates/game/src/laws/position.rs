@@ -1,45 +1,45 @@
 //! What holds in every position, before anybody moves.
 
-use super::{Checked, Law, Trial, keep};
+use super::{Checked, Law, LawChecker, ensure};
 use crate::{Action, ActionMask, Game, PlayerSet, StepError, Turn};
 
-impl<G: Game> Trial<'_, G> {
+impl<G: Game> LawChecker<'_, G> {
     pub(super) fn check_rules(&self) -> Checked {
         let (game, config) = (self.game, self.game.config());
         let players = game.players();
-        keep!(Rules, (1..=16).contains(&players), "{players} players");
-        keep!(Rules, game.action_count() > 0, "there are no actions");
-        keep!(Rules, !game.planes().is_empty(), "observations hold no values");
+        ensure!(Rules, (1..=16).contains(&players), "{players} players");
+        ensure!(Rules, game.action_count() > 0, "there are no actions");
+        ensure!(Rules, !game.planes().is_empty(), "observations hold no values");
         let json = to_json(config)?;
         let read: G::Config = serde_json::from_str(&json)
             .map_err(|error| (Law::Rules, format!("the configuration does not read: {error}")))?;
-        keep!(Rules, &read == config, "{json} reads back as another configuration");
+        ensure!(Rules, &read == config, "{json} reads back as another configuration");
         let rebuilt = G::new(read).map_err(|error| (Law::Rules, error.to_string()))?;
-        keep!(Rules, rebuilt.config() == config, "rules change their configuration");
+        ensure!(Rules, rebuilt.config() == config, "rules change their configuration");
         let same_shape = rebuilt.players() == players
             && rebuilt.action_count() == game.action_count()
             && rebuilt.planes() == game.planes();
-        keep!(Rules, same_shape, "one configuration builds two kinds of rules");
+        ensure!(Rules, same_shape, "one configuration builds two kinds of rules");
         Ok(())
     }
 
     pub(super) fn check_names(&self) -> Checked {
-        keep!(Names, !G::NAME.is_empty(), "the game has no name");
+        ensure!(Names, !G::NAME.is_empty(), "the game has no name");
         let mut names: Vec<String> = (0..self.game.action_count())
             .map(|action| self.game.action_name(Action(action as u32)))
             .collect();
         names.sort();
         for pair in names.windows(2) {
-            keep!(Names, pair[0] != pair[1], "two actions are called {:?}", pair[0]);
+            ensure!(Names, pair[0] != pair[1], "two actions are called {:?}", pair[0]);
         }
-        keep!(Names, names.iter().all(|name| !name.is_empty()), "an action has no name");
+        ensure!(Names, names.iter().all(|name| !name.is_empty()), "an action has no name");
         Ok(())
     }
 
     pub(super) fn check_position(&mut self, state: &G::State) -> Checked {
         let movers = self.check_legal(state)?;
         let drawn = self.game.render(state);
-        keep!(Names, drawn.ends_with('\n'), "a drawing does not end its last line: {drawn:?}");
+        ensure!(Names, drawn.ends_with('\n'), "a drawing does not end its last line: {drawn:?}");
         self.check_round_trip(state)?;
         self.check_values(state)?;
         self.check_observations(state)?;
@@ -51,11 +51,11 @@ impl<G: Game> Trial<'_, G> {
         let (game, players) = (self.game, self.game.players());
         let seated = PlayerSet::first(players);
         let alive = game.alive(state);
-        keep!(Legal, alive.0 & !seated.0 == 0, "a player who has no seat is alive");
+        ensure!(Legal, alive.0 & !seated.0 == 0, "a player who has no seat is alive");
         let movers = match game.turn(state) {
             Turn::Move(movers) => {
-                keep!(Legal, !movers.is_empty(), "it is nobody's turn and the game goes on");
-                keep!(Legal, movers.0 & !alive.0 == 0, "a player who is out is to move");
+                ensure!(Legal, !movers.is_empty(), "it is nobody's turn and the game goes on");
+                ensure!(Legal, movers.0 & !alive.0 == 0, "a player who is out is to move");
                 movers
             }
             Turn::Chance | Turn::Over => PlayerSet::EMPTY,
@@ -65,9 +65,9 @@ impl<G: Game> Trial<'_, G> {
         for player in 0..=players {
             game.legal(state, player, &mut mask);
             let (size, count) = (mask.capacity(), mask.count());
-            keep!(Legal, size == game.action_count(), "a mask has {size} bits");
+            ensure!(Legal, size == game.action_count(), "a mask has {size} bits");
             let expected = movers.contains(player);
-            keep!(Legal, expected == (count > 0), "player {player} has {count} legal actions");
+            ensure!(Legal, expected == (count > 0), "player {player} has {count} legal actions");
         }
         Ok(movers)
     }
@@ -76,19 +76,19 @@ impl<G: Game> Trial<'_, G> {
         let json = to_json(state)?;
         let read: G::State = serde_json::from_str(&json)
             .map_err(|error| (Law::RoundTrip, format!("{json} does not read: {error}")))?;
-        keep!(RoundTrip, &read == state, "{json} reads back as {read:?}");
+        ensure!(RoundTrip, &read == state, "{json} reads back as {read:?}");
         let (written, read) = (self.game.digest(state), self.game.digest(&read));
-        keep!(RoundTrip, written == read, "the digest of {json} changes");
+        ensure!(RoundTrip, written == read, "the digest of {json} changes");
         Ok(())
     }
 
     fn check_values(&self, state: &G::State) -> Checked {
         for player in 0..self.game.players() {
             let returns = self.game.returns(state, player);
-            keep!(Values, returns.is_finite(), "player {player} returns {returns}");
+            ensure!(Values, returns.is_finite(), "player {player} returns {returns}");
             let outcome = self.game.outcome(state, player);
             let within = (-1.0..=1.0).contains(&outcome);
-            keep!(Values, within, "the outcome of player {player} is {outcome}");
+            ensure!(Values, within, "the outcome of player {player} is {outcome}");
         }
         Ok(())
     }
@@ -100,10 +100,10 @@ impl<G: Game> Trial<'_, G> {
             seen.fill(f32::NAN);
             self.game.observe(state, player, &mut seen);
             let unset = seen.iter().position(|value| !value.is_finite());
-            keep!(Observation, unset.is_none(), "value {unset:?} of player {player} is not set");
+            ensure!(Observation, unset.is_none(), "value {unset:?} of player {player} is not set");
             self.game.observe(state, player, &mut again);
             let same = seen.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits());
-            keep!(Observation, same, "player {player} sees the same state in two ways");
+            ensure!(Observation, same, "player {player} sees the same state in two ways");
         }
         Ok(())
     }
@@ -112,20 +112,24 @@ impl<G: Game> Trial<'_, G> {
         let game = self.game;
         let symmetries = game.symmetries();
         let identity = symmetries.first() == Some(&crate::Symmetry::Identity);
-        keep!(Symmetry, identity, "the identity does not come first");
-        keep!(Symmetry, &game.transform(state, symmetries[0]) == state, "the identity moves");
+        ensure!(Symmetry, identity, "the identity does not come first");
+        ensure!(Symmetry, &game.transform(state, symmetries[0]) == state, "the identity moves");
         let (mut mask, mut image_mask) = (ActionMask::default(), ActionMask::default());
         for &symmetry in symmetries {
             let image = game.transform(state, symmetry);
             let back = game.transform(&image, symmetry.inverse());
-            keep!(Symmetry, &back == state, "{symmetry:?} is not undone by its inverse");
-            keep!(Symmetry, game.turn(&image) == game.turn(state), "{symmetry:?} changes the turn");
+            ensure!(Symmetry, &back == state, "{symmetry:?} is not undone by its inverse");
+            ensure!(
+                Symmetry,
+                game.turn(&image) == game.turn(state),
+                "{symmetry:?} changes the turn"
+            );
             let same = (0..game.players()).all(|player| {
                 game.outcome(&image, player).to_bits() == game.outcome(state, player).to_bits()
                     && game.returns(&image, player).to_bits()
                         == game.returns(state, player).to_bits()
             });
-            keep!(Symmetry, same, "{symmetry:?} changes a value");
+            ensure!(Symmetry, same, "{symmetry:?} changes a value");
             for player in movers.iter() {
                 game.legal(state, player, &mut mask);
                 game.legal(&image, player, &mut image_mask);
@@ -133,7 +137,7 @@ impl<G: Game> Trial<'_, G> {
                 let mut moved = ActionMask::new(game.action_count());
                 images.for_each(|action| moved.insert(action));
                 let matches = moved == image_mask && moved.count() == mask.count();
-                keep!(Symmetry, matches, "{symmetry:?} does not permute the legal actions");
+                ensure!(Symmetry, matches, "{symmetry:?} does not permute the legal actions");
             }
         }
         Ok(())
@@ -144,15 +148,15 @@ impl<G: Game> Trial<'_, G> {
         let joint = vec![Action::default(); self.game.players()];
         let refused = self.game.step(&mut after, &joint);
         let over = refused == Err(StepError::GameOver) && &after == state;
-        keep!(Refusal, over, "a step after the end gives {refused:?}");
+        ensure!(Refusal, over, "a step after the end gives {refused:?}");
         Ok(())
     }
 
     pub(super) fn check_progress(&self, before: &G::State, after: &G::State) -> Checked {
         let (then, now) = (self.game.elapsed(before), self.game.elapsed(after));
-        keep!(Progress, then <= now, "time runs from {then} to {now}");
+        ensure!(Progress, then <= now, "time runs from {then} to {now}");
         let back = self.game.alive(after).0 & !self.game.alive(before).0;
-        keep!(Progress, back == 0, "players {back:#b} come back to life");
+        ensure!(Progress, back == 0, "players {back:#b} come back to life");
         Ok(())
     }
 }

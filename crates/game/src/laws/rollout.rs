@@ -1,6 +1,6 @@
 //! What holds of rollouts, and of the weights that guide them.
 
-use super::{Checked, Trial, keep};
+use super::{Checked, LawChecker, ensure};
 use crate::{Action, ActionMask, Chance, Game, PlayerSet, Rng, RolloutBuffer, Turn};
 
 /// Turns of a tried rollout.
@@ -12,7 +12,7 @@ const POSITIONS: u32 = 1_000;
 /// One of the rollouts.
 type Play<G> = fn(&G, &mut <G as Game>::State, u32, &mut RolloutBuffer, &mut Rng);
 
-impl<G: Game> Trial<'_, G> {
+impl<G: Game> LawChecker<'_, G> {
     /// Rolls out from a settled state where players move, both ways.
     pub(super) fn check_rollouts(&self, state: &G::State, rng: &Rng) -> Checked {
         self.check_rollout(G::rollout, state, rng)?;
@@ -21,19 +21,19 @@ impl<G: Game> Trial<'_, G> {
 
     fn check_rollout(&self, play: Play<G>, state: &G::State, rng: &Rng) -> Checked {
         let (untouched, spent) = self.rolled_out(play, state, 0, rng);
-        keep!(Rollout, &untouched == state, "a rollout of no turns changes the state");
-        keep!(Rollout, &spent == rng, "a rollout of no turns draws");
+        ensure!(Rollout, &untouched == state, "a rollout of no turns changes the state");
+        ensure!(Rollout, &spent == rng, "a rollout of no turns draws");
         let (after, spent) = self.rolled_out(play, state, TURNS, rng);
         let waits = self.game.turn(&after) == Turn::Chance;
-        keep!(Rollout, !waits, "a rollout stops at a chance node");
+        ensure!(Rollout, !waits, "a rollout stops at a chance node");
         let mut one_by_one = (state.clone(), rng.clone());
         for turn in 0..TURNS {
             one_by_one = self.rolled_out(play, &one_by_one.0, 1, &one_by_one.1);
             let is_turn = turn > 0 || self.is_turn(state, &one_by_one.0);
-            keep!(Rollout, is_turn, "a rollout of one turn ends where no turn leads");
+            ensure!(Rollout, is_turn, "a rollout of one turn ends where no turn leads");
         }
         let same = (after, spent) == one_by_one;
-        keep!(Rollout, same, "a rollout of {TURNS} turns is not {TURNS} of one turn");
+        ensure!(Rollout, same, "a rollout of {TURNS} turns is not {TURNS} of one turn");
         Ok(())
     }
 
@@ -41,7 +41,7 @@ impl<G: Game> Trial<'_, G> {
     pub(super) fn check_rollouts_at_the_end(&self, state: &G::State) -> Checked {
         for play in [G::rollout, G::guided_rollout] {
             let (after, _) = self.rolled_out(play, state, TURNS, &Rng::new(0, "end"));
-            keep!(Rollout, &after == state, "a rollout goes on after the end of the game");
+            ensure!(Rollout, &after == state, "a rollout goes on after the end of the game");
         }
         Ok(())
     }
@@ -56,11 +56,11 @@ impl<G: Game> Trial<'_, G> {
             self.game.weigh(state, player, &mut legal, &mut weights);
             self.game.legal(state, player, &mut legal);
             let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
-            keep!(Weights, total > 0, "no action of player {player} has a weight");
-            keep!(Weights, u32::try_from(total).is_ok(), "the weights sum to {total}");
+            ensure!(Weights, total > 0, "no action of player {player} has a weight");
+            ensure!(Weights, u32::try_from(total).is_ok(), "the weights sum to {total}");
             for (action, &weight) in weights.iter().enumerate() {
                 let fits = weight == 0 || legal.contains(Action(action as u32));
-                keep!(Weights, fits, "action {action} is illegal and has weight {weight}");
+                ensure!(Weights, fits, "action {action} is illegal and has weight {weight}");
             }
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! What holds of one step: refusals, determinism, symmetry.
 
-use super::{Checked, Law, Trial, keep};
+use super::{Checked, Law, LawChecker, ensure};
 use crate::{Action, ActionMask, Game, Rng, StepError, Turn};
 
-impl<G: Game> Trial<'_, G> {
+impl<G: Game> LawChecker<'_, G> {
     /// Tries what is not allowed, around a joint action that is.
     pub(super) fn check_refusals(&mut self, state: &G::State, joint: &[Action]) -> Checked {
         let game = self.game;
@@ -29,7 +29,7 @@ impl<G: Game> Trial<'_, G> {
         let mut after = state.clone();
         let result = game.apply_chance(&mut after, 0);
         let kept = result == Err(StepError::NotAChanceNode) && &after == state;
-        keep!(Refusal, kept, "a chance outcome while players are to move gives {result:?}");
+        ensure!(Refusal, kept, "a chance outcome while players are to move gives {result:?}");
         Ok(())
     }
 
@@ -37,8 +37,8 @@ impl<G: Game> Trial<'_, G> {
         self.coverage.refusals += 1;
         let mut after = state.clone();
         let result = self.game.step(&mut after, joint);
-        keep!(Refusal, result == Err(expected), "{joint:?} gives {result:?}, not {expected:?}");
-        keep!(Refusal, &after == state, "refusing {joint:?} changes the state");
+        ensure!(Refusal, result == Err(expected), "{joint:?} gives {result:?}, not {expected:?}");
+        ensure!(Refusal, &after == state, "refusing {joint:?} changes the state");
         Ok(())
     }
 
@@ -52,8 +52,8 @@ impl<G: Game> Trial<'_, G> {
         let game = self.game;
         let before = game.digest(state);
         let after = self.stepped(state, joint)?;
-        keep!(Determinism, game.digest(state) == before, "stepping a clone changes the original");
-        keep!(Determinism, self.stepped(state, joint)? == after, "{joint:?} gives two states");
+        ensure!(Determinism, game.digest(state) == before, "stepping a clone changes the original");
+        ensure!(Determinism, self.stepped(state, joint)? == after, "{joint:?} gives two states");
 
         let movers = match game.turn(state) {
             Turn::Move(movers) => movers,
@@ -63,31 +63,31 @@ impl<G: Game> Trial<'_, G> {
             .map(|player| if movers.contains(player) { joint[player] } else { Action(u32::MAX) })
             .collect();
         let same = self.stepped(state, &others_differ)? == after;
-        keep!(Determinism, same, "an action of a player who is not to move matters");
+        ensure!(Determinism, same, "an action of a player who is not to move matters");
 
         let json = serde_json::to_string(state).unwrap_or_default();
         let read: G::State = serde_json::from_str(&json)
             .map_err(|error| (Law::RoundTrip, format!("{json} does not read: {error}")))?;
         let same = self.stepped(&read, joint)? == after;
-        keep!(RoundTrip, same, "{json} goes on differently once read back");
+        ensure!(RoundTrip, same, "{json} goes on differently once read back");
 
         for &symmetry in game.symmetries() {
             let images: Vec<Action> =
                 joint.iter().map(|&action| game.transform_action(action, symmetry)).collect();
             let image = self.stepped(&game.transform(state, symmetry), &images)?;
             let same = image == game.transform(&after, symmetry);
-            keep!(Symmetry, same, "{symmetry:?} does not commute with {joint:?}");
+            ensure!(Symmetry, same, "{symmetry:?} does not commute with {joint:?}");
         }
 
         let mut advanced = state.clone();
         let mut rng = chance.clone();
         let result = game.advance(&mut advanced, joint, &mut rng);
-        keep!(Settle, result.is_ok(), "advance gives {result:?} where step does not");
+        ensure!(Settle, result.is_ok(), "advance gives {result:?} where step does not");
         let mut settled = after.clone();
         let mut settle_rng = chance.clone();
         game.settle(&mut settled, &mut settle_rng);
         let same = advanced == settled && rng == settle_rng;
-        keep!(Settle, same, "advance is not step and settle after {joint:?}");
+        ensure!(Settle, same, "advance is not step and settle after {joint:?}");
         self.check_settle(&after, chance)
     }
 

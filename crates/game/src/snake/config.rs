@@ -72,18 +72,18 @@ impl Config {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         if !(MIN_SIZE..=MAX_SIZE).contains(&self.size) {
             let remedy = format!("boards are {MIN_SIZE} to {MAX_SIZE} wide and high");
-            return Err(fault("size", &self.size, remedy));
+            return Err(config_error("size", &self.size, remedy));
         }
         if !(1..=MAX_TIME_LIMIT).contains(&self.limit()) {
             let remedy = format!("it is 1 to {MAX_TIME_LIMIT} steps");
-            return Err(fault("time_limit", &self.limit(), remedy));
+            return Err(config_error("time_limit", &self.limit(), remedy));
         }
         let Rewards { apple, loss, win } = self.rewards;
         for (field, reward) in
             [("rewards.apple", apple), ("rewards.loss", loss), ("rewards.win", win)]
         {
             if !reward.is_finite() || reward.abs() > 1e6 {
-                return Err(fault(field, &reward, "it is -1000000 to 1000000"));
+                return Err(config_error(field, &reward, "it is -1000000 to 1000000"));
             }
         }
         Ok(())
@@ -91,7 +91,7 @@ impl Config {
 }
 
 /// A configuration error of this game.
-pub(super) fn fault(
+pub(super) fn config_error(
     field: &'static str,
     value: &dyn Display,
     remedy: impl Into<String>,

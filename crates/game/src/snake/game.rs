@@ -156,6 +156,6 @@ impl<const W: usize> Game for Snake<W> {
     }
 
     fn digest(&self, state: &State<W>) -> u64 {
-        state.fingerprint()
+        state.digest()
     }
 }

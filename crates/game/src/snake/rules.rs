@@ -1,6 +1,6 @@
 //! The rules of one configured game: tables, the end of a game, the step.
 
-use super::config::{Config, fault};
+use super::config::{Config, config_error};
 use super::state::State;
 use crate::ConfigError;
 use crate::grid::{Bits, STEPS};
@@ -54,7 +54,7 @@ impl<const W: usize> Snake<W> {
         config.check()?;
         if !Self::fits(&config) {
             let remedy = format!("this class of board holds {} cells", 64 * W);
-            return Err(fault("size", &config.size, remedy));
+            return Err(config_error("size", &config.size, remedy));
         }
         let size = i32::from(config.size);
         let mut ahead = [[[0; 4]; 64]; W];

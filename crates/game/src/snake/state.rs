@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::snapshot::Snapshot;
 use crate::Symmetry;
+use crate::digest::WordHasher;
 use crate::grid::{Bits, turned};
-use crate::mixer::Mixer;
 
 /// In place of the apple's cell while there is none.
 const NO_APPLE: u16 = u16::MAX;
@@ -153,15 +153,15 @@ impl<const W: usize> State<W> {
     }
 
     /// The fingerprint. Every field takes part.
-    pub(super) fn fingerprint(&self) -> u64 {
-        let mut mixer = Mixer::new();
+    pub(super) fn digest(&self) -> u64 {
+        let mut hasher = WordHasher::new();
         for bits in [&self.occupied, &self.toward[0], &self.toward[1]] {
-            bits.0.iter().for_each(|&word| mixer.add(word));
+            bits.0.iter().for_each(|&word| hasher.add(word));
         }
         let ends = [self.head, self.tail, self.apple, self.length];
-        mixer.add(ends.iter().fold(0, |word, &end| word << 16 | u64::from(end)));
-        mixer.add(u64::from(self.elapsed) | u64::from(self.size) << 32);
-        mixer.finish()
+        hasher.add(ends.iter().fold(0, |word, &end| word << 16 | u64::from(end)));
+        hasher.add(u64::from(self.elapsed) | u64::from(self.size) << 32);
+        hasher.finish()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The engine and the slow reference play the same games.
 
 use ouro_game::battlesnake::{
-    Battlesnake, Cell, Config, Graveyard, Large, Pending, Point, Small, State,
+    Battlesnake, Cell, Config, DeadBodies, Large, Pending, Point, Small, State,
 };
 use ouro_game::{Action, Game, Rng, StepError, Turn};
 use proptest::prelude::*;
@@ -20,9 +20,11 @@ fn compare<C: Cell, const W: usize, const S: usize>(
     let mut rng = Rng::new(seed, "differential");
     let mut state = rules.initial(&mut rng);
     let config = rules.config();
-    let mut graveyard =
-        config.start.as_ref().map_or_else(|| Graveyard::new(config.snakes.into()), Graveyard::of);
-    let position = rules.position(&state, &graveyard);
+    let mut dead_bodies = config
+        .start
+        .as_ref()
+        .map_or_else(|| DeadBodies::new(config.snakes.into()), DeadBodies::from_position);
+    let position = rules.position(&state, &dead_bodies);
     if let Some(start) = &config.start {
         prop_assert_eq!(&position, start);
     }
@@ -45,16 +47,16 @@ fn compare<C: Cell, const W: usize, const S: usize>(
                 _ => safe[rng.below(safe.len() as u32) as usize],
             };
         }
-        rules.step_moves(&mut state, &moves, &mut graveyard);
+        rules.step_moves(&mut state, &moves, &mut dead_bodies);
         prop_assert_eq!(state.pending() == Pending::Shrink, reference.shrinks_next());
         let side = reference.shrinks_next().then(|| rules.sample_chance(&state, &mut rng));
         if let Some(side) = side {
             prop_assert_eq!(rules.apply_chance(&mut state, side), Ok(()));
         }
         reference.step(&moves[..config.snakes.into()], side.map(|side| side as usize));
-        prop_assert_eq!(&rules.position(&state, &graveyard), &reference.position);
+        prop_assert_eq!(&rules.position(&state, &dead_bodies), &reference.position);
         spawn(rules, &mut state, &mut reference, &mut rng)?;
-        prop_assert_eq!(&rules.position(&state, &graveyard), &reference.position);
+        prop_assert_eq!(&rules.position(&state, &dead_bodies), &reference.position);
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::Player;
 
 /// Which positions are asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
+pub struct PositionSample {
     /// How many, all different.
     pub positions: usize,
     /// Fewest stones. The solver takes 0.2 s on average for a position of 8 stones, but can take
@@ -23,7 +23,7 @@ pub struct Sample {
 
 /// How often the player kept the result of perfect play.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Marks {
+pub struct Agreement {
     /// Positions asked about.
     pub positions: usize,
     /// In which the result was kept: a win stays a win, a draw a draw. A lost position stays
@@ -40,21 +40,21 @@ pub struct Marks {
 pub fn connect_four(
     game: &ConnectFour,
     player: &mut dyn Player<ConnectFour>,
-    sample: Sample,
-) -> Marks {
+    sample: PositionSample,
+) -> Agreement {
     let positions = positions(game, sample);
     let answers = answers(game, player, &positions, sample.seed);
     let mut solver = Solver::new();
-    let mut marks = Marks { positions: positions.len(), ..Marks::default() };
+    let mut agreement = Agreement { positions: positions.len(), ..Agreement::default() };
     for ((state, _), answer) in positions.iter().zip(&answers) {
         let best = keeping(game, &mut solver, state);
         let is_kept = best.get(answer.index()) == Some(&Some(true));
         let is_critical = best.contains(&Some(false));
-        marks.kept += usize::from(is_kept);
-        marks.critical += usize::from(is_critical);
-        marks.kept_critical += usize::from(is_kept && is_critical);
+        agreement.kept += usize::from(is_kept);
+        agreement.critical += usize::from(is_critical);
+        agreement.kept_critical += usize::from(is_kept && is_critical);
     }
-    marks
+    agreement
 }
 
 /// Per column, whether a stone there keeps the result; nothing for a full one.
@@ -74,7 +74,7 @@ fn keeping(game: &ConnectFour, solver: &mut Solver, state: &State) -> Vec<Option
 
 /// The sample, each position with who is to move. Fewer than asked for where random games do not
 /// meet that many.
-fn positions(game: &ConnectFour, sample: Sample) -> Vec<(State, usize)> {
+fn positions(game: &ConnectFour, sample: PositionSample) -> Vec<(State, usize)> {
     let mut rng = Rng::new(sample.seed, "positions");
     let (mut seen, mut positions) = (BTreeSet::new(), Vec::new());
     // Small boards have few positions.

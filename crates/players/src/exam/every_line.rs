@@ -40,7 +40,7 @@ pub enum ExamError {
 
 /// How the lines of play end for the player, counted by final positions that differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Lines {
+pub struct LineCounts {
     /// Positions in which the player was asked.
     pub asked: usize,
     /// Final positions that are won.
@@ -54,7 +54,7 @@ pub struct Lines {
 }
 
 /// A position, and one way to it.
-struct Reached<S> {
+struct ReachedPosition<S> {
     state: S,
     line: Vec<Action>,
 }
@@ -64,14 +64,14 @@ pub fn every_line<G: Game>(
     game: &G,
     player: &mut dyn Player<G>,
     seed: u64,
-) -> Result<Lines, ExamError> {
+) -> Result<LineCounts, ExamError> {
     if game.players() != 2 {
         return Err(ExamError::Unsuitable { game: G::NAME });
     }
-    let mut lines = Lines::default();
+    let mut lines = LineCounts::default();
     for seat in 0..2 {
         let state = game.initial(&mut Rng::indexed(seed, "game", 0));
-        let mut reached = vec![Reached { state, line: Vec::new() }];
+        let mut reached = vec![ReachedPosition { state, line: Vec::new() }];
         for plies in 0.. {
             if reached.is_empty() {
                 break;
@@ -90,10 +90,10 @@ fn ply<G: Game>(
     game: &G,
     player: &mut dyn Player<G>,
     seat: usize,
-    reached: Vec<Reached<G::State>>,
+    reached: Vec<ReachedPosition<G::State>>,
     seed: u64,
-    lines: &mut Lines,
-) -> Result<Vec<Reached<G::State>>, ExamError> {
+    lines: &mut LineCounts,
+) -> Result<Vec<ReachedPosition<G::State>>, ExamError> {
     let (mut asked, mut replied) = (Vec::new(), Vec::new());
     for position in reached {
         match game.turn(&position.state) {
@@ -106,7 +106,7 @@ fn ply<G: Game>(
     let positions: Vec<_> = asked.iter().map(|position| (position.state.clone(), seat)).collect();
     let answers = answers(game, player, &positions, seed);
     lines.asked += asked.len();
-    let mut next = Next { game, seen: BTreeSet::new(), reached: Vec::new() };
+    let mut next = NextPly { game, seen: BTreeSet::new(), reached: Vec::new() };
     for (at, position) in asked.iter().enumerate() {
         let answer = answers.get(at).copied();
         if !answer.is_some_and(|answer| next.go(position, answer)) {
@@ -125,28 +125,33 @@ fn ply<G: Game>(
 }
 
 /// Positions of the next ply, each once.
-struct Next<'a, G: Game> {
+struct NextPly<'a, G: Game> {
     game: &'a G,
     seen: BTreeSet<u64>,
-    reached: Vec<Reached<G::State>>,
+    reached: Vec<ReachedPosition<G::State>>,
 }
 
-impl<G: Game> Next<'_, G> {
+impl<G: Game> NextPly<'_, G> {
     /// Takes an action; whether it is legal.
-    fn go(&mut self, from: &Reached<G::State>, action: Action) -> bool {
+    fn go(&mut self, from: &ReachedPosition<G::State>, action: Action) -> bool {
         let mut state = from.state.clone();
         if self.game.step(&mut state, &[action; 2]).is_err() {
             return false;
         }
         if self.seen.insert(self.game.digest(&state)) {
             let line = from.line.iter().copied().chain([action]).collect();
-            self.reached.push(Reached { state, line });
+            self.reached.push(ReachedPosition { state, line });
         }
         true
     }
 }
 
-fn end<G: Game>(game: &G, seat: usize, position: &Reached<G::State>, lines: &mut Lines) {
+fn end<G: Game>(
+    game: &G,
+    seat: usize,
+    position: &ReachedPosition<G::State>,
+    lines: &mut LineCounts,
+) {
     let outcome = game.outcome(&position.state, seat);
     if outcome > 0.0 {
         lines.won += 1;

@@ -5,7 +5,7 @@ use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Game, battlesnake};
 
 use super::*;
-use crate::{Context, by_name};
+use crate::{BuildContext, by_name};
 
 #[derive(Debug)]
 struct Stopped;
@@ -18,7 +18,7 @@ impl ouro_search::Clock for Stopped {
 
 fn player<G: Game>(game: &G, name: &str) -> Box<dyn Player<G>> {
     let clock = Arc::new(Stopped);
-    let mut context = Context { game, engines: &mut |_: &str| None, clock };
+    let mut context = BuildContext { game, engines: &mut |_: &str| None, clock };
     by_name(name, &mut context).expect("it is known")
 }
 
@@ -57,7 +57,7 @@ fn games_that_cannot_be_followed_are_named() {
 #[test]
 fn perfect_play_keeps_every_result_and_random_play_does_not() {
     let game = ConnectFour::new(connect_four::Config::default()).expect("in range");
-    let sample = Sample { positions: 40, first: 16, seed: 3 };
+    let sample = PositionSample { positions: 40, first: 16, seed: 3 };
     let perfect = super::connect_four(&game, &mut *player(&game, "perfect"), sample);
     assert_eq!((perfect.positions, perfect.kept), (40, 40));
     assert_eq!(perfect.critical, perfect.kept_critical);

@@ -121,7 +121,7 @@ impl Router {
             let toll = if state.food_cells().contains(ahead) {
                 1
             } else {
-                game.toll(state, ahead).max(1).unsigned_abs()
+                game.move_cost(state, ahead).max(1).unsigned_abs()
             };
             let spent = spent + toll;
             if moves + 1 >= self.free_at[ahead] && spent < self.spent[ahead] {

@@ -12,7 +12,7 @@ fn close(hits: usize, of: usize, share: f64) -> bool {
 }
 
 /// Draws of the newest and of each member.
-fn counts(chances: &[Option<f64>], shares: &Shares, seed: u64) -> (usize, Vec<usize>) {
+fn counts(chances: &[Option<f64>], shares: &OpponentShares, seed: u64) -> (usize, Vec<usize>) {
     let mut rng = Rng::new(seed, "test");
     let (mut newest, mut members) = (0, vec![0; chances.len()]);
     for _ in 0..DRAWS {
@@ -24,12 +24,13 @@ fn counts(chances: &[Option<f64>], shares: &Shares, seed: u64) -> (usize, Vec<us
     (newest, members)
 }
 
-const PRIORITISED: Shares = Shares { self_play: 0.0, prioritised: 1.0, uniform: 0.0 };
-const UNIFORM: Shares = Shares { self_play: 0.0, prioritised: 0.0, uniform: 1.0 };
+const PRIORITISED: OpponentShares =
+    OpponentShares { self_play: 0.0, prioritised: 1.0, uniform: 0.0 };
+const UNIFORM: OpponentShares = OpponentShares { self_play: 0.0, prioritised: 0.0, uniform: 1.0 };
 
 #[test]
 fn each_kind_has_its_share_and_members_their_weight_within_it() {
-    let shares = Shares { self_play: 5.0, prioritised: 4.0, uniform: 1.0 };
+    let shares = OpponentShares { self_play: 5.0, prioritised: 4.0, uniform: 1.0 };
     let chances = [Some(0.9), None, Some(0.2), Some(1.0)];
     let (newest, members) = counts(&chances, &shares, 1);
     assert!(close(newest, DRAWS, 0.5), "{newest}");
@@ -68,7 +69,7 @@ fn what_is_unknown_or_no_number_counts_as_one_half() {
 
 #[test]
 fn shares_of_none_and_all_are_kept_exactly() {
-    assert_eq!(counts(&[None; 3], &Shares::SELF_PLAY, 5).0, DRAWS);
+    assert_eq!(counts(&[None; 3], &OpponentShares::SELF_PLAY, 5).0, DRAWS);
     assert_eq!(counts(&[None; 3], &PRIORITISED, 5).0, 0);
     assert_eq!(counts(&[None; 3], &UNIFORM, 5).0, 0);
 }
@@ -76,7 +77,7 @@ fn shares_of_none_and_all_are_kept_exactly() {
 #[test]
 fn without_a_pool_every_game_is_self_play() {
     let mut rng = Rng::new(6, "test");
-    for shares in [Shares::SELF_PLAY, PRIORITISED, UNIFORM, Shares::default()] {
+    for shares in [OpponentShares::SELF_PLAY, PRIORITISED, UNIFORM, OpponentShares::default()] {
         assert_eq!(draw(&[], &shares, &mut rng), Opponent::Newest);
         assert_eq!(draw_seats(3, &[], &shares, &mut rng.clone(), &mut rng), [Opponent::Newest; 3]);
     }
@@ -84,7 +85,7 @@ fn without_a_pool_every_game_is_self_play() {
 
 #[test]
 fn against_the_pool_the_newest_holds_one_seat_and_the_others_are_drawn_one_by_one() {
-    let shares = Shares { self_play: 0.3, prioritised: 0.0, uniform: 0.7 };
+    let shares = OpponentShares { self_play: 0.3, prioritised: 0.0, uniform: 0.7 };
     let chances = [None; 4];
     let (mut own, mut shared) = (Rng::new(7, "test"), Rng::new(8, "test"));
     let (mut self_play, mut seats, mut members) = (0, [0_usize; 3], [0_usize; 4]);
@@ -110,7 +111,7 @@ fn against_the_pool_the_newest_holds_one_seat_and_the_others_are_drawn_one_by_on
 
 #[test]
 fn games_that_share_a_stream_meet_the_same_opponents_and_over_many_the_shares_hold() {
-    let shares = Shares { self_play: 0.5, prioritised: 0.3, uniform: 0.2 };
+    let shares = OpponentShares { self_play: 0.5, prioritised: 0.3, uniform: 0.2 };
     let chances = [Some(1.0), Some(0.0)];
     let mut own = Rng::new(9, "test");
     let mut members = [0_usize; 2];
@@ -132,20 +133,20 @@ fn games_that_share_a_stream_meet_the_same_opponents_and_over_many_the_shares_ho
 
 #[test]
 fn shares_that_nothing_can_be_drawn_by_are_refused_by_name() {
-    assert_eq!(Shares::default().validate(), Ok(()));
-    assert_eq!(Shares::SELF_PLAY.validate(), Ok(()));
+    assert_eq!(OpponentShares::default().validate(), Ok(()));
+    assert_eq!(OpponentShares::SELF_PLAY.validate(), Ok(()));
     for bad in [-0.1, f64::NAN, f64::INFINITY] {
-        let good = Shares::default();
+        let good = OpponentShares::default();
         let cases = [
-            ("self_play", Shares { self_play: bad, ..good }),
-            ("prioritised", Shares { prioritised: bad, ..good }),
-            ("uniform", Shares { uniform: bad, ..good }),
+            ("self_play", OpponentShares { self_play: bad, ..good }),
+            ("prioritised", OpponentShares { prioritised: bad, ..good }),
+            ("uniform", OpponentShares { uniform: bad, ..good }),
         ];
         for (name, shares) in cases {
             let error = shares.validate().expect_err("out of range").to_string();
             assert!(error.starts_with(name) && error.contains(&bad.to_string()), "{error}");
         }
     }
-    let nothing = Shares { self_play: 0.0, ..Shares::SELF_PLAY };
-    assert_eq!(nothing.validate(), Err(SharesError::AllZero));
+    let nothing = OpponentShares { self_play: 0.0, ..OpponentShares::SELF_PLAY };
+    assert_eq!(nothing.validate(), Err(OpponentSharesError::AllZero));
 }

@@ -1,13 +1,13 @@
 //! Why a name gives no player.
 
 use crate::FitError;
-use crate::registry::known_forms;
+use crate::registry::known_syntax;
 
 /// Why a name gives no player. Every message is one line.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NameError {
     /// No player is called that.
-    #[error("player {name:?} is unknown; known are {}", known_forms())]
+    #[error("player {name:?} is unknown; known are {}", known_syntax())]
     Unknown {
         /// The name that was given.
         name: String,

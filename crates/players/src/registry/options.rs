@@ -10,7 +10,7 @@ use std::str::FromStr;
 use ouro_game::Game;
 
 use crate::NameError;
-use crate::registry::Form;
+use crate::registry::PlayerSyntax;
 
 /// A player's name, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,13 +58,13 @@ impl<'a> Options<'a> {
     }
 
     /// Refuses options that the player does not take.
-    pub(super) fn check(&self, form: &Form) -> Result<(), NameError> {
-        match self.given.iter().find(|(key, _)| !form.options.contains(key)) {
+    pub(super) fn check(&self, syntax: &PlayerSyntax) -> Result<(), NameError> {
+        match self.given.iter().find(|(key, _)| !syntax.options.contains(key)) {
             None => Ok(()),
             Some((key, _)) => Err(NameError::UnknownOption {
                 name: self.name.to_owned(),
                 option: (*key).to_owned(),
-                usage: form.usage.join(" or "),
+                usage: syntax.usage.join(" or "),
             }),
         }
     }
@@ -129,8 +129,8 @@ impl<'a> Options<'a> {
     }
 
     /// The error of an option that is needed; `option` may name several of which one is.
-    pub fn missing(&self, option: &'static str, form: &Form) -> NameError {
-        NameError::Missing { name: self.name.to_owned(), option, usage: form.usage.join(" or ") }
+    pub fn missing(&self, option: &'static str, syntax: &PlayerSyntax) -> NameError {
+        NameError::Missing { name: self.name.to_owned(), option, usage: syntax.usage.join(" or ") }
     }
 
     /// Refuses two options that exclude each other.

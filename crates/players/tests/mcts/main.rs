@@ -14,7 +14,9 @@ use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::snake;
 use ouro_game::{ActionMask, Game, Rng, Symmetry, Turn};
 use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
-use ouro_players::{Choice, Clock, Context, NetEvaluator, Player, Request, Table, by_name, pairs};
+use ouro_players::{
+    BuildContext, Choice, Clock, GameBatch, NetEvaluator, Player, Request, by_name, pairs,
+};
 use ouro_search::{Estimates, Evaluator, Leaf};
 
 use crate::matrix::Matrix;
@@ -39,7 +41,7 @@ fn build<G: Game>(name: &str, game: &G) -> Box<dyn Player<G>> {
     let best = engine(game);
     let engines = &mut |name: &str| (name == "best").then(|| Arc::clone(&best));
     let clock = Arc::new(Looks::default());
-    by_name(name, &mut Context { game, engines, clock }).unwrap()
+    by_name(name, &mut BuildContext { game, engines, clock }).unwrap()
 }
 
 /// Positions some random turns into games.
@@ -119,7 +121,7 @@ fn a_player_on_the_clock_stops_when_its_time_is_up() {
     let game = ConnectFour::new(connect_four::Config::default()).unwrap();
     let state = game.initial(&mut Rng::new(0, "game"));
     let clock = Arc::new(Looks::default());
-    let context = &mut Context { game: &game, engines: &mut |_| None, clock: clock.clone() };
+    let context = &mut BuildContext { game: &game, engines: &mut |_| None, clock: clock.clone() };
     let mut player = by_name("mcts{ms=50}", context).unwrap();
     let mut rng = Rng::new(1, "seat");
     let mut choices = Vec::new();
@@ -136,7 +138,7 @@ fn time_is_up_even_where_everything_is_known_and_nothing_proven() {
     let game = Matrix::new(pennies).unwrap();
     let state = game.initial(&mut Rng::new(0, "game"));
     let clock = Arc::new(Looks::default());
-    let context = &mut Context { game: &game, engines: &mut |_| None, clock: clock.clone() };
+    let context = &mut BuildContext { game: &game, engines: &mut |_| None, clock: clock.clone() };
     for leaves in ["", ",leaves=3"] {
         let looks = clock.0.load(Ordering::Relaxed);
         let name = format!("mcts{{ms=20,weights=uniform,temperature=1{leaves}}}");
@@ -155,11 +157,11 @@ fn time_is_up_even_where_everything_is_known_and_nothing_proven() {
 fn a_search_beats_random_moves() {
     let game = ConnectFour::new(connect_four::Config::default()).unwrap();
     let mut players = vec![build("mcts{sims=50}", &game), build("random", &game)];
-    let mut table = Table::new(game, 100);
+    let mut batch = GameBatch::new(game, 100);
     for paired in pairs(5, 20, 2) {
-        table.seat(paired.seed, &paired.seats).unwrap();
+        batch.start_game(paired.seed, &paired.seats).unwrap();
     }
-    let finished = table.finish(&mut players).unwrap();
+    let finished = batch.finish(&mut players).unwrap();
     let won = finished
         .iter()
         .filter(|game| {

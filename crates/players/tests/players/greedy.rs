@@ -147,7 +147,7 @@ fn it_dies_only_in_disputes_or_where_every_move_is_deadly() {
                         let cell = usize::from(ahead[direction]);
                         game.safe_moves(&before, seat) >> direction & 1 == 1
                             && (before.food_cells().contains(cell)
-                                || health > game.toll(&before, cell))
+                                || health > game.move_cost(&before, cell))
                     });
                     assert!(
                         cause == Cause::HeadCollision || !survivable,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_game::{Action, Game, Rng};
-use ouro_players::{Choice, Clock, Context, Finished, Player, Request, Table, by_name, pairs};
+use ouro_players::{
+    BuildContext, Choice, Clock, FinishedGame, GameBatch, Player, Request, by_name, pairs,
+};
 
 /// A clock that stands still: whoever thinks against it thinks for ever.
 #[derive(Debug)]
@@ -26,7 +28,7 @@ pub(crate) fn player_by<G: Game>(
     game: &G,
     clock: Arc<dyn Clock>,
 ) -> Box<dyn Player<G>> {
-    by_name(name, &mut Context { game, engines: &mut |_| None, clock }).unwrap()
+    by_name(name, &mut BuildContext { game, engines: &mut |_| None, clock }).unwrap()
 }
 
 /// What a player does in a position.
@@ -53,18 +55,22 @@ pub(crate) fn action<G: Game>(
 }
 
 /// Plays rounds of games between players by name, every one at every seat once a round.
-pub(crate) fn play<G: Game>(game: &G, names: &[&str], rounds: usize) -> Vec<Finished<G::Config>> {
+pub(crate) fn play<G: Game>(
+    game: &G,
+    names: &[&str],
+    rounds: usize,
+) -> Vec<FinishedGame<G::Config>> {
     let mut players: Vec<_> = names.iter().map(|name| player(name, game)).collect();
-    let mut table = Table::new(game.clone(), 2_000);
+    let mut batch = GameBatch::new(game.clone(), 2_000);
     for game in pairs(5, rounds, names.len()) {
-        table.seat(game.seed, &game.seats).unwrap();
+        batch.start_game(game.seed, &game.seats).unwrap();
     }
-    table.finish(&mut players).unwrap()
+    batch.finish(&mut players).unwrap()
 }
 
 /// Games won by the first player.
-pub(crate) fn won<C>(finished: &[Finished<C>]) -> usize {
-    let won = |game: &&Finished<C>| {
+pub(crate) fn won<C>(finished: &[FinishedGame<C>]) -> usize {
+    let won = |game: &&FinishedGame<C>| {
         let seat = game.players.iter().position(|&player| player == 0).unwrap();
         game.outcomes[seat] > 0.0
     };

@@ -9,7 +9,7 @@ use ouro_game::catalog::GAMES;
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Game, GameConfig, GameVisitor, Rng};
-use ouro_players::{Clock, Table};
+use ouro_players::{Clock, GameBatch};
 
 use crate::support::{action, play, player, player_by, won};
 
@@ -96,13 +96,13 @@ fn every_game_in_the_box_can_be_searched() {
         fn visit<G: Game>(self, game: G) -> usize {
             let names = ["minimax{depth=2}", "maxn{depth=1}", "random"];
             let mut players: Vec<_> = names.iter().map(|name| player(name, &game)).collect();
-            let mut table = Table::new(game.clone(), 12);
+            let mut batch = GameBatch::new(game.clone(), 12);
             for seed in 0..3 {
                 let seats: Vec<usize> =
                     (0..game.players()).map(|seat| (seat + seed as usize) % names.len()).collect();
-                table.seat(seed, &seats).unwrap();
+                batch.start_game(seed, &seats).unwrap();
             }
-            table.finish(&mut players).unwrap().len()
+            batch.finish(&mut players).unwrap().len()
         }
     }
     for info in GAMES {

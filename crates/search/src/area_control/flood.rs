@@ -5,10 +5,10 @@ use ouro_game::battlesnake::{Battlesnake, Bits, Cell, State};
 
 /// Who holds what after a flood.
 #[derive(Clone, Copy, Debug)]
-pub struct Ground<const W: usize, const S: usize> {
+pub struct Territory<const W: usize, const S: usize> {
     /// Cells that each living snake reaches before all others. Where a body lies, that can be
     /// only after it has moved on; so it is for the snake's own head.
-    pub held: [Bits<W>; S],
+    pub cells: [Bits<W>; S],
     /// Moves to the nearest food that the snake holds.
     pub food_distance: [Option<u32>; S],
     /// Cells with food.
@@ -36,10 +36,10 @@ pub fn flood<C: Cell, const W: usize, const S: usize>(
     game: &Battlesnake<C, W, S>,
     state: &State<C, W, S>,
     rounds: u32,
-) -> Ground<W, S> {
+) -> Territory<W, S> {
     let geometry = game.geometry();
-    let mut ground = Ground {
-        held: [Bits::EMPTY; S],
+    let mut territory = Territory {
+        cells: [Bits::EMPTY; S],
         food_distance: [None; S],
         food: state.food_cells(),
         hazard: game.hazard_cells(state),
@@ -85,9 +85,9 @@ pub fn flood<C: Cell, const W: usize, const S: usize>(
                 let won = next[snake].without(twice);
                 grew |= !won.is_empty();
                 reached[snake] |= won;
-                ground.held[snake] |= won;
-                if ground.food_distance[snake].is_none() && !(won & ground.food).is_empty() {
-                    ground.food_distance[snake] = Some(round);
+                territory.cells[snake] |= won;
+                if territory.food_distance[snake].is_none() && !(won & territory.food).is_empty() {
+                    territory.food_distance[snake] = Some(round);
                 }
             }
         }
@@ -96,7 +96,7 @@ pub fn flood<C: Cell, const W: usize, const S: usize>(
             break;
         }
     }
-    ground
+    territory
 }
 
 /// The living snakes by length, longest first, and how many they are.

@@ -101,7 +101,7 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
     for _ in 0..workload.games {
         let seat = new_game(game, workload.seed, &mut next_game);
         let mut search = Search::new(config.clone(), game)?;
-        search.begin(game, &seat.state, Rng::indexed(workload.seed, "search", next_game));
+        search.start(game, &seat.state, Rng::indexed(workload.seed, "search", next_game));
         seats.push(seat);
         searches.push(search);
     }
@@ -137,7 +137,7 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
                 continue;
             }
             let rng = Rng::indexed(workload.seed, "search", next_game + speed.decisions);
-            search.begin(game, &seat.state, rng);
+            search.start(game, &seat.state, rng);
         }
         let now = clock.monotonic();
         if !warm && now.saturating_sub(begin) >= workload.warm_up {

@@ -25,11 +25,11 @@ pub const fn node_bytes<S>() -> usize {
 
 /// What a node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     /// Never evaluated.
-    Fresh,
+    Unexpanded,
     /// With the evaluator.
-    Waiting,
+    Evaluating,
     /// One player moves; edges lead to children.
     Single,
     /// Several players move; edges hold statistics, the joint table the children.
@@ -56,14 +56,14 @@ pub(super) struct Node {
     /// `Joint`: first entry of the block lengths. `Uniform`: outcomes visited in this round.
     pub(super) extra: u32,
     /// Children whose exact value is known.
-    pub(super) settled: u32,
+    pub(super) exact_children: u32,
     pub(super) elapsed: u32,
     pub(super) parent: u32,
     pub(super) movers: PlayerSet,
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
     /// The value in `exact` holds.
     pub(super) is_exact: bool,
-    /// Its parent has counted it as settled.
+    /// Its parent has counted it as exact_children.
     pub(super) is_counted: bool,
 }
 
@@ -124,7 +124,7 @@ pub(super) struct Regret {
 
 /// One outcome of a chance node.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outcome {
+pub(super) struct ChanceOutcome {
     pub(super) outcome: u32,
     pub(super) child: u32,
     /// `Sampled`: how often it was drawn.
@@ -149,7 +149,7 @@ pub(super) struct NodeStore<S> {
     pub(super) edges: Vec<Edge>,
     /// Parallel to `edges` if regrets are matched, else empty.
     pub(super) regrets: Vec<Regret>,
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<ChanceOutcome>,
     /// Edges of each mover of `Joint` nodes.
     pub(super) blocks: Vec<u32>,
     pub(super) joints: JointTable,
@@ -163,7 +163,7 @@ struct Spare {
     moved: Vec<u32>,
     edges: Vec<Edge>,
     regrets: Vec<Regret>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<ChanceOutcome>,
     blocks: Vec<u32>,
     joints: JointTable,
 }
@@ -224,11 +224,11 @@ impl<S: Clone> NodeStore<S> {
             first: 0,
             count: 0,
             extra: 0,
-            settled: 0,
+            exact_children: 0,
             elapsed: 0,
             parent,
             movers: PlayerSet::EMPTY,
-            kind: Kind::Fresh,
+            kind: NodeKind::Unexpanded,
             is_exact: false,
             is_counted: false,
         });
@@ -267,7 +267,7 @@ impl<S: Clone> NodeStore<S> {
     pub(super) fn block(&self, node: u32, index: usize) -> std::ops::Range<usize> {
         let node = self.node(node);
         let first = node.first as usize;
-        if node.kind != Kind::Joint {
+        if node.kind != NodeKind::Joint {
             return first..first + node.count as usize;
         }
         let lengths = &self.blocks[node.extra as usize..][..=index];
@@ -347,7 +347,7 @@ impl<S: Clone> NodeStore<S> {
         std::mem::swap(&mut self.joints, &mut spare.joints);
         self.spare = spare;
         let root = self.node(ROOT);
-        if matches!(root.kind, Kind::Single | Kind::Joint) {
+        if matches!(root.kind, NodeKind::Single | NodeKind::Joint) {
             let edges = root.first as usize..(root.first + root.count) as usize;
             self.edges[edges].iter_mut().for_each(Edge::drop_redirected);
         }
@@ -357,23 +357,23 @@ impl<S: Clone> NodeStore<S> {
     fn move_edges(&self, node: &mut Node, spare: &mut Spare) {
         let (first, count) = (node.first as usize, node.count as usize);
         match node.kind {
-            Kind::Single | Kind::Joint => {
+            NodeKind::Single | NodeKind::Joint => {
                 node.first = spare.edges.len() as u32;
                 spare.edges.extend_from_slice(&self.edges[first..first + count]);
                 if !self.regrets.is_empty() {
                     spare.regrets.extend_from_slice(&self.regrets[first..first + count]);
                 }
-                if node.kind == Kind::Joint {
+                if node.kind == NodeKind::Joint {
                     let blocks = &self.blocks[node.extra as usize..][..node.movers.len()];
                     node.extra = spare.blocks.len() as u32;
                     spare.blocks.extend_from_slice(blocks);
                 }
             }
-            Kind::Uniform => {
+            NodeKind::Uniform => {
                 node.first = spare.outcomes.len() as u32;
                 spare.outcomes.extend_from_slice(&self.outcomes[first..first + count]);
             }
-            Kind::Sampled => {
+            NodeKind::Sampled => {
                 let mut next = node.first;
                 node.first = if count == 0 { NONE } else { spare.outcomes.len() as u32 };
                 for listed in 1..=count {
@@ -384,7 +384,7 @@ impl<S: Clone> NodeStore<S> {
                     spare.outcomes.push(outcome);
                 }
             }
-            Kind::Fresh | Kind::Waiting | Kind::Terminal => {}
+            NodeKind::Unexpanded | NodeKind::Evaluating | NodeKind::Terminal => {}
         }
     }
 }

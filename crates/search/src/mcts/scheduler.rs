@@ -11,7 +11,7 @@
 
 use ouro_game::Game;
 
-use super::search::{Search, Selected, Ticket};
+use super::search::{LeafId, Search, SelectOutcome};
 use crate::evaluator::{Estimates, Evaluator, Leaf};
 
 /// Simulations of one search in one step that end in a position whose value is known. Where
@@ -21,14 +21,14 @@ pub const KNOWN_PER_STEP: usize = 256;
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct StepReport {
     /// Leaves evaluated.
     pub leaves: usize,
     /// Simulations made without an evaluation.
     pub known: usize,
 }
 
-impl Progress {
+impl StepReport {
     /// Whether there was nothing to do: every search is done.
     pub fn is_idle(&self) -> bool {
         self.leaves == 0 && self.known == 0
@@ -43,8 +43,8 @@ pub struct Scheduler<G: Game> {
     cursor: usize,
     /// Leaves; may be longer than a batch needs, to reuse what is beyond.
     leaves: Vec<Leaf<G>>,
-    /// The search and ticket of each leaf of the batch.
-    origins: Vec<(usize, Ticket)>,
+    /// The search and leaf_id of each leaf of the batch.
+    origins: Vec<(usize, LeafId)>,
     answers: Estimates,
 }
 
@@ -72,21 +72,21 @@ impl<G: Game> Scheduler<G> {
         game: &G,
         searches: &mut [Search<G>],
         evaluator: &mut E,
-    ) -> Progress {
+    ) -> StepReport {
         let known = self.gather(game, searches);
         let count = self.origins.len();
         if count == 0 {
-            return Progress { leaves: 0, known };
+            return StepReport { leaves: 0, known };
         }
         self.answers.reset(game);
         evaluator.evaluate(game, &mut self.leaves[..count], &mut self.answers);
         debug_assert_eq!(self.answers.len(), count, "one evaluation per leaf");
-        for (leaf, (search, ticket)) in self.origins.drain(..).enumerate() {
+        for (leaf, (search, leaf_id)) in self.origins.drain(..).enumerate() {
             let missing = crate::evaluator::Estimate { values: &[], priors: None };
             let answer = self.answers.get(leaf).unwrap_or(missing);
-            searches[search].back_up(game, ticket, answer);
+            searches[search].back_up(game, leaf_id, answer);
         }
-        Progress { leaves: count, known }
+        StepReport { leaves: count, known }
     }
 
     /// Steps until every search is done.
@@ -121,9 +121,9 @@ impl<G: Game> Scheduler<G> {
             let mut known = 0;
             while known < KNOWN_PER_STEP {
                 match searches[index].select(game) {
-                    Selected::Leaf(ticket) => self.take(&mut searches[index], index, ticket),
-                    Selected::Backed => known += 1,
-                    Selected::Blocked | Selected::Done => break,
+                    SelectOutcome::Leaf(leaf_id) => self.take(&mut searches[index], index, leaf_id),
+                    SelectOutcome::BackedUp => known += 1,
+                    SelectOutcome::Blocked | SelectOutcome::Done => break,
                 }
             }
             all_known += known;
@@ -131,12 +131,12 @@ impl<G: Game> Scheduler<G> {
         all_known
     }
 
-    fn take(&mut self, search: &mut Search<G>, index: usize, ticket: Ticket) {
+    fn take(&mut self, search: &mut Search<G>, index: usize, leaf_id: LeafId) {
         let at = self.origins.len();
         match self.leaves.get_mut(at) {
-            Some(leaf) => search.write_leaf(ticket, leaf),
-            None => self.leaves.push(search.leaf(ticket)),
+            Some(leaf) => search.write_leaf(leaf_id, leaf),
+            None => self.leaves.push(search.leaf(leaf_id)),
         }
-        self.origins.push((index, ticket));
+        self.origins.push((index, leaf_id));
     }
 }

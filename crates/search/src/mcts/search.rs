@@ -4,21 +4,21 @@ use ouro_game::{Action, ActionMask, Game, PlayerSet, Rng, Symmetry, Turn};
 
 use super::config::SearchConfig;
 use super::config_error::{SearchConfigError, check_joint_actions};
-use super::node_store::{Kind, NONE, ROOT};
-use super::tree::{Reached, Tree, play_forced};
+use super::node_store::{NONE, NodeKind, ROOT};
+use super::tree::{DescentOutcome, Tree, play_forced};
 use crate::evaluator::{Estimate, Leaf};
 
 /// A leaf that is with the evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket(usize);
+pub struct LeafId(usize);
 
 /// What [`Search::select`] came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Selected {
+pub enum SelectOutcome {
     /// A leaf to evaluate and to give back with [`Search::back_up`].
-    Leaf(Ticket),
+    Leaf(LeafId),
     /// A simulation that needed no evaluation and is done.
-    Backed,
+    BackedUp,
     /// Nothing before a leaf in flight comes back.
     Blocked,
     /// The decision can be made.
@@ -28,10 +28,10 @@ pub enum Selected {
 /// A search of one game, from decision to decision.
 ///
 /// ```text
-/// begin(state) ─► select ⇄ back_up ... Done ─► decide ─► advance(joint, state) ─► select ...
+/// start(state) ─► select ⇄ back_up ... Done ─► decide ─► advance(joint, state) ─► select ...
 /// ```
 ///
-/// Contract: given the configuration, the generator passed to [`begin`](Self::begin) and the
+/// Contract: given the configuration, the generator passed to [`start`](Self::start) and the
 /// evaluations, every decision is the same bit for bit.
 #[derive(Debug)]
 pub struct Search<G: Game> {
@@ -54,7 +54,7 @@ pub struct Search<G: Game> {
 }
 
 impl<G: Game> Search<G> {
-    /// A search that waits for [`begin`](Self::begin), or says why the configuration does not
+    /// A search that waits for [`start`](Self::start), or says why the configuration does not
     /// fit.
     pub fn new(config: SearchConfig, game: &G) -> Result<Self, SearchConfigError> {
         config.validate()?;
@@ -81,13 +81,13 @@ impl<G: Game> Search<G> {
     }
 
     /// Forgets everything and begins a decision at `state`, drawing from `rng` from now on.
-    pub fn begin(&mut self, game: &G, state: &G::State, rng: Rng) {
+    pub fn start(&mut self, game: &G, state: &G::State, rng: Rng) {
         self.ahead = false;
         self.tree.reset(game, state, rng);
-        self.begin_decision(game, state);
+        self.start_decision(game, state);
     }
 
-    /// Begins the next decision, at the settled `state` that `joint` has led to. What the tree
+    /// Begins the next decision, at the exact_children `state` that `joint` has led to. What the tree
     /// knows of it is kept; whether there was anything.
     pub fn advance(&mut self, game: &G, joint: &[Action], state: &G::State) -> bool {
         let mut target = state.clone();
@@ -109,11 +109,11 @@ impl<G: Game> Search<G> {
             let rng = self.tree.rng.clone();
             self.tree.reset(game, state, rng);
         }
-        self.begin_decision(game, state);
+        self.start_decision(game, state);
         kept
     }
 
-    fn begin_decision(&mut self, game: &G, state: &G::State) {
+    fn start_decision(&mut self, game: &G, state: &G::State) {
         (self.started, self.done, self.exhausted) = (0, 0, false);
         match &mut self.state {
             Some(kept) => kept.clone_from(state),
@@ -134,7 +134,7 @@ impl<G: Game> Search<G> {
                 self.budget = fast.simulations;
             }
         }
-        if matches!(self.tree.store.node(ROOT).kind, Kind::Single | Kind::Joint) {
+        if matches!(self.tree.store.node(ROOT).kind, NodeKind::Single | NodeKind::Joint) {
             self.prepare_root();
         }
     }
@@ -165,7 +165,7 @@ impl<G: Game> Search<G> {
                 && root.is_none_or(|root| {
                     root.is_exact
                         || self.exhausted
-                        || self.done >= self.budget && root.kind != Kind::Fresh
+                        || self.done >= self.budget && root.kind != NodeKind::Unexpanded
                 })
     }
 
@@ -185,50 +185,50 @@ impl<G: Game> Search<G> {
     }
 
     /// Goes down the tree once.
-    pub fn select(&mut self, game: &G) -> Selected {
+    pub fn select(&mut self, game: &G) -> SelectOutcome {
         if self.is_done() {
-            return Selected::Done;
+            return SelectOutcome::Done;
         }
         let root = *self.tree.store.node(ROOT);
-        let is_root = root.kind == Kind::Fresh;
-        let waits = root.kind == Kind::Waiting
+        let is_root = root.kind == NodeKind::Unexpanded;
+        let waits = root.kind == NodeKind::Evaluating
             || root.is_exact
             || self.exhausted
             || !is_root && self.started >= self.budget
             || self.tree.in_flight >= self.config().leaves_in_flight;
         if waits {
-            return Selected::Blocked;
+            return SelectOutcome::Blocked;
         }
         match self.tree.select(game, self.started) {
-            Reached::Leaf(ticket) => {
+            DescentOutcome::Leaf(leaf_id) => {
                 self.started += u32::from(!is_root);
-                Selected::Leaf(Ticket(ticket))
+                SelectOutcome::Leaf(LeafId(leaf_id))
             }
-            Reached::Backed => {
+            DescentOutcome::BackedUp => {
                 self.started += 1;
                 self.done += 1;
-                Selected::Backed
+                SelectOutcome::BackedUp
             }
-            Reached::Blocked => Selected::Blocked,
-            Reached::Full => {
+            DescentOutcome::Blocked => SelectOutcome::Blocked,
+            DescentOutcome::Full => {
                 self.exhausted = true;
-                if self.is_done() { Selected::Done } else { Selected::Blocked }
+                if self.is_done() { SelectOutcome::Done } else { SelectOutcome::Blocked }
             }
         }
     }
 
-    /// Writes the leaf of a ticket to `leaf`.
-    pub fn write_leaf(&mut self, ticket: Ticket, leaf: &mut Leaf<G>) {
+    /// Writes the leaf of a leaf_id to `leaf`.
+    pub fn write_leaf(&mut self, leaf_id: LeafId, leaf: &mut Leaf<G>) {
         (leaf.symmetry, leaf.rng) = self.leaf_randomness();
-        let node = self.tree.leaf(ticket.0);
+        let node = self.tree.leaf(leaf_id.0);
         leaf.movers = self.tree.store.node(node).movers;
         leaf.state.clone_from(self.tree.store.state(node));
     }
 
-    /// The leaf of a ticket. Ask once per ticket: it draws from the search's generator.
-    pub fn leaf(&mut self, ticket: Ticket) -> Leaf<G> {
+    /// The leaf of a leaf_id. Ask once per leaf_id: it draws from the search's generator.
+    pub fn leaf(&mut self, leaf_id: LeafId) -> Leaf<G> {
         let (symmetry, rng) = self.leaf_randomness();
-        let node = self.tree.leaf(ticket.0);
+        let node = self.tree.leaf(leaf_id.0);
         let movers = self.tree.store.node(node).movers;
         Leaf { state: self.tree.store.state(node).clone(), movers, symmetry, rng }
     }
@@ -238,9 +238,9 @@ impl<G: Game> Search<G> {
     }
 
     /// Gives the evaluation of a leaf back.
-    pub fn back_up(&mut self, game: &G, ticket: Ticket, evaluation: Estimate<'_>) {
-        let is_root = self.tree.leaf(ticket.0) == ROOT;
-        self.tree.receive(game, ticket.0, evaluation);
+    pub fn back_up(&mut self, game: &G, leaf_id: LeafId, evaluation: Estimate<'_>) {
+        let is_root = self.tree.leaf(leaf_id.0) == ROOT;
+        self.tree.receive(game, leaf_id.0, evaluation);
         if is_root {
             self.prepare_root();
         } else {
@@ -258,11 +258,11 @@ impl<G: Game> Tree<G> {
             block.iter().position(|edge| edge.action == action.0)
         };
         match root.kind {
-            Kind::Single => {
+            NodeKind::Single => {
                 let edges = self.store.edges_of(ROOT);
                 position(edges, root.mover()).map_or(NONE, |at| edges[at].child)
             }
-            Kind::Joint => {
+            NodeKind::Joint => {
                 let mut code = 0;
                 for (index, player) in root.movers.iter().enumerate() {
                     let block = &self.store.edges[self.store.block(ROOT, index)];
@@ -271,22 +271,26 @@ impl<G: Game> Tree<G> {
                 }
                 self.store.joints.get(ROOT, code)
             }
-            Kind::Fresh | Kind::Waiting | Kind::Uniform | Kind::Sampled | Kind::Terminal => NONE,
+            NodeKind::Unexpanded
+            | NodeKind::Evaluating
+            | NodeKind::Uniform
+            | NodeKind::Sampled
+            | NodeKind::Terminal => NONE,
         }
     }
 
     /// The node for `state` at `node` or behind chance below it.
     fn find(&self, node: u32, state: &G::State) -> Option<u32> {
         let found = self.store.nodes.get(node as usize)?;
-        if found.kind != Kind::Terminal && self.store.state(node) == state {
+        if found.kind != NodeKind::Terminal && self.store.state(node) == state {
             return Some(node);
         }
         match found.kind {
-            Kind::Uniform => {
+            NodeKind::Uniform => {
                 let outcomes = &self.store.outcomes[found.first as usize..][..found.count as usize];
                 outcomes.iter().find_map(|outcome| self.find(outcome.child, state))
             }
-            Kind::Sampled => {
+            NodeKind::Sampled => {
                 let mut at = found.first;
                 while let Some(outcome) = self.store.outcomes.get(at as usize) {
                     if let Some(found) = self.find(outcome.child, state) {
@@ -296,7 +300,11 @@ impl<G: Game> Tree<G> {
                 }
                 None
             }
-            Kind::Fresh | Kind::Waiting | Kind::Single | Kind::Joint | Kind::Terminal => None,
+            NodeKind::Unexpanded
+            | NodeKind::Evaluating
+            | NodeKind::Single
+            | NodeKind::Joint
+            | NodeKind::Terminal => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use ouro_game::connect_four::{self, ConnectFour, State};
 use ouro_game::{Game, Rng};
 
 use super::config::{Objective, ValueScale};
-use super::node_store::Kind;
+use super::node_store::NodeKind;
 use super::{Scheduler, Search, SearchConfig};
 use crate::evaluator::{Estimates, Evaluator, Leaf, Uniform};
 
@@ -15,7 +15,7 @@ fn searched<E: Evaluator<ConnectFour>>(
     evaluator: &mut E,
 ) -> Search<ConnectFour> {
     let mut search = Search::new(config.clone(), game).expect("a valid configuration");
-    search.begin(game, state, Rng::new(5, "search"));
+    search.start(game, state, Rng::new(5, "search"));
     Scheduler::new(64).run(game, std::slice::from_mut(&mut search), evaluator);
     search
 }
@@ -26,7 +26,7 @@ fn count_exact_edges(search: &Search<ConnectFour>) -> u32 {
     let mut found = 0;
     for node in 0..tree.store.nodes.len() as u32 {
         let current = tree.store.node(node);
-        if current.kind != Kind::Single {
+        if current.kind != NodeKind::Single {
             continue;
         }
         for edge in tree.store.edges_of(node) {

@@ -1,10 +1,10 @@
 //! One search tree as a state machine without input or output.
 //!
 //! ```text
-//! select ─┬─ Reached::Leaf(ticket)  → somebody evaluates → back_up(ticket, evaluation)
-//!         ├─ Reached::Backed        : the end of the game or a proven node; already backed up
-//!         ├─ Reached::Blocked       : the way leads to a leaf that is with the evaluator
-//!         └─ Reached::Full          : no more nodes
+//! select ─┬─ DescentOutcome::Leaf(leaf_id)  → somebody evaluates → back_up(leaf_id, evaluation)
+//!         ├─ DescentOutcome::BackedUp        : the end of the game or a proven node; already backed up
+//!         ├─ DescentOutcome::Blocked       : the way leads to a leaf that is with the evaluator
+//!         └─ DescentOutcome::Full          : no more nodes
 //! ```
 //!
 //! Every value vector is what each player will still get *from a node on*; the step to a child
@@ -14,10 +14,10 @@
 use ouro_game::{Action, ActionMask, Game, Rng, Symmetry};
 
 use super::config::{Objective, SearchConfig};
-use super::node_store::{Kind, NONE, Node, NodeStore, ROOT};
+use super::node_store::{NONE, Node, NodeKind, NodeStore, ROOT};
+use super::reward_sum::RewardSum;
 use super::root::Root;
 use super::scale::Scaling;
-use super::tally::Tally;
 
 mod back_up;
 mod chance;
@@ -38,11 +38,11 @@ const TREMBLED: u32 = 1 << 31;
 
 /// What a descent came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reached {
+pub(super) enum DescentOutcome {
     /// A leaf to evaluate.
     Leaf(usize),
     /// A known value, which has been backed up.
-    Backed,
+    BackedUp,
     /// A leaf that is being evaluated; the descent was undone.
     Blocked,
     /// The tree may not grow any more.
@@ -64,7 +64,7 @@ pub(super) struct Step {
 
 /// The edge that a descent takes, and the one that it would rather have taken.
 #[derive(Clone, Copy, Debug)]
-struct Chosen {
+struct ChosenEdge {
     edge: u32,
     wanted: u32,
 }
@@ -101,7 +101,7 @@ pub(super) struct Tree<G: Game> {
     /// The values being backed up, `[players]`.
     values: Vec<f64>,
     strategy: Vec<f64>,
-    tally: Tally,
+    reward_sum: RewardSum,
 }
 
 impl<G: Game> Tree<G> {
@@ -125,7 +125,7 @@ impl<G: Game> Tree<G> {
             joint: vec![Action::default(); players],
             values: vec![0.0; players],
             strategy: Vec::new(),
-            tally: Tally::new(config.discount),
+            reward_sum: RewardSum::new(config.discount),
             config,
         }
     }
@@ -162,37 +162,37 @@ impl<G: Game> Tree<G> {
 
     /// Goes down to a leaf. `simulation` counts the descents of this decision, for rules that
     /// follow a plan at the root.
-    pub(super) fn select(&mut self, game: &G, simulation: u32) -> Reached {
+    pub(super) fn select(&mut self, game: &G, simulation: u32) -> DescentOutcome {
         // A step adds a few nodes at most; chance nodes in a row are the exception.
         if self.size() + 8 > self.config.max_nodes as usize {
-            return Reached::Full;
+            return DescentOutcome::Full;
         }
-        let ticket = self.free.pop().unwrap_or_else(|| {
+        let leaf_id = self.free.pop().unwrap_or_else(|| {
             self.paths.push(Path::default());
             self.paths.len() - 1
         });
-        let mut path = std::mem::take(&mut self.paths[ticket]);
+        let mut path = std::mem::take(&mut self.paths[leaf_id]);
         path.steps.clear();
         path.edges.clear();
         let mut node = ROOT;
         let reached = loop {
             let current = *self.store.node(node);
             if current.is_exact {
-                break Reached::Backed;
+                break DescentOutcome::BackedUp;
             }
             let mut wanted = NONE;
             let (choice, child) = match current.kind {
-                Kind::Fresh => break Reached::Leaf(ticket),
+                NodeKind::Unexpanded => break DescentOutcome::Leaf(leaf_id),
                 // A terminal node is exact.
-                Kind::Waiting | Kind::Terminal => break Reached::Blocked,
-                Kind::Single => {
+                NodeKind::Evaluating | NodeKind::Terminal => break DescentOutcome::Blocked,
+                NodeKind::Single => {
                     let chosen = self.choose_single(node, &current, simulation);
                     wanted = chosen.wanted;
                     self.step_single(game, node, chosen)
                 }
-                Kind::Joint => self.step_joint(game, node, &current, simulation, &mut path),
-                Kind::Uniform => self.step_uniform(game, node, &current),
-                Kind::Sampled => self.step_sampled(game, node, &current),
+                NodeKind::Joint => self.step_joint(game, node, &current, simulation, &mut path),
+                NodeKind::Uniform => self.step_uniform(game, node, &current),
+                NodeKind::Sampled => self.step_sampled(game, node, &current),
             };
             self.store.node_mut(node).pending += 1;
             path.steps.push(Step { node, child, choice, wanted });
@@ -200,26 +200,26 @@ impl<G: Game> Tree<G> {
         };
         path.leaf = node;
         match reached {
-            Reached::Leaf(_) => {
-                self.store.node_mut(node).kind = Kind::Waiting;
+            DescentOutcome::Leaf(_) => {
+                self.store.node_mut(node).kind = NodeKind::Evaluating;
                 self.in_flight += 1;
             }
-            Reached::Backed => {
+            DescentOutcome::BackedUp => {
                 self.load_exact(node);
                 self.back_up_path(game, &path);
             }
-            Reached::Blocked | Reached::Full => self.undo(&path),
+            DescentOutcome::Blocked | DescentOutcome::Full => self.undo(&path),
         }
-        self.paths[ticket] = path;
-        if !matches!(reached, Reached::Leaf(_)) {
-            self.free.push(ticket);
+        self.paths[leaf_id] = path;
+        if !matches!(reached, DescentOutcome::Leaf(_)) {
+            self.free.push(leaf_id);
         }
         reached
     }
 
     /// Goes along the edge of the one player to move.
-    fn step_single(&mut self, game: &G, node: u32, chosen: Chosen) -> (u32, u32) {
-        let Chosen { edge: at, wanted } = chosen;
+    fn step_single(&mut self, game: &G, node: u32, chosen: ChosenEdge) -> (u32, u32) {
+        let ChosenEdge { edge: at, wanted } = chosen;
         if wanted != NONE {
             self.charge(wanted);
             self.store.edges[at as usize].redirected += 1;
@@ -283,14 +283,14 @@ impl<G: Game> Tree<G> {
         for step in path.steps.iter().rev() {
             self.store.node_mut(step.node).pending -= 1;
             match self.store.node(step.node).kind {
-                Kind::Single => {
+                NodeKind::Single => {
                     self.uncharge(step.choice);
                     if step.wanted != NONE {
                         self.uncharge(step.wanted);
                         self.store.edges[step.choice as usize].redirected -= 1;
                     }
                 }
-                Kind::Joint => {
+                NodeKind::Joint => {
                     let movers = self.store.node(step.node).movers.len();
                     for &edge in &path.edges[step.choice as usize..][..movers] {
                         if edge & TREMBLED == 0 {
@@ -298,8 +298,8 @@ impl<G: Game> Tree<G> {
                         }
                     }
                 }
-                Kind::Uniform | Kind::Sampled => self.undo_chance(step),
-                Kind::Fresh | Kind::Waiting | Kind::Terminal => {}
+                NodeKind::Uniform | NodeKind::Sampled => self.undo_chance(step),
+                NodeKind::Unexpanded | NodeKind::Evaluating | NodeKind::Terminal => {}
             }
         }
     }
@@ -319,8 +319,8 @@ impl<G: Game> Tree<G> {
     }
 
     /// The leaf of a descent.
-    pub(super) fn leaf(&self, ticket: usize) -> u32 {
-        self.paths[ticket].leaf
+    pub(super) fn leaf(&self, leaf_id: usize) -> u32 {
+        self.paths[leaf_id].leaf
     }
 
     /// A symmetry for the next evaluation.

@@ -2,12 +2,12 @@
 
 use ouro_game::{Action, Game};
 
-use super::meter::{Meter, OutOfTime};
-use super::{Found, Limits, Query, Step, UNDECIDED};
+use super::node_counter::{NodeCounter, OutOfTime};
+use super::{Limits, MinimaxResult, Query, Step, UNDECIDED};
 
 /// What one pass over the tree found.
 #[derive(Clone, Debug)]
-pub(super) struct Best {
+pub(super) struct PassResult {
     pub(super) action: Action,
     pub(super) value: f32,
     pub(super) values: Option<Vec<f32>>,
@@ -15,12 +15,12 @@ pub(super) struct Best {
 }
 
 /// A search that looks at the tree one depth after the other.
-pub(super) trait Passes<'a> {
+pub(super) trait IterativeSearch<'a> {
     /// Searches all root actions to `turns`.
-    fn pass(&mut self, turns: u32) -> Result<Best, OutOfTime>;
+    fn pass(&mut self, turns: u32) -> Result<PassResult, OutOfTime>;
 
     /// What is best after a pass that ran out of time, if that is known better than before it.
-    fn interrupted(&mut self) -> Option<Best> {
+    fn interrupted(&mut self) -> Option<PassResult> {
         None
     }
 
@@ -28,17 +28,17 @@ pub(super) trait Passes<'a> {
     fn is_proof(&self) -> bool;
 
     /// The counters.
-    fn meter(&mut self) -> &mut Meter<'a>;
+    fn counter(&mut self) -> &mut NodeCounter<'a>;
 }
 
 /// Deepens from `first` turns on. `actions` are the root candidates.
 pub(super) fn deepen<'a, G: Game>(
-    search: &mut impl Passes<'a>,
+    search: &mut impl IterativeSearch<'a>,
     query: &Query<'a, G>,
     first: u32,
     actions: &[Action],
-) -> Found {
-    let mut best = Best {
+) -> MinimaxResult {
+    let mut best = PassResult {
         action: actions.first().copied().unwrap_or_default(),
         value: 0.0,
         values: None,
@@ -47,7 +47,7 @@ pub(super) fn deepen<'a, G: Game>(
     let (mut turns, mut complete, mut stopped) = (0, false, false);
     let deepest = query.limits.turns.clamp(1, Limits::DEEPEST);
     for depth in first.clamp(1, deepest)..=deepest {
-        search.meter().horizon = false;
+        search.counter().horizon = false;
         match search.pass(depth) {
             Ok(found) => best = found,
             Err(OutOfTime) => {
@@ -57,7 +57,7 @@ pub(super) fn deepen<'a, G: Game>(
             }
         }
         turns = depth;
-        complete = !search.meter().horizon;
+        complete = !search.counter().horizon;
         let proven = best.value.abs() > UNDECIDED && search.is_proof();
         // With nothing to choose, time is worth more than a better value.
         let forced = actions.len() == 1 && query.limits.deadline.is_some();
@@ -65,7 +65,7 @@ pub(super) fn deepen<'a, G: Game>(
             break;
         }
     }
-    let Best { action, value, values, line } = best;
-    let Meter { nodes, evaluated, .. } = *search.meter();
-    Found { action, value, values, turns, complete, stopped, line, nodes, evaluated }
+    let PassResult { action, value, values, line } = best;
+    let NodeCounter { nodes, evaluated, .. } = *search.counter();
+    MinimaxResult { action, value, values, turns, complete, stopped, line, nodes, evaluated }
 }

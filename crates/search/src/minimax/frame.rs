@@ -3,7 +3,7 @@
 use ouro_game::{Action, ActionMask, Game, PlayerSet, Turn};
 
 use super::Query;
-use crate::Evaluation;
+use crate::Heuristic;
 
 /// Most seats of any game.
 pub(super) const SEATS: usize = 16;
@@ -58,10 +58,10 @@ impl<G: Game> Frame<G> {
     }
 
     /// Lists the movers, `first` first, and their candidates.
-    fn prepare<E: Evaluation<G>>(
+    fn prepare<E: Heuristic<G>>(
         &mut self,
         game: &G,
-        evaluation: &mut E,
+        heuristic: &mut E,
         movers: PlayerSet,
         first: usize,
         mask: &mut ActionMask,
@@ -71,7 +71,7 @@ impl<G: Game> Frame<G> {
         let own = PlayerSet::one(first);
         let sequence = [PlayerSet(movers.0 & own.0), PlayerSet(movers.0 & !own.0)];
         for mover in sequence.into_iter().flat_map(PlayerSet::iter) {
-            evaluation.candidates(game, &self.state, mover, mask);
+            heuristic.candidates(game, &self.state, mover, mask);
             self.candidates.extend(mask.iter());
             self.movers[self.count] = mover as u8;
             self.ends[self.count] = self.candidates.len();
@@ -93,16 +93,16 @@ impl<G: Game> Default for Frames<G> {
 
 impl<G: Game> Frames<G> {
     /// Lists the movers at a level, the searching player first, and their candidates.
-    pub(super) fn open<E: Evaluation<G>>(
+    pub(super) fn open<E: Heuristic<G>>(
         &mut self,
         level: usize,
         query: &Query<'_, G>,
-        evaluation: &mut E,
+        heuristic: &mut E,
         mask: &mut ActionMask,
     ) {
         let frame = self.get_mut(level);
         if let Turn::Move(movers) = query.game.turn(&frame.state) {
-            frame.prepare(query.game, evaluation, movers, query.player, mask);
+            frame.prepare(query.game, heuristic, movers, query.player, mask);
         }
     }
 

@@ -4,9 +4,9 @@ use super::Step;
 
 /// The best line found below each ply of the current path.
 #[derive(Debug, Default)]
-pub(super) struct Lines(Vec<Vec<Step>>);
+pub(super) struct PrincipalVariations(Vec<Vec<Step>>);
 
-impl Lines {
+impl PrincipalVariations {
     /// Forgets the line below a ply, which is at most one deeper than ever before.
     #[inline]
     pub(super) fn clear(&mut self, ply: usize) {

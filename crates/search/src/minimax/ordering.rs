@@ -5,7 +5,7 @@ use ouro_game::{Action, Game};
 use super::frame::{Frame, SEATS};
 
 /// Bonus of the action that the table remembers.
-const REMEMBERED: i32 = i32::MAX;
+const TABLE_MOVE: i32 = i32::MAX;
 /// Bonus of the action that last caused a cut-off at the same place of the tree.
 const KILLER: i32 = 1 << 28;
 /// A history count at which all counts are halved.
@@ -20,7 +20,7 @@ pub(super) struct Ordering {
     history: Vec<i32>,
     actions: usize,
     /// Actions still to be tried with their worth, a stretch per node of the current path.
-    waiting: Vec<(i32, Action)>,
+    queue: Vec<(i32, Action)>,
 }
 
 impl Ordering {
@@ -30,7 +30,7 @@ impl Ordering {
         self.killers.clear();
         self.history.clear();
         self.history.resize(players * actions, 0);
-        self.waiting.clear();
+        self.queue.clear();
     }
 
     /// Puts the candidates of a mover in order and returns where they wait.
@@ -43,31 +43,31 @@ impl Ordering {
     ) -> std::ops::Range<usize> {
         let mover = frame.mover(index);
         let killer = self.killers.get(level).and_then(|killers| killers[mover]);
-        let start = self.waiting.len();
+        let start = self.queue.len();
         for place in frame.range(index) {
             let action = frame.candidate(place);
             let worth = if remembered == Some(action) {
-                REMEMBERED
+                TABLE_MOVE
             } else {
                 let killed = if killer == Some(action) { KILLER } else { 0 };
                 killed + self.history[mover * self.actions + action.index()]
             };
-            self.waiting.push((worth, action));
+            self.queue.push((worth, action));
         }
-        let end = self.waiting.len();
+        let end = self.queue.len();
         // Equals are put in ascending order by their action; an unstable sort does not allocate.
-        self.waiting[start..end].sort_unstable_by_key(|&(worth, action)| (-worth, action));
+        self.queue[start..end].sort_unstable_by_key(|&(worth, action)| (-worth, action));
         start..end
     }
 
     /// An action by its place.
     pub(super) fn action(&self, place: usize) -> Action {
-        self.waiting[place].1
+        self.queue[place].1
     }
 
     /// Drops the actions from `start` on.
     pub(super) fn pop(&mut self, start: usize) {
-        self.waiting.truncate(start);
+        self.queue.truncate(start);
     }
 
     /// An action made it needless to look at the others; `left` turns were to be searched.

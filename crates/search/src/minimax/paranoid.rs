@@ -3,15 +3,17 @@
 
 use ouro_game::{Action, ActionMask, Game, Turn};
 
-use super::deepening::{Best, Passes, deepen};
+use super::chance::{ChanceOutcomes, next_turn};
+use super::deepening::{IterativeSearch, PassResult, deepen};
 use super::frame::Frames;
-use super::line::Lines;
-use super::meter::{Meter, OutOfTime};
-use super::nature::{Outcomes, foresee};
+use super::line::PrincipalVariations;
+use super::node_counter::{NodeCounter, OutOfTime};
 use super::ordering::Ordering;
 use super::table::{Bound, Table, key};
-use super::{Found, NotToMove, Query, Searcher, Step, UNDECIDED, check, decided, undecided};
-use crate::Evaluation;
+use super::{
+    MinimaxResult, NotToMove, Query, Searcher, Step, UNDECIDED, check, decided, undecided,
+};
+use crate::Heuristic;
 
 /// Entries of the transposition table, as a power of two: 1.5 MiB.
 const TABLE_BITS: u32 = 16;
@@ -24,17 +26,17 @@ const TABLE_BITS: u32 = 16;
 #[derive(Debug)]
 pub struct Paranoid<G: Game> {
     frames: Frames<G>,
-    lines: Lines,
+    variations: PrincipalVariations,
     ordering: Ordering,
     table: Table,
     mask: ActionMask,
     scores: Vec<f32>,
-    roots: Vec<Root>,
+    roots: Vec<RootAction>,
 }
 
 /// A root action.
 #[derive(Clone, Copy, Debug)]
-struct Root {
+struct RootAction {
     action: Action,
     /// Its value, or a bound on it from above, in this pass.
     value: f32,
@@ -56,7 +58,7 @@ impl<G: Game> Paranoid<G> {
     pub fn with_table_bits(bits: u32) -> Self {
         Self {
             frames: Frames::default(),
-            lines: Lines::default(),
+            variations: PrincipalVariations::default(),
             ordering: Ordering::default(),
             table: Table::new(bits.min(28)),
             mask: ActionMask::default(),
@@ -67,41 +69,41 @@ impl<G: Game> Paranoid<G> {
 }
 
 impl<G: Game> Searcher<G> for Paranoid<G> {
-    fn search<E: Evaluation<G>>(
+    fn search<E: Heuristic<G>>(
         &mut self,
         query: Query<'_, G>,
-        evaluation: &mut E,
-    ) -> Result<Found, NotToMove> {
+        heuristic: &mut E,
+    ) -> Result<MinimaxResult, NotToMove> {
         check(&query)?;
         let Query { game, state, .. } = query;
         self.frames.place(game, 0, state);
         self.scores.resize(game.players(), 0.0);
         self.ordering.start_search(game.players(), game.action_count());
         self.table.start_search();
-        let meter = Meter::new(query.limits.deadline);
+        let counter = NodeCounter::new(query.limits.deadline);
         let mut run =
-            Run { query, evaluation, memory: self, meter, turns: 0, tried: 0, best: None };
+            Run { query, heuristic, memory: self, counter, turns: 0, tried: 0, best: None };
         let memory = &mut *run.memory;
-        memory.frames.open(0, &run.query, run.evaluation, &mut memory.mask);
+        memory.frames.open(0, &run.query, run.heuristic, &mut memory.mask);
         let root = memory.frames.get(0);
-        let actions: Vec<_> = root.range(0).map(|place| root.candidate(place)).collect();
+        let actions: Vec<_> = root.range(0).map(|position| root.candidate(position)).collect();
         run.memory.roots.clear();
-        run.memory.roots.extend(actions.iter().map(|&action| Root { action, value: 0.0 }));
+        run.memory.roots.extend(actions.iter().map(|&action| RootAction { action, value: 0.0 }));
         Ok(deepen(&mut run, &query, 1, &actions))
     }
 }
 
 struct Run<'r, 'a, G: Game, E> {
     query: Query<'a, G>,
-    evaluation: &'r mut E,
+    heuristic: &'r mut E,
     memory: &'r mut Paranoid<G>,
-    meter: Meter<'a>,
+    counter: NodeCounter<'a>,
     /// Depth of this pass.
     turns: u32,
-    /// Root actions searched in this pass.
+    /// RootAction actions searched in this pass.
     tried: usize,
     /// The best of them.
-    best: Option<Best>,
+    best: Option<PassResult>,
 }
 
 /// What alpha-beta still wants to know: values up to `alpha` and from `beta` on are as good as
@@ -118,7 +120,7 @@ impl Window {
 
 /// Where a node is.
 #[derive(Clone, Copy)]
-struct Place {
+struct NodePosition {
     /// Index of its frame.
     level: usize,
     /// Turns from the root.
@@ -127,12 +129,12 @@ struct Place {
     ply: usize,
 }
 
-impl<'a, G: Game, E: Evaluation<G>> Passes<'a> for Run<'_, 'a, G, E> {
-    fn pass(&mut self, turns: u32) -> Result<Best, OutOfTime> {
+impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
+    fn pass(&mut self, turns: u32) -> Result<PassResult, OutOfTime> {
         (self.turns, self.tried, self.best) = (turns, 0, None);
-        let root = Place { level: 0, turns: 0, ply: 0 };
+        let root = NodePosition { level: 0, turns: 0, ply: 0 };
         for index in 0..self.memory.roots.len() {
-            self.meter.node()?;
+            self.counter.node()?;
             let action = self.memory.roots[index].action;
             let alpha = match &self.best {
                 None => f32::NEG_INFINITY,
@@ -140,22 +142,22 @@ impl<'a, G: Game, E: Evaluation<G>> Passes<'a> for Run<'_, 'a, G, E> {
                 Some(best) if action < best.action => best.value.next_down(),
                 Some(best) => best.value,
             };
-            self.memory.lines.clear(0);
+            self.memory.variations.clear(0);
             self.memory.frames.get_mut(0).joint[self.query.player] = action;
             let window = Window { alpha, ..Window::FULL };
-            let value = self.ply(Place { ply: 1, ..root }, 1, window, None)?.value;
+            let value = self.ply(NodePosition { ply: 1, ..root }, 1, window, None)?.value;
             self.memory.roots[index].value = value;
             self.tried += 1;
             if self.best.is_none() || value > alpha {
-                self.memory.lines.improve(0, Step { player: self.query.player, action });
-                let line = self.memory.lines.get(0).to_vec();
-                self.best = Some(Best { action, value, values: None, line });
+                self.memory.variations.improve(0, Step { player: self.query.player, action });
+                let line = self.memory.variations.get(0).to_vec();
+                self.best = Some(PassResult { action, value, values: None, line });
             }
         }
         // There is at least one root action, so there is a best one.
         let best = self.best.take().ok_or(OutOfTime)?;
         // The next pass tries the best first, then the others by what they were worth.
-        let rank = |root: &Root| (root.action != best.action, root.value);
+        let rank = |root: &RootAction| (root.action != best.action, root.value);
         self.memory.roots.sort_by(|left, right| {
             let (left, right) = (rank(left), rank(right));
             left.0.cmp(&right.0).then(right.1.total_cmp(&left.1))
@@ -163,60 +165,65 @@ impl<'a, G: Game, E: Evaluation<G>> Passes<'a> for Run<'_, 'a, G, E> {
         Ok(best)
     }
 
-    fn interrupted(&mut self) -> Option<Best> {
+    fn interrupted(&mut self) -> Option<PassResult> {
         let best = self.best.take()?;
         match self.memory.roots.get(self.tried) {
             // What was tried loses. What comes next may not, unless the pass before has shown
             // that it does; the rest was worth no more than that then.
             Some(next) if best.value < -UNDECIDED && self.turns > 1 && next.value >= -UNDECIDED => {
                 let line = vec![Step { player: self.query.player, action: next.action }];
-                Some(Best { action: next.action, value: next.value, values: None, line })
+                Some(PassResult { action: next.action, value: next.value, values: None, line })
             }
             _ => Some(best),
         }
     }
 
     fn is_proof(&self) -> bool {
-        !self.meter.averaged
+        !self.counter.averaged
     }
 
-    fn meter(&mut self) -> &mut Meter<'a> {
-        &mut self.meter
+    fn counter(&mut self) -> &mut NodeCounter<'a> {
+        &mut self.counter
     }
 }
 
 /// What a ply found.
-struct Reply {
+struct PlyResult {
     value: f32,
     /// The action that was best, or that cut off.
     action: Action,
 }
 
-impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
-    /// Value of the resolved position at a place.
-    fn visit(&mut self, place: Place, window: Window) -> Result<f32, OutOfTime> {
+impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
+    /// Value of the resolved position at a position.
+    fn visit(&mut self, position: NodePosition, window: Window) -> Result<f32, OutOfTime> {
         let Query { game, player, .. } = self.query;
-        self.memory.lines.clear(place.ply);
-        let turn = foresee(game, self.evaluation, &mut self.memory.frames, place.level);
-        let state = &self.memory.frames.get(place.level).state;
+        self.memory.variations.clear(position.ply);
+        let turn = next_turn(game, self.heuristic, &mut self.memory.frames, position.level);
+        let state = &self.memory.frames.get(position.level).state;
         match turn {
-            Turn::Chance => self.nature(place),
+            Turn::Chance => self.chance_node(position),
             Turn::Move(_) if game.alive(state).contains(player) => {
-                if place.turns >= self.turns {
-                    self.meter.horizon = true;
-                    self.meter.evaluated += 1;
-                    self.evaluation.evaluate(game, state, &mut self.memory.scores);
+                if position.turns >= self.turns {
+                    self.counter.horizon = true;
+                    self.counter.evaluated += 1;
+                    self.heuristic.evaluate(game, state, &mut self.memory.scores);
                     return Ok(undecided(self.memory.scores[player]));
                 }
-                let key = key(game.digest(state), place.turns);
-                self.remembered(key, place, window)
+                let key = key(game.digest(state), position.turns);
+                self.search_with_table(key, position, window)
             }
-            Turn::Over | Turn::Move(_) => Ok(decided(game.outcome(state, player), place.turns)),
+            Turn::Over | Turn::Move(_) => Ok(decided(game.outcome(state, player), position.turns)),
         }
     }
 
     /// Value of a position that is looked up first and remembered afterwards.
-    fn remembered(&mut self, key: u64, place: Place, mut window: Window) -> Result<f32, OutOfTime> {
+    fn search_with_table(
+        &mut self,
+        key: u64,
+        position: NodePosition,
+        mut window: Window,
+    ) -> Result<f32, OutOfTime> {
         let known = self.memory.table.get(key);
         if let Some(entry) = known.filter(|entry| u32::from(entry.turns) == self.turns) {
             match entry.bound {
@@ -227,8 +234,8 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
                 Bound::Upper => window.beta = window.beta.min(entry.value.next_up()),
             }
         }
-        self.memory.frames.open(place.level, &self.query, self.evaluation, &mut self.memory.mask);
-        let reply = self.ply(place, 0, window, known.map(|entry| entry.action))?;
+        self.memory.frames.open(position.level, &self.query, self.heuristic, &mut self.memory.mask);
+        let reply = self.ply(position, 0, window, known.map(|entry| entry.action))?;
         let bound = if reply.value <= window.alpha {
             Bound::Upper
         } else if reply.value >= window.beta {
@@ -242,52 +249,53 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
 
     /// Value of a chance node. An average can be anywhere in its outcomes' range, so they are
     /// searched with the full window.
-    fn nature(&mut self, place: Place) -> Result<f32, OutOfTime> {
+    fn chance_node(&mut self, position: NodePosition) -> Result<f32, OutOfTime> {
         let game = self.query.game;
-        let below = Place { level: place.level + 1, ..place };
-        self.meter.averaged = true;
-        let mut outcomes = Outcomes::new(game, &self.memory.frames.get(place.level).state);
+        let below = NodePosition { level: position.level + 1, ..position };
+        self.counter.averaged = true;
+        let mut outcomes = ChanceOutcomes::new(game, &self.memory.frames.get(position.level).state);
         let (mut sum, mut total) = (0.0, 0.0);
-        while let Some(weight) = outcomes.advance(game, &mut self.memory.frames, place.level) {
-            self.meter.node()?;
+        while let Some(weight) = outcomes.advance(game, &mut self.memory.frames, position.level) {
+            self.counter.node()?;
             sum += weight * f64::from(self.visit(below, Window::FULL)?);
             total += weight;
         }
-        self.memory.lines.clear(place.ply);
+        self.memory.variations.clear(position.ply);
         Ok((sum / total) as f32)
     }
 
-    /// Value before the mover at `index` of the turn at a place has chosen.
+    /// Value before the mover at `index` of the turn at a position has chosen.
     fn ply(
         &mut self,
-        place: Place,
+        position: NodePosition,
         index: usize,
         mut window: Window,
         remembered: Option<Action>,
-    ) -> Result<Reply, OutOfTime> {
-        let Place { level, turns, ply } = place;
+    ) -> Result<PlyResult, OutOfTime> {
+        let NodePosition { level, turns, ply } = position;
         let frame = self.memory.frames.get(level);
         if index == frame.movers() {
             self.memory.frames.resolve(self.query.game, level);
-            let value = self.visit(Place { level: level + 1, turns: turns + 1, ply }, window)?;
-            return Ok(Reply { value, action: Action::default() });
+            let value =
+                self.visit(NodePosition { level: level + 1, turns: turns + 1, ply }, window)?;
+            return Ok(PlyResult { value, action: Action::default() });
         }
         let mover = frame.mover(index);
-        self.memory.lines.clear(ply);
+        self.memory.variations.clear(ply);
         let own = mover == self.query.player;
         let worst = if own { f32::NEG_INFINITY } else { f32::INFINITY };
         let waiting = self.memory.ordering.push(frame, level, index, remembered);
-        let mut best = Reply { value: worst, action: Action::default() };
+        let mut best = PlyResult { value: worst, action: Action::default() };
         for waits in waiting.clone() {
-            self.meter.node()?;
+            self.counter.node()?;
             let action = self.memory.ordering.action(waits);
             self.memory.frames.get_mut(level).joint[mover] = action;
-            let below = Place { ply: ply + 1, ..place };
+            let below = NodePosition { ply: ply + 1, ..position };
             let value = self.ply(below, index + 1, window, None)?.value;
             if if own { value > best.value } else { value < best.value } {
-                best = Reply { value, action };
+                best = PlyResult { value, action };
                 if window.alpha < value && value < window.beta {
-                    self.memory.lines.improve(ply, Step { player: mover, action });
+                    self.memory.variations.improve(ply, Step { player: mover, action });
                 }
                 if own {
                     window.alpha = window.alpha.max(value);

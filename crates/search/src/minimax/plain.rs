@@ -2,20 +2,20 @@
 
 use ouro_game::{ActionMask, Game, Turn};
 
-use super::deepening::{Best, Passes, deepen};
+use super::chance::{ChanceOutcomes, next_turn};
+use super::deepening::{IterativeSearch, PassResult, deepen};
 use super::frame::Frames;
-use super::line::Lines;
-use super::meter::{Meter, OutOfTime};
-use super::nature::{Outcomes, foresee};
-use super::{Found, NotToMove, Query, Searcher, Step, check, decided, undecided};
-use crate::Evaluation;
+use super::line::PrincipalVariations;
+use super::node_counter::{NodeCounter, OutOfTime};
+use super::{MinimaxResult, NotToMove, Query, Searcher, Step, check, decided, undecided};
+use crate::Heuristic;
 
 /// Looks at every position up to the horizon: the searching player maximises its own value,
 /// everybody else minimises it.
 #[derive(Debug)]
 pub struct Plain<G: Game> {
     frames: Frames<G>,
-    lines: Lines,
+    variations: PrincipalVariations,
     mask: ActionMask,
     scores: Vec<f32>,
 }
@@ -24,7 +24,7 @@ impl<G: Game> Default for Plain<G> {
     fn default() -> Self {
         Self {
             frames: Frames::default(),
-            lines: Lines::default(),
+            variations: PrincipalVariations::default(),
             mask: ActionMask::default(),
             scores: Vec::new(),
         }
@@ -39,21 +39,21 @@ impl<G: Game> Plain<G> {
 }
 
 impl<G: Game> Searcher<G> for Plain<G> {
-    fn search<E: Evaluation<G>>(
+    fn search<E: Heuristic<G>>(
         &mut self,
         query: Query<'_, G>,
-        evaluation: &mut E,
-    ) -> Result<Found, NotToMove> {
+        heuristic: &mut E,
+    ) -> Result<MinimaxResult, NotToMove> {
         check(&query)?;
         self.frames.place(query.game, 0, query.state);
         self.scores.resize(query.game.players(), 0.0);
-        let meter = Meter::new(query.limits.deadline);
-        let mut run = Run { query, evaluation, memory: self, meter, turns: 0 };
+        let counter = NodeCounter::new(query.limits.deadline);
+        let mut run = Run { query, heuristic, memory: self, counter, turns: 0 };
         let memory = &mut *run.memory;
-        memory.frames.open(0, &run.query, run.evaluation, &mut memory.mask);
+        memory.frames.open(0, &run.query, run.heuristic, &mut memory.mask);
         let root = memory.frames.get(0);
         let actions: Vec<_> = root.range(0).map(|place| root.candidate(place)).collect();
-        // Passes are repeated only for a deadline; the last one does not need them.
+        // IterativeSearch are repeated only for a deadline; the last one does not need them.
         let first = if query.limits.deadline.is_some() { 1 } else { query.limits.turns };
         Ok(deepen(&mut run, &query, first, &actions))
     }
@@ -61,66 +61,66 @@ impl<G: Game> Searcher<G> for Plain<G> {
 
 struct Run<'r, 'a, G: Game, E> {
     query: Query<'a, G>,
-    evaluation: &'r mut E,
+    heuristic: &'r mut E,
     memory: &'r mut Plain<G>,
-    meter: Meter<'a>,
+    counter: NodeCounter<'a>,
     /// Depth of this pass.
     turns: u32,
 }
 
-impl<'a, G: Game, E: Evaluation<G>> Passes<'a> for Run<'_, 'a, G, E> {
-    fn pass(&mut self, turns: u32) -> Result<Best, OutOfTime> {
+impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
+    fn pass(&mut self, turns: u32) -> Result<PassResult, OutOfTime> {
         self.turns = turns;
         let value = self.ply(0, 0, 0, 0)?;
-        let line = self.memory.lines.get(0).to_vec();
+        let line = self.memory.variations.get(0).to_vec();
         let root = self.memory.frames.get(0);
         let action = line.first().map_or(root.candidate(0), |step| step.action);
-        Ok(Best { action, value, values: None, line })
+        Ok(PassResult { action, value, values: None, line })
     }
 
     fn is_proof(&self) -> bool {
-        !self.meter.averaged
+        !self.counter.averaged
     }
 
-    fn meter(&mut self) -> &mut Meter<'a> {
-        &mut self.meter
+    fn counter(&mut self) -> &mut NodeCounter<'a> {
+        &mut self.counter
     }
 }
 
-impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
+impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
     /// Value of the resolved position at `level`, `turns` from the root.
     fn visit(&mut self, level: usize, turns: u32, ply: usize) -> Result<f32, OutOfTime> {
         let Query { game, player, .. } = self.query;
-        self.memory.lines.clear(ply);
-        let turn = foresee(game, self.evaluation, &mut self.memory.frames, level);
+        self.memory.variations.clear(ply);
+        let turn = next_turn(game, self.heuristic, &mut self.memory.frames, level);
         let state = &self.memory.frames.get(level).state;
         match turn {
-            Turn::Chance => self.nature(level, turns, ply),
+            Turn::Chance => self.chance_node(level, turns, ply),
             Turn::Move(_) if game.alive(state).contains(player) => {
                 if turns >= self.turns {
-                    self.meter.horizon = true;
-                    self.meter.evaluated += 1;
-                    self.evaluation.evaluate(game, state, &mut self.memory.scores);
+                    self.counter.horizon = true;
+                    self.counter.evaluated += 1;
+                    self.heuristic.evaluate(game, state, &mut self.memory.scores);
                     return Ok(undecided(self.memory.scores[player]));
                 }
-                self.memory.frames.open(level, &self.query, self.evaluation, &mut self.memory.mask);
+                self.memory.frames.open(level, &self.query, self.heuristic, &mut self.memory.mask);
                 self.ply(level, turns, 0, ply)
             }
             Turn::Over | Turn::Move(_) => Ok(decided(game.outcome(state, player), turns)),
         }
     }
 
-    fn nature(&mut self, level: usize, turns: u32, ply: usize) -> Result<f32, OutOfTime> {
+    fn chance_node(&mut self, level: usize, turns: u32, ply: usize) -> Result<f32, OutOfTime> {
         let game = self.query.game;
-        self.meter.averaged = true;
-        let mut outcomes = Outcomes::new(game, &self.memory.frames.get(level).state);
+        self.counter.averaged = true;
+        let mut outcomes = ChanceOutcomes::new(game, &self.memory.frames.get(level).state);
         let (mut sum, mut total) = (0.0, 0.0);
         while let Some(weight) = outcomes.advance(game, &mut self.memory.frames, level) {
-            self.meter.node()?;
+            self.counter.node()?;
             sum += weight * f64::from(self.visit(level + 1, turns, ply)?);
             total += weight;
         }
-        self.memory.lines.clear(ply);
+        self.memory.variations.clear(ply);
         Ok((sum / total) as f32)
     }
 
@@ -138,18 +138,18 @@ impl<G: Game, E: Evaluation<G>> Run<'_, '_, G, E> {
             return self.visit(level + 1, turns + 1, ply);
         }
         let (mover, range) = (frame.mover(index), frame.range(index));
-        self.memory.lines.clear(ply);
+        self.memory.variations.clear(ply);
         let own = mover == self.query.player;
         let mut best = if own { f32::NEG_INFINITY } else { f32::INFINITY };
         for place in range {
-            self.meter.node()?;
+            self.counter.node()?;
             let frame = self.memory.frames.get_mut(level);
             let action = frame.candidate(place);
             frame.joint[mover] = action;
             let value = self.ply(level, turns, index + 1, ply + 1)?;
             if if own { value > best } else { value < best } {
                 best = value;
-                self.memory.lines.improve(ply, Step { player: mover, action });
+                self.memory.variations.improve(ply, Step { player: mover, action });
             }
         }
         Ok(best)

@@ -3,7 +3,7 @@
 use ouro_game::battlesnake::{Point, Position, Ruleset, Snake};
 use ouro_game::{ActionMask, Game, Turn};
 use ouro_search::area_control::flood;
-use ouro_search::{AreaControl, Evaluation};
+use ouro_search::{AreaControl, Heuristic};
 
 use crate::reference::place;
 
@@ -19,10 +19,10 @@ fn position(side: u8, snakes: Vec<Snake>, food: &[(i32, i32)], hazards: &[(i32, 
 }
 
 /// Cells that each snake holds.
-fn held(ruleset: Ruleset, position: &Position) -> Vec<u32> {
+fn cells(ruleset: Ruleset, position: &Position) -> Vec<u32> {
     let (game, state) = place(ruleset, position);
-    let ground = flood(&game, &state, 64);
-    (0..game.players()).map(|snake| ground.held[snake].count()).collect()
+    let territory = flood(&game, &state, 64);
+    (0..game.players()).map(|snake| territory.cells[snake].count()).collect()
 }
 
 fn scores(ruleset: Ruleset, position: &Position) -> Vec<f32> {
@@ -43,10 +43,10 @@ fn facing(left: usize, right: usize) -> Vec<Snake> {
 
 #[test]
 fn cells_that_equals_reach_together_are_nobodys_and_the_longer_snake_gets_them() {
-    let even = held(Ruleset::Standard, &position(5, facing(3, 3), &[], &[]));
+    let even = cells(Ruleset::Standard, &position(5, facing(3, 3), &[], &[]));
     assert_eq!(even[0], even[1]);
     assert!(even[0] < 12, "the middle column is nobody's");
-    let uneven = held(Ruleset::Standard, &position(5, facing(4, 3), &[], &[]));
+    let uneven = cells(Ruleset::Standard, &position(5, facing(4, 3), &[], &[]));
     assert!(uneven[0] >= even[0] + 5 && uneven[1] <= even[1], "{uneven:?} {even:?}");
 }
 
@@ -77,26 +77,26 @@ fn ground_behind_a_tail_opens_when_the_tail_has_passed() {
     // A wall of its own body shuts the snake into the left column; its tail is at the top.
     let wall = [(0, 0), (1, 0), (1, 1), (1, 2), (1, 3), (1, 4)];
     let open = position(5, vec![snake(90, &wall)], &[], &[]);
-    assert_eq!(held(Ruleset::Solo, &open)[0], 25, "everything, in time");
+    assert_eq!(cells(Ruleset::Solo, &open)[0], 25, "everything, in time");
     // A tail that stays for six moves shuts the pocket for six rounds, long after it is full.
     let mut stacked = wall.to_vec();
     stacked.extend([(1, 4); 6]);
     let shut = position(5, vec![snake(90, &stacked)], &[], &[]);
     let (game, state) = place(Ruleset::Solo, &shut);
-    assert_eq!(flood(&game, &state, 6).held[0].count(), 4);
-    assert_eq!(flood(&game, &state, 64).held[0].count(), 25);
+    assert_eq!(flood(&game, &state, 6).cells[0].count(), 4);
+    assert_eq!(flood(&game, &state, 64).cells[0].count(), 25);
 }
 
 #[test]
 fn the_ground_of_a_shut_in_snake_does_not_depend_on_who_grows_elsewhere() {
-    // Its tail opens the pocket in round 9; the other one's ground is beyond a wall of its own.
+    // Its tail opens the pocket in round 9; the other one's territory is beyond a wall of its own.
     let mut shut = vec![(0, 0), (1, 0), (1, 1), (0, 1)];
     shut.extend([(0, 1); 8]);
     let held_beside = |other: &[(i32, i32)]| {
         let snakes = vec![snake(90, &shut), snake(90, other)];
         let (game, state) = place(Ruleset::Standard, &position(7, snakes, &[], &[]));
-        let ground = flood(&game, &state, 10).held;
-        (ground[0].count(), ground[1].count())
+        let territory = flood(&game, &state, 10).cells;
+        (territory[0].count(), territory[1].count())
     };
     let mut pocket = vec![(6, 6), (5, 6), (5, 5), (6, 5)];
     pocket.extend([(6, 5); 20]);
@@ -113,11 +113,11 @@ fn where_every_snake_grows_bodies_stay_for_good() {
     let mut stacked = wall.to_vec();
     stacked.push((1, 4));
     let shut = position(5, vec![snake(100, &stacked)], &[], &[]);
-    assert_eq!(held(Ruleset::Solo, &shut)[0], 25);
-    assert_eq!(held(Ruleset::Constrictor, &shut)[0], 4, "the pocket");
+    assert_eq!(cells(Ruleset::Solo, &shut)[0], 25);
+    assert_eq!(cells(Ruleset::Constrictor, &shut)[0], 4, "the pocket");
     // A tail that is not stacked yet moves once more.
     let open = position(5, vec![snake(100, &wall)], &[], &[]);
-    assert_eq!(held(Ruleset::Constrictor, &open)[0], 20, "all but the other five of its body");
+    assert_eq!(cells(Ruleset::Constrictor, &open)[0], 20, "all but the other five of its body");
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use ouro_game::battlesnake::{
-    Battlesnake, Cell, Config, Graveyard, Large, Position, Ruleset, Small, State, WALL,
+    Battlesnake, Cell, Config, DeadBodies, Large, Position, Ruleset, Small, State, WALL,
 };
 use ouro_game::{Game, Rng, Turn};
 use ouro_search::area_control::flood;
-use ouro_search::{AreaControl, Evaluation};
+use ouro_search::{AreaControl, Heuristic};
 use proptest::prelude::*;
 
 const RULESETS: [Ruleset; 6] = [
@@ -95,27 +95,27 @@ fn check<C: Cell, const W: usize, const S: usize>(
     state: &State<C, W, S>,
     rounds: u32,
 ) {
-    let ground = flood(game, state, rounds);
+    let territory = flood(game, state, rounds);
     let owners = owners(game, state, rounds);
     for snake in 0..game.players() {
         let mine = |owner: &Option<usize>| *owner == Some(snake);
         let cells: Vec<usize> =
             owners.iter().filter(|(_, (owner, _))| mine(owner)).map(|(&cell, _)| cell).collect();
-        let held: Vec<usize> = ground.held[snake].iter().collect();
+        let held: Vec<usize> = territory.cells[snake].iter().collect();
         assert_eq!(held, cells, "snake {snake}\n{}", game.render(state));
         let nearest = owners
             .iter()
             .filter(|(cell, (owner, _))| mine(owner) && state.food_cells().contains(**cell))
             .map(|(_, &(_, round))| round)
             .min();
-        assert_eq!(ground.food_distance[snake], nearest, "{}", game.render(state));
+        assert_eq!(territory.food_distance[snake], nearest, "{}", game.render(state));
     }
 }
 
 /// Scores of all players.
 fn scores<G: Game>(game: &G, state: &G::State, rounds: u32) -> Vec<f32>
 where
-    AreaControl: Evaluation<G>,
+    AreaControl: Heuristic<G>,
 {
     let mut scores = vec![0.0; game.players()];
     AreaControl { rounds, ..AreaControl::default() }.evaluate(game, state, &mut scores);
@@ -128,7 +128,7 @@ fn with_health<C: Cell, const W: usize, const S: usize>(
     state: &State<C, W, S>,
     healths: &[i32; 8],
 ) -> State<C, W, S> {
-    let mut position = game.position(state, &Graveyard::new(game.players()));
+    let mut position = game.position(state, &DeadBodies::new(game.players()));
     for (snake, &health) in position.snakes.iter_mut().zip(healths) {
         if snake.death.is_none() {
             snake.health = health;

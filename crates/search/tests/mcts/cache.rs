@@ -50,7 +50,7 @@ fn play<E: Evaluator<ConnectFour>>(evaluator: &mut E) -> Vec<String> {
     let mut told = Vec::new();
     for ply in 0..6 {
         for (index, (search, state)) in searches.iter_mut().zip(&states).enumerate() {
-            search.begin(&game, state, Rng::indexed(ply, "search", index as u64));
+            search.start(&game, state, Rng::indexed(ply, "search", index as u64));
         }
         scheduler.run(&game, &mut searches, evaluator);
         for (search, state) in searches.iter_mut().zip(&mut states) {

@@ -122,7 +122,7 @@ fn collapsing_forced_steps_changes_no_value_and_saves_the_nodes() {
             let collapse_forced = Some(collapse);
             let config = SearchConfig { collapse_forced, ..config(discount) };
             let mut search = Search::new(config, &walk).unwrap();
-            search.begin(&walk, &start, Rng::new(1, "search"));
+            search.start(&walk, &start, Rng::new(1, "search"));
             Scheduler::new(1).run(&walk, std::slice::from_mut(&mut search), &mut Uniform);
             (search.decide(&walk), search.nodes())
         });
@@ -142,7 +142,7 @@ fn a_kept_tree_lies_beyond_forced_moves_until_they_are_played() {
     let config = SearchConfig { collapse_forced: Some(true), simulations: 300, ..config(0.9) };
     let mut search = Search::new(config, &walk).unwrap();
     let mut scheduler = Scheduler::new(1);
-    search.begin(&walk, &state, Rng::new(1, "search"));
+    search.start(&walk, &state, Rng::new(1, "search"));
     let mut values = Vec::new();
     let mut chance = Rng::new(2, "chance");
     for ply in 0..7 {

@@ -7,7 +7,7 @@ use ouro_game::{Action, ActionMask, Game, Rng, Turn};
 use ouro_search::mcts::{
     FastSearch, FirstPlay, Gumbel, Noise, Objective, Simultaneous, Temperature, ValueScale,
 };
-use ouro_search::{Decision, Rollout, Scheduler, Search, SearchConfig};
+use ouro_search::{Rollout, Scheduler, Search, SearchConfig, SearchResult};
 use proptest::prelude::*;
 
 use crate::walk::{Path, Walk};
@@ -78,14 +78,14 @@ fn play<G: Game>(
     seed: u64,
     scheduler: &mut Scheduler<G>,
     others: usize,
-) -> Vec<Decision> {
+) -> Vec<SearchResult> {
     let mut chance = Rng::new(seed, "game");
     let mut state = game.initial(&mut chance);
     game.settle(&mut state, &mut chance);
     let new = || Search::new(config.clone(), game).unwrap();
     let mut searches: Vec<Search<G>> = (0..=others).map(|_| new()).collect();
     for (index, search) in searches.iter_mut().enumerate() {
-        search.begin(game, &state, Rng::indexed(seed, "search", index as u64));
+        search.start(game, &state, Rng::indexed(seed, "search", index as u64));
     }
     let mut rollout = Rollout::for_objective(config.objective, config.discount);
     let mut decisions = Vec::new();
@@ -109,7 +109,7 @@ fn play<G: Game>(
         let kept = searches[0].advance(game, &joint, &state);
         inherited = if kept { u32::MAX } else { 0 };
         for (index, search) in searches.iter_mut().enumerate().skip(1) {
-            search.begin(game, &state, Rng::indexed(seed, "search", index as u64));
+            search.start(game, &state, Rng::indexed(seed, "search", index as u64));
         }
     }
     decisions
@@ -120,7 +120,7 @@ fn check<G: Game>(
     game: &G,
     state: &G::State,
     config: &SearchConfig,
-    decision: &Decision,
+    decision: &SearchResult,
     inherited: u32,
 ) {
     let budget = match config.fast {

@@ -18,7 +18,7 @@ fn visits_that_were_turned_away_from_proven_moves_are_not_inherited_as_policy() 
         let mut state = game.initial(&mut rng);
         game.rollout(&mut state, 1 + seed as u32 % 4, &mut Default::default(), &mut rng);
         let mut search = Search::new(config.clone(), &game).unwrap();
-        search.begin(&game, &state, Rng::new(seed, "search"));
+        search.start(&game, &state, Rng::new(seed, "search"));
         Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Rollout::new());
         let decision = search.decide(&game);
         let seat = &decision.seats[0];
@@ -38,13 +38,13 @@ fn visits_that_were_turned_away_from_proven_moves_are_not_inherited_as_policy() 
 
 /// Walks the far way, then all forced steps with the kept tree; the decision at the choice
 /// behind them on its priors alone.
-fn priors_behind_forced_steps(config: &SearchConfig, seed: u64) -> ouro_search::Decision {
+fn priors_behind_forced_steps(config: &SearchConfig, seed: u64) -> ouro_search::SearchResult {
     let path = Path { near: 0.0, forced: 3, outcomes: 1, skewed: false, tail: 5 };
     let game = Walk::new(path).unwrap();
     let mut chance = Rng::new(seed, "game");
     let mut state = game.initial(&mut chance);
     let mut search = Search::new(config.clone(), &game).unwrap();
-    search.begin(&game, &state, Rng::new(seed, "search"));
+    search.start(&game, &state, Rng::new(seed, "search"));
     Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Uniform);
     for action in [1, 2, 2, 2] {
         game.advance(&mut state, &[Action(action)], &mut chance).unwrap();
@@ -105,7 +105,7 @@ fn a_small_tree_stays_small_over_many_kept_moves() {
         let mut chance = Rng::new(seed, "game");
         let mut state = game.initial(&mut chance);
         game.settle(&mut state, &mut chance);
-        search.begin(&game, &state, Rng::new(seed, "search"));
+        search.start(&game, &state, Rng::new(seed, "search"));
         for _ in 0..12 {
             Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Uniform);
             assert!(search.nodes() <= 64, "{}", search.nodes());
@@ -135,7 +135,7 @@ fn listed_outcomes_count_against_the_size_of_a_tree() {
     let nodes = |max_nodes| {
         let config = SearchConfig { max_nodes, ..config.clone() };
         let mut search = Search::new(config, &game).unwrap();
-        search.begin(&game, &state, Rng::new(1, "search"));
+        search.start(&game, &state, Rng::new(1, "search"));
         Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Uniform);
         assert_eq!(search.decide(&game).seats.len(), 1);
         search.nodes()

@@ -14,7 +14,7 @@ mod truth;
 mod walk;
 
 use ouro_game::{Game, Rng};
-use ouro_search::{Decision, Evaluator, Scheduler, Search, SearchConfig};
+use ouro_search::{Evaluator, Scheduler, Search, SearchConfig, SearchResult};
 
 /// Searches one position and decides.
 pub(crate) fn decide<G: Game, E: Evaluator<G>>(
@@ -23,9 +23,9 @@ pub(crate) fn decide<G: Game, E: Evaluator<G>>(
     config: &SearchConfig,
     evaluator: &mut E,
     seed: u64,
-) -> Decision {
+) -> SearchResult {
     let mut search = Search::new(config.clone(), game).unwrap();
-    search.begin(game, state, Rng::new(seed, "search"));
+    search.start(game, state, Rng::new(seed, "search"));
     Scheduler::new(8).run(game, std::slice::from_mut(&mut search), evaluator);
     search.decide(game)
 }

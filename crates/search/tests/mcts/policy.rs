@@ -3,9 +3,9 @@
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::{Game, Rng};
 use ouro_search::mcts::{
-    FastSearch, FirstPlay, Gumbel, Noise, Objective, SeatDecision, Temperature, ValueScale,
+    FastSearch, FirstPlay, Gumbel, Noise, Objective, SeatResult, Temperature, ValueScale,
 };
-use ouro_search::{Decision, Estimates, Evaluator, Leaf, Rollout, SearchConfig, Uniform};
+use ouro_search::{Estimates, Evaluator, Leaf, Rollout, SearchConfig, SearchResult, Uniform};
 
 use crate::decide;
 
@@ -13,7 +13,7 @@ fn connect_four() -> ConnectFour {
     ConnectFour::new(connect_four::Config::default()).unwrap()
 }
 
-fn opening(config: &SearchConfig, seed: u64) -> Decision {
+fn opening(config: &SearchConfig, seed: u64) -> SearchResult {
     let game = connect_four();
     let start = game.initial(&mut Rng::new(0, "test"));
     decide(&game, &start, config, &mut Rollout::new(), seed)
@@ -94,7 +94,7 @@ fn the_prior_of_a_decision_is_the_evaluators_without_noise_and_surprise_is_the_w
         .sum();
     assert!(expected > 0.1 && (seat.surprise() - expected).abs() < 1e-4, "{}", seat.surprise());
     // Nobody is surprised by what was expected.
-    let calm = SeatDecision { policy: seat.prior.clone(), ..seat.clone() };
+    let calm = SeatResult { policy: seat.prior.clone(), ..seat.clone() };
     assert_eq!(calm.surprise(), 0.0);
 }
 

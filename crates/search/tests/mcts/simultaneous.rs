@@ -85,7 +85,7 @@ fn a_step_ends_where_everything_is_known_and_nothing_proven() {
         let simulations = MAX_SIMULATIONS;
         let config = SearchConfig { simulations, leaves_in_flight, ..SearchConfig::default() };
         let mut search = Search::new(config, &game).unwrap();
-        search.begin(&game, &state, Rng::new(1, "search"));
+        search.start(&game, &state, Rng::new(1, "search"));
         let mut scheduler = Scheduler::new(1);
         let mut made = 0;
         for _ in 0..10 {

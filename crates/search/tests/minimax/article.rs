@@ -2,14 +2,14 @@
 //! the searching player, MaxN expects them to look after themselves.
 
 use ouro_game::{Action, Game};
-use ouro_search::{Found, Limits, MaxN, OutcomeOnly, Paranoid, Plain, Query, Searcher};
+use ouro_search::{Limits, MaxN, MinimaxResult, OutcomeOnly, Paranoid, Plain, Query, Searcher};
 
 use crate::tree::Node::{Choice, End};
 use crate::tree::Tree;
 
 /// Player 0 picks up or right, then players 1 and 2 pick.
 ///
-/// Going up wins ground if player 1 takes what is good for itself; it could also ruin both.
+/// Going up wins territory if player 1 takes what is good for itself; it could also ruin both.
 /// Going right gives a little whatever the others do.
 fn example() -> Tree {
     Tree::of(
@@ -36,7 +36,7 @@ fn example() -> Tree {
     )
 }
 
-fn search(searcher: &mut impl Searcher<Tree>) -> Found {
+fn search(searcher: &mut impl Searcher<Tree>) -> MinimaxResult {
     let game = example();
     let query = Query { game: &game, state: &0, player: 0, limits: Limits::FULL };
     searcher.search(query, &mut OutcomeOnly).unwrap()

@@ -1,13 +1,13 @@
 //! Chance inside a search, and trees that nobody designed.
 
 use ouro_game::Action;
-use ouro_search::{Found, Limits, MaxN, OutcomeOnly, Paranoid, Plain, Query, Searcher};
+use ouro_search::{Limits, MaxN, MinimaxResult, OutcomeOnly, Paranoid, Plain, Query, Searcher};
 use proptest::prelude::*;
 
 use crate::tree::Node::{self, Chance, Choice, End};
 use crate::tree::Tree;
 
-fn search(searcher: &mut impl Searcher<Tree>, game: &Tree, turns: u32) -> Found {
+fn search(searcher: &mut impl Searcher<Tree>, game: &Tree, turns: u32) -> MinimaxResult {
     let query = Query { game, state: &0, player: 0, limits: Limits::turns(turns) };
     searcher.search(query, &mut OutcomeOnly).unwrap()
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use ouro_game::Action;
 use ouro_game::battlesnake::{Ruleset, Small};
-use ouro_search::minimax::LOOK_EVERY;
+use ouro_search::minimax::NODES_PER_CLOCK_CHECK;
 use ouro_search::{
-    AreaControl, Clock, Deadline, Found, Limits, MaxN, OutcomeOnly, Paranoid, Plain, Query,
+    AreaControl, Clock, Deadline, Limits, MaxN, MinimaxResult, OutcomeOnly, Paranoid, Plain, Query,
     Searcher,
 };
 
@@ -24,7 +24,12 @@ impl Clock for Ticking {
     }
 }
 
-fn within(searcher: &mut impl Searcher<Small>, game: &Small, state: &SmallState, ms: u64) -> Found {
+fn within(
+    searcher: &mut impl Searcher<Small>,
+    game: &Small,
+    state: &SmallState,
+    ms: u64,
+) -> MinimaxResult {
     let clock = Ticking::default();
     let deadline = Some(Deadline { clock: &clock, at: Duration::from_millis(ms) });
     let query = Query { game, state, player: 0, limits: Limits { deadline, ..Limits::FULL } };
@@ -37,7 +42,7 @@ fn check(mut searcher: impl Searcher<Small>) {
         for ms in [0, 1, 5, 40] {
             let found = within(&mut searcher, &game, state, ms);
             // Looks at 0, 1, … ms: the one at `ms` says stop.
-            assert!(found.nodes <= (ms + 1) * u64::from(LOOK_EVERY), "{found:?}");
+            assert!(found.nodes <= (ms + 1) * u64::from(NODES_PER_CLOCK_CHECK), "{found:?}");
             let safe = game.safe_moves(state, 0);
             let settled = found.complete || found.value.abs() > 0.99 || safe.count_ones() <= 1;
             assert!(found.stopped || settled, "{found:?}");
@@ -102,11 +107,12 @@ fn line(nodes: &mut Vec<Node>, turns: usize, end: f32) -> usize {
 
 /// The answer of a search that is stopped by the last look at the clock that it takes before
 /// it has searched all of `turns` turns.
-fn stopped_late(game: &Tree, turns: u32) -> Option<Found> {
+fn stopped_late(game: &Tree, turns: u32) -> Option<MinimaxResult> {
     let query = Query { game, state: &0, player: 0, limits: Limits::turns(turns) };
     let whole = Paranoid::new().search(query, &mut OutcomeOnly).unwrap();
-    // The first look, which says 0, is at node `LOOK_EVERY`.
-    let at = Duration::from_millis((whole.nodes / u64::from(LOOK_EVERY)).checked_sub(1)?);
+    // The first look, which says 0, is at node `NODES_PER_CLOCK_CHECK`.
+    let at =
+        Duration::from_millis((whole.nodes / u64::from(NODES_PER_CLOCK_CHECK)).checked_sub(1)?);
     let clock = Ticking::default();
     let limits = Limits { turns, deadline: Some(Deadline { clock: &clock, at }) };
     let found = Paranoid::new().search(Query { limits, ..query }, &mut OutcomeOnly).unwrap();

@@ -4,19 +4,19 @@ use ouro_game::battlesnake::Ruleset;
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::{Action, ActionMask, Game, Rng, Turn};
 use ouro_search::{
-    AreaControl, Evaluation, Found, Limits, OutcomeOnly, Paranoid, Plain, Query, Searcher,
+    AreaControl, Heuristic, Limits, MinimaxResult, OutcomeOnly, Paranoid, Plain, Query, Searcher,
 };
 
 use crate::positions::{board, positions};
 
 /// Searches by both roads and compares; the nodes of each.
-fn compare<G: Game, E: Evaluation<G>>(
+fn compare<G: Game, E: Heuristic<G>>(
     (plain, paranoid): (&mut Plain<G>, &mut Paranoid<G>),
     query: Query<'_, G>,
-    evaluation: &mut E,
+    heuristic: &mut E,
 ) -> [u64; 2] {
-    let slow: Found = plain.search(query, evaluation).unwrap();
-    let fast: Found = paranoid.search(query, evaluation).unwrap();
+    let slow: MinimaxResult = plain.search(query, heuristic).unwrap();
+    let fast: MinimaxResult = paranoid.search(query, heuristic).unwrap();
     let render = || query.game.render(query.state);
     assert_eq!((slow.action, slow.value), (fast.action, fast.value), "\n{}", render());
     assert_eq!(fast.line.first().map(|step| step.action), Some(fast.action));

@@ -2,13 +2,13 @@
 
 use ouro_game::tic_tac_toe::{Config, State, TicTacToe};
 use ouro_game::{Action, ActionMask, Game, Rng, Turn};
-use ouro_search::{Found, Limits, MaxN, OutcomeOnly, Paranoid, Plain, Query, Searcher};
+use ouro_search::{Limits, MaxN, MinimaxResult, OutcomeOnly, Paranoid, Plain, Query, Searcher};
 
 fn game() -> TicTacToe {
     TicTacToe::new(Config {}).unwrap()
 }
 
-fn search(searcher: &mut impl Searcher<TicTacToe>, state: &State, player: usize) -> Found {
+fn search(searcher: &mut impl Searcher<TicTacToe>, state: &State, player: usize) -> MinimaxResult {
     let query = Query { game: &game(), state, player, limits: Limits::FULL };
     searcher.search(query, &mut OutcomeOnly).unwrap()
 }

@@ -11,7 +11,7 @@ use ouro_arena::config::ConfigError as MatchError;
 use ouro_arena::gate::GateConfigError;
 use ouro_arena::store::Run;
 use ouro_learner::config::{AlgorithmConfig, CheckpointConfig, Config};
-use ouro_players::SharesError;
+use ouro_players::OpponentSharesError;
 use ouro_search::mcts::{Objective, SearchConfigError};
 
 use super::Settings;
@@ -87,7 +87,7 @@ impl Settings {
             ActorError::Config { field, value, remedy } => {
                 Problem::of_value(format!("actor.{field}"), value, remedy)
             }
-            ActorError::Opponents(SharesError::OutOfRange { field, value }) => {
+            ActorError::Opponents(OpponentSharesError::OutOfRange { field, value }) => {
                 let remedy = "a share is finite and not below 0";
                 Problem::of_value(format!("actor.opponents.{field}"), value, remedy)
             }

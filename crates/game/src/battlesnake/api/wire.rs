@@ -237,14 +237,14 @@ where
 fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Form {
+    enum TextOrNumber {
         Text(String),
         Number(serde_json::Number),
         Nothing(()),
     }
-    Ok(match Form::deserialize(deserializer)? {
-        Form::Text(text) => text,
-        Form::Number(number) => number.to_string(),
-        Form::Nothing(()) => String::new(),
+    Ok(match TextOrNumber::deserialize(deserializer)? {
+        TextOrNumber::Text(text) => text,
+        TextOrNumber::Number(number) => number.to_string(),
+        TextOrNumber::Nothing(()) => String::new(),
     })
 }

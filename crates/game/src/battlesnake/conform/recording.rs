@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Fault;
 use super::difference::{Difference, compare};
-use super::follow::{Follower, followers};
+use super::engine::{Engine, engines};
 use super::placement::check_placement;
 use super::spawn::check_spawn;
 use super::trace::{EndLine, GameLine, Mode, TurnLine};
@@ -20,7 +20,7 @@ pub(super) struct Recording {
     /// The state before the next turn, and whether the last one ended the game.
     next: Option<(Position, bool)>,
     /// Engines that play on from the first turn.
-    carried: Vec<Box<dyn Follower>>,
+    carried: Vec<Box<dyn Engine>>,
 }
 
 impl Recording {
@@ -46,7 +46,7 @@ impl Recording {
         let moves = self.moves(line, &before)?;
         // After an error nobody asks for them again.
         let mut carried = std::mem::take(&mut self.carried);
-        let scene = Scene {
+        let context = TurnContext {
             game: self.name(),
             turn: line.turn,
             moves: line.moves.iter().map(|(id, step)| format!("{id} {step:?}")).collect(),
@@ -54,43 +54,43 @@ impl Recording {
             after: &after,
         };
         let config = Config { start: Some(before.clone()), ..self.config.clone() };
-        let open = || followers(&config).map_err(|error| Fault::Damage(error.to_string()));
+        let open = || engines(&config).map_err(|error| Fault::Damage(error.to_string()));
         let mut fresh = open()?;
         let mut placed = false;
         match &self.next {
             None => {
                 carried = open()?;
-                placed = self.check_setup(&scene)?;
+                placed = self.check_setup(&context)?;
             }
             Some((_, true)) => return Err("a turn follows the end of the game".into()),
             Some((expected, false)) => {
-                scene.same("the recorded state before the moves", expected, &before)?;
+                context.same("the recorded state before the moves", expected, &before)?;
             }
         }
-        for follower in carried.iter_mut().chain(&mut fresh) {
-            let name = follower.name();
-            scene.same(
+        for engine in carried.iter_mut().chain(&mut fresh) {
+            let name = engine.name();
+            context.same(
                 &format!("the state before the moves, {name}"),
                 &before,
-                &follower.position(),
+                &engine.position(),
             )?;
-            follower.play(&moves, side).map_err(|error| {
-                scene.differs(&format!("the turn, {name}"), vec![error], Some(follower.position()))
+            engine.play(&moves, side).map_err(|error| {
+                context.differs(&format!("the turn, {name}"), vec![error], Some(engine.position()))
             })?;
-            scene.same(
+            context.same(
                 &format!("the state after the moves, {name}"),
                 &after,
-                &follower.position(),
+                &engine.position(),
             )?;
-            scene.ends(name, line.over, follower.is_over())?;
+            context.ends(name, line.over, engine.is_over())?;
         }
         check_spawn(&self.config, &after, &line.spawned)
-            .map_err(|error| scene.differs("the recorded new food", vec![error], None))?;
-        for follower in carried.iter_mut().chain(&mut fresh) {
-            let name = follower.name();
-            follower
-                .spawn(&line.spawned)
-                .map_err(|error| scene.differs(&format!("new food, {name}"), vec![error], None))?;
+            .map_err(|error| context.differs("the recorded new food", vec![error], None))?;
+        for engine in carried.iter_mut().chain(&mut fresh) {
+            let name = engine.name();
+            engine.spawn(&line.spawned).map_err(|error| {
+                context.differs(&format!("new food, {name}"), vec![error], None)
+            })?;
         }
         self.carried = carried;
         self.turns += 1;
@@ -128,7 +128,7 @@ impl Recording {
     /// checked with it.
     fn unplayed(&self, line: &EndLine) -> Result<(Cow<'_, Position>, bool), Fault> {
         let first = self.first()?;
-        let scene = Scene {
+        let context = TurnContext {
             game: self.name(),
             turn: first.turn,
             moves: Vec::new(),
@@ -136,12 +136,12 @@ impl Recording {
             after: &first,
         };
         let config = Config { start: Some(first.clone()), ..self.config.clone() };
-        let opened = followers(&config).map_err(|error| Fault::Damage(error.to_string()))?;
-        let placed = self.check_setup(&scene)?;
-        for follower in &opened {
-            let name = follower.name();
-            scene.same(&format!("the first state, {name}"), &first, &follower.position())?;
-            scene.ends(name, line.over, follower.is_over())?;
+        let opened = engines(&config).map_err(|error| Fault::Damage(error.to_string()))?;
+        let placed = self.check_setup(&context)?;
+        for engine in &opened {
+            let name = engine.name();
+            context.same(&format!("the first state, {name}"), &first, &engine.position())?;
+            context.ends(name, line.over, engine.is_over())?;
         }
         if line.over {
             Ok((Cow::Owned(first), placed))
@@ -161,31 +161,31 @@ impl Recording {
     }
 
     /// The set-up of a game that was recorded from the start, and the state it leads to.
-    fn check_setup(&self, scene: &Scene<'_>) -> Result<bool, Fault> {
+    fn check_setup(&self, context: &TurnContext<'_>) -> Result<bool, Fault> {
         if self.game.mode == Mode::Scenario {
             return Ok(false);
         }
         let setup = self.game.setup()?;
         check_placement(self.config.map, &setup)
-            .map_err(|error| scene.differs("the set-up", vec![error], Some(setup.clone())))?;
-        scene.same("the first state", &self.first()?, scene.before)?;
+            .map_err(|error| context.differs("the set-up", vec![error], Some(setup.clone())))?;
+        context.same("the first state", &self.first()?, context.before)?;
         Ok(true)
     }
 
     /// Direction of every snake by seat; `None` for a dead one or a move that is none.
     fn moves(&self, line: &TurnLine, before: &Position) -> Result<Vec<Option<u8>>, Fault> {
         let mut moves = vec![None; self.ids.len()];
-        let mut told = vec![false; self.ids.len()];
+        let mut answered = vec![false; self.ids.len()];
         for (id, step) in &line.moves {
             let seat = self.ids.iter().position(|known| known == id);
             let seat = seat.ok_or_else(|| format!("moves names {id:?}, which is no snake"))?;
-            if std::mem::replace(&mut told[seat], true) || before.snakes[seat].death.is_some() {
+            if std::mem::replace(&mut answered[seat], true) || before.snakes[seat].death.is_some() {
                 return Err(format!("moves names {id:?} twice or dead").into());
             }
             moves[seat] = (0..4).find(|&action| DIRECTIONS[usize::from(action)] == step);
         }
-        let silent = |&seat: &usize| !told[seat] && before.snakes[seat].death.is_none();
-        match (0..told.len()).find(silent) {
+        let missing = |&seat: &usize| !answered[seat] && before.snakes[seat].death.is_none();
+        match (0..answered.len()).find(missing) {
             Some(seat) => Err(format!("moves lacks {:?}, which is alive", self.ids[seat]).into()),
             None => Ok(moves),
         }
@@ -193,7 +193,7 @@ impl Recording {
 }
 
 /// What a difference in a turn is shown with.
-struct Scene<'a> {
+struct TurnContext<'a> {
     game: &'a str,
     turn: u32,
     moves: Vec<String>,
@@ -201,7 +201,7 @@ struct Scene<'a> {
     after: &'a Position,
 }
 
-impl Scene<'_> {
+impl TurnContext<'_> {
     /// A difference; `got` is drawn beside the recorded state after the moves.
     fn differs(&self, check: &str, fields: Vec<String>, got: Option<Position>) -> Fault {
         Fault::Differs(Box::new(Difference {

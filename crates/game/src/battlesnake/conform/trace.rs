@@ -16,7 +16,7 @@ const MAX_LINE_BYTES: u64 = 4 << 20;
 /// One line of a recording.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub(super) enum Line {
+pub(super) enum TraceLine {
     /// Starts a game.
     Game(Box<GameLine>),
     /// One turn of it.
@@ -41,7 +41,7 @@ pub(super) struct GameLine {
     /// Royale: the side of every shrink in order: left, right, bottom, top.
     #[serde(default)]
     shrink_sides: Vec<u8>,
-    setup: Moment,
+    setup: RecordedState,
 }
 
 /// How a recorded game began.
@@ -69,11 +69,11 @@ pub(super) struct TurnLine {
     /// Number of the state before the moves.
     pub(super) turn: u32,
     /// The state shown to the snakes.
-    pub(super) before: Moment,
+    pub(super) before: RecordedState,
     /// Id and answer of every living snake.
     pub(super) moves: Vec<(String, String)>,
     /// The state after the rules, before new food.
-    pub(super) after: Moment,
+    pub(super) after: RecordedState,
     /// New food in order.
     pub(super) spawned: Vec<Point>,
     /// Whether the game is over after this turn.
@@ -95,7 +95,7 @@ pub(super) struct EndLine {
 
 /// A state as recorded.
 #[derive(Debug, Deserialize)]
-pub(super) struct Moment {
+pub(super) struct RecordedState {
     food: Vec<Point>,
     hazards: Vec<Point>,
     snakes: Vec<RecordedSnake>,
@@ -154,18 +154,18 @@ impl GameLine {
     }
 
     /// A recorded state as a position.
-    pub(super) fn position(&self, moment: &Moment, turn: u32) -> Result<Position, String> {
+    pub(super) fn position(&self, state: &RecordedState, turn: u32) -> Result<Position, String> {
         let ids = &self.setup.snakes;
         let seat = |id: &str| ids.iter().position(|snake| snake.id == id);
-        if moment.snakes.len() != ids.len() {
+        if state.snakes.len() != ids.len() {
             return Err(format!(
                 "{} snakes are listed, the setup has {}",
-                moment.snakes.len(),
+                state.snakes.len(),
                 ids.len()
             ));
         }
         let mut snakes = Vec::with_capacity(ids.len());
-        for (index, snake) in moment.snakes.iter().enumerate() {
+        for (index, snake) in state.snakes.iter().enumerate() {
             if snake.id != ids[index].id {
                 return Err(format!(
                     "snakes[{index}].id is {:?}, the setup says {:?}",
@@ -203,8 +203,8 @@ impl GameLine {
             height: self.height,
             turn,
             snakes,
-            food: moment.food.clone(),
-            hazards: moment.hazards.clone(),
+            food: state.food.clone(),
+            hazards: state.hazards.clone(),
             shrunk,
         })
     }
@@ -220,12 +220,12 @@ impl GameLine {
 /// Reads lines with their numbers, from 1; each is bounded in length. Blank ones are counted
 /// and skipped.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(super) struct LineReader<R> {
     reader: R,
     number: usize,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LineReader<R> {
     pub(super) fn new(reader: R) -> Self {
         Self { reader, number: 0 }
     }
@@ -236,7 +236,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The next line that is not blank, or `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Line>, String> {
+    pub(super) fn next(&mut self) -> Result<Option<TraceLine>, String> {
         let mut text = Vec::new();
         while text.trim_ascii().is_empty() {
             text.clear();

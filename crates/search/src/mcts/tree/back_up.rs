@@ -4,17 +4,17 @@ use ouro_game::Game;
 
 use super::{Path, Step, TREMBLED, Tree};
 use crate::evaluator::Estimate;
-use crate::mcts::node_store::{Kind, NONE};
-use crate::mcts::tally::power;
+use crate::mcts::node_store::{NONE, NodeKind};
+use crate::mcts::reward_sum::power;
 
 impl<G: Game> Tree<G> {
-    /// Takes in the evaluation of the leaf that `select` handed out as `ticket`.
-    pub(in crate::mcts) fn receive(&mut self, game: &G, ticket: usize, evaluation: Estimate<'_>) {
-        let path = std::mem::take(&mut self.paths[ticket]);
+    /// Takes in the evaluation of the leaf that `select` handed out as `leaf_id`.
+    pub(in crate::mcts) fn receive(&mut self, game: &G, leaf_id: usize, evaluation: Estimate<'_>) {
+        let path = std::mem::take(&mut self.paths[leaf_id]);
         self.expand(game, path.leaf, evaluation);
         self.back_up_path(game, &path);
-        self.paths[ticket] = path;
-        self.free.push(ticket);
+        self.paths[leaf_id] = path;
+        self.free.push(leaf_id);
         self.in_flight -= 1;
     }
 
@@ -35,11 +35,11 @@ impl<G: Game> Tree<G> {
                 self.take_step(step);
             }
             match self.store.node(step.node).kind {
-                Kind::Single => {
+                NodeKind::Single => {
                     let player = self.store.node(step.node).mover();
                     self.credit(step.choice, player);
                 }
-                Kind::Joint => {
+                NodeKind::Joint => {
                     let movers = self.store.node(step.node).movers;
                     let edges = &path.edges[step.choice as usize..][..movers.len()];
                     if self.matching {
@@ -51,7 +51,11 @@ impl<G: Game> Tree<G> {
                         }
                     }
                 }
-                Kind::Uniform | Kind::Sampled | Kind::Fresh | Kind::Waiting | Kind::Terminal => {}
+                NodeKind::Uniform
+                | NodeKind::Sampled
+                | NodeKind::Unexpanded
+                | NodeKind::Evaluating
+                | NodeKind::Terminal => {}
             }
             self.store.node_mut(step.node).pending -= 1;
             news = news && self.prove(game, step, path);

@@ -8,7 +8,7 @@
 use ouro_game::{Chance, Game};
 
 use super::{Step, Tree};
-use crate::mcts::node_store::{Kind, NONE, Node, Outcome};
+use crate::mcts::node_store::{ChanceOutcome, NONE, Node, NodeKind};
 
 impl<G: Game> Tree<G> {
     /// Makes a node that waits for chance one of the two kinds.
@@ -27,15 +27,15 @@ impl<G: Game> Tree<G> {
         let opened = self.store.node_mut(node);
         match uniform {
             Some(count) => {
-                (opened.kind, opened.first, opened.count) = (Kind::Uniform, first, count);
-                self.store.outcomes.extend((0..count).map(|outcome| Outcome {
+                (opened.kind, opened.first, opened.count) = (NodeKind::Uniform, first, count);
+                self.store.outcomes.extend((0..count).map(|outcome| ChanceOutcome {
                     outcome,
                     child: NONE,
                     drawn: 0,
                     next: NONE,
                 }));
             }
-            None => (opened.kind, opened.first) = (Kind::Sampled, NONE),
+            None => (opened.kind, opened.first) = (NodeKind::Sampled, NONE),
         }
     }
 
@@ -71,7 +71,12 @@ impl<G: Game> Tree<G> {
             at = listed.next;
         }
         let new = self.store.outcomes.len() as u32;
-        self.store.outcomes.push(Outcome { outcome, child: NONE, drawn: 1, next: current.first });
+        self.store.outcomes.push(ChanceOutcome {
+            outcome,
+            child: NONE,
+            drawn: 1,
+            next: current.first,
+        });
         let listing = self.store.node_mut(node);
         (listing.first, listing.count) = (new, current.count + 1);
         new
@@ -97,7 +102,7 @@ impl<G: Game> Tree<G> {
     }
 
     fn outcome_child(&mut self, game: &G, node: u32, at: u32) -> u32 {
-        let Outcome { outcome, child, .. } = self.store.outcomes[at as usize];
+        let ChanceOutcome { outcome, child, .. } = self.store.outcomes[at as usize];
         if child != NONE {
             return child;
         }
@@ -112,7 +117,7 @@ impl<G: Game> Tree<G> {
     /// Takes back one visit of a round. A draw stays: it was one of the game's.
     pub(super) fn undo_chance(&mut self, step: &Step) {
         let node = self.store.node_mut(step.node);
-        if node.kind == Kind::Uniform {
+        if node.kind == NodeKind::Uniform {
             node.extra = if node.extra == 0 { node.count - 1 } else { node.extra - 1 };
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ouro_game::Game;
 
-use super::{Chosen, Tree};
+use super::{ChosenEdge, Tree};
 use crate::mcts::config::FirstPlay;
 use crate::mcts::node_store::{Edge, NONE, Node, ROOT};
 use crate::mcts::scale;
@@ -17,16 +17,16 @@ impl<G: Game> Tree<G> {
     /// the best of the others, so that these are proven in their turn. Not at the root, whose
     /// visits are the result.
     #[inline]
-    pub(super) fn choose_single(&self, node: u32, current: &Node, simulation: u32) -> Chosen {
+    pub(super) fn choose_single(&self, node: u32, current: &Node, simulation: u32) -> ChosenEdge {
         let block = current.first as usize..(current.first + current.count) as usize;
         let index = self.choose(node, current, block.clone(), 0, current.mover(), simulation);
         let edge = (block.start + index) as u32;
-        if current.settled == 0 || node == ROOT || !self.leads_to_exact(edge) {
-            return Chosen { edge, wanted: NONE };
+        if current.exact_children == 0 || node == ROOT || !self.leads_to_exact(edge) {
+            return ChosenEdge { edge, wanted: NONE };
         }
         match self.best_open(current, block) {
-            Some(open) => Chosen { edge: open, wanted: edge },
-            None => Chosen { edge, wanted: NONE },
+            Some(open) => ChosenEdge { edge: open, wanted: edge },
+            None => ChosenEdge { edge, wanted: NONE },
         }
     }
 

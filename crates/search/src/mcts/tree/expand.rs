@@ -5,7 +5,7 @@ use ouro_game::{Action, ActionMask, Chance, Game, PlayerSet, Turn};
 use super::Tree;
 use crate::evaluator::Estimate;
 use crate::mcts::config::Objective;
-use crate::mcts::node_store::{Edge, Kind, LEAST_PRIOR, NONE, Regret};
+use crate::mcts::node_store::{Edge, LEAST_PRIOR, NONE, NodeKind, Regret};
 
 /// Forced steps after which a node is made all the same, should a game force its players
 /// round in circles.
@@ -41,24 +41,24 @@ impl<G: Game> Tree<G> {
     /// Plays forced steps at a new child and adds up the rewards since its parent.
     fn step_on(&mut self, game: &G, parent: u32, node: u32) -> Turn {
         let rewarded = self.config.objective == Objective::Returns;
-        let mut tally = std::mem::take(&mut self.tally);
+        let mut reward_sum = std::mem::take(&mut self.reward_sum);
         if rewarded {
-            tally.start(game, self.store.state(parent));
-            tally.add(game, self.store.state(node));
+            reward_sum.start(game, self.store.state(parent));
+            reward_sum.add(game, self.store.state(node));
         }
         let (state, legal, joint) = (self.store.state_mut(node), &mut self.legal, &mut self.joint);
         let collapse = self.collapse;
         let turn = play_forced(game, state, collapse, legal, joint, |state| {
             if rewarded {
-                tally.add(game, state);
+                reward_sum.add(game, state);
             }
         });
         if rewarded {
-            for (at, &sum) in self.store.slot(node).zip(tally.sums()) {
+            for (at, &sum) in self.store.slot(node).zip(reward_sum.sums()) {
                 self.store.rewards[at] = finite(sum as f32);
             }
         }
-        self.tally = tally;
+        self.reward_sum = reward_sum;
         turn
     }
 
@@ -71,7 +71,7 @@ impl<G: Game> Tree<G> {
             };
         }
         let node = self.store.node_mut(node);
-        (node.kind, node.is_exact) = (Kind::Terminal, true);
+        (node.kind, node.is_exact) = (NodeKind::Terminal, true);
     }
 
     /// Gives a node its edges and loads its values for backing up.
@@ -100,10 +100,10 @@ impl<G: Game> Tree<G> {
         let expanded = self.store.node_mut(node);
         (expanded.first, expanded.count) = (first as u32, count);
         if movers.len() == 1 {
-            expanded.kind = Kind::Single;
+            expanded.kind = NodeKind::Single;
             self.store.blocks.truncate(first_block);
         } else {
-            expanded.kind = Kind::Joint;
+            expanded.kind = NodeKind::Joint;
             expanded.extra = first_block as u32;
         }
         self.load_values(game, node, evaluation.values);

@@ -14,7 +14,7 @@ use ouro_game::{Chance, Game};
 
 use super::{Path, Step, TREMBLED, Tree};
 use crate::mcts::config::Objective;
-use crate::mcts::node_store::{Kind, NONE};
+use crate::mcts::node_store::{NONE, NodeKind};
 
 impl<G: Game> Tree<G> {
     /// Takes in that `step.child` is exact; whether `step.node` has become exact by that.
@@ -23,13 +23,13 @@ impl<G: Game> Tree<G> {
             return false;
         }
         self.store.node_mut(step.child).is_counted = true;
-        self.store.node_mut(step.node).settled += 1;
+        self.store.node_mut(step.node).exact_children += 1;
         match self.store.node(step.node).kind {
-            Kind::Single => self.prove_single(step),
-            Kind::Joint => self.prove_joint(step, path),
-            Kind::Uniform => self.prove_uniform(step.node),
-            Kind::Sampled => self.prove_sampled(game, step.node),
-            Kind::Fresh | Kind::Waiting | Kind::Terminal => false,
+            NodeKind::Single => self.prove_single(step),
+            NodeKind::Joint => self.prove_joint(step, path),
+            NodeKind::Uniform => self.prove_uniform(step.node),
+            NodeKind::Sampled => self.prove_sampled(game, step.node),
+            NodeKind::Unexpanded | NodeKind::Evaluating | NodeKind::Terminal => false,
         }
     }
 
@@ -74,7 +74,7 @@ impl<G: Game> Tree<G> {
             return self.settle(step.node, step.child);
         }
         let node = self.store.node(step.node);
-        if node.settled < node.count {
+        if node.exact_children < node.count {
             return false;
         }
         let mut best = (step.child, value);
@@ -100,7 +100,7 @@ impl<G: Game> Tree<G> {
 
     fn prove_uniform(&mut self, node: u32) -> bool {
         let current = *self.store.node(node);
-        if current.settled < current.count {
+        if current.exact_children < current.count {
             return false;
         }
         for player in 0..self.store.players {
@@ -121,7 +121,7 @@ impl<G: Game> Tree<G> {
         let Chance::Enumerable { count } = game.chance(self.store.state(node)) else {
             return false;
         };
-        if current.settled < current.count || current.count > count {
+        if current.exact_children < current.count || current.count > count {
             return false;
         }
         let mut covered = 0.0;
@@ -171,7 +171,7 @@ impl<G: Game> Tree<G> {
         let joint: u64 = (0..movers.len()).fold(1, |product: u64, index| {
             product.saturating_mul(self.store.block(node, index).len() as u64)
         });
-        if u64::from(self.store.node(node).settled) < joint {
+        if u64::from(self.store.node(node).exact_children) < joint {
             return false;
         }
         if self.store.players == 2

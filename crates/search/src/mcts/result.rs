@@ -3,18 +3,18 @@
 use ouro_game::{Action, Game, Turn};
 
 use super::config::{Objective, Simultaneous};
-use super::node_store::{Edge, Kind, ROOT};
+use super::node_store::{Edge, NodeKind, ROOT};
+use super::reward_sum::RewardSum;
 use super::root::forced;
 use super::scale::{self, Scale};
 use super::search::Search;
-use super::tally::Tally;
 use super::tree::{Tree, play_forced};
 
 /// What a search says about a position.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
+pub struct SearchResult {
     /// One entry per player to move, lowest first.
-    pub seats: Vec<SeatDecision>,
+    pub seats: Vec<SeatResult>,
     /// What each player can expect from here on, `[players]`; exact if `proven`, as where the
     /// game is over.
     pub values: Vec<f32>,
@@ -28,7 +28,7 @@ pub struct Decision {
 
 /// What a search says about one player's move.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SeatDecision {
+pub struct SeatResult {
     /// Whose move.
     pub player: usize,
     /// The legal actions, ascending.
@@ -48,7 +48,7 @@ pub struct SeatDecision {
     pub probability: f32,
 }
 
-impl SeatDecision {
+impl SeatResult {
     /// How far the search has moved the policy, `KL(policy ‖ prior)` in nats, 0 or more: what
     /// policy-surprise weighting of training positions goes by (Wu, `KataGoMethods.md`).
     pub fn surprise(&self) -> f32 {
@@ -67,9 +67,9 @@ impl SeatDecision {
 impl<G: Game> Search<G> {
     /// Decides on what is known so far. Without any simulation the priors decide, without an
     /// evaluated root all legal actions are equal.
-    pub fn decide(&mut self, game: &G) -> Decision {
+    pub fn decide(&mut self, game: &G) -> SearchResult {
         let proven = self.tree.store.nodes.first().is_some_and(|root| root.is_exact);
-        let mut decision = Decision {
+        let mut decision = SearchResult {
             seats: Vec::new(),
             values: vec![0.0; game.players()],
             simulations: self.simulations(),
@@ -79,7 +79,7 @@ impl<G: Game> Search<G> {
         let Some(state) = self.state.take() else { return decision };
         if let Turn::Move(movers) = game.turn(&state) {
             let searched = !self.ahead
-                && matches!(self.tree.store.node(ROOT).kind, Kind::Single | Kind::Joint);
+                && matches!(self.tree.store.node(ROOT).kind, NodeKind::Single | NodeKind::Joint);
             for (index, player) in movers.iter().enumerate() {
                 let seat = if searched {
                     let temperature = self.config().temperature.at(game.elapsed(&state));
@@ -98,12 +98,12 @@ impl<G: Game> Search<G> {
     fn write_values(&mut self, game: &G, state: &G::State, values: &mut [f32]) {
         let config = &self.tree.config;
         let rewarded = config.objective == Objective::Returns;
-        let mut tally = Tally::new(config.discount);
-        tally.start(game, state);
+        let mut reward_sum = RewardSum::new(config.discount);
+        reward_sum.start(game, state);
         if self.ahead {
             let mut state = state.clone();
             let (legal, joint) = (&mut self.legal, &mut self.joint);
-            play_forced(game, &mut state, true, legal, joint, |state| tally.add(game, state));
+            play_forced(game, &mut state, true, legal, joint, |state| reward_sum.add(game, state));
         }
         let root = self.tree.store.node(ROOT);
         for (player, value) in values.iter_mut().enumerate() {
@@ -112,21 +112,21 @@ impl<G: Game> Search<G> {
             } else {
                 self.tree.store.mean(ROOT, player)
             };
-            let got = if rewarded { tally.sums()[player] } else { 0.0 };
-            *value = (got + tally.factor() * at_root) as f32;
+            let got = if rewarded { reward_sum.sums()[player] } else { 0.0 };
+            *value = (got + reward_sum.factor() * at_root) as f32;
         }
     }
 }
 
 impl<G: Game> Tree<G> {
     /// A uniform choice, where nothing was searched.
-    fn unsearched(&mut self, game: &G, state: &G::State, player: usize) -> SeatDecision {
+    fn unsearched(&mut self, game: &G, state: &G::State, player: usize) -> SeatResult {
         let mut legal = ouro_game::ActionMask::default();
         game.legal(state, player, &mut legal);
         let actions: Vec<Action> = legal.iter().collect();
         let share = 1.0 / actions.len().max(1) as f32;
         let drawn = if actions.len() > 1 { self.rng.below(actions.len() as u32) } else { 0 };
-        SeatDecision {
+        SeatResult {
             player,
             visits: vec![0; actions.len()],
             prior: vec![share; actions.len()],
@@ -138,7 +138,7 @@ impl<G: Game> Tree<G> {
     }
 
     /// The decision of the `index`-th mover of the root.
-    fn seat(&mut self, index: usize, player: usize, temperature: f32) -> SeatDecision {
+    fn seat(&mut self, index: usize, player: usize, temperature: f32) -> SeatResult {
         let block = self.store.block(ROOT, index);
         let offset = block.start - self.store.node(ROOT).first as usize;
         let allowed = self.allowed(index, player);
@@ -149,7 +149,7 @@ impl<G: Game> Tree<G> {
         let mut prior = self.root.priors[offset..offset + edges.len()].to_vec();
         keep_allowed(&mut prior, &vec![true; edges.len()]);
         normalize(&mut prior);
-        let joint = self.store.node(ROOT).kind == Kind::Joint;
+        let joint = self.store.node(ROOT).kind == NodeKind::Joint;
         let matching =
             joint && matches!(self.config.simultaneous, Simultaneous::RegretMatching { .. });
         let mut policy: Vec<f32> = if matching {
@@ -184,15 +184,7 @@ impl<G: Game> Tree<G> {
             (chosen, ((f64::from(weights[chosen]) / total) as f32).max(f32::MIN_POSITIVE))
         };
         let actions = edges.iter().map(|edge| Action(edge.action)).collect::<Vec<_>>();
-        SeatDecision {
-            player,
-            action: actions[chosen],
-            actions,
-            visits,
-            prior,
-            policy,
-            probability,
-        }
+        SeatResult { player, action: actions[chosen], actions, visits, prior, policy, probability }
     }
 
     /// Which edges of a mover may be played, given what is proven.
@@ -202,7 +194,7 @@ impl<G: Game> Tree<G> {
         let edges = &self.store.edges[block];
         let mut allowed: Vec<bool> = if !root.is_exact {
             edges.iter().map(|edge| edge.prior > 0.0).collect()
-        } else if root.kind == Kind::Single {
+        } else if root.kind == NodeKind::Single {
             let value = self.store.exact[player];
             edges
                 .iter()

@@ -9,13 +9,13 @@ use ouro_game::record::Replay;
 use ouro_game::tic_tac_toe::{Config, TicTacToe};
 use ouro_game::{Action, ActionMask, Game, PlayerSet, Rng, Turn};
 use ouro_net::{Architecture, Engine, NetSpec, Scratch, Weights, WeightsMeta};
-use ouro_players::table::SEAT_RNG;
+use ouro_players::game_batch::SEAT_RNG;
 use ouro_players::{
-    Choice, Finished, FitError, NetPlayer, Player, Random, Request, Selection, Table, TableError,
-    distinct,
+    Choice, FinishedGame, FitError, GameBatch, GameBatchError, NetPlayer, Player, Random, Request,
+    Selection, distinct,
 };
 
-#[path = "table/survivors.rs"]
+#[path = "game_batch/survivors.rs"]
 mod survivors;
 
 use survivors::Survivors;
@@ -48,12 +48,12 @@ fn play<G: Game>(
     game: &G,
     games: &[(u64, Vec<usize>)],
     players: &mut [Box<dyn Player<G>>],
-) -> Vec<Finished<G::Config>> {
-    let mut table = Table::new(game.clone(), 1_000);
+) -> Vec<FinishedGame<G::Config>> {
+    let mut batch = GameBatch::new(game.clone(), 1_000);
     for (seed, seats) in games {
-        table.seat(*seed, seats).unwrap();
+        batch.start_game(*seed, seats).unwrap();
     }
-    let mut finished = table.finish(players).unwrap();
+    let mut finished = batch.finish(players).unwrap();
     finished.sort_by_key(|game| (game.record.seed, game.players.clone()));
     finished
 }
@@ -85,7 +85,7 @@ fn check_games<G: Game>(game: &G) {
 }
 
 /// Recomputes every reported probability from the replayed states.
-fn check_behaviour<G: Game>(game: &G, engine: &Engine, finished: &Finished<G::Config>) {
+fn check_behaviour<G: Game>(game: &G, engine: &Engine, finished: &FinishedGame<G::Config>) {
     let mut replay = Replay::new(game, &finished.record).unwrap();
     let mut mask = ActionMask::default();
     let mut planes = vec![0.0; game.planes().len()];
@@ -147,7 +147,7 @@ fn eliminated_players_are_never_asked() {
     let mut players: Players<Survivors> = vec![Box::new(Watchful(Random::new()))];
     let games: Vec<(u64, Vec<usize>)> = (0..50).map(|seed| (seed, vec![0; 4])).collect();
     let finished = play(&game, &games, &mut players);
-    let shrank = |game: &Finished<_>| game.record.plies.iter().any(|ply| ply.len() < 4);
+    let shrank = |game: &FinishedGame<_>| game.record.plies.iter().any(|ply| ply.len() < 4);
     assert!(finished.iter().any(shrank));
 }
 
@@ -174,11 +174,11 @@ fn a_player_is_asked_once_a_ply_for_all_its_seats() {
     let batches = Arc::default();
     let counting = Counting { random: Random::new(), batches: Arc::clone(&batches) };
     let mut players: Players<Survivors> = vec![Box::new(counting), Box::new(Random::new())];
-    let mut table = Table::new(game, 1_000);
+    let mut batch = GameBatch::new(game, 1_000);
     for seed in 0..10 {
-        table.seat(seed, &[0, 1, 0]).unwrap();
+        batch.start_game(seed, &[0, 1, 0]).unwrap();
     }
-    table.advance(&mut players).unwrap();
+    batch.advance(&mut players).unwrap();
     assert_eq!(*batches.lock().unwrap(), [20]);
 }
 
@@ -187,10 +187,10 @@ fn games_are_cut_short_at_the_limit_and_count_as_they_stand() {
     let game = TicTacToe::new(Config {}).unwrap();
     let mut players: Players<TicTacToe> = vec![Box::new(Random::new())];
     for limit in [0, 3] {
-        let mut table = Table::new(game, limit);
-        table.seat(5, &[0, 0]).unwrap();
-        let finished = table.finish(&mut players).unwrap();
-        assert!(table.is_empty());
+        let mut batch = GameBatch::new(game, limit);
+        batch.start_game(5, &[0, 0]).unwrap();
+        let finished = batch.finish(&mut players).unwrap();
+        assert!(batch.is_empty());
         assert_eq!(finished.len(), 1);
         assert!(finished[0].truncated);
         assert_eq!(finished[0].record.plies.len(), limit);
@@ -244,10 +244,10 @@ impl<G: Game> Player<G> for Fixed {
 fn players_that_break_the_rules_are_named() {
     let game = TicTacToe::new(Config {}).unwrap();
     let error = |choices: Vec<Choice>| {
-        let mut table = Table::new(game, 100);
-        table.seat(9, &[0, 0]).unwrap();
+        let mut batch = GameBatch::new(game, 100);
+        batch.start_game(9, &[0, 0]).unwrap();
         let mut players: Players<TicTacToe> = vec![Box::new(Fixed(choices))];
-        table.advance(&mut players).unwrap_err().to_string()
+        batch.advance(&mut players).unwrap_err().to_string()
     };
     let choice = |action, probability| Choice { action: Action(action), probability };
     assert_eq!(error(vec![]), "player fixed gave 0 choices for 1 requests");
@@ -256,13 +256,13 @@ fn players_that_break_the_rules_are_named() {
     for bad in [0.0, -0.5, 1.5, f32::NAN] {
         assert!(error(vec![choice(0, bad)]).starts_with("player fixed reports probability"));
     }
-    let mut table = Table::new(game, 100);
-    let refused = table.seat(9, &[0]);
-    assert!(matches!(refused, Err(TableError::SeatCount { got: 1, expected: 2, .. })));
-    table.seat(9, &[0, 3]).unwrap();
+    let mut batch = GameBatch::new(game, 100);
+    let refused = batch.start_game(9, &[0]);
+    assert!(matches!(refused, Err(GameBatchError::SeatCount { got: 1, expected: 2, .. })));
+    batch.start_game(9, &[0, 3]).unwrap();
     let mut players: Players<TicTacToe> = vec![Box::new(Random::new())];
-    let refused = table.advance(&mut players);
-    assert!(matches!(refused, Err(TableError::UnknownPlayer { player: 3, count: 1, .. })));
+    let refused = batch.advance(&mut players);
+    assert!(matches!(refused, Err(GameBatchError::UnknownPlayer { player: 3, count: 1, .. })));
 }
 
 #[test]

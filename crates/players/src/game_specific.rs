@@ -10,13 +10,13 @@ use ouro_game::Game;
 use crate::{NameError, Player};
 
 /// What building a player gives.
-pub type Built<G> = Result<Box<dyn Player<G>>, NameError>;
+pub type BuildResult<G> = Result<Box<dyn Player<G>>, NameError>;
 
 /// Runs `build` if `game` is a game of type `H`; `None` for any other game.
-pub fn specific<G: Game, H: Game>(
+pub fn build_for_game<G: Game, H: Game>(
     game: &G,
-    build: impl FnOnce(&H) -> Built<H>,
-) -> Option<Built<G>> {
+    build: impl FnOnce(&H) -> BuildResult<H>,
+) -> Option<BuildResult<G>> {
     let game: &H = (game as &dyn Any).downcast_ref()?;
     match build(game) {
         Err(error) => Some(Err(error)),
@@ -38,19 +38,19 @@ mod tests {
 
     #[test]
     fn a_player_is_built_for_its_own_game_and_for_no_other() {
-        let build = |_: &TicTacToe| -> Built<TicTacToe> { Ok(Box::new(Random::new())) };
+        let build = |_: &TicTacToe| -> BuildResult<TicTacToe> { Ok(Box::new(Random::new())) };
         let own = TicTacToe::new(tic_tac_toe::Config {}).expect("in range");
         let other = ConnectFour::new(connect_four::Config::default()).expect("in range");
-        let built = specific(&own, build).expect("it is its game").expect("it builds");
+        let built = build_for_game(&own, build).expect("it is its game").expect("it builds");
         assert_eq!(built.name(), "random");
-        assert!(specific(&other, build).is_none());
+        assert!(build_for_game(&other, build).is_none());
     }
 
     #[test]
     fn an_error_in_building_is_passed_on() {
         let error = NameError::Unknown { name: "nobody".to_owned() };
         let own = TicTacToe::new(tic_tac_toe::Config {}).expect("in range");
-        let built = specific(&own, |_: &TicTacToe| Err(error.clone()));
+        let built = build_for_game(&own, |_: &TicTacToe| Err(error.clone()));
         assert_eq!(built.map(|built| built.err()), Some(Some(error)));
     }
 }

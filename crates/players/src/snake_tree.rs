@@ -15,13 +15,13 @@
 use ouro_game::snake::{self, DISCOUNT, Ending, Snake, State};
 use ouro_game::{Action, Game, Rng};
 
-use crate::registry::{Context, Form, Options};
-use crate::specific::{Built, specific};
+use crate::game_specific::{BuildResult, build_for_game};
+use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::{Choice, Player, Request};
 
 /// How it is written.
-pub(crate) const FORM: Form =
-    Form { name: "tree", options: &["states"], usage: &["tree{states=N}"] };
+pub(crate) const SYNTAX: PlayerSyntax =
+    PlayerSyntax { name: "tree", options: &["states"], usage: &["tree{states=N}"] };
 
 /// Most states that a move may look at: memory for them is kept.
 const MAX_STATES: usize = 1_000_000;
@@ -30,20 +30,23 @@ const MAX_STATES: usize = 1_000_000;
 const TIE: f64 = 1e-9;
 
 /// Builds a player for Snake.
-pub(crate) fn build<G: Game>(options: Options<'_>, context: &mut Context<'_, G>) -> Built<G> {
-    fn seat<const W: usize>(options: &Options<'_>) -> Built<Snake<W>> {
+pub(crate) fn build<G: Game>(
+    options: Options<'_>,
+    context: &mut BuildContext<'_, G>,
+) -> BuildResult<G> {
+    fn seat<const W: usize>(options: &Options<'_>) -> BuildResult<Snake<W>> {
         let states = options.number("states", 1..=MAX_STATES)?;
-        let states = states.ok_or_else(|| options.missing("states=N", &FORM))?;
-        Ok(Box::new(Tree::<W>::new(options.name(), states)))
+        let states = states.ok_or_else(|| options.missing("states=N", &SYNTAX))?;
+        Ok(Box::new(SnakeTreeSearch::<W>::new(options.name(), states)))
     }
-    specific(context.game, |_: &snake::Small| seat(&options))
-        .or_else(|| specific(context.game, |_: &snake::Large| seat(&options)))
+    build_for_game(context.game, |_: &snake::Small| seat(&options))
+        .or_else(|| build_for_game(context.game, |_: &snake::Large| seat(&options)))
         .unwrap_or_else(|| Err(options.other_game::<G>(snake::Small::NAME)))
 }
 
 /// Searches a number of states breadth first and goes for the best.
 #[derive(Debug)]
-pub struct Tree<const W: usize> {
+pub struct SnakeTreeSearch<const W: usize> {
     name: String,
     states: usize,
     nodes: Vec<Node<W>>,
@@ -104,7 +107,7 @@ impl<const W: usize> Node<W> {
     }
 }
 
-impl<const W: usize> Tree<W> {
+impl<const W: usize> SnakeTreeSearch<W> {
     /// A player that looks at about `states` states a move.
     pub fn new(name: impl Into<String>, states: usize) -> Self {
         Self { name: name.into(), states, nodes: Vec::new() }
@@ -141,7 +144,7 @@ impl<const W: usize> Tree<W> {
     }
 }
 
-impl<const W: usize> Player<Snake<W>> for Tree<W> {
+impl<const W: usize> Player<Snake<W>> for SnakeTreeSearch<W> {
     fn name(&self) -> &str {
         &self.name
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::Clock;
 
 /// Nodes between two looks at the clock.
-pub const LOOK_EVERY: u32 = 64;
+pub const NODES_PER_CLOCK_CHECK: u32 = 64;
 
 /// When a search must end.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub struct Deadline<'a> {
     /// Tells the time.
     pub clock: &'a dyn Clock,
     /// When time is up, on the clock's monotonic time. The search looks at the clock every
-    /// [`LOOK_EVERY`] nodes and ends at the first look at this moment or after it, so its answer
+    /// [`NODES_PER_CLOCK_CHECK`] nodes and ends at the first look at this moment or after it, so its answer
     /// comes up to that many nodes later: who must answer by a moment sets this one earlier.
     pub at: Duration,
 }
@@ -24,9 +24,9 @@ pub(super) struct OutOfTime;
 
 /// Counters of one search.
 #[derive(Debug)]
-pub(super) struct Meter<'a> {
+pub(super) struct NodeCounter<'a> {
     deadline: Option<Deadline<'a>>,
-    until_look: u32,
+    nodes_until_check: u32,
     pub(super) nodes: u64,
     pub(super) evaluated: u64,
     /// Whether a position was cut off at the horizon since this was last cleared.
@@ -35,11 +35,11 @@ pub(super) struct Meter<'a> {
     pub(super) averaged: bool,
 }
 
-impl<'a> Meter<'a> {
+impl<'a> NodeCounter<'a> {
     pub(super) fn new(deadline: Option<Deadline<'a>>) -> Self {
         Self {
             deadline,
-            until_look: LOOK_EVERY,
+            nodes_until_check: NODES_PER_CLOCK_CHECK,
             nodes: 0,
             evaluated: 0,
             horizon: false,
@@ -51,16 +51,16 @@ impl<'a> Meter<'a> {
     #[inline]
     pub(super) fn node(&mut self) -> Result<(), OutOfTime> {
         self.nodes += 1;
-        self.until_look -= 1;
-        if self.until_look == 0 {
-            self.until_look = LOOK_EVERY;
-            return self.look();
+        self.nodes_until_check -= 1;
+        if self.nodes_until_check == 0 {
+            self.nodes_until_check = NODES_PER_CLOCK_CHECK;
+            return self.check_deadline();
         }
         Ok(())
     }
 
     /// An error if the deadline has passed.
-    pub(super) fn look(&self) -> Result<(), OutOfTime> {
+    pub(super) fn check_deadline(&self) -> Result<(), OutOfTime> {
         match self.deadline {
             Some(Deadline { clock, at }) if clock.monotonic() >= at => Err(OutOfTime),
             _ => Ok(()),

@@ -3,12 +3,12 @@
 //! What chance decided is taken from the recording and must be an outcome the engine offers.
 
 use crate::battlesnake::{
-    Battlesnake, Cell, Config, Graveyard, Pending, Point, Position, Small, State,
+    Battlesnake, Cell, Config, DeadBodies, Pending, Point, Position, Small, State,
 };
 use crate::{Action, ConfigError, Game, Rng, Turn};
 
 /// An engine in the middle of a recorded game, whatever its class of board.
-pub(super) trait Follower {
+pub(super) trait Engine {
     /// What to call it in a message.
     fn name(&self) -> &'static str;
 
@@ -26,32 +26,32 @@ pub(super) trait Follower {
 }
 
 /// One engine for each class of board that the configuration fits, at its start position.
-pub(super) fn followers(config: &Config) -> Result<Vec<Box<dyn Follower>>, ConfigError> {
-    let mut followers: Vec<Box<dyn Follower>> = Vec::with_capacity(2);
+pub(super) fn engines(config: &Config) -> Result<Vec<Box<dyn Engine>>, ConfigError> {
+    let mut engines: Vec<Box<dyn Engine>> = Vec::with_capacity(2);
     if Small::fits(config) {
-        followers.push(Box::new(Engine::<u8, 2, 8>::new("small boards", config)?));
+        engines.push(Box::new(SizedEngine::<u8, 2, 8>::new("small boards", config)?));
     }
-    followers.push(Box::new(Engine::<u16, 10, 16>::new("large boards", config)?));
-    Ok(followers)
+    engines.push(Box::new(SizedEngine::<u16, 10, 16>::new("large boards", config)?));
+    Ok(engines)
 }
 
-struct Engine<C: Cell, const W: usize, const S: usize> {
+struct SizedEngine<C: Cell, const W: usize, const S: usize> {
     name: &'static str,
     game: Battlesnake<C, W, S>,
     state: State<C, W, S>,
-    graveyard: Graveyard,
+    dead_bodies: DeadBodies,
 }
 
-impl<C: Cell, const W: usize, const S: usize> Engine<C, W, S> {
+impl<C: Cell, const W: usize, const S: usize> SizedEngine<C, W, S> {
     fn new(name: &'static str, config: &Config) -> Result<Self, ConfigError> {
         let game = Battlesnake::new(config.clone())?;
         // A game with a start position draws nothing.
         let state = game.initial(&mut Rng::new(0, "conform"));
-        let graveyard = match &config.start {
-            Some(start) => Graveyard::of(start),
-            None => Graveyard::new(config.snakes.into()),
+        let dead_bodies = match &config.start {
+            Some(start) => DeadBodies::from_position(start),
+            None => DeadBodies::new(config.snakes.into()),
         };
-        Ok(Self { name, game, state, graveyard })
+        Ok(Self { name, game, state, dead_bodies })
     }
 
     fn chance(&mut self, outcome: u32) -> Result<(), String> {
@@ -59,13 +59,13 @@ impl<C: Cell, const W: usize, const S: usize> Engine<C, W, S> {
     }
 }
 
-impl<C: Cell, const W: usize, const S: usize> Follower for Engine<C, W, S> {
+impl<C: Cell, const W: usize, const S: usize> Engine for SizedEngine<C, W, S> {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn position(&self) -> Position {
-        self.game.position(&self.state, &self.graveyard)
+        self.game.position(&self.state, &self.dead_bodies)
     }
 
     fn is_over(&self) -> bool {
@@ -83,9 +83,9 @@ impl<C: Cell, const W: usize, const S: usize> Follower for Engine<C, W, S> {
         // The same turn through the door that everybody uses, which keeps no bodies.
         let mut plain = self.state;
         self.game.step(&mut plain, &actions).map_err(|error| error.to_string())?;
-        self.game.step_moves(&mut self.state, &directions, &mut self.graveyard);
+        self.game.step_moves(&mut self.state, &directions, &mut self.dead_bodies);
         if plain != self.state {
-            return Err("the step with a graveyard gives another state than without".to_owned());
+            return Err("the step with an observer gives another state than without one".to_owned());
         }
         match (self.state.pending, side) {
             (Pending::Shrink, Some(side)) => self.chance(side.into()),

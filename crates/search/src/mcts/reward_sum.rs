@@ -4,7 +4,7 @@ use ouro_game::Game;
 
 /// Adds up what every player gets from a first state on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct RewardSum {
     discount: f64,
     start: u32,
     /// Time of the state added last.
@@ -15,8 +15,8 @@ pub(super) struct Tally {
     sums: Vec<f64>,
 }
 
-impl Tally {
-    /// A tally with discount `gamma`.
+impl RewardSum {
+    /// A reward_sum with discount `gamma`.
     pub(super) fn new(gamma: f32) -> Self {
         Self { discount: f64::from(gamma), ..Self::default() }
     }

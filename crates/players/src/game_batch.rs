@@ -1,15 +1,15 @@
-//! Many games in lockstep.
+//! Plays many games in lockstep.
 //!
-//! Each [`advance`](Table::advance) plays one ply in every game: it asks every player object
-//! once, with all positions that wait for it, then steps every game. The table keeps time,
-//! randomness and records; it knows nothing of threads or services.
+//! Each [`advance`](GameBatch::advance) plays one ply in every game. It calls every player once,
+//! with all positions in which that player is to move, and then steps every game. The batch owns
+//! randomness and records; threads and services are the caller's concern.
 //!
-//! Contract: a game depends on its seed, its players and `max_plies` alone, not on the games
-//! beside it, as long as the players draw only from the generator of each request. Seat `s` of a
-//! game draws from `Rng::indexed(seed, SEAT_RNG, s)`; chance draws from the record's own
-//! generator. Every finished game replays with [`ouro_game::record::Replay`].
+//! Contract: a game depends only on its seed, its players and `max_plies`, provided that players
+//! draw only from the generator of each request. Other games in the batch have no influence.
+//! Seat `s` of a game draws from `Rng::indexed(seed, SEAT_RNG, s)`; chance draws from the
+//! record's own generator. Every finished game replays with [`ouro_game::record::Replay`].
 
-use ouro_game::record::{Record, Recorder};
+use ouro_game::record::{GameRecord, Recorder};
 use ouro_game::{Action, ActionMask, Game, PlayerSet, Rng, StepError, Turn};
 
 use crate::{Choice, Player, Request};
@@ -17,37 +17,37 @@ use crate::{Choice, Player, Request};
 /// Purpose of the generators that players draw from.
 pub const SEAT_RNG: &str = "seat";
 
-/// Games in play. See the [module](self).
+/// A batch of games in progress. See the [module](self).
 #[derive(Debug)]
-pub struct Table<G: Game> {
+pub struct GameBatch<G: Game> {
     game: G,
     max_plies: usize,
-    seated: Vec<Seated<G>>,
+    active: Vec<ActiveGame<G>>,
     legal: ActionMask,
     choices: Vec<Choice>,
 }
 
-/// One game in play.
+/// One game in progress.
 #[derive(Debug)]
-struct Seated<G: Game> {
+struct ActiveGame<G: Game> {
     recorder: Recorder<G>,
     seed: u64,
     players: Vec<usize>,
     rngs: Vec<Rng>,
     behaviour: Vec<Vec<f32>>,
-    /// Who chooses in this ply.
+    /// Seats that choose in this ply.
     movers: PlayerSet,
-    /// What each seat chose in this ply.
+    /// The action that each seat chose in this ply.
     joint: Vec<Action>,
     probabilities: Vec<f32>,
 }
 
-/// A game in play, to be looked at.
+/// A read-only view of a game in progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InPlay<'a> {
-    /// Its seed.
+pub struct GameInProgress<'a> {
+    /// Seed of the game.
     pub seed: u64,
-    /// Which player sits at each seat.
+    /// Index of the player at each seat.
     pub players: &'a [usize],
     /// Per ply played, the actions of the players that were to move.
     pub plies: &'a [Vec<Action>],
@@ -55,27 +55,29 @@ pub struct InPlay<'a> {
 
 /// A game that has ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finished<C> {
+pub struct FinishedGame<C> {
     /// Seed and joint actions; replays to the last state.
-    pub record: Record<C>,
+    pub record: GameRecord<C>,
     /// Per ply, the probability with which each action of the record was chosen.
     pub behaviour: Vec<Vec<f32>>,
-    /// Which player sat at each seat.
+    /// Index of the player at each seat.
     pub players: Vec<usize>,
-    /// Result of each seat, 1 win to −1 loss, of the last state.
+    /// Outcome of each seat in the last state, 1 win to −1 loss.
     pub outcomes: Vec<f32>,
     /// Score of each seat in the last state, [`Game::score`].
     pub scores: Vec<f32>,
-    /// Whether the game was cut short at the table's limit of plies.
+    /// Whether the game was cut short at the limit of plies.
     pub truncated: bool,
 }
 
-/// A seating or a choice that cannot be played. After an error in a ply some games have
-/// moved on and others have not: the table is to be dropped.
+/// A seating or a choice that cannot be played.
+///
+/// After an error in a ply, some games have advanced and others have not, so the caller must drop
+/// the batch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TableError {
+pub enum GameBatchError {
     /// Too many or too few players for the seats.
-    #[error("{got} players were seated; {game} has {expected} seats")]
+    #[error("{got} players were given; {game} has {expected} seats")]
     SeatCount {
         /// Players given.
         got: usize,
@@ -84,8 +86,8 @@ pub enum TableError {
         /// Seats of the game.
         expected: usize,
     },
-    /// A seat names a player that is not at the table.
-    #[error("game {seed} seats player {player}; {count} players are at the table")]
+    /// A seat names a player that was not passed to `advance`.
+    #[error("game {seed} has player {player}; only {count} players were given")]
     UnknownPlayer {
         /// Seed of the game.
         seed: u64,
@@ -94,7 +96,7 @@ pub enum TableError {
         /// Players given.
         count: usize,
     },
-    /// A player did not answer every request once.
+    /// A player returned too few or too many choices.
     #[error("player {name} gave {got} choices for {expected} requests")]
     ChoiceCount {
         /// The player's name.
@@ -104,31 +106,31 @@ pub enum TableError {
         /// Requests made.
         expected: usize,
     },
-    /// A player reported something that is no probability.
+    /// A player reported a probability outside (0, 1].
     #[error("player {name} reports probability {value}; it must be above 0 and at most 1")]
     Probability {
         /// The player's name.
         name: String,
-        /// What it reported, as text.
+        /// The reported value, as text.
         value: String,
     },
-    /// The rules refuse what was chosen.
+    /// The rules refuse the chosen action.
     #[error("game {seed}, ply {ply}: {error}")]
     Step {
         /// Seed of the game.
         seed: u64,
         /// Ply, from 0.
         ply: usize,
-        /// What the rules say.
+        /// The error that the rules return.
         error: StepError,
     },
 }
 
-impl<G: Game> Table<G> {
-    /// An empty table. A game that is not over after `max_plies` plies is cut short.
+impl<G: Game> GameBatch<G> {
+    /// An empty batch. A game that is not over after `max_plies` plies is cut short.
     pub fn new(game: G, max_plies: usize) -> Self {
         let legal = ActionMask::new(game.action_count());
-        Self { game, max_plies, seated: Vec::new(), legal, choices: Vec::new() }
+        Self { game, max_plies, active: Vec::new(), legal, choices: Vec::new() }
     }
 
     /// The rules.
@@ -136,40 +138,40 @@ impl<G: Game> Table<G> {
         &self.game
     }
 
-    /// Number of games in play.
+    /// Number of games in progress.
     pub fn len(&self) -> usize {
-        self.seated.len()
+        self.active.len()
     }
 
-    /// Whether no game is in play.
+    /// Whether no game is in progress.
     pub fn is_empty(&self) -> bool {
-        self.seated.is_empty()
+        self.active.is_empty()
     }
 
-    /// The current states, in the order of seating.
+    /// The current states, in the order in which games were started.
     pub fn states(&self) -> impl Iterator<Item = &G::State> {
-        self.seated.iter().map(|seated| seated.recorder.state())
+        self.active.iter().map(|game| game.recorder.state())
     }
 
-    /// The games in play, in the order of seating.
-    pub fn in_play(&self) -> impl Iterator<Item = InPlay<'_>> {
-        self.seated.iter().map(|seated| InPlay {
-            seed: seated.seed,
-            players: &seated.players,
-            plies: seated.recorder.played(),
+    /// The games in progress, in the order in which they were started.
+    pub fn in_progress(&self) -> impl Iterator<Item = GameInProgress<'_>> {
+        self.active.iter().map(|game| GameInProgress {
+            seed: game.seed,
+            players: &game.players,
+            plies: game.recorder.played(),
         })
     }
 
-    /// Starts the game of `seed`, with player `players[s]` of [`advance`](Self::advance) at
-    /// seat `s`. One player may sit at several seats.
-    pub fn seat(&mut self, seed: u64, players: &[usize]) -> Result<(), TableError> {
+    /// Starts the game of `seed`. Seat `s` is played by player `players[s]` of
+    /// [`advance`](Self::advance); one player may hold several seats.
+    pub fn start_game(&mut self, seed: u64, players: &[usize]) -> Result<(), GameBatchError> {
         let seats = self.game.players();
         if players.len() != seats {
             let got = players.len();
-            return Err(TableError::SeatCount { got, game: G::NAME, expected: seats });
+            return Err(GameBatchError::SeatCount { got, game: G::NAME, expected: seats });
         }
         let rng = |seat| Rng::indexed(seed, SEAT_RNG, seat as u64);
-        self.seated.push(Seated {
+        self.active.push(ActiveGame {
             recorder: Recorder::new(&self.game, seed),
             seed,
             players: players.to_vec(),
@@ -182,38 +184,38 @@ impl<G: Game> Table<G> {
         Ok(())
     }
 
-    /// Plays one ply in every game and returns the games that have ended, in the order of
-    /// seating. Each player is asked at most once.
+    /// Plays one ply in every game and returns the games that have ended, in the order in which
+    /// they were started. Each player is called at most once.
     pub fn advance(
         &mut self,
         players: &mut [Box<dyn Player<G>>],
-    ) -> Result<Vec<Finished<G::Config>>, TableError> {
+    ) -> Result<Vec<FinishedGame<G::Config>>, GameBatchError> {
         let mut finished = self.collect();
-        for seated in &mut self.seated {
-            seated.movers = match self.game.turn(seated.recorder.state()) {
+        for game in &mut self.active {
+            game.movers = match self.game.turn(game.recorder.state()) {
                 Turn::Move(movers) => movers,
                 Turn::Chance | Turn::Over => PlayerSet::EMPTY,
             };
-            if let Some(&player) = seated.players.iter().find(|&&player| player >= players.len()) {
+            if let Some(&player) = game.players.iter().find(|&&player| player >= players.len()) {
                 let count = players.len();
-                return Err(TableError::UnknownPlayer { seed: seated.seed, player, count });
+                return Err(GameBatchError::UnknownPlayer { seed: game.seed, player, count });
             }
         }
         for (index, player) in players.iter_mut().enumerate() {
-            self.ask(index, player.as_mut())?;
+            self.choose(index, player.as_mut())?;
         }
-        for seated in &mut self.seated {
-            seated.step(&self.game)?;
+        for game in &mut self.active {
+            game.step(&self.game)?;
         }
         finished.append(&mut self.collect());
         Ok(finished)
     }
 
-    /// Plays until no game is left.
+    /// Plays until every game has ended.
     pub fn finish(
         &mut self,
         players: &mut [Box<dyn Player<G>>],
-    ) -> Result<Vec<Finished<G::Config>>, TableError> {
+    ) -> Result<Vec<FinishedGame<G::Config>>, GameBatchError> {
         let mut finished = self.collect();
         while !self.is_empty() {
             finished.append(&mut self.advance(players)?);
@@ -221,11 +223,11 @@ impl<G: Game> Table<G> {
         Ok(finished)
     }
 
-    /// Asks one player for all seats that wait for it.
-    fn ask(&mut self, index: usize, player: &mut dyn Player<G>) -> Result<(), TableError> {
+    /// Calls one player for all seats that it has to choose for.
+    fn choose(&mut self, index: usize, player: &mut dyn Player<G>) -> Result<(), GameBatchError> {
         let mut requests = Vec::new();
-        for seated in &mut self.seated {
-            let Seated { recorder, rngs, players, movers, .. } = seated;
+        for game in &mut self.active {
+            let ActiveGame { recorder, rngs, players, movers, .. } = game;
             for (seat, rng) in rngs.iter_mut().enumerate() {
                 if players[seat] == index && movers.contains(seat) {
                     requests.push(Request { state: recorder.state(), player: seat, rng });
@@ -241,47 +243,47 @@ impl<G: Game> Table<G> {
         drop(requests);
         if self.choices.len() != expected {
             let (name, got) = (player.name().to_owned(), self.choices.len());
-            return Err(TableError::ChoiceCount { name, got, expected });
+            return Err(GameBatchError::ChoiceCount { name, got, expected });
         }
         let mut choices = self.choices.iter();
-        for seated in &mut self.seated {
-            for seat in seated.movers.iter().filter(|&seat| seated.players[seat] == index) {
+        for game in &mut self.active {
+            for seat in game.movers.iter().filter(|&seat| game.players[seat] == index) {
                 let Some(choice) = choices.next() else { break };
                 let probability = choice.probability;
                 if !(probability > 0.0 && probability <= 1.0) {
                     let (name, value) = (player.name().to_owned(), probability.to_string());
-                    return Err(TableError::Probability { name, value });
+                    return Err(GameBatchError::Probability { name, value });
                 }
-                // Asked for here because a game may forgive an illegal action; a record that
-                // says what was chosen must not hold one.
-                self.game.legal(seated.recorder.state(), seat, &mut self.legal);
+                // Checked here because a game may ignore an illegal action, but a record must
+                // hold legal actions only.
+                self.game.legal(game.recorder.state(), seat, &mut self.legal);
                 if !self.legal.contains(choice.action) {
                     let action = choice.action.0;
                     let error = StepError::IllegalAction { player: seat, action };
-                    let (seed, ply) = (seated.seed, seated.recorder.plies());
-                    return Err(TableError::Step { seed, ply, error });
+                    let (seed, ply) = (game.seed, game.recorder.plies());
+                    return Err(GameBatchError::Step { seed, ply, error });
                 }
-                seated.joint[seat] = choice.action;
-                seated.probabilities[seat] = probability;
+                game.joint[seat] = choice.action;
+                game.probabilities[seat] = probability;
             }
         }
         Ok(())
     }
 
-    /// Takes the games that are over or at the limit off the table.
-    fn collect(&mut self) -> Vec<Finished<G::Config>> {
+    /// Removes the games that are over or at the limit of plies.
+    fn collect(&mut self) -> Vec<FinishedGame<G::Config>> {
         let (game, max_plies) = (&self.game, self.max_plies);
-        let ended = |seated: &mut Seated<G>| {
-            seated.recorder.plies() >= max_plies || game.turn(seated.recorder.state()) == Turn::Over
+        let ended = |active: &mut ActiveGame<G>| {
+            active.recorder.plies() >= max_plies || game.turn(active.recorder.state()) == Turn::Over
         };
-        self.seated.extract_if(.., ended).map(|seated| seated.into_finished(game)).collect()
+        self.active.extract_if(.., ended).map(|active| active.into_finished(game)).collect()
     }
 }
 
-impl<G: Game> Seated<G> {
-    fn step(&mut self, game: &G) -> Result<(), TableError> {
+impl<G: Game> ActiveGame<G> {
+    fn step(&mut self, game: &G) -> Result<(), GameBatchError> {
         let (seed, ply) = (self.seed, self.recorder.plies());
-        self.recorder.advance(game, &self.joint).map_err(|error| TableError::Step {
+        self.recorder.advance(game, &self.joint).map_err(|error| GameBatchError::Step {
             seed,
             ply,
             error,
@@ -290,9 +292,9 @@ impl<G: Game> Seated<G> {
         Ok(())
     }
 
-    fn into_finished(self, game: &G) -> Finished<G::Config> {
+    fn into_finished(self, game: &G) -> FinishedGame<G::Config> {
         let state = self.recorder.state();
-        Finished {
+        FinishedGame {
             outcomes: (0..game.players()).map(|seat| game.outcome(state, seat)).collect(),
             scores: (0..game.players()).map(|seat| game.score(state, seat)).collect(),
             truncated: game.turn(state) != Turn::Over,

@@ -4,7 +4,7 @@
 
 use super::rules::Battlesnake;
 use super::state::{Cell, State};
-use crate::{Game, Rng, record};
+use crate::Rng;
 
 /// The moves of each set of moves, and how many there are.
 const CHOICES: [([u8; 4], u32); 16] = choices();
@@ -26,17 +26,6 @@ const fn choices() -> [([u8; 4], u32); 16] {
     table
 }
 
-/// How much was played.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Played {
-    /// Games that were set up, the last one perhaps cut short.
-    pub games: u64,
-    /// Turns over all games.
-    pub turns: u64,
-    /// Moves over all snakes and games.
-    pub moves: u64,
-}
-
 impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     /// Plays one turn: every living snake moves uniformly at random among its safe moves, up if
     /// it has none; then nature draws. The game must not be over.
@@ -50,22 +39,5 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         }
         self.step_moves(state, &moves, &mut ());
         self.settle_all(state, rng);
-    }
-
-    /// Plays at least `turns` turns of whole games, one after another, and reports how much it
-    /// was. The caller holds the clock.
-    pub fn throughput(&self, seed: u64, turns: u64) -> Played {
-        let mut played = Played::default();
-        while played.turns < turns {
-            let mut rng = Rng::indexed(seed, record::GAME_RNG, played.games);
-            let mut state = self.initial(&mut rng);
-            played.games += 1;
-            while !self.is_decided(&state) && played.turns < turns {
-                played.moves += u64::from(state.alive.count_ones());
-                self.random_turn(&mut state, &mut rng);
-                played.turns += 1;
-            }
-        }
-        played
     }
 }

@@ -3,7 +3,7 @@
 use ouro_game::{Chance, Game, Rng, Turn};
 
 use super::frame::Frames;
-use crate::Evaluation;
+use crate::Heuristic;
 
 /// Draws that stand for the outcomes of a chance node that cannot list them.
 pub const CHANCE_SAMPLES: u32 = 16;
@@ -11,27 +11,27 @@ pub const CHANCE_SAMPLES: u32 = 16;
 /// What must happen next in the position at `level`, once the evaluation has resolved what
 /// chance it resolves by itself.
 #[inline]
-pub(super) fn foresee<G: Game, E: Evaluation<G>>(
+pub(super) fn next_turn<G: Game, E: Heuristic<G>>(
     game: &G,
-    evaluation: &mut E,
+    heuristic: &mut E,
     frames: &mut Frames<G>,
     level: usize,
 ) -> Turn {
     let state = &mut frames.get_mut(level).state;
     if game.turn(state) == Turn::Chance {
-        evaluation.foresee(game, state);
+        heuristic.resolve_chance(game, state);
     }
     game.turn(state)
 }
 
 /// The outcomes of the chance node at a level, or draws that stand for them.
-pub(super) struct Outcomes {
+pub(super) struct ChanceOutcomes {
     chance: Chance,
     rng: Rng,
     next: u32,
 }
 
-impl Outcomes {
+impl ChanceOutcomes {
     pub(super) fn new<G: Game>(game: &G, state: &G::State) -> Self {
         let chance = game.chance(state);
         Self { chance, rng: Rng::new(game.digest(state), "minimax chance"), next: 0 }
