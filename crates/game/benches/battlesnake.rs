@@ -1,5 +1,5 @@
-//! Turns per second of whole Battlesnake games, set-ups and food included, and the cost of
-//! what learners and searches call besides.
+//! Turns per second of random Battlesnake games, set-ups and food included, and the cost of
+//! observations and digests.
 //!
 //! `cargo bench -p ouro-game --bench battlesnake`
 
@@ -9,8 +9,8 @@ use ouro_game::battlesnake::{Config, Ruleset, Small};
 use ouro_game::record::GAME_RNG;
 use ouro_game::{Game, Rng};
 
-/// Turns of one sample: some hundred games in a millisecond or two, so that a sample seldom
-/// meets an interruption.
+/// Turns of one sample: some hundred games in a millisecond or two, so that few samples are
+/// interrupted by the scheduler.
 const TURNS: u64 = 10_000;
 
 fn main() {
@@ -52,7 +52,7 @@ fn play(rules: &Small, seed: u64) -> u64 {
 #[divan::bench(args = BOARDS, sample_count = 500, sample_size = 1)]
 fn turns(bencher: Bencher<'_, '_>, name: &str) {
     let rules = named(name);
-    // Other games in every sample, or the branch predictor learns them by heart.
+    // Different games in every sample, since a branch predictor memorises repeated ones.
     let mut seed = 0;
     bencher.counter(ItemsCount::new(TURNS)).bench_local(|| {
         seed += 1;

@@ -1,5 +1,5 @@
-//! Steps per second of whole random games of Snake through the [`Game`] trait, apples included,
-//! and the cost of what learners and searches call besides.
+//! Steps per second of random games of Snake through the [`Game`] trait, apples included, and the
+//! cost of observations, symmetries and digests.
 //!
 //! `cargo bench -p ouro-game --bench snake`
 

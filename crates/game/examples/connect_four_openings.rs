@@ -1,8 +1,8 @@
-//! The best moves of the first positions of Connect Four, computed from nothing.
+//! Computes the best moves of the first positions of Connect Four.
 //!
-//! `cargo run --release -p ouro-game --example connect_four_openings`, twenty minutes of
-//! one busy core and 256 MiB. Prints the columns played, from 0, and all best columns to play next; one of each
-//! pair of mirror images.
+//! `cargo run --release -p ouro-game --example connect_four_openings` takes twenty minutes of one
+//! core and 256 MiB. It prints the columns played, from 0, and all best next columns, for one
+//! position of each pair of mirror images.
 
 use std::error::Error;
 use std::io::Write;

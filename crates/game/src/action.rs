@@ -16,8 +16,9 @@ impl Action {
     }
 }
 
-/// A set of actions, one bit each. Reused between calls so that asking for the legal actions
-/// does not allocate.
+/// A set of actions, one bit each.
+///
+/// Callers reuse one mask, so that listing the legal actions does not allocate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActionMask {
     words: Vec<u64>,

@@ -1,12 +1,12 @@
 //! Battlesnake, exact to the official engine.
 //!
-//! All official rulesets on boards of 3×3 to 25×25 with 1 to 16 snakes. Snakes move at the
-//! same time; actions are 0 up, 1 down, 2 left, 3 right, and every living snake may take any
-//! of them. Food and the sides of a royale board are chance nodes.
+//! All official rulesets on boards of 3×3 to 25×25 with 1 to 16 snakes. Snakes move
+//! simultaneously. Actions are 0 up, 1 down, 2 left, 3 right, and every living snake may take
+//! any of them. Food and the sides of a royale board are chance nodes.
 //!
-//! [`Battlesnake`] is the rules, in two classes by the size of what they can hold: [`Small`]
-//! and [`Large`]. [`State`] is one moment, plain data of fixed size that steps without
-//! allocation. [`Position`] is the portable form that people, records and servers read.
+//! [`Battlesnake`] is the rules, in two size classes: [`Small`] and [`Large`]. [`State`] is one
+//! position as plain data of fixed size, which steps without allocation. [`Position`] is the
+//! portable form for people, records and servers.
 #![expect(
     clippy::cast_possible_wrap,
     clippy::cast_sign_loss,

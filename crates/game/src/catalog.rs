@@ -1,8 +1,8 @@
-//! The games in the box, by name.
+//! The built-in games, by name.
 //!
-//! A [`GameConfig`] is what configs, records and the wire carry; [`GameConfig::visit`] turns
-//! it into concrete rules and hands them to generic code, so that nothing outside this file
-//! lists the games. A new game is a module and a line in the list below.
+//! Settings, records and the wire carry a [`GameConfig`]. [`GameConfig::visit`] builds the
+//! concrete rules and passes them to generic code, so no other file lists the games. A new game
+//! is a module and a line in the list below.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,23 +10,24 @@ use serde::{Deserialize, Serialize};
 use crate::record::{GameRecord, Replay, ReplayError};
 use crate::{ConfigError, Game, battlesnake, connect_four, snake, tic_tac_toe};
 
-/// Makes the catalog from lines of `Variant: rules, "one sentence"`. A game whose rules come in
-/// two sizes says `rules [while test, else larger]`, where `test` looks at the configuration.
+/// Generates the catalog from lines of `Variant: rules, "one sentence"`.
 ///
-/// The variant in `snake_case` must be the name of the game ([`Game::NAME`]) and the
-/// configuration must have a default; a test checks the first, the compiler the second.
+/// A game with rules in two size classes is written `rules [while test, else larger]`, where
+/// `test` decides by the configuration. The variant in `snake_case` must be the name of the game
+/// ([`Game::NAME`]), which a test checks. The configuration must have a default, which the
+/// compiler checks.
 macro_rules! games {
     ($(
         $variant:ident: $rules:ty $([while $fits:path, else $larger:ty])?, $about:literal;
     )+) => {
-        /// Configuration of any game in the box, tagged by the game's name.
+        /// Configuration of any built-in game, tagged by the game's name.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "game", rename_all = "snake_case")]
         pub enum GameConfig {
             $(#[doc = $about] $variant(<$rules as Game>::Config),)+
         }
 
-        /// Every game in the box, in the order of this file.
+        /// Every built-in game, in the order of this file.
         pub const GAMES: &[GameInfo] = &[
             $(GameInfo { name: <$rules>::NAME, about: $about },)+
         ];
@@ -74,7 +75,7 @@ games! {
         "Last snake alive wins; all official rulesets, exact to the official engine.";
 }
 
-/// What the catalog says about a game.
+/// Name and description of a game in the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct GameInfo {
     /// [`Game::NAME`].
@@ -83,11 +84,11 @@ pub struct GameInfo {
     pub about: &'static str,
 }
 
-/// A name that is not in the catalog.
+/// The error for a name that is not in the catalog.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown game {name:?}; known are {}", known_names())]
 pub struct UnknownGame {
-    /// The name that was asked for.
+    /// The unknown name.
     pub name: String,
 }
 
@@ -95,18 +96,19 @@ fn known_names() -> String {
     GAMES.iter().map(|game| game.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Generic code to run on the rules of a game known only at run time.
+/// Generic code that runs on the rules of a game known only at run time.
 pub trait GameVisitor {
-    /// What it returns.
+    /// The result of the visit.
     type Output;
 
     /// Runs on concrete rules.
     fn visit<G: Game>(self, game: G) -> Self::Output;
 }
 
-/// Generic code to run on a recorded game known only at run time; see [`GameRecord::replay`].
+/// Generic code that runs on a recorded game known only at run time; see
+/// [`GameRecord::replay`].
 pub trait ReplayVisitor {
-    /// What it returns.
+    /// The result of the visit.
     type Output;
 
     /// Runs on the recorded game, set up and at ply 0.
@@ -131,7 +133,7 @@ impl GameRecord<GameConfig> {
         self.config.visit(Start { record: self, visitor })?
     }
 
-    /// Replays the whole game and says what is wrong with it, if anything.
+    /// Replays the whole game; the error is the first disagreement.
     pub fn verify(&self) -> Result<(), ReplayError> {
         struct ToTheEnd;
         impl ReplayVisitor for ToTheEnd {

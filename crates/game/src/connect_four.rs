@@ -1,8 +1,8 @@
 //! Connect Four, 7×6 unless configured otherwise, with a perfect solver.
 //!
-//! Player 0 moves first. Action `c` drops a stone into column `c`, counted from the left
-//! from 0; people see `column 1` to `column 7`. Four in a row in any direction win, a full
-//! board is a draw. [`solver`] knows the exact value of every position.
+//! Player 0 moves first. Action `c` drops a stone into column `c`, counted from 0 at the left;
+//! its display name is `column 1` to `column 7`. Four in a row in any direction win, and a full
+//! board is a draw. [`solver`] computes the exact value of any position.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,8 +46,8 @@ pub struct ConnectFour {
 }
 
 impl ConnectFour {
-    /// The position after dropping stones into `columns`, counted from 1 as people do:
-    /// `"4453"`. `None` if that is not a legal sequence of moves.
+    /// The position after dropping stones into `columns`, counted from 1: `"4453"`. `None` if
+    /// that is not a legal sequence of moves.
     pub fn position(&self, columns: &str) -> Option<State> {
         let mut state = State::empty(self.board);
         for digit in columns.chars() {
@@ -59,8 +59,9 @@ impl ConnectFour {
         Some(state)
     }
 
-    /// A position of a uniformly random game that is not over, each of its plies as likely.
+    /// A random position that is not over: a uniformly drawn ply of a uniformly random game.
     pub fn random_position(&self, rng: &mut Rng) -> State {
+        // Plays a game to its end to learn its length, then replays it up to the drawn ply.
         let mut again = rng.clone();
         let [mut state, mut end] = [State::empty(self.board); 2];
         rollout::play(&mut end, u32::MAX, rng);
@@ -130,13 +131,12 @@ impl Game for ConnectFour {
         Ok(())
     }
 
-    /// Draws the same numbers as the default and plays the same moves, on bare bitboards.
+    /// Draws the same numbers and plays the same moves as the default, on bitboards.
     fn rollout(&self, state: &mut State, limit: u32, _buffer: &mut RolloutBuffer, rng: &mut Rng) {
         rollout::play(state, limit, rng);
     }
 
-    /// Lines are completed and parried, nothing is handed over, threats are kept and made: see
-    /// the module `guided`.
+    /// Weights that complete and block lines and prefer threats: see the module `guided`.
     fn weigh(&self, state: &State, player: usize, _legal: &mut ActionMask, weights: &mut [u32]) {
         if player == state.mover() {
             guided::weigh(state, weights);
@@ -145,8 +145,8 @@ impl Game for ConnectFour {
         }
     }
 
-    /// Draws the same numbers as [`rollout::guided`](crate::rollout::guided) and plays the same
-    /// moves, on bare bitboards.
+    /// Draws the same numbers and plays the same moves as
+    /// [`rollout::guided`](crate::rollout::guided), on bitboards.
     fn guided_rollout(
         &self,
         state: &mut State,
@@ -238,7 +238,7 @@ impl Game for ConnectFour {
     }
 
     fn digest(&self, state: &State) -> u64 {
-        // Stones pin the position; the constants are the finaliser of SplitMix64.
+        // The stones determine the position; the constants are the finaliser of SplitMix64.
         let mut hash = u64::from(state.board.cells());
         for set in state.stones {
             hash = (hash ^ set).wrapping_mul(0xbf58_476d_1ce4_e5b9);

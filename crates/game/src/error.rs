@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration or a step.
+//! Errors of configurations and steps.
 
 /// A configuration field that is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -8,9 +8,9 @@ pub struct ConfigError {
     pub game: &'static str,
     /// Path of the field, as in the config file.
     pub field: &'static str,
-    /// The value that was given.
+    /// The rejected value.
     pub value: String,
-    /// What would be accepted.
+    /// The accepted values, as a phrase for the message.
     pub remedy: String,
 }
 
@@ -20,11 +20,11 @@ pub enum StepError {
     /// The game has ended.
     #[error("the game is over")]
     GameOver,
-    /// Nature is to move, not the players.
-    #[error("the state waits for a chance outcome, not for actions")]
+    /// The state is a chance node; actions are not allowed.
+    #[error("the state is a chance node; apply a chance outcome, not actions")]
     ChancePending,
-    /// The players are to move, not nature.
-    #[error("the state waits for actions, not for a chance outcome")]
+    /// The state is not a chance node.
+    #[error("the state is not a chance node; apply actions, not a chance outcome")]
     NotAChanceNode,
     /// The number of actions differs from the number of players.
     #[error("{got} actions were given for {expected} players")]
@@ -37,15 +37,15 @@ pub enum StepError {
     /// An action outside the action space or not legal now.
     #[error("action {action} of player {player} is illegal")]
     IllegalAction {
-        /// Who tried.
+        /// The player.
         player: usize,
-        /// What was tried.
+        /// The rejected action.
         action: u32,
     },
     /// A chance outcome that cannot happen here.
     #[error("chance outcome {outcome} cannot happen here")]
     ImpossibleOutcome {
-        /// The outcome that was given.
+        /// The rejected outcome.
         outcome: u32,
     },
 }

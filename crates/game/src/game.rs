@@ -1,7 +1,7 @@
-//! The [`Game`] trait: what a game must say for Ouro to play, search and learn it.
+//! The [`Game`] trait: the interface that play, search and training need from a game.
 //!
-//! A game is two values. The *rules* (`Self`) hold the configuration and tables computed
-//! from it; they never change during a game and are shared by every thread. The *state*
+//! A game is two values. The *rules* (`Self`) hold the configuration and tables computed from
+//! it. They never change during a game and all threads share them. The *state*
 //! ([`Game::State`]) is one position: small, cheap to clone, stepped in place without
 //! allocation.
 //!
@@ -14,28 +14,28 @@
 //!                      └─────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! * **Simultaneous moves** (Battlesnake): `Turn::Move` holds several players; `step` takes
-//!   one action for each of them and resolves them together.
+//! * **Simultaneous moves** (Battlesnake): `Turn::Move` holds several players. `step` takes
+//!   one action for each of them and resolves all actions together.
 //! * **Alternating moves** (Connect Four): `Turn::Move` holds exactly one player.
-//! * **Single player** (Snake, puzzles): one player, [`returns`](Game::returns) grows with
-//!   each reward and [`elapsed`](Game::elapsed) tells how much time passed, so that a value
-//!   is discounted by `gamma ^ elapsed time`, also across forced moves.
-//! * **Chance** (food, apples): after a step the state may wait at a chance node. Searches
-//!   enumerate or sample its outcomes; a plain game calls [`Game::settle`].
+//! * **Single player** (Snake, puzzles): `Turn::Move` holds player 0.
+//!   [`returns`](Game::returns) grows with each reward, and [`elapsed`](Game::elapsed) counts
+//!   time steps. Values are discounted by `gamma ^ elapsed time`, also across forced moves.
+//! * **Chance** (food, apples): after a step the state may be a chance node. Searches
+//!   enumerate or sample its outcomes; plain play calls [`Game::settle`].
 //! * **Elimination**: players not in [`Game::alive`] have no legal action and are never in
 //!   `Turn::Move` again.
 //!
 //! # Players, seats and perspective
 //!
-//! Players are numbered from 0 in seat order. [`Game::observe`] always writes the board as
-//! one player sees it (its own things in the same planes whatever its number), so one
-//! network serves every seat.
+//! Players are numbered from 0 in seat order. [`Game::observe`] writes the board from the
+//! perspective of one player: that player's own features are in the same planes at every seat.
+//! One network therefore serves all seats.
 //!
 //! # Your own game
 //!
 //! `docs/your-own-game.md` walks through `examples/stakes`, a small game with simultaneous
-//! moves and chance. [`check_laws`](crate::check_laws) tries on any game what the types cannot
-//! say, and the [catalog](crate::catalog) takes it in with one line.
+//! moves and chance. [`check_laws`](crate::check_laws) tests the properties that the types cannot
+//! express. One line adds the game to the [catalog](crate::catalog).
 
 use std::fmt::Debug;
 
@@ -48,9 +48,9 @@ use crate::{Action, ActionMask, ConfigError, PlayerSet, Rng, StepError, Symmetry
 /// What must happen next in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// These players choose an action each, at the same time.
+    /// These players choose one action each, simultaneously.
     Move(PlayerSet),
-    /// Nature chooses: see [`Game::chance`].
+    /// A chance outcome is due: see [`Game::chance`].
     Chance,
     /// The game has ended; [`Game::outcome`] is final.
     Over,
@@ -64,7 +64,7 @@ pub enum Chance {
         /// Number of outcomes, at least 1.
         count: u32,
     },
-    /// Too many outcomes to list; draw them with [`Game::sample_chance`].
+    /// Outcomes are too many to list; [`Game::sample_chance`] draws them.
     Sampled,
 }
 
@@ -94,9 +94,9 @@ impl PlaneShape {
 
 /// The rules of one game under one configuration. See the [module](self) for the protocol.
 pub trait Game: Clone + Debug + Send + Sync + 'static {
-    /// Everything that fixes the rules: board size, settings. Part of every record.
+    /// Board size and settings: everything that determines the rules. Part of every record.
     type Config: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// One position. Serialises in a form that validates itself when read back.
+    /// One position. Deserialisation validates the position.
     type State: Clone
         + Debug
         + PartialEq
@@ -110,7 +110,7 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// Stable lower-case name, used in configs, records and on the command line.
     const NAME: &'static str;
 
-    /// Builds the rules, or says which field of the configuration is out of range.
+    /// Builds the rules. The error names the field of the configuration that is out of range.
     fn new(config: Self::Config) -> Result<Self, ConfigError>;
 
     /// The configuration these rules were built from.
@@ -122,7 +122,7 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// Size of the action space; actions are `0..action_count`.
     fn action_count(&self) -> usize;
 
-    /// The first position. Random set-ups draw from `rng` only.
+    /// The initial position. Random set-ups draw from `rng` only.
     fn initial(&self, rng: &mut Rng) -> Self::State;
 
     /// What must happen next.
@@ -133,8 +133,9 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// A player in [`Turn::Move`] has at least one; any other player has none.
     fn legal(&self, state: &Self::State, player: usize, mask: &mut ActionMask);
 
-    /// The players to move, once there is one action for each player: what every
-    /// [`step`](Game::step) checks first.
+    /// The players to move, after checking that `actions` has one entry per player.
+    ///
+    /// Every [`step`](Game::step) starts with this check.
     fn movers(&self, state: &Self::State, actions: &[Action]) -> Result<PlayerSet, StepError> {
         let (got, expected) = (actions.len(), self.players());
         if got != expected {
@@ -147,19 +148,20 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         }
     }
 
-    /// Applies one action per player. `actions` has [`players`](Game::players) entries; those
-    /// of players that are not to move are ignored.
+    /// Applies one action per player.
     ///
-    /// On an error the state is unchanged.
+    /// `actions` has [`players`](Game::players) entries; entries of players that are not to move
+    /// are ignored. On an error the state is unchanged.
     fn step(&self, state: &mut Self::State, actions: &[Action]) -> Result<(), StepError>;
 
-    /// The chance node that `state` waits at. Meaningful in [`Turn::Chance`] only.
+    /// The kind of chance node that `state` is. Meaningful in [`Turn::Chance`] only.
     fn chance(&self, _state: &Self::State) -> Chance {
         Chance::Enumerable { count: 1 }
     }
 
-    /// Probability of `outcome` at an enumerable chance node; 0 outside its range. Unless a
-    /// game says otherwise, all outcomes are equally likely.
+    /// Probability of `outcome` at an enumerable chance node; 0 outside its range.
+    ///
+    /// By default all outcomes are equally likely.
     fn chance_probability(&self, state: &Self::State, outcome: u32) -> f64 {
         match self.chance(state) {
             Chance::Enumerable { count } if outcome < count => 1.0 / f64::from(count),
@@ -167,8 +169,10 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         }
     }
 
-    /// Draws an outcome of the chance node with its true probability. The default does so for
-    /// outcomes that are equally likely; a game that changes one of the two changes both.
+    /// Draws an outcome of the chance node with its true probability.
+    ///
+    /// The default draws equally likely outcomes. A game that overrides
+    /// [`chance_probability`](Game::chance_probability) must override this method too.
     fn sample_chance(&self, state: &Self::State, rng: &mut Rng) -> u32 {
         match self.chance(state) {
             Chance::Enumerable { count } => rng.below(count),
@@ -206,12 +210,11 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Plays the game on with random moves until it is over or `limit` turns were played:
-    /// the rollout of simple searches. Chance is settled first and after every turn.
+    /// Plays random moves until the game is over or `limit` turns have been played.
     ///
-    /// The default plays uniformly among the legal actions and allocates nothing once
-    /// `buffer` has grown. A game may override it to be faster, or to leave out moves that no
-    /// player would make; it says so in its documentation.
+    /// Chance is settled first and after every turn. The default draws uniformly from the legal
+    /// actions and allocates nothing once `buffer` has grown. A game may override the method to
+    /// be faster, or to leave out moves that no player would make; its documentation says which.
     fn rollout(
         &self,
         state: &mut Self::State,
@@ -222,14 +225,16 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         crate::rollout::uniform(self, state, limit, buffer, rng);
     }
 
-    /// Writes how likely a player with some sense is to choose each action, as whole numbers
-    /// that need not sum to anything, `weights` having [`action_count`](Game::action_count) of
-    /// them: 0 for what is not legal and for what such a player would not do, more than 0 for at
-    /// least one legal action of a player to move. `legal` is room to work in. Without a better idea, as here, 1 for what
-    /// is legal.
+    /// Writes the rollout policy of `player` as integer weights.
     ///
-    /// A *playout policy*: Gelly et al. 2006, "Modification of UCT with patterns in Monte-Carlo
-    /// Go". A game that has one gives its [`guided_rollout`](Game::guided_rollout), too.
+    /// `weights` has [`action_count`](Game::action_count) entries. An illegal action has weight
+    /// 0, and so may a legal action that no sensible player would choose. At least one legal
+    /// action of a player to move has a positive weight. The sum is arbitrary, but fits `u32`.
+    /// `legal` is working memory. The default gives every legal action weight 1.
+    ///
+    /// Such a rollout policy is called a *playout policy* in Gelly et al. 2006, "Modification of
+    /// UCT with patterns in Monte-Carlo Go". A game that overrides this method also overrides
+    /// [`guided_rollout`](Game::guided_rollout).
     fn weigh(
         &self,
         state: &Self::State,
@@ -242,9 +247,11 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         legal.iter().for_each(|action| weights[action.index()] = 1);
     }
 
-    /// A [`rollout`](Game::rollout) whose players draw in proportion to what
-    /// [`weigh`](Game::weigh) says. The default is the rollout, for without weights there is
-    /// nothing to go by; [`rollout::guided`](crate::rollout::guided) does it for any game.
+    /// A [`rollout`](Game::rollout) in which actions are drawn in proportion to the weights of
+    /// [`weigh`](Game::weigh).
+    ///
+    /// The default is the plain rollout, because the default weights are uniform.
+    /// [`rollout::guided`](crate::rollout::guided) is an implementation for any game.
     fn guided_rollout(
         &self,
         state: &mut Self::State,
@@ -255,15 +262,16 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         self.rollout(state, limit, buffer, rng);
     }
 
-    /// Players still in the game: everybody, unless the game eliminates players.
+    /// Players still in the game: all players, unless the game eliminates players.
     fn alive(&self, _state: &Self::State) -> PlayerSet {
         PlayerSet::first(self.players())
     }
 
-    /// Whether a search should play forced moves through: a state in which one player is to
-    /// move and has one legal action is then no node of its tree, and only the time that
-    /// passes in it ([`elapsed`](Game::elapsed)) and its rewards count. The game itself shows
-    /// such states as any other, and so do records.
+    /// Whether a search should play forced moves through.
+    ///
+    /// A state in which one player is to move and has one legal action is then not a node of the
+    /// search tree; only its time ([`elapsed`](Game::elapsed)) and its rewards count. The game
+    /// itself and its records contain such states like any other.
     fn collapse_forced(&self) -> bool {
         false
     }
@@ -271,15 +279,15 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// Time steps since the start. Discounts are `gamma ^ (difference of elapsed)`.
     fn elapsed(&self, state: &Self::State) -> u32;
 
-    /// Cumulative, undiscounted reward of `player` so far; the reward of a step is the
-    /// difference of the returns around it.
+    /// Cumulative, undiscounted reward of `player` so far. The reward of a step is the
+    /// difference between the returns after and before it.
     fn returns(&self, state: &Self::State, player: usize) -> f32;
 
-    /// Final result of `player`: 1 win, 0 draw, −1 loss, or a value between. A game that is
-    /// cut short counts as what this says of its last state.
+    /// Outcome of `player`: 1 win, 0 draw, −1 loss, or a value between. A truncated game has the
+    /// outcome of its last state.
     fn outcome(&self, state: &Self::State, player: usize) -> f32;
 
-    /// What people count when they talk of a finished game: points, or a snake's length. The
+    /// The figure that people quote for a finished game: points, or a snake's length. The
     /// default is the [`returns`](Game::returns).
     fn score(&self, state: &Self::State, player: usize) -> f32 {
         self.returns(state, player)
@@ -288,8 +296,8 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// Shape of an observation.
     fn planes(&self) -> PlaneShape;
 
-    /// Writes the feature planes of `state` as `player` sees them into `out`, which has
-    /// [`PlaneShape::len`] values; every value is overwritten.
+    /// Writes the feature planes of `state` from the perspective of `player` into `out`, which
+    /// has [`PlaneShape::len`] values. Every value is overwritten.
     fn observe(&self, state: &Self::State, player: usize, out: &mut [f32]);
 
     /// The board's symmetries under these rules, identity first.
@@ -310,11 +318,11 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// A drawing of the state for a terminal, several lines, ending in a newline.
     fn render(&self, state: &Self::State) -> String;
 
-    /// What people call an action: `up`, `b2`, `column 4`.
+    /// Display name of an action: `up`, `b2`, `column 4`.
     fn action_name(&self, action: Action) -> String;
 
-    /// A portable 64-bit fingerprint of a state, kept in records to catch a replay that
-    /// drifts. The default hashes the serialised form.
+    /// A portable 64-bit digest of a state. Records keep digests to catch a replay that drifts.
+    /// The default hashes the serialised form.
     fn digest(&self, state: &Self::State) -> u64 {
         crate::digest::digest_serialized(state)
     }

@@ -1,9 +1,9 @@
 //! The laws that every [`Game`] keeps, and a check to run on your own.
 //!
-//! Searches, replays and training rely on more than the types say: that a refused action
-//! leaves the state alone, that a state read back from JSON goes on exactly as the one that
-//! was written, that mirrored moves lead to mirrored states. [`check_laws`] plays random games
-//! and tries all of it at every ply:
+//! A law is a property that searches, replays and training rely on and that the types cannot
+//! express. A refused action leaves the state unchanged. A state read back from JSON continues
+//! exactly like the state that was written. Mirrored moves lead to mirrored states.
+//! [`check_laws`] plays random games and tests every law at every ply:
 //!
 //! ```
 //! use ouro_game::{Game, check_laws};
@@ -15,8 +15,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A game that passes is not proven right, but one that fails is wrong: the error names the
-//! law, the game and the ply, and the same seed finds it again.
+//! Passing is no proof of correctness; failing is a proof of an error. The error names the law,
+//! the game and the ply, and the same seed reproduces it.
 
 use std::fmt;
 
@@ -28,58 +28,56 @@ mod position;
 mod rollout;
 mod step;
 
-/// Games longer than this are cut short; what was played is checked all the same.
+/// Longer games are cut short; the plies up to here are checked all the same.
 pub const MAX_PLIES: usize = 400;
 
-/// What a game promises.
+/// A property that every game has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
-    /// 1 to 16 players, at least one action, a configuration that survives JSON and builds
-    /// the same rules again.
+    /// There are 1 to 16 players and at least one action. A configuration that went through JSON
+    /// builds the same rules.
     Rules,
-    /// Actions have names, all different, and states can be drawn.
+    /// Action names differ from each other, and states can be drawn.
     Names,
-    /// Players to move exist, are alive, and have a legal action; nobody else has one.
+    /// Players to move exist, are alive and have a legal action; other players have none.
     Legal,
-    /// What is not legal is refused, and the state stays as it was.
+    /// Illegal actions and impossible outcomes are refused and leave the state unchanged.
     Refusal,
-    /// The same state and actions give the same state; a clone is independent; actions of
-    /// players that are not to move do not matter.
+    /// The same state and actions give the same state. A clone is independent. Actions of
+    /// players that are not to move have no effect.
     Determinism,
-    /// A state read back from JSON equals the one written and goes on like it.
+    /// A state read back from JSON equals the written state and continues like it.
     RoundTrip,
-    /// Probabilities of an enumerable chance node sum to 1; what is sampled can happen;
-    /// every outcome that can happen applies.
+    /// Probabilities of an enumerable chance node sum to 1. A sampled outcome has a positive
+    /// probability, and every outcome with a positive probability applies.
     Chance,
-    /// `settle` does what drawing outcomes one by one does, and `advance` is `step` and
-    /// `settle`.
+    /// `settle` equals drawing outcomes one by one, and `advance` equals `step` and `settle`.
     Settle,
-    /// A rollout plays turns of the game up to its limit or the end, and goes on from where
-    /// one with a smaller limit stops: no turns are no change, twelve are twelve times one. So
-    /// does a guided one.
+    /// A rollout, plain or guided, plays turns of the game up to its limit or the end. A rollout
+    /// of no turns changes nothing; one of twelve turns equals twelve of one turn.
     Rollout,
-    /// A player to move has an action with a weight, and what is not legal has none.
+    /// A player to move has an action with a positive weight; illegal actions have weight 0.
     Weights,
-    /// Time does not run backwards and nobody comes back to life.
+    /// Time does not run backwards, and eliminated players stay eliminated.
     Progress,
-    /// Returns are finite, outcomes lie within −1 and 1.
+    /// Returns are finite, and outcomes lie between −1 and 1.
     Values,
-    /// An observation overwrites every value with a finite one, and is the same each time.
+    /// An observation overwrites every value with a finite one and is the same each time.
     Observation,
-    /// Symmetries permute the actions, are undone by their inverse, keep values, and commute
+    /// Symmetries permute the actions, are undone by their inverse, preserve values and commute
     /// with steps.
     Symmetry,
     /// A record replays to the same states.
     Replay,
 }
 
-/// A law that a game broke.
+/// A law that a game breaks, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name} breaks the law of {law} in game {game} of seed {seed}, ply {ply}: {detail}")]
 pub struct BrokenLaw {
     /// [`Game::NAME`].
     pub name: &'static str,
-    /// Which one.
+    /// The broken law.
     pub law: Law,
     /// The seed given to [`check_laws`].
     pub seed: u64,
@@ -87,7 +85,7 @@ pub struct BrokenLaw {
     pub game: u32,
     /// Plies played before.
     pub ply: usize,
-    /// What was seen.
+    /// The observed violation.
     pub detail: String,
 }
 
@@ -113,23 +111,23 @@ impl fmt::Display for Law {
     }
 }
 
-/// What a check came across, to tell whether it saw enough.
+/// Counts of what a check covered, so that a test can require enough of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Games that reached their end.
     pub ended: u32,
     /// Plies played.
     pub plies: u64,
-    /// Chance nodes met.
+    /// Chance nodes visited.
     pub chance_nodes: u64,
     /// Illegal actions tried.
     pub refusals: u64,
 }
 
-/// What went wrong, before it is known where.
+/// A check's result: the broken law and the violation, before the game and the ply are added.
 type Checked<T = ()> = Result<T, (Law, String)>;
 
-/// Fails with a law and a message unless a condition holds.
+/// Returns an error with a law and a message unless a condition holds.
 macro_rules! ensure {
     ($law:ident, $holds:expr, $($message:tt)+) => {
         let holds: bool = $holds;
@@ -140,7 +138,7 @@ macro_rules! ensure {
 }
 use ensure;
 
-/// One game under test.
+/// Checks one game and counts the coverage.
 struct LawChecker<'a, G: Game> {
     game: &'a G,
     coverage: Coverage,
@@ -150,7 +148,7 @@ struct LawChecker<'a, G: Game> {
 ///
 /// # Errors
 ///
-/// The first law that is broken, and where.
+/// The first broken law, with the game and the ply.
 pub fn check_laws<G: Game>(game: &G, seed: u64, games: u32) -> Result<Coverage, BrokenLaw> {
     let mut checker = LawChecker { game, coverage: Coverage::default() };
     for index in 0..games {
@@ -182,7 +180,11 @@ impl<G: Game> LawChecker<'_, G> {
             let state = recorder.state().clone();
             self.check_position(&state)?;
             let Turn::Move(_) = self.game.turn(&state) else {
-                ensure!(Legal, self.game.turn(&state) == Turn::Over, "a settled state waits");
+                ensure!(
+                    Legal,
+                    self.game.turn(&state) == Turn::Over,
+                    "a settled state is a chance node"
+                );
                 self.check_end(&state)?;
                 self.check_rollouts_at_the_end(&state)?;
                 self.coverage.ended += 1;
@@ -227,7 +229,8 @@ impl<G: Game> LawChecker<'_, G> {
             .collect()
     }
 
-    /// Setting up twice gives the same state; a record's set-up is `initial` and `settle`.
+    /// Checks that setting up twice gives the same state, and that a record's set-up is
+    /// `initial` and `settle`.
     fn check_start(&mut self, seed: u64) -> Checked {
         let mut rng = Rng::new(seed, crate::record::GAME_RNG);
         let mut again = rng.clone();

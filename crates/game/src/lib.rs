@@ -1,9 +1,9 @@
 //! Games as pure, seeded state machines.
 //!
-//! Everything in Ouro that plays, searches, replays or learns does so through one
-//! trait, [`Game`]. A game is *deterministic*: the same configuration, seed and actions
-//! give the same bytes on every machine. A game is *total*: no input panics it; what the
-//! rules do not allow is an error that names the player and the action.
+//! Play, search, replay and training all use one trait, [`Game`]. A game is *deterministic*: the
+//! same configuration, seed and actions give the same bytes on every machine. A game is *total*:
+//! no input panics it. An action that the rules do not allow is an error that names the player
+//! and the action.
 //!
 //! To add your own game, read [`game`](mod@game) and `docs/your-own-game.md`, which walks
 //! through the example in `examples/stakes`.

@@ -5,7 +5,7 @@
 pub struct PlayerSet(pub u16);
 
 impl PlayerSet {
-    /// Nobody.
+    /// The empty set.
     pub const EMPTY: Self = Self(0);
 
     /// Players `0..count`, at most 16.
@@ -13,7 +13,7 @@ impl PlayerSet {
         if count >= 16 { Self(u16::MAX) } else { Self((1 << count) - 1) }
     }
 
-    /// One player.
+    /// The set of one player.
     pub const fn one(player: usize) -> Self {
         if player < 16 { Self(1 << player) } else { Self(0) }
     }
@@ -28,7 +28,7 @@ impl PlayerSet {
         self.0.count_ones() as usize
     }
 
-    /// Whether nobody is in the set.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

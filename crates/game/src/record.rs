@@ -1,15 +1,15 @@
-//! Game records: configuration, seed and joint actions, enough to replay every state.
+//! Game records: configuration, seed and joint actions, from which every state can be replayed.
 //!
-//! A record holds no states. [`Replay`] steps through it with the same rules and refuses it,
-//! with the ply and the reason, as soon as anything disagrees: an action that is illegal, a
-//! ply after the end, a state whose fingerprint differs from the one recorded.
+//! A record holds no states. [`Replay`] steps through it with the same rules. It refuses the
+//! record at the first disagreement and names the ply and the reason: an illegal action, a ply
+//! after the end of the game, or a state whose digest differs from the recorded one.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::{Action, ConfigError, Game, GameConfig, Rng, StepError, Turn};
 
-/// The version this code writes, and the newest it reads.
+/// The version that this code writes, and the newest version that it reads.
 pub const RECORD_VERSION: u32 = 1;
 
 /// Purpose of the generator that set-ups and chance nodes draw from.
@@ -25,24 +25,24 @@ pub struct GameRecord<C = GameConfig> {
     pub config: C,
     /// Seed of the game's generator.
     pub seed: u64,
-    /// Per ply, the actions of the players that were to move, in seat order.
+    /// Per ply, the actions of the players to move, in seat order.
     pub plies: Vec<Vec<Action>>,
     /// [`Game::digest`] of the first state and of the state after each ply.
     pub digests: Vec<u64>,
 }
 
-/// Why a record was refused.
+/// Reason why a record is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
-    /// Not a record, or one with missing or unknown fields.
+    /// The text is not a record, or has missing or unknown fields.
     #[error("record is not readable: {0}")]
     Malformed(String),
-    /// Written by a newer program.
+    /// The record was written by a newer program.
     #[error("record version is {got}; this program reads versions 1 to {newest}")]
     Version {
         /// Version in the record.
         got: u32,
-        /// Newest version known here.
+        /// Newest version that this program reads.
         newest: u32,
     },
     /// The configuration is out of range.
@@ -71,23 +71,24 @@ pub enum ReplayError {
     Step {
         /// Ply, from 0.
         ply: usize,
-        /// What the rules say.
+        /// The error that the rules return.
         error: StepError,
     },
-    /// The state after a ply is not the one that was recorded.
+    /// The state after a ply differs from the recorded state.
     #[error("ply {ply}: state is {got:016x}, the record says {expected:016x}")]
     Digest {
         /// Ply, from 0; the set-up counts as the state after ply −1.
         ply: isize,
-        /// Fingerprint of the replayed state.
+        /// Digest of the replayed state.
         got: u64,
-        /// Fingerprint in the record.
+        /// Digest in the record.
         expected: u64,
     },
 }
 
 impl<C: DeserializeOwned> GameRecord<C> {
-    /// Reads a record from JSON; the version is checked before anything else.
+    /// Reads a record from JSON. The version is checked first, so that a newer record is reported
+    /// as newer instead of unreadable.
     pub fn from_json(text: &str) -> Result<Self, ReplayError> {
         #[derive(Deserialize)]
         struct Head {
@@ -120,7 +121,7 @@ pub struct Replay<'a, G: Game> {
 }
 
 impl<'a, G: Game> Replay<'a, G> {
-    /// Sets up the recorded game. `game` must have been built from the record's configuration.
+    /// Sets up the recorded game. `game` must be built from the record's configuration.
     pub fn new<C>(game: &'a G, record: &'a GameRecord<C>) -> Result<Self, ReplayError> {
         check_version(record.version)?;
         let (plies, digests) = (record.plies.len(), record.digests.len());
@@ -133,8 +134,9 @@ impl<'a, G: Game> Replay<'a, G> {
         Ok(replay)
     }
 
-    /// Sets up the game of `seed` and these joint actions, per ply those of the players to move.
-    /// There are no fingerprints to compare the states with.
+    /// Sets up the game of `seed` and `plies`, which hold the actions of the players to move.
+    ///
+    /// Without digests the replayed states are not compared with anything.
     pub fn of_moves(game: &'a G, seed: u64, plies: &'a [Vec<Action>]) -> Self {
         let mut rng = Rng::new(seed, GAME_RNG);
         let mut state = game.initial(&mut rng);
@@ -174,7 +176,7 @@ impl<'a, G: Game> Replay<'a, G> {
         Ok(Some(&self.joint))
     }
 
-    /// Applies the next ply; `false` when the record has no more.
+    /// Applies the next ply; `false` at the end of the record.
     pub fn advance(&mut self) -> Result<bool, ReplayError> {
         if self.next_actions()?.is_none() {
             return Ok(false);
@@ -187,7 +189,7 @@ impl<'a, G: Game> Replay<'a, G> {
         Ok(true)
     }
 
-    /// Replays the rest and returns the last state.
+    /// Replays the remaining plies and returns the last state.
     pub fn finish(mut self) -> Result<G::State, ReplayError> {
         while self.advance()? {}
         Ok(self.state)
@@ -233,12 +235,12 @@ impl<G: Game> Recorder<G> {
         self.plies.len()
     }
 
-    /// What was played so far, as the record will tell it.
+    /// Per ply played so far, the actions of the players to move, as in the record.
     pub fn played(&self) -> &[Vec<Action>] {
         &self.plies
     }
 
-    /// Plays one ply. `actions` has an entry for every player; only those of the players to
+    /// Plays one ply. `actions` has an entry for every player; only the entries of the players to
     /// move are used and recorded.
     pub fn advance(&mut self, game: &G, actions: &[Action]) -> Result<(), StepError> {
         let Turn::Move(movers) = game.turn(&self.state) else { return Err(StepError::GameOver) };
@@ -248,7 +250,7 @@ impl<G: Game> Recorder<G> {
         Ok(())
     }
 
-    /// The record of what was played.
+    /// The record of the plies played so far.
     pub fn into_record<C>(self, config: C) -> GameRecord<C> {
         GameRecord {
             version: RECORD_VERSION,

@@ -1,18 +1,18 @@
 //! Seeded, portable randomness.
 //!
-//! A [`Rng`] is keyed by a seed, a purpose and an index, so that no two uses of one seed
-//! share numbers: the food of game 7 does not depend on how its players explored. `ChaCha8`
-//! turns the key into the state of xoshiro256++ (Blackman and Vigna, 2021), which then makes
-//! the numbers; both are specified bit for bit, so every machine draws the same.
+//! An [`Rng`] is keyed by a seed, a purpose and an index. Two uses of one seed therefore share no
+//! numbers: the food of game 7 does not depend on how its players explored. `ChaCha8` turns the
+//! key into the state of xoshiro256++ (Blackman and Vigna, 2021), which generates the numbers.
+//! Both algorithms are specified bit for bit, so every machine draws the same numbers.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Longest purpose that takes part in a key, in bytes.
+/// Bytes of a purpose that enter the key: what seed (8 bytes) leaves of ChaCha8's 32.
 const PURPOSE_BYTES: usize = 24;
 
-/// A random number generator. Cloning copies its position.
+/// A seeded random number generator. A clone continues with the same numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng(Xoshiro256PlusPlus);
 
@@ -24,7 +24,7 @@ impl Rng {
 
     /// The `index`-th generator of `purpose` under `seed`: one per game, worker or step.
     ///
-    /// Purposes are told apart by their first 24 bytes.
+    /// Only the first 24 bytes of `purpose` distinguish generators.
     pub fn indexed(seed: u64, purpose: &str, index: u64) -> Self {
         debug_assert!(purpose.len() <= PURPOSE_BYTES, "purpose {purpose:?} is too long");
         let mut key = [0; 32];
@@ -33,16 +33,18 @@ impl Rng {
             *slot = byte;
         }
         let mut chacha = ChaCha8Rng::from_seed(key);
+        // ChaCha's own stream number holds the index, so all 24 bytes are left to the purpose.
         chacha.set_stream(index);
         let mut state = [0; 32];
         chacha.fill_bytes(&mut state);
         Self(Xoshiro256PlusPlus::from_seed(state))
     }
 
-    /// A new generator that this one pays for with one draw: for many short-lived uses, such as
-    /// one rollout each, where deriving a key every time would cost more than the use.
+    /// Derives a new generator from one draw of this one.
     ///
-    /// `SplitMix64` spreads the draw over the new state, as the authors of xoshiro advise.
+    /// Meant for many short-lived uses, such as one rollout each: deriving a key every time would
+    /// cost more than the use. `SplitMix64` expands the draw to the new state, as the authors of
+    /// xoshiro advise.
     #[inline]
     #[must_use]
     pub fn fork(&mut self) -> Self {
@@ -86,8 +88,10 @@ impl Rng {
         }
     }
 
-    /// An index drawn in proportion to `weights`, which are finite and not negative; the last
-    /// positive one if rounding runs past the sum, 0 if none is positive.
+    /// Draws an index in proportion to `weights`, which are finite and not negative.
+    ///
+    /// If rounding runs past the sum, the result is the index of the last positive weight. It is
+    /// 0 if no weight is positive.
     pub fn weighted(&mut self, weights: &[f32]) -> usize {
         let total: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
         let mut left = self.unit() * total;
@@ -120,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_draw_the_same_numbers_on_every_machine() {
+    fn generators_draw_the_same_numbers_on_every_machine() {
         let mut rng = Rng::indexed(42, "game", 7);
         // Computed from the published definitions of ChaCha8 and xoshiro256++ in another language.
         let bits = [rng.bits(), rng.bits(), rng.bits()];
@@ -136,7 +140,7 @@ mod tests {
         assert_eq!(order, [2, 7, 5, 4, 1, 3, 0, 6]);
         let drawn: Vec<usize> = (0..8).map(|_| rng.weighted(&[1.0, 0.5, 2.5])).collect();
         assert_eq!(drawn, [2, 2, 2, 2, 2, 2, 1, 1]);
-        // The last numbers depend on all that were drawn before.
+        // The next number depends on every draw above, so it detects one draw too many.
         assert_eq!(rng.bits(), 7_834_009_249_331_993_731);
     }
 

@@ -1,12 +1,12 @@
-//! Random play to the end of a game: the cheapest estimate of who stands better.
+//! Random play to the end of a game: the cheapest estimate of a position's value.
 //!
-//! [`Game::rollout`] and [`Game::guided_rollout`] are what searches call. [`uniform`] is the
-//! default of the one; [`guided`] plays the other for any game that weighs its actions. An
-//! override can be compared with them.
+//! Searches call [`Game::rollout`] and [`Game::guided_rollout`]. [`uniform`] is the default of
+//! the former; [`guided`] implements the latter for any game that weighs its actions. Tests
+//! compare overrides with these two functions.
 
 use crate::{Action, ActionMask, Game, Rng, Turn};
 
-/// Working memory of rollouts; grows to the game's size once.
+/// Working memory of rollouts. It grows to the game's size once.
 #[derive(Clone, Debug, Default)]
 pub struct RolloutBuffer {
     legal: ActionMask,
@@ -21,8 +21,10 @@ impl RolloutBuffer {
     }
 }
 
-/// Plays on until the game is over or `limit` turns were played; every player to move picks
-/// uniformly among its legal actions, lowest player first, then chance is settled.
+/// Plays until the game is over or `limit` turns have been played.
+///
+/// Every player to move draws uniformly from its legal actions, lowest player first. Then chance
+/// is settled. The order of draws is part of the contract: overrides must keep it.
 pub fn uniform<G: Game>(
     game: &G,
     state: &mut G::State,
@@ -47,9 +49,10 @@ pub fn uniform<G: Game>(
     }
 }
 
-/// Plays on until the game is over or `limit` turns were played; every player to move draws an
-/// action in proportion to what [`Game::weigh`] says, lowest player first, then chance is
-/// settled.
+/// Plays until the game is over or `limit` turns have been played.
+///
+/// Every player to move draws an action in proportion to the weights of [`Game::weigh`], lowest
+/// player first. Then chance is settled.
 pub fn guided<G: Game>(
     game: &G,
     state: &mut G::State,
@@ -76,7 +79,7 @@ pub fn guided<G: Game>(
     }
 }
 
-/// An action in proportion to its weight; the first if none has any.
+/// Draws an action in proportion to its weight; the first action if all weights are 0.
 pub fn draw(weights: &[u32], rng: &mut Rng) -> Action {
     let mut drawn = rng.below(weights.iter().sum());
     let chosen = weights.iter().position(|&weight| {

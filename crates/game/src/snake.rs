@@ -1,20 +1,20 @@
 //! Snake for one player on an n×n board, n = 2 to 21: the game of the `AlphaSnake` paper
 //! (Du, Gemp, Wu and Wu 2022, arXiv 2211.09622) on any size.
 //!
-//! The snake begins with two cells and grows by one with each apple; the next apple appears on a
-//! uniformly drawn empty cell, a chance node with one outcome per empty cell. Actions are 0 up,
+//! The snake starts with two cells and grows by one with each apple. The next apple appears on a
+//! uniformly drawn empty cell: a chance node with one outcome per empty cell. Actions are 0 up,
 //! 1 down, 2 left, 3 right. **The tail's cell cannot be entered** although the tail is about to
 //! leave it, so at most three actions are legal. A game ends, checked in this order,
 //!
-//! 1. won, when the snake fills the board: reward +10, outcome 1;
+//! 1. won, if the snake fills the board: reward +10, outcome 1;
 //! 2. out of time, after [`Config::time_limit`] steps: no reward, outcome 0;
-//! 3. lost, when no action is legal: reward −10, outcome −1.
+//! 3. lost, if no action is legal: reward −10, outcome −1.
 //!
-//! Every apple gives +1. States with one legal action are states like any other here; a search
-//! plays them through ([`Game::collapse_forced`](crate::Game::collapse_forced)) and discounts by
-//! [`DISCOUNT`] to the power of the time that passed.
+//! Every apple gives +1. The game contains states with one legal action like any other state. A
+//! search plays them through ([`Game::collapse_forced`](crate::Game::collapse_forced)) and
+//! discounts by [`DISCOUNT`] to the power of the elapsed time.
 //!
-//! [`Snake`] is the rules, in two classes by the cells they can hold: [`Small`] and [`Large`].
+//! [`Snake`] is the rules, in two size classes: [`Small`] and [`Large`].
 //! Two is the smallest side with room for a snake and an apple; 21 is the largest whose cells
 //! fit seven words, and covers the 20×20 boards of the literature.
 

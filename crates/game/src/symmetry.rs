@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// An element of the dihedral group of the square, acting on cells `(x, y)`.
 ///
-/// Rotations are counter-clockwise when y points up. The transposing half (`Rotate90`,
-/// `Rotate270`, `Transpose`, `AntiTranspose`) needs a square board.
+/// Rotations are counter-clockwise when y points up. Elements that swap width and height
+/// (`Rotate90`, `Rotate270`, `Transpose`, `AntiTranspose`) need a square board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Symmetry {
@@ -40,11 +40,11 @@ impl Symmetry {
         Self::AntiTranspose,
     ];
 
-    /// The four that keep an oblong board.
+    /// The four symmetries of an oblong board.
     pub const OBLONG: &'static [Self] =
         &[Self::Identity, Self::FlipX, Self::FlipY, Self::Rotate180];
 
-    /// Left-right mirror only, for boards with gravity.
+    /// The identity and the left-right mirror, for boards with gravity.
     pub const MIRROR: &'static [Self] = &[Self::Identity, Self::FlipX];
 
     /// Image of the cell `(x, y)` on a `width × height` board.

@@ -1,4 +1,4 @@
-//! Tic-tac-toe, 3×3: the smallest alternating game in the box.
+//! Tic-tac-toe, 3×3: the smallest built-in game with alternating moves.
 //!
 //! Player 0 moves first. Cell `x + 3 y` is action `x + 3 y`; (0, 0) is bottom-left.
 
@@ -12,7 +12,7 @@ use crate::{
 const FULL: u16 = 0b1_1111_1111;
 const LINES: [u16; 8] = [0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124];
 
-/// Nothing to configure.
+/// The empty configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -58,7 +58,7 @@ impl TryFrom<[u16; 2]> for State {
             before != marks[last] && !LINES.iter().any(|line| before & line == *line)
         });
         if state.has_line(mover) || state.has_line(last) && !won_by_last_mark {
-            return Err("the game went on after three in a row");
+            return Err("the game continued after three in a row");
         }
         Ok(state)
     }

@@ -242,8 +242,8 @@ fn a_drawing_shows_stones_and_numbered_columns() {
 #[test]
 fn positions_that_cannot_be_are_refused_by_name() {
     let cases = [
-        (r#"{"width":3,"height":6,"stones":[0,0]}"#, "a 3x6 board is not between"),
-        (r#"{"width":9,"height":7,"stones":[0,0]}"#, "a 9x7 board is not between"),
+        (r#"{"width":3,"height":6,"stones":[0,0]}"#, "board is 3x6; it must be 4x4 or more"),
+        (r#"{"width":9,"height":7,"stones":[0,0]}"#, "board is 9x7; it must be 4x4 or more"),
         (r#"{"width":7,"height":6,"stones":[64,0]}"#, "a stone lies off the board"),
         (r#"{"width":7,"height":6,"stones":[1,1]}"#, "a cell holds stones of both"),
         (r#"{"width":7,"height":6,"stones":[2,0]}"#, "column 1 has a stone above"),

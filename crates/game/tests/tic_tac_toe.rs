@@ -101,8 +101,8 @@ fn states_that_cannot_be_are_refused_by_name() {
         ("[512,0]", "off the 3x3 board"),
         ("[1,1]", "marks of both players"),
         ("[0,1]", "have not moved in turn"),
-        ("[7,56]", "went on after three in a row"),
-        ("[7,280]", "went on after three in a row"),
+        ("[7,56]", "continued after three in a row"),
+        ("[7,280]", "continued after three in a row"),
         ("[455,56]", "not moved in turn"),
         ("[1]", "invalid length 1"),
     ];

@@ -1,10 +1,9 @@
-//! Players held against perfect play, where that is known.
+//! Exams: compare players with perfect play, in games where it is known.
 //!
-//! * [`every_line()`] follows a player through a small game against every reply there is, and says
-//!   whether any line is lost.
-//! * [`connect_four()`] asks a player about random positions and lets the solver judge.
+//! * [`every_line()`] plays a small game against every possible reply and counts lost lines.
+//! * [`connect_four()`] compares a player's moves in random positions with the solver.
 //!
-//! A player is asked once per position, with randomness that depends on the seed and the
+//! A player is called once per position, with randomness that depends on the seed and the
 //! position alone: what is examined is one fixed policy, and the same exam gives the same agreement.
 
 mod connect_four;
@@ -17,10 +16,10 @@ use crate::{Choice, Player, Request};
 pub use connect_four::{Agreement, PositionSample, connect_four};
 pub use every_line::{ExamError, LineCounts, every_line};
 
-/// Positions that a player is asked about in one call.
+/// Positions in one call of a player.
 const BATCH: usize = 256;
 
-/// What the player does in each of the positions, in order; `seats` are those to move.
+/// The player's action in each position, in order. Each position comes with the seat to move.
 fn answers<G: Game>(
     game: &G,
     player: &mut dyn Player<G>,

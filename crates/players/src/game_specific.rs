@@ -1,7 +1,7 @@
-//! Players of one game only, behind an interface that is generic over all games.
+//! Players of a single game, behind an interface that is generic over all games.
 //!
-//! Who builds a player knows the game as a type parameter. A player that needs the rules of
-//! one game asks here whether that parameter happens to be its game.
+//! Callers build players for a game that is a type parameter. A player of a single game tests
+//! here whether that parameter is its game.
 
 use std::any::Any;
 
@@ -9,7 +9,7 @@ use ouro_game::Game;
 
 use crate::{NameError, Player};
 
-/// What building a player gives.
+/// The result of building a player.
 pub type BuildResult<G> = Result<Box<dyn Player<G>>, NameError>;
 
 /// Runs `build` if `game` is a game of type `H`; `None` for any other game.

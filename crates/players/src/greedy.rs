@@ -1,11 +1,14 @@
-//! `greedy`: a Battlesnake that goes for the nearest food and does not die on the way if it can
-//! see how.
+//! `greedy`: a Battlesnake that goes for the nearest food along a survivable path.
 //!
-//! Moves are sorted by how dangerous they are, and only the least dangerous kind is considered:
-//! first those into room for the whole body that no rival's head can enter as well, then those
-//! into such room, then those that no rival can enter, then any that is not certain death.
-//! Among these it takes the first step of the cheapest way to food (A*), or, if none leads
-//! there, the one with the most room behind it.
+//! Moves are classified by danger, and only the least dangerous class is considered:
+//!
+//! 1. moves into room for the whole body, onto cells that no rival's head can enter;
+//! 2. other moves into room for the whole body;
+//! 3. other moves onto cells that no rival can enter;
+//! 4. other moves that are not certain death.
+//!
+//! Within that class the player takes the first step of the cheapest path to food (A*). If no
+//! path exists, it takes the move with the most reachable cells.
 
 mod route;
 
@@ -18,7 +21,7 @@ use crate::{Choice, Player, Request};
 
 use route::Router;
 
-/// How it is written.
+/// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax =
     PlayerSyntax { name: "greedy", options: &[], usage: &["greedy"] };
 
@@ -35,7 +38,7 @@ pub(crate) fn build<G: Game>(
         .unwrap_or_else(|| Err(options.other_game::<G>(battlesnake::NAME)))
 }
 
-/// The player. Deterministic.
+/// The greedy player. Deterministic.
 #[derive(Debug, Default)]
 pub struct Greedy {
     router: Router,
@@ -62,13 +65,13 @@ impl Greedy {
         let calm = survivable & !contested(game, state, snake);
         let kinds = [roomy & calm, roomy, calm, survivable];
         let Some(&open) = kinds.iter().find(|&&kind| kind != 0) else {
-            // Certain death wherever it goes.
+            // Every move is certain death.
             return 0;
         };
         let to_food = self.router.first_step_to_food(game, state, snake, open);
         to_food.unwrap_or_else(|| {
             let open = (0..4_u8).filter(|direction| open >> direction & 1 == 1);
-            // Of equals the first.
+            // Reversed, because `max_by_key` takes the last of equals.
             open.rev().max_by_key(|&direction| room[usize::from(direction)]).unwrap_or(0)
         })
     }
@@ -97,8 +100,8 @@ fn moves(test: impl Fn(usize) -> bool) -> u8 {
     (0..4).fold(0, |set, direction| set | u8::from(test(direction)) << direction)
 }
 
-/// Moves after which the snake lives unless another head gets in its way: no wall, no body, no
-/// starvation and no deadly hazard.
+/// Moves that the snake survives unless it collides with another head: no wall, body,
+/// starvation or deadly hazard.
 fn survivable<C: Cell, const W: usize, const S: usize>(
     game: &Battlesnake<C, W, S>,
     state: &State<C, W, S>,

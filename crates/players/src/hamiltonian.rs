@@ -1,10 +1,9 @@
-//! The player of Snake that never dies and never hurries: it follows one cycle through all
-//! cells, for ever.
+//! `hamiltonian`: a player of Snake that follows one cycle through all cells and never dies.
 //!
-//! A board of even side has such a cycle: up and down the rows from the second column on, and
-//! back along the first. It runs through the snake of the start in the direction that this
-//! heads. In positions from elsewhere, where the body does not lie on the cycle, the player takes
-//! the legal action that leads least far along it.
+//! A board of even side has such a cycle: back and forth along the rows from the second column
+//! on, and back along the first column. The cycle runs through the initial snake in its
+//! direction. In other positions, where the body need not lie on the cycle, the player takes the
+//! legal action that leads least far along the cycle.
 
 use ouro_game::snake::{self, Snake, State};
 use ouro_game::{Action, Game};
@@ -13,7 +12,7 @@ use crate::game_specific::{BuildResult, build_for_game};
 use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::{Choice, Player, Request};
 
-/// How it is written.
+/// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax =
     PlayerSyntax { name: Hamiltonian::NAME, options: &[], usage: &[Hamiltonian::NAME] };
 
@@ -39,38 +38,39 @@ pub(crate) fn build<G: Game>(
 /// Follows a fixed Hamiltonian cycle.
 #[derive(Clone, Debug)]
 pub struct Hamiltonian {
-    /// Place of each cell along the cycle.
-    places: Vec<usize>,
+    /// Position of each cell along the cycle.
+    order: Vec<usize>,
 }
 
 impl Hamiltonian {
-    /// Its name, in the registry and in results.
+    /// Name in the registry and in results.
     pub const NAME: &'static str = "hamiltonian";
 
-    /// The player for boards of this side; none if it is odd, for then there is no cycle.
+    /// The player for boards of side `size`; `None` for an odd side, which has no cycle.
     pub fn new(size: usize) -> Option<Self> {
         if size == 0 || size % 2 == 1 {
             return None;
         }
         let cells = size * size;
-        let mut places = vec![0; cells];
+        let mut order = vec![0; cells];
         let rows = (0..size).flat_map(|y| {
             let rightwards = y % 2 == 0;
             (1..size).map(move |x| (if rightwards { x } else { size - x }, y))
         });
         let back = (0..size).rev().map(|y| (0, y));
         for (place, (x, y)) in rows.chain(back).enumerate() {
-            // The start heads right in the middle row; where that row runs left, all runs back.
+            // The initial snake heads right in the middle row. If the cycle runs left there, it
+            // is reversed.
             let backwards = size / 2 % 2 == 1;
-            places[y * size + x] = if backwards { cells - 1 - place } else { place };
+            order[y * size + x] = if backwards { cells - 1 - place } else { place };
         }
-        Some(Self { places })
+        Some(Self { order })
     }
 
     /// The legal action that leads least far along the cycle.
     fn follow<const W: usize>(&self, game: &Snake<W>, state: &State<W>) -> Action {
-        let cells = self.places.len();
-        let place = |cell: usize| self.places.get(cell).copied().unwrap_or_default();
+        let cells = self.order.len();
+        let place = |cell: usize| self.order.get(cell).copied().unwrap_or_default();
         let (head, moves) = (place(state.head()), game.free_moves(state));
         let way = |&direction: &usize| {
             (place(game.ahead(state.head(), direction)) + cells - head) % cells

@@ -1,13 +1,14 @@
-//! Who can sit at a board, and the table they play at.
+//! Players, and batches of games between them.
 //!
-//! * [`Player`] chooses actions for many positions at once. The players in the box are built by
-//!   name with [`by_name`]; [`registry`] lists them and says how to add one.
-//! * [`GameBatch`] plays many games in lockstep, so that a network sees one large batch a ply.
-//! * [`opponents`] draws whom the newest weights play in training.
-//! * [`pairs`] lays out games that differ in the seats alone, and [`distinct`] counts games
-//!   that are not repetitions of each other.
+//! * [`Player`] chooses actions for many positions at once. [`by_name`] builds the known players;
+//!   [`registry`] lists them and documents how to add one.
+//! * [`GameBatch`] plays many games in lockstep, so that a network evaluates one large batch per
+//!   ply.
+//! * [`opponents`] draws the opponents of the newest weights in training.
+//! * [`pairs`] plans games that differ in their seats only, and [`distinct`] counts games that are
+//!   not repetitions of each other.
 //!
-//! Everything is pure: the same seeds and players give the same games.
+//! The crate is pure: the same seeds and players give the same games.
 
 pub mod exam;
 pub mod game_batch;

@@ -1,14 +1,16 @@
-//! A player that searches a tree for every move.
+//! `mcts`: a player that runs Monte Carlo tree search for every move.
 //!
-//! `mcts{sims=800,weights=champion}` searches with a network, `mcts{sims=800}` with random
-//! rollouts, `mcts{sims=800,weights=guided}` with rollouts and priors that the game guides,
-//! `mcts{sims=800,weights=uniform}` with nothing but the rules and the solver.
-//! `ms=N` thinks by the clock instead.
+//! * `mcts{sims=800,weights=champion}` evaluates leaves with a network.
+//! * `mcts{sims=800}` evaluates leaves with random rollouts.
+//! * `mcts{sims=800,weights=guided}` uses rollouts and priors from the game's rollout policy.
+//! * `mcts{sims=800,weights=uniform}` uses only the rules and the solver.
 //!
-//! Contract: with `sims`, a choice depends on the position and the generator of its request
-//! alone, bit for bit, whatever else is asked in the same call. Every move starts a new tree.
-//! With `ms`, it comes late by one batch of leaves at most: with a network by one of its calls,
-//! with rollouts by as many of them as there are `leaves`, or by some tenths of a millisecond.
+//! `ms=N` limits the time per move instead of the simulations.
+//!
+//! Contract: with `sims`, a choice depends only on the position and the generator of its request,
+//! bit for bit, whatever other requests are in the call. Every move starts a new tree. With `ms`,
+//! a choice is late by at most one batch of leaves: one call of the network, or `leaves` rollouts,
+//! or some tenths of a millisecond.
 
 mod clock_poller;
 
@@ -29,7 +31,7 @@ use crate::game_specific::BuildResult;
 use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::{Choice, NameError, NetEvaluator, Player, Request};
 
-/// How it is written.
+/// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
     name: "mcts",
     options: &[
@@ -57,23 +59,22 @@ pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
     ],
 };
 
-/// Memory that the trees of one player may take, and its cache as much again, in bytes, as far
-/// as it can be foreseen.
+/// Estimated memory limit of the trees of one player, in bytes. Its cache has the same limit.
 const MEMORY: usize = 512 << 20;
 
-/// Trees that share a network's batch at most.
+/// Most trees that share a batch of the network.
 const BATCH: usize = 256;
 
 /// Builds a player for any game.
 ///
-/// Where values are unbounded the search maximises returns, on a running scale: with a network
-/// whose value head is unbounded, and for a single player, who has no opponent to win against.
-/// `returns` asks for it elsewhere. Returns are discounted by `gamma`, which is what the game
-/// is scored with unless it is given: 0.98 in Snake, 1 elsewhere.
+/// The search maximises returns on a running scale if values are unbounded: with a network whose
+/// value head is unbounded, and for a single player, who has no opponent to beat. The option
+/// `returns` selects it elsewhere. Returns are discounted by `gamma`, by default the discount of
+/// the game: 0.98 in Snake, 1 elsewhere.
 ///
-/// By returns no value is known to be the most there is, so only positions whose every
-/// continuation was seen are proven, where by outcomes one winning move is enough: a player who
-/// maximises returns does without most of the solver.
+/// With returns, no value is known to be the maximum. A position is then proven only if all its
+/// continuations have been visited, whereas one winning move is enough with outcomes. A player
+/// that maximises returns therefore benefits little from the solver.
 pub(crate) fn build<G: Game>(
     options: Options<'_>,
     context: &mut BuildContext<'_, G>,
@@ -82,7 +83,7 @@ pub(crate) fn build<G: Game>(
     options.exclusive("gumbel", "regret")?;
     options.exclusive("gumbel", "tremble")?;
     options.exclusive("regret", "tremble")?;
-    // Sequential halving plans ahead for a known number of simulations.
+    // Sequential halving needs a number of simulations that is known in advance.
     options.exclusive("ms", "gumbel")?;
     options.exclusive("gumbel", "temperature")?;
     options.exclusive("regret", "temperature")?;
@@ -104,7 +105,7 @@ pub(crate) fn build<G: Game>(
     let first = Search::new(config, context.game)
         .map_err(|error| options.invalid("sims", options.name(), error))?;
     let trees = match (&budget, cheap) {
-        // Trees that need no batch are searched one by one and stay in the processor's cache.
+        // Trees that need no batch are searched one by one, so each stays in the CPU cache.
         (Budget::Time(..), _) | (_, true) => 1,
         (Budget::Simulations, false) => trees_that_fit::<G>(first.config().simulations),
     };
@@ -118,10 +119,10 @@ pub(crate) fn build<G: Game>(
     }))
 }
 
-/// What the option `weights` may say besides the name of a network.
+/// Values of the option `weights` that do not name a network.
 pub const WITHOUT_NETWORK: &[&str] = &["rollout", "guided", "uniform"];
 
-/// Who evaluates leaves.
+/// The evaluator of leaves.
 enum LeafEvaluator {
     Rollout,
     Guided,
@@ -141,7 +142,7 @@ fn leaf_evaluator<G: Game>(
     })
 }
 
-/// The search that the options describe, but for its size.
+/// The search configuration from the options, except for its size.
 fn config<G: Game>(
     options: &Options<'_>,
     leaf_evaluator: &LeafEvaluator,
@@ -182,7 +183,7 @@ fn config<G: Game>(
     })
 }
 
-/// The discount that a game's returns are meant with, and so a network's values.
+/// The discount of a game's returns, which is also that of a network's values.
 fn usual_discount<G: Game>(objective: Objective) -> f32 {
     let is_snake = G::NAME == <snake::Small as Game>::NAME;
     if is_snake && objective == Objective::Returns { snake::DISCOUNT as f32 } else { 1.0 }
@@ -200,7 +201,7 @@ fn evaluator<G: Game>(
             return Err(options.invalid(
                 "cache",
                 slots,
-                "it keeps what a network says; name the weights of one or leave it out",
+                "it caches a network's evaluations; name weights of a network or leave it out",
             ));
         }
         let most = MEMORY / Cached::<G, NetEvaluator>::slot_bytes(game);
@@ -227,23 +228,23 @@ fn evaluator<G: Game>(
     })
 }
 
-/// Nodes of a tree that alone takes all the memory.
+/// Nodes of a single tree that uses the whole memory limit.
 fn largest_tree<G: Game>() -> u32 {
     (MEMORY / node_bytes::<G::State>()).clamp(1 << 16, 1 << 24) as u32
 }
 
-/// Trees of so many simulations that fit the memory together.
+/// Number of trees of so many simulations that fit the memory limit together.
 fn trees_that_fit<G: Game>(simulations: u32) -> usize {
     let tree = (simulations as usize).saturating_mul(node_bytes::<G::State>());
     (MEMORY / tree.max(1)).clamp(1, BATCH)
 }
 
-/// What ends a search.
+/// The limit that ends a search.
 #[derive(Debug)]
 enum Budget {
-    /// The simulations of its configuration.
+    /// The simulations of the configuration.
     Simulations,
-    /// A time for each move.
+    /// A time per move.
     Time(Duration, Arc<dyn Clock>),
 }
 
@@ -252,7 +253,7 @@ enum Budget {
 struct Mcts<G: Game> {
     name: String,
     scheduler: Scheduler<G>,
-    /// At least one; grows to `trees` as requests come.
+    /// At least one; grows up to `trees` with the requests.
     searches: Vec<Search<G>>,
     evaluator: Box<dyn Evaluator<G>>,
     budget: Budget,
@@ -318,8 +319,8 @@ impl<G: Game> Player<G> for Mcts<G> {
     }
 }
 
-/// What a decision says about one seat. A seat that is not to move gets action 0, which a
-/// table refuses.
+/// The choice of one seat. A seat that is not to move gets action 0, which a
+/// [`GameBatch`](crate::GameBatch) refuses.
 fn choice(decision: &SearchResult, player: usize) -> Choice {
     let seat = decision.seats.iter().find(|seat| seat.player == player);
     seat.map_or(Choice { action: Action(0), probability: 1.0 }, |seat| Choice {

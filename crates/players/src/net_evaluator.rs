@@ -13,9 +13,10 @@ use crate::net_player::fits;
 
 /// Policies and values from an [`Engine`], all observations of a batch in one call.
 ///
-/// Every player to move is asked from its own point of view, under the symmetry of the leaf.
-/// A player who is not to move but still in the game has: with two players the negated value
-/// of the other, as in a zero-sum game; with more, the value of an observation of its own.
+/// Every player to move is evaluated from its own perspective, under the symmetry of the leaf. A
+/// player that is in the game but not to move has the negated value of the other player in games
+/// of two players, as in zero-sum games. In larger games it has the value of an observation from
+/// its own perspective.
 #[derive(Clone, Debug)]
 pub struct NetEvaluator {
     engine: Arc<Engine>,
@@ -29,7 +30,7 @@ pub struct NetEvaluator {
 }
 
 impl NetEvaluator {
-    /// Lets a network evaluate positions of `game`; `name` is what errors call it.
+    /// An evaluator of positions of `game`; `name` identifies the network in errors.
     pub fn new<G: Game>(name: &str, engine: Arc<Engine>, game: &G) -> Result<Self, FitError> {
         fits(name, &engine, game)?;
         Ok(Self {
@@ -44,18 +45,18 @@ impl NetEvaluator {
         })
     }
 
-    /// Takes the time of the engine from now on.
+    /// Starts to measure the time of the engine.
     pub fn take_time(&mut self, clock: Arc<dyn Clock>) {
         (self.clock, self.engine_time) = (Some(clock), Duration::ZERO);
     }
 
-    /// Time within the engine alone, without observations and policies, since
+    /// Time spent in the engine, without observations and policies, since
     /// [`take_time`](Self::take_time).
     pub fn engine_time(&self) -> Duration {
         self.engine_time
     }
 
-    /// Evaluates what was observed.
+    /// Evaluates the observations.
     fn run_engine(&mut self) {
         let start = self.clock.as_ref().map(|clock| clock.monotonic());
         self.engine.evaluate(&mut self.scratch, &self.planes, &mut self.logits, &mut self.values);
@@ -64,10 +65,10 @@ impl NetEvaluator {
         }
     }
 
-    /// Observes everybody who needs to be asked about, leaf after leaf.
+    /// Writes the observations that the leaves need, leaf by leaf.
     fn observe<G: Game>(&mut self, game: &G, leaves: &[Leaf<G>]) {
         let input = game.planes().len();
-        let rows: usize = leaves.iter().map(|leaf| asked(game, leaf).len()).sum();
+        let rows: usize = leaves.iter().map(|leaf| observed_players(game, leaf).len()).sum();
         self.planes.resize(rows * input, 0.0);
         let mut rows = self.planes.chunks_exact_mut(input);
         for leaf in leaves {
@@ -78,7 +79,7 @@ impl NetEvaluator {
                 image = game.transform(&leaf.state, leaf.symmetry);
                 &image
             };
-            for (player, row) in asked(game, leaf).iter().zip(&mut rows) {
+            for (player, row) in observed_players(game, leaf).iter().zip(&mut rows) {
                 game.observe(state, player, row);
             }
         }
@@ -86,7 +87,7 @@ impl NetEvaluator {
 }
 
 /// The players whose observations a leaf needs.
-fn asked<G: Game>(game: &G, leaf: &Leaf<G>) -> PlayerSet {
+fn observed_players<G: Game>(game: &G, leaf: &Leaf<G>) -> PlayerSet {
     if game.players() == 2 {
         return leaf.movers;
     }
@@ -105,7 +106,7 @@ impl<G: Game> Evaluator<G> for NetEvaluator {
         for leaf in leaves {
             let (values, priors) = out.push(leaf.movers);
             let mut priors = priors.chunks_exact_mut(actions);
-            for (player, (logits, &value)) in asked(game, leaf).iter().zip(&mut rows) {
+            for (player, (logits, &value)) in observed_players(game, leaf).iter().zip(&mut rows) {
                 values[player] = value;
                 if game.players() == 2 && leaf.movers.len() == 1 {
                     values[1 - player] = -value;
@@ -123,8 +124,9 @@ impl<G: Game> Evaluator<G> for NetEvaluator {
 
 impl<G: Game> PureEvaluator<G> for NetEvaluator {}
 
-/// Softmax over the legal actions of logits that belong to the image of a position. Where a
-/// legal logit is not finite, all are equal: a network can overflow.
+/// Softmax over the legal actions, from the logits of the position's image under `symmetry`.
+///
+/// If a legal logit is not finite, as when a network overflows, the policy is uniform.
 pub(crate) fn masked_softmax<G: Game>(
     game: &G,
     symmetry: Symmetry,

@@ -1,8 +1,8 @@
-//! A player that follows a network's policy.
+//! `net`: a player that follows a network's policy.
 //!
-//! A network learns that a board may be turned and mirrored, but only about: of its policies for the
-//! images of one position, each errs its own way. `symmetric` takes their mean, as `AlphaGo Zero`
-//! and `KataGo` may do at the root (Silver et al. 2017, "Mastering the game of Go without human
+//! A network learns the symmetries of a board only approximately, so its policies for the images
+//! of one position differ. The option `symmetric` plays their mean, as `AlphaGo Zero` and
+//! `KataGo` can do at the root (Silver et al. 2017, "Mastering the game of Go without human
 //! knowledge", methods; Wu 2019).
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::selection::Selector;
 use crate::{Choice, Player, Request, Selection, SelectionError};
 
-/// How it is written.
+/// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
     name: "net",
     options: &["weights", "temperature", "argmax", "symmetric"],
@@ -28,8 +28,8 @@ pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
     ],
 };
 
-/// Builds a player for any game that the weights fit. Without `temperature` or `argmax` it
-/// samples the policy itself.
+/// Builds a player for any game that the weights fit. The default is to sample the policy at
+/// temperature 1.
 pub(crate) fn build<G: Game>(
     options: Options<'_>,
     context: &mut BuildContext<'_, G>,
@@ -53,7 +53,7 @@ pub struct NetPlayer {
     name: String,
     engine: Arc<Engine>,
     selection: Selection,
-    /// Whether the policy is the mean of those of all images of a position.
+    /// Whether the policy is the mean over all images of a position.
     is_symmetric: bool,
     selector: Selector,
     scratch: Scratch,
@@ -67,10 +67,10 @@ pub struct NetPlayer {
     policy: Vec<f32>,
 }
 
-/// Why a network cannot play a game.
+/// Reason why a network cannot play a game.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FitError {
-    /// It reads other observations than the game writes.
+    /// The network reads other observations than the game writes.
     #[error(
         "net {net} reads planes {net_planes:?}, {game} writes {game_planes:?}; \
          use weights trained for this board"
@@ -78,14 +78,14 @@ pub enum FitError {
     Planes {
         /// The player's name.
         net: String,
-        /// What the network reads.
+        /// Planes that the network reads.
         net_planes: PlaneShape,
         /// The game's name.
         game: &'static str,
-        /// What the game writes.
+        /// Planes that the game writes.
         game_planes: PlaneShape,
     },
-    /// It has another number of logits than the game has actions.
+    /// The number of logits differs from the number of actions.
     #[error(
         "net {net} has {net_actions} actions, {game} has {game_actions}; \
          use weights trained for this game"
@@ -106,7 +106,7 @@ pub enum FitError {
 }
 
 impl NetPlayer {
-    /// Seats a network at `game`, or says why it does not fit.
+    /// A player of `game`. The error says why the network does not fit.
     pub fn new<G: Game>(
         name: impl Into<String>,
         engine: Arc<Engine>,
@@ -132,8 +132,8 @@ impl NetPlayer {
         })
     }
 
-    /// The same player with the mean of the policies for all images of a position under the
-    /// [symmetries](Game::symmetries) of the game, one row of the network each.
+    /// The same player with the mean policy over all images of a position under the
+    /// [symmetries](Game::symmetries) of the game. Each image takes one row of the network.
     #[must_use]
     pub fn symmetric(self) -> Self {
         Self { is_symmetric: true, ..self }
@@ -144,7 +144,7 @@ impl NetPlayer {
         &self.engine
     }
 
-    /// How it chooses.
+    /// How actions are selected from the policy.
     pub fn selection(&self) -> Selection {
         self.selection
     }
@@ -180,8 +180,8 @@ impl<G: Game> Player<G> for NetPlayer {
         true
     }
 
-    /// Chooses nothing for rules that do not fit the network, which a table reports; the rules
-    /// it was built for do.
+    /// Chooses nothing under rules that do not fit the network, which a
+    /// [`GameBatch`](crate::GameBatch) reports. The rules of [`new`](Self::new) fit.
     fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
         let spec = self.engine.spec();
         if spec.planes != game.planes() || spec.actions != game.action_count() {
@@ -218,7 +218,7 @@ impl<G: Game> Player<G> for NetPlayer {
                     masked_softmax(game, symmetry, logits, &self.legal, &mut self.policy);
                     self.mean.iter_mut().zip(&self.policy).for_each(|(mean, p)| *mean += p);
                 }
-                // A share that is too small for f32 still has a finite logarithm.
+                // Clamped, so that a share that underflows f32 still has a finite logarithm.
                 self.mean.iter_mut().for_each(|mean| *mean = mean.max(f32::MIN_POSITIVE).ln());
                 &self.mean
             } else {

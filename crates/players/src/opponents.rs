@@ -1,25 +1,24 @@
-//! Whom the newest weights play in training: shares of self-play, of hard opponents, and of
-//! everybody.
+//! Opponents of the newest weights in training: self-play, hard pool members, any pool member.
 //!
-//! Self-play alone can go round in circles and forget how to beat what it once beat. So a share
-//! of the games goes to members of the pool in proportion to how hard they are, by prioritised
+//! Self-play alone can cycle and forget how to beat earlier opponents. A share of the games
+//! therefore goes to members of the pool in proportion to their difficulty, by prioritised
 //! fictitious self-play (Vinyals et al. 2019, "Grandmaster level in StarCraft II using
-//! multi-agent reinforcement learning", methods): a member that the newest beats with chance `p`
-//! weighs `(1 − p)^2`, and one that always loses is not met at all. A second share is uniform
-//! over the pool, a floor that keeps every estimate fresh.
+//! multi-agent reinforcement learning", methods). A member that the newest weights beat with
+//! probability `p` has weight `(1 − p)^2`, so a member that always loses is never drawn. A second
+//! share is uniform over the pool and keeps every win-rate estimate fresh.
 //!
-//! Contract: a draw depends on its arguments and the generator alone, and takes two numbers of the
-//! generator at most, plus those that [`Rng::below`] rejects. While the pool is empty the answer
-//! is [`Opponent::Newest`], whatever the shares.
+//! Contract: a draw depends only on its arguments and the generator. It takes at most two numbers
+//! of the generator, plus those that [`Rng::below`] rejects. With an empty pool the result is
+//! [`Opponent::Newest`], whatever the shares.
 
 use ouro_game::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The exponent of the weight `(1 − p)^k`: 2 favours hard members without dropping the rest.
+/// The exponent `k` of the weight `(1 − p)^k`: 2 prefers hard members without dropping others.
 const HARDNESS: i32 = 2;
 
-/// The chance that stands in for an unknown one.
+/// The win probability that replaces an unknown one.
 const UNKNOWN: f64 = 0.5;
 
 /// How often each kind of opponent is drawn. The shares are relative: only their proportions
@@ -29,20 +28,20 @@ const UNKNOWN: f64 = 0.5;
 pub struct OpponentShares {
     /// The newest weights against themselves.
     pub self_play: f64,
-    /// A member of the pool, the harder the likelier.
+    /// A member of the pool, drawn in proportion to its difficulty.
     pub prioritised: f64,
-    /// A member of the pool, all equally likely.
+    /// A member of the pool, drawn uniformly.
     pub uniform: f64,
 }
 
 impl Default for OpponentShares {
-    /// Half self-play, and a uniform floor of a tenth.
+    /// Half self-play, four tenths prioritised, one tenth uniform.
     fn default() -> Self {
         Self { self_play: 0.5, prioritised: 0.4, uniform: 0.1 }
     }
 }
 
-/// OpponentShares that nothing can be drawn by.
+/// Invalid shares.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OpponentSharesError {
     /// A share is negative, infinite or not a number.
@@ -50,15 +49,15 @@ pub enum OpponentSharesError {
     OutOfRange {
         /// Name of the share.
         field: &'static str,
-        /// Its value, as text.
+        /// The share, as text.
         value: String,
     },
-    /// There is nothing to draw.
+    /// All shares are 0.
     #[error("self_play, prioritised and uniform are all 0; give one of them at least")]
     AllZero,
 }
 
-/// Who was drawn.
+/// A drawn opponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opponent {
     /// The newest weights.
@@ -71,7 +70,7 @@ impl OpponentShares {
     /// Self-play only.
     pub const SELF_PLAY: Self = Self { self_play: 1.0, prioritised: 0.0, uniform: 0.0 };
 
-    /// Refuses shares that nothing can be drawn by.
+    /// Checks that the shares are finite, not negative and not all 0.
     pub fn validate(&self) -> Result<(), OpponentSharesError> {
         let shares = [
             ("self_play", self.self_play),
@@ -106,9 +105,10 @@ enum Kind {
     Uniform,
 }
 
-/// Draws one opponent for the newest weights. `win_probabilities[i]` is the chance that the
-/// newest beats member `i` of the pool; an unknown one counts as 0.5, and so does one that is
-/// not a number.
+/// Draws one opponent for the newest weights.
+///
+/// `win_probabilities[i]` is the probability that the newest weights beat member `i` of the pool.
+/// An unknown probability counts as 0.5, and so does NaN.
 pub fn draw(win_probabilities: &[Option<f64>], shares: &OpponentShares, rng: &mut Rng) -> Opponent {
     if win_probabilities.is_empty() {
         return Opponent::Newest;
@@ -117,13 +117,16 @@ pub fn draw(win_probabilities: &[Option<f64>], shares: &OpponentShares, rng: &mu
     draw_kind(kind, win_probabilities, rng)
 }
 
-/// Draws who holds each of `seats` seats. By `own` the game is self-play or not, and in one
-/// against the pool the newest holds one seat, any with equal chance. By `shared` the others are
-/// drawn: of one kind for the game, and every seat by itself, so that a game of many players
-/// meets many members.
+/// Draws the opponent of each of `seats` seats.
 ///
-/// Games that pass equal `shared` generators meet the same opponents, if any; whoever plays them
-/// together then evaluates few networks in large batches. Over many generators the shares hold.
+/// The generator `own` decides whether the game is self-play. In a game against the pool, it also
+/// draws the seat of the newest weights, uniformly. The generator `shared` draws the other seats:
+/// one kind of opponent for the game, and each seat separately, so that a game of many players
+/// has many opponents.
+///
+/// Games with equal `shared` generators have the same opponents, if any, so that a caller who
+/// plays them together evaluates few networks in large batches. Over many generators the shares
+/// hold.
 pub fn draw_seats(
     seats: usize,
     win_probabilities: &[Option<f64>],
@@ -161,7 +164,7 @@ fn draw_kind(kind: Kind, win_probabilities: &[Option<f64>], rng: &mut Rng) -> Op
     }
 }
 
-/// What a member weighs when hard ones are preferred, 0 to 1.
+/// The prioritised weight of a member, 0 to 1.
 fn weight(win_probability: Option<f64>) -> f32 {
     let chance = win_probability.filter(|chance| !chance.is_nan()).unwrap_or(UNKNOWN);
     (1.0 - chance.clamp(0.0, 1.0)).powi(HARDNESS) as f32

@@ -1,8 +1,7 @@
-//! Games that differ in the seats alone, and games that do not differ at all.
+//! Plans paired games and counts distinct games.
 //!
-//! Comparing two players on the same seeds with seats exchanged cancels what the start
-//! position and the seat give away. And two deterministic players repeat one game for ever:
-//! evidence is counted in distinct games.
+//! Playing the same seeds with seats exchanged cancels the advantage of start position and seat.
+//! Two deterministic players repeat the same game, so evidence is counted in distinct games.
 
 use std::collections::BTreeSet;
 
@@ -12,20 +11,21 @@ use ouro_game::digest::digest_serialized;
 
 use crate::FinishedGame;
 
-/// One game of a pair (or of a round of as many games as there are seats).
+/// One game of a pair, or of a round with as many games as there are seats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairedGame {
-    /// Which pair it belongs to, from 0.
+    /// Index of the pair, from 0.
     pub pair: usize,
     /// Seed of the game, the same within a pair.
     pub seed: u64,
-    /// Which contestant sits at each seat.
+    /// Index of the contestant at each seat.
     pub seats: Vec<usize>,
 }
 
-/// `count` pairs for `players` contestants: each seed is played once per rotation of the
-/// seats, so that every contestant sits at every seat once. For two contestants that is one
-/// game and the same with seats swapped.
+/// Plans `count` pairs for `players` contestants.
+///
+/// Each seed is played once per rotation of the seats, so that every contestant holds every seat
+/// once. For two contestants that is one game, and the same game with seats swapped.
 pub fn pairs(seed: u64, count: usize, players: usize) -> Vec<PairedGame> {
     (0..count)
         .flat_map(|pair| {
@@ -39,9 +39,9 @@ pub fn pairs(seed: u64, count: usize, players: usize) -> Vec<PairedGame> {
         .collect()
 }
 
-/// A fingerprint of what happened in a game: who sat where, every joint action and every
-/// state. Two games share it if they are repetitions of each other, also when they had
-/// different seeds that made no difference.
+/// The fingerprint of a game: a hash of its seating, joint actions and state digests.
+///
+/// Repetitions of a game have equal fingerprints, even with different seeds.
 pub fn fingerprint<C>(record: &GameRecord<C>, players: &[usize]) -> u64 {
     digest_serialized(&(players, &record.plies, &record.digests))
 }

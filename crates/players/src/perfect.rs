@@ -1,10 +1,10 @@
-//! `perfect`: Connect Four without mistakes, from the game's solver.
+//! `perfect`: Connect Four without mistakes, by the game's solver.
 //!
-//! Every action that keeps the exact score is played with equal probability, so a win comes as
-//! soon and a loss as late as possible. The first moves of the standard board take the solver
-//! minutes, so those that every game meets are written down; early answers are kept from game
-//! to game. A position with three to seven stones that was not met before can still take tens
-//! of seconds, so this player is none for a clock.
+//! Every action that keeps the exact score is equally likely, so wins are as early and losses as
+//! late as possible. The solver needs minutes for the first moves on the standard board, so a
+//! table holds those that every game meets, and early results are kept from game to game. A new
+//! position with three to seven stones can still take tens of seconds, so this player is
+//! unsuitable for games with a time limit.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::game_specific::{BuildResult, build_for_game};
 use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::{Choice, Player, Request};
 
-/// How it is written.
+/// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax =
     PlayerSyntax { name: "perfect", options: &[], usage: &["perfect"] };
 
@@ -31,16 +31,16 @@ pub(crate) fn build<G: Game>(
         .unwrap_or_else(|| Err(options.other_game::<G>(ConnectFour::NAME)))
 }
 
-/// Positions with fewer stones are solved once and remembered.
+/// Positions with fewer stones are solved once and then cached.
 const EARLY: u32 = 14;
-/// Early positions that are remembered at most.
+/// Most early positions that are cached.
 const REMEMBERED: usize = 1 << 16;
 
 /// Plays the solver's best actions.
 #[derive(Debug, Default)]
 pub struct Perfect {
     solver: Solver,
-    /// Best actions of early positions by their fingerprint.
+    /// Best actions of early positions by digest.
     early: BTreeMap<u64, Vec<Action>>,
 }
 
@@ -81,7 +81,8 @@ impl Player<ConnectFour> for Perfect {
         for request in requests {
             let best = self.best_moves(game, request.state);
             let drawn = request.rng.below(best.len() as u32) as usize;
-            // Who is asked is to move; a table reports a choice that is not given.
+            // There is a best action unless the seat is not to move. Then the missing choice is
+            // an error of the batch.
             if let Some(&action) = best.get(drawn) {
                 choices.push(Choice { action, probability: 1.0 / best.len() as f32 });
             }

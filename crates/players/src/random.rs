@@ -1,4 +1,4 @@
-//! The player that every other one should beat.
+//! `random`: the baseline that every other player should beat.
 
 use ouro_game::{Action, ActionMask, Game};
 
@@ -6,7 +6,7 @@ use crate::game_specific::BuildResult;
 use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::{Choice, Player, Request};
 
-/// How it is written.
+/// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax =
     PlayerSyntax { name: Random::NAME, options: &[], usage: &["random"] };
 
@@ -22,7 +22,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// Its name, in the registry and in results.
+    /// Name in the registry and in results.
     pub const NAME: &'static str = "random";
 
     /// A random player.
@@ -41,7 +41,8 @@ impl<G: Game> Player<G> for Random {
             game.legal(request.state, request.player, &mut self.legal);
             let count = self.legal.count();
             let drawn = request.rng.below(count as u32) as usize;
-            // A seat without a legal action is not asked; the table refuses action 0 if it is.
+            // Callers only request seats with a legal action. For any other seat the batch
+            // refuses action 0.
             let action = self.legal.nth(drawn).unwrap_or(Action(0));
             choices.push(Choice { action, probability: 1.0 / count.max(1) as f32 });
         }

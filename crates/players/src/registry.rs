@@ -1,15 +1,15 @@
-//! Players by name, as configs and command lines write them.
+//! Players by name, as written in settings and on command lines.
 //!
 //! A name is a player and, in braces, its options: `random`, `minimax{depth=3}`,
-//! `net{weights=champion,temperature=0.5}`. What a weights name means is the caller's business:
-//! it hands in a function from names to engines.
+//! `net{weights=champion,temperature=0.5}`. The caller provides a function that maps the names of
+//! weights to engines.
 //!
 //! # A new player
 //!
-//! A player is one file with two items: a [`PlayerSyntax`], which says what it is called and what
-//! options it takes, and a function `build` from [`Options`] and a [`BuildContext`] to the player.
-//! Declare the module in `lib.rs` and add it to the list below; everything that takes players
-//! by name then knows it. A player of one game only goes through
+//! A player is a module with two items: a [`PlayerSyntax`] with its name and options, and a
+//! function `build` from [`Options`] and a [`BuildContext`] to the player. Declare the module in
+//! `lib.rs` and add it to the list below; then every command and setting that takes players by
+//! name accepts it. A player of a single game uses
 //! [`build_for_game`](crate::game_specific::build_for_game).
 
 mod error;
@@ -27,10 +27,10 @@ use crate::Player;
 pub use error::NameError;
 pub use options::Options;
 
-/// Makes [`KNOWN`] and the choice between the players from a list of modules.
+/// Generates [`KNOWN`] and the dispatch to `build` from a list of modules.
 macro_rules! players {
     ($($module:ident),+ $(,)?) => {
-        /// Every player that [`by_name`] knows, in the order of the list in this file.
+        /// Every player that [`by_name`] knows, in the order of this file.
         pub const KNOWN: &[PlayerSyntax] = &[$(crate::$module::SYNTAX),+];
 
         fn build<G: Game>(
@@ -58,24 +58,24 @@ players! {
     snake_tree,
 }
 
-/// What a player is called and how its name is written.
+/// The syntax of a player's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlayerSyntax {
     /// The part before the braces.
     pub name: &'static str,
-    /// Keys of the options it takes.
+    /// Keys of its options.
     pub options: &'static [&'static str],
-    /// Every way to write it, for people.
+    /// All forms of the name, for messages and help.
     pub usage: &'static [&'static str],
 }
 
-/// What a player may be built from.
+/// Resources that players are built from.
 pub struct BuildContext<'a, G: Game> {
-    /// The rules that it will play by.
+    /// The rules of the game.
     pub game: &'a G,
-    /// From a weights name to an engine; `None` for a name that means nothing.
+    /// Maps the name of weights to an engine; `None` for an unknown name.
     pub engines: &'a mut dyn FnMut(&str) -> Option<Arc<Engine>>,
-    /// The time, for players that think against the clock.
+    /// The clock of players with a time limit.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -86,7 +86,7 @@ impl<G: Game> fmt::Debug for BuildContext<'_, G> {
 }
 
 impl<G: Game> BuildContext<'_, G> {
-    /// The engine that the player's option `weights` asks for.
+    /// The engine that the player's option `weights` names.
     pub fn engine(
         &mut self,
         options: &Options<'_>,
@@ -107,7 +107,7 @@ pub fn by_name<G: Game>(
     build(Options::parse(name)?, context)
 }
 
-/// Every way to write a player, in one line.
+/// All forms of all players' names, in one line.
 pub(crate) fn known_syntax() -> String {
     KNOWN.iter().flat_map(|syntax| syntax.usage).copied().collect::<Vec<_>>().join(", ")
 }

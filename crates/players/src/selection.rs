@@ -1,10 +1,10 @@
-//! From logits to an action and the probability it had.
+//! Selects an action from logits and reports its probability.
 
 use ouro_game::{Action, ActionMask, Rng};
 
 use crate::Choice;
 
-/// How a policy becomes an action.
+/// How an action is selected from a policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Selection {
     /// Draw from softmax(logits / temperature) over the legal actions.
@@ -12,14 +12,14 @@ pub enum Selection {
         /// Above 0 and finite; 1 is the policy itself, less is greedier.
         temperature: f32,
     },
-    /// Draw from softmax(logits), but with chance `epsilon` uniformly from the legal actions:
-    /// an ε-mixture, under which every legal action keeps a chance of `epsilon / legal`. What
-    /// is reported is the probability of the mixture.
+    /// Draw from softmax(logits), but with probability `epsilon` uniformly from the legal
+    /// actions. In this ε-mixture every legal action has a probability of at least
+    /// `epsilon / legal`. The reported probability is that of the mixture.
     Mixture {
         /// 0 to 1.
         epsilon: f32,
     },
-    /// Take the legal action with the largest logit, the lowest of several equal ones.
+    /// Take the legal action with the largest logit, the lowest of equals.
     Argmax,
 }
 
@@ -29,7 +29,7 @@ pub enum SelectionError {
     /// A temperature that is not a positive number.
     #[error("temperature is {0}; it must be finite and above 0, use argmax for greedy play")]
     Temperature(f32),
-    /// A share that is none.
+    /// A share outside 0 to 1.
     #[error("epsilon is {0}; it must be 0 to 1")]
     Epsilon(f32),
 }
@@ -49,7 +49,7 @@ impl Selection {
     }
 }
 
-/// Chooses by a [`Selection`]; owns the buffers that takes.
+/// Selects actions by a [`Selection`] and owns the buffers for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selector {
     actions: Vec<Action>,
@@ -59,8 +59,9 @@ pub(crate) struct Selector {
 impl Selector {
     /// One choice from the logits of a position, `[actions]`.
     ///
-    /// If a legal logit is not finite (a network can overflow), the legal actions are drawn
-    /// uniformly instead. Without a legal action the choice is action 0, which a table refuses.
+    /// If a legal logit is not finite, as when a network overflows, the draw is uniform over the
+    /// legal actions. Without a legal action the choice is action 0, which a
+    /// [`GameBatch`](crate::GameBatch) refuses.
     pub(crate) fn choose(
         &mut self,
         selection: Selection,
@@ -102,13 +103,11 @@ impl Selector {
                 self.weights.resize(self.actions.len(), 1.0);
             }
         }
-        // The sum is taken as `Rng::weighted` takes it, so this is the very probability
-        // that the draw has.
+        // The sum is computed as in `Rng::weighted`, so this is the exact probability of the draw.
         let total: f64 = self.weights.iter().map(|&weight| f64::from(weight)).sum();
         let drawn = rng.weighted(&self.weights);
         let probability = (f64::from(self.weights[drawn]) / total) as f32;
-        // A weight can be so small that its share is 0 as f32; whoever divides by it must not
-        // meet a 0.
+        // A small weight's share can underflow to 0 as f32; off-policy corrections divide by it.
         Choice { action: self.actions[drawn], probability: probability.max(f32::MIN_POSITIVE) }
     }
 }

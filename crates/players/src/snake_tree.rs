@@ -1,16 +1,15 @@
-//! A naive tree search for Snake, as simple as can be: look at N states in breadth-first order,
-//! then go for the best.
+//! `tree`: a naive breadth-first tree search for Snake without learning.
 //!
-//! The tree grows level by level from the position at hand. Each free direction gives one child,
-//! and forced moves are played through; every step on the way counts as a state. Where the next
-//! apple will be, nobody knows: once the apple is eaten the search goes on without one. When N
-//! states have been made, each node is worth the best of its children, reward plus discounted
-//! value, and a leaf nothing. Of several best directions one is drawn. Nothing is learned, and
-//! nothing is kept from move to move.
+//! The tree grows level by level from the current position until it has N states. Each free
+//! direction gives one child. Forced moves are played through, and every step on the way counts
+//! as a state. The next apple is unknown, so the search continues without an apple once the
+//! current one is eaten. A node's value is the best over its children of reward plus discounted
+//! value; a leaf has value 0. Ties between directions are broken at random. The player keeps
+//! nothing from move to move.
 //!
-//! This is the un-learned tree search of the table in the `AlphaSnake` paper (Du, Gemp, Wu and
-//! Wu 2022, arXiv 2211.09622), which gives a mean size of 59.09 for 10,000 states and does not
-//! describe it. `docs/snake-table.md` has the figures of other readings.
+//! The table of the `AlphaSnake` paper (Du, Gemp, Wu and Wu 2022, arXiv 2211.09622) has such a
+//! search with a mean size of 59.09 for 10,000 states, but the paper does not describe it.
+//! `docs/snake-table.md` has the figures of other interpretations.
 
 use ouro_game::snake::{self, DISCOUNT, Ending, Snake, State};
 use ouro_game::{Action, Game, Rng};
@@ -19,14 +18,14 @@ use crate::game_specific::{BuildResult, build_for_game};
 use crate::registry::{BuildContext, Options, PlayerSyntax};
 use crate::{Choice, Player, Request};
 
-/// How it is written.
+/// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax =
     PlayerSyntax { name: "tree", options: &["states"], usage: &["tree{states=N}"] };
 
-/// Most states that a move may look at: memory for them is kept.
+/// Most states per move. Memory for them is kept between moves.
 const MAX_STATES: usize = 1_000_000;
 
-/// Values this close are equal: they differ by rounding alone.
+/// Values this close count as equal, since they differ by rounding only.
 const TIE: f64 = 1e-9;
 
 /// Builds a player for Snake.
@@ -44,7 +43,7 @@ pub(crate) fn build<G: Game>(
         .unwrap_or_else(|| Err(options.other_game::<G>(snake::Small::NAME)))
 }
 
-/// Searches a number of states breadth first and goes for the best.
+/// Searches a number of states breadth first and takes the best direction.
 #[derive(Debug)]
 pub struct SnakeTreeSearch<const W: usize> {
     name: String,
@@ -63,7 +62,7 @@ struct Node<const W: usize> {
     reward: f64,
     /// Discount for the time since the parent.
     discount: f64,
-    /// Best of the children so far; none for a leaf.
+    /// Best value over the children so far; `None` for a leaf.
     best: Option<f64>,
 }
 
@@ -72,13 +71,13 @@ impl<const W: usize> Node<W> {
         Self { state, parent, direction, reward: 0.0, discount: 1.0, best: None }
     }
 
-    /// What the node is worth at its parent's time.
-    fn worth(&self) -> f64 {
+    /// Value of the node at its parent's time.
+    fn value(&self) -> f64 {
         self.reward + self.discount * self.best.unwrap_or(0.0)
     }
 
-    /// Moves in the node's direction, then for as long as there is one direction only, at most
-    /// `most` steps; gives their number.
+    /// Moves in the node's direction, then through forced moves, for at most `most` steps.
+    /// Returns the number of steps.
     fn run(&mut self, game: &Snake<W>, most: usize) -> usize {
         let rewards = game.config().rewards;
         let (mut direction, mut steps) = (self.direction, 0);
@@ -98,7 +97,7 @@ impl<const W: usize> Node<W> {
                 };
             self.discount *= DISCOUNT;
             let moves = game.free_moves(&self.state);
-            // Without an apple a snake may be forced round and round for ever.
+            // Bounded, since a snake without an apple may be forced to circle forever.
             if ending.is_some() || moves.count_ones() > 1 || steps >= most {
                 return steps;
             }
@@ -108,18 +107,18 @@ impl<const W: usize> Node<W> {
 }
 
 impl<const W: usize> SnakeTreeSearch<W> {
-    /// A player that looks at about `states` states a move.
+    /// A player that searches about `states` states per move.
     pub fn new(name: impl Into<String>, states: usize) -> Self {
         Self { name: name.into(), states, nodes: Vec::new() }
     }
 
-    /// The best direction, and among how many equally good ones it was drawn.
+    /// The best direction, and the number of equally good ones that it was drawn from.
     fn search(&mut self, game: &Snake<W>, root: &State<W>, rng: &mut Rng) -> (usize, usize) {
         let nodes = &mut self.nodes;
         nodes.clear();
         nodes.push(Node::new(*root, 0, 0));
         let (mut next, mut seen) = (0, 1);
-        // The root is expanded whatever N is: its children are what there is to choose from.
+        // The root is expanded for any N, since the choice is among its children.
         while next < nodes.len() && (seen < self.states || next == 0) {
             let state = nodes[next].state;
             let moves = if game.ending(&state).is_none() { game.free_moves(&state) } else { 0 };
@@ -131,13 +130,13 @@ impl<const W: usize> SnakeTreeSearch<W> {
             next += 1;
         }
         for index in (1..nodes.len()).rev() {
-            let (worth, parent) = (nodes[index].worth(), nodes[index].parent);
+            let (value, parent) = (nodes[index].value(), nodes[index].parent);
             let best = &mut nodes[parent].best;
-            *best = Some(best.map_or(worth, |best| best.max(worth)));
+            *best = Some(best.map_or(value, |best| best.max(value)));
         }
         let best = nodes[0].best.unwrap_or_default();
         let children = nodes[1..].iter().take_while(|node| node.parent == 0);
-        let ties = children.filter(|node| node.worth() >= best - TIE);
+        let ties = children.filter(|node| node.value() >= best - TIE);
         let count = ties.clone().count();
         let chosen = ties.clone().nth(rng.below(count as u32) as usize);
         (chosen.map_or(0, |node| node.direction), count)

@@ -143,7 +143,7 @@ fn each_mistake_in_the_options_has_its_own_message() {
         ),
         (
             "net{weights=worst}",
-            "player \"net{weights=worst}\": no weights are called \"worst\"".to_owned(),
+            "player \"net{weights=worst}\": no weights are called \"worst\"; name weights that exist".to_owned(),
         ),
     ] {
         assert_eq!(error(name), expected);

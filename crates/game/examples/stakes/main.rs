@@ -1,7 +1,7 @@
-//! A whole game of one's own: see `docs/your-own-game.md` for a walk through [`rules`].
+//! A complete custom game; `docs/your-own-game.md` walks through [`rules`].
 //!
-//! Run with `cargo run -p ouro-game --example stakes`: checks the laws, plays one random
-//! game, prints it and replays its record.
+//! `cargo run -p ouro-game --example stakes` checks the laws, plays one random game, prints it
+//! and replays its record.
 
 mod rules;
 

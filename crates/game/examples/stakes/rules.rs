@@ -1,12 +1,14 @@
-//! Rock, paper, scissors for stakes: a die is rolled, both players show a hand at the same time,
-//! and the winner takes as many points as the die shows. Equal hands win nothing. Most points win.
+//! Rock, paper, scissors for stakes.
+//!
+//! In each round a die is rolled and both players show a hand simultaneously. The winner gets as
+//! many points as the die shows; equal hands win nothing. The player with more points wins.
 
 use ouro_game::{
     Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Turn,
 };
 use serde::{Deserialize, Serialize};
 
-/// How long a game is.
+/// The length of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
@@ -20,7 +22,7 @@ pub(crate) struct Stakes {
     config: Config,
 }
 
-/// One position. Whatever numbers it holds, the rules can go on from it.
+/// One position. The rules can continue from any values of its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct State {

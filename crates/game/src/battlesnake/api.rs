@@ -1,13 +1,13 @@
-//! The Battlesnake HTTP API, version 1: what a server is asked and what it answers.
+//! Requests and replies of the Battlesnake HTTP API, version 1.
 //!
-//! [`GameState::parse`] reads a request body: leniently where servers differ (settings that
-//! are left out, unknown fields, `null` for an empty list, unknown ruleset names), strictly
-//! where the game would be another one. [`GameState::setup`] turns it into a configuration
-//! that starts at the position shown, so that any player can be asked for a move, and
-//! [`Host::request`] goes the other way. Every refusal names the field.
+//! [`GameState::parse`] reads a request body. It is lenient where servers differ (missing
+//! settings, unknown fields, `null` for an empty list, unknown ruleset names) and strict where
+//! the meaning of the game would change. [`GameState::setup`] converts a request to a
+//! configuration that starts at the position shown, so that any player can choose a move.
+//! [`Host::request`] is the inverse. Every error names the field.
 //!
-//! The API shows living snakes only. A position read from a request therefore holds no dead
-//! snakes, and seats are counted among the living.
+//! The API lists living snakes only. A position read from a request therefore holds no dead
+//! snakes, and seats are counted among the living ones.
 
 mod error;
 mod host;

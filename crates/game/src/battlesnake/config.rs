@@ -1,18 +1,18 @@
-//! What fixes a game of Battlesnake: ruleset, board, snakes and settings.
+//! Configuration of a Battlesnake game: ruleset, board, snakes and settings.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::position::Position;
 
-/// The official rulesets. A name that is not known means `standard`, as in the engine.
+/// The official rulesets. An unknown name means `standard`, as in the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruleset {
     /// Last snake alive wins.
     #[default]
     Standard,
-    /// One snake or more, until none is alive.
+    /// The game lasts until no snake is alive.
     Solo,
     /// Standard, with hazards that close in.
     Royale,
@@ -24,7 +24,7 @@ pub enum Ruleset {
     WrappedConstrictor,
 }
 
-/// Who places food and hazards.
+/// The official maps, which place food and hazards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Map {
@@ -37,7 +37,7 @@ pub enum Map {
     Royale,
 }
 
-/// What [`Game::returns`](crate::Game::returns) adds up. No rule depends on it.
+/// Rewards that [`Game::returns`](crate::Game::returns) adds up. The rules do not depend on them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rewards {
@@ -45,7 +45,7 @@ pub struct Rewards {
     pub death: f32,
     /// For every turn survived.
     pub turn: f32,
-    /// For every food eaten; not given where growth comes by itself.
+    /// For every food eaten; 0 under constrictor rulesets, where growth is automatic.
     pub food: f32,
     /// For being the only snake left.
     pub win: f32,
@@ -65,7 +65,7 @@ pub struct Config {
     pub ruleset: Ruleset,
     /// The map.
     pub map: Map,
-    /// Whether the game goes on until no snake is alive, whatever the ruleset.
+    /// Whether the game lasts until no snake is alive, whatever the ruleset.
     pub solo: bool,
     /// Columns, 3 to 25.
     pub width: u8,
@@ -81,13 +81,14 @@ pub struct Config {
     pub hazard_damage_per_turn: i16,
     /// Turns between two shrinks of a royale board, at least 1; other boards ignore it.
     pub shrink_every_n_turns: u32,
-    /// What a learner is rewarded for.
+    /// Rewards for training.
     pub rewards: Rewards,
-    /// [`Outcome`](crate::Game::outcome) of those who die last where nobody is left, −1 to 1;
-    /// 0 unless given, an even result. Less than 0 makes a head-to-head collision of equals cost
-    /// something: two who value a draw as much as the start of a game run into each other at the
-    /// first contested square. Who ranks before whom does not depend on it, as long as it is
-    /// above −1.
+    /// [`Outcome`](crate::Game::outcome) of the snakes that die last if no snake survives, −1 to
+    /// 1; 0 unless given.
+    ///
+    /// A value below 0 makes a head-to-head collision of equally long snakes costly. With 0, two
+    /// players value a draw like the start of a game and collide at the first contested cell.
+    /// Rankings do not depend on the value as long as it is above −1.
     pub draw: f32,
     /// Start from this position instead of the official placement.
     pub start: Option<Position>,

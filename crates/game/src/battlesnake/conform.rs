@@ -1,13 +1,13 @@
-//! Holds the engine against recorded games of the official one.
+//! Conformance check: compares the engine with recorded games of the official engine.
 //!
-//! [`check`] reads one recording and plays it in four ways at once: carried on from the first
-//! turn to the last and anew from every recorded position, in each class of board that fits.
-//! Every state must be equal in every field and order; what chance decided must be something
-//! the rules allow. The first disagreement ends the check as a [`Difference`], a recording
-//! that cannot be followed as damage with its line.
+//! [`check`] reads one recording and plays it in up to four ways at once: from the first turn to
+//! the last, and anew from every recorded position, in each size class that fits. Every state
+//! must be equal in every field, order included. Every chance outcome must be one that the rules
+//! allow. The first disagreement ends the check with a [`Difference`]; an unreadable recording
+//! ends it with the damaged line.
 //!
-//! New food and set-ups are judged by [`check_spawn`] and [`check_placement`], which know
-//! nothing of the engine.
+//! [`check_spawn`] and [`check_placement`] check new food and set-ups. They are independent of
+//! the engine, so that an error of the engine is not repeated there.
 
 mod difference;
 mod engine;
@@ -28,14 +28,14 @@ pub use self::difference::Difference;
 pub use self::placement::check_placement;
 pub use self::spawn::{check_spawn, legal_cells};
 
-/// How much was checked.
+/// Counts of what was checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Games, all of them to their end.
+    /// Games checked to their end.
     pub games: u64,
-    /// Turns, each from the moves to the next state.
+    /// Turns checked, each from the moves to the next state.
     pub turns: u64,
-    /// Official set-ups.
+    /// Official set-ups checked.
     pub placements: u64,
 }
 
@@ -47,25 +47,25 @@ impl AddAssign for Counts {
     }
 }
 
-/// Why a check stopped.
+/// Reason why a check stopped early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConformError {
-    /// The recording cannot be followed.
+    /// The recording is damaged.
     #[error("{file}:{line}: {problem}")]
     Damaged {
         /// File name, as given to the checker.
         file: String,
         /// Line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem with the line.
         problem: String,
     },
-    /// The engine and the recording part.
+    /// The engine and the recording disagree.
     #[error("{}:{}: {}, turn {}: {}", .0.file, .0.line, .0.game, .0.turn, .0.check)]
     Differs(Box<Difference>),
 }
 
-/// Why a line was not accepted, before the place is known.
+/// Reason why a line is not accepted, before file and line number are added.
 #[derive(Debug)]
 enum Fault {
     Damage(String),
@@ -84,7 +84,7 @@ impl From<&str> for Fault {
     }
 }
 
-/// Checks one recording. `file` names it in messages; the caller unpacks it.
+/// Checks one recording. `file` is its name in messages. `reader` yields uncompressed lines.
 pub fn check(file: &str, reader: impl BufRead) -> Result<Counts, ConformError> {
     let mut lines = LineReader::new(reader);
     let mut counts = Counts::default();
@@ -108,7 +108,7 @@ pub fn check(file: &str, reader: impl BufRead) -> Result<Counts, ConformError> {
     }
 }
 
-/// Takes in one line; `false` at the end of the file.
+/// Checks one line; `false` at the end of the file.
 fn accept(
     line: Option<TraceLine>,
     recording: &mut Option<Recording>,

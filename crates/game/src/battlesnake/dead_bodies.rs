@@ -1,37 +1,36 @@
-//! Bodies of dead snakes, for those who show or compare whole positions.
+//! Bodies of dead snakes, for drawing and for comparing whole positions.
 //!
-//! The state drops a body when its snake dies. A [`DeadBodies`] watches the steps of one game
-//! and keeps each body as the official engine does: as it lay at death, the head perhaps off
-//! the board, growing on under the constrictor rulesets.
+//! The state drops a body when its snake dies. A [`DeadBodies`] observes the steps of one game
+//! and keeps each body as the official engine does. The body stays as it was at death, with the
+//! head possibly off the board, and continues to grow under constrictor rulesets.
 
 use super::position::{Point, Position};
 
-/// What a step tells about the dead. Every method does nothing unless it is written, and then
-/// costs nothing.
+/// Receives the events of a step. The default methods do nothing and cost nothing.
 pub trait StepObserver {
-    /// A snake has died; `body` lists its cells, head first.
+    /// Called when a snake dies; `body` computes its cells, head first.
     fn snake_died(&mut self, _snake: usize, _body: impl FnOnce() -> Vec<Point>) {}
 
-    /// The turn ends with the growth of every snake, dead ones too.
+    /// Called at the end of a turn in which every snake grows, dead snakes included.
     fn snakes_grew(&mut self) {}
 }
 
-/// Nobody watches.
+/// Ignores all events.
 impl StepObserver for () {}
 
-/// The bodies of the dead by snake; empty for the living.
+/// The bodies of dead snakes by index; empty for living snakes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadBodies {
     bodies: Vec<Vec<Point>>,
 }
 
 impl DeadBodies {
-    /// For a game of this many snakes in which nobody has died yet.
+    /// For a game of `snakes` snakes that are all alive.
     pub fn new(snakes: usize) -> Self {
         Self { bodies: vec![Vec::new(); snakes] }
     }
 
-    /// For a game that starts from a position, with the dead it already has.
+    /// For a game that starts from `start`, with the bodies of its dead snakes.
     pub fn from_position(start: &Position) -> Self {
         let body = |snake: &super::Snake| match snake.death {
             Some(_) => snake.body.clone(),

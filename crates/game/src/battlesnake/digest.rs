@@ -1,4 +1,4 @@
-//! A fast fingerprint of a state that is the same on every machine.
+//! A fast digest of a state that is the same on every machine.
 //!
 //! Fields are packed into 64-bit words by arithmetic, never by memory layout.
 
@@ -7,7 +7,7 @@ use super::state::{Cell, Pending, State};
 use crate::digest::WordHasher;
 
 impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
-    /// The fingerprint. Every field takes part.
+    /// The digest of all fields.
     pub(super) fn digest(&self) -> u64 {
         let mut hasher = WordHasher::new();
         for bits in [&self.occupied, &self.toward[0], &self.toward[1]] {

@@ -1,9 +1,9 @@
-//! What nature does after a step: a royale board closes in, food appears.
+//! Chance after a step: a royale board shrinks, food appears.
 //!
-//! The official engine puts down up to `minimumFood` foods, or else one with a chance of
-//! `foodSpawnChance - 1` percent, on free cells that no head is next to. Here every draw is a
-//! chance node, so that a search can look through them; [`settle`](Battlesnake::settle_all)
-//! draws the same numbers without the detour.
+//! The official engine places food up to `minimumFood`, or else one food with a probability of
+//! `foodSpawnChance - 1` percent, on free cells that are not next to a head. Here every draw is a
+//! chance node, so that searches can enumerate outcomes.
+//! [`settle_all`](Battlesnake::settle_all) draws the same numbers in one pass.
 
 use super::config::Map;
 use super::geometry::Geometry;
@@ -12,7 +12,7 @@ use super::state::{Cell, Pending, State};
 use crate::grid::Bits;
 use crate::{Chance, Rng, StepError};
 
-/// Cells where food may appear, ascending: no food, no living body, not next to a living head.
+/// Cells where food may appear: without food and living bodies, not next to a living head.
 pub(super) fn legal_food<C: Cell, const W: usize, const S: usize>(
     geometry: &Geometry<W>,
     state: &State<C, W, S>,
@@ -30,7 +30,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         legal_food(&self.geometry, state)
     }
 
-    /// The draw about food that this turn needs.
+    /// The food draw that is due in this turn.
     #[inline]
     pub(super) fn pending_food(&self, state: &State<C, W, S>) -> Pending {
         if self.config.map == Map::Empty {
@@ -44,7 +44,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         if self.config.food_spawn_chance > 1 { Pending::Roll } else { Pending::Nothing }
     }
 
-    /// Draws whether food appears: of 100 equally likely rolls, `chance - 1` say yes.
+    /// Draws whether food appears: true for `chance - 1` of 100 equally likely rolls.
     #[inline]
     fn roll(&self, rng: &mut Rng) -> bool {
         rng.below(100) + u32::from(self.config.food_spawn_chance) > 100
@@ -122,8 +122,10 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         Ok(())
     }
 
-    /// Draws everything that is pending. Draws and result are those of one chance node after
-    /// the other; the legal cells are computed once.
+    /// Draws all pending chance outcomes.
+    ///
+    /// Draws and result equal those of the chance nodes one by one, but the legal cells are
+    /// computed once.
     #[inline]
     pub fn settle_all(&self, state: &mut State<C, W, S>, rng: &mut Rng) {
         if state.pending == Pending::Shrink {
@@ -142,7 +144,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         }
     }
 
-    /// Puts food on up to `wanted` distinct legal cells.
+    /// Places food on up to `wanted` distinct legal cells.
     fn place(&self, state: &mut State<C, W, S>, wanted: u16, rng: &mut Rng) {
         let mut legal = self.legal_food(state);
         let mut free = legal.count();

@@ -104,7 +104,7 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
         self.settle_all(state, rng);
     }
 
-    /// Snakes move at random but not into walls and bodies, as in
+    /// Snakes move at random, but avoid walls and bodies as in
     /// [`random_turn`](Battlesnake::random_turn).
     fn rollout(
         &self,
@@ -177,7 +177,7 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
     }
 }
 
-/// The directions that the living chose.
+/// The directions chosen by the living snakes.
 fn moves<C: Cell, const W: usize, const S: usize>(
     state: &State<C, W, S>,
     actions: &[Action],

@@ -1,12 +1,12 @@
-//! The board as tables: which cell lies where, under which edges.
+//! Neighbour tables of a board, with plain or wrapped edges.
 //!
-//! Cell `(x, y)` has index `y * width + x`. The tables cover every index that the class of
-//! board can hold, so that no state, whatever its size, reads past them.
+//! Cell `(x, y)` has index `y * width + x`. The tables cover every index that the size class can
+//! hold, so that a state of another board size never indexes past them.
 
 use super::position::Point;
 use crate::grid::{Bits, STEPS};
 
-/// What [`Geometry::ahead`] gives beyond a wall.
+/// The value of [`Geometry::ahead`] beyond a wall.
 pub const WALL: u16 = u16::MAX;
 
 /// Tables of one board. `W` is the number of words of a set of cells.
@@ -16,7 +16,7 @@ pub struct Geometry<const W: usize> {
     height: usize,
     /// Neighbours under the ruleset: [`WALL`] or the wrapped cell beyond an edge.
     ahead: [[[u16; 4]; 64]; W],
-    /// Neighbours on the torus: where bodies run, whatever the ruleset.
+    /// Neighbours on the torus, which body directions refer to under every ruleset.
     torus: [[[u16; 4]; 64]; W],
     /// The up to four neighbours within the board.
     around: [[Bits<W>; 64]; W],
@@ -98,8 +98,8 @@ impl<const W: usize> Geometry<W> {
         self.wrapped
     }
 
-    /// Every cell that a head on one of `cells` can enter: all neighbours, across edges only
-    /// where they are joined.
+    /// Every cell that a head on one of `cells` can enter: all neighbours, across edges only on
+    /// a wrapped board.
     #[inline]
     pub fn spread(&self, cells: Bits<W>) -> Bits<W> {
         let width = self.width;

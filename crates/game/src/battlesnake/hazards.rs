@@ -1,8 +1,8 @@
-//! Where hazards lie: the list of the starting position, or what a royale board has lost.
+//! Hazards: those of the starting position, or the cells that a royale board has lost.
 //!
-//! Hazards of the start never move and are kept as a count per cell; entries off the board
-//! stay in the list and hurt nobody. A royale board is a rectangle that loses one side at a
-//! time; every cell outside it is a hazard.
+//! Hazards of the start never move and are kept as a count per cell. Entries off the board stay
+//! in the list and have no effect. A royale board is a rectangle that loses one side at a time;
+//! every cell outside it is a hazard.
 
 use super::geometry::Geometry;
 use super::position::Point;
@@ -38,17 +38,17 @@ impl<const W: usize> Hazards<W> {
         self.cells
     }
 
-    /// Whether the start has no hazard on the board.
+    /// Whether no hazard of the start is on the board.
     pub(super) fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// Hazards of the start on a cell.
+    /// Number of hazards of the start on a cell.
     pub(super) fn stack(&self, cell: usize) -> u16 {
         self.counts.as_flattened()[cell]
     }
 
-    /// Whether the static hazards look the same under a symmetry of the board.
+    /// Whether the static hazards are invariant under a symmetry of the board.
     pub(super) fn is_invariant(&self, geometry: &Geometry<W>, symmetry: Symmetry) -> bool {
         let (width, height) = (geometry.width(), geometry.height());
         self.cells.iter().all(|cell| {
@@ -58,8 +58,8 @@ impl<const W: usize> Hazards<W> {
     }
 }
 
-/// Whether a cell lies outside what is left after `shrunk` losses of the left, right, bottom
-/// and top side.
+/// Whether a cell lies outside the rectangle that remains after `shrunk` losses of the left,
+/// right, bottom and top side.
 pub(super) fn is_outside<const W: usize>(
     geometry: &Geometry<W>,
     shrunk: [u16; 4],

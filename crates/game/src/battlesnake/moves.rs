@@ -1,4 +1,4 @@
-//! Moves that are not fatal at once, and the engine's own move for one it cannot read.
+//! Moves that are not immediately fatal, and the engine's default move.
 
 use super::geometry::WALL;
 use super::rules::Battlesnake;
@@ -6,10 +6,10 @@ use super::state::{Cell, State};
 use crate::grid::Bits;
 
 impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
-    /// Cells that a living body will still hold when heads arrive: all but tails that move on.
+    /// Cells that living bodies still occupy after this turn's moves: all but tails that move.
     ///
-    /// A snake that dies this turn before collisions are judged frees its cells as well; that
-    /// is not foreseen here.
+    /// A snake that dies this turn before collisions are resolved frees its cells as well; this
+    /// set does not predict that.
     #[inline]
     pub fn solid(&self, state: &State<C, W, S>) -> Bits<W> {
         let mut solid = state.occupied;
@@ -21,9 +21,10 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         solid
     }
 
-    /// Moves of a living snake into no wall and no body, one bit per action; none for a dead
-    /// snake. Tails that move on are free, heads that may meet are not foreseen, hazards and
-    /// hunger do not count.
+    /// Moves of a living snake that avoid walls and bodies, one bit per action; none for a dead
+    /// snake.
+    ///
+    /// Tails that move are free. Head-to-head collisions, hazards and starvation are ignored.
     #[inline]
     pub fn safe_moves(&self, state: &State<C, W, S>, snake: usize) -> u8 {
         if state.is_alive(snake) { self.moves_off(state, snake, &self.solid(state)) } else { 0 }
@@ -42,8 +43,8 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         mask
     }
 
-    /// The move that the rules put in place of one they do not know: on in the direction from
-    /// neck to head, up if the neck is under the head.
+    /// The move that the official engine substitutes for an unknown one: ahead in the direction
+    /// from neck to head, or up if the neck is on the head's cell.
     pub fn default_move(&self, state: &State<C, W, S>, snake: usize) -> u8 {
         let neck = state
             .trail(snake)

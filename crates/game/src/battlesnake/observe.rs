@@ -1,9 +1,9 @@
-//! What a snake sees, as planes of numbers.
+//! Observations: what a snake sees, as feature planes.
 //!
 //! Planes are `[channels, height, width]`, row y = 0 first. "Body" planes hold, for each cell,
-//! the turns until the body has moved off it if nothing is eaten, divided by
-//! `width + height` and cut at 1: whoever looks further ahead than any way across the board
-//! learns nothing from it. Stacked repetitions count.
+//! the number of turns until the body has left it if nothing is eaten, stacked repetitions
+//! included. The number is divided by `width + height` and cut at 1, since no path across the
+//! board is longer.
 //!
 //! | plane | content |
 //! |---|---|
@@ -11,16 +11,16 @@
 //! | 1 | own head: 1 |
 //! | 2 | own body, head included |
 //! | 3 | own tail: 1 |
-//! | 4 | heads of others: 1 |
-//! | 5 | bodies of others, heads included |
-//! | 6 | heads of others at least as long: 1 |
-//! | 7 | heads of shorter others: 1 |
-//! | 8 | heads of others: their health / 100 |
+//! | 4 | heads of opponents: 1 |
+//! | 5 | bodies of opponents, heads included |
+//! | 6 | heads of opponents at least as long: 1 |
+//! | 7 | heads of shorter opponents: 1 |
+//! | 8 | heads of opponents: their health / 100 |
 //! | 9 | food: 1 |
 //! | 10 | hazards: count / 4, cut at 1 |
 //! | 11 | own health / 100, everywhere |
 //! | 12 | own length / number of cells, cut at 1, everywhere |
-//! | 13 | turns until a royale board closes in / turns between, everywhere; else 0 |
+//! | 13 | turns until a royale board shrinks / turns between shrinks, everywhere; else 0 |
 
 use super::rules::Battlesnake;
 use super::state::{Cell, State};
@@ -79,7 +79,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         }
     }
 
-    /// Writes how long each cell of a living snake stays taken.
+    /// Writes how long each body cell of a living snake stays occupied.
     fn write_body(&self, state: &State<C, W, S>, snake: usize, plane: &mut [f32]) {
         let horizon = (self.geometry.width() + self.geometry.height()) as f32;
         let mut cell = state.tails[snake].into();
@@ -98,7 +98,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     }
 }
 
-/// Writes a cell; one of a larger board than the rules' is left out.
+/// Writes a cell. A cell of a state that is larger than the rules' board is left out.
 fn set(plane: &mut [f32], cell: usize, value: f32) {
     if let Some(slot) = plane.get_mut(cell) {
         *slot = value;

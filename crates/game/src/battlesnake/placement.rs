@@ -1,8 +1,11 @@
 //! The official initial placement of snakes and food.
 //!
-//! Square boards have fixed points that are dealt at random; on other boards snakes and food
-//! go to random cells. [`Placement::new`] refuses what cannot be placed, so that
-//! [`Placement::draw`] always succeeds.
+//! Square boards have fixed starting points that are assigned at random. On other boards snakes
+//! and food start on random cells. [`Placement::new`] refuses configurations that cannot be
+//! placed, so that [`Placement::draw`] always succeeds.
+//!
+//! The order of draws is this crate's own: a seed gives the same start on every machine, but not
+//! the start of the official engine for that seed.
 
 use super::config::{Config, Map};
 use super::position::Point;
@@ -11,14 +14,14 @@ use crate::{ConfigError, Rng};
 
 /// Narrowest square board with fixed points.
 const SMALL: i32 = 7;
-/// Narrowest square board with points for more than eight snakes.
+/// Narrowest square board with fixed points for more than eight snakes.
 const MEDIUM: i32 = 11;
-/// Cells from which on every snake gets a food of its own, however many there are.
+/// Boards of at least this many cells give every snake a food of its own.
 const ROOMY: i32 = MEDIUM * MEDIUM;
-/// Most snakes that still get a food of their own on any square board.
+/// Most snakes that get a food of their own on smaller square boards.
 const FEW: usize = 4;
 
-/// How snakes find their cells.
+/// How starting cells are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scheme {
     /// Corners or edge middles first.
@@ -39,7 +42,7 @@ pub(super) struct Placement {
     food: bool,
 }
 
-/// Where everything starts: one cell per snake, and the food in order.
+/// A drawn start: one cell per snake, and the food in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StartLayout {
     pub(super) heads: Vec<Point>,
@@ -47,7 +50,7 @@ pub(super) struct StartLayout {
 }
 
 impl Placement {
-    /// Chooses the scheme, or says why the snakes do not fit.
+    /// Chooses the scheme. The error says why the snakes do not fit.
     pub(super) fn new(config: &Config) -> Result<Self, ConfigError> {
         let (width, height) = (i32::from(config.width), i32::from(config.height));
         let snakes = usize::from(config.snakes);
@@ -155,8 +158,10 @@ impl Placement {
         food
     }
 
-    /// Whether a diagonal neighbour of a head may get its food: on some axis it is further out
-    /// than the head, and it is neither a corner of the board nor the centre.
+    /// Whether a diagonal neighbour of a head may get that snake's food.
+    ///
+    /// On some axis the cell is further from the centre than the head, and it is neither a corner
+    /// of the board nor the centre.
     fn is_outward(&self, cell: Point, head: Point) -> bool {
         let (center, right, top) = (self.center(), self.width - 1, self.height - 1);
         let corner = (cell.x == 0 || cell.x == right) && (cell.y == 0 || cell.y == top);
@@ -167,8 +172,8 @@ impl Placement {
         outward && !corner && cell != center
     }
 
-    /// One food per snake on cells free of food, bodies and the neighbours of heads; fewer if
-    /// there are not enough.
+    /// One food per snake on cells without food and bodies that are not next to a head; fewer if
+    /// the board has too few such cells.
     fn scattered_food(&self, heads: &[Point], rng: &mut Rng) -> Vec<Point> {
         let row = |y| (0..self.width).map(move |x| Point { x, y });
         let clear = |cell: &Point| {
@@ -194,7 +199,7 @@ mod tests {
 
     #[test]
     fn every_snake_of_a_fixed_start_keeps_a_food_cell_that_no_other_can_take() {
-        // Then the greedy choice can never run out, whatever is drawn.
+        // Then the greedy choice can never run out of cells, whatever is drawn.
         for side in 7..=25 {
             for snakes in 1..=16 {
                 let Ok(placement) = placement(side, side, snakes) else { continue };

@@ -1,7 +1,7 @@
-//! A position in its portable form: what JSON, records and recorded games speak.
+//! The portable form of a position, used in JSON, records and recorded games.
 //!
-//! [`Position`] is plain data and may hold anything; [`Position::validate`] says which field
-//! is wrong. The engine's compact state converts to and from it.
+//! [`Position`] is plain data and may hold anything. [`Position::validate`] names the first
+//! invalid field. The engine's compact state converts to and from it.
 
 mod error;
 mod validate;
@@ -61,12 +61,12 @@ impl From<Point> for (i32, i32) {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snake {
-    /// Health, 1 to 100 while alive; as it was at death otherwise.
+    /// Health, 1 to 100 while alive; the health at death otherwise.
     pub health: i32,
-    /// Cells, head first; repeated last cells are a stacked tail. Empty for a snake that died
-    /// before this position was taken.
+    /// Cells, head first; repeated last cells are a stacked tail. Empty for a snake whose body is
+    /// no longer known.
     pub body: Vec<Point>,
-    /// How it died, if it did.
+    /// Cause and turn of its death; `None` while alive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub death: Option<Death>,
 }
@@ -77,10 +77,10 @@ pub struct Snake {
 pub struct Death {
     /// The engine's reason.
     pub cause: Cause,
-    /// Index of the snake that did it, if one did.
+    /// Index of the snake that caused the death, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<u8>,
-    /// Number of the turn that showed it dead.
+    /// Number of the first turn in which the snake is dead.
     pub on: u32,
 }
 
@@ -102,7 +102,7 @@ pub enum Cause {
     HeadCollision,
 }
 
-/// Everything about a moment of a game.
+/// One position of a game, complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Position {
@@ -118,7 +118,7 @@ pub struct Position {
     pub food: Vec<Point>,
     /// Hazards in engine order; a cell listed k times is a stack of k.
     pub hazards: Vec<Point>,
-    /// Royale: how often the left, right, bottom and top side has closed in.
+    /// Royale: how often the left, right, bottom and top side has shrunk.
     #[serde(default)]
     pub shrunk: [u16; 4],
 }

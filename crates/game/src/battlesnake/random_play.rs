@@ -1,12 +1,12 @@
-//! Whole games between snakes that move at random but not into walls and bodies.
-//!
-//! They are the measure of the engine's speed, and the rollouts of simple searches.
+//! Random moves that avoid walls and bodies: rollouts of searches, and the load of benchmarks.
 
 use super::rules::Battlesnake;
 use super::state::{Cell, State};
 use crate::Rng;
 
-/// The moves of each set of moves, and how many there are.
+/// For each of the 16 sets of moves, its moves and their number.
+///
+/// A table turns a draw into a move without a loop over bits.
 const CHOICES: [([u8; 4], u32); 16] = choices();
 
 const fn choices() -> [([u8; 4], u32); 16] {
@@ -27,8 +27,10 @@ const fn choices() -> [([u8; 4], u32); 16] {
 }
 
 impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
-    /// Plays one turn: every living snake moves uniformly at random among its safe moves, up if
-    /// it has none; then nature draws. The game must not be over.
+    /// Plays one random turn, chance included. The game must not be over.
+    ///
+    /// Every living snake draws uniformly from its [safe moves](Self::safe_moves), and moves up
+    /// if it has none.
     #[inline]
     pub fn random_turn(&self, state: &mut State<C, W, S>, rng: &mut Rng) {
         let solid = self.solid(state);

@@ -1,4 +1,4 @@
-//! A board for the terminal.
+//! Draws a board for a terminal.
 
 use std::fmt::Write;
 
@@ -7,8 +7,8 @@ use super::rules::Battlesnake;
 use super::state::{Cell, State};
 
 impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
-    /// Top row first: heads `A` to `P`, bodies `a` to `p`, food `*`, hazards `#`; below, one
-    /// line per snake.
+    /// Draws the board, top row first: heads `A` to `P`, bodies `a` to `p`, food `*`, hazards
+    /// `#`. Below it is one line per snake.
     pub(super) fn draw_board(&self, state: &State<C, W, S>) -> String {
         let mut cells: Vec<char> = (0..self.geometry.cells())
             .map(|cell| if self.hazards_on(state, cell) > 0 { '#' } else { '.' })

@@ -1,4 +1,4 @@
-//! The rules of one configured game: tables, settings, and what they are checked for.
+//! The rules of one configured game: tables, settings and their checks.
 
 use std::fmt::Display;
 
@@ -15,8 +15,8 @@ use crate::grid::Bits;
 
 /// Battlesnake on boards of at most `64 * W` cells, indexed by `C`, with at most `S` snakes.
 ///
-/// [`Small`](super::Small) and [`Large`](super::Large) are the two classes in use; the rules
-/// are the same code.
+/// [`Small`](super::Small) and [`Large`](super::Large) are the two size classes in use. Both run
+/// the same code.
 #[derive(Clone, Debug)]
 pub struct Battlesnake<C: Cell, const W: usize, const S: usize> {
     pub(super) config: Config,
@@ -40,7 +40,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     /// Checks a configuration and computes its tables.
     pub(super) fn build(config: Config) -> Result<Self, ConfigError> {
         check_ranges(&config)?;
-        // Too much food is refused with the rest of the start.
+        // Too much food in the start is refused by `check_start`.
         if cells(&config) > 64 * W || usize::from(config.snakes) > S {
             let value =
                 format!("{} x {} with {} snakes", config.width, config.height, config.snakes);
@@ -84,7 +84,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         }
     }
 
-    /// Health that it costs to move onto a cell without food; what heals makes it less than 1.
+    /// Health that a move onto a cell without food costs; below 1 where hazards heal.
     pub fn move_cost(&self, state: &State<C, W, S>, cell: usize) -> i32 {
         let hazards = i32::from(self.hazards_on(state, cell));
         1 + hazards * i32::from(self.config.hazard_damage_per_turn)
@@ -95,8 +95,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         check_start(&self.config, position)
     }
 
-    /// The whole position: hazards in the engine's order, and the bodies of dead snakes as far
-    /// as `dead_bodies` has them.
+    /// The whole position, with hazards in the engine's order and the bodies in `dead_bodies`.
     pub fn position(&self, state: &State<C, W, S>, dead_bodies: &DeadBodies) -> Position {
         let mut position = state.bare_position();
         position.hazards = if state.closing {
@@ -118,8 +117,9 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         self.geometry.torus(cell, state.direction(cell))
     }
 
-    /// Lets nature do nothing: no food appears, no side closes in. What a search assumes that
-    /// does not look through chance.
+    /// Resolves pending chance with no event: no food appears, no side shrinks.
+    ///
+    /// Searches that do not enumerate chance outcomes make this assumption.
     #[inline]
     pub fn settle_idle(&self, state: &mut State<C, W, S>) {
         state.pending = Pending::Nothing;
@@ -184,7 +184,7 @@ fn check_ranges(config: &Config) -> Result<(), ConfigError> {
         return Err(config_error(
             "snakes",
             &1,
-            "one snake alone has won; set `solo` or add another",
+            "one snake alone has already won; set `solo` or add another",
         ));
     }
     if config.food_spawn_chance > 100 {

@@ -1,17 +1,17 @@
-//! What a game is worth to each snake.
+//! Rewards and outcomes of a game.
 
 use super::position::Death;
 use super::rules::Battlesnake;
 use super::state::{Cell, State};
 
 impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
-    /// The only snake alive in a game that needs one.
+    /// The only living snake, in a game that is decided by survival.
     pub fn winner(&self, state: &State<C, W, S>) -> Option<usize> {
         let alone = !self.solo && state.alive.is_power_of_two();
         alone.then(|| state.alive.trailing_zeros() as usize)
     }
 
-    /// Rewards so far: every turn survived, every food eaten, death, and being the last.
+    /// Sum of rewards so far: turns survived, food eaten, death, and winning.
     pub(super) fn rewards(&self, state: &State<C, W, S>, snake: usize) -> f32 {
         if snake >= usize::from(self.config.snakes) {
             return 0.0;
@@ -36,9 +36,9 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         sum
     }
 
-    /// 1 for the winner. If nobody is left, those who died last share a draw, worth what the
-    /// configuration says. Others that died have lost; while a game goes on, the living stand at
-    /// 0.
+    /// Outcome of a snake: 1 for the winner, −1 for a dead snake, 0 for a living one.
+    ///
+    /// If no snake is left, those that died last draw and get the configured value of a draw.
     pub(super) fn result(&self, state: &State<C, W, S>, snake: usize) -> f32 {
         if self.winner(state) == Some(snake) {
             return 1.0;

@@ -1,8 +1,8 @@
-//! The portable form of a state, and the way to and from a [`Position`].
+//! The portable form of a state, and conversions to and from a [`Position`].
 //!
-//! A [`Snapshot`] is a position plus the little that a position does not say: what is still
-//! to be drawn in this turn, where hazards come from, and how long the dead were. Reading one
-//! back checks everything, so no text can make a state that the rules cannot play.
+//! A [`Snapshot`] is a position plus the pending chance of this turn, the origin of hazards and
+//! the lengths of dead snakes. Deserialisation validates all fields, so every state that exists
+//! can be played.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::geometry::{Geometry, torus_cell};
 use super::position::{Point, Position, PositionError, Snake};
 use super::state::{Cell, Pending, State};
 
-/// A state as JSON. Hazards are left out of the position: they follow from the rules.
+/// A state as JSON. Its position lists no hazards, since they follow from the rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
@@ -23,14 +23,14 @@ pub struct Snapshot {
     pending: Pending,
 }
 
-/// Why a position or a snapshot cannot become a state.
+/// Reason why a position or a snapshot is not a valid state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// The position cannot be.
+    /// The position is invalid.
     #[error(transparent)]
     Position(#[from] PositionError),
-    /// More cells than this class of board holds.
+    /// The board has more cells than this size class holds.
     #[error("board has {cells} cells; this class of board holds {limit}")]
     Cells {
         /// Cells of the position.
@@ -38,7 +38,7 @@ pub enum StateError {
         /// Cells the class holds.
         limit: usize,
     },
-    /// More snakes than this class of board holds.
+    /// There are more snakes than this size class holds.
     #[error("snakes has {count} entries; this class of board holds {limit}")]
     Snakes {
         /// Snakes of the position.
@@ -46,15 +46,15 @@ pub enum StateError {
         /// Snakes the class holds.
         limit: usize,
     },
-    /// So much repeated food that the list could overflow later.
+    /// Repeated food that could overflow the food list later.
     #[error("food repeats cells {count} times; at most {limit} repetitions fit this board")]
     Food {
         /// Entries beyond the first on their cell.
         count: usize,
-        /// How many are allowed.
+        /// Allowed repetitions.
         limit: usize,
     },
-    /// A length that does not fit its snake.
+    /// A length that differs from the cells of its snake.
     #[error("lengths has {got} where the body of snake {snake} has {expected} cells")]
     Length {
         /// Index of the snake.
@@ -64,7 +64,7 @@ pub enum StateError {
         /// The cells of its body.
         expected: usize,
     },
-    /// Not one length per snake.
+    /// The number of lengths differs from the number of snakes.
     #[error("lengths has {got} entries for {expected} snakes")]
     LengthCount {
         /// Entries given.
@@ -72,15 +72,15 @@ pub enum StateError {
         /// Snakes.
         expected: usize,
     },
-    /// No food to be placed, or more than there are cells for it.
+    /// Pending food of 0, or more than there are legal cells.
     #[error("pending.food is {got}; it must be 1 to the {free} cells that may get food")]
     Pending {
-        /// Foods to be placed.
+        /// Pending foods.
         got: u16,
         /// Cells that may get food.
         free: u32,
     },
-    /// Hazards in a snapshot, where they are not read.
+    /// A snapshot with hazards, which are not read from there.
     #[error("position.hazards has {0} entries; a state has none of its own, put them in `start`")]
     Hazards(usize),
 }
@@ -107,7 +107,7 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
         let mut state = Self::empty(position.width, position.height, count as u8);
         state.turn = position.turn;
         state.shrunk = position.shrunk;
-        // Later food only ever appears where there is none.
+        // Later food appears on empty cells only, so repetitions are bounded by the free entries.
         let (count, limit) = (repeated_food(position), 64 * W - cells);
         if count > limit {
             return Err(StateError::Food { count, limit });

@@ -1,9 +1,9 @@
-//! One moment of a game, packed.
+//! A position of a game in packed form.
 //!
-//! Bodies are not lists of cells: one bit per cell says that a living snake lies there and two
-//! more in which direction the next cell towards the head is. A step therefore touches a few
-//! words per snake whatever its length. Bodies of dead snakes are not kept, since nothing in
-//! play reads them; whoever shows them keeps a [`DeadBodies`](super::DeadBodies).
+//! Bodies are not lists of cells. One bit per cell says whether a living snake occupies it, and
+//! two more bits hold the direction of the next cell towards the head. A step therefore touches
+//! a few words per snake, whatever its length. Bodies of dead snakes are not kept, since the
+//! rules never read them; [`DeadBodies`](super::DeadBodies) keeps them for drawing.
 //!
 //! Unused bits and entries are zero, so that equal states are equal bytes.
 
@@ -20,7 +20,7 @@ use crate::grid::Bits;
 pub trait Cell:
     Copy + Debug + Default + PartialEq + Eq + Send + Sync + Into<usize> + 'static
 {
-    /// Largest number of cells this integer can tell apart.
+    /// Number of cells that this integer can index.
     const CELLS: usize;
     /// The integer of a cell index below [`CELLS`](Self::CELLS).
     fn new(index: usize) -> Self;
@@ -42,14 +42,14 @@ impl Cell for u16 {
     }
 }
 
-/// What is still to be drawn before the turn is complete.
+/// The chance outcome that is due before the turn is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pending {
-    /// Nothing: snakes move, or the game is over.
+    /// None: snakes move, or the game is over.
     #[default]
     Nothing,
-    /// Which side of a royale board closes in; food is next.
+    /// Which side of a royale board shrinks; food is next.
     Shrink,
     /// Whether one food appears, and where.
     Roll,
@@ -71,9 +71,9 @@ pub struct State<C: Cell, const W: usize, const S: usize> {
     pub(super) food_list: [[C; 64]; W],
     pub(super) deaths: [Option<Death>; S],
     pub(super) turn: u32,
-    /// Times the left, right, bottom and top side has closed in.
+    /// How often the left, right, bottom and top side has shrunk.
     pub(super) shrunk: [u16; 4],
-    /// Cells including the stacked ones; at death for the dead.
+    /// Cells including stacked ones; the length at death for dead snakes.
     pub(super) lengths: [u16; S],
     /// Extra repetitions of the tail cell.
     pub(super) stacks: [u16; S],
@@ -86,7 +86,7 @@ pub struct State<C: Cell, const W: usize, const S: usize> {
     pub(super) width: u8,
     pub(super) height: u8,
     pub(super) snakes: u8,
-    /// Whether hazards are what the shrinks left over, not those of the start.
+    /// Whether hazards are the cells that shrinking has lost, not those of the start.
     pub(super) closing: bool,
 }
 
@@ -121,17 +121,17 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
         self.turn
     }
 
-    /// Health, 1 to 100; at death for the dead.
+    /// Health, 1 to 100; the health at death for a dead snake.
     pub fn health(&self, snake: usize) -> u8 {
         self.health[snake]
     }
 
-    /// Cells of the body, stacked ones included; at death for the dead.
+    /// Cells of the body, stacked ones included; the length at death for a dead snake.
     pub fn length(&self, snake: usize) -> u16 {
         self.lengths[snake]
     }
 
-    /// How a snake died, if it did.
+    /// Cause and turn of a snake's death; `None` while alive.
     pub fn death(&self, snake: usize) -> Option<Death> {
         self.deaths[snake]
     }
@@ -146,7 +146,7 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
         self.tails[snake].into()
     }
 
-    /// How often the tail cell is repeated: the moves for which the tail will stay.
+    /// How often the tail cell is repeated: the number of moves for which the tail stays.
     pub fn tail_stack(&self, snake: usize) -> u16 {
         self.stacks[snake]
     }
@@ -172,7 +172,7 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
         members(self.alive)
     }
 
-    /// What is still to be drawn in this turn.
+    /// The chance outcome that is due in this turn.
     pub fn pending(&self) -> Pending {
         self.pending
     }
@@ -209,7 +209,7 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
         std::iter::successors(tail, |&cell| Some(self.next_towards_head(cell))).take(count.into())
     }
 
-    /// Appends food. A cell that already has some is fine.
+    /// Appends food. The cell may already have food.
     pub(super) fn add_food(&mut self, cell: usize) {
         let list = self.food_list.as_flattened_mut();
         if let Some(slot) = list.get_mut(usize::from(self.food_count)) {

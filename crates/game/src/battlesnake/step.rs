@@ -1,9 +1,9 @@
-//! One turn of the official pipeline, all snakes at once.
+//! One turn of the official pipeline for all snakes.
 //!
-//! Bodies are judged as they lie after everybody has moved and eaten: the occupied cells are
-//! then exactly the bodies without heads, and the heads are looked up in them. Most turns see
-//! no collision and take one pass over the snakes; [`resolve_collisions`](Battlesnake::resolve_collisions) handles the
-//! rest.
+//! Collisions are resolved after all snakes have moved and eaten. The occupied cells are then
+//! exactly the bodies without heads, and the heads are looked up in them. Most turns have no
+//! collision and take one pass over the snakes;
+//! [`resolve_collisions`](Battlesnake::resolve_collisions) handles the rest.
 
 use super::dead_bodies::StepObserver;
 use super::geometry::WALL;
@@ -12,15 +12,15 @@ use super::rules::Battlesnake;
 use super::state::{Cell, Pending, State, members};
 use crate::grid::{Bits, STEPS};
 
-/// Where heads are after a move: a cell or [`WALL`].
+/// Cells of the heads after a move, or [`WALL`].
 type Heads<const S: usize> = [u16; S];
 
 impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
-    /// Plays one turn up to the draws of nature. `moves` holds a direction (0 up, 1 down,
-    /// 2 left, 3 right) for every living snake; those of others are ignored.
+    /// Plays one turn up to its chance outcomes.
     ///
-    /// The game must not be over and nothing may be pending; [`Game::step`](crate::Game::step)
-    /// is the door that checks.
+    /// `moves` holds a direction (0 up, 1 down, 2 left, 3 right) for every living snake; entries
+    /// of dead snakes are ignored. The game must not be over and no chance outcome may be
+    /// pending; [`Game::step`](crate::Game::step) checks both.
     #[inline]
     pub fn step_moves<O: StepObserver>(
         &self,
@@ -70,7 +70,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         self.end_turn(state, on, observer);
     }
 
-    /// The body follows: the old head becomes neck, the last cell goes.
+    /// Moves the body behind the head: the old head becomes the neck, the last cell is freed.
     #[inline]
     fn move_body(&self, state: &mut State<C, W, S>, snake: usize, old: usize, direction: usize) {
         state.point_towards(old, direction);
@@ -83,8 +83,8 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         }
     }
 
-    /// Hunger, hazards, food; says how the snake died of them or of a wall, if it did. Food
-    /// stays until all have eaten.
+    /// Applies starvation, hazards and food, and returns the cause if the snake dies of them or
+    /// of a wall. Food stays on the board until all snakes have eaten.
     #[inline]
     fn update_health(
         &self,
@@ -122,8 +122,8 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         (state.health[snake] == 0).then_some(Cause::OutOfHealth)
     }
 
-    /// Decides collisions of the snakes that are left, then buries the losers. Returns the
-    /// heads of the others.
+    /// Resolves the collisions of the remaining snakes and removes the bodies of those that die.
+    /// Returns the heads of the survivors.
     #[cold]
     #[inline(never)]
     fn resolve_collisions<O: StepObserver>(
@@ -150,7 +150,8 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         claimed
     }
 
-    /// What a snake's head ran into: its own body, another's, or a head that is not shorter.
+    /// The fatal collision of a snake's head, if any: with its own body, another body, or the
+    /// head of a snake that is not shorter.
     fn collision(
         &self,
         state: &State<C, W, S>,
@@ -167,7 +168,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         if hits_body(snake) {
             return Some((Cause::SnakeSelfCollision, snake));
         }
-        // The longest is to blame, the first of equals.
+        // The engine attributes the death to the longest snake, the first of equals.
         let longest = |best: usize, other: usize| {
             if state.lengths[other] > state.lengths[best] { other } else { best }
         };
@@ -189,7 +190,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         .take(count.into())
     }
 
-    /// Takes a snake that died in this turn off the board.
+    /// Removes a snake that died in this turn from the board.
     #[cold]
     fn remove_body<O: StepObserver>(
         &self,
@@ -231,7 +232,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         body
     }
 
-    /// What the ruleset and the map do after everybody was judged.
+    /// Applies the ruleset and the map after collisions.
     #[inline]
     fn end_turn<O: StepObserver>(&self, state: &mut State<C, W, S>, on: u32, observer: &mut O) {
         if self.constrictor {
@@ -251,7 +252,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         state.pending = self.pending_food(state);
     }
 
-    /// Drops all food; everybody is in full health and grows unless the tail is stacked.
+    /// Removes all food; every snake gets full health and grows unless its tail is stacked.
     fn constrict(&self, state: &mut State<C, W, S>) {
         state.clear_food();
         state.health[..self.config.snakes.into()].fill(100);
@@ -264,8 +265,10 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     }
 }
 
-/// Whether all cells of a longer snake lie under its head: after a move, one that was a single
-/// cell and has just eaten. The rules count that as running into itself.
+/// Whether all cells of a snake of two or more cells lie under its head.
+///
+/// After a move this is a snake of a single cell that has just eaten. The rules count it as a
+/// collision with itself.
 #[inline]
 fn is_coiled<C: Cell, const W: usize, const S: usize>(
     state: &State<C, W, S>,

@@ -4,7 +4,7 @@ use super::state::{Cell, State};
 use crate::Symmetry;
 use crate::grid::{Bits, turned};
 
-/// The direction of each side of a board: left, right, bottom, top.
+/// The direction towards each side of a board: left, right, bottom, top.
 const SIDES: [usize; 4] = [2, 3, 1, 0];
 
 impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {

@@ -1,11 +1,11 @@
-//! Bitboard geometry: which bit is which cell, and where lines of four are.
+//! Bitboard geometry: bits of cells, and lines of four.
 //!
-//! Columns lie one after the other, `height + 1` bits each, lowest row first. The extra bit
-//! on top of each column stays empty, so that shifting a set of stones never carries a line
-//! from one column into the next. The layout is John Tromp's.
+//! Columns are consecutive, `height + 1` bits each, lowest row first. The extra bit on top of
+//! each column stays empty, so that a shift never carries a line from one column into the next.
+//! The layout is John Tromp's.
 
-/// The size of a board and its masks. Copied into every state, so that a state always knows
-/// its own shape.
+/// The size of a board and its masks. Every state holds a copy, so that it can be interpreted
+/// without the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Board {
     /// The lowest cell of every column.
@@ -97,8 +97,8 @@ impl Board {
             != 0
     }
 
-    /// The empty cells that would complete four in a row for the owner of `own`, reachable
-    /// now or not.
+    /// The empty cells that would complete four in a row for the owner of `own`, whether a stone
+    /// can reach them now or not.
     pub(super) const fn completing(self, own: u64, stones: u64) -> u64 {
         let below = own << 1 & own << 2 & own << 3;
         let stride = self.stride();
@@ -109,7 +109,7 @@ impl Board {
         cells & (self.full() & !stones)
     }
 
-    /// The cells that are the missing one of four in the direction of `step`.
+    /// The cells that complete four in a row in the direction of `step`.
     const fn completing_along(own: u64, step: u32) -> u64 {
         let two_before = own << step & own << (2 * step);
         let two_after = own >> step & own >> (2 * step);

@@ -1,22 +1,26 @@
-//! What a player with some sense considers, and rollouts of such players.
+//! The rollout policy of Connect Four, and rollouts with it.
 //!
-//! A player looks one turn ahead: it completes a line where it can, else it parries the
-//! opponent's next stone and does not hand over a line, the *decisive* and *anti-decisive* moves
-//! of Teytaud and Teytaud 2010, "On the huge benefit of decisive moves in Monte-Carlo tree
-//! search algorithms". It does not fill the cell below one that would complete a line of its own
-//! either, while it has anything else: the opponent would take the one above. So threats stay
-//! until somebody runs out of other moves, and zugzwang decides as it does between good players
-//! (Allis 1988, "A knowledge-based approach of Connect-Four"). What is left is weighed by the
-//! cells that a stone makes complete a line: 1, one more for each new one of the mover's, two
-//! more for each that the opponent would make there.
+//! The policy looks one turn ahead. It completes a line if it can. Otherwise it blocks the
+//! opponent's line and avoids moves that allow one: the *decisive* and *anti-decisive* moves of
+//! Teytaud and Teytaud 2010, "On the huge benefit of decisive moves in Monte-Carlo tree search
+//! algorithms".
 //!
-//! Contract: [`play`] draws the numbers and plays the moves of [`crate::rollout::guided`], to
-//! which [`weigh`] says the same.
+//! If other moves remain, the policy does not fill the cell below one that would complete its own
+//! line, since the opponent would take the cell above. Threats therefore last until a player runs
+//! out of other moves, and zugzwang decides as it does between strong players (Allis 1988, "A
+//! knowledge-based approach of Connect-Four").
+//!
+//! The remaining moves are weighted by threats, the cells that complete a line. A move has weight
+//! 1, plus 1 for each new threat of the mover, plus 2 for each new threat that the opponent would
+//! get from a stone there.
+//!
+//! Contract: [`play`] draws the numbers and plays the moves of [`crate::rollout::guided`] with
+//! the weights of [`weigh`].
 
 use super::{Board, State};
 use crate::Rng;
 
-/// The stones as the player to move sees them.
+/// The stones relative to the player to move.
 #[derive(Clone, Copy)]
 struct View {
     board: Board,
@@ -34,8 +38,8 @@ impl View {
         self.own | self.other
     }
 
-    /// The cells to choose among, and whether a stone there ends the game. None on a full board.
-    fn considered(&self) -> (u64, bool) {
+    /// The candidate cells, and whether a stone there wins. No cells on a full board.
+    fn candidates(&self) -> (u64, bool) {
         let taken = self.taken();
         let playable = self.board.playable(taken);
         let completing = self.board.completing(self.own, taken);
@@ -48,20 +52,19 @@ impl View {
         let moves = if forced == 0 { playable } else { forced };
         let safe = moves & !(threats >> 1);
         let quiet = safe & !(completing >> 1);
-        let considered = match (safe, quiet) {
+        let candidates = match (safe, quiet) {
             (0, _) => moves,
             (_, 0) => safe,
             _ => quiet,
         };
-        (considered, false)
+        (candidates, false)
     }
 
-    /// How likely each of the cells in `considered` is, which are more than one: written to
-    /// `weights` from the left. Returns the sum.
-    fn weigh(&self, considered: u64, weights: &mut [u32]) -> u32 {
+    /// Writes the weights of two or more candidate cells, from the left. Returns their sum.
+    fn weigh(&self, candidates: u64, weights: &mut [u32]) -> u32 {
         let taken = self.taken();
         let [mine, theirs] = [self.own, self.other].map(|own| self.board.completing(own, taken));
-        let mut left = considered;
+        let mut left = candidates;
         let mut total = 0;
         for weight in weights {
             if left == 0 {
@@ -79,27 +82,27 @@ impl View {
     }
 }
 
-/// Weights of the columns, `[width]`; all 0 when the game is over.
+/// Writes the weights of the columns, `[width]`; all 0 if the game is over.
 pub(super) fn weigh(state: &State, weights: &mut [u32]) {
     weights.fill(0);
     if state.is_over() {
         return;
     }
     let view = View::new(state);
-    let (considered, wins) = view.considered();
+    let (candidates, wins) = view.candidates();
     let mut cells = [1; Board::MOST_COLUMNS];
-    if !wins && !considered.is_power_of_two() {
-        view.weigh(considered, &mut cells);
+    if !wins && !candidates.is_power_of_two() {
+        view.weigh(candidates, &mut cells);
     }
     let mut cells = cells.iter();
     for (column, weight) in weights.iter_mut().enumerate().take(state.board.width()) {
-        if considered & state.board.column(column) != 0 {
+        if candidates & state.board.column(column) != 0 {
             *weight = cells.next().copied().unwrap_or_default();
         }
     }
 }
 
-/// Plays on until the game is over or `limit` stones were dropped.
+/// Plays until the game is over or `limit` stones have been dropped.
 pub(super) fn play(state: &mut State, limit: u32, rng: &mut Rng) {
     if state.is_over() {
         return;
@@ -108,7 +111,7 @@ pub(super) fn play(state: &mut State, limit: u32, rng: &mut Rng) {
     let mut view = View::new(state);
     let mut swapped = false;
     for _ in 0..limit {
-        let (mut cells, wins) = view.considered();
+        let (mut cells, wins) = view.candidates();
         if cells == 0 {
             break;
         }

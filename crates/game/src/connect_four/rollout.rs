@@ -1,13 +1,13 @@
-//! Uniformly random play to the end, as fast as bitboards allow.
+//! Uniformly random play to the end, on bitboards.
 //!
-//! Contract: the moves and the numbers drawn are those of [`crate::rollout::uniform`]. The
-//! columns with room are kept in a list, so that a move is one draw and one look-up; counting
-//! bits anew every ply would cost more than the rest of it.
+//! Contract: moves and draws are those of [`crate::rollout::uniform`]. A list holds the columns
+//! with room, so that a move is one draw and one look-up; counting bits in every ply would cost
+//! more than the rest of the move.
 
 use super::{Board, State};
 use crate::Rng;
 
-/// Plays on until the game is over or `limit` stones were dropped.
+/// Plays until the game is over or `limit` stones have been dropped.
 pub(super) fn play(state: &mut State, limit: u32, rng: &mut Rng) {
     if state.is_over() {
         return;

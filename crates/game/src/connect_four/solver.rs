@@ -1,18 +1,19 @@
-//! The exact value of every Connect Four position.
+//! A perfect solver: the exact value of every Connect Four position.
 //!
-//! Alpha-beta in negamax form on bitboards, with techniques that have long been known for
-//! this game: the board layout, the hash key and much of the move ordering follow John
-//! Tromp's Fhourstones; leaving out moves that lose at once, ordering by the threats a move
-//! makes and closing in on the score with null windows follow Pascal Pons, "Solving Connect
-//! 4: how to build a perfect AI" (2015–2019); answering every move in the same column is the
-//! *claimeven* idea of Victor Allis, "A knowledge-based approach of Connect-Four" (1988),
-//! used here as a bound.
+//! The search is alpha-beta in negamax form on bitboards, with known techniques for this game:
 //!
-//! The first player wins the empty 7×6 board with the 41st stone, by starting in the centre
-//! (Allen and, independently, Allis, 1988). This solver finds that by itself, from 566 million
-//! positions with a table of 2^25 entries. On one core of an AMD EPYC that was busy with other
-//! work too, it took 173 s; random positions took 0.2 s on average after 8 stones, 20 ms after
-//! 14 and 0.3 ms after 20.
+//! * The board layout, the hash key and much of the move ordering follow John Tromp's
+//!   Fhourstones.
+//! * Leaving out moves that lose at once, ordering moves by the threats they make, and null
+//!   windows that narrow the score follow Pascal Pons, "Solving Connect 4: how to build a perfect
+//!   AI" (2015–2019).
+//! * Answering every move in the same column is the *claimeven* rule of Victor Allis, "A
+//!   knowledge-based approach of Connect-Four" (1988). It serves as a bound here.
+//!
+//! The first player wins the empty 7×6 board with the 41st stone by starting in the centre
+//! (Allen and, independently, Allis, 1988). This solver finds the win from 566 million positions
+//! with a table of 2^25 entries. On one core of an AMD EPYC under other load it took 173 s.
+//! Random positions took 0.2 s on average after 8 stones, 20 ms after 14 and 0.3 ms after 20.
 
 use super::{Board, State};
 use crate::Action;
@@ -25,18 +26,18 @@ use table::Table;
 
 /// The value of a position for the player to move, under perfect play.
 ///
-/// A win with the winner's last stone of a full board counts 1, with the stone before that
-/// 2, and so on: larger is sooner. A loss is the negated value of the winner, 0 is a draw.
-/// The end is fixed, so along best moves a score only changes its sign, every ply.
+/// A win with the winner's last stone of a full board scores 1, with the stone before that 2, and
+/// so on: a larger score is a sooner win. A loss is the negated score of the winner; 0 is a draw.
+/// Along best moves the end of the game is fixed, so every ply only changes the sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Score(i8);
 
-/// Who wins under perfect play, seen by the player to move.
+/// The result under perfect play, for the player to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
     /// The opponent wins.
     Loss,
-    /// Nobody wins.
+    /// The game is drawn.
     Draw,
     /// The player to move wins.
     Win,
@@ -48,7 +49,7 @@ impl Score {
         self.0
     }
 
-    /// Who wins.
+    /// The result without its distance.
     pub const fn outcome(self) -> Outcome {
         match self.0 {
             ..=-1 => Outcome::Loss,
@@ -57,8 +58,7 @@ impl Score {
         }
     }
 
-    /// Stones that will still be played from `state`, whose score this is, until the game
-    /// ends.
+    /// Number of stones until the game ends under perfect play from `state`, whose score this is.
     pub fn plies_to_end(self, state: &State) -> u32 {
         if state.is_over() {
             return 0;
@@ -73,10 +73,10 @@ impl Score {
     }
 }
 
-/// Solves positions and remembers what it found, so that related positions come cheap.
+/// Solves positions and keeps a transposition table, so that related positions take less time.
 ///
-/// Not random and not approximate: the table only saves time. One solver may be asked about
-/// boards of different sizes; it forgets what it knew when the size changes.
+/// Results are exact and independent of the table. One solver handles boards of different sizes;
+/// the table is cleared when the size changes.
 #[derive(Clone, Debug)]
 pub struct Solver {
     table: Table,
@@ -91,7 +91,7 @@ impl Default for Solver {
 }
 
 impl Solver {
-    /// A solver with a table of 64 MiB, of which only what is used takes memory.
+    /// A solver with a table of 64 MiB, of which only used pages take memory.
     pub fn new() -> Self {
         Self::with_table_bits(23)
     }
@@ -106,19 +106,19 @@ impl Solver {
         self.nodes
     }
 
-    /// The value of a position for the player to move. That of a finished game is what the
+    /// The value of a position for the player to move. A finished game has the value that its
     /// last stone decided.
     pub fn solve(&mut self, state: &State) -> Score {
         self.search_window(state, i32::MIN, i32::MAX)
     }
 
-    /// Who wins, which takes less work than by how much.
+    /// The result of a position, which takes less work than its score.
     pub fn outcome(&mut self, state: &State) -> Outcome {
         self.search_window(state, -1, 1).outcome()
     }
 
-    /// The value after each action, seen by the player who takes it; `None` for a column
-    /// that is full. All are `None` when the game is over.
+    /// The value after each action, for the player who takes it; `None` for a full column. All
+    /// are `None` if the game is over.
     pub fn scores(&mut self, state: &State) -> Vec<Option<Score>> {
         let after = |column| {
             let mut next = *state;
@@ -129,15 +129,15 @@ impl Solver {
             .collect()
     }
 
-    /// All actions that keep the value of the position, ascending; none when it is over.
+    /// All actions that keep the value of the position, ascending; none if the game is over.
     ///
-    /// Much less work than [`scores`](Self::scores): once the value is known, an action is only
-    /// asked whether it keeps it.
+    /// Much less work than [`scores`](Self::scores): once the value is known, a null window
+    /// decides for each action whether it keeps the value.
     pub fn best_moves(&mut self, state: &State) -> Vec<Action> {
         if state.is_over() {
             return Vec::new();
         }
-        // No action is better for the opponent's score than this.
+        // The opponent's score after a best move; no move makes it lower.
         let least = -i32::from(self.solve(state).0);
         let mut keeps = |column: usize| {
             let mut next = *state;
@@ -150,11 +150,11 @@ impl Solver {
             .collect()
     }
 
-    /// The one action that keeps who wins, and who that is, seen by the player to move: `None`
-    /// where several do, where there is nothing to choose, or when the game is over. In a lost
-    /// position every action keeps the loss.
+    /// The only action that keeps the result, and that result for the player to move.
     ///
-    /// Less work than to ask about each action: it stops at the second one that does.
+    /// `None` if several actions keep the result, if only one action is legal, or if the game is
+    /// over. In a lost position every action keeps the loss. The method stops at the second
+    /// action that keeps the result.
     pub fn only_move(&mut self, state: &State) -> Option<(Action, Outcome)> {
         let board = state.board();
         let playable = board.playable(state.taken());
@@ -162,7 +162,7 @@ impl Solver {
             return None;
         }
         let outcome = self.outcome(state);
-        // The greatest score of the opponent that still keeps it.
+        // The greatest score of the opponent that still keeps the result.
         let most = match outcome {
             Outcome::Win => -1,
             Outcome::Draw => 0,
@@ -183,12 +183,11 @@ impl Solver {
         only.map(|action| (action, outcome))
     }
 
-    /// The score, as exact as `low..=high` asks: a value at or beyond an end may be any on
-    /// that side.
+    /// The score, exact within `low..=high`. A score at or beyond an end of the window is a bound.
     fn search_window(&mut self, state: &State, low: i32, high: i32) -> Score {
         let size = (state.board().width(), state.board().height());
         if self.size != size {
-            // A table that was never used is not even in memory: leave it so.
+            // Clearing an unused table would make all its pages resident.
             if self.nodes > 0 {
                 self.table.clear();
             }
@@ -203,7 +202,7 @@ impl Solver {
     }
 }
 
-/// The columns from the middle, where a move that keeps the outcome is found soonest.
+/// The columns from the middle outwards: a move that keeps the result is found soonest there.
 fn outwards(board: Board) -> impl Iterator<Item = usize> {
     let middle = board.width() / 2;
     (0..board.width()).map(move |index| {

@@ -1,10 +1,10 @@
-//! A position and the checks that one read from outside must pass.
+//! A position, and the checks for a position from outside.
 
 use serde::{Deserialize, Serialize};
 
 use super::Board;
 
-/// One position: the stones of both players on a board that knows its size.
+/// One position: the board's size and the stones of both players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Portable", into = "Portable")]
 pub struct State {
@@ -13,7 +13,7 @@ pub struct State {
     pub(super) stones: [u64; 2],
 }
 
-/// What a position looks like in JSON.
+/// The JSON form of a position.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Portable {
@@ -22,11 +22,13 @@ struct Portable {
     stones: [u64; 2],
 }
 
-/// Why stones do not make a position.
+/// Reason why stones are not a valid position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// The board is too small or too big.
-    #[error("a {width}x{height} board is not between 4x4 and what 64 bits hold")]
+    /// The board is too small or too large.
+    #[error(
+        "board is {width}x{height}; it must be 4x4 or more with width * (height + 1) at most 64"
+    )]
     Board {
         /// Columns given.
         width: u8,
@@ -45,7 +47,7 @@ pub enum StateError {
         /// Column, from 1.
         column: usize,
     },
-    /// The numbers of stones cannot arise by moving in turn.
+    /// Numbers of stones that alternate moves cannot produce.
     #[error("{first} stones against {second}: players have not moved in turn")]
     OutOfTurn {
         /// Stones of player 0.
@@ -53,10 +55,10 @@ pub enum StateError {
         /// Stones of player 1.
         second: u32,
     },
-    /// A line was complete and play went on.
-    #[error("the game went on after player {winner} had four in a row")]
+    /// Stones were dropped after a line was complete.
+    #[error("the game continued after player {winner} had four in a row")]
     PlayedOn {
-        /// Who had the line.
+        /// The player with the line.
         winner: usize,
     },
 }
@@ -105,13 +107,14 @@ impl State {
         self.stones.get(player).is_some_and(|&stones| self.board.has_line(stones))
     }
 
-    /// Whether somebody has won or the board is full.
+    /// Whether a player has won or the board is full.
     pub fn is_over(&self) -> bool {
         // Only the last player to move can have completed a line.
         self.has_line(1 - self.mover()) || self.taken() == self.board.full()
     }
 
-    /// Whose stone lies on a cell; row 0 is the lowest. `None` if it is empty or off the board.
+    /// The player whose stone is on a cell; row 0 is the lowest. `None` if the cell is empty or
+    /// off the board.
     pub fn owner(&self, column: usize, row: usize) -> Option<usize> {
         let on_board = column < self.board.width() && row < self.board.height();
         let cell = if on_board { self.board.cell(column, row) } else { 0 };
@@ -157,7 +160,7 @@ impl State {
         if self.has_line(mover) {
             return Err(StateError::PlayedOn { winner: mover });
         }
-        // Some stone on top of its column must have been the one that won.
+        // Some stone on top of its column must be the last one, which completed the line.
         let tops = taken & !(taken >> 1) & self.stones[last];
         let won_by_last_stone = (0..board.width()).any(|column| {
             let top = tops & board.column(column);

@@ -1,7 +1,7 @@
 //! Sets of cells as bits.
 //!
-//! A [`Bits`] of `W` words holds cells `0..64 * W`. Everything is a few word operations, so a
-//! whole board is compared, merged or counted in nanoseconds.
+//! A [`Bits`] of `W` words holds cells `0..64 * W`. Comparing, merging or counting a whole board
+//! is a few word operations.
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
@@ -34,13 +34,13 @@ impl<const W: usize> Bits<W> {
         self.0[cell / 64] |= 1 << (cell % 64);
     }
 
-    /// Takes a cell out.
+    /// Removes a cell.
     #[inline]
     pub fn remove(&mut self, cell: usize) {
         self.0[cell / 64] &= !(1 << (cell % 64));
     }
 
-    /// Puts a cell in or takes it out.
+    /// Adds or removes a cell.
     #[inline]
     pub fn set(&mut self, cell: usize, member: bool) {
         let word = &mut self.0[cell / 64];
@@ -66,7 +66,7 @@ impl<const W: usize> Bits<W> {
         Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
-    /// Every cell moved up by `by` indices; what passes the last is gone.
+    /// Every cell moved up by `by` indices. Cells that pass the last index are dropped.
     #[inline]
     #[must_use]
     pub fn raised(self, by: usize) -> Self {
@@ -75,11 +75,12 @@ impl<const W: usize> Bits<W> {
             |index: Option<usize>| index.and_then(|index| self.0.get(index)).copied().unwrap_or(0);
         Self(std::array::from_fn(|index| {
             let (own, below) = (index.checked_sub(words), index.checked_sub(words + 1));
+            // Two shifts, since a shift by 64 overflows if `bits` is 0.
             word(own) << bits | word(below) >> 1 >> (63 - bits)
         }))
     }
 
-    /// Every cell moved down by `by` indices; what passes cell 0 is gone.
+    /// Every cell moved down by `by` indices. Cells that pass index 0 are dropped.
     #[inline]
     #[must_use]
     pub fn lowered(self, by: usize) -> Self {

@@ -1,12 +1,12 @@
-//! What holds of chance nodes.
+//! The laws of chance nodes.
 
 use super::{Checked, LawChecker, ensure};
 use crate::{Action, ActionMask, Chance, Game, Rng, StepError, Turn};
 
-/// Chance nodes in a row before a game is taken to hang.
+/// Consecutive chance nodes after which a game counts as hanging.
 const MAX_CHANCE: usize = 10_000;
 
-/// Outcomes tried one by one at an enumerable node.
+/// Outcomes applied one by one at an enumerable node; more would make large games slow to check.
 const MAX_TRIED: u32 = 64;
 
 impl<G: Game> LawChecker<'_, G> {
@@ -31,7 +31,7 @@ impl<G: Game> LawChecker<'_, G> {
             let result = self.game.apply_chance(&mut current, outcome);
             ensure!(Chance, result.is_ok(), "the drawn outcome {outcome} gives {result:?}");
         }
-        ensure!(Settle, false, "chance goes on after {MAX_CHANCE} outcomes");
+        ensure!(Settle, false, "a chance node follows after {MAX_CHANCE} outcomes");
         Ok(())
     }
 

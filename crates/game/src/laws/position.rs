@@ -1,4 +1,4 @@
-//! What holds in every position, before anybody moves.
+//! The laws of a single position.
 
 use super::{Checked, Law, LawChecker, ensure};
 use crate::{Action, ActionMask, Game, PlayerSet, StepError, Turn};
@@ -46,22 +46,22 @@ impl<G: Game> LawChecker<'_, G> {
         self.check_symmetries(state, movers)
     }
 
-    /// The players to move, none if nobody is.
+    /// Checks masks and movers; returns the players to move.
     fn check_legal(&self, state: &G::State) -> Checked<PlayerSet> {
         let (game, players) = (self.game, self.game.players());
         let seated = PlayerSet::first(players);
         let alive = game.alive(state);
-        ensure!(Legal, alive.0 & !seated.0 == 0, "a player who has no seat is alive");
+        ensure!(Legal, alive.0 & !seated.0 == 0, "a player without a seat is alive");
         let movers = match game.turn(state) {
             Turn::Move(movers) => {
-                ensure!(Legal, !movers.is_empty(), "it is nobody's turn and the game goes on");
-                ensure!(Legal, movers.0 & !alive.0 == 0, "a player who is out is to move");
+                ensure!(Legal, !movers.is_empty(), "no player is to move and the game is not over");
+                ensure!(Legal, movers.0 & !alive.0 == 0, "an eliminated player is to move");
                 movers
             }
             Turn::Chance | Turn::Over => PlayerSet::EMPTY,
         };
         let mut mask = ActionMask::default();
-        // One past the last seat, too: a question about nobody has an answer.
+        // One past the last seat, too: an out-of-range player must get an empty mask, not a panic.
         for player in 0..=players {
             game.legal(state, player, &mut mask);
             let (size, count) = (mask.capacity(), mask.count());
@@ -156,7 +156,7 @@ impl<G: Game> LawChecker<'_, G> {
         let (then, now) = (self.game.elapsed(before), self.game.elapsed(after));
         ensure!(Progress, then <= now, "time runs from {then} to {now}");
         let back = self.game.alive(after).0 & !self.game.alive(before).0;
-        ensure!(Progress, back == 0, "players {back:#b} come back to life");
+        ensure!(Progress, back == 0, "eliminated players {back:#b} are alive again");
         Ok(())
     }
 }

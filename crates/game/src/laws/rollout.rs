@@ -1,19 +1,19 @@
-//! What holds of rollouts, and of the weights that guide them.
+//! The laws of rollouts and of the weights that guide them.
 
 use super::{Checked, LawChecker, ensure};
 use crate::{Action, ActionMask, Chance, Game, PlayerSet, Rng, RolloutBuffer, Turn};
 
-/// Turns of a tried rollout.
+/// Turns of a checked rollout.
 const TURNS: u32 = 12;
 
-/// Positions that are gone through in search of the one that a turn has led to.
+/// Positions that the search for a turn's result visits at most.
 const POSITIONS: u32 = 1_000;
 
-/// One of the rollouts.
+/// A rollout method of the game.
 type Play<G> = fn(&G, &mut <G as Game>::State, u32, &mut RolloutBuffer, &mut Rng);
 
 impl<G: Game> LawChecker<'_, G> {
-    /// Rolls out from a settled state where players move, both ways.
+    /// Checks both rollouts from a settled state in which players move.
     pub(super) fn check_rollouts(&self, state: &G::State, rng: &Rng) -> Checked {
         self.check_rollout(G::rollout, state, rng)?;
         self.check_rollout(G::guided_rollout, state, rng)
@@ -24,8 +24,8 @@ impl<G: Game> LawChecker<'_, G> {
         ensure!(Rollout, &untouched == state, "a rollout of no turns changes the state");
         ensure!(Rollout, &spent == rng, "a rollout of no turns draws");
         let (after, spent) = self.rolled_out(play, state, TURNS, rng);
-        let waits = self.game.turn(&after) == Turn::Chance;
-        ensure!(Rollout, !waits, "a rollout stops at a chance node");
+        let stops_at_chance = self.game.turn(&after) == Turn::Chance;
+        ensure!(Rollout, !stops_at_chance, "a rollout stops at a chance node");
         let mut one_by_one = (state.clone(), rng.clone());
         for turn in 0..TURNS {
             one_by_one = self.rolled_out(play, &one_by_one.0, 1, &one_by_one.1);
@@ -37,21 +37,21 @@ impl<G: Game> LawChecker<'_, G> {
         Ok(())
     }
 
-    /// Rolls out from a state where the game is over, both ways.
+    /// Checks both rollouts from a state in which the game is over.
     pub(super) fn check_rollouts_at_the_end(&self, state: &G::State) -> Checked {
         for play in [G::rollout, G::guided_rollout] {
             let (after, _) = self.rolled_out(play, state, TURNS, &Rng::new(0, "end"));
-            ensure!(Rollout, &after == state, "a rollout goes on after the end of the game");
+            ensure!(Rollout, &after == state, "a rollout continues after the end of the game");
         }
         Ok(())
     }
 
-    /// Weighs the actions of the players to move.
+    /// Checks the weights of the players to move.
     pub(super) fn check_weights(&self, state: &G::State) -> Checked {
         let Turn::Move(movers) = self.game.turn(state) else { return Ok(()) };
         let mut legal = ActionMask::default();
         for player in movers.iter() {
-            // Every weight is overwritten.
+            // Filled with 1, so that a weight that is not overwritten shows.
             let mut weights = vec![1; self.game.action_count()];
             self.game.weigh(state, player, &mut legal, &mut weights);
             self.game.legal(state, player, &mut legal);
@@ -78,8 +78,9 @@ impl<G: Game> LawChecker<'_, G> {
         (after, rng)
     }
 
-    /// Whether some legal joint action leads from `state` to `target`, with some luck. Where
-    /// that is too much to go through, it is taken to.
+    /// Whether some legal joint action and chance outcomes lead from `state` to `target`.
+    ///
+    /// After [`POSITIONS`] positions the answer is yes, so a large game passes unchecked.
     fn is_turn(&self, state: &G::State, target: &G::State) -> bool {
         let Turn::Move(movers) = self.game.turn(state) else { return state == target };
         let mut joint = vec![Action::default(); self.game.players()];
@@ -87,7 +88,7 @@ impl<G: Game> LawChecker<'_, G> {
         self.some_joint(state, movers, &mut joint, target, &mut left)
     }
 
-    /// Tries the actions of the first of `movers`, and those of the others after it.
+    /// Tries every action of the first of `movers`, combined with those of the other movers.
     fn some_joint(
         &self,
         state: &G::State,

@@ -1,10 +1,10 @@
-//! What holds of one step: refusals, determinism, symmetry.
+//! The laws of one step: refusals, determinism, symmetry.
 
 use super::{Checked, Law, LawChecker, ensure};
 use crate::{Action, ActionMask, Game, Rng, StepError, Turn};
 
 impl<G: Game> LawChecker<'_, G> {
-    /// Tries what is not allowed, around a joint action that is.
+    /// Checks that illegal variations of a legal joint action are refused.
     pub(super) fn check_refusals(&mut self, state: &G::State, joint: &[Action]) -> Checked {
         let game = self.game;
         let Turn::Move(movers) = game.turn(state) else { return Ok(()) };
@@ -42,7 +42,7 @@ impl<G: Game> LawChecker<'_, G> {
         Ok(())
     }
 
-    /// Steps in every way there is and compares.
+    /// Steps in every equivalent way and compares the results.
     pub(super) fn check_step(
         &mut self,
         state: &G::State,
@@ -63,13 +63,13 @@ impl<G: Game> LawChecker<'_, G> {
             .map(|player| if movers.contains(player) { joint[player] } else { Action(u32::MAX) })
             .collect();
         let same = self.stepped(state, &others_differ)? == after;
-        ensure!(Determinism, same, "an action of a player who is not to move matters");
+        ensure!(Determinism, same, "an action of a player that is not to move has an effect");
 
         let json = serde_json::to_string(state).unwrap_or_default();
         let read: G::State = serde_json::from_str(&json)
             .map_err(|error| (Law::RoundTrip, format!("{json} does not read: {error}")))?;
         let same = self.stepped(&read, joint)? == after;
-        ensure!(RoundTrip, same, "{json} goes on differently once read back");
+        ensure!(RoundTrip, same, "{json} continues differently once read back");
 
         for &symmetry in game.symmetries() {
             let images: Vec<Action> =

@@ -1,4 +1,4 @@
-//! What fixes a game of Snake: the board, the time limit, the rewards.
+//! Configuration of a Snake game: board, time limit and rewards.
 
 use std::fmt::Display;
 
@@ -16,8 +16,7 @@ pub const MAX_TIME_LIMIT: u32 = 1_000_000;
 /// The paper's discount per time step.
 pub const DISCOUNT: f64 = 0.98;
 
-/// Steps per cell of the board that a game may last unless the configuration says otherwise:
-/// the paper's 1,200 on its 100 cells.
+/// Default time limit in steps per cell of the board: the paper's 1,200 on its 100 cells.
 const STEPS_PER_CELL: u32 = 12;
 
 /// One game of Snake.
@@ -26,10 +25,10 @@ const STEPS_PER_CELL: u32 = 12;
 pub struct Config {
     /// Rows and columns, 2 to 21.
     pub size: u8,
-    /// Steps after which the game is over, 1 to 1,000,000. Without one it is 12 per cell: the
-    /// 1,200 of the paper on 10×10, and as many rounds of the board on any other.
+    /// Steps after which the game is over, 1 to 1,000,000. By default it is 12 steps per cell:
+    /// the paper's 1,200 on 10×10, and as many rounds of the board on any other size.
     pub time_limit: Option<u32>,
-    /// What a learner is rewarded for.
+    /// Rewards for training.
     pub rewards: Rewards,
 }
 
@@ -39,7 +38,7 @@ impl Default for Config {
     }
 }
 
-/// What [`Game::returns`](crate::Game::returns) adds up. No rule depends on it.
+/// Rewards that [`Game::returns`](crate::Game::returns) adds up. The rules do not depend on them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rewards {
@@ -68,7 +67,7 @@ impl Config {
         self.time_limit.unwrap_or(STEPS_PER_CELL * self.cells() as u32)
     }
 
-    /// Says which field is out of range, if one is.
+    /// Checks every field; the error names the first that is out of range.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         if !(MIN_SIZE..=MAX_SIZE).contains(&self.size) {
             let remedy = format!("boards are {MIN_SIZE} to {MAX_SIZE} wide and high");

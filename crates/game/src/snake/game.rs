@@ -35,7 +35,7 @@ impl<const W: usize> Game for Snake<W> {
         4
     }
 
-    /// Waits for the first apple.
+    /// The start, a chance node for the first apple.
     fn initial(&self, _rng: &mut Rng) -> State<W> {
         self.start
     }

@@ -1,6 +1,6 @@
-//! What a network and a person see.
+//! Observations for networks and drawings for people.
 //!
-//! The paper's seven planes, cells 0 or 1:
+//! An observation is the paper's seven planes with cells 0 or 1:
 //!
 //! | plane | what |
 //! |---|---|
@@ -21,7 +21,7 @@ pub(super) const CHANNELS: usize = 7;
 const BODY: [char; 4] = ['^', 'v', '<', '>'];
 
 impl<const W: usize> Snake<W> {
-    /// Writes the planes; those of a state of another size are empty.
+    /// Writes the planes; those of a state of another board size are all 0.
     pub(super) fn write_planes(&self, state: &State<W>, out: &mut [f32]) {
         out.fill(0.0);
         if state.size != self.config.size {
@@ -38,7 +38,7 @@ impl<const W: usize> Snake<W> {
         }
     }
 
-    /// Top row first: the head `O`, the body pointing towards it, the apple `*`.
+    /// Draws the board, top row first: the head `O`, body cells pointing towards it, the apple `*`.
     pub(super) fn draw(&self, state: &State<W>) -> String {
         let size = state.size();
         let mut marks = vec!['.'; state.cells()];

@@ -8,14 +8,16 @@ use crate::grid::{Bits, STEPS};
 /// The game's name.
 pub(super) const NAME: &str = "snake";
 
-/// Snake on boards of at most `64 * W` cells. [`Small`](super::Small) and
-/// [`Large`](super::Large) are the two classes in use; the rules are the same code.
+/// Snake on boards of at most `64 * W` cells.
+///
+/// [`Small`](super::Small) and [`Large`](super::Large) are the two size classes in use. Both run
+/// the same code.
 #[derive(Clone, Debug)]
 pub struct Snake<const W: usize> {
     pub(super) config: Config,
     pub(super) limit: u32,
-    /// The cell ahead per cell and direction; beyond an edge the cell itself, which is never
-    /// free for the head that lies on it.
+    /// The cell ahead per cell and direction. Beyond an edge it is the cell itself, which the
+    /// head occupies, so a test for occupied cells covers walls too.
     ahead: [[[u16; 4]; 64]; W],
     board: Bits<W>,
     /// The snake of the start, before its first apple.
@@ -33,7 +35,7 @@ pub enum Ending {
     Stuck,
 }
 
-/// What a state waits for.
+/// What happens next in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Over(Ending),
@@ -71,7 +73,7 @@ impl<const W: usize> Snake<W> {
         Ok(Self { limit: config.limit(), config, ahead, board, start })
     }
 
-    /// How the game ended, if it has.
+    /// How the game ended; `None` before its end.
     pub fn ending(&self, state: &State<W>) -> Option<Ending> {
         match self.phase(state) {
             Phase::Over(ending) => Some(ending),
@@ -79,7 +81,7 @@ impl<const W: usize> Snake<W> {
         }
     }
 
-    /// The legal directions as a set of four bits, whatever the state waits for.
+    /// The directions into free cells as a set of four bits, in any phase of the game.
     #[inline]
     pub fn free_moves(&self, state: &State<W>) -> u8 {
         (0..4).fold(0, |moves, direction| {
@@ -99,8 +101,8 @@ impl<const W: usize> Snake<W> {
         self.board & !state.occupied
     }
 
-    /// What the state waits for. A state of a board of another size is over: these rules have
-    /// nothing to say about it.
+    /// The phase of a state. A state of a board of another size counts as over, since the tables
+    /// of these rules do not fit it.
     #[inline]
     pub(super) fn phase(&self, state: &State<W>) -> Phase {
         if state.size != self.config.size {
@@ -120,7 +122,7 @@ impl<const W: usize> Snake<W> {
     }
 
     /// Moves the head in one of the [`free_moves`](Self::free_moves), which is one step of the
-    /// game. A search may also go on like this while there is no apple.
+    /// game. A search may also step in this way while there is no apple.
     #[inline]
     pub fn advance_head(&self, state: &mut State<W>, direction: usize) {
         let next = self.ahead(state.head(), direction);
@@ -141,7 +143,7 @@ impl<const W: usize> Snake<W> {
 fn start<const W: usize>(size: u8) -> State<W> {
     let row = usize::from(size) * usize::from(size / 2);
     let head = row + usize::from(size - 1).min(2);
-    let mut state = State::seed(size, head - 1);
+    let mut state = State::single_cell(size, head - 1);
     state.push_head(RIGHT, head);
     state.length = 2;
     state

@@ -1,5 +1,6 @@
-//! The portable form of a state. Reading one back checks everything, so no text can make a
-//! state that the rules cannot play.
+//! The portable form of a state.
+//!
+//! Deserialisation validates all fields, so every state that exists can be played.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,17 +16,17 @@ pub struct Snapshot {
     pub size: u8,
     /// Cells of the snake, head first, at least two.
     pub body: Vec<(u8, u8)>,
-    /// The apple; `null` when it has been eaten and the next is not there yet.
+    /// The apple; `null` between eating one and drawing the next.
     pub apple: Option<(u8, u8)>,
     /// Time steps since the start.
     pub elapsed: u32,
 }
 
-/// Why a snapshot cannot become a state.
+/// Reason why a snapshot is not a valid state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// A side that no board has, or none of this class.
+    /// A side outside the range of boards or of this size class.
     #[error("size is {size}; it must be {MIN_SIZE} to {MAX_SIZE}, with at most {limit} cells")]
     Size {
         /// The side given.
@@ -53,7 +54,7 @@ pub enum StateError {
         /// Rows and columns.
         size: u8,
     },
-    /// Two cells of the body in a row that are not neighbours.
+    /// Two consecutive cells of the body that are not neighbours.
     #[error("body[{index}] is ({x}, {y}), which is not next to body[{}]", index - 1)]
     Gap {
         /// Index of the later cell.
@@ -113,7 +114,7 @@ impl<const W: usize> TryFrom<Snapshot> for State<W> {
             Ok(usize::from(y) * side + usize::from(x))
         };
         let tail = cell(format!("body[{}]", got - 1), body[got - 1])?;
-        let mut state = Self::seed(size, tail);
+        let mut state = Self::single_cell(size, tail);
         for index in (0..got - 1).rev() {
             let (from, (x, y)) = (body[index + 1], body[index]);
             let next = cell(format!("body[{index}]"), (x, y))?;

@@ -1,8 +1,8 @@
-//! One moment of a game, packed.
+//! A position of a game in packed form.
 //!
-//! The body is not a list of cells: one bit per cell says that the snake lies there, two more in
-//! which direction the next cell towards the head is. A step therefore touches a few words
-//! whatever the length. Unused bits are zero, so that equal states are equal bytes.
+//! The body is not a list of cells. One bit per cell says whether the snake occupies it, and two
+//! more bits hold the direction of the next cell towards the head. A step therefore touches a few
+//! words, whatever the length. Unused bits are zero, so that equal states are equal bytes.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::Symmetry;
 use crate::digest::WordHasher;
 use crate::grid::{Bits, turned};
 
-/// In place of the apple's cell while there is none.
+/// Value of the apple's cell while there is no apple.
 const NO_APPLE: u16 = u16::MAX;
 
 /// A snake and an apple on a board of at most `64 * W` cells.
@@ -32,8 +32,8 @@ pub struct State<const W: usize> {
 }
 
 impl<const W: usize> State<W> {
-    /// A snake of one cell, to be grown, and no apple.
-    pub(super) fn seed(size: u8, cell: usize) -> Self {
+    /// A snake of one cell without an apple, for callers that add the other cells.
+    pub(super) fn single_cell(size: u8, cell: usize) -> Self {
         let mut occupied = Bits::EMPTY;
         occupied.insert(cell);
         Self {
@@ -94,7 +94,7 @@ impl<const W: usize> State<W> {
         std::iter::successors(Some(self.tail()), next).take(self.length())
     }
 
-    /// Puts an apple on an empty cell, or takes it away.
+    /// Places an apple on an empty cell, or removes it.
     pub(super) fn set_apple(&mut self, cell: Option<usize>) {
         self.apple = cell.map_or(NO_APPLE, |cell| cell as u16);
     }
@@ -105,7 +105,7 @@ impl<const W: usize> State<W> {
         usize::from(self.toward[0].contains(cell)) | usize::from(self.toward[1].contains(cell)) << 1
     }
 
-    /// Puts the head onto the next cell in `direction`, which is empty.
+    /// Moves the head to the next cell in `direction`, which is empty.
     #[inline]
     pub(super) fn push_head(&mut self, direction: usize, next: usize) {
         let head = self.head();
@@ -115,7 +115,7 @@ impl<const W: usize> State<W> {
         self.head = next as u16;
     }
 
-    /// Takes the tail off; the snake has at least two cells.
+    /// Removes the tail cell; the snake has at least two cells.
     #[inline]
     pub(super) fn pop_tail(&mut self) {
         let tail = self.tail();
@@ -152,7 +152,7 @@ impl<const W: usize> State<W> {
         image
     }
 
-    /// The fingerprint. Every field takes part.
+    /// The digest of all fields.
     pub(super) fn digest(&self) -> u64 {
         let mut hasher = WordHasher::new();
         for bits in [&self.occupied, &self.toward[0], &self.toward[1]] {
@@ -165,7 +165,7 @@ impl<const W: usize> State<W> {
     }
 }
 
-/// The cell next to `cell` on a board of `size` columns. It must be on the board.
+/// The cell next to `cell` on a board of `size` columns. The result must be on the board.
 #[inline]
 fn neighbour(cell: usize, direction: usize, size: usize) -> usize {
     match direction & 3 {

@@ -1,4 +1,4 @@
-//! Connect Four before its solver.
+//! Compares a player of Connect Four with the solver.
 
 use std::collections::BTreeSet;
 
@@ -9,34 +9,35 @@ use serde::Serialize;
 use super::answers;
 use crate::Player;
 
-/// Which positions are asked about.
+/// The sample of positions to compare in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PositionSample {
-    /// How many, all different.
+    /// Number of positions, all different.
     pub positions: usize,
     /// Fewest stones. The solver takes 0.2 s on average for a position of 8 stones, but can take
     /// tens of seconds for one with fewer.
     pub first: u32,
-    /// Fixes the sample.
+    /// Seed of the sample.
     pub seed: u64,
 }
 
-/// How often the player kept the result of perfect play.
+/// How often the player keeps the result of perfect play.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Agreement {
-    /// Positions asked about.
+    /// Positions in the sample.
     pub positions: usize,
-    /// In which the result was kept: a win stays a win, a draw a draw. A lost position stays
-    /// lost whatever is played.
+    /// Positions in which the move keeps the result: a win stays a win, a draw a draw. In a lost
+    /// position every move does.
     pub kept: usize,
-    /// Positions in which some legal move gives the result away.
+    /// Critical positions, in which some legal move does not keep the result.
     pub critical: usize,
-    /// Of these, those in which it was kept.
+    /// Critical positions in which the move keeps the result.
     pub kept_critical: usize,
 }
 
-/// Asks `player` about positions of random games: a game is played at random to its end, a
-/// second playing of it stops before a ply that is drawn uniformly.
+/// Compares `player` with the solver in positions of random games.
+///
+/// Each position is a uniformly drawn ply of a uniformly random game.
 pub fn connect_four(
     game: &ConnectFour,
     player: &mut dyn Player<ConnectFour>,
@@ -57,7 +58,7 @@ pub fn connect_four(
     agreement
 }
 
-/// Per column, whether a stone there keeps the result; nothing for a full one.
+/// Per column, whether a stone there keeps the result; `None` for a full column.
 fn keeping(game: &ConnectFour, solver: &mut Solver, state: &State) -> Vec<Option<bool>> {
     let value = solver.outcome(state);
     let after = |column| {
@@ -72,8 +73,8 @@ fn keeping(game: &ConnectFour, solver: &mut Solver, state: &State) -> Vec<Option
     (0..game.action_count() as u32).map(|column| after(column).map(&mut keeps)).collect()
 }
 
-/// The sample, each position with who is to move. Fewer than asked for where random games do not
-/// meet that many.
+/// The sample, each position with the seat to move. It is smaller than requested if random games
+/// do not reach that many positions.
 fn positions(game: &ConnectFour, sample: PositionSample) -> Vec<(State, usize)> {
     let mut rng = Rng::new(sample.seed, "positions");
     let (mut seen, mut positions) = (BTreeSet::new(), Vec::new());

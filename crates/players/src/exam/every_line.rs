@@ -1,4 +1,4 @@
-//! One player against every reply.
+//! Plays one player against every possible reply.
 
 use std::collections::BTreeSet;
 
@@ -8,58 +8,60 @@ use serde::Serialize;
 use super::answers;
 use crate::Player;
 
-/// Positions of one ply that are followed at most.
+/// Most positions of one ply that are followed.
 const MOST: usize = 1 << 16;
 
-/// A game whose lines cannot all be followed.
+/// Reason why a game cannot be followed exhaustively.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExamError {
-    /// Chance, or players who move together.
-    #[error("{game} is no game of two players who take turns without chance; examine another")]
+    /// The game has chance or simultaneous moves, or not two players.
+    #[error(
+        "{game} is not a game of two players with alternating moves and no chance; examine another"
+    )]
     Unsuitable {
-        /// Its name.
+        /// The game's name.
         game: &'static str,
     },
-    /// There are too many.
+    /// The game has too many positions.
     #[error("{game} has more than {MOST} positions after {plies} plies; play a match instead")]
     TooLarge {
-        /// Its name.
+        /// The game's name.
         game: &'static str,
-        /// Where following ended.
+        /// Plies followed so far.
         plies: usize,
     },
-    /// The player did something that the rules do not allow.
-    #[error("the player answered {answer} after {line}; only legal actions are answers")]
+    /// The player chose an illegal action.
+    #[error("the player chose action {answer} after {line}; it must choose a legal action")]
     Illegal {
-        /// The action's number, or nothing.
+        /// The action's number, or `nothing`.
         answer: String,
-        /// What was played before.
+        /// The actions played before.
         line: String,
     },
 }
 
-/// How the lines of play end for the player, counted by final positions that differ.
+/// Results of all lines of play for the player, counted by distinct final positions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LineCounts {
-    /// Positions in which the player was asked.
+    /// Positions in which the player chose.
     pub asked: usize,
-    /// Final positions that are won.
+    /// Won final positions.
     pub won: usize,
-    /// Final positions that are drawn.
+    /// Drawn final positions.
     pub drawn: usize,
-    /// Final positions that are lost.
+    /// Lost final positions.
     pub lost: usize,
-    /// A line to the first lost one, by the names of the actions.
+    /// Names of the actions that lead to the first lost position.
     pub first_loss: Option<Vec<String>>,
 }
 
-/// A position, and one way to it.
+/// A position and one line of actions that leads to it.
 struct ReachedPosition<S> {
     state: S,
     line: Vec<Action>,
 }
 
-/// Follows `player` from each of the two seats through every line that the opponent can choose.
+/// Plays `player` from each of the two seats against every line of the opponent.
 pub fn every_line<G: Game>(
     game: &G,
     player: &mut dyn Player<G>,
@@ -85,7 +87,7 @@ pub fn every_line<G: Game>(
     Ok(lines)
 }
 
-/// One ply further: the player's answers where it moves, every action where it does not.
+/// Advances by one ply: the player's choice where it is to move, every action elsewhere.
 fn ply<G: Game>(
     game: &G,
     player: &mut dyn Player<G>,
@@ -109,7 +111,7 @@ fn ply<G: Game>(
     let mut next = NextPly { game, seen: BTreeSet::new(), reached: Vec::new() };
     for (at, position) in asked.iter().enumerate() {
         let answer = answers.get(at).copied();
-        if !answer.is_some_and(|answer| next.go(position, answer)) {
+        if !answer.is_some_and(|answer| next.add(position, answer)) {
             let answer = answer.map_or("nothing".to_owned(), |answer| answer.0.to_string());
             return Err(ExamError::Illegal { answer, line: names(game, &position.line).join(" ") });
         }
@@ -118,13 +120,13 @@ fn ply<G: Game>(
     for position in &replied {
         game.legal(&position.state, 1 - seat, &mut legal);
         for reply in legal.iter() {
-            next.go(position, reply);
+            next.add(position, reply);
         }
     }
     Ok(next.reached)
 }
 
-/// Positions of the next ply, each once.
+/// Collects the distinct positions of the next ply.
 struct NextPly<'a, G: Game> {
     game: &'a G,
     seen: BTreeSet<u64>,
@@ -132,8 +134,8 @@ struct NextPly<'a, G: Game> {
 }
 
 impl<G: Game> NextPly<'_, G> {
-    /// Takes an action; whether it is legal.
-    fn go(&mut self, from: &ReachedPosition<G::State>, action: Action) -> bool {
+    /// Adds the position after an action; returns whether the action is legal.
+    fn add(&mut self, from: &ReachedPosition<G::State>, action: Action) -> bool {
         let mut state = from.state.clone();
         if self.game.step(&mut state, &[action; 2]).is_err() {
             return false;

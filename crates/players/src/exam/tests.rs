@@ -48,7 +48,7 @@ fn games_that_cannot_be_followed_are_named() {
     })
     .expect("a valid configuration");
     let error = every_line(&game, &mut *player(&game, "random"), 1).expect_err("they move at once");
-    assert!(error.to_string().starts_with("battlesnake is no game of two players"), "{error}");
+    assert!(error.to_string().starts_with("battlesnake is not a game of two players"), "{error}");
     let game = ConnectFour::new(connect_four::Config::default()).expect("in range");
     let error = every_line(&game, &mut *player(&game, "random"), 1).expect_err("it is large");
     assert!(error.to_string().starts_with("connect_four has more than 65536"), "{error}");

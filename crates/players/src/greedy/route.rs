@@ -1,4 +1,4 @@
-//! Ways over a board whose bodies shorten while one walks.
+//! Path finding on a board whose bodies shorten over time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,28 +6,29 @@ use std::collections::BinaryHeap;
 use ouro_game::Game;
 use ouro_game::battlesnake::{Battlesnake, Cell, State, WALL};
 
-/// A path that may be continued: smallest estimate first, then the one that is further along,
-/// then the lowest cell.
+/// An entry of the open list, ordered by smallest estimate, then most moves, then lowest cell.
 type Open = Reverse<(u32, Reverse<u32>, usize, u32, u8)>;
 
-/// The move that a cell waits for which no move frees.
+/// The move number of cells that no move frees.
 const NEVER: u32 = u32::MAX;
 
-/// Finds ways and measures room; keeps its tables between calls.
+/// Finds paths and counts reachable cells; keeps its tables between calls.
 #[derive(Debug, Default)]
 pub(super) struct Router {
-    /// The move with which a head may enter each cell: 0 or 1 for free ones, later for bodies,
-    /// [`NEVER`] for those that stay.
+    /// The number of the move with which a head may first enter each cell: 0 or 1 for free cells,
+    /// more for bodies, [`NEVER`] for bodies that stay.
     free_at: Vec<u32>,
-    /// The least health it takes to get to each cell.
+    /// The least health that it costs to reach each cell.
     spent: Vec<u32>,
     open: BinaryHeap<Open>,
     queue: Vec<(usize, u32)>,
 }
 
 impl Router {
-    /// Notes when each cell of a body becomes free, if nobody eats: never where every snake grows
-    /// every turn, but for a tail that is not stacked yet.
+    /// Computes when each body cell becomes free if no snake eats.
+    ///
+    /// If every snake grows every turn, no body cell becomes free except a tail that is not yet
+    /// stacked.
     pub(super) fn survey<C: Cell, const W: usize, const S: usize>(
         &mut self,
         game: &Battlesnake<C, W, S>,
@@ -45,8 +46,8 @@ impl Router {
         }
     }
 
-    /// Number of cells that can be reached from `cell`, itself included, which is entered with
-    /// the next move.
+    /// Number of cells that can be reached from `cell`, itself included, if the next move enters
+    /// `cell`.
     pub(super) fn room<C: Cell, const W: usize, const S: usize>(
         &mut self,
         game: &Battlesnake<C, W, S>,
@@ -72,11 +73,11 @@ impl Router {
         self.queue.len() as u32
     }
 
-    /// The first step of the way to food that costs least health, if there is one that the
-    /// snake survives. `first` holds the moves it may start with.
+    /// The first step of the path to food that costs the least health, if the snake survives one.
+    /// `first` holds the moves that the path may start with.
     ///
-    /// A* (Hart, Nilsson and Raphael 1968) over cells; the estimate is the distance to the
-    /// nearest food as if nothing were in the way.
+    /// A* (Hart, Nilsson and Raphael 1968) over cells. The heuristic is the distance to the
+    /// nearest food on an empty board, which never overestimates.
     pub(super) fn first_step_to_food<C: Cell, const W: usize, const S: usize>(
         &mut self,
         game: &Battlesnake<C, W, S>,
@@ -98,7 +99,7 @@ impl Router {
             if food.contains(cell) {
                 return Some(step);
             }
-            // Not eating here, the snake must still be alive.
+            // No food here, so the snake must survive the cell to continue.
             if spent < health && spent == self.spent[cell] {
                 self.extend(game, state, (cell, moves, spent), |_| Some(step));
             }
@@ -106,7 +107,7 @@ impl Router {
         None
     }
 
-    /// Opens the cells around the end of a path; `step` says what the first step was.
+    /// Opens the neighbours of a path's end; `step` maps a direction to the path's first step.
     fn extend<C: Cell, const W: usize, const S: usize>(
         &mut self,
         game: &Battlesnake<C, W, S>,
@@ -117,7 +118,7 @@ impl Router {
         for (direction, ahead) in (0_u8..).zip(game.geometry().ahead(cell)) {
             let Some(step) = step(direction).filter(|_| ahead != WALL) else { continue };
             let ahead = usize::from(ahead);
-            // Food shields from the hazard under it.
+            // Food protects from the hazard on its cell.
             let toll = if state.food_cells().contains(ahead) {
                 1
             } else {

@@ -1,42 +1,42 @@
-//! How often a search polls at the clock.
+//! Adapts how often a search polls the clock.
 //!
-//! A look costs about as much as a cheap simulation, a rollout can take a thousand times as
-//! long. So the work between two polls follows the time that it took: it begins with the least
-//! there is, doubles while polls come too soon and halves while they come too late.
+//! A poll costs about as much as a cheap simulation, while a rollout can take a thousand times as
+//! long. The work between two polls therefore adapts to its duration. It starts at one unit,
+//! doubles while polls are too frequent and halves while they are too rare.
 
 use std::time::Duration;
 
-/// Looks that come sooner after one another than this are too many.
+/// A shorter time between two polls is too frequent.
 const SOON: Duration = Duration::from_micros(50);
 
-/// Looks that come later than this are too few.
+/// A longer time between two polls is too rare.
 const LATE: Duration = Duration::from_micros(200);
 
-/// Work between two polls at most, for clocks that stand still.
+/// Most work between two polls. It bounds the growth if a clock stands still.
 const MOST: usize = 1 << 12;
 
-/// The work between two polls at the clock. See the [module](self).
+/// Decides when to poll the clock. See the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClockPoller {
     polled: Duration,
-    /// Work until the next look, at least 1.
+    /// Work between two polls, at least 1.
     interval: usize,
     done: usize,
 }
 
 impl ClockPoller {
-    /// A first look, at `now`.
+    /// A poller whose first poll is at `now`.
     pub(super) fn new(now: Duration) -> Self {
         Self { polled: now, interval: 1, done: 0 }
     }
 
-    /// Counts work; whether it is time for a look.
+    /// Counts work; returns whether a poll is due.
     pub(super) fn is_due(&mut self, work: usize) -> bool {
         self.done += work;
         self.done >= self.interval
     }
 
-    /// Takes the look.
+    /// Records a poll at `now` and adapts the interval.
     pub(super) fn record_poll(&mut self, now: Duration) {
         let took = now.saturating_sub(self.polled);
         if took < SOON {
@@ -52,7 +52,7 @@ impl ClockPoller {
 mod tests {
     use super::*;
 
-    /// The times of the first polls where a unit of work takes so many microseconds.
+    /// The times of the first polls if a unit of work takes `unit` microseconds.
     fn polls(unit: u64, count: usize) -> Vec<u64> {
         let mut poller = ClockPoller::new(Duration::ZERO);
         let (mut now, mut polls) = (0, Vec::new());
@@ -67,12 +67,12 @@ mod tests {
     }
 
     #[test]
-    fn work_that_takes_long_is_looked_after_each_time() {
+    fn slow_work_is_polled_after_every_unit() {
         assert_eq!(polls(5_000, 4), [5_000, 10_000, 15_000, 20_000]);
     }
 
     #[test]
-    fn short_work_is_bundled_up_to_the_time_between_looks() {
+    fn fast_work_is_polled_every_50_to_200_microseconds() {
         let times = polls(1, 200);
         assert_eq!(times[..4], [1, 3, 7, 15]);
         let gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_still_is_not_left_alone_for_good() {
+    fn a_clock_that_stands_still_is_still_polled() {
         let mut poller = ClockPoller::new(Duration::ZERO);
         for _ in 0..100 {
             let interval = (1..).find(|_| poller.is_due(1)).expect("it is due at some time");
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_gets_longer_is_looked_after_more_often_again() {
+    fn polls_become_more_frequent_again_when_work_slows_down() {
         let mut poller = ClockPoller::new(Duration::ZERO);
         let mut now = Duration::ZERO;
         for _ in 0..20 {

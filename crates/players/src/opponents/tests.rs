@@ -1,5 +1,5 @@
-//! Draws against what they promise. The seeds are fixed; the bounds are such that a right
-//! program fails with a new seed in fewer than one of 10 000 cases.
+//! Compares draws with their documented distribution. Seeds are fixed. The bounds are so wide that
+//! a correct program fails with a new seed in fewer than one of 10,000 cases.
 
 use super::*;
 
@@ -51,18 +51,18 @@ fn a_member_that_always_loses_is_left_to_the_uniform_floor() {
 }
 
 #[test]
-fn where_everybody_always_loses_all_are_equal() {
+fn if_every_member_always_loses_the_draw_is_uniform() {
     let (newest, members) = counts(&[Some(1.0); 4], &PRIORITISED, 3);
     assert_eq!(newest, 0);
     assert!(members.iter().all(|&hits| close(hits, DRAWS, 0.25)), "{members:?}");
 }
 
 #[test]
-fn what_is_unknown_or_no_number_counts_as_one_half() {
+fn an_unknown_or_nan_probability_counts_as_one_half() {
     let chances = [None, Some(0.5), Some(f64::NAN)];
     let (_, members) = counts(&chances, &PRIORITISED, 4);
     assert!(members.iter().all(|&hits| close(hits, DRAWS, 1.0 / 3.0)), "{members:?}");
-    // What is out of range counts as the nearest end of it.
+    // An out-of-range probability counts as the nearest end of the range.
     assert_eq!(weight(Some(-3.0)), 1.0);
     assert_eq!(weight(Some(f64::INFINITY)), 0.0);
 }
@@ -110,7 +110,7 @@ fn against_the_pool_the_newest_holds_one_seat_and_the_others_are_drawn_one_by_on
 }
 
 #[test]
-fn games_that_share_a_stream_meet_the_same_opponents_and_over_many_the_shares_hold() {
+fn games_with_equal_shared_generators_have_the_same_opponents_and_the_shares_hold_over_many() {
     let shares = OpponentShares { self_play: 0.5, prioritised: 0.3, uniform: 0.2 };
     let chances = [Some(1.0), Some(0.0)];
     let mut own = Rng::new(9, "test");
@@ -132,7 +132,7 @@ fn games_that_share_a_stream_meet_the_same_opponents_and_over_many_the_shares_ho
 }
 
 #[test]
-fn shares_that_nothing_can_be_drawn_by_are_refused_by_name() {
+fn invalid_shares_are_refused_by_name() {
     assert_eq!(OpponentShares::default().validate(), Ok(()));
     assert_eq!(OpponentShares::SELF_PLAY.validate(), Ok(()));
     for bad in [-0.1, f64::NAN, f64::INFINITY] {

@@ -1,14 +1,13 @@
-//! The best first moves of Connect Four on the standard board.
+//! Opening book: the best first moves of Connect Four on the standard board.
 //!
-//! That the centre is the only winning first move is known since Allen and Allis (1988). The
-//! replies were computed with this project's solver by
-//! `cargo run --release -p ouro-game --example connect_four_openings`, twenty minutes of
-//! one busy core.
+//! The centre is the only winning first move (Allen and Allis, 1988). This project's solver
+//! computed the replies: `cargo run --release -p ouro-game --example connect_four_openings`,
+//! twenty minutes of one core.
 
 use ouro_game::connect_four::{Config, ConnectFour, State};
 use ouro_game::{Action, Game, Rng, Symmetry};
 
-/// Columns played so far, from 0, and the best ones to play next; one of each pair of mirror
+/// Columns played so far, from 0, and the best next columns, for one of each pair of mirror
 /// images.
 const OPENINGS: [(&[u32], &[u32]); 9] = [
     (&[], &[3]),
@@ -22,7 +21,7 @@ const OPENINGS: [(&[u32], &[u32]); 9] = [
     (&[3, 3], &[3]),
 ];
 
-/// The best moves of a position that is written down, ascending.
+/// The best moves of a position in the book, ascending.
 pub(super) fn best_moves(game: &ConnectFour, state: &State) -> Option<Vec<Action>> {
     if *game.config() != Config::default() || state.plies() > 2 {
         return None;
@@ -63,12 +62,12 @@ mod tests {
     }
 
     #[test]
-    fn whoever_plays_perfectly_finds_its_first_moves_written_down() {
+    fn the_book_holds_every_position_of_perfect_play_up_to_two_stones() {
         assert_eq!(columns(&[]), Some(vec![3]));
         for column in 0..7 {
             assert!(columns(&[column]).is_some(), "{column}");
             assert!(columns(&[3, column]).is_some(), "3, {column}");
-            assert_eq!(columns(&[2, column]), None, "2 is no perfect first move");
+            assert_eq!(columns(&[2, column]), None, "2 is not a perfect first move");
         }
         assert_eq!(columns(&[3, 3, 3]), None);
     }
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn other_boards_are_not_written_down() {
+    fn the_book_has_no_other_boards() {
         let game = ConnectFour::new(Config { width: 7, height: 7 }).expect("in range");
         assert_eq!(best_moves(&game, &after(&game, &[])), None);
     }

@@ -1,12 +1,12 @@
-//! Why a name gives no player.
+//! Errors of player names.
 
 use crate::FitError;
 use crate::registry::known_syntax;
 
-/// Why a name gives no player. Every message is one line.
+/// Reason why no player can be built from a name. Every message is one line.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NameError {
-    /// No player is called that.
+    /// The player is unknown.
     #[error("player {name:?} is unknown; known are {}", known_syntax())]
     Unknown {
         /// The name that was given.
@@ -20,7 +20,7 @@ pub enum NameError {
         /// The part before the braces.
         player: String,
     },
-    /// An option that the player does not take.
+    /// The player has no such option.
     #[error("player {name:?}: option {option:?} is unknown; write {usage}")]
     UnknownOption {
         /// The name that was given.
@@ -38,24 +38,24 @@ pub enum NameError {
         /// Key of the option.
         option: String,
     },
-    /// An option whose value cannot be.
+    /// An option with an invalid value.
     #[error("player {name:?}: option {option} is {value:?}; {remedy}")]
     Value {
         /// The name that was given.
         name: String,
         /// Key of the option.
         option: &'static str,
-        /// What it was set to.
+        /// The rejected value.
         value: String,
-        /// What would be accepted.
+        /// The accepted values.
         remedy: String,
     },
-    /// An option without which the player cannot be.
+    /// A required option is missing.
     #[error("player {name:?}: {option} is missing; write {usage}")]
     Missing {
         /// The name that was given.
         name: String,
-        /// The option, or several of which one is needed.
+        /// The option, or several of which one is required.
         option: &'static str,
         /// How the player is written.
         usage: String,
@@ -71,34 +71,34 @@ pub enum NameError {
         second: &'static str,
     },
     /// The caller knows no weights of that name.
-    #[error("player {name:?}: no weights are called {weights:?}")]
+    #[error("player {name:?}: no weights are called {weights:?}; name weights that exist")]
     Weights {
         /// The name that was given.
         name: String,
-        /// The weights it asks for.
+        /// The unknown weights.
         weights: String,
     },
-    /// The weights are not for this game.
+    /// The weights do not fit this game.
     #[error(transparent)]
     Fit(#[from] FitError),
-    /// The player knows another game only.
+    /// The player plays another game only.
     #[error("player {name:?} does not play {game}; it plays {plays} only")]
     Game {
         /// The name that was given.
         name: String,
-        /// The game it was asked to play.
+        /// The game to be played.
         game: &'static str,
-        /// The game it plays.
+        /// The game that the player plays.
         plays: &'static str,
     },
-    /// The player plays this game, but not on this board.
+    /// The player plays this game, but not with this configuration.
     #[error("player {name:?}: {problem}; {remedy}")]
     Unfit {
         /// The name that was given.
         name: String,
-        /// What is in the way.
+        /// The obstacle.
         problem: String,
-        /// What would do.
+        /// A configuration that works.
         remedy: &'static str,
     },
 }

@@ -1,7 +1,7 @@
 //! The options in a player's name: `key=value` and flags, separated by commas, in braces.
 //!
-//! Keys come in any order, each at most once. A player asks for its options by key; whatever
-//! is wrong with one is an error that names the player, the option, the value and the remedy.
+//! Keys come in any order, each at most once. A player reads its options by key. Every error
+//! names the player, the option, the value and the remedy.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use ouro_game::Game;
 use crate::NameError;
 use crate::registry::PlayerSyntax;
 
-/// A player's name, taken apart.
+/// A parsed player name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options<'a> {
     name: &'a str,
@@ -57,7 +57,7 @@ impl<'a> Options<'a> {
         self.player
     }
 
-    /// Refuses options that the player does not take.
+    /// Refuses options that the player does not have.
     pub(super) fn check(&self, syntax: &PlayerSyntax) -> Result<(), NameError> {
         match self.given.iter().find(|(key, _)| !syntax.options.contains(key)) {
             None => Ok(()),
@@ -113,7 +113,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The error of an option whose value cannot be.
+    /// The error for an invalid value of an option.
     pub fn invalid(
         &self,
         option: &'static str,
@@ -128,7 +128,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The error of an option that is needed; `option` may name several of which one is.
+    /// The error for a missing option; `option` may name several of which one is required.
     pub fn missing(&self, option: &'static str, syntax: &PlayerSyntax) -> NameError {
         NameError::Missing { name: self.name.to_owned(), option, usage: syntax.usage.join(" or ") }
     }
@@ -141,12 +141,12 @@ impl<'a> Options<'a> {
         Ok(())
     }
 
-    /// The error of a player that plays another game than `G`.
+    /// The error for a player that does not play `G`.
     pub fn other_game<G: Game>(&self, plays: &'static str) -> NameError {
         NameError::Game { name: self.name.to_owned(), game: G::NAME, plays }
     }
 
-    /// The error of a player that plays the game, but not on this board.
+    /// The error for a player that plays the game, but not with this configuration.
     pub fn unfit(&self, problem: String, remedy: &'static str) -> NameError {
         NameError::Unfit { name: self.name.to_owned(), problem, remedy }
     }

@@ -1,4 +1,4 @@
-//! Why a request or a reply was refused.
+//! Errors of requests and replies.
 
 use super::Coord;
 use crate::battlesnake::PositionError;
@@ -6,7 +6,7 @@ use crate::battlesnake::PositionError;
 /// Longest request body that is read: several times that of the fullest 25×25 board.
 pub const MAX_REQUEST_BYTES: usize = 512 * 1024;
 
-/// What is wrong with a message.
+/// Reason why a message is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApiError {
@@ -52,7 +52,7 @@ pub enum ApiError {
         /// Greatest value allowed.
         most: i64,
     },
-    /// Nobody, or too many.
+    /// There are no snakes, or too many.
     #[error("board.snakes has {count} entries; a game has 1 to 16")]
     SnakeCount {
         /// Entries that were given.
@@ -68,18 +68,18 @@ pub enum ApiError {
         /// The id.
         id: String,
     },
-    /// The snake that is asked is not among the living.
-    #[error("you.id is {id:?}, which is not on the board; only a living snake can be asked")]
+    /// The requested snake is not among the living.
+    #[error("you.id is {id:?}, which is not on the board; request a move for a living snake")]
     NotOnBoard {
         /// The id.
         id: String,
     },
     /// `head` is not the first cell of the body.
-    #[error("board.snakes[{snake}].head is ({}, {}); body[0] says otherwise", head.x, head.y)]
+    #[error("board.snakes[{snake}].head is ({}, {}); it must equal body[0]", head.x, head.y)]
     Head {
         /// Index of the snake.
         snake: usize,
-        /// What `head` says.
+        /// The value of `head`.
         head: Coord,
     },
     /// `length` is not the number of body cells.
@@ -87,15 +87,15 @@ pub enum ApiError {
     Length {
         /// Index of the snake.
         snake: usize,
-        /// What `length` says.
+        /// The value of `length`.
         length: i64,
         /// Cells of the body.
         cells: usize,
     },
-    /// The position cannot be.
+    /// The position is invalid.
     #[error("board.{0}")]
     Position(#[from] PositionError),
-    /// A reply that is none of the four moves.
+    /// A reply with an unknown move.
     #[error("move is {given:?}; it must be up, down, left or right")]
     Move {
         /// What was given, cut to 32 characters.
@@ -122,7 +122,7 @@ pub enum ApiError {
 }
 
 impl ApiError {
-    /// Path of the field that is wrong, if it is about one field.
+    /// Path of the invalid field, if the error concerns a single field.
     pub fn field(&self) -> Option<String> {
         match self {
             Self::TooLarge { .. } | Self::Truncated { .. } | Self::Syntax { .. } => None,
@@ -132,7 +132,7 @@ impl ApiError {
     }
 }
 
-/// Reads JSON with the path of the first field that does not fit.
+/// Reads JSON; an error holds the path of the first field that does not fit.
 pub(super) fn from_json<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     if bytes.len() > MAX_REQUEST_BYTES {
         return Err(ApiError::TooLarge { bytes: bytes.len(), limit: MAX_REQUEST_BYTES });

@@ -1,4 +1,4 @@
-//! From a game to requests: what the one who runs a game sends to each snake.
+//! Builds the requests that a game host sends to each snake.
 
 use super::{
     ApiError, Battlesnake, Board, Customizations, GameInfo, GameState, RoyaleSettings, RulesetInfo,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::battlesnake::{Config, Position, Snake};
 
-/// Who runs a game, and for whom.
+/// A game host: the fixed part of every request of one game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     /// Id of the game.
@@ -21,24 +21,24 @@ pub struct Host {
     pub snakes: Vec<Identity>,
 }
 
-/// What the API tells about a snake besides its place on the board.
+/// The fields of a snake in the API besides its position on the board.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Unique id.
     pub id: String,
     /// Display name.
     pub name: String,
-    /// Time of its last answer, ms; 0 at first, the timeout after none came in time.
+    /// Latency of its last reply, ms; 0 at first, and the timeout if no reply came in time.
     pub latency_ms: u32,
-    /// What it shouted last.
+    /// Its last shout.
     pub shout: String,
     /// Looks.
     pub customizations: Customizations,
 }
 
 impl Host {
-    /// The body of a request to the snake in `seat`, dead or alive; only living snakes are on
-    /// the board.
+    /// The body of a request to the snake in `seat`, which may be dead. The board lists living
+    /// snakes only.
     pub fn request(
         &self,
         config: &Config,

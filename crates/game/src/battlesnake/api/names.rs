@@ -13,7 +13,7 @@ const RULESETS: [(&str, Ruleset); 6] = [
 ];
 
 impl Ruleset {
-    /// The ruleset of a name; one that is not known means `standard`, as in the engine.
+    /// The ruleset of a name; an unknown name means `standard`, as in the engine.
     pub fn from_name(name: &str) -> Self {
         RULESETS.iter().find(|entry| entry.0 == name).map_or(Self::Standard, |entry| entry.1)
     }
@@ -25,8 +25,8 @@ impl Ruleset {
 }
 
 impl Map {
-    /// The map of a name. One that is not known places food as `standard` does, and the
-    /// hazards that are on the board stay.
+    /// The map of a name. An unknown map counts as `standard`: food appears as there, and hazards
+    /// on the board stay.
     pub fn from_name(name: &str) -> Self {
         match name {
             "empty" => Self::Empty,

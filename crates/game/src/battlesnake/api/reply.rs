@@ -1,4 +1,4 @@
-//! What a server answers.
+//! Replies of a server.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,28 +7,28 @@ use super::error::{ApiError, from_json};
 use crate::Action;
 use crate::battlesnake::DIRECTIONS;
 
-/// Longest shout.
+/// Longest shout, in characters.
 pub const MAX_SHOUT_CHARS: usize = 256;
 
-/// Answer to `/move`.
+/// Reply to `/move`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
     /// `up`, `down`, `left` or `right`.
     #[serde(rename = "move")]
     pub direction: String,
-    /// Something to say.
+    /// A message shown to spectators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shout: Option<String>,
 }
 
 impl Reply {
-    /// The answer for an action.
+    /// The reply for an action.
     pub fn new(action: Action) -> Self {
         let direction = DIRECTIONS.get(action.index()).copied().unwrap_or(DIRECTIONS[0]);
         Self { direction: direction.to_owned(), shout: None }
     }
 
-    /// Reads an answer as the engine does: unknown fields are ignored, letter case counts.
+    /// Reads a reply as the engine does: unknown fields are ignored, letter case matters.
     pub fn parse(bytes: &[u8]) -> Result<Self, ApiError> {
         let reply: Self = from_json(bytes)?;
         reply.action()?;
@@ -39,7 +39,7 @@ impl Reply {
         Ok(reply)
     }
 
-    /// The action that the answer names.
+    /// The action that the reply names.
     pub fn action(&self) -> Result<Action, ApiError> {
         let index = DIRECTIONS.iter().position(|&name| name == self.direction);
         index
@@ -47,8 +47,8 @@ impl Reply {
             .ok_or_else(|| ApiError::Move { given: self.direction.chars().take(32).collect() })
     }
 
-    /// What a game host plays for any answer: the action it names, or `previous` (`up` if
-    /// there is none) for one that names no move or cannot be read.
+    /// The action that a game host plays for any reply: the action in the reply, or `previous`
+    /// (`up` if there is none) if the reply has no known move or cannot be read.
     pub fn action_or_previous(bytes: &[u8], previous: Option<Action>) -> Action {
         from_json::<Self>(bytes)
             .and_then(|reply| reply.action())
@@ -56,12 +56,12 @@ impl Reply {
     }
 }
 
-/// Answer to `GET /`.
+/// Reply to `GET /`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Info {
     /// Always `1`.
     pub apiversion: String,
-    /// Who made it.
+    /// Author of the server.
     #[serde(default)]
     pub author: String,
     /// Looks: `color`, `head` and `tail`.
@@ -73,7 +73,7 @@ pub struct Info {
 }
 
 impl Info {
-    /// Reads the answer of another server.
+    /// Reads the reply of another server.
     pub fn parse(bytes: &[u8]) -> Result<Self, ApiError> {
         from_json(bytes)
     }

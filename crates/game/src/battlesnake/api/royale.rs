@@ -1,13 +1,13 @@
-//! Infers from the hazards on a royale board how far each side has closed in.
+//! Infers from the hazards on a royale board how far each side has shrunk.
 //!
-//! The API shows hazards, not the sides that shrank. Whenever the hazards are all cells
-//! outside a rectangle, each once, its margins are the counters; otherwise there is no
-//! telling, and the caller keeps the hazards as they are.
+//! The API lists hazards, not the sides that shrank. If the hazards are exactly the cells outside
+//! a rectangle, each once, its margins are the counters. Otherwise the counters are unknown, and
+//! the caller keeps the hazards as they are.
 
 use crate::battlesnake::Position;
 
-/// Margins left, right, bottom and top, or `None` if the hazards are no frame or one that
-/// could not have closed in by this turn.
+/// Margins left, right, bottom and top. `None` if the hazards are not a frame, or if the frame
+/// needs more turns than have passed.
 pub(super) fn shrunk(position: &Position) -> Option<[u16; 4]> {
     let (width, height) = (usize::from(position.width), usize::from(position.height));
     let mut hazard = vec![false; position.cells()];
@@ -21,7 +21,7 @@ pub(super) fn shrunk(position: &Position) -> Option<[u16; 4]> {
     let columns = || (0..width).filter(|&x| (0..height).any(|y| free(x, y)));
     let rows = || (0..height).filter(|&y| (0..width).any(|x| free(x, y)));
     let (Some(left), Some(right)) = (columns().next(), columns().next_back()) else {
-        // Nothing is free: the least that can have happened is a closed row or column.
+        // No cell is free. The fewest shrinks that cover the board are one per row or column.
         let counts = if width <= height { [width, 0, 0, 0] } else { [0, 0, height, 0] };
         return margins(position, counts.map(|count| count as u16));
     };

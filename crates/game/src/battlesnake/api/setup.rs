@@ -1,28 +1,28 @@
-//! From a request to a game that can be searched.
+//! Converts a request to a game that can be searched.
 
 use super::royale;
 use super::{ApiError, GameState};
 use crate::battlesnake::position::{MAX_SIDE, MAX_SNAKES, MAX_TURN, MIN_SIDE};
 use crate::battlesnake::{Config, Map, Position, Ruleset, Snake};
 
-/// A game that starts where a request stands.
+/// A game that starts at the position of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     /// Rules and settings; `start` holds the position.
     pub config: Config,
-    /// Seat of the snake that is asked, an index into `ids` and the position's snakes.
+    /// Seat of the requested snake, an index into `ids` and the position's snakes.
     pub you: usize,
     /// Ids of the living snakes by seat.
     pub ids: Vec<String>,
-    /// Round trip allowed for the answer, ms; `None` if the request does not say.
+    /// Round trip allowed for the reply, ms; `None` if the request has no timeout.
     pub timeout_ms: Option<u32>,
 }
 
 impl GameState {
-    /// The game at this moment, for a snake that is alive.
+    /// The game at this position, for a snake that is alive.
     ///
-    /// With one snake on the board the game counts as a solo game: it is either that, or it
-    /// has been decided and the answer does not matter, but an answer is expected.
+    /// With one snake on the board the game counts as a solo game. It either is one, or it is
+    /// already decided; then the move has no effect, but the host still expects a reply.
     pub fn setup(&self) -> Result<Setup, ApiError> {
         let position = self.position()?;
         let you = self.seat().ok_or_else(|| ApiError::NotOnBoard { id: self.you.id.clone() })?;
@@ -93,12 +93,12 @@ impl GameState {
             let name = "game.ruleset.settings.royale.shrinkEveryNTurns";
             in_range(name, shrinks, 1, u32::MAX)?
         } else {
-            // Other games often carry 0 here; it has no meaning for them.
+            // Other games often send 0 here, where the value has no meaning.
             Config::default().shrink_every_n_turns
         };
         match royale.then(|| royale::shrunk(&position)) {
             Some(Some(counts)) => position.shrunk = counts,
-            // Hazards of another making: a royale game would sweep them away.
+            // Hazards of another origin: a royale game would replace them.
             Some(None) if map == Map::Royale => (ruleset, map) = (still(ruleset), Map::Standard),
             Some(None) => ruleset = still(ruleset),
             None => {}
@@ -110,10 +110,10 @@ impl GameState {
             width: position.width,
             height: position.height,
             snakes: position.snakes.len() as u8,
-            // Less than never is never, more than always is always.
+            // Below 0 means never and above 100 means always, so clamping keeps the meaning.
             food_spawn_chance: clamped(settings.food_spawn_chance, 0, 100),
             minimum_food: clamped(settings.minimum_food, 0, u16::MAX),
-            // Health is 0 to 100, so greater damage does the same.
+            // Health is 0 to 100, so greater damage has the same effect.
             hazard_damage_per_turn: clamped(settings.hazard_damage_per_turn, -100, 100),
             shrink_every_n_turns,
             start: Some(position),

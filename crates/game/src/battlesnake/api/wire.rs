@@ -1,7 +1,7 @@
 //! The JSON of requests, field by field.
 //!
-//! Reading is lenient as far as servers in use differ; what has no sensible default (`turn`,
-//! the board, ids and bodies) must be there.
+//! Reading is lenient where servers in use differ. Fields without a sensible default (`turn`, the
+//! board, ids and bodies) are required.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -11,17 +11,17 @@ use crate::battlesnake::{Config, Point};
 /// Body of `/start`, `/move` and `/end`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameState {
-    /// What does not change during a game.
+    /// The fixed part of the game.
     pub game: GameInfo,
     /// Turn number, 0 at the first move.
     pub turn: i64,
     /// The board.
     pub board: Board,
-    /// The snake that is asked.
+    /// The requested snake.
     pub you: Battlesnake,
 }
 
-/// What does not change during a game.
+/// The part of a request that does not change during a game.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GameInfo {
@@ -33,7 +33,7 @@ pub struct GameInfo {
     /// Map name; empty means `standard`.
     #[serde(deserialize_with = "or_default")]
     pub map: String,
-    /// Round trip allowed for an answer, ms.
+    /// Round trip allowed for a reply, ms.
     #[serde(deserialize_with = "or_default")]
     pub timeout: i64,
     /// `tournament`, `league`, `arena`, `challenge`, `custom` or empty.
@@ -45,7 +45,7 @@ pub struct GameInfo {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RulesetInfo {
-    /// Name; one that is not known means `standard`.
+    /// Name; an unknown one means `standard`.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
     /// Version of the engine.
@@ -56,7 +56,7 @@ pub struct RulesetInfo {
     pub settings: RulesetSettings,
 }
 
-/// Settings; those left out have the values of an ordinary game.
+/// Settings; missing ones have the values of a standard game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RulesetSettings {
@@ -75,7 +75,7 @@ pub struct RulesetSettings {
     /// Settings of royale.
     #[serde(deserialize_with = "or_default")]
     pub royale: RoyaleSettings,
-    /// Settings of a mode that is gone.
+    /// Settings of squad mode, which no longer exists.
     #[serde(deserialize_with = "or_default")]
     pub squad: SquadSettings,
 }
@@ -109,7 +109,7 @@ impl Default for RoyaleSettings {
     }
 }
 
-/// Settings of a mode that is gone; always false.
+/// Settings of squad mode, which no longer exists; always false.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "the API fixes the fields")]
@@ -150,7 +150,7 @@ pub struct Battlesnake {
     /// Display name.
     #[serde(default, deserialize_with = "or_default")]
     pub name: String,
-    /// Time of its last answer, ms, as text.
+    /// Latency of its last reply, ms, as text.
     #[serde(default, deserialize_with = "text_or_number")]
     pub latency: String,
     /// Health.
@@ -163,7 +163,7 @@ pub struct Battlesnake {
     /// Number of cells of the body.
     #[serde(default)]
     pub length: Option<i64>,
-    /// What it shouted last.
+    /// Its last shout.
     #[serde(default, deserialize_with = "or_default")]
     pub shout: String,
     /// No longer used.
@@ -218,7 +218,7 @@ impl GameState {
         from_json(bytes)
     }
 
-    /// Index of `you` among the snakes on the board; `None` for a dead one, as at `/end`.
+    /// Index of `you` among the snakes on the board; `None` for a dead snake, as at `/end`.
     pub fn seat(&self) -> Option<usize> {
         self.board.snakes.iter().position(|snake| snake.id == self.you.id)
     }
@@ -233,7 +233,7 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Reads text, a number or nothing as text: latencies come in all three forms.
+/// Reads text, a number or nothing as text: servers send latencies in all three forms.
 fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

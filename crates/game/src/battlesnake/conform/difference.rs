@@ -1,4 +1,4 @@
-//! A place where the engine and a recording part, shown so that a person sees the rule.
+//! A disagreement between the engine and a recording, with the boards drawn side by side.
 
 use std::fmt::{self, Write as _};
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::battlesnake::{Point, Position, Snake};
 
-/// The first place where the engine and a recording part.
+/// The first disagreement between the engine and a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// File name, as given to the checker.
@@ -17,11 +17,11 @@ pub struct Difference {
     pub game: String,
     /// Number of the state before the moves.
     pub turn: u32,
-    /// What was compared.
+    /// Name of the comparison that failed.
     pub check: String,
     /// Fields that differ, as `field: expected …, got …`.
     pub fields: Vec<String>,
-    /// The moves that led here, `id move`.
+    /// The moves of the turn, as `id move`.
     pub moves: Vec<String>,
     /// The state before the moves.
     pub before: Option<Position>,
@@ -31,7 +31,7 @@ pub struct Difference {
     pub got: Option<Position>,
 }
 
-/// What differs between a recorded position and the engine's.
+/// Lists the fields that differ between a recorded position and the engine's.
 pub(super) fn compare(expected: &Position, got: &Position) -> Vec<String> {
     let mut fields = Vec::new();
     let mut field = |name: String, expected: String, got: String| {
@@ -66,7 +66,7 @@ fn death(snake: &Snake) -> String {
     format!("{}{by} on turn {}", cause.trim_matches('"'), death.on)
 }
 
-/// What lies on a cell: `A` head, `a` body, `*` food, `~` hazard; then all of it, to compare.
+/// The mark of a cell (`A` head, `a` body, `*` food, `~` hazard) and its full contents.
 fn cell(position: &Position, at: Point) -> (char, Vec<usize>) {
     let mut mark = '.';
     let count = |cells: &[Point]| cells.iter().filter(|&&cell| cell == at).count();

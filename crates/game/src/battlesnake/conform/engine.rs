@@ -1,31 +1,31 @@
-//! The engine, led through a recorded game.
+//! The engine under test, driven through a recorded game.
 //!
-//! What chance decided is taken from the recording and must be an outcome the engine offers.
+//! Chance outcomes come from the recording and must be outcomes that the engine offers.
 
 use crate::battlesnake::{
     Battlesnake, Cell, Config, DeadBodies, Pending, Point, Position, Small, State,
 };
 use crate::{Action, ConfigError, Game, Rng, Turn};
 
-/// An engine in the middle of a recorded game, whatever its class of board.
+/// An engine during a recorded game, independent of its size class.
 pub(super) trait Engine {
-    /// What to call it in a message.
+    /// Name of the size class in messages.
     fn name(&self) -> &'static str;
 
-    /// Its state.
+    /// The current position.
     fn position(&self) -> Position;
 
     /// Whether the game-over condition holds.
     fn is_over(&self) -> bool;
 
-    /// Plays the moves by seat, the default move for `None`, then closes in `side`.
+    /// Plays the moves by seat, the default move for `None`, then shrinks `side`.
     fn play(&mut self, moves: &[Option<u8>], side: Option<u8>) -> Result<(), String>;
 
-    /// Puts down new food.
+    /// Places new food.
     fn spawn(&mut self, food: &[Point]) -> Result<(), String>;
 }
 
-/// One engine for each class of board that the configuration fits, at its start position.
+/// One engine for each size class that the configuration fits, at its start position.
 pub(super) fn engines(config: &Config) -> Result<Vec<Box<dyn Engine>>, ConfigError> {
     let mut engines: Vec<Box<dyn Engine>> = Vec::with_capacity(2);
     if Small::fits(config) {
@@ -80,7 +80,7 @@ impl<C: Cell, const W: usize, const S: usize> Engine for SizedEngine<C, W, S> {
             directions[seat] = step;
             actions[seat] = Action(step.into());
         }
-        // The same turn through the door that everybody uses, which keeps no bodies.
+        // The same turn through the public `step`, which keeps no dead bodies.
         let mut plain = self.state;
         self.game.step(&mut plain, &actions).map_err(|error| error.to_string())?;
         self.game.step_moves(&mut self.state, &directions, &mut self.dead_bodies);
@@ -89,8 +89,12 @@ impl<C: Cell, const W: usize, const S: usize> Engine for SizedEngine<C, W, S> {
         }
         match (self.state.pending, side) {
             (Pending::Shrink, Some(side)) => self.chance(side.into()),
-            (Pending::Shrink, None) => Err("the engine closes in a side, the rules do not".into()),
-            (_, Some(side)) => Err(format!("the rules close in side {side}, the engine does not")),
+            (Pending::Shrink, None) => {
+                Err("the engine shrinks a side, the recording does not".into())
+            }
+            (_, Some(side)) => {
+                Err(format!("the recording shrinks side {side}, the engine does not"))
+            }
             (_, None) => Ok(()),
         }
     }
@@ -98,11 +102,11 @@ impl<C: Cell, const W: usize, const S: usize> Engine for SizedEngine<C, W, S> {
     fn spawn(&mut self, food: &[Point]) -> Result<(), String> {
         for &point in food {
             if self.game.turn(&self.state) != Turn::Chance {
-                return Err(format!("the engine puts no food on {point}"));
+                return Err(format!("the engine places no food on {point}"));
             }
             let legal = self.game.legal_food(&self.state);
             let cell = self.game.geometry().cell(point).filter(|&cell| legal.contains(cell));
-            let cell = cell.ok_or_else(|| format!("the engine may put no food on {point}"))?;
+            let cell = cell.ok_or_else(|| format!("the engine may not place food on {point}"))?;
             let nth = legal.iter().take_while(|&other| other < cell).count() as u32;
             let none = u32::from(self.state.pending == Pending::Roll);
             self.chance(nth + none)?;
@@ -110,7 +114,7 @@ impl<C: Cell, const W: usize, const S: usize> Engine for SizedEngine<C, W, S> {
         match self.state.pending {
             Pending::Roll => self.chance(0),
             Pending::Nothing => Ok(()),
-            pending => Err(format!("the engine waits for more: {pending:?}")),
+            pending => Err(format!("the engine expects another chance outcome: {pending:?}")),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Checks a set-up against the placement rules, from the position alone.
 //!
-//! The rules leave choices to chance; a set-up conforms if some choice gives it.
+//! Placement is random. A set-up conforms if some random choice produces it.
 
 use super::spawn::legal_cells;
 use crate::battlesnake::{Map, Point, Position};
 
-/// Whether the map could have set up `position`; otherwise which rule does not hold. The
-/// ruleset's first pass, which takes food away from constrictor games, comes later.
+/// Checks whether the map could have set up `position`; the error names the violated rule.
+///
+/// The position is that before the ruleset's first pass, which removes food from constrictor
+/// games.
 pub fn check_placement(map: Map, position: &Position) -> Result<(), String> {
     if position.turn != 0 || !position.hazards.is_empty() {
         return Err("a set-up is turn 0 without hazards".to_owned());

@@ -11,7 +11,7 @@ use super::spawn::check_spawn;
 use super::trace::{EndLine, GameLine, Mode, TurnLine};
 use crate::battlesnake::{Config, DIRECTIONS, Position, Snake};
 
-/// A game in the middle of being checked.
+/// A game whose check is in progress.
 pub(super) struct Recording {
     game: GameLine,
     config: Config,
@@ -19,7 +19,7 @@ pub(super) struct Recording {
     turns: usize,
     /// The state before the next turn, and whether the last one ended the game.
     next: Option<(Position, bool)>,
-    /// Engines that play on from the first turn.
+    /// Engines that play from the first turn to the last.
     carried: Vec<Box<dyn Engine>>,
 }
 
@@ -38,13 +38,14 @@ impl Recording {
         &self.game.game
     }
 
-    /// Checks a turn; says whether a set-up was checked with it.
+    /// Checks a turn; returns whether a set-up was checked with it.
     pub(super) fn turn(&mut self, line: &TurnLine) -> Result<bool, Fault> {
         let before = self.game.position(&line.before, line.turn)?;
         let after = self.game.position(&line.after, line.turn.saturating_add(1))?;
         let side = self.game.closing_side(line.turn)?;
         let moves = self.moves(line, &before)?;
-        // After an error nobody asks for them again.
+        // Taken out, since `self` is borrowed by `context`. After an error the check ends, so
+        // they need not be put back.
         let mut carried = std::mem::take(&mut self.carried);
         let context = TurnContext {
             game: self.name(),
@@ -100,7 +101,7 @@ impl Recording {
         Ok(placed)
     }
 
-    /// Checks the last line of a game; says whether a set-up was checked with it.
+    /// Checks the last line of a game; returns whether a set-up was checked with it.
     pub(super) fn end(&self, line: &EndLine) -> Result<bool, Fault> {
         if line.game != self.name() {
             return Err(format!("game is {:?}; {:?} has begun", line.game, self.name()).into());
@@ -124,8 +125,8 @@ impl Recording {
         Ok(placed)
     }
 
-    /// A game that was over before its first turn: its only state, and whether a set-up was
-    /// checked with it.
+    /// Checks a game that was over before its first turn. Returns its only state and whether a
+    /// set-up was checked.
     fn unplayed(&self, line: &EndLine) -> Result<(Cow<'_, Position>, bool), Fault> {
         let first = self.first()?;
         let context = TurnContext {
@@ -150,7 +151,7 @@ impl Recording {
         }
     }
 
-    /// The first state: the set-up after the ruleset's first pass, which takes food away from
+    /// The first state: the set-up after the ruleset's first pass, which removes food from
     /// constrictor games.
     fn first(&self) -> Result<Position, Fault> {
         let mut first = self.game.setup()?;
@@ -160,7 +161,7 @@ impl Recording {
         Ok(first)
     }
 
-    /// The set-up of a game that was recorded from the start, and the state it leads to.
+    /// Checks the set-up of a game that was recorded from its start, and the first state.
     fn check_setup(&self, context: &TurnContext<'_>) -> Result<bool, Fault> {
         if self.game.mode == Mode::Scenario {
             return Ok(false);
@@ -172,15 +173,15 @@ impl Recording {
         Ok(true)
     }
 
-    /// Direction of every snake by seat; `None` for a dead one or a move that is none.
+    /// Direction of every snake by seat; `None` for a dead snake or an unknown move.
     fn moves(&self, line: &TurnLine, before: &Position) -> Result<Vec<Option<u8>>, Fault> {
         let mut moves = vec![None; self.ids.len()];
         let mut answered = vec![false; self.ids.len()];
         for (id, step) in &line.moves {
             let seat = self.ids.iter().position(|known| known == id);
-            let seat = seat.ok_or_else(|| format!("moves names {id:?}, which is no snake"))?;
+            let seat = seat.ok_or_else(|| format!("moves names {id:?}, which is not a snake"))?;
             if std::mem::replace(&mut answered[seat], true) || before.snakes[seat].death.is_some() {
-                return Err(format!("moves names {id:?} twice or dead").into());
+                return Err(format!("moves names {id:?} twice, or after its death").into());
             }
             moves[seat] = (0..4).find(|&action| DIRECTIONS[usize::from(action)] == step);
         }
@@ -192,7 +193,7 @@ impl Recording {
     }
 }
 
-/// What a difference in a turn is shown with.
+/// The turn that a difference is reported with.
 struct TurnContext<'a> {
     game: &'a str,
     turn: u32,
@@ -202,7 +203,7 @@ struct TurnContext<'a> {
 }
 
 impl TurnContext<'_> {
-    /// A difference; `got` is drawn beside the recorded state after the moves.
+    /// Builds a difference; `got` is drawn beside the recorded state after the moves.
     fn differs(&self, check: &str, fields: Vec<String>, got: Option<Position>) -> Fault {
         Fault::Differs(Box::new(Difference {
             file: String::new(),
@@ -218,7 +219,7 @@ impl TurnContext<'_> {
         }))
     }
 
-    /// Nothing if two positions are equal, else what differs.
+    /// Checks that two positions are equal.
     fn same(&self, check: &str, expected: &Position, got: &Position) -> Result<(), Fault> {
         if expected == got {
             return Ok(());
@@ -230,7 +231,7 @@ impl TurnContext<'_> {
         Err(fault)
     }
 
-    /// Nothing if the engine called `name` and the recording agree on the end of the game.
+    /// Checks that the engine called `name` and the recording agree on the end of the game.
     fn ends(&self, name: &str, expected: bool, got: bool) -> Result<(), Fault> {
         if expected == got {
             return Ok(());

@@ -1,11 +1,11 @@
 //! Checks new food against the rules, from the position alone.
 //!
-//! Written a second time, slowly and without the engine's bit sets, so that a fault there is
-//! not repeated here.
+//! A second, slow implementation without the engine's bit sets, so that an error there is not
+//! repeated here.
 
 use crate::battlesnake::{Config, Map, Point, Position};
 
-/// Cells where food may appear: no food, no living body, not next to a living head.
+/// Cells where food may appear: without food and living bodies, not next to a living head.
 pub fn legal_cells(position: &Position) -> Vec<Point> {
     let (width, height) = (i32::from(position.width), i32::from(position.height));
     let living = || position.snakes.iter().filter(|snake| snake.death.is_none());
@@ -21,11 +21,11 @@ pub fn legal_cells(position: &Position) -> Vec<Point> {
         .collect()
 }
 
-/// Whether the rules could have put `spawned` down in `position`; otherwise which of them
-/// does not hold.
+/// Checks whether the rules could have placed `spawned` in `position`; the error names the
+/// violated rule.
 ///
-/// A top-up to `minimum_food` has a fixed count. A roll of the dice gives nothing or one,
-/// and nothing at all for a chance of 0 or 1.
+/// A top-up to `minimum_food` has a fixed count. A roll of `food_spawn_chance` gives no food or
+/// one, and never any for a chance of 0 or 1.
 pub fn check_spawn(config: &Config, position: &Position, spawned: &[Point]) -> Result<(), String> {
     let legal = legal_cells(position);
     let missing = usize::from(config.minimum_food).saturating_sub(position.food.len());
@@ -38,7 +38,7 @@ pub fn check_spawn(config: &Config, position: &Position, spawned: &[Point]) -> R
     };
     let count = spawned.len();
     if !(least..=most).contains(&count) {
-        return Err(format!("{count} foods appeared; the rules put down {least} to {most}"));
+        return Err(format!("{count} foods appeared; the rules place {least} to {most}"));
     }
     for (index, cell) in spawned.iter().enumerate() {
         if !legal.contains(cell) {

@@ -1,4 +1,4 @@
-//! Recorded games, line by line: reading and the order of lines.
+//! Reads recorded games line by line.
 //!
 //! A recording is JSON lines: for every game a `game` line, its `turn` lines in order and an
 //! `end` line. A line that is damaged, missing or out of place is reported by its number.
@@ -17,15 +17,15 @@ const MAX_LINE_BYTES: u64 = 4 << 20;
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum TraceLine {
-    /// Starts a game.
+    /// The start of a game.
     Game(Box<GameLine>),
-    /// One turn of it.
+    /// One turn of the game.
     Turn(Box<TurnLine>),
-    /// Ends it.
+    /// The end of the game.
     End(EndLine),
 }
 
-/// What fixes a game.
+/// Rules and set-up of a game.
 #[derive(Debug, Deserialize)]
 pub(super) struct GameLine {
     /// Unique name.
@@ -50,7 +50,7 @@ pub(super) struct GameLine {
 pub(super) enum Mode {
     /// With the official set-up.
     Full,
-    /// In the middle.
+    /// From a position in the middle of a game.
     Scenario,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct TurnLine {
     pub(super) turn: u32,
     /// The state shown to the snakes.
     pub(super) before: RecordedState,
-    /// Id and answer of every living snake.
+    /// Id and reply of every living snake.
     pub(super) moves: Vec<(String, String)>,
     /// The state after the rules, before new food.
     pub(super) after: RecordedState,
@@ -80,16 +80,16 @@ pub(super) struct TurnLine {
     pub(super) over: bool,
 }
 
-/// What became of a game.
+/// Result of a game.
 #[derive(Debug, Deserialize)]
 pub(super) struct EndLine {
-    /// Its name.
+    /// Name of the game.
     pub(super) game: String,
     /// Number of turn lines.
     pub(super) turns: usize,
-    /// Whether it was over.
+    /// Whether the game is over.
     pub(super) over: bool,
-    /// Ids of the living.
+    /// Ids of the living snakes.
     pub(super) alive: Vec<String>,
 }
 
@@ -136,14 +136,14 @@ impl GameLine {
         })
     }
 
-    /// The state before the ruleset's first pass. Its number is not recorded; it is the least
-    /// that it can have.
+    /// The state before the ruleset's first pass. Its turn number is not recorded; the least
+    /// possible number is used.
     pub(super) fn setup(&self) -> Result<Position, String> {
         let turn = self.setup.snakes.iter().filter_map(|snake| snake.on).max();
         self.position(&self.setup, turn.unwrap_or(0))
     }
 
-    /// The side that closes in at the end of a turn, if one does.
+    /// The side that shrinks at the end of a turn, if any.
     pub(super) fn closing_side(&self, turn: u32) -> Result<Option<u8>, String> {
         let (before, after) = (self.shrinks(turn), self.shrinks(turn.saturating_add(1)));
         if before == after {
@@ -175,7 +175,7 @@ impl GameLine {
             let by = match &snake.by {
                 Some(id) => {
                     Some(seat(id).and_then(|seat| u8::try_from(seat).ok()).ok_or_else(|| {
-                        format!("snakes[{index}].by is {id:?}, which is no snake")
+                        format!("snakes[{index}].by is {id:?}, which is not a snake")
                     })?)
                 }
                 None => None,
@@ -209,7 +209,7 @@ impl GameLine {
         })
     }
 
-    /// Shrinks that have happened in the state of this number.
+    /// Number of shrinks before the state of turn `turn`.
     fn shrinks(&self, turn: u32) -> usize {
         let royale = self.ruleset == Ruleset::Royale || self.map == Map::Royale;
         let shrinks = turn.checked_div(self.settings.shrink_every_n_turns).filter(|_| royale);
@@ -217,8 +217,8 @@ impl GameLine {
     }
 }
 
-/// Reads lines with their numbers, from 1; each is bounded in length. Blank ones are counted
-/// and skipped.
+/// Reads lines and counts them from 1. Lines are bounded in length; blank lines are counted and
+/// skipped.
 #[derive(Debug)]
 pub(super) struct LineReader<R> {
     reader: R,
@@ -266,5 +266,5 @@ impl<R: BufRead> LineReader<R> {
 }
 
 fn unreadable(error: &io::Error) -> String {
-    format!("the file cannot be read on: {error}")
+    format!("the file cannot be read further: {error}")
 }

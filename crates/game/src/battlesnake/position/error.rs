@@ -1,7 +1,6 @@
-//! What can be wrong with a position, and the limits that bound it.
+//! Errors of positions, and the limits of their fields.
 //!
-//! Every message starts with the path of the field, so that whoever sent the position can
-//! find the value.
+//! Every message starts with the path of the field, so that the sender can find the value.
 
 use super::Point;
 
@@ -17,10 +16,10 @@ pub const MAX_FOOD_PER_CELL: usize = 15;
 pub const MAX_TAIL_STACK: usize = 255;
 /// Most entries of the list of hazards.
 pub const MAX_HAZARDS: usize = 4096;
-/// Latest turn, far beyond any game, so that turn numbers cannot overflow.
+/// Latest turn: far beyond any game, and small enough that turn numbers cannot overflow.
 pub const MAX_TURN: u32 = 1 << 30;
 
-/// A field of a position that cannot be.
+/// An invalid field of a position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PositionError {
@@ -38,7 +37,7 @@ pub enum PositionError {
         /// The value that was given.
         value: u32,
     },
-    /// Nobody plays, or too many do.
+    /// There are no snakes, or too many.
     #[error("snakes has {count} entries; a game has 1 to {MAX_SNAKES}")]
     SnakeCount {
         /// Entries that were given.
@@ -60,7 +59,7 @@ pub enum PositionError {
         /// Index of the snake.
         snake: usize,
     },
-    /// A body with more cells than can be.
+    /// A body with more cells than the board and a tail stack can hold.
     #[error("snakes[{snake}].body has {length} cells; at most {limit} fit this board")]
     BodyLength {
         /// Index of the snake.
@@ -157,7 +156,7 @@ pub enum PositionError {
         snake: usize,
         /// The killer that was given.
         by: Option<u8>,
-        /// What the cause asks for.
+        /// The value that the cause requires.
         remedy: &'static str,
     },
     /// A death in the future or before the first turn.

@@ -1,8 +1,8 @@
-//! Says what is wrong with a position that came from outside.
+//! Validates positions from outside.
 //!
-//! A position that passes can be played: its snakes are whole, apart from each other and few
-//! enough, and every count is bounded. The checks cost time and memory in proportion to what
-//! was given, and the first fault in reading order is the one that is reported.
+//! A valid position can be played: its snakes are connected and disjoint, and every count is
+//! bounded. The checks take time and memory in proportion to the input. The first error in
+//! reading order is reported.
 
 use super::error::{
     MAX_FOOD_PER_CELL, MAX_HAZARDS, MAX_SIDE, MAX_SNAKES, MAX_TAIL_STACK, MAX_TURN, MIN_SIDE,
@@ -10,12 +10,13 @@ use super::error::{
 };
 use super::{Cause, Point, Position, Snake};
 
-/// Which snake's segment lies on a cell.
+/// The snake and the segment on a cell.
 type Seen = Option<(usize, usize)>;
 
 impl Position {
-    /// Checks everything the engine relies on; `wrapped` says whether the ruleset joins
-    /// opposite edges, so that a body may run across them.
+    /// Checks everything that the engine relies on.
+    ///
+    /// `wrapped` says whether the ruleset joins opposite edges, so that a body may cross them.
     pub fn validate(&self, wrapped: bool) -> Result<(), PositionError> {
         for (side, value) in [("width", self.width), ("height", self.height)] {
             if !(MIN_SIDE..=MAX_SIDE).contains(&value) {
@@ -63,7 +64,7 @@ impl Position {
         Some(y * width + x)
     }
 
-    /// Whether two cells of the board touch, across the edges too if the board is wrapped.
+    /// Whether two cells of the board are adjacent, across edges too if the board is wrapped.
     fn adjacent(&self, a: Point, b: Point, wrapped: bool) -> bool {
         let step = |a: i32, b: i32, side: u8| {
             let distance = (a - b).abs();
@@ -122,7 +123,7 @@ impl Position {
         Ok(())
     }
 
-    /// A dead snake may lie anywhere within one step of the board, as its last move left it.
+    /// Checks a dead snake. Its body may leave the board by one cell, as after a fatal move.
     fn validate_dead(&self, snake: usize, value: &Snake) -> Result<(), PositionError> {
         let near = |at: i32, side: u8| (-1..=i32::from(side)).contains(&at);
         for (segment, &cell) in value.body.iter().enumerate() {
@@ -136,7 +137,7 @@ impl Position {
         let others = |by: u8| usize::from(by) < self.snakes.len() && usize::from(by) != snake;
         let (fits, remedy) = match death.cause {
             Cause::Hazard | Cause::OutOfHealth | Cause::WallCollision => {
-                (by.is_none(), "nobody is to blame for this cause")
+                (by.is_none(), "it must be absent for this cause")
             }
             Cause::SnakeSelfCollision => {
                 (by.is_some_and(|by| usize::from(by) == snake), "it must be the snake itself")

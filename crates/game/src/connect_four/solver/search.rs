@@ -3,7 +3,7 @@
 use super::table::{Bounds, Table};
 use crate::connect_four::{Board, State};
 
-/// A position as the search sees it: who owns what matters only relative to the mover.
+/// A position relative to the player to move.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
     board: Board,
@@ -14,11 +14,11 @@ pub(super) struct Position {
     plies: i32,
 }
 
-/// Sees positions with this many empty cells or more in the mirror too: fewer rarely meet
-/// their mirror image.
+/// Positions with at least this many empty cells share a key with their mirror image. Later
+/// positions rarely meet their mirror image, so the extra work would not pay.
 const MIRROR_EMPTY: i32 = 24;
 
-/// Looks at the table entries of all children first where this many cells are empty.
+/// With at least this many empty cells, the table entries of all children are probed first.
 const PROBE_EMPTY: i32 = 12;
 
 impl Position {
@@ -40,7 +40,7 @@ impl Position {
         self.own ^ self.taken
     }
 
-    /// The score where no search is needed: the game is over or the next stone wins.
+    /// The score if no search is needed, because the game is over or the next stone wins.
     pub(super) fn known(&self) -> Option<i32> {
         let playable = self.board.playable(self.taken);
         if self.board.has_line(self.opponent()) {
@@ -64,9 +64,9 @@ impl Position {
         }
     }
 
-    /// A number of its own for each position, the same for mirror images early in the game.
+    /// A unique key of each position; mirror images share it early in the game.
     fn key(&self) -> u64 {
-        // In a column of n stones the sum lies in 2^n - 1 ..= 2^(n + 1) - 2: it gives away n
+        // In a column of n stones the sum lies in 2^n - 1 ..= 2^(n + 1) - 2, so it determines n
         // and then the owners.
         let key = self.own + self.taken;
         if self.cells() - self.plies < MIRROR_EMPTY {
@@ -75,7 +75,7 @@ impl Position {
         key.min(self.board.mirror(key))
     }
 
-    /// The moves after which the opponent cannot win at once.
+    /// The moves after which the opponent cannot win with the next stone.
     fn safe_moves(&self) -> u64 {
         let playable = self.board.playable(self.taken);
         let threats = self.board.completing(self.opponent(), self.taken);
@@ -92,12 +92,12 @@ impl Position {
     /// Bounds from answering each move in the same column (Allis's claimeven, for the whole
     /// board at once).
     ///
-    /// Pair the empty cells of each column from the top. When no column is left with an odd
-    /// cell, the player who is *not* to move can always answer on top of the last stone: the
-    /// mover gets all lower cells of the pairs, the answering player all upper ones. If that
-    /// gives the mover no line, the answering player does not lose; if it also gives the
-    /// answering player one, he wins. With one odd cell, the mover can take it and become
-    /// the answering player.
+    /// Pair the empty cells of each column from the top. If no column has an odd cell left, the
+    /// player who is *not* to move can always answer on top of the last stone. The mover then
+    /// gets all lower cells of the pairs and the answering player all upper cells. If the lower
+    /// cells give the mover no line, the answering player does not lose. If the upper cells also
+    /// give the answering player a line, the answering player wins. With one odd cell, the mover
+    /// can take it and become the answering player.
     fn paired_bounds(&self) -> Bounds {
         let (full, rows) = (self.board.full(), self.board.upper_rows());
         let empty = full & !self.taken;
@@ -119,8 +119,8 @@ impl Position {
 /// The score of a position that is not over and cannot be won at once, exact between `low`
 /// and `high`.
 ///
-/// Each step asks whether the score is above some value, which prunes far better than an open
-/// window; values near 0 are asked first, since they are the quickest to decide.
+/// Each step tests with a null window whether the score is above some value, which prunes far
+/// better than an open window. Values near 0 are tested first, since they decide quickest.
 pub(super) fn converge(
     position: &Position,
     low: i32,
@@ -150,8 +150,10 @@ pub(super) fn converge(
     lower
 }
 
-/// A bound that tells whether the score is above `alpha`: an upper bound if the result is at
-/// most `alpha`, a lower bound otherwise. The mover must have no winning move.
+/// A bound that decides whether the score is above `alpha`.
+///
+/// The result is an upper bound if it is at most `alpha`, and a lower bound otherwise. The mover
+/// must have no winning move.
 fn negamax(position: &Position, alpha: i32, table: &mut Table, nodes: &mut u64) -> i32 {
     *nodes += 1;
     let started = *nodes;
@@ -163,7 +165,7 @@ fn negamax(position: &Position, alpha: i32, table: &mut Table, nodes: &mut u64) 
     if empty <= 2 {
         return 0;
     }
-    // Nobody wins with the next two stones.
+    // Neither player can win with the next two stones.
     let mut bounds = Bounds { lower: -((empty - 2) / 2), upper: (empty - 1) / 2 };
     let pairs = position.paired_bounds();
     bounds.lower = bounds.lower.max(pairs.lower);

@@ -15,8 +15,8 @@ pub(super) struct Bounds {
 const OFFSET: i32 = 32;
 const PAYLOAD_BITS: u32 = 16;
 
-/// Two entries per bucket: the first is kept while it stands for more work, the second takes
-/// whatever comes.
+/// Two entries per bucket: the first is replaced only by an entry of at least as much work, the
+/// second always.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     entries: Vec<u64>,
@@ -40,7 +40,7 @@ impl Table {
         ((mixed >> self.shift) as usize * 2, mixed << PAYLOAD_BITS)
     }
 
-    /// What is known about a position.
+    /// The bounds of a position, if the table holds them.
     #[inline]
     pub(super) fn get(&self, key: u64) -> Option<Bounds> {
         let (bucket, tag) = self.locate(key);
@@ -52,7 +52,7 @@ impl Table {
         })
     }
 
-    /// Remembers bounds that took `nodes` positions to find.
+    /// Stores bounds that took `nodes` positions to find.
     #[inline]
     pub(super) fn put(&mut self, key: u64, bounds: Bounds, nodes: u64) {
         let (bucket, tag) = self.locate(key);
