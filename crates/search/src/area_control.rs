@@ -1,13 +1,14 @@
-//! Area control: what a Battlesnake position is worth by the territory that each snake holds.
+//! Area control: evaluates a Battlesnake position by the territory of each snake.
 //!
-//! All snakes flood the board at once from their heads; a cell belongs to who reaches it first,
-//! to the longer snake if several do, and to nobody if the longest are equal. Bodies block the
-//! flood until their tail has moved past; where every snake grows every turn, for good. A
-//! snake's score is its share of the territory held by all, each cell weighted by what lies on it;
-//! a hungry snake's is above all how near it is to food that it reaches first.
+//! All snakes flood the board simultaneously from their heads. A cell belongs to the snake that
+//! reaches it first, to the longest if several do, and to no snake if the longest are equal.
+//! Bodies block the flood until their tail has moved on; if every snake grows every turn, they
+//! block it for good. A snake's score is its share of all territory, each cell weighted by its
+//! contents. The score of a hungry snake depends mainly on its distance to food that it reaches
+//! first.
 //!
-//! Any ruleset, board and number of snakes; the flood works on sets of cells
-//! ([`Bits`](ouro_game::battlesnake::Bits)), some word operations per snake and round.
+//! Any ruleset, board and number of snakes works. The flood operates on sets of cells
+//! ([`Bits`](ouro_game::battlesnake::Bits)) with a few word operations per snake and round.
 
 mod flood;
 
@@ -18,19 +19,19 @@ use crate::Heuristic;
 
 pub use flood::{Territory, flood};
 
-/// The evaluation and its settings.
+/// The heuristic and its settings.
 ///
-/// Every unfinished position is worth more than a draw to whoever lives, so that no snake gives
-/// up a bad position by dying together with another: scores lie strictly inside (0, 1).
+/// Scores lie strictly inside (0, 1): every unfinished position is worth more than a draw to a
+/// living snake. No snake therefore escapes a bad position by dying together with another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AreaControl {
     /// Weight of a cell with food.
     pub food: f32,
-    /// Weight of a cell with nothing on it.
+    /// Weight of an empty cell.
     pub empty: f32,
     /// Weight of a cell with a hazard and no food.
     pub hazard: f32,
-    /// Health below which a snake looks for food first.
+    /// Health below which a snake is hungry.
     pub hungry_below: u8,
     /// Rounds of the flood: how many moves ahead territory is counted.
     pub rounds: u32,
@@ -61,14 +62,14 @@ impl AreaControl {
         food * self.food + hazard * self.hazard + empty * self.empty
     }
 
-    /// Score of a snake with this share of the territory, `distance` moves from its next food; at
-    /// most `farthest` moves are told apart.
+    /// Score of a snake with this share of the territory, `distance` moves from its nearest food.
+    /// Distances beyond `farthest` moves count as `farthest`.
     fn score(&self, share: f32, health: u8, distance: Option<u32>, farthest: u32) -> f32 {
         if health >= self.hungry_below {
             return FED + (TOP - FED) * share;
         }
         let steps = distance.map_or(0, |distance| farthest.saturating_sub(distance));
-        // The share is worth less than one step.
+        // The share counts less than one step, so a nearer food always scores higher.
         LEAST + (FED - LEAST) * (steps as f32 + 0.99 * share) / (farthest + 1) as f32
     }
 }
@@ -89,7 +90,7 @@ impl<C: Cell, const W: usize, const S: usize> Heuristic<Battlesnake<C, W, S>> fo
         }
         let alone = state.living().nth(1).is_none();
         if alone {
-            // Nobody to share with: what counts is how much of the board can be reached.
+            // A single snake would hold all territory, so its share of the board counts instead.
             total = self.empty * game.geometry().cells() as f32;
         }
         let farthest = (game.geometry().width() + game.geometry().height()) as u32;
@@ -102,7 +103,8 @@ impl<C: Cell, const W: usize, const S: usize> Heuristic<Battlesnake<C, W, S>> fo
         }
     }
 
-    /// Moves into no wall and no body that will still be there; any one move if there is none.
+    /// Moves that avoid walls and bodies that will still be there; one arbitrary move if there is
+    /// none.
     fn candidates(
         &mut self,
         game: &Battlesnake<C, W, S>,
@@ -117,8 +119,8 @@ impl<C: Cell, const W: usize, const S: usize> Heuristic<Battlesnake<C, W, S>> fo
         }
     }
 
-    /// No food appears and no side closes in: either is unlikely within a search, and where is
-    /// unknown.
+    /// Assumes that no food appears and no side shrinks: both are rare within a search, and their
+    /// location is unknown.
     fn resolve_chance(&mut self, game: &Battlesnake<C, W, S>, state: &mut State<C, W, S>) {
         game.settle_idle(state);
     }

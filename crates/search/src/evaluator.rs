@@ -1,11 +1,11 @@
-//! What a leaf is worth and which actions look good there: the [`Evaluator`] trait.
+//! The [`Evaluator`] trait: values and priors of leaves.
 //!
-//! A search does not evaluate anything itself. It hands out leaves; whoever drives it gathers
-//! the leaves of many trees into one batch, asks an evaluator once, and gives every tree its
-//! answer back. So a network sees large batches however small each tree is.
+//! A search evaluates nothing itself; it emits leaves. The [`Scheduler`](crate::Scheduler)
+//! gathers the leaves of many trees into one batch, calls an evaluator once, and returns each
+//! estimate to its tree. A network therefore gets large batches however small each tree is.
 //!
-//! Contract: the answer for a leaf depends on that leaf alone (its state, its symmetry, its
-//! own randomness), never on what shares the batch. Then neither does any search.
+//! Contract: the estimate of a leaf depends on that leaf alone (its state, its symmetry, its
+//! generator), never on the rest of the batch. Search results then do not depend on it either.
 
 use std::fmt::Debug;
 
@@ -19,25 +19,25 @@ pub use cached::{CacheStats, Cached, PureEvaluator};
 pub use rollout::Rollout;
 pub use uniform::Uniform;
 
-/// A position to be evaluated. It belongs to the batch, so an evaluator may use it up.
+/// A position to be evaluated. It belongs to the batch, so an evaluator may modify it.
 #[derive(Clone, Debug)]
 pub struct Leaf<G: Game> {
-    /// The position, as the game stands; the symmetry is not yet applied.
+    /// The position, before the symmetry is applied.
     pub state: G::State,
-    /// Who is to move there, at least one player.
+    /// The players to move, at least one.
     pub movers: PlayerSet,
-    /// Look at the position under this symmetry, and map the policy back.
+    /// The symmetry to evaluate the position under; the policy is mapped back.
     pub symmetry: Symmetry,
-    /// Randomness for this leaf alone.
+    /// The generator of this leaf.
     pub rng: Rng,
 }
 
-/// Judges batches of leaves.
+/// Evaluates batches of leaves.
 pub trait Evaluator<G: Game>: Debug + Send {
-    /// Pushes one evaluation per leaf to `out`, in the order of `leaves`.
+    /// Pushes one estimate per leaf to `out`, in the order of `leaves`.
     ///
-    /// `out` is empty and set up for `game`. Values are expected returns or outcomes to come
-    /// for every player, `[players]`; whichever the search was configured to maximise.
+    /// `out` is empty and set up for `game`. Values are the expected future returns or the
+    /// expected outcome of every player, `[players]`, depending on the objective of the search.
     fn evaluate(&mut self, game: &G, leaves: &mut [Leaf<G>], out: &mut Estimates);
 }
 
@@ -47,7 +47,7 @@ impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Box<E> {
     }
 }
 
-/// Answers for a batch, in buffers that are reused.
+/// Estimates of a batch of leaves, in reused buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Estimates {
     players: usize,
@@ -62,23 +62,23 @@ pub struct Estimates {
 
 const UNIFORM: u32 = u32::MAX;
 
-/// The answer for one leaf.
+/// The estimate of one leaf.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate<'a> {
-    /// Value for each player, `[players]`.
+    /// Value of each player, `[players]`.
     pub values: &'a [f32],
-    /// Priors over the action space, `[movers, actions]`, lowest mover first; `None` for
-    /// uniform ones. Each row is a softmax over the legal actions; searches renormalise.
+    /// Priors over the action space, `[movers, actions]`, lowest mover first; `None` for uniform
+    /// priors. Each row is a softmax over the legal actions; searches renormalise it.
     pub priors: Option<&'a [f32]>,
 }
 
 impl Estimates {
-    /// Room that has not grown yet.
+    /// Empty estimates without memory.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Empties the answers and sets them up for a game's sizes.
+    /// Clears the estimates and sets them up for a game's sizes.
     pub fn reset<G: Game>(&mut self, game: &G) {
         self.players = game.players();
         self.actions = game.action_count();
@@ -87,24 +87,24 @@ impl Estimates {
         self.rows.clear();
     }
 
-    /// Number of answers.
+    /// Number of estimates.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is no answer yet.
+    /// Whether there are no estimates.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Appends an answer with uniform priors and returns its values, `[players]`, all 0.
+    /// Appends an estimate with uniform priors and returns its values, `[players]`, all 0.
     #[inline]
     pub fn push_uniform(&mut self) -> &mut [f32] {
         self.rows.push(UNIFORM);
         self.push_values()
     }
 
-    /// Appends an answer and returns its values, `[players]`, and its priors,
+    /// Appends an estimate and returns its values, `[players]`, and its priors,
     /// `[movers, actions]`, all 0.
     #[inline]
     pub fn push(&mut self, movers: PlayerSet) -> (&mut [f32], &mut [f32]) {
@@ -116,7 +116,7 @@ impl Estimates {
         (&mut self.values[values..], &mut self.priors[first..])
     }
 
-    /// The answer for leaf `index`, or `None` if there are fewer.
+    /// The estimate of leaf `index`; `None` if there are fewer.
     #[inline]
     pub fn get(&self, index: usize) -> Option<Estimate<'_>> {
         let &row = self.rows.get(index)?;

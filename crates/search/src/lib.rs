@@ -2,9 +2,9 @@
 //!
 //! Searches are pure: randomness comes as a seeded generator, time as a [`Clock`].
 //!
-//! * [`minimax`]: plain minimax, paranoid alpha-beta and MaxN to a depth or a deadline, over an
-//!   [`Heuristic`]; [`AreaControl`] is the one for Battlesnake.
-//! * [`mcts`]: Monte Carlo tree search of every kind of game, over an [`Evaluator`] that takes
+//! * [`minimax`]: plain minimax, paranoid alpha-beta and MaxN to a depth or a deadline, with a
+//!   [`Heuristic`]; [`AreaControl`] is the heuristic for Battlesnake.
+//! * [`mcts`]: Monte Carlo tree search for every kind of game, with an [`Evaluator`] that takes
 //!   batches of leaves from many trees.
 
 pub mod area_control;

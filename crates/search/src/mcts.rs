@@ -1,15 +1,15 @@
 //! Monte Carlo tree search for every kind of [`Game`](ouro_game::Game).
 //!
 //! One search handles alternating and simultaneous moves, single players with discounted
-//! rewards, chance, and any number of players with a value each. What it does is set by one
-//! [`SearchConfig`].
+//! rewards, chance, and any number of players with a value each. One [`SearchConfig`] configures
+//! all of it.
 //!
-//! * [`Search`] is one game's tree from decision to decision, a state machine: it hands out
-//!   leaves and takes evaluations, and never evaluates, waits or reads a clock itself.
-//! * [`Scheduler`] drives thousands of searches with one
-//!   [`Evaluator`](crate::Evaluator), in full batches.
-//! * [`SearchResult`] is the outcome: an action with its probability, visits, an improved policy
-//!   to learn from, and values.
+//! * [`Search`] is the tree of one game from decision to decision, as a state machine. It emits
+//!   leaves and receives estimates; it never evaluates, blocks or reads a clock itself.
+//! * [`Scheduler`] drives thousands of searches with one [`Evaluator`](crate::Evaluator), in full
+//!   batches.
+//! * [`SearchResult`] holds an action with its probability, visits, an improved policy as training
+//!   target, and values.
 //!
 //! ```
 //! use ouro_game::connect_four::{Config, ConnectFour};

@@ -3,13 +3,13 @@
 use ouro_game::Game;
 use ouro_game::battlesnake::{Battlesnake, Bits, Cell, State};
 
-/// Who holds what after a flood.
+/// The territory of each snake after a flood.
 #[derive(Clone, Copy, Debug)]
 pub struct Territory<const W: usize, const S: usize> {
-    /// Cells that each living snake reaches before all others. Where a body lies, that can be
-    /// only after it has moved on; so it is for the snake's own head.
+    /// Cells that each living snake reaches before all others. A body cell, the snake's own head
+    /// included, counts only if it is reached after the body has left it.
     pub cells: [Bits<W>; S],
-    /// Moves to the nearest food that the snake holds.
+    /// Moves to the nearest food in the snake's territory.
     pub food_distance: [Option<u32>; S],
     /// Cells with food.
     pub food: Bits<W>,
@@ -21,17 +21,18 @@ pub struct Territory<const W: usize, const S: usize> {
 #[derive(Clone, Copy, Default)]
 struct Tail {
     cell: usize,
-    /// Rounds for which it stays.
+    /// Rounds for which the tail stays.
     stack: u32,
-    /// Whether it has reached the head.
+    /// Whether the tail has reached the head.
     gone: bool,
 }
 
 /// Floods the board from all living heads for at most `rounds` moves.
 ///
-/// Nobody is assumed to eat, so a tail moves with every round once its stack is used up. Where
-/// every snake grows every turn ([`Ruleset::is_constrictor`](ouro_game::battlesnake::Ruleset)),
-/// bodies stay: only a tail that is not stacked yet moves, and only once.
+/// The flood assumes that no snake eats, so a tail moves in every round once its stack is used
+/// up. If every snake grows every turn
+/// ([`Ruleset::is_constrictor`](ouro_game::battlesnake::Ruleset)), bodies stay: only a tail that
+/// is not yet stacked moves, and only once.
 pub fn flood<C: Cell, const W: usize, const S: usize>(
     game: &Battlesnake<C, W, S>,
     state: &State<C, W, S>,
@@ -53,19 +54,19 @@ pub fn flood<C: Cell, const W: usize, const S: usize>(
         let stack = u32::from(state.tail_stack(snake));
         tails[snake] = Tail { cell: state.tail(snake), stack, gone: false };
     }
-    // The last round in which a cell of a body opens.
+    // The last round in which a body cell becomes free.
     let last_opening = if game.config().ruleset.is_constrictor() {
         1
     } else {
         order.iter().map(|&snake| u32::from(state.length(snake))).max().unwrap_or(0)
     };
-    // Bodies, and cells that somebody holds or several contest.
+    // Bodies, cells that a snake holds, and contested cells.
     let mut closed = state.occupied();
     for round in 1..=rounds {
         for &snake in order {
             let tail = &mut tails[snake];
             if round <= last_opening && round > tail.stack && !tail.gone {
-                // Who has reached it from elsewhere has passed; nobody holds a body's cell.
+                // The cell is free from this round on; until now it was in no territory.
                 closed.remove(tail.cell);
                 tail.gone = tail.cell == state.head(snake);
                 tail.cell = game.towards_head(state, tail.cell);
@@ -91,7 +92,7 @@ pub fn flood<C: Cell, const W: usize, const S: usize>(
                 }
             }
         }
-        // What is shut in now may get out when a tail has passed.
+        // An enclosed region may open when a tail has passed.
         if !grew && round >= last_opening {
             break;
         }
@@ -99,7 +100,7 @@ pub fn flood<C: Cell, const W: usize, const S: usize>(
     territory
 }
 
-/// The living snakes by length, longest first, and how many they are.
+/// The living snakes by length, longest first, and their number.
 fn longest_first<C: Cell, const W: usize, const S: usize>(
     state: &State<C, W, S>,
 ) -> ([usize; S], usize) {

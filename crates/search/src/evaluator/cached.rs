@@ -1,4 +1,4 @@
-//! Remembers what an evaluator said.
+//! Caches the estimates of an evaluator.
 
 use std::fmt::Debug;
 
@@ -6,17 +6,17 @@ use ouro_game::{Game, PlayerSet, Symmetry};
 
 use super::{Estimates, Evaluator, Leaf};
 
-/// An [`Evaluator`] whose answer is a function of state, movers and symmetry alone: it draws
-/// no random numbers. Only such answers may be kept.
+/// An [`Evaluator`] whose estimates depend on state, movers and symmetry alone, without random
+/// numbers. Only such estimates can be cached.
 pub trait PureEvaluator<G: Game>: Evaluator<G> {}
 
 impl<G: Game> PureEvaluator<G> for super::Uniform {}
 
-/// Answers from a table where it can, and asks `E` for the rest in one smaller batch.
+/// Returns cached estimates, and calls `E` for the remaining leaves in one smaller batch.
 ///
-/// One slot per position, found by [`Game::digest`]; a newer position takes the slot of an
-/// older one. A hit needs the very same state, movers and symmetry, so with or without the
-/// table a search does the same, bit for bit.
+/// [`Game::digest`] maps a position to a slot; a newer position replaces an older one. A hit
+/// requires equal state, movers and symmetry, so searches give the same results, bit for bit,
+/// with and without the cache.
 #[derive(Debug)]
 pub struct Cached<G: Game, E> {
     inner: E,
@@ -24,11 +24,11 @@ pub struct Cached<G: Game, E> {
     stats: CacheStats,
     misses: Vec<Leaf<G>>,
     answers: Estimates,
-    /// Per leaf of the batch: its slot, and its place among the misses if it is one.
+    /// Per leaf of the batch: its slot, and its index among the misses if it is one.
     found: Vec<(usize, Option<usize>)>,
 }
 
-/// One remembered answer.
+/// One cached estimate.
 #[derive(Debug)]
 struct Slot<G: Game> {
     state: G::State,
@@ -39,17 +39,17 @@ struct Slot<G: Game> {
     priors: Vec<f32>,
 }
 
-/// How often the table helped.
+/// Hits and misses of the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
-    /// Leaves answered from the table.
+    /// Leaves found in the cache.
     pub hits: u64,
-    /// Leaves the inner evaluator was asked about.
+    /// Leaves that the inner evaluator evaluated.
     pub misses: u64,
 }
 
 impl<G: Game, E: PureEvaluator<G>> Cached<G, E> {
-    /// A table of `slots` positions, at least 1, in front of `inner`.
+    /// A cache of `slots` positions, at least 1, in front of `inner`.
     pub fn new(inner: E, slots: usize) -> Self {
         let mut table = Vec::new();
         table.resize_with(slots.max(1), || None);
@@ -63,8 +63,7 @@ impl<G: Game, E: PureEvaluator<G>> Cached<G, E> {
         }
     }
 
-    /// Bytes that a slot takes once it is full, as far as they can be foreseen: what a state
-    /// holds elsewhere is not counted.
+    /// Estimated bytes of a full slot. Heap memory of a state is not counted.
     pub fn slot_bytes(game: &G) -> usize {
         let players = game.players();
         let floats = players + players * game.action_count();
@@ -76,7 +75,7 @@ impl<G: Game, E: PureEvaluator<G>> Cached<G, E> {
         self.stats
     }
 
-    /// Forgets everything, as after new weights.
+    /// Empties the cache, as after new weights.
     pub fn clear(&mut self) {
         self.slots.iter_mut().for_each(|slot| *slot = None);
     }
@@ -88,7 +87,7 @@ impl<G: Game> Slot<G> {
     }
 }
 
-/// Copies an answer, `priors` empty for uniform ones.
+/// Copies an estimate; empty `priors` mean uniform ones.
 fn copy(out: &mut Estimates, movers: PlayerSet, values: &[f32], priors: &[f32]) {
     if priors.is_empty() {
         out.push_uniform().copy_from_slice(values);
@@ -104,7 +103,7 @@ impl<G: Game, E: PureEvaluator<G>> Evaluator<G> for Cached<G, E> {
         self.found.clear();
         let mut missing = 0;
         for leaf in leaves.iter() {
-            // The symmetries of one position go to slots of their own.
+            // The symmetry enters the key, so that images of one position do not share a slot.
             let key = game.digest(&leaf.state).wrapping_add(leaf.symmetry as u64);
             let index = (key % self.slots.len() as u64) as usize;
             let hit = self.slots[index].as_ref().is_some_and(|slot| slot.answers(leaf));
@@ -121,7 +120,8 @@ impl<G: Game, E: PureEvaluator<G>> Evaluator<G> for Cached<G, E> {
         self.stats.misses += missing as u64;
         self.answers.reset(game);
         self.inner.evaluate(game, &mut self.misses[..missing], &mut self.answers);
-        // Answer first, replace later: a slot that is hit may also be about to be taken.
+        // Copies all results before it replaces slots, since a miss may replace a slot that
+        // another leaf of this batch hits.
         for (leaf, &(index, miss)) in leaves.iter().zip(&self.found) {
             match (miss.and_then(|miss| self.answers.get(miss)), &self.slots[index]) {
                 (Some(answer), _) => {

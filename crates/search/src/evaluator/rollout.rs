@@ -1,23 +1,23 @@
-//! Values from random play to the end of the game.
+//! Estimates values by random play to the end of the game.
 
 use ouro_game::{Action, ActionMask, Game, RolloutBuffer, Turn, rollout};
 
 use super::{Estimates, Evaluator, Leaf};
 use crate::mcts::Objective;
 
-/// What a legal action of weight 0 has in place of the square of its weight, where rollouts are
-/// guided: what a player with some sense would not do is tried late, but tried.
+/// Squared weight of a legal action of weight 0 in guided priors. Unlikely legal actions keep a
+/// small prior, so they are still explored.
 const UNLIKELY: f32 = 0.1;
 
-/// Plays one game to the end from every leaf with [`Game::rollout`], drawing from the leaf's
-/// own generator; priors are uniform.
+/// Evaluates a leaf by one random game to its end.
 ///
-/// Brügmann 1993, "Monte Carlo Go"; Kocsis and Szepesvári 2006 for its use in a tree.
+/// Plain rollouts use [`Game::rollout`] with the leaf's generator and uniform priors (Brügmann
+/// 1993, "Monte Carlo Go"; Kocsis and Szepesvári 2006 for the use in a tree).
 ///
-/// Or, [`guided`](Self::guided), with [`Game::guided_rollout`], and priors by the squares of what
-/// [`Game::weigh`] says: heavy playouts (Drake and Uurtamo 2007, "Move ordering vs heavy playouts")
-/// whose policy is the tree's prior knowledge, too (Gelly and Silver 2007, "Combining online and
-/// offline knowledge in UCT").
+/// [`guided`](Self::guided) rollouts use [`Game::guided_rollout`], with priors in proportion to
+/// the squared weights of [`Game::weigh`]. These are heavy playouts (Drake and Uurtamo 2007, "Move
+/// ordering vs heavy playouts") whose policy also gives the tree's priors (Gelly and Silver 2007,
+/// "Combining online and offline knowledge in UCT").
 #[derive(Clone, Debug)]
 pub struct Rollout {
     limit: u32,
@@ -32,7 +32,7 @@ pub struct Rollout {
 }
 
 impl Rollout {
-    /// Turns after which a rollout is cut short; a cut game counts as its outcome then.
+    /// Turns after which a rollout is truncated. A truncated game has the outcome of its state.
     pub const LIMIT: u32 = 10_000;
 
     /// Rollouts whose values are undiscounted outcomes.
@@ -40,7 +40,7 @@ impl Rollout {
         Self::for_objective(Objective::Outcome, 1.0)
     }
 
-    /// Rollouts whose values are what a search with this objective and discount adds up.
+    /// Rollouts whose values match a search with this objective and discount.
     pub fn for_objective(objective: Objective, discount: f32) -> Self {
         Self {
             limit: Self::LIMIT,
@@ -55,23 +55,23 @@ impl Rollout {
         }
     }
 
-    /// Cuts rollouts short after `turns` turns.
+    /// Truncates rollouts after `turns` turns.
     #[must_use]
     pub fn with_limit(mut self, turns: u32) -> Self {
         self.limit = turns;
         self
     }
 
-    /// Lets the game guide rollouts and priors. In a game that weighs its actions by default,
-    /// outcomes stay as they are.
+    /// Uses the game's rollout policy for rollouts and priors. In a game with the default weights,
+    /// outcomes do not change.
     #[must_use]
     pub fn guided(mut self) -> Self {
         self.guided = true;
         self
     }
 
-    /// The squared weights of each mover as priors, `[movers, actions]`: rollouts have to differ,
-    /// but a tree does well to begin with what is likely.
+    /// Writes priors from the squared weights of each mover, `[movers, actions]`. Squaring makes
+    /// them sharper than the rollout policy: rollouts need variety, a tree a good first guess.
     fn write_priors<G: Game>(&mut self, game: &G, leaf: &Leaf<G>, priors: &mut [f32]) {
         let actions = game.action_count();
         self.weights.clear();
@@ -88,7 +88,7 @@ impl Rollout {
         }
     }
 
-    /// Outcomes, discounted by the time they took.
+    /// Writes outcomes, discounted by the time until the end of the game.
     fn outcomes<G: Game>(&mut self, game: &G, leaf: &mut Leaf<G>, values: &mut [f32]) {
         let start = game.elapsed(&leaf.state);
         let Leaf { state, rng, .. } = leaf;
@@ -107,8 +107,8 @@ impl Rollout {
         }
     }
 
-    /// Discounted sums of rewards, which need every step: uniform among the legal actions, or by
-    /// their weights.
+    /// Writes discounted sums of rewards. Actions are drawn here, uniformly or by weights, since
+    /// the game's own rollouts skip the rewards of single steps.
     fn returns<G: Game>(&mut self, game: &G, leaf: &mut Leaf<G>, values: &mut [f32]) {
         let Leaf { state, rng, .. } = leaf;
         let start = game.elapsed(state);

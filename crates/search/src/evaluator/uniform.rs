@@ -1,11 +1,13 @@
-//! The evaluator that costs nothing.
+//! The evaluator without any knowledge.
 
 use ouro_game::Game;
 
 use super::{Estimates, Evaluator, Leaf};
 
-/// Uniform priors and value 0 for everybody. With the solver it leaves a search to what the
-/// rules alone can prove; in benches it leaves the cost of the search itself.
+/// Uniform priors and value 0 for all players.
+///
+/// With the solver, a search then finds what the rules alone prove. In benchmarks, the cost of the
+/// search itself remains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uniform;
 

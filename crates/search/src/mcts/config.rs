@@ -1,11 +1,11 @@
-//! Everything that a tree search can be told.
+//! Settings of a tree search.
 //!
-//! Each field says what it does, what the literature calls it and where it comes from. The
-//! defaults are a plain, deterministic AlphaZero search: PUCT, the parent's mean for
-//! unvisited actions, no noise, every decision searched in full.
+//! The documentation of each field names its effect, its term in the literature and its source.
+//! The defaults are a deterministic AlphaZero search: PUCT, the parent's mean for unvisited
+//! actions, no noise, every decision searched in full.
 //!
-//! Contract: [`SearchConfig::validate`] accepts only what every game can be searched with, and
-//! names the field otherwise.
+//! Contract: settings that pass [`SearchConfig::validate`] work with every game. Otherwise the
+//! error names the field.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,8 @@ pub const MAX_SIMULATIONS: u32 = 1 << 28;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SearchConfig {
-    /// Descents from the root per decision; evaluating the root itself is not one. What a
-    /// kept tree brings along does not count.
+    /// Simulations per decision: descents from the root. The evaluation of the root itself and
+    /// visits of a kept tree do not count.
     pub simulations: u32,
 
     /// Weight of the prior against the value, `c_puct`: an action scores
@@ -31,54 +31,54 @@ pub struct SearchConfig {
     /// Lets `exploration` grow with the visits: `c + ln((N + base + 1) / base)`. `pb_c_base`
     /// of AlphaZero's pseudocode, 19,652 there; `None` keeps it constant.
     pub exploration_base: Option<f32>,
-    /// Value of an action that was never tried.
+    /// Value of an unvisited action.
     pub first_play: FirstPlay,
-    /// How players who move at the same time choose.
+    /// How players choose simultaneous moves.
     pub simultaneous: Simultaneous,
-    /// Chance with which anyone who moves at the same time as another is taken to err in the tree
-    /// and to make any legal move: nobody then counts on what the other would never do. Such a
-    /// move is no visit of whoever made it. The trembling hand of Selten 1975, "Reexamination of
-    /// the perfectness concept for equilibrium points in extensive games". 0 trusts everybody.
-    /// For PUCT alone, without Gumbel.
+    /// Probability that a player at a simultaneous move makes a uniformly random move in the tree
+    /// instead of the chosen one. Plans then do not rely on opponents that never err. Such a move
+    /// is not a visit of the player who made it. The trembling hand of Selten 1975,
+    /// "Reexamination of the perfectness concept for equilibrium points in extensive games". 0
+    /// switches it off. For PUCT only, without Gumbel.
     pub tremble: f32,
 
-    /// What values mean, and so what players maximise.
+    /// What players maximise, which is the meaning of values.
     pub objective: Objective,
-    /// Value kept per unit of [`elapsed`](ouro_game::Game::elapsed) time, the discount gamma:
-    /// a step that takes `t` is worth `reward + gamma^t · value`.
+    /// Discount gamma per unit of [`elapsed`](ouro_game::Game::elapsed) time: a step that takes
+    /// time `t` is worth `reward + gamma^t · value`.
     pub discount: f32,
-    /// How values of any size become comparable with the prior's term.
+    /// How values are scaled for comparison with the prior's term.
     pub value_scale: ValueScale,
 
     /// How chance nodes are explored.
     pub chance: ChanceWidth,
-    /// Steps through positions where every player to move has a single legal action, as one
-    /// edge whose time and rewards add up; no node, no evaluation. `None` does what the game
-    /// asks for ([`Game::collapse_forced`](ouro_game::Game::collapse_forced)). The AlphaSnake
-    /// paper (arXiv 2211.09622).
+    /// Collapses positions in which every player to move has a single legal action into one edge
+    /// that sums their time and rewards, without nodes and evaluations. `None` uses the game's
+    /// preference ([`Game::collapse_forced`](ouro_game::Game::collapse_forced)). From the
+    /// AlphaSnake paper (arXiv 2211.09622).
     pub collapse_forced: Option<bool>,
-    /// Evaluates each leaf under a random symmetry of the board, not the identity.
+    /// Evaluates each leaf under a random symmetry of the board.
     /// Silver et al. 2017, "Mastering the game of Go without human knowledge".
     pub random_symmetry: bool,
-    /// Backs up proven results: an action proven to win is played, one proven to lose is no
-    /// longer tried, and a proven root ends the search. Where two players' outcomes are
-    /// not opposed, as where a draw costs both something, less is proven. Winands et al. 2008, "Monte-Carlo tree search solver".
+    /// Backs up proven results. An action proven to win is played, an action proven to lose is no
+    /// longer tried, and a proven root ends the search. Less is proven if two players' outcomes
+    /// are not opposed, as when a draw costs both something. Winands et al. 2008, "Monte-Carlo
+    /// tree search solver".
     ///
-    /// A single winning move proves a position only where 1 is known to be the most there is:
-    /// with undiscounted outcomes. Where returns count, or time does, a position is proven by
-    /// all that can follow from it, and so only near the end of a game.
+    /// A single winning move proves a position only if 1 is known to be the maximum, which holds
+    /// for undiscounted outcomes. With returns or a discount, a position is proven only by all its
+    /// continuations, and so only near the end of a game.
     pub solver: bool,
 
-    /// Random priors mixed in at the root, for self-play. Regret matching goes by priors only
-    /// while nothing is regretted, and so does the noise there.
+    /// Dirichlet noise in the root's priors, for self-play. With regret matching, priors and noise
+    /// matter only while no action has a positive regret.
     pub noise: Option<Noise>,
-    /// Makes the root try each tried action at least `√(k · P · N)` times, with this `k`, and
-    /// takes those visits out of the policy target again. 2 in Wu 2019, "Accelerating
-    /// self-play learning in Go" (KataGo), section 3.2. Off in fast searches,
-    /// and where regret matching chooses.
+    /// Visits each tried root action at least `√(k · P · N)` times, with this `k`, and removes
+    /// the extra visits from the policy target. 2 in Wu 2019, "Accelerating self-play learning in
+    /// Go" (KataGo), section 3.2. Off in fast searches and with regret matching.
     pub forced_playouts: Option<f32>,
-    /// Searches most decisions with fewer simulations, no noise and no forced playouts; only
-    /// full ones are meant as policy targets. Playout cap randomisation, KataGo section 3.1.
+    /// Searches most decisions with fewer simulations, no noise and no forced playouts. Only full
+    /// searches are policy targets. Playout cap randomisation, KataGo section 3.1.
     pub fast: Option<FastSearch>,
     /// Chooses at the root by sampling without replacement and sequential halving, in place
     /// of PUCT: better with few simulations. Danihelka et al. 2022, "Policy improvement by
@@ -87,22 +87,21 @@ pub struct SearchConfig {
     /// How visits become the action that is played.
     pub temperature: Temperature,
 
-    /// Leaves that one tree gives to a batch before any of them comes back. More than 1 needs
-    /// virtual loss and so a slightly worse search; the number is kept exactly, whatever else
-    /// is in the batch.
+    /// Leaves of one tree that are evaluated in one batch. More than 1 needs virtual loss, which
+    /// makes the search slightly worse. The number is exact, whatever else is in the batch.
     pub leaves_in_flight: u32,
-    /// Value that a visit in flight counts as, on the scale of
+    /// Value of a visit whose evaluation is pending, on the scale of
     /// [`value_scale`](Self::value_scale), −1 for a loss: virtual loss. Chaslot et al. 2008,
     /// "Parallel Monte-Carlo tree search".
     pub virtual_value: f32,
-    /// Nodes after which a tree grows no more: the decision is made with what there is. Half
-    /// of it is the most that is kept for the next decision. Eight edges or listed outcomes of
-    /// chance count as a node where there are more of them.
+    /// Most nodes of a tree. A full tree ends the search, and the decision uses the visits so far.
+    /// At most half of it is kept for the next decision. If a tree has more than eight edges and
+    /// listed chance outcomes per node, eight of them count as a node.
     pub max_nodes: u32,
 }
 
-/// What an action that was never tried is taken to be worth: first-play urgency. Gelly and
-/// Wang 2006, "Exploration exploitation in Go".
+/// The assumed value of an unvisited action: first-play urgency. Gelly and Wang 2006,
+/// "Exploration exploitation in Go".
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FirstPlay {
@@ -121,32 +120,31 @@ pub enum FirstPlay {
     },
 }
 
-/// How players who move at the same time choose within the tree.
+/// How players choose simultaneous moves within the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Simultaneous {
-    /// Each by PUCT over their own actions, as if nobody else moved: decoupled UCT. Simple and
-    /// strong, but need not approach an equilibrium. Tak et al. 2014, "Monte Carlo tree search
-    /// variants for simultaneous move games".
+    /// Each player by PUCT over its own actions, independently: decoupled UCT. Simple and strong,
+    /// but it need not approach an equilibrium. Tak et al. 2014, "Monte Carlo tree search variants
+    /// for simultaneous move games".
     Decoupled,
-    /// Each by regret matching plus; the average strategy is the result and approaches an
-    /// equilibrium. Hart and Mas-Colell 2000; Lanctot et al. 2013, "Monte Carlo tree search for
+    /// Each player by regret matching plus. The result is the average strategy, which approaches
+    /// an equilibrium. Hart and Mas-Colell 2000; Lanctot et al. 2013, "Monte Carlo tree search for
     /// simultaneous move games: a case study in the game of Tron"; Lisý et al. 2013; Tammelin
-    /// 2014. Where one player moves, and for the temperature, it changes nothing: there PUCT
-    /// chooses, here the average strategy is played as it is.
+    /// 2014. If a single player moves, PUCT chooses as usual. The average strategy is played
+    /// without a temperature.
     RegretMatching {
-        /// Uniformly random choices are a share `exploration · √(actions / visits)`, so that
-        /// every action is tried and the strategy is not bent in the long run. Above 0, at
-        /// most 1.
+        /// A share `exploration · √(actions / visits)` of choices is uniformly random. Every
+        /// action is then tried, and the bias vanishes in the long run. Above 0, at most 1.
         exploration: f32,
     },
 }
 
-/// What a value says.
+/// The meaning of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Objective {
-    /// [`outcome`](ouro_game::Game::outcome) at the end: −1 to 1. Rewards on the way are
+    /// The [`outcome`](ouro_game::Game::outcome) of the game, −1 to 1. Rewards before the end are
     /// ignored.
     Outcome,
     /// The discounted sum of rewards, the differences of
@@ -154,36 +152,36 @@ pub enum Objective {
     Returns,
 }
 
-/// The linear map from values to the scale on which PUCT's two terms meet, −1 to 1.
+/// The linear map from values to −1 to 1, the scale on which PUCT adds its two terms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ValueScale {
-    /// No map: values are within −1 and 1 anyway, or the exploration constant is tuned to them.
+    /// No map: values are within −1 and 1, or the exploration constant is tuned to them.
     Raw,
-    /// From bounds that are known.
+    /// From known bounds.
     Bounds {
         /// Value that becomes −1.
         low: f32,
         /// Value that becomes 1.
         high: f32,
     },
-    /// From the least and the greatest mean value in this tree so far. Schrittwieser et al.
-    /// 2020 (MuZero), appendix B. It maps to 0 to 1; on the range used here, twice as wide, its
-    /// exploration constants are doubled. What was never tried counts as no better than the
-    /// best value seen.
+    /// From the least and the greatest mean value in this tree so far. Schrittwieser et al. 2020
+    /// (MuZero), appendix B. MuZero maps to 0 to 1; the range here is twice as wide, so its
+    /// exploration constants double. An unvisited action counts as no better than the best value
+    /// seen.
     Running,
 }
 
-/// How many outcomes a chance node tells apart.
+/// How many outcomes a chance node distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChanceWidth {
-    /// Equally likely outcomes up to this many are all children, visited equally often: the
-    /// least visited first, ties at random, as in the AlphaSnake paper.
+    /// Up to this many equally likely outcomes are all children and are visited equally often:
+    /// the least visited first, ties at random, as in the AlphaSnake paper.
     pub enumerate: u32,
-    /// Others are drawn. Once a node has this many different children it draws no more and
-    /// visits them in proportion to how often each was drawn: sparse sampling. Kearns et al.
-    /// 2002, "A sparse sampling algorithm for near-optimal planning".
+    /// Other outcomes are drawn. A node with this many distinct children draws no more and visits
+    /// them in proportion to how often each was drawn: sparse sampling. Kearns et al. 2002, "A
+    /// sparse sampling algorithm for near-optimal planning".
     pub sample: u32,
 }
 
@@ -198,7 +196,7 @@ pub struct Noise {
     pub share: f32,
 }
 
-/// Searches that play on quickly without being targets.
+/// Fast searches, which are not policy targets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FastSearch {

@@ -1,10 +1,10 @@
-//! What can be wrong with a [`SearchConfig`].
+//! Errors and validation of a [`SearchConfig`].
 
 use super::config::{
     ChanceWidth, FirstPlay, MAX_SIMULATIONS, SearchConfig, Simultaneous, ValueScale,
 };
 
-/// A setting that cannot be searched with.
+/// An invalid setting.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SearchConfigError {
     /// A number outside its range.
@@ -14,7 +14,7 @@ pub enum SearchConfigError {
         field: &'static str,
         /// The value that was given.
         value: f64,
-        /// What is accepted.
+        /// The accepted values.
         expected: &'static str,
     },
     /// Two settings that exclude each other.
@@ -25,7 +25,7 @@ pub enum SearchConfigError {
         /// The other.
         second: &'static str,
     },
-    /// A game whose simultaneous moves are too many to number.
+    /// A game whose joint actions do not fit a 64-bit number.
     #[error(
         "search config: {game} has {players} players with {actions} actions each; \
          joint actions must fit 64 bits"
@@ -131,8 +131,8 @@ pub(super) fn check(
     if holds { Ok(()) } else { Err(SearchConfigError::Range { field, value, expected }) }
 }
 
-/// Refuses games whose joint actions, below `actions` to the power of `players`, cannot be
-/// numbered.
+/// Refuses games whose joint actions, up to `actions` to the power of `players`, do not fit a
+/// 64-bit number.
 pub(super) fn check_joint_actions(
     game: &'static str,
     players: usize,
