@@ -1,15 +1,15 @@
-//! Where the joint actions of simultaneous moves lead.
+//! Children of joint actions at simultaneous moves.
 //!
-//! A node's possible joint actions multiply over its players, those visited do not: so they
-//! are kept in one hash table per tree, open addressing with linear probing. A joint action
-//! is numbered in mixed radix over the movers' legal actions, which is exact.
+//! The number of joint actions is the product over the players, but few are ever visited. One
+//! hash table per tree therefore holds the visited ones, with open addressing and linear probing.
+//! A joint action is numbered in mixed radix over the movers' legal actions, so keys are exact.
 
 use super::node_store::NONE;
 
-/// From (node, number of the joint action) to the child.
+/// Maps (node, number of the joint action) to the child.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JointTable {
-    /// A power of two of entries, at most three quarters in use; or none at all.
+    /// Empty, or a power of two of entries with at most three quarters in use.
     entries: Vec<Entry>,
     len: usize,
 }
@@ -25,7 +25,7 @@ struct Entry {
 const EMPTY: Entry = Entry { code: 0, node: 0, child: NONE };
 
 impl JointTable {
-    /// Forgets everything and keeps the memory.
+    /// Removes all entries and keeps the memory.
     pub(super) fn clear(&mut self) {
         if self.len > 0 {
             self.entries.fill(EMPTY);
@@ -59,7 +59,7 @@ impl JointTable {
         self.len += 1;
     }
 
-    /// Every (node, number, child), in no order that matters.
+    /// Every (node, number, child), in arbitrary order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u64, u32)> + '_ {
         let used = self.entries.iter().filter(|entry| entry.child != NONE);
         used.map(|entry| (entry.node, entry.code, entry.child))

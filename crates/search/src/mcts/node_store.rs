@@ -16,19 +16,19 @@ pub(super) const LEAST_PRIOR: f32 = f32::MIN_POSITIVE;
 /// The root of every tree.
 pub(super) const ROOT: u32 = 0;
 
-/// Bytes that a tree takes for each of its nodes at most, its vectors grown to the size they
-/// need: the state, the node with its sums, and the eight edges and outcomes that a tree has
-/// for each node ([`SearchConfig::max_nodes`](super::SearchConfig::max_nodes)).
+/// Upper bound of the bytes per node of a tree: the state, the node with its sums, and the eight
+/// edges and outcomes per node that
+/// [`SearchConfig::max_nodes`](super::SearchConfig::max_nodes) allows.
 pub const fn node_bytes<S>() -> usize {
     size_of::<S>() + 384
 }
 
-/// What a node waits for.
+/// The kind of a node, and its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeKind {
-    /// Never evaluated.
+    /// Not evaluated yet.
     Unexpanded,
-    /// With the evaluator.
+    /// The evaluation is pending.
     Evaluating,
     /// One player moves; edges lead to children.
     Single,
@@ -36,7 +36,7 @@ pub(super) enum NodeKind {
     Joint,
     /// Equally likely outcomes, all listed; visited in rounds.
     Uniform,
-    /// Outcomes as they were drawn, in a linked list.
+    /// Drawn outcomes, in a linked list.
     Sampled,
     /// The game is over.
     Terminal,
@@ -45,9 +45,9 @@ pub(super) enum NodeKind {
 /// One position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
-    /// Values that were backed up through it.
+    /// Values that were backed up through the node.
     pub(super) visits: u32,
-    /// Descents through it that have not come back.
+    /// Descents through the node whose evaluation is pending.
     pub(super) pending: u32,
     /// First edge, or first outcome.
     pub(super) first: u32,
@@ -61,9 +61,9 @@ pub(super) struct Node {
     pub(super) parent: u32,
     pub(super) movers: PlayerSet,
     pub(super) kind: NodeKind,
-    /// The value in `exact` holds.
+    /// Whether the value in `exact` is proven.
     pub(super) is_exact: bool,
-    /// Its parent has counted it as exact_children.
+    /// Whether the parent has counted this node in `exact_children`.
     pub(super) is_counted: bool,
 }
 
@@ -80,32 +80,32 @@ pub(super) struct Edge {
     pub(super) action: u32,
     /// 0 once the action is proven to lose, else at least [`LEAST_PRIOR`].
     pub(super) prior: f32,
-    /// Descents, those in flight included.
+    /// Descents, pending ones included.
     pub(super) visits: u32,
-    /// Descents among them that have not come back.
+    /// Descents whose evaluation is pending.
     pub(super) pending: u32,
-    /// Descents among them that would rather have taken an edge to an exact node.
+    /// Descents that PUCT wanted to send along an edge to an exact node.
     pub(super) redirected: u32,
     /// The child at a `Single` node, [`NONE`] before the first visit.
     pub(super) child: u32,
-    /// Sum of what the player got from the descents that came back.
+    /// Sum of the player's values over completed descents.
     pub(super) sum: f64,
 }
 
 impl Edge {
-    /// Descents that came back.
+    /// Completed descents.
     #[inline]
     pub(super) fn completed(&self) -> u32 {
         self.visits - self.pending
     }
 
-    /// Mean of what came back; 0 before anything has.
+    /// Mean value of completed descents; 0 before the first.
     #[inline]
     pub(super) fn mean(&self) -> f64 {
         self.sum / f64::from(self.completed().max(1))
     }
 
-    /// Forgets the visits that did not want this edge, but not the mean value.
+    /// Removes redirected visits and keeps the mean value.
     fn drop_redirected(&mut self) {
         let wanted = self.visits - self.redirected;
         self.sum *= f64::from(wanted) / f64::from(self.visits.max(1));
@@ -113,12 +113,12 @@ impl Edge {
     }
 }
 
-/// Regret matching's memory of one edge.
+/// Regret and average strategy of one edge, for regret matching.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Regret {
-    /// What playing this action always would have gained.
+    /// Cumulative regret: what always playing this action would have gained.
     pub(super) gain: f64,
-    /// Weighted sum of the probabilities it was played with.
+    /// Weighted sum of the action's probabilities.
     pub(super) strategy: f64,
 }
 
@@ -138,16 +138,16 @@ pub(super) struct ChanceOutcome {
 pub(super) struct NodeStore<S> {
     pub(super) players: usize,
     pub(super) nodes: Vec<Node>,
-    /// Positions; may be longer than `nodes`, to reuse what is beyond.
+    /// Positions. May be longer than `nodes`, so that states beyond are reused.
     states: Vec<S>,
-    /// Sums of the values to come, `[nodes, players]`.
+    /// Sums of future values, `[nodes, players]`.
     pub(super) totals: Vec<f64>,
-    /// Proven values, where the node says so, `[nodes, players]`.
+    /// Proven values, valid if the node is exact, `[nodes, players]`.
     pub(super) exact: Vec<f32>,
-    /// Rewards of the step to this node, `[nodes, players]`.
+    /// Rewards of the step to a node, `[nodes, players]`.
     pub(super) rewards: Vec<f32>,
     pub(super) edges: Vec<Edge>,
-    /// Parallel to `edges` if regrets are matched, else empty.
+    /// Parallel to `edges` with regret matching, else empty.
     pub(super) regrets: Vec<Regret>,
     pub(super) outcomes: Vec<ChanceOutcome>,
     /// Edges of each mover of `Joint` nodes.
@@ -156,7 +156,7 @@ pub(super) struct NodeStore<S> {
     spare: Spare,
 }
 
-/// Second copies for [`NodeStore::keep_subtree`] to write to.
+/// Second buffers that [`NodeStore::keep_subtree`] writes to.
 #[derive(Clone, Debug, Default)]
 struct Spare {
     /// New index of each node.
@@ -281,18 +281,19 @@ impl<S: Clone> NodeStore<S> {
         first..first + self.players
     }
 
-    /// Mean value to come of `player` at a node; 0 before the first visit.
+    /// Mean future value of `player` at a node; 0 before the first visit.
     #[inline]
     pub(super) fn mean(&self, node: u32, player: usize) -> f64 {
         let visits = f64::from(self.node(node).visits.max(1));
         self.totals[node as usize * self.players + player] / visits
     }
 
-    /// Makes `root` the root and drops all nodes that are not below it. No descent may be in
-    /// flight. Visits are a policy from now on, so those that were redirected go.
+    /// Makes `root` the root and drops all nodes that are not below it. No evaluation may be
+    /// pending.
     ///
-    /// Nodes, in ascending order, only ever move down, so they move in place; the rest is
-    /// written to spare vectors in the same order.
+    /// The visits of the new root are a policy, so redirected visits are removed. Nodes only move
+    /// to lower indices, so they move in place; edges and outcomes are written to spare buffers in
+    /// the same order.
     pub(super) fn keep_subtree(&mut self, root: u32) {
         let mut spare = std::mem::take(&mut self.spare);
         spare.moved.clear();
@@ -353,7 +354,7 @@ impl<S: Clone> NodeStore<S> {
         }
     }
 
-    /// Copies what a node points to, and points it to the copy.
+    /// Copies the edges or outcomes of a node to the spare buffers and updates the node.
     fn move_edges(&self, node: &mut Node, spare: &mut Spare) {
         let (first, count) = (node.first as usize, node.count as usize);
         match node.kind {

@@ -1,4 +1,4 @@
-//! Random numbers of the shapes that searches need.
+//! Random variates for searches: Dirichlet, gamma, normal and Gumbel.
 
 use ouro_game::Rng;
 
@@ -13,7 +13,8 @@ pub(super) fn dirichlet(alpha: f64, out: &mut [f32], rng: &mut Rng) {
     if total >= f64::from(f32::MIN_POSITIVE) && total.is_finite() {
         out.iter_mut().for_each(|value| *value = (f64::from(*value) / total) as f32);
     } else {
-        // All of them underflowed, as tiny concentrations can: one takes everything.
+        // All variates underflowed, as with tiny concentrations. The limit of the distribution is
+        // one component with everything.
         let chosen = rng.below(out.len() as u32) as usize;
         out.iter_mut().enumerate().for_each(|(index, value)| {
             *value = f32::from(u8::from(index == chosen));

@@ -1,4 +1,4 @@
-//! From a searched tree to a move, and to what a learner should learn from it.
+//! Results of a search: the action to play, and the training targets.
 
 use ouro_game::{Action, Game, Turn};
 
@@ -10,47 +10,48 @@ use super::scale::{self, Scale};
 use super::search::Search;
 use super::tree::{Tree, play_forced};
 
-/// What a search says about a position.
+/// The result of a search in one position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchResult {
     /// One entry per player to move, lowest first.
     pub seats: Vec<SeatResult>,
-    /// What each player can expect from here on, `[players]`; exact if `proven`, as where the
-    /// game is over.
+    /// Expected value of each player from this position on, `[players]`. Exact if `proven`, as in
+    /// a finished game.
     pub values: Vec<f32>,
-    /// Simulations made for it.
+    /// Number of simulations.
     pub simulations: u32,
-    /// Whether it was searched in full or left no choice, and so may serve as a policy target.
+    /// Whether the search was full or the move forced, so that the policy is a training target.
     pub full: bool,
     /// Whether the values are proven.
     pub proven: bool,
 }
 
-/// What a search says about one player's move.
+/// The result of a search for one player's move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeatResult {
-    /// Whose move.
+    /// The player.
     pub player: usize,
     /// The legal actions, ascending.
     pub actions: Vec<Action>,
-    /// Visits of each of them, a kept tree's included.
+    /// Visits of each action, those of a kept tree included.
     pub visits: Vec<u32>,
-    /// What the evaluator thought of `actions` before any noise, summing to 1. Where a kept tree
-    /// has already proven that an action loses, it has 0 here and the others share the rest.
+    /// The evaluator's prior over `actions`, before noise, summing to 1. An action that a kept
+    /// tree has proven to lose has 0, and the others are renormalised.
     pub prior: Vec<f32>,
-    /// The improved policy over `actions`, summing to 1: the target to learn. Visits, less the
-    /// forced ones; the average strategy of regret matching; or Gumbel's completed one.
+    /// The improved policy over `actions`, summing to 1: the policy target. It comes from visits
+    /// less forced playouts, from the average strategy of regret matching, or from Gumbel's
+    /// completed values.
     pub policy: Vec<f32>,
     /// The action to play.
     pub action: Action,
-    /// Probability with which `action` was chosen, above 0. Under sequential halving, where it
-    /// has no closed form, that of the improved policy.
+    /// Probability with which `action` was chosen, above 0. Sequential halving has no closed form
+    /// for it, so the probability under the improved policy is used there.
     pub probability: f32,
 }
 
 impl SeatResult {
-    /// How far the search has moved the policy, `KL(policy ‖ prior)` in nats, 0 or more: what
-    /// policy-surprise weighting of training positions goes by (Wu, `KataGoMethods.md`).
+    /// Policy surprise: `KL(policy ‖ prior)` in nats, 0 or more. Policy-surprise weighting of
+    /// training positions uses it (Wu, `KataGoMethods.md`).
     pub fn surprise(&self) -> f32 {
         let shares = self.policy.iter().zip(&self.prior).filter(|(share, _)| **share > 0.0);
         let sum: f64 = shares
@@ -59,14 +60,14 @@ impl SeatResult {
                 share * (share / prior).ln()
             })
             .sum();
-        // Rounding can leave two equal policies a little below 0 apart.
+        // Rounding can make the divergence of two equal policies slightly negative.
         sum.max(0.0) as f32
     }
 }
 
 impl<G: Game> Search<G> {
-    /// Decides on what is known so far. Without any simulation the priors decide, without an
-    /// evaluated root all legal actions are equal.
+    /// Decides from the visits so far. Without simulations the priors decide; without an evaluated
+    /// root the choice is uniform over the legal actions.
     pub fn decide(&mut self, game: &G) -> SearchResult {
         let proven = self.tree.store.nodes.first().is_some_and(|root| root.is_exact);
         let mut decision = SearchResult {
@@ -119,7 +120,7 @@ impl<G: Game> Search<G> {
 }
 
 impl<G: Game> Tree<G> {
-    /// A uniform choice, where nothing was searched.
+    /// A uniform choice, for a position without a search.
     fn unsearched(&mut self, game: &G, state: &G::State, player: usize) -> SeatResult {
         let mut legal = ouro_game::ActionMask::default();
         game.legal(state, player, &mut legal);
@@ -137,7 +138,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// The decision of the `index`-th mover of the root.
+    /// The result of the `index`-th mover of the root.
     fn seat(&mut self, index: usize, player: usize, temperature: f32) -> SeatResult {
         let block = self.store.block(ROOT, index);
         let offset = block.start - self.store.node(ROOT).first as usize;
@@ -187,7 +188,7 @@ impl<G: Game> Tree<G> {
         SeatResult { player, action: actions[chosen], actions, visits, prior, policy, probability }
     }
 
-    /// Which edges of a mover may be played, given what is proven.
+    /// Which edges of a mover may be played, given the proven values.
     fn allowed(&self, index: usize, player: usize) -> Vec<bool> {
         let root = self.store.node(ROOT);
         let block = self.store.block(ROOT, index);
@@ -213,8 +214,8 @@ impl<G: Game> Tree<G> {
         allowed
     }
 
-    /// Which actions of a mover keep the proven value of a simultaneous root, whatever the
-    /// other player does.
+    /// Which actions of a mover keep the proven value of a simultaneous root against every action
+    /// of the other player.
     fn equilibrium(&self, index: usize, player: usize) -> Vec<bool> {
         let count = self.store.block(ROOT, index).len();
         if self.store.node(ROOT).movers.len() != 2 {
@@ -231,9 +232,11 @@ impl<G: Game> Tree<G> {
         (0..count).map(|action| (0..replies).all(|reply| keeps(action, reply))).collect()
     }
 
-    /// Visits without those that were only made because they were forced: a visit is taken
-    /// away, up to the number owed, while the action would still not be preferred to the most
-    /// visited one; what is left with a single visit has none. KataGo, section 3.2.
+    /// Visits without those that only forced playouts caused. KataGo, section 3.2.
+    ///
+    /// Visits of an action are removed, up to the forced number, while PUCT would still not
+    /// prefer the action to the most visited one. An action with a single remaining visit loses
+    /// that too.
     fn pruned(&self, edges: &[Edge], factor: f32, scale: Scale) -> Vec<f32> {
         let total = Self::visits(edges);
         let explore = self.explore(self.store.node(ROOT).visits as f32);
@@ -271,11 +274,11 @@ fn softmax(scores: &[f32]) -> Vec<f32> {
     if !most.is_finite() {
         return vec![0.0; scores.len()];
     }
-    // Nothing underflows to 0: what sequential halving is left with need not score best.
+    // No share underflows to 0, since the action left by sequential halving need not score best.
     scores.iter().map(|score| (score - most).exp().max(f32::MIN_POSITIVE)).collect()
 }
 
-/// Leaves what is allowed; evenly, if the policy has nothing there.
+/// Sets shares of disallowed actions to 0. If no share is left, the allowed actions share evenly.
 fn keep_allowed(policy: &mut [f32], allowed: &[bool]) {
     let mut left = 0.0;
     for (share, &allowed) in policy.iter_mut().zip(allowed) {
@@ -296,7 +299,7 @@ fn normalize(policy: &mut [f32]) {
     policy.iter_mut().for_each(|share| *share /= total);
 }
 
-/// The largest share, the better value among equals, then the first.
+/// Index of the largest share; of equals the one with the better value, then the first.
 fn greatest(policy: &[f32], edges: &[Edge]) -> usize {
     let mut best = 0;
     for at in 1..policy.len() {

@@ -1,8 +1,8 @@
-//! Rewards along several steps, each discounted by the time before it.
+//! Discounted sums of rewards along several steps.
 
 use ouro_game::Game;
 
-/// Adds up what every player gets from a first state on.
+/// Sums the rewards of every player from a first state on, discounted by the time before each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RewardSum {
     discount: f64,
@@ -16,7 +16,7 @@ pub(super) struct RewardSum {
 }
 
 impl RewardSum {
-    /// A reward_sum with discount `gamma`.
+    /// An empty sum with discount `gamma`.
     pub(super) fn new(gamma: f32) -> Self {
         Self { discount: f64::from(gamma), ..Self::default() }
     }
@@ -42,12 +42,12 @@ impl RewardSum {
         self.elapsed = game.elapsed(state);
     }
 
-    /// What each player got.
+    /// Discounted sum of each player, `[players]`.
     pub(super) fn sums(&self) -> &[f64] {
         &self.sums
     }
 
-    /// What a value at the state added last counts at the first one.
+    /// The discount factor from the first state to the state added last.
     pub(super) fn factor(&self) -> f64 {
         power(self.discount, self.elapsed.saturating_sub(self.start))
     }

@@ -1,4 +1,4 @@
-//! What is special about the root: noise, forced playouts, sequential halving.
+//! Rules of the root: noise, forced playouts, sequential halving.
 
 use ouro_game::Rng;
 
@@ -7,29 +7,29 @@ use super::node_store::{Edge, LEAST_PRIOR, NodeStore, ROOT};
 use super::noise;
 use super::scale::Scale;
 
-/// The root's rule for one decision.
+/// The root's rules for one decision.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Root {
-    /// Factor of forced playouts, if they are on.
+    /// Factor of forced playouts; `None` if they are off.
     pub(super) forced: Option<f32>,
-    /// Settings of sequential halving, if it is on.
+    /// Settings of sequential halving; `None` if it is off.
     pub(super) gumbel: Option<Gumbel>,
     /// One Gumbel variate per edge.
     variates: Vec<f32>,
-    /// Visits of each edge that a kept tree brought along.
+    /// Visits of each edge in a kept tree, before this decision.
     inherited: Vec<u32>,
     /// Prior of each edge before noise.
     pub(super) priors: Vec<f32>,
-    /// Per mover: its value when the decision began.
+    /// Per mover: its value at the start of the decision.
     values: Vec<f32>,
-    /// Per mover: actions that sequential halving begins with.
+    /// Per mover: number of actions that sequential halving starts with.
     considered: Vec<u32>,
     simulations: u32,
     noise: Vec<f32>,
 }
 
 impl Root {
-    /// Begins a decision of `simulations` at an expanded root. `full` is false for fast ones.
+    /// Starts a decision of `simulations` at an expanded root. `full` is false for fast searches.
     pub(super) fn prepare<S: Clone>(
         &mut self,
         store: &mut NodeStore<S>,
@@ -63,8 +63,8 @@ impl Root {
         }
     }
 
-    /// Mixes Dirichlet noise into the priors of one mover. An action without a prior is proven
-    /// to lose and stays so.
+    /// Mixes Dirichlet noise into the priors of one mover. An action with prior 0 is proven to
+    /// lose and keeps it.
     fn add_noise(&mut self, edges: &mut [Edge], noise: Noise, rng: &mut Rng) {
         let count = edges.iter().filter(|edge| edge.prior > 0.0).count();
         if count == 0 {
@@ -80,8 +80,10 @@ impl Root {
         }
     }
 
-    /// The action that the rule wants, if it wants one: counted within `edges`, the block of
-    /// mover `index`, which starts at the `offset`-th edge of the root.
+    /// The action that forced playouts or sequential halving select; `None` leaves it to PUCT.
+    ///
+    /// The index counts within `edges`, the block of mover `index`, which starts at the
+    /// `offset`-th edge of the root.
     pub(super) fn choose(
         &self,
         index: usize,
@@ -111,7 +113,7 @@ impl Root {
         best
     }
 
-    /// `logit + σ(completed Q)` of each edge: what the improved policy is a softmax of.
+    /// `logit + σ(completed Q)` of each edge. The improved policy is the softmax of these scores.
     pub(super) fn gumbel_scores(
         &self,
         index: usize,
@@ -122,8 +124,8 @@ impl Root {
         let Gumbel { visit_offset, scale: value_weight, .. } = self.gumbel.unwrap_or_default();
         let most = edges.iter().map(|edge| edge.visits).max().unwrap_or(0);
         let weight = (visit_offset + most as f32) * value_weight;
-        // What an action that was not tried is worth: the root's own value and the tried
-        // actions' values by their priors (appendix D of the paper).
+        // The completed value of unvisited actions mixes the root's own value and the visited
+        // actions' values, weighted by their priors (appendix D of the paper).
         let (mut visits, mut prior, mut value) = (0.0, 0.0, 0.0);
         for edge in edges.iter().filter(|edge| edge.completed() > 0) {
             visits += edge.completed() as f32;
@@ -143,8 +145,8 @@ impl Root {
         })
     }
 
-    /// The edge that sequential halving is left with: of the most visited ones in this
-    /// decision the one with the greatest score.
+    /// The edge that remains after sequential halving: the one with the greatest score among the
+    /// most visited edges of this decision.
     pub(super) fn gumbel_choice(
         &self,
         index: usize,
@@ -166,14 +168,15 @@ impl Root {
     }
 }
 
-/// Visits that an action is owed: `√(k · P · N)`.
+/// The least visits of a forced playout: `√(k · P · N)`.
 pub(super) fn forced(factor: f32, prior: f32, total: u32) -> f32 {
     (factor * prior * total as f32).sqrt()
 }
 
-/// How many visits the action must have that sequential halving of `considered` actions tries
-/// in one of `simulations` simulations: all of them equally often, then the better half equally
-/// often, and so on with the same share of simulations each.
+/// The number of visits that the next action of sequential halving has so far.
+///
+/// Of `simulations` simulations, all `considered` actions get the same number of visits, then the
+/// better half, and so on, with an equal share of the simulations per round.
 fn planned_visits(considered: u32, simulations: u32, simulation: u32) -> u32 {
     let rounds = considered.max(2).next_power_of_two().ilog2();
     let (mut left, mut visits, mut rest) = (considered.max(1), 0, simulation);
@@ -206,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_of_the_longest_search_shares_it_out_and_takes_no_memory() {
+    fn the_plan_of_the_longest_search_has_equal_rounds_and_needs_no_memory() {
         let all = MAX_SIMULATIONS;
         // 4 rounds of a quarter each: of 16, of 8, of 4 and of 2 actions.
         let shares = [16, 8, 4, 2].map(|left| all / 4 / left);

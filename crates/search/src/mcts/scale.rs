@@ -1,16 +1,16 @@
-//! From values to the scale of PUCT, and PUCT itself.
+//! The PUCT score, and the scale of its values.
 
 use super::config::{SearchConfig, ValueScale};
 use super::node_store::Edge;
 
-/// A linear map to the range in which values are compared with priors.
+/// A linear map from values to the scale of PUCT.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
     middle: f32,
     factor: f32,
-    /// What a visit in flight counts, on the scale.
+    /// Value of a pending visit, on the scale.
     virtual_value: f32,
-    /// Greatest size of a scaled value that need not be among those seen.
+    /// Limit of the magnitude of a scaled value that is not among those seen.
     limit: f32,
 }
 
@@ -20,7 +20,7 @@ impl Scale {
         Self { middle: 0.0, factor: 1.0, virtual_value, limit: f32::INFINITY }
     }
 
-    /// Maps `low..=high` to −1 to 1; a range without width to 0.
+    /// Maps `low..=high` to −1 to 1, and everything to 0 if the range has no width.
     fn between(low: f32, high: f32, virtual_value: f32) -> Self {
         let factor = if high > low { 2.0 / (high - low) } else { 0.0 };
         Self { middle: 0.5 * (low + high), factor, virtual_value, limit: f32::INFINITY }
@@ -31,14 +31,13 @@ impl Scale {
         (value - self.middle) * self.factor
     }
 
-    /// The scaled value of something that a running scale has not seen: no better than the
-    /// best it has, and no worse than the worst.
+    /// The scaled value of an unvisited action: a running scale clamps it to the values seen.
     #[inline]
     pub(super) fn apply_unseen(self, value: f32) -> f32 {
         self.apply(value).clamp(-self.limit, self.limit)
     }
 
-    /// The scaled value of an edge of which some visits are in flight.
+    /// The scaled value of an edge with pending visits.
     fn with_pending(self, edge: &Edge) -> f32 {
         let completed = edge.completed() as f32;
         let pending = edge.pending as f32;
@@ -47,7 +46,7 @@ impl Scale {
     }
 }
 
-/// The scale of a tree, which may follow the values seen.
+/// The scale of a tree, which may adapt to the values seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scaling {
     kind: ValueScale,
@@ -66,18 +65,18 @@ impl Scaling {
         }
     }
 
-    /// Forgets the values seen.
+    /// Resets the range of values seen.
     pub(super) fn reset(&mut self) {
         (self.low, self.high) = (f32::INFINITY, f32::NEG_INFINITY);
     }
 
-    /// Whether values seen matter.
+    /// Whether the scale depends on the values seen.
     #[inline]
     pub(super) fn follows(&self) -> bool {
         self.kind == ValueScale::Running
     }
 
-    /// Takes the mean value of an edge into account.
+    /// Extends the range by the mean value of an edge.
     #[inline]
     pub(super) fn see(&mut self, mean: f32) {
         self.low = self.low.min(mean);
@@ -108,8 +107,8 @@ impl Scaling {
     }
 }
 
-/// The score that PUCT compares: scaled value, plus what the prior grants to an action that
-/// was tried seldom. `explore` is `c · √N`.
+/// The PUCT score: the scaled value plus the exploration term `explore · P / (1 + n)`, where
+/// `explore` is `c · √N`.
 #[inline]
 pub(super) fn score(edge: &Edge, explore: f32, first_play: f32, scale: Scale) -> f32 {
     let visits = edge.visits as f32;

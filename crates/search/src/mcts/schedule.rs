@@ -1,37 +1,38 @@
-//! Temperatures: how greedily visits are turned into moves, and when that changes.
+//! Temperature schedules for the choice of an action from visits.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::config_error::{SearchConfigError, check};
 
-/// The temperature τ of a decision; an action is played with probability in proportion to
-/// `visits^(1/τ)`, and 0 plays the most visited one. Time is
-/// [`elapsed`](ouro_game::Game::elapsed).
+/// The temperature τ of a decision.
+///
+/// An action is played with a probability in proportion to `visits^(1/τ)`; 0 plays the most
+/// visited action. Time is [`elapsed`](ouro_game::Game::elapsed).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Temperature {
-    /// Always the same; 0.5 in the AlphaSnake paper.
+    /// A constant; 0.5 in the AlphaSnake paper.
     Constant {
         /// τ.
         value: f32,
     },
-    /// One up to a time, another from then on; AlphaGo Zero plays 30 moves at 1, then 0.
+    /// One value before a time, another from then on; AlphaGo Zero plays 30 moves at 1, then 0.
     Until {
-        /// When it changes.
+        /// Time of the change.
         time: u32,
         /// τ before.
         before: f32,
         /// τ from then on.
         after: f32,
     },
-    /// From one to another, half of the way in each half-life; KataGo goes from 0.8 to 0.2.
+    /// Exponential decay from one value to another; KataGo goes from 0.8 to 0.2.
     Decay {
         /// τ at the start.
         start: f32,
         /// τ in the long run.
         end: f32,
-        /// Time in which half of the difference goes, above 0.
+        /// Time in which the difference halves, above 0.
         half_life: f32,
     },
 }

@@ -1,25 +1,25 @@
-//! Many searches, one batch.
+//! Evaluates the leaves of many searches in one batch.
 //!
-//! A step goes once around the searches, takes from each the leaves it may have in flight,
-//! evaluates them together and gives every answer back. Nothing is left in flight between
-//! steps, so searches can be read, advanced or replaced there: a game that has decided goes
-//! on at once, and the batch stays full.
+//! A step visits every search once, gathers its leaves, evaluates them together and returns every
+//! estimate. No evaluation is pending between steps, so searches can be read, advanced or replaced
+//! there. A decided game can continue at once, and batches stay full.
 //!
-//! Contract: which searches share a batch changes no result (see
-//! [`Evaluator`]). A step does a bounded amount of work, so whoever steps can keep a deadline:
-//! one batch, and at most [`KNOWN_PER_STEP`] simulations per search that need no evaluation.
+//! Contract: results do not depend on which searches share a batch (see [`Evaluator`]). A step
+//! does a bounded amount of work, so that callers can keep a deadline: one batch, and at most
+//! [`KNOWN_PER_STEP`] simulations per search that need no evaluation.
 
 use ouro_game::Game;
 
 use super::search::{LeafId, Search, SelectOutcome};
 use crate::evaluator::{Estimates, Evaluator, Leaf};
 
-/// Simulations of one search in one step that end in a position whose value is known. Where
-/// all of a tree is known and still nothing is proven, as in matching pennies, there are no
-/// others.
+/// Most simulations of one search in one step that end in a position of known value.
+///
+/// If all leaves of a tree are known but the root is not proven, as in matching pennies, every
+/// simulation is of this kind.
 pub const KNOWN_PER_STEP: usize = 256;
 
-/// What a step did.
+/// The work of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepReport {
     /// Leaves evaluated.
@@ -29,7 +29,7 @@ pub struct StepReport {
 }
 
 impl StepReport {
-    /// Whether there was nothing to do: every search is done.
+    /// Whether the step did nothing, because every search is done.
     pub fn is_idle(&self) -> bool {
         self.leaves == 0 && self.known == 0
     }
@@ -39,18 +39,19 @@ impl StepReport {
 #[derive(Debug)]
 pub struct Scheduler<G: Game> {
     batch: usize,
-    /// Where the next round begins, so that all get their turn when a batch cannot hold them.
+    /// The search that the next step starts with, so that all searches get their turn if a batch
+    /// cannot hold the leaves of all.
     cursor: usize,
-    /// Leaves; may be longer than a batch needs, to reuse what is beyond.
+    /// Leaves. May be longer than a batch, so that leaves beyond are reused.
     leaves: Vec<Leaf<G>>,
-    /// The search and leaf_id of each leaf of the batch.
+    /// The search and the leaf id of each leaf of the batch.
     origins: Vec<(usize, LeafId)>,
     answers: Estimates,
 }
 
 impl<G: Game> Scheduler<G> {
-    /// A scheduler of batches of at most `batch` leaves, or of the leaves in flight of one
-    /// search if those are more.
+    /// A scheduler of batches of at most `batch` leaves, or of the `leaves_in_flight` of one
+    /// search if that is more.
     pub fn new(batch: usize) -> Self {
         Self {
             batch: batch.max(1),
@@ -109,15 +110,14 @@ impl<G: Game> Scheduler<G> {
         }
         for turn in 0..count {
             let index = (self.cursor + turn) % count;
-            // A search gives all its leaves to one batch or none: how many come back together
-            // is part of what it does.
+            // A search gives all its leaves to one batch or none, since the number of leaves that
+            // return together affects its result.
             let most = searches[index].config().leaves_in_flight as usize;
             if !self.origins.is_empty() && self.origins.len() + most > self.batch {
                 self.cursor = index;
                 break;
             }
-            // Counted for each search by itself, so that the bound, too, is the same whatever
-            // else is in the batch.
+            // Counted per search, so that the bound does not depend on the rest of the batch.
             let mut known = 0;
             while known < KNOWN_PER_STEP {
                 match searches[index].select(game) {

@@ -1,4 +1,4 @@
-//! One decision after another, each by a budget of simulations.
+//! The search of one game: one decision after another, each with a budget of simulations.
 
 use ouro_game::{Action, ActionMask, Game, PlayerSet, Rng, Symmetry, Turn};
 
@@ -8,20 +8,20 @@ use super::node_store::{NONE, NodeKind, ROOT};
 use super::tree::{DescentOutcome, Tree, play_forced};
 use crate::evaluator::{Estimate, Leaf};
 
-/// A leaf that is with the evaluator.
+/// Identifies a leaf whose evaluation is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeafId(usize);
 
-/// What [`Search::select`] came to.
+/// The outcome of [`Search::select`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelectOutcome {
-    /// A leaf to evaluate and to give back with [`Search::back_up`].
+    /// A leaf to evaluate; its estimate goes to [`Search::back_up`].
     Leaf(LeafId),
-    /// A simulation that needed no evaluation and is done.
+    /// A completed simulation that needed no evaluation.
     BackedUp,
-    /// Nothing before a leaf in flight comes back.
+    /// No simulation is possible until a pending evaluation returns.
     Blocked,
-    /// The decision can be made.
+    /// The search is done.
     Done,
 }
 
@@ -36,26 +36,27 @@ pub enum SelectOutcome {
 #[derive(Debug)]
 pub struct Search<G: Game> {
     pub(super) tree: Tree<G>,
-    /// Simulations of this decision.
+    /// Simulations allowed for this decision.
     budget: u32,
     started: u32,
     done: u32,
     /// Whether this decision is searched in full.
     pub(super) is_full: bool,
-    /// Whether players move at all in the position to decide.
+    /// Whether any player is to move in the current position.
     playing: bool,
-    /// The tree may not grow any more.
+    /// Whether the tree has reached its size limit.
     exhausted: bool,
-    /// The position to decide; the tree's root lies beyond forced moves if they differ.
+    /// The current position.
     pub(super) state: Option<G::State>,
+    /// Whether the tree's root lies beyond forced moves of the current position.
     pub(super) ahead: bool,
     pub(super) legal: ActionMask,
     pub(super) joint: Vec<Action>,
 }
 
 impl<G: Game> Search<G> {
-    /// A search that waits for [`start`](Self::start), or says why the configuration does not
-    /// fit.
+    /// A search without a position; [`start`](Self::start) sets one. The error names the setting
+    /// that does not fit.
     pub fn new(config: SearchConfig, game: &G) -> Result<Self, SearchConfigError> {
         config.validate()?;
         let (players, actions) = (game.players(), game.action_count());
@@ -80,15 +81,16 @@ impl<G: Game> Search<G> {
         &self.tree.config
     }
 
-    /// Forgets everything and begins a decision at `state`, drawing from `rng` from now on.
+    /// Clears the tree and starts a decision at `state`, with the generator `rng` from now on.
     pub fn start(&mut self, game: &G, state: &G::State, rng: Rng) {
         self.ahead = false;
         self.tree.reset(game, state, rng);
         self.start_decision(game, state);
     }
 
-    /// Begins the next decision, at the exact_children `state` that `joint` has led to. What the tree
-    /// knows of it is kept; whether there was anything.
+    /// Starts the next decision at the settled `state` that `joint` has led to.
+    ///
+    /// The subtree of `state` is kept if there is one; the result says whether there was.
     pub fn advance(&mut self, game: &G, joint: &[Action], state: &G::State) -> bool {
         let mut target = state.clone();
         if self.tree.collapse {
@@ -146,8 +148,8 @@ impl<G: Game> Search<G> {
         })
     }
 
-    /// Prepares the root for the decision that is made there, once: not while forced moves
-    /// lead up to it, or their noise would add up.
+    /// Prepares the root for its decision, once. Decisions at forced moves before the root do not
+    /// prepare it, or the noise of each would add up.
     fn prepare_root(&mut self) {
         if self.ahead {
             return;
@@ -156,8 +158,8 @@ impl<G: Game> Search<G> {
         root.prepare(store, config, self.is_full, self.budget, rng);
     }
 
-    /// Whether the decision can be made. It may be made earlier, at a deadline, as soon as
-    /// nothing is in flight.
+    /// Whether the search is done. A caller with a deadline may decide earlier, as soon as no
+    /// evaluation is pending.
     pub fn is_done(&self) -> bool {
         let root = self.tree.store.nodes.first();
         !self.playing
@@ -169,12 +171,12 @@ impl<G: Game> Search<G> {
                 })
     }
 
-    /// Simulations of this decision that are done.
+    /// Completed simulations of this decision.
     pub fn simulations(&self) -> u32 {
         self.done
     }
 
-    /// Leaves that are with the evaluator.
+    /// Number of pending evaluations.
     pub fn in_flight(&self) -> u32 {
         self.tree.in_flight
     }
@@ -184,7 +186,7 @@ impl<G: Game> Search<G> {
         self.tree.store.nodes.len()
     }
 
-    /// Goes down the tree once.
+    /// Descends the tree once.
     pub fn select(&mut self, game: &G) -> SelectOutcome {
         if self.is_done() {
             return SelectOutcome::Done;
@@ -217,7 +219,8 @@ impl<G: Game> Search<G> {
         }
     }
 
-    /// Writes the leaf of a leaf_id to `leaf`.
+    /// Writes the leaf of an id to `leaf`. Call it or [`leaf`](Self::leaf) once per id: both draw
+    /// from the search's generator.
     pub fn write_leaf(&mut self, leaf_id: LeafId, leaf: &mut Leaf<G>) {
         (leaf.symmetry, leaf.rng) = self.leaf_randomness();
         let node = self.tree.leaf(leaf_id.0);
@@ -225,7 +228,8 @@ impl<G: Game> Search<G> {
         leaf.state.clone_from(self.tree.store.state(node));
     }
 
-    /// The leaf of a leaf_id. Ask once per leaf_id: it draws from the search's generator.
+    /// The leaf of an id. Call it or [`write_leaf`](Self::write_leaf) once per id: both draw from
+    /// the search's generator.
     pub fn leaf(&mut self, leaf_id: LeafId) -> Leaf<G> {
         let (symmetry, rng) = self.leaf_randomness();
         let node = self.tree.leaf(leaf_id.0);
@@ -237,7 +241,7 @@ impl<G: Game> Search<G> {
         (self.tree.draw_symmetry(), self.tree.rng.fork())
     }
 
-    /// Gives the evaluation of a leaf back.
+    /// Takes the estimate of a leaf and backs it up.
     pub fn back_up(&mut self, game: &G, leaf_id: LeafId, evaluation: Estimate<'_>) {
         let is_root = self.tree.leaf(leaf_id.0) == ROOT;
         self.tree.receive(game, leaf_id.0, evaluation);
@@ -250,7 +254,7 @@ impl<G: Game> Search<G> {
 }
 
 impl<G: Game> Tree<G> {
-    /// The child that a joint action leads to from the root, or [`NONE`].
+    /// The child of the root under a joint action, or [`NONE`].
     fn child_of(&self, joint: &[Action]) -> u32 {
         let Some(root) = self.store.nodes.first() else { return NONE };
         let position = |block: &[super::node_store::Edge], player: usize| {
@@ -279,7 +283,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// The node for `state` at `node` or behind chance below it.
+    /// The node of `state`: `node` itself, or a descendant through chance nodes only.
     fn find(&self, node: u32, state: &G::State) -> Option<u32> {
         let found = self.store.nodes.get(node as usize)?;
         if found.kind != NodeKind::Terminal && self.store.state(node) == state {

@@ -1,15 +1,15 @@
 //! One search tree as a state machine without input or output.
 //!
 //! ```text
-//! select ─┬─ DescentOutcome::Leaf(leaf_id)  → somebody evaluates → back_up(leaf_id, evaluation)
-//!         ├─ DescentOutcome::BackedUp        : the end of the game or a proven node; already backed up
-//!         ├─ DescentOutcome::Blocked       : the way leads to a leaf that is with the evaluator
-//!         └─ DescentOutcome::Full          : no more nodes
+//! select ─┬─ DescentOutcome::Leaf(id) → the evaluator → receive(id, estimate)
+//!         ├─ DescentOutcome::BackedUp : an end of the game or a proven node, already backed up
+//!         ├─ DescentOutcome::Blocked  : the descent met a leaf whose evaluation is pending
+//!         └─ DescentOutcome::Full     : the tree has reached its size limit
 //! ```
 //!
-//! Every value vector is what each player will still get *from a node on*; the step to a child
-//! adds its reward and discounts by the time that passed. Sums live at edges, per player who
-//! chose, and at nodes, for every player.
+//! A value vector holds what each player will still get *from a node on*. The step to a child
+//! adds its reward and discounts by the elapsed time. Edges keep sums for the player who chose,
+//! nodes for every player.
 
 use ouro_game::{Action, ActionMask, Game, Rng, Symmetry};
 
@@ -28,24 +28,24 @@ mod regret;
 
 pub(super) use expand::play_forced;
 
-/// Edges and listed outcomes that a node may have on average before they, and not the nodes,
-/// are what a tree is full of.
+/// Edges and listed outcomes per node on average, above which they count for the tree's size
+/// instead of the nodes.
 const ENTRIES_PER_NODE: usize = 8;
 
-/// Marks an edge of [`Path::edges`] that its player took by mistake: no visit of theirs. Trees have
-/// fewer edges than this.
+/// Flag of an edge in [`Path::edges`] that was taken by a tremble: not a visit of its player.
+/// Trees have fewer edges than this bit.
 const TREMBLED: u32 = 1 << 31;
 
-/// What a descent came to.
+/// The outcome of a descent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DescentOutcome {
     /// A leaf to evaluate.
     Leaf(usize),
-    /// A known value, which has been backed up.
+    /// A known value, already backed up.
     BackedUp,
-    /// A leaf that is being evaluated; the descent was undone.
+    /// A leaf whose evaluation is pending; the descent was undone.
     Blocked,
-    /// The tree may not grow any more.
+    /// The tree has reached its size limit.
     Full,
 }
 
@@ -57,19 +57,19 @@ pub(super) struct Step {
     /// `Single`: the edge. `Joint`: where the edges start in [`Path::edges`]. Chance: the
     /// outcome.
     pub(super) choice: u32,
-    /// `Single`: the edge that was wanted, if it leads to an exact node and the descent went
-    /// elsewhere; else [`NONE`].
+    /// `Single`: the edge that PUCT selected, if it leads to an exact node and the descent was
+    /// redirected; else [`NONE`].
     pub(super) wanted: u32,
 }
 
-/// The edge that a descent takes, and the one that it would rather have taken.
+/// The edge that a descent takes, and the edge that PUCT selected if they differ.
 #[derive(Clone, Copy, Debug)]
 struct ChosenEdge {
     edge: u32,
     wanted: u32,
 }
 
-/// A descent that has not come back.
+/// The path of a descent whose evaluation is pending.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Path {
     pub(super) steps: Vec<Step>,
@@ -86,15 +86,15 @@ pub(super) struct Tree<G: Game> {
     pub(super) root: Root,
     pub(super) scaling: Scaling,
     symmetries: &'static [Symmetry],
-    /// Whether every step keeps a value as it is: no rewards, no discount.
+    /// Whether steps leave values unchanged: no rewards and no discount.
     plain: bool,
-    /// Whether forced steps are played through.
+    /// Whether forced moves are collapsed.
     pub(super) collapse: bool,
-    /// Regret matching decides at `Joint` nodes.
+    /// Whether regret matching chooses at `Joint` nodes.
     matching: bool,
     paths: Vec<Path>,
     free: Vec<usize>,
-    /// Descents in flight.
+    /// Pending evaluations.
     pub(super) in_flight: u32,
     legal: ActionMask,
     joint: Vec<Action>,
@@ -130,7 +130,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Starts over from a position where players move.
+    /// Clears the tree and sets the root to a position in which players move.
     pub(super) fn reset(&mut self, game: &G, state: &G::State, rng: Rng) {
         self.rng = rng;
         self.symmetries =
@@ -141,13 +141,13 @@ impl<G: Game> Tree<G> {
         self.open(game, ROOT);
     }
 
-    /// Makes a node the root and drops what is not below it.
+    /// Makes a node the root and drops all nodes that are not below it.
     pub(super) fn keep(&mut self, node: u32) {
         self.release_paths();
         self.store.keep_subtree(node);
     }
 
-    /// Memory in use, counted in nodes of [`ENTRIES_PER_NODE`].
+    /// Size of the tree in nodes of at most [`ENTRIES_PER_NODE`] entries.
     #[inline]
     pub(super) fn size(&self) -> usize {
         let entries = self.store.edges.len() + self.store.outcomes.len();
@@ -160,8 +160,8 @@ impl<G: Game> Tree<G> {
         self.in_flight = 0;
     }
 
-    /// Goes down to a leaf. `simulation` counts the descents of this decision, for rules that
-    /// follow a plan at the root.
+    /// Descends to a leaf. `simulation` counts the descents of this decision, which sequential
+    /// halving at the root needs.
     pub(super) fn select(&mut self, game: &G, simulation: u32) -> DescentOutcome {
         // A step adds a few nodes at most; chance nodes in a row are the exception.
         if self.size() + 8 > self.config.max_nodes as usize {
@@ -217,7 +217,7 @@ impl<G: Game> Tree<G> {
         reached
     }
 
-    /// Goes along the edge of the one player to move.
+    /// Steps along the edge of the single player to move.
     fn step_single(&mut self, game: &G, node: u32, chosen: ChosenEdge) -> (u32, u32) {
         let ChosenEdge { edge: at, wanted } = chosen;
         if wanted != NONE {
@@ -235,7 +235,7 @@ impl<G: Game> Tree<G> {
         (at, child)
     }
 
-    /// An edge for each player to move, and the child of the joint action.
+    /// Chooses an edge for each player to move and steps to the child of the joint action.
     fn step_joint(
         &mut self,
         game: &G,
@@ -278,7 +278,7 @@ impl<G: Game> Tree<G> {
         (first, child)
     }
 
-    /// Takes back what a descent that led nowhere has charged.
+    /// Reverts the counts of a descent that was blocked.
     fn undo(&mut self, path: &Path) {
         for step in path.steps.iter().rev() {
             self.store.node_mut(step.node).pending -= 1;
@@ -304,7 +304,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Counts a visit that has not come back yet.
+    /// Counts a pending visit.
     #[inline]
     fn charge(&mut self, edge: u32) {
         let edge = &mut self.store.edges[edge as usize];

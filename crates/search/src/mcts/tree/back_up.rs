@@ -1,4 +1,4 @@
-//! What comes back from a leaf: values on the way up.
+//! Backs up values from a leaf to the root.
 
 use ouro_game::Game;
 
@@ -8,7 +8,7 @@ use crate::mcts::node_store::{NONE, NodeKind};
 use crate::mcts::reward_sum::power;
 
 impl<G: Game> Tree<G> {
-    /// Takes in the evaluation of the leaf that `select` handed out as `leaf_id`.
+    /// Expands the leaf `leaf_id` with its estimate and backs the values up.
     pub(in crate::mcts) fn receive(&mut self, game: &G, leaf_id: usize, evaluation: Estimate<'_>) {
         let path = std::mem::take(&mut self.paths[leaf_id]);
         self.expand(game, path.leaf, evaluation);
@@ -18,7 +18,7 @@ impl<G: Game> Tree<G> {
         self.in_flight -= 1;
     }
 
-    /// Makes a node's exact value the one to back up.
+    /// Loads a node's exact values as those to back up.
     pub(super) fn load_exact(&mut self, node: u32) {
         let exact = &self.store.exact[self.store.slot(node)];
         for (value, &exact) in self.values.iter_mut().zip(exact) {
@@ -26,7 +26,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Carries `self.values`, as seen from the leaf, up to the root.
+    /// Backs up `self.values`, which are relative to the leaf, to the root.
     pub(super) fn back_up_path(&mut self, game: &G, path: &Path) {
         self.add_visit(path.leaf);
         let mut news = self.config.solver && self.store.node(path.leaf).is_exact;
@@ -62,7 +62,7 @@ impl<G: Game> Tree<G> {
             if step.wanted != NONE {
                 self.credit_wanted(step);
             }
-            // By this descent, or by another one while this one was in flight.
+            // Proven by this descent, or by another one while this one was pending.
             if self.store.node(step.node).is_exact {
                 self.load_exact(step.node);
             }
@@ -70,7 +70,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Continues with the value of the exact node that the descent would rather have gone to.
+    /// Continues with the value of the exact node that PUCT selected.
     #[cold]
     fn credit_wanted(&mut self, step: &Step) {
         let child = self.store.edges[step.wanted as usize].child;
@@ -81,7 +81,7 @@ impl<G: Game> Tree<G> {
         self.credit(step.wanted, mover);
     }
 
-    /// From what is to come at a child to what is to come at its parent.
+    /// Converts future values at a child to those at its parent.
     #[inline]
     fn take_step(&mut self, step: &Step) {
         let discount = self.discount(step.node, step.child);
@@ -91,14 +91,14 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// What a step to `child` leaves of a value there.
+    /// The discount factor of the step to `child`.
     #[inline]
     pub(super) fn discount(&self, node: u32, child: u32) -> f64 {
         let [from, to] = [self.store.node(node), self.store.node(child)].map(|node| node.elapsed);
         power(f64::from(self.config.discount), to.saturating_sub(from))
     }
 
-    /// Gives an edge what its player got.
+    /// Adds the player's value to an edge.
     #[inline]
     fn credit(&mut self, edge: u32, player: usize) {
         let edge = &mut self.store.edges[edge as usize];

@@ -1,9 +1,9 @@
-//! Nature's moves within the tree.
+//! Chance nodes of the tree.
 //!
-//! Equally likely outcomes are visited in rounds: each round goes once through all of them
-//! in random order, which is "least visited first, ties at random" without looking for the
-//! least. Other outcomes are drawn as the game draws them, until a node has enough different
-//! ones; from then on each is visited in proportion to how often it was drawn.
+//! Equally likely outcomes are visited in rounds. Each round visits all of them once in random
+//! order, which implements "least visited first, ties at random" without a search for the least.
+//! Other outcomes are drawn as the game draws them, until a node has enough distinct ones; from
+//! then on each is visited in proportion to how often it was drawn.
 
 use ouro_game::{Chance, Game};
 
@@ -11,7 +11,7 @@ use super::{Step, Tree};
 use crate::mcts::node_store::{ChanceOutcome, NONE, Node, NodeKind};
 
 impl<G: Game> Tree<G> {
-    /// Makes a node that waits for chance one of the two kinds.
+    /// Makes a chance node `Uniform` or `Sampled`.
     pub(super) fn open_chance(&mut self, game: &G, node: u32) {
         let state = self.store.state(node);
         let uniform = match game.chance(state) {
@@ -114,7 +114,7 @@ impl<G: Game> Tree<G> {
         child
     }
 
-    /// Takes back one visit of a round. A draw stays: it was one of the game's.
+    /// Reverts one visit of a round. A draw is kept, since it is a valid sample.
     pub(super) fn undo_chance(&mut self, step: &Step) {
         let node = self.store.node_mut(step.node);
         if node.kind == NodeKind::Uniform {

@@ -1,4 +1,4 @@
-//! Which action a descent tries.
+//! Selects the action of a descent.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::mcts::node_store::{Edge, NONE, Node, ROOT};
 use crate::mcts::scale;
 
 impl<G: Game> Tree<G> {
-    /// The edge that the one player to move tries.
+    /// The edge that the single player to move tries.
     ///
-    /// There is nothing to learn behind an edge to an exact node. Where the rule wants such
-    /// an edge, it gets its visit and its value is backed up, but the descent goes on along
-    /// the best of the others, so that these are proven in their turn. Not at the root, whose
+    /// A visit of an exact node gains no information. If PUCT selects an edge to an exact node,
+    /// that edge gets the visit and its value is backed up, but the descent continues along the
+    /// best other edge, so that the others are proven in turn. The root is excluded, because its
     /// visits are the result.
     #[inline]
     pub(super) fn choose_single(&self, node: u32, current: &Node, simulation: u32) -> ChosenEdge {
@@ -35,7 +35,7 @@ impl<G: Game> Tree<G> {
         self.store.nodes.get(child as usize).is_some_and(|child| child.is_exact)
     }
 
-    /// The best edge that does not lead to an exact node; what was not tried counts as 0.
+    /// The best edge that does not lead to an exact node; unvisited edges have value 0.
     #[cold]
     fn best_open(&self, current: &Node, block: Range<usize>) -> Option<u32> {
         let scale = self.scaling.scale();

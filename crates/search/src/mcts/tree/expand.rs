@@ -1,4 +1,4 @@
-//! New nodes: stepping to them, and filling in what an evaluator said.
+//! Adds new nodes and expands them with estimates.
 
 use ouro_game::{Action, ActionMask, Chance, Game, PlayerSet, Turn};
 
@@ -7,8 +7,7 @@ use crate::evaluator::Estimate;
 use crate::mcts::config::Objective;
 use crate::mcts::node_store::{Edge, LEAST_PRIOR, NONE, NodeKind, Regret};
 
-/// Forced steps after which a node is made all the same, should a game force its players
-/// round in circles.
+/// Most forced steps before a node is made, in case a game forces its players in a circle.
 const MAX_FORCED: usize = 100_000;
 
 impl<G: Game> Tree<G> {
@@ -21,7 +20,7 @@ impl<G: Game> Tree<G> {
         child
     }
 
-    /// Sets a new node up by what must happen there, after stepping through what is forced.
+    /// Initialises a new node by its turn, after stepping through forced moves.
     pub(super) fn open(&mut self, game: &G, node: u32) {
         let parent = self.store.node(node).parent;
         let turn = if parent == NONE {
@@ -38,7 +37,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Plays forced steps at a new child and adds up the rewards since its parent.
+    /// Plays forced moves at a new child and sums the rewards since its parent.
     fn step_on(&mut self, game: &G, parent: u32, node: u32) -> Turn {
         let rewarded = self.config.objective == Objective::Returns;
         let mut reward_sum = std::mem::take(&mut self.reward_sum);
@@ -62,7 +61,7 @@ impl<G: Game> Tree<G> {
         turn
     }
 
-    /// Marks the end of the game: what is still to come is known.
+    /// Marks the end of the game, whose future values are known.
     fn end(&mut self, game: &G, node: u32) {
         for (player, at) in self.store.slot(node).enumerate() {
             self.store.exact[at] = match self.config.objective {
@@ -84,7 +83,7 @@ impl<G: Game> Tree<G> {
             let priors =
                 evaluation.priors.and_then(|all| all.get(row * actions..(row + 1) * actions));
             if !self.push_edges(game, node, player, priors) {
-                // Nobody can move here, against the laws of games; take it for the end.
+                // A game that breaks the law `Legal`; in release builds it counts as an end.
                 debug_assert!(false, "a player to move has a legal action");
                 self.store.edges.truncate(first);
                 self.store.blocks.truncate(first_block);
@@ -109,7 +108,7 @@ impl<G: Game> Tree<G> {
         self.load_values(game, node, evaluation.values);
     }
 
-    /// Appends the edges of one player; whether there are any.
+    /// Appends the edges of one player; returns whether there are any.
     fn push_edges(&mut self, game: &G, node: u32, player: usize, priors: Option<&[f32]>) -> bool {
         game.legal(self.store.state(node), player, &mut self.legal);
         let edges = &mut self.store.edges;
@@ -140,7 +139,7 @@ impl<G: Game> Tree<G> {
         count > 0
     }
 
-    /// The evaluator's values; what players who are out will get is known.
+    /// Loads the evaluator's values, and the known outcomes of eliminated players.
     fn load_values(&mut self, game: &G, node: u32, values: &[f32]) {
         let state = self.store.state(node);
         let alive = game.alive(state);
@@ -154,14 +153,13 @@ impl<G: Game> Tree<G> {
     }
 }
 
-/// A value that arithmetic survives: 0 in place of what is not finite.
+/// The value, or 0 if it is not finite, so that sums stay finite.
 fn finite(value: f32) -> f32 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// Plays on while there is nothing to choose: chance with one outcome, and if `collapse`, joint
-/// actions without an alternative. Shows every state on the way to `stepped`, and says what
-/// must happen then.
+/// Plays forced moves: chance with one outcome and, if `collapse`, joint actions without an
+/// alternative. Calls `stepped` with every state on the way and returns the turn of the last one.
 pub(in crate::mcts) fn play_forced<G: Game>(
     game: &G,
     state: &mut G::State,
@@ -190,7 +188,7 @@ pub(in crate::mcts) fn play_forced<G: Game>(
     game.turn(state)
 }
 
-/// Whether each player to move has one legal action, which is then in `joint`.
+/// Whether each player to move has a single legal action, which is written to `joint`.
 fn is_forced<G: Game>(
     game: &G,
     state: &G::State,

@@ -1,14 +1,14 @@
-//! Results that are proven, and how they spread upwards.
+//! Proven results and their propagation to parents (MCTS-Solver).
 //!
-//! A node is *exact* when its value under best play is known. Ends of games are; a node where
-//! one player moves becomes so when that player has a move to a proven win, or when all its
-//! children are exact; a chance node when all its possible outcomes are. Where two players
-//! move at the same time it takes a move that wins against every reply, or children that are
-//! all exact and have a saddle point in pure strategies.
+//! A node is *exact* if its value under best play is known. Ends of games are exact. A node in
+//! which one player moves becomes exact if that player has a move to a proven win, or if all its
+//! children are exact. A chance node becomes exact if all its possible outcomes are. A node in
+//! which two players move simultaneously needs a move that wins against every reply, or children
+//! that are all exact and have a saddle point in pure strategies.
 //!
-//! Values of two players need not be opposed: returns are not, nor are outcomes where a draw costs
-//! both something. So a saddle point counts only where they are. With more players a choice between equally good
-//! moves that treat others differently proves nothing.
+//! Values of two players need not be opposed: returns are not, nor are outcomes if a draw costs
+//! both something. A saddle point therefore counts only if they are. With more players, a choice
+//! between equally good moves that treat others differently proves nothing.
 
 use ouro_game::{Chance, Game};
 
@@ -17,7 +17,7 @@ use crate::mcts::config::Objective;
 use crate::mcts::node_store::{NONE, NodeKind};
 
 impl<G: Game> Tree<G> {
-    /// Takes in that `step.child` is exact; whether `step.node` has become exact by that.
+    /// Registers that `step.child` is exact; returns whether `step.node` has become exact.
     pub(super) fn prove(&mut self, game: &G, step: &Step, path: &Path) -> bool {
         if self.store.node(step.child).is_counted || self.store.node(step.node).is_exact {
             return false;
@@ -43,13 +43,14 @@ impl<G: Game> Tree<G> {
         (f64::from(self.store.rewards[at]) + self.discount(node, child) * exact) as f32
     }
 
-    /// Whether nothing can be better, or worse if `sign` is −1. Never where returns count, for
-    /// their bounds are not known; nor, by the discount, of an outcome that is still to come.
+    /// Whether a value is the maximum, or the minimum if `sign` is −1.
+    ///
+    /// Never with returns, whose bounds are unknown, nor for a discounted future outcome.
     pub(in crate::mcts) fn is_extreme(&self, value: f32, sign: f32) -> bool {
         self.config.objective == Objective::Outcome && value * sign >= 1.0
     }
 
-    /// Makes `node` as good as stepping to `child`.
+    /// Makes `node` exact with the values of stepping to `child`.
     fn settle(&mut self, node: u32, child: u32) -> bool {
         for player in 0..self.store.players {
             let value = self.exact_step(node, child, player);
@@ -67,7 +68,7 @@ impl<G: Game> Tree<G> {
         let edge = &mut self.store.edges[step.choice as usize];
         edge.sum = f64::from(value) * f64::from(edge.completed());
         if lost {
-            // Without a prior it is not tried again while anything else is left.
+            // PUCT does not visit an action with prior 0 while another action is left.
             edge.prior = 0.0;
         }
         if self.store.players <= 2 && self.is_extreme(value, 1.0) {
@@ -138,7 +139,7 @@ impl<G: Game> Tree<G> {
             }
             at = listed.next;
         }
-        // Anything that can happen must have been seen.
+        // All possible outcomes must have been drawn.
         let complete = covered > 1.0 - 1e-9;
         if complete {
             for (at, &mean) in self.store.slot(node).zip(&means) {
@@ -185,8 +186,8 @@ impl<G: Game> Tree<G> {
         same && self.settle(node, step.child)
     }
 
-    /// Whether the action of mover `index` in `edges` is proven to win, or to lose, whatever
-    /// the other player does. Only looked into for two who move.
+    /// Whether the action of mover `index` in `edges` is proven to win, or to lose, against every
+    /// action of the other player. Only checked if exactly two players move.
     fn holds_always(&self, node: u32, edges: &[u32], index: usize, sign: f32) -> bool {
         let movers = self.store.node(node).movers;
         let Some(player) = movers.iter().nth(index) else { return false };
@@ -202,10 +203,11 @@ impl<G: Game> Tree<G> {
         })
     }
 
-    /// The child at a saddle point of a two-player node whose children are all exact: best
-    /// for the first player given the second's action, and for the second given the first's.
-    /// `None` where one player's gain is not the other's loss: equilibria may differ in value
-    /// there, and none of them is the value.
+    /// The child at a saddle point of a two-player node whose children are all exact: best for
+    /// each player given the other's action.
+    ///
+    /// `None` if one player's gain is not the other's loss. Equilibria may then differ in value,
+    /// so the node has no unique value.
     pub(in crate::mcts) fn saddle(&self, node: u32) -> Option<u32> {
         let (rows, columns) = (self.store.block(node, 0).len(), self.store.block(node, 1).len());
         let child = |row: usize, column: usize| {

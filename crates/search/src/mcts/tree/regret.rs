@@ -1,14 +1,13 @@
 //! Regret matching at simultaneous moves.
 //!
-//! Each player plays an action with probability in proportion to its regret: what it would
-//! have gained over what was got, never less than nothing (regret matching plus). A
-//! counterfactual reply is looked up as the mean of the child that the other players' choices
-//! would have led to; a child never visited gives no news.
+//! Each player draws an action in proportion to its cumulative regret, clamped at 0 (regret
+//! matching plus). The regret of an action is its value less the value obtained. The value of an
+//! alternative is the mean of the child under the other players' choices; an unvisited child
+//! updates nothing.
 //!
-//! The average of the strategies, not the last one, approaches an equilibrium of the node. A
-//! strategy counts in proportion to the visits before it, so that what was played while
-//! nothing was known is soon forgotten (linear averaging). Both after Tammelin 2014, "Solving
-//! large imperfect information games using CFR+".
+//! The average strategy, not the last one, approaches an equilibrium of the node. Each strategy
+//! is weighted by the visits before it (linear averaging), so that early strategies soon lose
+//! their weight. Both after Tammelin 2014, "Solving large imperfect information games using CFR+".
 
 use std::ops::Range;
 
@@ -19,8 +18,8 @@ use crate::mcts::config::Simultaneous;
 use crate::mcts::node_store::{NONE, NodeStore};
 
 impl<G: Game> Tree<G> {
-    /// Draws an edge of a block by its current strategy, exploring now and then, less often
-    /// with every visit.
+    /// Draws an edge of a block by its current strategy, or uniformly with a probability that
+    /// decreases with the visits.
     pub(super) fn draw(&mut self, block: Range<usize>, visits: u32) -> usize {
         let Simultaneous::RegretMatching { exploration } = self.config.simultaneous else {
             return 0;
@@ -38,12 +37,11 @@ impl<G: Game> Tree<G> {
                 return index;
             }
         }
-        // Rounding left a little over: it goes to the last action that is played at all.
+        // Rounding can leave a remainder; it goes to the last action with a positive probability.
         self.strategy.iter().rposition(|&probability| probability > 0.0).unwrap_or(0)
     }
 
-    /// Updates the regrets of everybody who moved, after `self.values` came back from
-    /// `step.child`.
+    /// Updates the regrets of all movers with `self.values`, backed up from `step.child`.
     pub(super) fn match_regrets(&mut self, step: &Step, edges: &[u32]) {
         let movers = self.store.node(step.node).movers;
         let weight = f64::from(self.store.node(step.node).visits);
@@ -70,8 +68,8 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// The number of the joint action less the part of mover `index`, and what one action
-    /// further of that mover adds.
+    /// The number of the joint action without the part of mover `index`, and the radix of that
+    /// mover.
     pub(super) fn code_around(&self, node: u32, edges: &[u32], index: usize) -> (u64, u64) {
         let blocks = &self.store.blocks[self.store.node(node).extra as usize..][..edges.len()];
         let mut start = self.store.node(node).first;
@@ -89,7 +87,7 @@ impl<G: Game> Tree<G> {
         (code, radix)
     }
 
-    /// What a player gets on average from stepping to `child`.
+    /// Mean value of a player for stepping to `child`.
     fn worth(&self, node: u32, child: u32, player: usize) -> f64 {
         let mean = self.store.mean(child, player);
         let reward = self.store.rewards[self.store.slot(child)][player];
@@ -97,7 +95,7 @@ impl<G: Game> Tree<G> {
     }
 }
 
-/// Probabilities in proportion to positive regrets; the priors while nothing is regretted.
+/// Writes probabilities in proportion to positive regrets, or the priors if no regret is positive.
 fn strategy<S: Clone>(store: &NodeStore<S>, block: Range<usize>, out: &mut Vec<f64>) {
     out.clear();
     out.extend(store.regrets[block.clone()].iter().map(|regret| regret.gain.max(0.0)));
