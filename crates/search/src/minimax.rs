@@ -2,28 +2,27 @@
 //!
 //! # The tree
 //!
-//! Players who move at the same time are put in a sequence: the searching player first, then
-//! the others by seat. In the tree a later mover knows what those before it chose, so the
-//! others answer the searching player's choice, which in the game they can only guess. The
-//! position is resolved once all of its movers have chosen. A *ply* is one choice, a *turn* one
+//! Simultaneous moves are serialised: the searching player first, then the others by seat. In the
+//! tree, opponents therefore react to a move that they could not have seen in the game. The
+//! position is resolved once all of its movers have chosen. A *ply* is one choice and a *turn* one
 //! resolved position, so with four snakes a turn is four plies. Depths count turns.
 //!
-//! A chance node is not a ply. The [`Heuristic`] may resolve it by an assumption; otherwise
-//! its value is the expectation over its outcomes, or over [`CHANCE_SAMPLES`] draws from a
-//! generator that is fixed by the position where outcomes cannot be listed.
+//! A chance node is not a ply. The [`Heuristic`] may resolve it by an assumption. Otherwise its
+//! value is the expectation over its outcomes. If outcomes cannot be listed, it is the mean over
+//! [`CHANCE_SAMPLES`] draws from a generator that the position determines.
 //!
 //! # Values
 //!
-//! A finished game is worth its outcome in −1 to 1, shrunk by 1/100,000 for every turn from the
-//! root, so that a sooner win and a later loss are better. Unfinished positions at the horizon
-//! are worth what the evaluation says, at most [`UNDECIDED`] either way: less than a win, more
-//! than a loss, while a draw is worth 0. A player who is out is worth its outcome of the turn in
-//! which it fell, though others play on.
+//! A finished game has the value of its outcome in −1 to 1, shrunk by 1/100,000 for every turn
+//! from the root, so that a sooner win and a later loss are better. Unfinished positions at the
+//! horizon have the value of the heuristic, clamped to ±[`UNDECIDED`]: less than a win, more than
+//! a loss. A draw has value 0. An eliminated player has the value of its outcome in the turn of
+//! its elimination, though others continue.
 //!
 //! # Contract
 //!
 //! Searches are deterministic unless they meet a deadline. Of several best actions the lowest
-//! is found. [`Paranoid`] finds the same action and value as [`Plain`], only sooner. After the
+//! is found. [`Paranoid`] finds the same action and value as [`Plain`] in less time. After the
 //! first search a searcher allocates nothing per node.
 
 mod chance;
@@ -50,29 +49,29 @@ use crate::Heuristic;
 
 /// Largest magnitude of the value of an undecided position.
 pub const UNDECIDED: f32 = 0.99;
-/// What a decided game loses in magnitude with every turn from the root.
+/// Decrease in magnitude of a decided game's value per turn from the root.
 const PER_TURN: f32 = 1e-5;
-/// Turns after which a decided game loses no more.
+/// Turns after which the value decreases no more, so that it stays above [`UNDECIDED`].
 const TURNS_COUNTED: u32 = 500;
 
 /// How far to search.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
-    /// Turns to look ahead, 1 to [`Limits::DEEPEST`]; what is outside counts as the nearer end.
+    /// Turns to look ahead, clamped to 1 to [`Limits::DEEPEST`].
     pub turns: u32,
-    /// When to stop. A search that is stopped answers from what it has found.
+    /// When to stop. A stopped search returns its best result so far.
     pub deadline: Option<Deadline<'a>>,
 }
 
 impl Limits<'_> {
-    /// The deepest search there is, which for short games is the whole tree. The depth is
-    /// limited because searches recurse.
+    /// The deepest search, which covers the whole tree of short games. The depth is limited
+    /// because searches recurse.
     pub const DEEPEST: u32 = 128;
 
     /// As deep as possible.
     pub const FULL: Self = Self::turns(Self::DEEPEST);
 
-    /// A fixed number of turns, however long they take.
+    /// A fixed number of turns, without a deadline.
     pub const fn turns(turns: u32) -> Self {
         Self { turns, deadline: None }
     }
@@ -83,9 +82,9 @@ impl Limits<'_> {
 pub struct Query<'a, G: Game> {
     /// The rules.
     pub game: &'a G,
-    /// Where `player` is to move.
+    /// A state in which `player` is to move.
     pub state: &'a G::State,
-    /// Who asks.
+    /// The searching player.
     pub player: usize,
     /// How far to search.
     pub limits: Limits<'a>,
@@ -99,11 +98,11 @@ impl<G: Game> Clone for Query<'_, G> {
 
 impl<G: Game> Copy for Query<'_, G> {}
 
-/// A position in which the player has nothing to choose.
+/// The error for a position in which the searching player is not to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("player {player} is not to move in this position of {game}; search where it is")]
+#[error("player {player} is not to move in this position of {game}; search for a player to move")]
 pub struct NotToMove {
-    /// Who asked.
+    /// The searching player.
     pub player: usize,
     /// The game's name.
     pub game: &'static str,
@@ -112,40 +111,40 @@ pub struct NotToMove {
 /// One choice of a line of play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Who chooses.
+    /// The player who chooses.
     pub player: usize,
-    /// What.
+    /// The chosen action.
     pub action: Action,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MinimaxResult {
     /// The best action.
     pub action: Action,
     /// Its value for the searching player, −1 to 1.
     ///
-    /// If the deadline ended the search, it is the best known one: of the interrupted pass if
-    /// that got to the action, else of the last whole pass, where for an action that was not
-    /// the best then it is a bound from above. 0 if nothing is known at all.
+    /// If the deadline ended the search, the value is that of the interrupted pass if it reached
+    /// the action, else that of the last complete pass. There, the value of an action that was not
+    /// the best is an upper bound. It is 0 if no value is known.
     pub value: f32,
-    /// The value for every player; only [`MaxN`] knows that of others.
+    /// The value for every player; only [`MaxN`] computes it.
     pub values: Option<Vec<f32>>,
-    /// Turns to which all actions were searched.
+    /// Depth in turns to which all actions were searched.
     pub turns: u32,
     /// Whether the value is that of the game, with no position cut off at the horizon.
     pub complete: bool,
     /// Whether the deadline ended the search.
     pub stopped: bool,
-    /// The line of play that both sides think best, as far as it is known.
+    /// The principal variation, as far as it is known.
     pub line: Vec<Step>,
-    /// Positions visited, those between the choices of one turn included.
+    /// Positions visited, including those between the choices of one turn.
     pub nodes: u64,
     /// Positions evaluated at the horizon.
     pub evaluated: u64,
 }
 
-/// A search of the family: what players are built from.
+/// A search algorithm of the minimax family.
 pub trait Searcher<G: Game>: Send {
     /// Searches a position.
     fn search<E: Heuristic<G>>(
@@ -155,7 +154,7 @@ pub trait Searcher<G: Game>: Send {
     ) -> Result<MinimaxResult, NotToMove>;
 }
 
-/// Refuses a query whose player has nothing to choose.
+/// Refuses a query whose player is not to move.
 fn check<G: Game>(query: &Query<'_, G>) -> Result<(), NotToMove> {
     match query.game.turn(query.state) {
         Turn::Move(movers) if movers.contains(query.player) => Ok(()),

@@ -5,11 +5,11 @@ use ouro_game::{Chance, Game, Rng, Turn};
 use super::frame::Frames;
 use crate::Heuristic;
 
-/// Draws that stand for the outcomes of a chance node that cannot list them.
+/// Draws that replace the outcomes of a chance node that cannot list them.
 pub const CHANCE_SAMPLES: u32 = 16;
 
-/// What must happen next in the position at `level`, once the evaluation has resolved what
-/// chance it resolves by itself.
+/// The turn of the position at `level`, after the heuristic has resolved the chance that it
+/// resolves by assumption.
 #[inline]
 pub(super) fn next_turn<G: Game, E: Heuristic<G>>(
     game: &G,
@@ -24,7 +24,7 @@ pub(super) fn next_turn<G: Game, E: Heuristic<G>>(
     game.turn(state)
 }
 
-/// The outcomes of the chance node at a level, or draws that stand for them.
+/// Iterates over the outcomes of the chance node at a level, or over draws.
 pub(super) struct ChanceOutcomes {
     chance: Chance,
     rng: Rng,
@@ -37,8 +37,8 @@ impl ChanceOutcomes {
         Self { chance, rng: Rng::new(game.digest(state), "minimax chance"), next: 0 }
     }
 
-    /// Puts the position after the next outcome on the level below and returns the weight it
-    /// has, or `None` after the last outcome. Impossible outcomes are left out.
+    /// Writes the position after the next outcome to the level below and returns its weight, or
+    /// `None` after the last outcome. Impossible outcomes are skipped.
     pub(super) fn advance<G: Game>(
         &mut self,
         game: &G,

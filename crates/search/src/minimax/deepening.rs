@@ -5,7 +5,7 @@ use ouro_game::{Action, Game};
 use super::node_counter::{NodeCounter, OutOfTime};
 use super::{Limits, MinimaxResult, Query, Step, UNDECIDED};
 
-/// What one pass over the tree found.
+/// The result of one pass over the tree.
 #[derive(Clone, Debug)]
 pub(super) struct PassResult {
     pub(super) action: Action,
@@ -14,17 +14,17 @@ pub(super) struct PassResult {
     pub(super) line: Vec<Step>,
 }
 
-/// A search that looks at the tree one depth after the other.
+/// A search in passes of increasing depth.
 pub(super) trait IterativeSearch<'a> {
     /// Searches all root actions to `turns`.
     fn pass(&mut self, turns: u32) -> Result<PassResult, OutOfTime>;
 
-    /// What is best after a pass that ran out of time, if that is known better than before it.
+    /// The best result after a pass that ran out of time, if it is better than the previous one.
     fn interrupted(&mut self) -> Option<PassResult> {
         None
     }
 
-    /// Whether a value that is decided stays what it is however deep the search looks.
+    /// Whether a decided value is final, whatever the depth.
     fn is_proof(&self) -> bool;
 
     /// The counters.
@@ -59,7 +59,7 @@ pub(super) fn deepen<'a, G: Game>(
         turns = depth;
         complete = !search.counter().horizon;
         let proven = best.value.abs() > UNDECIDED && search.is_proof();
-        // With nothing to choose, time is worth more than a better value.
+        // With a single action, a more accurate value is not worth the time.
         let forced = actions.len() == 1 && query.limits.deadline.is_some();
         if complete || proven || forced {
             break;

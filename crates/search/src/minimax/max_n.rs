@@ -14,12 +14,12 @@ use crate::Heuristic;
 /// One value per seat.
 type Values = [f32; SEATS];
 
-/// The turn from the root after which each seat was out, on the path to a position.
+/// Per seat, the turn of its elimination on the path from the root.
 #[derive(Clone, Copy)]
 struct EliminationTurns([Option<u32>; SEATS]);
 
 impl EliminationTurns {
-    /// What is known after `turns`, when these seats live.
+    /// The eliminations after `turns`, given the seats alive.
     fn then(&self, alive: PlayerSet, turns: u32) -> Self {
         let mut eliminated = *self;
         for (seat, since) in eliminated.0.iter_mut().enumerate() {
@@ -37,13 +37,13 @@ impl EliminationTurns {
     }
 }
 
-/// Backs up a vector with a score per player; each ply takes what is best for its mover.
+/// Backs up a vector with a value per player; each ply takes the vector that is best for its
+/// mover.
 ///
-/// There is no pruning: with scores that do not add up to a constant none is sound. Where
-/// several actions are equally good for another player, the one that is worst for the searching
-/// player is assumed. A position in which the searching player is out ends a line. Every seat
-/// puts its own death off: one that is out is worth its outcome of the turn in which it fell,
-/// however long the others play on.
+/// There is no pruning, since none is sound for values without a constant sum. Of actions that are
+/// equally good for another player, the one that is worst for the searching player is assumed. A
+/// line ends when the searching player is eliminated. An eliminated seat has the value of its
+/// outcome in the turn of its elimination, so every seat delays its own elimination.
 #[derive(Debug)]
 pub struct MaxN<G: Game> {
     frames: Frames<G>,
@@ -62,7 +62,7 @@ impl<G: Game> Default for MaxN<G> {
 }
 
 impl<G: Game> MaxN<G> {
-    /// A searcher that has seen nothing.
+    /// A searcher without allocated memory.
     pub fn new() -> Self {
         Self::default()
     }
@@ -110,7 +110,7 @@ impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
         Ok(PassResult { action, value: values[player], values: Some(values.to_vec()), line })
     }
 
-    /// A deeper look can change what others choose.
+    /// A deeper search can change the choices of others, so no value is final.
     fn is_proof(&self) -> bool {
         false
     }
@@ -141,7 +141,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
                 decided(outcome(game, state, seat), eliminated.decided_after(seat, turns))
             })),
             Turn::Move(_) if turns >= self.turns || !alive.contains(player) => {
-                // Nothing more can happen to a player who is out.
+                // The value of an eliminated player is final, so it is not cut off.
                 self.counter.horizon |= alive.contains(player);
                 Ok(self.horizon(level, turns, eliminated))
             }
@@ -152,7 +152,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
         }
     }
 
-    /// Values of an unfinished position: outcomes of those who are out, scores of the others.
+    /// Values of an unfinished position: outcomes of eliminated players, scores of the others.
     fn horizon(&mut self, level: usize, turns: u32, eliminated: &EliminationTurns) -> Values {
         let game = self.query.game;
         let state = &self.memory.frames.get(level).state;
@@ -229,7 +229,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
     }
 }
 
-/// Outcome of a seat; 0 for a place without a player.
+/// Outcome of a seat; 0 for an index without a player.
 fn outcome<G: Game>(game: &G, state: &G::State, seat: usize) -> f32 {
     if seat < game.players() { game.outcome(state, seat) } else { 0.0 }
 }

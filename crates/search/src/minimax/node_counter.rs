@@ -1,20 +1,21 @@
-//! Counts nodes and looks at the clock now and then.
+//! Counts nodes and checks the deadline at intervals.
 
 use std::time::Duration;
 
 use crate::Clock;
 
-/// Nodes between two looks at the clock.
+/// Nodes between two checks of the clock.
 pub const NODES_PER_CLOCK_CHECK: u32 = 64;
 
 /// When a search must end.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline<'a> {
-    /// Tells the time.
+    /// The clock.
     pub clock: &'a dyn Clock,
-    /// When time is up, on the clock's monotonic time. The search looks at the clock every
-    /// [`NODES_PER_CLOCK_CHECK`] nodes and ends at the first look at this moment or after it, so its answer
-    /// comes up to that many nodes later: who must answer by a moment sets this one earlier.
+    /// The deadline in the clock's monotonic time.
+    ///
+    /// The search checks the clock every [`NODES_PER_CLOCK_CHECK`] nodes, so it can end that many
+    /// nodes after the deadline. Callers with a hard limit set an earlier deadline.
     pub at: Duration,
 }
 
@@ -47,7 +48,7 @@ impl<'a> NodeCounter<'a> {
         }
     }
 
-    /// Counts a node; an error if there is no time for it.
+    /// Counts a node; an error if the deadline has passed.
     #[inline]
     pub(super) fn node(&mut self) -> Result<(), OutOfTime> {
         self.nodes += 1;

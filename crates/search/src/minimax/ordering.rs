@@ -1,25 +1,25 @@
-//! Which action to try first. Only the number of nodes depends on it, never the value.
+//! Move ordering. It affects the number of nodes, never the value.
 
 use ouro_game::{Action, Game};
 
 use super::frame::{Frame, SEATS};
 
-/// Bonus of the action that the table remembers.
+/// Bonus of the action from the transposition table.
 const TABLE_MOVE: i32 = i32::MAX;
-/// Bonus of the action that last caused a cut-off at the same place of the tree.
+/// Bonus of the killer: the action that last caused a cut-off at the same level.
 const KILLER: i32 = 1 << 28;
-/// A history count at which all counts are halved.
+/// History count above which all counts are halved, so that they stay below the killer's bonus.
 const FULL: i32 = 1 << 26;
 
-/// What earlier nodes say about the order of actions.
+/// Statistics of earlier nodes for the order of actions.
 #[derive(Debug, Default)]
 pub(super) struct Ordering {
-    /// The action that last cut off, by level and mover.
+    /// The action of the last cut-off, by level and mover.
     killers: Vec<[Option<Action>; SEATS]>,
-    /// How much each action of each player has cut off, `[players, actions]`.
+    /// History heuristic: weight of the cut-offs of each action, `[players, actions]`.
     history: Vec<i32>,
     actions: usize,
-    /// Actions still to be tried with their worth, a stretch per node of the current path.
+    /// Actions to try with their scores, one range per node of the current path.
     queue: Vec<(i32, Action)>,
 }
 
@@ -33,7 +33,7 @@ impl Ordering {
         self.queue.clear();
     }
 
-    /// Puts the candidates of a mover in order and returns where they wait.
+    /// Queues the candidates of a mover in order and returns their range.
     pub(super) fn push<G: Game>(
         &mut self,
         frame: &Frame<G>,
@@ -55,12 +55,13 @@ impl Ordering {
             self.queue.push((worth, action));
         }
         let end = self.queue.len();
-        // Equals are put in ascending order by their action; an unstable sort does not allocate.
+        // Equal scores sort by ascending action, so an unstable sort is enough; it does not
+        // allocate.
         self.queue[start..end].sort_unstable_by_key(|&(worth, action)| (-worth, action));
         start..end
     }
 
-    /// An action by its place.
+    /// An action by its index in the queue.
     pub(super) fn action(&self, place: usize) -> Action {
         self.queue[place].1
     }
@@ -70,7 +71,7 @@ impl Ordering {
         self.queue.truncate(start);
     }
 
-    /// An action made it needless to look at the others; `left` turns were to be searched.
+    /// Records a cut-off by an action with `left` turns to search.
     pub(super) fn cut(&mut self, level: usize, mover: usize, action: Action, left: u32) {
         if self.killers.len() <= level {
             self.killers.resize(level + 1, [None; SEATS]);

@@ -1,5 +1,5 @@
 //! Paranoid search with alpha-beta (Sturtevant and Korf, "On pruning techniques for
-//! multi-player games", AAAI 2000): everybody else is taken to be one opponent.
+//! multi-player games", AAAI 2000): all other players count as one opponent.
 
 use ouro_game::{Action, ActionMask, Game, Turn};
 
@@ -18,11 +18,11 @@ use crate::Heuristic;
 /// Entries of the transposition table, as a power of two: 1.5 MiB.
 const TABLE_BITS: u32 = 16;
 
-/// The searching player maximises its own value, everybody else minimises it; fail-soft
-/// alpha-beta with iterative deepening, a transposition table and move ordering.
+/// The searching player maximises its own value, all others minimise it. Fail-soft alpha-beta with
+/// iterative deepening, a transposition table and move ordering.
 ///
-/// It finds the same action and value as [`Plain`](super::Plain). An interrupted pass counts as
-/// far as it got, since it tries the best action of the pass before first.
+/// The result equals that of [`Plain`](super::Plain). The partial result of an interrupted pass is
+/// usable, since each pass starts with the best action of the previous one.
 #[derive(Debug)]
 pub struct Paranoid<G: Game> {
     frames: Frames<G>,
@@ -38,7 +38,7 @@ pub struct Paranoid<G: Game> {
 #[derive(Clone, Copy, Debug)]
 struct RootAction {
     action: Action,
-    /// Its value, or a bound on it from above, in this pass.
+    /// The action's value in this pass, or an upper bound.
     value: f32,
 }
 
@@ -100,14 +100,13 @@ struct Run<'r, 'a, G: Game, E> {
     counter: NodeCounter<'a>,
     /// Depth of this pass.
     turns: u32,
-    /// RootAction actions searched in this pass.
+    /// Number of root actions searched in this pass.
     tried: usize,
-    /// The best of them.
+    /// The best of these actions.
     best: Option<PassResult>,
 }
 
-/// What alpha-beta still wants to know: values up to `alpha` and from `beta` on are as good as
-/// their bounds.
+/// The alpha-beta window: values up to `alpha` and from `beta` on need only a bound.
 #[derive(Clone, Copy)]
 struct Window {
     alpha: f32,
@@ -118,7 +117,7 @@ impl Window {
     const FULL: Self = Self { alpha: f32::NEG_INFINITY, beta: f32::INFINITY };
 }
 
-/// Where a node is.
+/// The position of a node in the tree.
 #[derive(Clone, Copy)]
 struct NodePosition {
     /// Index of its frame.
@@ -138,7 +137,7 @@ impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
             let action = self.memory.roots[index].action;
             let alpha = match &self.best {
                 None => f32::NEG_INFINITY,
-                // Of equals the lowest action is best, whatever order they are tried in.
+                // The lowest of equal actions is best, whatever the order of search.
                 Some(best) if action < best.action => best.value.next_down(),
                 Some(best) => best.value,
             };
@@ -154,9 +153,9 @@ impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
                 self.best = Some(PassResult { action, value, values: None, line });
             }
         }
-        // There is at least one root action, so there is a best one.
+        // `check` has made sure that there is a root action, so there is a best one.
         let best = self.best.take().ok_or(OutOfTime)?;
-        // The next pass tries the best first, then the others by what they were worth.
+        // The next pass searches the best action first, then the others by value.
         let rank = |root: &RootAction| (root.action != best.action, root.value);
         self.memory.roots.sort_by(|left, right| {
             let (left, right) = (rank(left), rank(right));
@@ -168,8 +167,8 @@ impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
     fn interrupted(&mut self) -> Option<PassResult> {
         let best = self.best.take()?;
         match self.memory.roots.get(self.tried) {
-            // What was tried loses. What comes next may not, unless the pass before has shown
-            // that it does; the rest was worth no more than that then.
+            // All searched actions lose. The next action may not, unless the previous pass has
+            // shown that it loses; later actions had no higher values in that pass.
             Some(next) if best.value < -UNDECIDED && self.turns > 1 && next.value >= -UNDECIDED => {
                 let line = vec![Step { player: self.query.player, action: next.action }];
                 Some(PassResult { action: next.action, value: next.value, values: None, line })
@@ -187,15 +186,15 @@ impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
     }
 }
 
-/// What a ply found.
+/// The result of a ply.
 struct PlyResult {
     value: f32,
-    /// The action that was best, or that cut off.
+    /// The best action, or the action of the cut-off.
     action: Action,
 }
 
 impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
-    /// Value of the resolved position at a position.
+    /// Value of the resolved state at `position`.
     fn visit(&mut self, position: NodePosition, window: Window) -> Result<f32, OutOfTime> {
         let Query { game, player, .. } = self.query;
         self.memory.variations.clear(position.ply);
@@ -217,7 +216,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
         }
     }
 
-    /// Value of a position that is looked up first and remembered afterwards.
+    /// Value of a state by table look-up, or by search with the result stored in the table.
     fn search_with_table(
         &mut self,
         key: u64,
@@ -247,8 +246,8 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
         Ok(reply.value)
     }
 
-    /// Value of a chance node. An average can be anywhere in its outcomes' range, so they are
-    /// searched with the full window.
+    /// Value of a chance node. Its outcomes are searched with the full window, since bounds of
+    /// outcomes do not give the average.
     fn chance_node(&mut self, position: NodePosition) -> Result<f32, OutOfTime> {
         let game = self.query.game;
         let below = NodePosition { level: position.level + 1, ..position };
@@ -264,7 +263,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
         Ok((sum / total) as f32)
     }
 
-    /// Value before the mover at `index` of the turn at a position has chosen.
+    /// Value before the mover at `index` of the turn at `position` has chosen.
     fn ply(
         &mut self,
         position: NodePosition,

@@ -1,4 +1,4 @@
-//! Minimax without any pruning: slow, obvious, and what the others are compared with.
+//! Minimax without pruning: the slow, simple reference for the other searches.
 
 use ouro_game::{ActionMask, Game, Turn};
 
@@ -10,8 +10,8 @@ use super::node_counter::{NodeCounter, OutOfTime};
 use super::{MinimaxResult, NotToMove, Query, Searcher, Step, check, decided, undecided};
 use crate::Heuristic;
 
-/// Looks at every position up to the horizon: the searching player maximises its own value,
-/// everybody else minimises it.
+/// Visits every position up to the horizon. The searching player maximises its own value, all
+/// others minimise it.
 #[derive(Debug)]
 pub struct Plain<G: Game> {
     frames: Frames<G>,
@@ -32,7 +32,7 @@ impl<G: Game> Default for Plain<G> {
 }
 
 impl<G: Game> Plain<G> {
-    /// A searcher that has seen nothing.
+    /// A searcher without allocated memory.
     pub fn new() -> Self {
         Self::default()
     }
@@ -53,7 +53,7 @@ impl<G: Game> Searcher<G> for Plain<G> {
         memory.frames.open(0, &run.query, run.heuristic, &mut memory.mask);
         let root = memory.frames.get(0);
         let actions: Vec<_> = root.range(0).map(|place| root.candidate(place)).collect();
-        // IterativeSearch are repeated only for a deadline; the last one does not need them.
+        // Without a deadline, one pass at full depth is enough.
         let first = if query.limits.deadline.is_some() { 1 } else { query.limits.turns };
         Ok(deepen(&mut run, &query, first, &actions))
     }

@@ -1,23 +1,23 @@
-//! A transposition table: what was found out about positions earlier in the same search.
+//! A transposition table: bounds of positions from earlier in the same search.
 
 use ouro_game::Action;
 
-/// What the stored value says about the true one.
+/// How a stored value bounds the true value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
-    /// It is the value.
+    /// The true value equals the stored value.
     Exact,
-    /// The value is at least this.
+    /// The true value is at least the stored value.
     Lower,
-    /// The value is at most this.
+    /// The true value is at most the stored value.
     Upper,
 }
 
-/// What is known of a position.
+/// The stored result of a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     key: u64,
-    /// The search that wrote it; 0 for an empty place.
+    /// Number of the search that wrote the entry; 0 for an empty entry.
     search: u32,
     /// The first mover's best action.
     pub(super) action: Action,
@@ -27,10 +27,10 @@ pub(super) struct Entry {
     pub(super) bound: Bound,
 }
 
-/// Entries by the low bits of their key; the last one written stays.
+/// Entries indexed by the low bits of their key; a new entry always replaces the old one.
 ///
-/// A value holds for one root, player and depth of pass, so entries of earlier searches count
-/// as empty.
+/// A value holds for one root, player and pass depth, so entries of earlier searches count as
+/// empty.
 #[derive(Debug)]
 pub(super) struct Table {
     entries: Vec<Entry>,
@@ -46,7 +46,7 @@ impl Table {
         Self { entries: vec![EMPTY; 1 << bits], search: 0 }
     }
 
-    /// Forgets everything.
+    /// Invalidates all entries by a new search number, without touching them.
     pub(super) fn start_search(&mut self) {
         self.search = self.search.wrapping_add(1);
         if self.search == 0 {
@@ -59,14 +59,14 @@ impl Table {
         key as usize & (self.entries.len() - 1)
     }
 
-    /// What is known of a position.
+    /// The entry of a position, if this search has stored one.
     #[inline]
     pub(super) fn get(&self, key: u64) -> Option<Entry> {
         let entry = self.entries[self.place(key)];
         (entry.key == key && entry.search == self.search).then_some(entry)
     }
 
-    /// Remembers a position.
+    /// Stores a position.
     #[inline]
     pub(super) fn put(&mut self, key: u64, action: Action, value: f32, turns: u32, bound: Bound) {
         let place = self.place(key);
@@ -75,8 +75,8 @@ impl Table {
     }
 }
 
-/// The key of a position that is `turns` from the root: the same position nearer to the root
-/// has another value.
+/// The key of a position `turns` from the root. The same position at another depth has another
+/// value, so the depth enters the key.
 #[inline]
 pub(super) fn key(digest: u64, turns: u32) -> u64 {
     // Odd constant of the golden ratio; a bijection of `turns` for every digest.
