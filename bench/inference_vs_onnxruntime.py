@@ -1,7 +1,7 @@
 """Times Ouro's CPU engine and onnxruntime on the same networks and the same core.
 
     python3 -m venv target/venv && target/venv/bin/pip install numpy onnx onnxruntime
-    cargo build --release -p ouro-net --example bench_net
+    cargo build --release -p ouro-bench --example bench_net
     target/venv/bin/python bench/inference_vs_onnxruntime.py
 
 For every network of `bench_net write` and every batch size, the script builds the same network as

@@ -13,7 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["ouro-game"],
     &["ouro-search", "ouro-net"],
     &["ouro-replay", "ouro-players"],
-    &["ouro-proto", "ouro-service"],
+    &["ouro-bench", "ouro-proto", "ouro-service"],
     &["ouro-actor", "ouro-learner", "ouro-arena"],
     &["ouro-cli"],
     // Above all others, so that it can only be a development dependency.
@@ -26,7 +26,7 @@ const APART: &[&str] = &["xtask"];
 /// Own crates that must never reach an outside crate, not even through others.
 const BANS: &[(&[&str], &[&str], &str)] = &[
     (
-        &["ouro-game", "ouro-search", "ouro-net", "ouro-players"],
+        &["ouro-game", "ouro-search", "ouro-net", "ouro-players", "ouro-bench"],
         &["tokio", "tonic", "burn"],
         "the cores are pure",
     ),

@@ -13,9 +13,9 @@
 pub mod engine;
 pub mod generation;
 pub mod hash;
-pub mod measure;
 pub mod reference;
 pub mod spec;
+pub mod synthetic;
 pub mod weights;
 
 pub use engine::training::Trunk;

@@ -4,7 +4,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use ouro_net::measure::{cases, random_planes, random_weights};
+use ouro_bench::network_cases;
+use ouro_net::synthetic::{random_planes, random_weights};
 use ouro_net::{Engine, Scratch};
 
 struct Counting;
@@ -33,7 +34,7 @@ static ALLOCATOR: Counting = Counting;
 #[test]
 fn a_warm_scratch_allocates_nothing_whatever_the_batch() {
     const LARGEST: usize = 40;
-    let nets: Vec<(Engine, Vec<f32>)> = cases()
+    let nets: Vec<(Engine, Vec<f32>)> = network_cases()
         .iter()
         .map(|case| {
             let weights = random_weights(&case.spec, 1).expect("the case is valid");

@@ -1,7 +1,8 @@
 //! The engine against the reference, over random shapes, weights and positions.
 
+use ouro_bench::network_cases;
 use ouro_game::{PlaneShape, Rng};
-use ouro_net::measure::{cases, random_weights};
+use ouro_net::synthetic::random_weights;
 use ouro_net::{
     Architecture, ContentHash, Engine, GlobalPooling, NetSpec, Scratch, ValueRange, Weights,
     reference,
@@ -81,7 +82,7 @@ fn reference(weights: &Weights, planes: &[f32], batch: usize) -> Vec<f32> {
 
 #[test]
 fn the_networks_of_the_benchmark_agree_with_the_reference() {
-    for case in cases() {
+    for case in network_cases() {
         let weights = random_weights(&case.spec, 3).unwrap();
         let planes = random_planes(case.spec.planes.len() * 2, 4);
         let got = evaluate(&Engine::new(&weights), &mut Scratch::new(), &planes, 2);
@@ -96,7 +97,7 @@ fn the_networks_of_the_benchmark_agree_with_the_reference() {
 #[test]
 fn the_networks_of_the_benchmark_give_these_bits_on_every_processor() {
     let mut bytes = Vec::new();
-    for case in cases() {
+    for case in network_cases() {
         let weights = random_weights(&case.spec, 3).unwrap();
         let planes = random_planes(case.spec.planes.len() * 3, 4);
         let outputs = evaluate(&Engine::new(&weights), &mut Scratch::new(), &planes, 3);

@@ -26,7 +26,6 @@ pub mod perfect;
 pub mod player;
 pub mod random;
 pub mod registry;
-pub mod search_bench;
 pub mod selection;
 pub mod snake_tree;
 pub mod thinking;

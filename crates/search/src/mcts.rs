@@ -32,7 +32,6 @@
 pub mod config;
 mod config_error;
 mod joint;
-mod measure;
 mod node_store;
 mod noise;
 mod result;
@@ -51,7 +50,6 @@ pub use config::{
     Simultaneous, ValueScale,
 };
 pub use config_error::SearchConfigError;
-pub use measure::{SearchSpeed, Workload, measure};
 pub use node_store::node_bytes;
 pub use result::{SearchResult, SeatResult};
 pub use schedule::Temperature;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::device::TrainDevice;
 use crate::testing::{architectures, spec, weights};
-use ouro_net::measure::{random_planes, random_weights};
+use ouro_net::synthetic::{random_planes, random_weights};
 use ouro_net::{Architecture, reference};
 
 fn specs() -> impl Iterator<Item = NetSpec> {

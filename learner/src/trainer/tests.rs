@@ -8,7 +8,7 @@ use crate::training_state::{RunState, StateStore, TrainingState};
 use crate::weight_average::WeightAveraging;
 use ouro_game::Rng;
 use ouro_net::Generation;
-use ouro_net::measure::random_weights;
+use ouro_net::synthetic::random_weights;
 
 fn trainer(
     config: &TrainConfig,

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use ouro_bench::{NetworkCase, network_cases};
 use ouro_game::Rng;
 use ouro_learner::alphazero::{AlphaZero, Positions};
 use ouro_learner::config::{AlphaZeroConfig, DeviceChoice, TrainConfig};
@@ -13,7 +14,6 @@ use ouro_learner::device::TrainDevice;
 use ouro_learner::error::TrainError;
 use ouro_learner::parity::random_positions;
 use ouro_learner::trainer::Trainer;
-use ouro_net::measure::{Case, cases};
 use ouro_net::{Weights, WeightsMeta};
 use serde::Serialize;
 
@@ -79,8 +79,8 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     if !machine.release_build {
         writeln!(io::stderr(), "warning: this is a debug build; its numbers mean little")?;
     }
-    let all = cases();
-    let mut chosen: Vec<&Case> = Vec::new();
+    let all = network_cases();
+    let mut chosen: Vec<&NetworkCase> = Vec::new();
     for name in &arguments.network {
         let case = all.iter().find(|case| case.name == name).ok_or_else(|| {
             let names: Vec<_> = all.iter().map(|case| case.name).collect();
@@ -108,7 +108,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 }
 
 fn measure(
-    case: &Case,
+    case: &NetworkCase,
     rows: usize,
     device: &TrainDevice,
     arguments: &Arguments,

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ouro_net::measure::{BATCHES, Bench, cases, random_weights};
+use ouro_bench::{BATCHES, EngineBench, network_cases};
+use ouro_net::synthetic::random_weights;
 use serde::Serialize;
 
 use super::machine::Machine;
@@ -57,12 +58,12 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let started = Instant::now();
     let mut now = || started.elapsed();
     let mut networks = Vec::new();
-    for case in cases() {
+    for case in network_cases() {
         let weights = random_weights(&case.spec, 1).map_err(Failure::bug)?;
         let batches = BATCHES
             .iter()
             .map(|&batch| {
-                let mut bench = Bench::new(&weights, batch);
+                let mut bench = EngineBench::new(&weights, batch);
                 let runs = usize::from(arguments.runs);
                 let microseconds_per_position = bench.microseconds(runs, least, &mut now);
                 Measured { batch, microseconds_per_position }

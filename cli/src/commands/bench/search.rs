@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use ouro_bench::search::{BenchGame, EvaluatorKind, SearchCase, search_cases};
 use ouro_net::Architecture;
 use ouro_players::Clock;
-use ouro_players::search_bench::{Board, Case, Judge, cases};
 use serde::Serialize;
 
 use super::machine::Machine;
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         writeln!(io::stderr(), "warning: this is a debug build; its numbers mean little")?;
     }
     let clock: Arc<dyn Clock> = Arc::new(WallClock::default());
-    let results = cases(&architecture)
+    let results = search_cases(&architecture)
         .iter()
         .map(|case| measure(case, arguments, &clock))
         .collect::<Result<_, _>>()?;
@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 }
 
 fn measure(
-    case: &Case,
+    case: &SearchCase,
     arguments: &Arguments,
     clock: &Arc<dyn Clock>,
 ) -> Result<Measured, Failure> {
@@ -82,21 +82,21 @@ fn measure(
     let speeds = (0..arguments.runs)
         .map(|_| case.run(time, clock).map_err(Failure::usage))
         .collect::<Result<Vec<_>, _>>()?;
-    let spread = |of: &dyn Fn(&ouro_search::mcts::SearchSpeed) -> f64| {
+    let spread = |of: &dyn Fn(&ouro_bench::self_play::SearchSpeed) -> f64| {
         Spread::of(speeds.iter().map(of).collect())
             .ok_or_else(|| Failure::bug("there is at least one run"))
     };
     Ok(Measured {
-        game: match case.board {
-            Board::ConnectFour => "connect_four 7x6",
-            Board::Duel => "battlesnake 11x11, duel",
-            Board::FourSnakes => "battlesnake 11x11, 4 snakes",
-            Board::Snake => "snake 10x10",
+        game: match case.game {
+            BenchGame::ConnectFour => "connect_four 7x6",
+            BenchGame::Duel => "battlesnake 11x11, duel",
+            BenchGame::FourSnakes => "battlesnake 11x11, 4 snakes",
+            BenchGame::Snake => "snake 10x10",
         },
-        evaluator: match case.judge {
-            Judge::Free => "uniform".to_owned(),
-            Judge::Rollout => "rollout".to_owned(),
-            Judge::Net(_) => arguments.net.clone(),
+        evaluator: match case.evaluator {
+            EvaluatorKind::Free => "uniform".to_owned(),
+            EvaluatorKind::Rollout => "rollout".to_owned(),
+            EvaluatorKind::Net(_) => arguments.net.clone(),
         },
         trees: case.games,
         simulations_per_decision: case.simulations,

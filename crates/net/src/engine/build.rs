@@ -3,11 +3,11 @@
 use super::buffer::LINE;
 use super::grid::Grid;
 use super::isa::Isa;
-use super::layer::{Activation, Finish, Layer};
-use super::pool::{MaxPool, Shift, Summary};
-use super::program::{Operation, Place, Program, Slot, Step};
+use super::layer::{Activation, Epilogue, Layer};
+use super::pool::{ChannelBias, GlobalPool, MaxPool};
+use super::program::{Operation, OutputSlot, Program, Slot, Step};
 use super::winograd::Winograd;
-use crate::weights::fold::Normed;
+use crate::weights::fold::ConvolutionWithNorm;
 use crate::{Architecture, NetSpec, Weights};
 
 /// The slot that positions are written to.
@@ -54,8 +54,8 @@ impl<'a> Builder<'a> {
         for layer in 0..layers {
             let to = if layer + 1 == layers { features } else { spare[layer % 2] };
             let (weight, bias) = self.pair();
-            let finish = Finish::with(Activation::Relu);
-            self.convolve([weight, bias], from, to, finish);
+            let epilogue = Epilogue::with(Activation::Relu);
+            self.convolve([weight, bias], from, to, epilogue);
             from = to;
         }
         let hidden = self.dense(features, Activation::Relu);
@@ -77,7 +77,7 @@ impl<'a> Builder<'a> {
         let [first, second] = [self.framed(channels), self.framed(channels)];
         for (from, to) in [(from, first), (first, second)] {
             let (weight, bias) = self.pair();
-            self.convolve([weight, bias], from, to, Finish::with(Activation::Leaky));
+            self.convolve([weight, bias], from, to, Epilogue::with(Activation::Leaky));
         }
         let cell = channels.next_multiple_of(LINE);
         let pooled = self.slot(Grid::plain(self.height / 2, self.width / 2, cell), true);
@@ -88,7 +88,7 @@ impl<'a> Builder<'a> {
             let narrow = self.dense(wide, Activation::Leaky);
             let grids = [wide, narrow].map(|slot| self.program.slots[slot].grid.cell);
             debug_assert!(grids.iter().zip(units).all(|(cell, units)| *cell >= units));
-            Place { slot: self.dense(narrow, Activation::Identity), offset: 0 }
+            OutputSlot { slot: self.dense(narrow, Activation::Identity), offset: 0 }
         };
         (self.program.policy, self.program.value) = (head(), head());
     }
@@ -107,7 +107,7 @@ impl<'a> Builder<'a> {
         };
         let input = self.input(spec.planes.channels, channels);
         let [x, y] = [self.framed(channels), self.framed(channels)];
-        let relu = Finish::with(Activation::Relu);
+        let relu = Epilogue::with(Activation::Relu);
         let (weight, bias) = self.folded();
         self.convolve([&weight, &bias], input, x, relu);
         for block in 0..blocks {
@@ -115,12 +115,12 @@ impl<'a> Builder<'a> {
             match global_pooling.filter(|pooling| pooling.applies_to(block)) {
                 None => self.convolve([&weight, &bias], x, y, relu),
                 Some(pooling) => {
-                    self.convolve([&weight, &bias], x, y, Finish::with(Activation::Identity));
+                    self.convolve([&weight, &bias], x, y, Epilogue::with(Activation::Identity));
                     self.pool(y, pooling.channels);
                 }
             }
             let (weight, bias) = self.folded();
-            self.convolve([&weight, &bias], y, x, Finish::RESIDUAL);
+            self.convolve([&weight, &bias], y, x, Epilogue::RESIDUAL);
         }
 
         // Both heads read the tower in one 1×1 convolution; their tensors come one head after
@@ -140,8 +140,8 @@ impl<'a> Builder<'a> {
         let (weight, bias) = self.pair();
         let hidden = self.linear([weight, bias], features, policy_channels, Activation::Relu);
         let value = self.dense(hidden, Activation::Identity);
-        self.program.policy = Place { slot: logits, offset: 0 };
-        self.program.value = Place { slot: value, offset: 0 };
+        self.program.policy = OutputSlot { slot: logits, offset: 0 };
+        self.program.value = OutputSlot { slot: value, offset: 0 };
     }
 
     /// Global pooling of the first channels of `slot` into a bias for all of them.
@@ -149,15 +149,15 @@ impl<'a> Builder<'a> {
         let grid = self.program.slots[slot].grid;
         let pooled = self.slot(Grid::flat(2 * channels), false);
         let output = self.program.slots[pooled].grid;
-        let summary = Summary { input: grid, channels, output };
-        self.trunk(Operation::Summary(summary), slot, pooled);
+        let pool = GlobalPool { input: grid, channels, output };
+        self.trunk(Operation::GlobalPool(pool), slot, pooled);
         let (weight, bias) = self.pair();
         let shifts = self.slot(Grid::flat(bias.len()), false);
         let [from, to] = [pooled, shifts].map(|slot| self.program.slots[slot].grid);
-        let finish = Finish::with(Activation::Identity);
-        let layer = Layer::linear(self.isa, [weight, bias], &from, 0, &to, finish);
+        let epilogue = Epilogue::with(Activation::Identity);
+        let layer = Layer::linear(self.isa, [weight, bias], &from, 0, &to, epilogue);
         self.trunk(Operation::Layer(layer), pooled, shifts);
-        self.trunk(Operation::Shift(Shift { input: to, output: grid }), shifts, slot);
+        self.trunk(Operation::ChannelBias(ChannelBias { input: to, output: grid }), shifts, slot);
     }
 
     /// Policy and value as one layer over `from`, the value after the logits.
@@ -167,8 +167,8 @@ impl<'a> Builder<'a> {
         let weight = [policy, value].concat();
         let bias = [policy_bias, value_bias].concat();
         let slot = self.linear([&weight, &bias], from, 0, Activation::Identity);
-        self.program.policy = Place { slot, offset: 0 };
-        self.program.value = Place { slot, offset: actions };
+        self.program.policy = OutputSlot { slot, offset: 0 };
+        self.program.value = OutputSlot { slot, offset: actions };
     }
 
     /// A fully connected layer of the heads, from all of `from` to a new slot.
@@ -187,22 +187,22 @@ impl<'a> Builder<'a> {
         let output = Grid::flat(tensors[1].len());
         let to = self.slot(output, true);
         let input = self.program.slots[from].grid;
-        let finish = Finish::with(activation);
-        let layer = Layer::linear(self.isa, tensors, &input, first, &output, finish);
+        let epilogue = Epilogue::with(activation);
+        let layer = Layer::linear(self.isa, tensors, &input, first, &output, epilogue);
         self.program.heads.push(Step { operation: Operation::Layer(layer), from, to });
         to
     }
 
     /// A 3×3 convolution of the trunk.
-    fn convolve(&mut self, tensors: [&[f32]; 2], from: usize, to: usize, finish: Finish) {
+    fn convolve(&mut self, tensors: [&[f32]; 2], from: usize, to: usize, epilogue: Epilogue) {
         let [input, output] = [from, to].map(|slot| self.program.slots[slot].grid);
         let inputs = tensors[0].len() / tensors[1].len() / 9;
-        let pays = Winograd::pays(self.height, self.width, inputs, tensors[1].len());
-        let operation = if pays {
-            let layer = Winograd::new(self.isa, tensors, &input, &output, finish);
+        let is_winograd = Winograd::is_faster(self.height, self.width, inputs, tensors[1].len());
+        let operation = if is_winograd {
+            let layer = Winograd::new(self.isa, tensors, &input, &output, epilogue);
             Operation::Winograd(Box::new(layer))
         } else {
-            Operation::Layer(Layer::convolution(self.isa, tensors, &input, &output, finish))
+            Operation::Layer(Layer::convolution(self.isa, tensors, &input, &output, epilogue))
         };
         self.trunk(operation, from, to);
     }
@@ -215,7 +215,7 @@ impl<'a> Builder<'a> {
     /// convolution reads fewer values if cells are not padded.
     fn input(&mut self, planes: usize, outputs: usize) -> usize {
         debug_assert!(self.program.slots.is_empty(), "the input is the first slot");
-        if Winograd::pays(self.height, self.width, planes, outputs) {
+        if Winograd::is_faster(self.height, self.width, planes, outputs) {
             return self.framed(planes);
         }
         self.slot(Grid::framed(self.height, self.width, planes), false)
@@ -244,7 +244,7 @@ impl<'a> Builder<'a> {
     /// Weight and bias of a convolution with the batch norm after it folded in.
     fn folded(&mut self) -> (Vec<f32>, Vec<f32>) {
         let weight = self.next();
-        let normed = Normed { weight, norm: std::array::from_fn(|_| self.next()) };
+        let normed = ConvolutionWithNorm { weight, norm: std::array::from_fn(|_| self.next()) };
         (normed.weight().collect(), normed.bias().collect())
     }
 }

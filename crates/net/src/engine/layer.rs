@@ -7,7 +7,7 @@
 
 use super::grid::{Grid, Rows};
 use super::isa::{Isa, Task};
-use super::panels::{Left, Panels, Sink};
+use super::panels::{LeftRows, Panels, Sink};
 use super::vector::Vector;
 use crate::spec::LEAKY_SLOPE;
 
@@ -24,13 +24,13 @@ pub(super) enum Activation {
 
 /// How results are finished.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Finish {
+pub(super) struct Epilogue {
     pub(super) activation: Activation,
     /// Whether what the output held is added before the activation.
     pub(super) residual: bool,
 }
 
-impl Finish {
+impl Epilogue {
     /// Results with their activation.
     pub(super) fn with(activation: Activation) -> Self {
         Self { activation, residual: false }
@@ -72,7 +72,7 @@ pub(super) struct Layer {
     length: usize,
     input: Rows,
     output: Rows,
-    finish: Finish,
+    epilogue: Epilogue,
 }
 
 impl Layer {
@@ -82,7 +82,7 @@ impl Layer {
         [weight, bias]: [&[f32]; 2],
         input: &Grid,
         output: &Grid,
-        finish: Finish,
+        epilogue: Epilogue,
     ) -> Self {
         let inputs = weight.len() / bias.len() / 9;
         let panels = Panels::new(isa, 9 * inputs, bias, |column, depth| {
@@ -93,7 +93,7 @@ impl Layer {
         let runs = (0..3)
             .flat_map(|row| (0..columns).map(move |column| row * input.row + column * input.cell));
         let (runs, input, output) = (runs.collect(), input.corners(), output.rows());
-        Self { panels, runs, length, input, output, finish }
+        Self { panels, runs, length, input, output, epilogue }
     }
 
     /// A 1×1 convolution; `weight` is `[outputs, inputs]`.
@@ -102,13 +102,13 @@ impl Layer {
         [weight, bias]: [&[f32]; 2],
         input: &Grid,
         output: &Grid,
-        finish: Finish,
+        epilogue: Epilogue,
     ) -> Self {
         let inputs = weight.len() / bias.len();
         let panels =
             Panels::new(isa, inputs, bias, |column, depth| weight[column * inputs + depth]);
         let (input, output) = (input.rows(), output.rows());
-        Self { panels, runs: vec![0], length: inputs, input, output, finish }
+        Self { panels, runs: vec![0], length: inputs, input, output, epilogue }
     }
 
     /// A fully connected layer; `weight` is `[outputs, channels · cells]`. It reads channels
@@ -119,7 +119,7 @@ impl Layer {
         input: &Grid,
         first: usize,
         output: &Grid,
-        finish: Finish,
+        epilogue: Epilogue,
     ) -> Self {
         let inputs = weight.len() / bias.len();
         let cells = input.cells();
@@ -133,7 +133,7 @@ impl Layer {
             (input.rows().offsets.iter().map(|offset| offset + first).collect(), channels)
         };
         let (input, output) = (input.boards(), output.boards());
-        Self { panels, runs, length, input, output, finish }
+        Self { panels, runs, length, input, output, epilogue }
     }
 
     /// Computes the rows of `boards` boards.
@@ -156,23 +156,23 @@ struct Multiply<'a> {
 impl Task for Multiply<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector, const ROWS: usize>(self) {
-        let Layer { panels, runs, length, input, output, finish } = self.layer;
-        let left = Left { values: self.input, runs, length: *length };
-        let (boards, finish) = (self.boards, *finish);
+        let Layer { panels, runs, length, input, output, epilogue } = self.layer;
+        let left = LeftRows { values: self.input, runs, length: *length };
+        let (boards, epilogue) = (self.boards, *epilogue);
         // SAFETY: the caller keeps the contract of `Vector`; `Layer::run` has checked that all
         // rows lie within their slices.
         unsafe {
             if let ([from], [to]) = (&input.offsets[..], &output.offsets[..]) {
                 let start = |row| row * input.board + from;
                 let place = |row| row * output.board + to;
-                let mut sink = Store { place, output: self.output, finish };
+                let mut sink = Store { place, output: self.output, epilogue };
                 panels.multiply::<V, ROWS>(&left, boards, start, &mut sink);
                 return;
             }
             for board in 0..boards {
                 let start = |row: usize| board * input.board + input.offsets[row];
                 let place = |row: usize| board * output.board + output.offsets[row];
-                let mut sink = Store { place, output: &mut *self.output, finish };
+                let mut sink = Store { place, output: &mut *self.output, epilogue };
                 panels.multiply::<V, ROWS>(&left, input.offsets.len(), start, &mut sink);
             }
         }
@@ -183,7 +183,7 @@ impl Task for Multiply<'_> {
 struct Store<'a, F> {
     place: F,
     output: &'a mut [f32],
-    finish: Finish,
+    epilogue: Epilogue,
 }
 
 impl<F: Fn(usize) -> usize> Sink for Store<'_, F> {
@@ -193,6 +193,6 @@ impl<F: Fn(usize) -> usize> Sink for Store<'_, F> {
         debug_assert!(at + V::LANES <= self.output.len());
         // SAFETY: the caller keeps the contract of `Vector`; `Layer::run` has checked the end
         // of the last row, padding included.
-        unsafe { self.finish.store(sums, self.output.as_mut_ptr().add(at)) }
+        unsafe { self.epilogue.store(sums, self.output.as_mut_ptr().add(at)) }
     }
 }

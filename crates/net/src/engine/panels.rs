@@ -30,7 +30,7 @@ pub(super) struct Panels {
 }
 
 /// The left rows of a product. Row `r` consists of `runs.len()` runs of `length` values.
-pub(super) struct Left<'a> {
+pub(super) struct LeftRows<'a> {
     /// Values that the rows lie in.
     pub(super) values: &'a [f32],
     /// Offsets of the runs from the start of a row.
@@ -106,7 +106,7 @@ impl Panels {
     #[inline(always)]
     pub(super) unsafe fn multiply<V: Vector, const ROWS: usize>(
         &self,
-        left: &Left<'_>,
+        left: &LeftRows<'_>,
         rows: usize,
         start: impl Fn(usize) -> usize,
         sink: &mut impl Sink,
@@ -154,7 +154,7 @@ impl Panels {
     #[inline(always)]
     unsafe fn row<V: Vector>(
         &self,
-        left: &Left<'_>,
+        left: &LeftRows<'_>,
         start: usize,
         first: usize,
         sink: &mut impl Sink,
@@ -208,7 +208,7 @@ impl Panel {
     #[inline(always)]
     unsafe fn rows<V: Vector, const ROWS: usize, const VECTORS: usize>(
         &self,
-        left: &Left<'_>,
+        left: &LeftRows<'_>,
         row: usize,
         count: usize,
         start: &impl Fn(usize) -> usize,
@@ -237,7 +237,7 @@ impl Panel {
     #[inline(always)]
     unsafe fn tile<V: Vector, const ROWS: usize, const VECTORS: usize>(
         &self,
-        left: &Left<'_>,
+        left: &LeftRows<'_>,
         row: usize,
         start: &impl Fn(usize) -> usize,
         sink: &mut impl Sink,

@@ -15,7 +15,7 @@ pub(super) struct MaxPool {
 
 /// Mean and maximum of the first channels over a board, after a ReLU of their own.
 #[derive(Clone, Debug)]
-pub(super) struct Summary {
+pub(super) struct GlobalPool {
     pub(super) input: Grid,
     pub(super) channels: usize,
     /// Means, then maxima.
@@ -24,7 +24,7 @@ pub(super) struct Summary {
 
 /// Adds a number per channel everywhere on a board, then ReLU.
 #[derive(Clone, Debug)]
-pub(super) struct Shift {
+pub(super) struct ChannelBias {
     pub(super) input: Grid,
     pub(super) output: Grid,
 }
@@ -78,17 +78,17 @@ impl Task for Pass<'_, MaxPool> {
     }
 }
 
-impl Summary {
+impl GlobalPool {
     pub(super) fn run(&self, isa: Isa, boards: usize, input: &[f32], output: &mut [f32]) {
         let pass = Pass { operation: self, boards, input, output };
         run(isa, [&self.input, &self.output], pass);
     }
 }
 
-impl Task for Pass<'_, Summary> {
+impl Task for Pass<'_, GlobalPool> {
     #[inline(always)]
     unsafe fn run<V: Vector, const ROWS: usize>(self) {
-        let Summary { input: from, channels, output: to } = self.operation;
+        let GlobalPool { input: from, channels, output: to } = self.operation;
         let count = 1.0 / from.cells() as f32;
         let mut lanes = [0.0; LINE];
         for board in 0..self.boards {
@@ -119,17 +119,17 @@ impl Task for Pass<'_, Summary> {
     }
 }
 
-impl Shift {
+impl ChannelBias {
     pub(super) fn run(&self, isa: Isa, boards: usize, input: &[f32], output: &mut [f32]) {
         let pass = Pass { operation: self, boards, input, output };
         run(isa, [&self.input, &self.output], pass);
     }
 }
 
-impl Task for Pass<'_, Shift> {
+impl Task for Pass<'_, ChannelBias> {
     #[inline(always)]
     unsafe fn run<V: Vector, const ROWS: usize>(self) {
-        let Shift { input: from, output: to } = self.operation;
+        let ChannelBias { input: from, output: to } = self.operation;
         debug_assert_eq!(from.cell, to.cell);
         for board in 0..self.boards {
             for channel in (0..to.cell).step_by(V::LANES) {

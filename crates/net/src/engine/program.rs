@@ -8,7 +8,7 @@ use super::buffer::Buffer;
 use super::grid::Grid;
 use super::isa::Isa;
 use super::layer::Layer;
-use super::pool::{MaxPool, Shift, Summary};
+use super::pool::{ChannelBias, GlobalPool, MaxPool};
 use super::winograd::{Frequencies, Winograd};
 
 /// A network for one instruction set.
@@ -20,13 +20,13 @@ pub(super) struct Program {
     /// Steps for the whole batch.
     pub(super) heads: Vec<Step>,
     /// Where logits and value are.
-    pub(super) policy: Place,
-    pub(super) value: Place,
+    pub(super) policy: OutputSlot,
+    pub(super) value: OutputSlot,
 }
 
 /// A slot and an offset in each of its positions.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct OutputSlot {
     pub(super) slot: usize,
     pub(super) offset: usize,
 }
@@ -52,8 +52,8 @@ pub(super) enum Operation {
     Layer(Layer),
     Winograd(Box<Winograd>),
     MaxPool(MaxPool),
-    Summary(Summary),
-    Shift(Shift),
+    GlobalPool(GlobalPool),
+    ChannelBias(ChannelBias),
 }
 
 impl Program {
@@ -96,8 +96,8 @@ impl Program {
                 Operation::Layer(layer) => layer.run(isa, positions, input, output),
                 Operation::Winograd(layer) => layer.run(isa, positions, input, output, between),
                 Operation::MaxPool(pool) => pool.run(isa, positions, input, output),
-                Operation::Summary(summary) => summary.run(isa, positions, input, output),
-                Operation::Shift(shift) => shift.run(isa, positions, input, output),
+                Operation::GlobalPool(pool) => pool.run(isa, positions, input, output),
+                Operation::ChannelBias(shift) => shift.run(isa, positions, input, output),
             }
             buffers[step.to] = target;
         }

@@ -1,7 +1,7 @@
 use ouro_game::{PlaneShape, Rng};
 
 use super::*;
-use crate::measure::random_weights;
+use crate::synthetic::random_weights;
 use crate::{Architecture, GlobalPooling, WeightsMeta};
 
 fn tower(channels: usize, global_pooling: Option<GlobalPooling>) -> Architecture {

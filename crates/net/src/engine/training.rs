@@ -23,7 +23,7 @@ use crate::{Architecture, NetSpec};
 
 use convolution::Convolution;
 use filter_gradient::FilterGradient;
-use norm::Field;
+use norm::BoardBatch;
 
 /// Stem and blocks of a residual tower without pooling, with all that a pass leaves for the way
 /// back.
@@ -77,8 +77,9 @@ impl Trunk {
         let planes = spec.planes;
         let [height, width] = [planes.height, planes.width];
         let inner = Grid::framed(height, width, channels.next_multiple_of(LINE));
-        let pays = Winograd::pays(height, width, planes.channels, channels);
-        let cell = if pays { planes.channels.next_multiple_of(LINE) } else { planes.channels };
+        let is_winograd = Winograd::is_faster(height, width, planes.channels, channels);
+        let cell =
+            if is_winograd { planes.channels.next_multiple_of(LINE) } else { planes.channels };
         let input = Grid::framed(height, width, cell);
         let mut from = 0;
         let layers = (0..=2 * blocks).map(|index| {
@@ -160,7 +161,7 @@ impl Trunk {
             let between = &mut self.between;
             layer.forward.run(self.isa, self.boards, from, &mut layer.values, between);
 
-            let field = Field { isa: self.isa, grid: inner, boards: self.boards };
+            let field = BoardBatch { isa: self.isa, grid: inner, boards: self.boards };
             (layer.mean, layer.variance) = field.moments(&layer.values);
             let (scale, bias) = (&trained[scale..bias], &trained[bias..end]);
             let factor =
@@ -203,8 +204,8 @@ impl Trunk {
             buffer.grow(*boards * inner.board);
         }
         write(inner, *channels, features, outer);
-        let field = Field { isa: *isa, grid: *inner, boards: *boards };
-        let mut back = Back {
+        let field = BoardBatch { isa: *isa, grid: *inner, boards: *boards };
+        let mut back = BackwardPass {
             field,
             channels: *channels,
             trained,
@@ -236,15 +237,15 @@ impl Layer {
 }
 
 /// The way back.
-struct Back<'a> {
-    field: Field,
+struct BackwardPass<'a> {
+    field: BoardBatch,
     channels: usize,
     trained: &'a [f32],
     gradient: &'a mut [f32],
     between: &'a mut Frequencies,
 }
 
-impl Back<'_> {
+impl BackwardPass<'_> {
     /// From the gradient of a layer's results to that of its convolution's, in `output` or else
     /// in place. Where the results are 0 the ReLU lets nothing through, and `gradient` keeps what
     /// it does let.
@@ -274,14 +275,14 @@ impl Back<'_> {
     /// The gradient of a layer's filters.
     fn filters(&mut self, layer: &Layer, input: &[f32], gradient: &[f32]) {
         let [weight, scale, ..] = layer.places;
-        let Field { isa, boards, .. } = self.field;
+        let BoardBatch { isa, boards, .. } = self.field;
         layer.filter.run(isa, boards, input, gradient, &mut self.gradient[weight..scale]);
     }
 
     /// The gradient of a layer's input.
     fn input(&mut self, layer: &Layer, way: &mut Convolution, gradient: &[f32], input: &mut [f32]) {
         let [weight, scale, ..] = layer.places;
-        let Field { isa, boards, .. } = self.field;
+        let BoardBatch { isa, boards, .. } = self.field;
         way.set(isa, &self.trained[weight..scale], true);
         way.run(isa, boards, gradient, input, self.between);
     }

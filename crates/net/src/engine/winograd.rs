@@ -12,8 +12,8 @@
 use super::buffer::{Buffer, LINE};
 use super::grid::{Grid, TILE};
 use super::isa::{HIGHEST, Isa, Task};
-use super::layer::Finish;
-use super::panels::{Left, Panels, Sink};
+use super::layer::Epilogue;
+use super::panels::{LeftRows, Panels, Sink};
 use super::vector::Vector;
 
 /// Side of a neighbourhood.
@@ -48,7 +48,7 @@ pub(super) struct Winograd {
     tiles: Vec<Tile>,
     /// Most tiles in a block.
     block: usize,
-    finish: Finish,
+    epilogue: Epilogue,
 }
 
 /// Where a tile lies on its board.
@@ -77,7 +77,7 @@ impl Winograd {
         [weight, bias]: [&[f32]; 2],
         input: &Grid,
         output: &Grid,
-        finish: Finish,
+        epilogue: Epilogue,
     ) -> Self {
         let inputs = weight.len() / bias.len() / 9;
         let zeros = vec![0.0; bias.len()];
@@ -105,7 +105,7 @@ impl Winograd {
         let values = FREQUENCIES * (input.cell + output.cell);
         let block = (BLOCK_VALUES / (values * HIGHEST)).max(1) * HIGHEST;
         let (bias, input, output) = (padded, *input, *output);
-        Self { panels, bias, inputs, input, output, tiles, block, finish }
+        Self { panels, bias, inputs, input, output, tiles, block, epilogue }
     }
 
     /// Replaces the filters by others of the same shape. Transforms in f32: for filters that are
@@ -137,7 +137,7 @@ impl Winograd {
 
     /// Whether this way takes less work than multiplying directly. Decided from the shape
     /// alone, so that every processor adds in the same order.
-    pub(super) fn pays(height: usize, width: usize, inputs: usize, outputs: usize) -> bool {
+    pub(super) fn is_faster(height: usize, width: usize, inputs: usize, outputs: usize) -> bool {
         // In vector instructions of 16 lanes; what the transforms take, memory included, was
         // fitted to measurements.
         let tiles = height.div_ceil(TILE) * width.div_ceil(TILE);
@@ -251,7 +251,7 @@ impl Pass<'_> {
         let outputs = self.between.outputs.chunks_exact_mut(self.steps[1]);
         for ((panels, values), output) in self.layer.panels.iter().zip(inputs).zip(outputs) {
             debug_assert!(panels.columns() <= cell_out);
-            let left = Left { values, runs: &[0], length: panels.depth() };
+            let left = LeftRows { values, runs: &[0], length: panels.depth() };
             let mut sink = Plain { output, cell: cell_out };
             // SAFETY: the caller keeps the contract of `Vector`. A step holds a cell for every
             // tile, and a cell all channels.
@@ -268,7 +268,7 @@ impl Pass<'_> {
     /// As for [`Pass::forward`].
     #[inline(always)]
     unsafe fn backward<V: Vector>(&mut self, first: usize, count: usize) {
-        let Winograd { output: grid, bias, tiles, finish, .. } = self.layer;
+        let Winograd { output: grid, bias, tiles, epilogue, .. } = self.layer;
         let (mut board, mut tile) = (first / tiles.len(), first % tiles.len());
         for index in 0..count {
             let Tile { output, rows, columns, .. } = tiles[tile];
@@ -278,10 +278,10 @@ impl Pass<'_> {
                 // all its frequencies.
                 unsafe {
                     let to = self.output.as_mut_ptr().add(at);
-                    let place = Place { to, row: grid.row, cell: grid.cell, rows, columns };
+                    let place = TileTarget { to, row: grid.row, cell: grid.cell, rows, columns };
                     let bias = V::load(bias.as_ptr().add(channel));
                     let from = self.between.outputs.as_ptr().add(index * grid.cell + channel);
-                    backward::<V>(from, self.steps[1], bias, *finish, &place);
+                    backward::<V>(from, self.steps[1], bias, *epilogue, &place);
                 }
             }
             tile += 1;
@@ -374,7 +374,7 @@ impl Sink for Plain<'_> {
 }
 
 /// Where the results of a tile go.
-struct Place {
+struct TileTarget {
     to: *mut f32,
     row: usize,
     cell: usize,
@@ -393,8 +393,8 @@ unsafe fn backward<V: Vector>(
     from: *const f32,
     step: usize,
     bias: V,
-    finish: Finish,
-    place: &Place,
+    epilogue: Epilogue,
+    place: &TileTarget,
 ) {
     // SAFETY: the caller keeps the contract.
     unsafe {
@@ -414,7 +414,7 @@ unsafe fn backward<V: Vector>(
                 for (x, sum) in backward_line(line).into_iter().enumerate() {
                     if x < place.columns {
                         let to = place.to.add(y * place.row + x * place.cell);
-                        finish.store(sum.add(bias), to);
+                        epilogue.store(sum.add(bias), to);
                     }
                 }
             }

@@ -9,14 +9,14 @@ use crate::{TensorRole, TensorSpec};
 
 /// A convolution without bias and the norm after it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Normed<'a> {
+pub(crate) struct ConvolutionWithNorm<'a> {
     /// `[outputs, …]`.
     pub(crate) weight: &'a [f32],
     /// Scale, bias, running mean and running variance, each `[outputs]`.
     pub(crate) norm: [&'a [f32]; 4],
 }
 
-impl Normed<'_> {
+impl ConvolutionWithNorm<'_> {
     fn factor(&self, channel: usize) -> f64 {
         let [scale, _, _, variance] = self.norm;
         f64::from(scale[channel]) / (f64::from(variance[channel]) + BATCH_NORM_EPSILON).sqrt()
@@ -50,11 +50,11 @@ pub(super) fn check(list: &[TensorSpec], tensors: &[Vec<f32>]) -> Result<(), Wei
         // A norm's four tensors follow the weight of its convolution.
         let [weight, bias] = [scale - 1, scale + 1];
         let values: [&[f32]; 4] = std::array::from_fn(|part| &tensors[scale + part][..]);
-        let normed = Normed { weight: &tensors[weight], norm: values };
+        let folded = ConvolutionWithNorm { weight: &tensors[weight], norm: values };
         let infinite = |value: f32| !value.is_finite();
         let found = [
-            (weight, normed.weight().position(infinite)),
-            (bias, normed.bias().position(infinite)),
+            (weight, folded.weight().position(infinite)),
+            (bias, folded.bias().position(infinite)),
         ];
         for (tensor, index) in found {
             if let Some(index) = index {

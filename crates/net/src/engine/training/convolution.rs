@@ -2,7 +2,7 @@
 
 use crate::engine::grid::Grid;
 use crate::engine::isa::Isa;
-use crate::engine::layer::{Activation, Finish, Layer};
+use crate::engine::layer::{Activation, Epilogue, Layer};
 use crate::engine::winograd::{Frequencies, Winograd};
 
 /// A convolution without bias and activation between framed boards.
@@ -12,12 +12,12 @@ pub(super) struct Convolution {
     /// Channels in and out.
     channels: [usize; 2],
     /// Whether results are added to what is there.
-    finish: Finish,
-    way: Way,
+    epilogue: Epilogue,
+    algorithm: Algorithm,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Algorithm {
     /// Packed with the filters, so there is none before them.
     Direct(Option<Layer>),
     Winograd(Box<Winograd>),
@@ -31,15 +31,21 @@ impl Convolution {
         channels: [usize; 2],
         adds: bool,
     ) -> Self {
-        let finish = Finish { activation: Activation::Identity, residual: adds };
+        let epilogue = Epilogue { activation: Activation::Identity, residual: adds };
         let [inputs, outputs] = channels;
-        let way = if Winograd::pays(input.height, input.width, inputs, outputs) {
+        let algorithm = if Winograd::is_faster(input.height, input.width, inputs, outputs) {
             let (weight, bias) = (vec![0.0; 9 * inputs * outputs], vec![0.0; outputs]);
-            Way::Winograd(Box::new(Winograd::new(isa, [&weight, &bias], input, output, finish)))
+            Algorithm::Winograd(Box::new(Winograd::new(
+                isa,
+                [&weight, &bias],
+                input,
+                output,
+                epilogue,
+            )))
         } else {
-            Way::Direct(None)
+            Algorithm::Direct(None)
         };
-        Self { grids: [*input, *output], channels, finish, way }
+        Self { grids: [*input, *output], channels, epilogue, algorithm }
     }
 
     /// Takes filters `[outputs, inputs, 3, 3]`. If `is_backward`, they are those of the
@@ -61,13 +67,13 @@ impl Convolution {
         } else {
             weight
         };
-        match &mut self.way {
-            Way::Winograd(winograd) => winograd.set(weight),
-            Way::Direct(layer) => {
+        match &mut self.algorithm {
+            Algorithm::Winograd(winograd) => winograd.set(weight),
+            Algorithm::Direct(layer) => {
                 let [input, output] = &self.grids;
                 let bias = vec![0.0; outputs];
                 let tensors = [weight, &bias[..]];
-                *layer = Some(Layer::convolution(isa, tensors, input, output, self.finish));
+                *layer = Some(Layer::convolution(isa, tensors, input, output, self.epilogue));
             }
         }
     }
@@ -81,10 +87,10 @@ impl Convolution {
         output: &mut [f32],
         between: &mut Frequencies,
     ) {
-        match &self.way {
-            Way::Winograd(winograd) => winograd.run(isa, boards, input, output, between),
-            Way::Direct(Some(layer)) => layer.run(isa, boards, input, output),
-            Way::Direct(None) => debug_assert!(false, "filters are set before they are used"),
+        match &self.algorithm {
+            Algorithm::Winograd(winograd) => winograd.run(isa, boards, input, output, between),
+            Algorithm::Direct(Some(layer)) => layer.run(isa, boards, input, output),
+            Algorithm::Direct(None) => debug_assert!(false, "filters are set before they are used"),
         }
     }
 }

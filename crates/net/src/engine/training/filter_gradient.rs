@@ -57,7 +57,7 @@ impl FilterGradient {
         let chunk = (CHUNK_VALUES / (self.input.board + self.output.board)).max(1);
         for first in (0..boards).step_by(chunk) {
             let boards = first..boards.min(first + chunk);
-            isa.run(Walk { layer: self, boards, input, gradient, sums: &mut sums });
+            isa.run(TileSums { layer: self, boards, input, gradient, sums: &mut sums });
         }
         for (output, filters) in filters.chunks_exact_mut(9 * inputs).enumerate() {
             for (index, value) in filters.iter_mut().enumerate() {
@@ -69,7 +69,7 @@ impl FilterGradient {
 }
 
 /// All tiles over some boards.
-struct Walk<'a> {
+struct TileSums<'a> {
     layer: &'a FilterGradient,
     boards: std::ops::Range<usize>,
     input: &'a [f32],
@@ -78,7 +78,7 @@ struct Walk<'a> {
     sums: &'a mut [f32],
 }
 
-impl Task for Walk<'_> {
+impl Task for TileSums<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector, const ROWS: usize>(mut self) {
         let FilterGradient { runs, length, columns, .. } = self.layer;
@@ -90,7 +90,7 @@ impl Task for Walk<'_> {
                 for tile in 0..tiles {
                     let [first, end] = [tile, tile + 1].map(|tile| tile * length / tiles);
                     let place =
-                        Place { offset: run + first, depth: index * length + first, column };
+                        TilePosition { offset: run + first, depth: index * length + first, column };
                     // SAFETY: the caller keeps the contract of `Vector`; `FilterGradient::run`
                     // has checked that all boards lie in their slices.
                     unsafe {
@@ -109,7 +109,7 @@ impl Task for Walk<'_> {
 
 /// What a tile sums up.
 #[derive(Clone, Copy)]
-struct Place {
+struct TilePosition {
     /// Offset of its first value from the corner of a neighbourhood.
     offset: usize,
     /// Number of that value.
@@ -118,7 +118,7 @@ struct Place {
     column: usize,
 }
 
-impl Walk<'_> {
+impl TileSums<'_> {
     /// A tile of `count` values of the neighbourhood, at most `ROWS`.
     ///
     /// # Safety
@@ -128,7 +128,7 @@ impl Walk<'_> {
     unsafe fn tile_of<V: Vector, const ROWS: usize, const VECTORS: usize>(
         &mut self,
         count: usize,
-        place: Place,
+        place: TilePosition,
     ) {
         debug_assert!(count <= ROWS && ROWS <= HIGHEST);
         macro_rules! tile {
@@ -149,11 +149,14 @@ impl Walk<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Walk::tile_of`].
+    /// As for [`TileSums::tile_of`].
     #[inline(always)]
-    unsafe fn tile<V: Vector, const ROWS: usize, const VECTORS: usize>(&mut self, place: Place) {
+    unsafe fn tile<V: Vector, const ROWS: usize, const VECTORS: usize>(
+        &mut self,
+        place: TilePosition,
+    ) {
         let FilterGradient { input, output, columns, .. } = self.layer;
-        let Place { offset, depth, column } = place;
+        let TilePosition { offset, depth, column } = place;
         // SAFETY: neighbourhoods lie within their framed boards, whose ends were checked; sums
         // hold a row of columns for every value of a neighbourhood.
         unsafe {

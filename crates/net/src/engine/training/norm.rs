@@ -11,13 +11,13 @@ use crate::engine::vector::Vector;
 
 /// Boards that all have one grid, with cells of whole lines.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Field {
+pub(super) struct BoardBatch {
     pub(super) isa: Isa,
     pub(super) grid: Grid,
     pub(super) boards: usize,
 }
 
-impl Field {
+impl BoardBatch {
     fn check(&self, slices: &[&[f32]]) {
         let length = self.boards * self.grid.board;
         assert!(slices.iter().all(|slice| slice.len() >= length), "a slice lacks boards");
@@ -91,7 +91,7 @@ impl Field {
 
 /// Sums of values, or of the squares of what they are off the means.
 struct Sum<'a> {
-    field: &'a Field,
+    field: &'a BoardBatch,
     values: &'a [f32],
     means: &'a [f32],
     squares: bool,
@@ -124,9 +124,9 @@ impl Task for Sum<'_> {
     }
 }
 
-/// See [`Field::normalise`].
+/// See [`BoardBatch::normalise`].
 struct Normalise<'a> {
-    field: &'a Field,
+    field: &'a BoardBatch,
     values: &'a [f32],
     residual: Option<&'a [f32]>,
     factors: &'a [f32],
@@ -156,9 +156,9 @@ impl Task for Normalise<'_> {
     }
 }
 
-/// See [`Field::gate`].
+/// See [`BoardBatch::gate`].
 struct Gate<'a> {
-    field: &'a Field,
+    field: &'a BoardBatch,
     results: &'a [f32],
     values: &'a [f32],
     means: &'a [f32],
@@ -198,9 +198,9 @@ impl Task for Gate<'_> {
     }
 }
 
-/// See [`Field::propagate`].
+/// See [`BoardBatch::propagate`].
 struct Propagate<'a> {
-    field: &'a Field,
+    field: &'a BoardBatch,
     values: &'a [f32],
     /// The gradient, and where it goes; they may be one.
     from: *const f32,

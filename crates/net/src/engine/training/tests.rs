@@ -1,7 +1,7 @@
 use ouro_game::{PlaneShape, Rng};
 
 use super::*;
-use crate::measure::{random_planes, random_weights};
+use crate::synthetic::{random_planes, random_weights};
 use crate::{TensorRole, ValueRange};
 
 fn spec(channels: usize, blocks: usize, [planes, height, width]: [usize; 3]) -> NetSpec {

@@ -1,50 +1,46 @@
-//! How fast a search is: many games of self-play on one thread, timed.
+//! Measures the speed of a search in self-play of many games on one thread.
 
 use std::fmt::Debug;
 use std::time::Duration;
 
 use ouro_game::{Action, Game, Rng, Turn};
 
-use super::config::SearchConfig;
-use super::config_error::SearchConfigError;
-use super::scheduler::Scheduler;
-use super::search::Search;
-use crate::clock::Clock;
-use crate::evaluator::{Estimates, Evaluator, Leaf};
+use ouro_search::mcts::SearchConfigError;
+use ouro_search::{Clock, Estimates, Evaluator, Leaf, Scheduler, Search, SearchConfig};
 
-/// What is measured.
+/// The load of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// Games at once.
+    /// Games in parallel.
     pub games: usize,
     /// Leaves of a full batch.
     pub batch: usize,
-    /// Measures for at least this long, and until a simulation has been made.
+    /// Least time to measure. The measurement also lasts until one simulation is complete.
     pub time: Duration,
-    /// Plays for this long before, so that memory has grown and games are in all stages.
+    /// Time to play before, so that buffers have grown and games are in all stages.
     pub warm_up: Duration,
-    /// Whether the next decision of a game keeps the tree.
+    /// Whether a game keeps its tree from decision to decision.
     pub keep_trees: bool,
     /// Seed of games and searches.
     pub seed: u64,
 }
 
-/// What came out.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SearchSpeed {
     /// Descents of the trees.
     pub simulations: u64,
-    /// Leaves that were evaluated.
+    /// Evaluated leaves.
     pub evaluations: u64,
-    /// Batches they came in.
+    /// Evaluated batches.
     pub batches: u64,
     /// Leaves of a full batch.
     pub batch: usize,
-    /// Moves that were decided.
+    /// Decided moves.
     pub decisions: u64,
-    /// Time in all.
+    /// Measured time.
     pub time: Duration,
-    /// Time within the evaluator.
+    /// Time spent in the evaluator.
     pub evaluating: Duration,
 }
 
@@ -54,18 +50,18 @@ impl SearchSpeed {
         self.simulations as f64 / self.time.as_secs_f64()
     }
 
-    /// Share of the time that is not the evaluator's, 0 to 1.
+    /// Share of the time outside the evaluator, 0 to 1.
     pub fn overhead(&self) -> f64 {
         1.0 - self.evaluating.as_secs_f64() / self.time.as_secs_f64()
     }
 
-    /// Mean share of a batch that was filled, 0 to 1.
+    /// Mean share of batch slots that are filled, 0 to 1.
     pub fn fill(&self) -> f64 {
         self.evaluations as f64 / (self.batches * self.batch as u64).max(1) as f64
     }
 }
 
-/// An evaluator whose time is taken.
+/// An evaluator that measures its own time.
 #[derive(Debug)]
 struct Timed<'a, E: ?Sized> {
     inner: &'a mut E,
@@ -82,12 +78,12 @@ impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Timed<'_, E> {
 }
 
 /// One game of self-play.
-struct Seat<G: Game> {
+struct SelfPlayGame<G: Game> {
     state: G::State,
     chance: Rng,
 }
 
-/// Plays games against themselves for a while and reports the speed of the search.
+/// Plays games of self-play for the time of the workload and returns the speed of the search.
 pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
     game: &G,
     config: &SearchConfig,
@@ -96,29 +92,29 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
     clock: &dyn Clock,
 ) -> Result<SearchSpeed, SearchConfigError> {
     let mut next_game = 0;
-    let mut seats = Vec::new();
+    let mut current_games = Vec::new();
     let mut searches = Vec::new();
     for _ in 0..workload.games {
-        let seat = new_game(game, workload.seed, &mut next_game);
+        let current = new_game(game, workload.seed, &mut next_game);
         let mut search = Search::new(config.clone(), game)?;
-        search.start(game, &seat.state, Rng::indexed(workload.seed, "search", next_game));
-        seats.push(seat);
+        search.start(game, &current.state, Rng::indexed(workload.seed, "search", next_game));
+        current_games.push(current);
         searches.push(search);
     }
     let mut timed = Timed { inner: evaluator, clock, time: Duration::ZERO };
     let mut scheduler = Scheduler::new(workload.batch);
     let mut speed = SearchSpeed { batch: scheduler.batch(), ..SearchSpeed::default() };
-    let begin = clock.monotonic();
-    let mut start = begin;
-    // Simulations of decisions that were under way when the measurement began.
-    let mut begun = 0;
+    let measurement_start = clock.monotonic();
+    let mut start = measurement_start;
+    // Simulations before the measurement, of decisions that finish during it.
+    let mut unfinished_at_start = 0;
     let mut warm = workload.warm_up.is_zero();
     let mut joint = vec![Action::default(); game.players()];
     while !searches.is_empty() {
         let leaves = scheduler.step(game, &mut searches, &mut timed).leaves;
         speed.evaluations += leaves as u64;
         speed.batches += u64::from(leaves > 0);
-        for (seat, search) in seats.iter_mut().zip(&mut searches) {
+        for (current, search) in current_games.iter_mut().zip(&mut searches) {
             if !search.is_done() {
                 continue;
             }
@@ -128,26 +124,27 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
             for chosen in &decision.seats {
                 joint[chosen.player] = chosen.action;
             }
-            let played = game.advance(&mut seat.state, &joint, &mut seat.chance);
+            let played = game.advance(&mut current.state, &joint, &mut current.chance);
             debug_assert!(played.is_ok(), "searches choose legal actions: {played:?}");
-            if played.is_err() || game.turn(&seat.state) == Turn::Over {
-                *seat = new_game(game, workload.seed, &mut next_game);
+            if played.is_err() || game.turn(&current.state) == Turn::Over {
+                *current = new_game(game, workload.seed, &mut next_game);
             } else if workload.keep_trees {
-                search.advance(game, &joint, &seat.state);
+                search.advance(game, &joint, &current.state);
                 continue;
             }
             let rng = Rng::indexed(workload.seed, "search", next_game + speed.decisions);
-            search.start(game, &seat.state, rng);
+            search.start(game, &current.state, rng);
         }
         let now = clock.monotonic();
-        if !warm && now.saturating_sub(begin) >= workload.warm_up {
+        if !warm && now.saturating_sub(measurement_start) >= workload.warm_up {
             (warm, start) = (true, now);
             timed.time = Duration::ZERO;
             speed = SearchSpeed { batch: speed.batch, ..SearchSpeed::default() };
-            begun = unfinished(&searches);
+            unfinished_at_start = unfinished(&searches);
         } else if warm && now.saturating_sub(start) >= workload.time {
-            let simulations = (speed.simulations + unfinished(&searches)).saturating_sub(begun);
-            // A first batch of roots alone is no figure, however slow the evaluator.
+            let simulations =
+                (speed.simulations + unfinished(&searches)).saturating_sub(unfinished_at_start);
+            // The first batch evaluates roots only, so it is not a figure, however slow the evaluator.
             if simulations == 0 {
                 continue;
             }
@@ -160,15 +157,15 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
     Ok(speed)
 }
 
-/// Simulations of the decisions under way.
+/// Simulations of unfinished decisions.
 fn unfinished<G: Game>(searches: &[Search<G>]) -> u64 {
     searches.iter().map(|search| u64::from(search.simulations())).sum()
 }
 
-fn new_game<G: Game>(game: &G, seed: u64, next: &mut u64) -> Seat<G> {
+fn new_game<G: Game>(game: &G, seed: u64, next: &mut u64) -> SelfPlayGame<G> {
     let mut chance = Rng::indexed(seed, ouro_game::record::GAME_RNG, *next);
     *next += 1;
     let mut state = game.initial(&mut chance);
     game.settle(&mut state, &mut chance);
-    Seat { state, chance }
+    SelfPlayGame { state, chance }
 }

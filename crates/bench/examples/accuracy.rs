@@ -1,12 +1,13 @@
 //! How far the engine's decisions are from those of the reference in f64, on 2,000 positions of
 //! 200 Battlesnake duels at random, for preset networks with random weights.
 //!
-//! `cargo run --release -p ouro-net --example accuracy -- PRESET...`; `small` if none is named.
+//! `cargo run --release -p ouro-bench --example accuracy -- PRESET...`; `small` if none is named.
 
 use std::io::{self, Write};
 
+use ouro_bench::{accuracy, duel_positions};
 use ouro_net::NetSpec;
-use ouro_net::measure::{accuracy, duel_positions, random_weights};
+use ouro_net::synthetic::random_weights;
 
 /// Duels, and positions from each.
 const GAMES: u64 = 200;

@@ -12,8 +12,9 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ouro_bench::{BATCHES, EngineBench, network_cases};
 use ouro_net::Weights;
-use ouro_net::measure::{BATCHES, Bench, cases, random_weights};
+use ouro_net::synthetic::random_weights;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -40,10 +41,10 @@ fn clock() -> impl FnMut() -> Duration {
 fn all(seconds: f64) -> Result<(), Failure> {
     let least = Duration::try_from_secs_f64(seconds)? / ROUNDS as u32;
     let mut results = Vec::new();
-    for case in cases() {
+    for case in network_cases() {
         let weights = random_weights(&case.spec, 1)?;
         for batch in BATCHES {
-            let mut bench = Bench::new(&weights, batch);
+            let mut bench = EngineBench::new(&weights, batch);
             let figure = bench.microseconds(ROUNDS, least, &mut clock());
             results.push(serde_json::json!({
                 "network": case.name,
@@ -59,7 +60,7 @@ fn all(seconds: f64) -> Result<(), Failure> {
 
 fn write(folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder)?;
-    for case in cases() {
+    for case in network_cases() {
         let file = folder.join(format!("{}.safetensors", case.name));
         fs::write(file, random_weights(&case.spec, 1)?.to_safetensors())?;
     }
@@ -67,17 +68,17 @@ fn write(folder: &Path) -> Result<(), Failure> {
 }
 
 fn serve() -> Result<(), Failure> {
-    let mut bench: Option<Bench> = None;
+    let mut bench: Option<EngineBench> = None;
     let mut now = clock();
     for line in io::stdin().lock().lines() {
         let line = line?;
         let words: Vec<&str> = line.split_whitespace().collect();
-        let loaded: Result<&mut Bench, _> =
+        let loaded: Result<&mut EngineBench, _> =
             bench.as_mut().ok_or("no network is loaded; send load FILE BATCH");
         let answer = match words[..] {
             ["load", file, batch] => {
                 let weights = Weights::from_safetensors(&fs::read(file)?)?;
-                bench = Some(Bench::new(&weights, batch.parse()?));
+                bench = Some(EngineBench::new(&weights, batch.parse()?));
                 "ok".to_owned()
             }
             ["time", calls] => loaded?.time(calls.parse()?, &mut now).as_nanos().to_string(),

@@ -1,12 +1,13 @@
 //! Passes of a [`Trunk`] forward and back: microseconds per position, best of several runs.
 //!
-//! `cargo run --release -p ouro-net --example bench_trunk [BATCH]`
+//! `cargo run --release -p ouro-bench --example bench_trunk [BATCH]`
 
 #![expect(clippy::print_stdout, reason = "the output of the program")]
 
 use std::time::Instant;
 
-use ouro_net::measure::{cases, random_planes};
+use ouro_bench::network_cases;
+use ouro_net::synthetic::random_planes;
 use ouro_net::{Trunk, Weights, WeightsMeta};
 
 /// Runs of which the best counts.
@@ -18,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "{:<16}{:>12}{:>12}  us per position, batch {batch}",
         "network", "forward", "backward"
     );
-    for case in cases() {
+    for case in network_cases() {
         let Some(mut trunk) = Trunk::new(&case.spec) else { continue };
         let weights = Weights::initialize(case.spec.clone(), WeightsMeta::default(), 1)?;
         let tensors = case.spec.tensors().into_iter().zip(weights.tensors());

@@ -1,6 +1,6 @@
 //! Simulations per second of one core, by game and evaluator.
 //!
-//! `cargo run --release -p ouro-players --example bench_search -- [seconds] [preset]`
+//! `cargo run --release -p ouro-bench --example bench_search -- [seconds] [preset]`
 //!
 //! Each case is measured for that many seconds, 4 unless given; the network is the preset
 //! `small` unless another is given. The overhead is the share of the time that is not the
@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ouro_players::search_bench::{Judge, cases};
+use ouro_bench::search::{EvaluatorKind, search_cases};
 use ouro_search::Clock;
 
 /// Time since the program began.
@@ -29,16 +29,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let preset = arguments.next().unwrap_or_else(|| "small".to_owned());
     let clock: Arc<dyn Clock> = Arc::new(Stopwatch(Instant::now()));
     println!("board        evaluator  games  batch   sims  simulations/s  overhead  batch fill");
-    for case in cases(&preset.parse()?) {
+    for case in search_cases(&preset.parse()?) {
         let speed = case.run(Duration::from_secs_f64(seconds), &clock)?;
-        let judge = match case.judge {
-            Judge::Free => "free",
-            Judge::Rollout => "rollout",
-            Judge::Net(_) => &preset,
+        let evaluator = match case.evaluator {
+            EvaluatorKind::Free => "free",
+            EvaluatorKind::Rollout => "rollout",
+            EvaluatorKind::Net(_) => &preset,
         };
         println!(
-            "{:<12} {judge:<9} {:>6} {:>6} {:>6} {:>14.0} {:>7.1} % {:>9.1} %",
-            format!("{:?}", case.board),
+            "{:<12} {evaluator:<9} {:>6} {:>6} {:>6} {:>14.0} {:>7.1} % {:>9.1} %",
+            format!("{:?}", case.game),
             case.games,
             case.batch,
             case.simulations,

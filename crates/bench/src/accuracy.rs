@@ -1,9 +1,8 @@
-//! How far the engine is from the reference, on positions of real games.
+//! Compares the engine with the reference on positions of real games.
 
 use ouro_game::battlesnake::{Config, Small};
 use ouro_game::{ConfigError, Game, PlaneShape, Rng, Turn};
-
-use crate::{Engine, Scratch, Weights, reference};
+use ouro_net::{Engine, Scratch, Weights, reference};
 
 /// Differences between the engine and the reference over some positions.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,16 +12,17 @@ pub struct Accuracy {
     /// Largest Kullback-Leibler divergence of the engine's policy from the reference's, in
     /// nats; policies are the softmax of all logits.
     pub largest_divergence: f64,
-    /// Its mean.
+    /// Mean divergence.
     pub mean_divergence: f64,
     /// Largest absolute difference of the values.
     pub largest_value_error: f64,
 }
 
 /// Observations of standard Battlesnake duels on 11×11 between snakes that move at random but
-/// not into walls and bodies: `each` from every one of `games` games, or as many as it has,
-/// drawn from all of its turns and both seats. Returns their shape and all of them,
-/// `[positions, channels, height, width]`.
+/// avoid walls and bodies.
+///
+/// Up to `each` positions are drawn from the turns and both seats of each of `games` games.
+/// Returns the shape and the planes, `[positions, channels, height, width]`.
 pub fn duel_positions(
     games: u64,
     each: usize,
@@ -48,7 +48,7 @@ pub fn duel_positions(
     Ok((rules.planes(), all))
 }
 
-/// Compares engine and reference on whole positions, `[positions, channels, height, width]`.
+/// Compares the engine with the reference on `planes`, `[positions, channels, height, width]`.
 pub fn accuracy(weights: &Weights, planes: &[f32]) -> Accuracy {
     let spec = weights.spec();
     let positions = planes.len() / spec.planes.len();
@@ -70,12 +70,12 @@ pub fn accuracy(weights: &Weights, planes: &[f32]) -> Accuracy {
     }
 }
 
-/// The largest, which is what is not a number if there is such; 0 of none.
+/// The largest magnitude; NaN if any number is NaN, 0 without numbers.
 fn largest(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.map(f64::abs).max_by(f64::total_cmp).unwrap_or(0.0)
 }
 
-/// Divergence of the softmax of `q` from that of `p`.
+/// Kullback-Leibler divergence of the softmax of `q` from that of `p`.
 fn divergence(p: &[f32], q: &[f32]) -> f64 {
     let terms = log_softmax(p).zip(log_softmax(q));
     terms.map(|(p, q)| p.exp() * (p - q)).sum()
@@ -91,9 +91,10 @@ fn log_softmax(logits: &[f32]) -> impl Iterator<Item = f64> {
 
 #[cfg(test)]
 mod tests {
+    use ouro_net::NetSpec;
+    use ouro_net::synthetic::random_weights;
+
     use super::*;
-    use crate::NetSpec;
-    use crate::measure::random_weights;
 
     #[test]
     fn the_engine_decides_as_the_reference_does_on_positions_of_games() {
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_divergence_is_that_of_the_policies_and_shows_what_is_not_a_number() {
+    fn a_divergence_is_that_of_the_policies_and_propagates_nan() {
         // Of 1/2, 1/2 from 3/4, 1/4: ln(2/3) / 2 + ln 2 / 2.
         let third = 3.0_f32.ln();
         let expected = 0.5 * (2.0_f64 / 3.0).ln() + 0.5 * 2.0_f64.ln();

@@ -1,8 +1,8 @@
-//! How fast tree search is: the cases that figures are given for.
+//! The cases of tree-search benchmarks.
 //!
-//! Every case is many moves of self-play on one thread, timed by a clock that the caller
-//! passes in. With an evaluator that costs nothing the search itself is measured; with a
-//! network, which share of the time is not the engine's, and how full its batches are.
+//! Each case is self-play on one thread for a given time. With an evaluator that costs nothing, the
+//! figure is the cost of the search itself. With a network, the figures are the share of time
+//! outside the engine and how full its batches are.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,29 +12,28 @@ use ouro_game::battlesnake::{self, Small};
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::{ConfigError, Game, snake};
 use ouro_net::{Architecture, Engine, NetSpec, SpecError, Weights, WeightsMeta};
-use ouro_search::mcts::{
-    Objective, SearchConfigError, SearchSpeed, Temperature, ValueScale, Workload, measure,
-};
+use ouro_players::{FitError, NetEvaluator};
+use ouro_search::mcts::{Objective, SearchConfigError, Temperature, ValueScale};
 use ouro_search::{Clock, Evaluator, Rollout, SearchConfig, Uniform};
 
-use crate::{FitError, NetEvaluator};
+use crate::self_play::{SearchSpeed, Workload, measure};
 
-/// A game that search is timed on.
+/// A game of the search benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Board {
+pub enum BenchGame {
     /// Connect Four, 7×6.
     ConnectFour,
-    /// Two snakes on 11×11, both moving at once, food at random.
+    /// Battlesnake duel on 11×11: two snakes with simultaneous moves, food at random.
     Duel,
-    /// Four snakes on 11×11.
+    /// Battlesnake with four snakes on 11×11.
     FourSnakes,
-    /// Snake on 10×10, discounted, forced moves played through.
+    /// Snake on 10×10, discounted, forced moves collapsed.
     Snake,
 }
 
-/// Who evaluates.
+/// The evaluator of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judge {
+pub enum EvaluatorKind {
     /// [`Uniform`], which costs nothing.
     Free,
     /// [`Rollout`], one random game per leaf.
@@ -43,14 +42,14 @@ pub enum Judge {
     Net(Architecture),
 }
 
-/// What is timed.
+/// One benchmark of tree search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct SearchCase {
     /// The game.
-    pub board: Board,
+    pub game: BenchGame,
     /// The evaluator.
-    pub judge: Judge,
-    /// Games at once.
+    pub evaluator: EvaluatorKind,
+    /// Games in parallel, one tree each.
     pub games: usize,
     /// Leaves of a full batch.
     pub batch: usize,
@@ -58,50 +57,62 @@ pub struct Case {
     pub simulations: u32,
 }
 
-/// Why a case cannot be timed.
+/// Reason why a case cannot run.
 #[derive(Debug, thiserror::Error)]
-pub enum CaseError {
-    /// The game's configuration.
+pub enum SearchCaseError {
+    /// The game's configuration is invalid.
     #[error(transparent)]
     Game(#[from] ConfigError),
-    /// The search's configuration.
+    /// The search's configuration is invalid.
     #[error(transparent)]
     Search(#[from] SearchConfigError),
-    /// The network's sizes.
+    /// The network's sizes are out of range.
     #[error(transparent)]
     Net(#[from] SpecError),
-    /// The network and the game.
+    /// The network does not fit the game.
     #[error(transparent)]
     Fit(#[from] FitError),
 }
 
-/// The cases: every board for free, one tree and 256; Connect Four with rollouts; every board
-/// with a network of `architecture`.
-pub fn cases(architecture: &Architecture) -> Vec<Case> {
-    let boards = [Board::ConnectFour, Board::Duel, Board::FourSnakes, Board::Snake];
-    let case =
-        |board, judge, games, batch, simulations| Case { board, judge, games, batch, simulations };
-    let mut cases = vec![case(Board::ConnectFour, Judge::Rollout, 1, 1, 10_000)];
-    cases.extend(boards.map(|board| case(board, Judge::Free, 1, 1, 800)));
-    cases.extend(boards.map(|board| case(board, Judge::Free, 256, 256, 200)));
-    let net = || Judge::Net(architecture.clone());
-    cases.extend(boards.map(|board| case(board, net(), 256, 256, 200)));
+/// All cases: Connect Four with rollouts; every game with a free evaluator, with one tree and with
+/// 256; every game with a network of `architecture`.
+pub fn search_cases(architecture: &Architecture) -> Vec<SearchCase> {
+    let games = [BenchGame::ConnectFour, BenchGame::Duel, BenchGame::FourSnakes, BenchGame::Snake];
+    let case = |game, evaluator, games, batch, simulations| SearchCase {
+        game,
+        evaluator,
+        games,
+        batch,
+        simulations,
+    };
+    let mut cases = vec![case(BenchGame::ConnectFour, EvaluatorKind::Rollout, 1, 1, 10_000)];
+    cases.extend(games.map(|game| case(game, EvaluatorKind::Free, 1, 1, 800)));
+    cases.extend(games.map(|game| case(game, EvaluatorKind::Free, 256, 256, 200)));
+    let net = || EvaluatorKind::Net(architecture.clone());
+    cases.extend(games.map(|game| case(game, net(), 256, 256, 200)));
     cases
 }
 
-impl Case {
-    /// Plays for `time` after a quarter of it to warm up. With a network,
-    /// [`SearchSpeed::evaluating`] is the time of its engine alone.
-    pub fn run(&self, time: Duration, clock: &Arc<dyn Clock>) -> Result<SearchSpeed, CaseError> {
+impl SearchCase {
+    /// Plays for `time`, after a quarter of that time to warm up.
+    ///
+    /// With a network, [`SearchSpeed::evaluating`] is the time of its engine alone.
+    pub fn run(
+        &self,
+        time: Duration,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<SearchSpeed, SearchCaseError> {
         let snakes =
             |snakes| Small::new(battlesnake::Config { snakes, ..battlesnake::Config::default() });
-        match self.board {
-            Board::ConnectFour => {
+        match self.game {
+            BenchGame::ConnectFour => {
                 self.run_on(&ConnectFour::new(connect_four::Config::default())?, time, clock)
             }
-            Board::Duel => self.run_on(&snakes(2)?, time, clock),
-            Board::FourSnakes => self.run_on(&snakes(4)?, time, clock),
-            Board::Snake => self.run_on(&snake::Small::new(snake::Config::default())?, time, clock),
+            BenchGame::Duel => self.run_on(&snakes(2)?, time, clock),
+            BenchGame::FourSnakes => self.run_on(&snakes(4)?, time, clock),
+            BenchGame::Snake => {
+                self.run_on(&snake::Small::new(snake::Config::default())?, time, clock)
+            }
         }
     }
 
@@ -110,15 +121,15 @@ impl Case {
         game: &G,
         time: Duration,
         clock: &Arc<dyn Clock>,
-    ) -> Result<SearchSpeed, CaseError> {
-        match &self.judge {
-            Judge::Free => self.measure(game, &mut Uniform, time, clock.as_ref()),
-            Judge::Rollout => {
+    ) -> Result<SearchSpeed, SearchCaseError> {
+        match &self.evaluator {
+            EvaluatorKind::Free => self.measure(game, &mut Uniform, time, clock.as_ref()),
+            EvaluatorKind::Rollout => {
                 let config = self.config(game.players());
                 let mut rollout = Rollout::for_objective(config.objective, config.discount);
                 self.measure(game, &mut rollout, time, clock.as_ref())
             }
-            Judge::Net(architecture) => {
+            EvaluatorKind::Net(architecture) => {
                 let spec = NetSpec {
                     planes: game.planes(),
                     actions: game.action_count(),
@@ -142,8 +153,8 @@ impl Case {
         evaluator: &mut E,
         time: Duration,
         clock: &dyn Clock,
-    ) -> Result<SearchSpeed, CaseError> {
-        let measured = matches!(self.judge, Judge::Net(_));
+    ) -> Result<SearchSpeed, SearchCaseError> {
+        let measured = matches!(self.evaluator, EvaluatorKind::Net(_));
         let workload = Workload {
             games: self.games,
             batch: self.batch,
