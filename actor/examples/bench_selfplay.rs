@@ -82,7 +82,11 @@ impl Arguments {
         WorkerSettings {
             games: self.games,
             batch: self.batch,
-            shares: if self.pool > 0 { OpponentShares::default() } else { OpponentShares::SELF_PLAY },
+            shares: if self.pool > 0 {
+                OpponentShares::default()
+            } else {
+                OpponentShares::SELF_PLAY
+            },
             cohort: self.cohort.unwrap_or(self.games as u64),
             search: Some(exploring(self.simulations, sampled)),
             epsilon: 0.0,

@@ -107,7 +107,7 @@ fn bench_reports_machine_and_spread_for_every_configuration() {
 }
 
 #[test]
-fn bench_net_and_search_tell_figures_of_every_case() {
+fn bench_net_and_search_report_figures_of_every_case() {
     let report = |verb: &str, seconds: &str| -> serde_json::Value {
         let output = ouro(&["bench", verb, "--json", "--seconds", seconds, "--runs", "1"]);
         serde_json::from_str(&output.success()).expect("JSON")

@@ -44,5 +44,5 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(GameState::parse(&written), Ok(request.clone()), "what was written reads back");
     let Ok(setup) = request.setup() else { return };
     let play = Play { seat: setup.you, seed: bytes.len() as u64 };
-    GameConfig::Battlesnake(setup.config).visit(play).expect("what is accepted can be played");
+    GameConfig::Battlesnake(setup.config).visit(play).expect("an accepted position can be played");
 });

@@ -78,7 +78,7 @@ impl<G: Game> Seated<G> {
             .find(|opening| game.turn(opening.recorder.state()) != Turn::Over)
             .unwrap_or_else(|| Opening::none(game, seed));
         let unknown = |ply: &Vec<f32>| vec![Searched::default(); ply.len()];
-        let rng = |seat| Rng::indexed(seed, ouro_players::table::SEAT_RNG, seat as u64);
+        let rng = |seat| Rng::indexed(seed, ouro_players::game_batch::SEAT_RNG, seat as u64);
         Self {
             recorder,
             number: 0,

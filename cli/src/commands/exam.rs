@@ -1,4 +1,4 @@
-//! `ouro exam`: a player held against perfect play.
+//! `ouro exam`: compares a player with perfect play.
 
 use std::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
@@ -17,11 +17,11 @@ use crate::clock::WallClock;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Hold a player against perfect play: tic-tac-toe in all lines, Connect Four by its solver.
+/// Compare a player with perfect play: tic-tac-toe in all lines, Connect Four with the solver.
 ///
-/// In tic-tac-toe the player is followed from both seats through every reply that there is. In
-/// Connect Four it is asked about positions of random games, and the solver says how often it
-/// keeps the result: a win stays a win, a draw a draw.
+/// In tic-tac-toe the player plays from both seats against every possible reply. In Connect Four
+/// it chooses in positions of random games, and the solver checks how often it keeps the result: a
+/// win stays a win, a draw stays a draw.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ouro exam 'net{weights=runs/tictactoe/arena/weights/HASH.safetensors,argmax}'
@@ -29,24 +29,24 @@ use crate::output::Output;
 
 The exit code is 1 if a line of tic-tac-toe is lost.")]
 pub(crate) struct Arguments {
-    /// Who is examined, by name.
+    /// The player, by name.
     player: String,
-    /// A name from `ouro games`, or a configuration as JSON; left out, the game that the
+    /// A name from `ouro games`, or a configuration as JSON. The default is the game that the
     /// weights were trained for.
     #[arg(long, value_parser = game_argument::parse)]
     game: Option<GameConfig>,
     /// Positions of Connect Four, all different.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     positions: u32,
-    /// Fewest stones in them: the solver can take long for fewer.
+    /// Fewest stones per position: the solver can take long for fewer.
     #[arg(long, default_value_t = 8)]
     first: u32,
-    /// Fixes the positions and what the player draws.
+    /// Seed of the positions and of the player's draws.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// Everything that is printed.
+/// The printed report.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Report {

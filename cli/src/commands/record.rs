@@ -1,4 +1,4 @@
-//! `ouro record`: a random game, as a record that `ouro show` and every other reader takes.
+//! `ouro record`: plays a random game and writes its record.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// A name from `ouro games`, or a configuration as JSON.
     #[arg(value_parser = game_argument::parse)]
     game: GameConfig,
-    /// Fixes set-up, chance and moves.
+    /// Seed of set-up, chance and moves.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Stop after this many plies.

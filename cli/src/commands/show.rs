@@ -1,7 +1,7 @@
-//! `ouro show`: a recorded game, ply by ply.
+//! `ouro show`: prints a recorded game, ply by ply.
 //!
-//! At a terminal it waits for a line between plies; elsewhere, or with `--all`, it prints
-//! everything. A record that goes wrong is shown up to there.
+//! At a terminal the command reads a line between plies. Elsewhere, or with `--all`, it prints all
+//! plies. An invalid record is shown up to the first invalid ply.
 
 use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Read};
@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// The most that a record may take, unpacked.
+/// Longest record that is read, uncompressed.
 const MAX_BYTES: u64 = 256 << 20;
 
 #[derive(Debug, Args)]
@@ -33,12 +33,12 @@ pub(crate) struct Arguments {
     all: bool,
 }
 
-/// What is seen of one ply.
+/// One ply as it is shown.
 #[derive(Debug, Serialize)]
 struct Frame {
     /// Plies played to get here.
     ply: usize,
-    /// What was done to get here: players and the names of their actions.
+    /// Players and the names of their actions in the last ply.
     moves: Vec<(usize, String)>,
     over: bool,
     /// Per player.
@@ -48,7 +48,7 @@ struct Frame {
     state: serde_json::Value,
 }
 
-/// All plies of a replay, and what stopped it if something did.
+/// Collects all plies of a replay, and the error that stopped it, if any.
 struct Frames;
 
 impl ReplayVisitor for Frames {
@@ -119,7 +119,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     }
 }
 
-/// Reads a text file, unpacking it if it starts like a gzip file.
+/// Reads a text file and decompresses it if it starts like a gzip file.
 fn read(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
@@ -149,7 +149,7 @@ fn print(frame: &Frame, last: usize, output: &mut Output) -> Result<(), Failure>
     output.result(frame, text)
 }
 
-/// Goes through the plies as the lines on standard input say.
+/// Shows plies as the lines on standard input select.
 fn walk(frames: &[Frame], start: usize, output: &mut Output) -> Result<(), Failure> {
     let last = frames.len() - 1;
     let mut at = start;
@@ -165,7 +165,7 @@ fn walk(frames: &[Frame], start: usize, output: &mut Output) -> Result<(), Failu
     }
 }
 
-/// The ply that a line leads to, or `None` to leave. What is not understood stays.
+/// The ply that a line selects, or `None` to leave. An unknown line selects the current ply.
 fn follow(line: &str, at: usize, last: usize) -> Option<usize> {
     match line {
         "" if at == last => None,

@@ -1,7 +1,7 @@
 //! Times the CPU engine, alone or side by side with another one.
 //!
 //! - `bench_net [SECONDS]`: every case × batch, as one JSON document. Each figure is a median
-//!   of rounds that take that long together, 1 second unless told otherwise.
+//!   of rounds that take that long together, 1 second by default.
 //! - `bench_net write DIR`: the weights of every case as `DIR/NAME.safetensors`.
 //! - `bench_net serve`: answers commands, a line each, so that another program can take turns
 //!   with this one: `load FILE BATCH`, then `time CALLS` (nanoseconds), `evaluate FILE`

@@ -293,7 +293,7 @@ fn edit(message: &mut Value, pointer: &str, value: Value) {
 }
 
 #[test]
-fn messages_without_a_fault_are_read() {
+fn valid_messages_are_read() {
     for kind in
         [Kind::Request, Kind::Answer, Kind::Position, Kind::Config, Kind::Record, Kind::Recording]
     {
@@ -343,7 +343,7 @@ fn a_recording_cut_anywhere_but_after_a_game_is_damaged_or_empty() {
 }
 
 #[test]
-fn words_that_json_does_not_know_are_refused() {
+fn unknown_json_literals_are_refused() {
     for word in ["NaN", "Infinity", "-", "1e999999", "0x10", "'up'", "undefined"] {
         let text = request().to_string().replace("\"turn\":7", &format!("\"turn\":{word}"));
         assert!(text.contains(word));

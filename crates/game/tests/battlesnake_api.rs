@@ -172,7 +172,7 @@ fn a_royale_game_is_read_with_the_sides_that_closed_in() {
         while let Turn::Move(movers) = game.turn(&state) {
             let position = game.position(&state, &DeadBodies::new(2));
             let setup = sent(&host(2), &config, &position, 0).setup().expect("both are alive");
-            // A frame tells all, except where every cell is gone.
+            // A frame determines all counters, unless no cell is free.
             if position.hazards.len() < position.cells() {
                 assert_eq!(setup.config.start, Some(position));
                 assert_eq!(setup.config.ruleset, Ruleset::Royale);
@@ -192,7 +192,7 @@ fn a_royale_game_is_read_with_the_sides_that_closed_in() {
 }
 
 #[test]
-fn hazards_of_another_making_stay_where_they_are() {
+fn hazards_of_another_origin_stay_in_place() {
     let snake = |x| Snake { health: 90, body: vec![Point { x, y: 1 }; 3], death: None };
     let position = Position {
         width: 7,
@@ -212,7 +212,7 @@ fn hazards_of_another_making_stay_where_they_are() {
 }
 
 #[test]
-fn dead_snakes_are_told_of_the_end_but_not_asked_and_not_shown() {
+fn dead_snakes_get_the_end_request_but_no_move_request_and_are_not_on_the_board() {
     let config = Config { width: 7, height: 7, snakes: 2, ..Config::default() };
     let dead = Death { cause: Cause::WallCollision, by: None, on: 3 };
     let position = Position {
@@ -238,7 +238,7 @@ fn dead_snakes_are_told_of_the_end_but_not_asked_and_not_shown() {
 }
 
 #[test]
-fn a_chance_of_food_beyond_certainty_is_certainty() {
+fn a_food_chance_above_100_counts_as_100() {
     let snake = |x| Snake { health: 90, body: vec![Point { x, y: 1 }; 3], death: None };
     let position = Position {
         width: 7,

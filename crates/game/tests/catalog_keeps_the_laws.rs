@@ -22,7 +22,7 @@ fn check(config: &GameConfig) -> Coverage {
 }
 
 #[test]
-fn every_game_keeps_the_laws_as_it_comes_out_of_the_box() {
+fn every_game_keeps_the_laws_in_its_default_configuration() {
     for info in GAMES {
         check(&GameConfig::by_name(info.name).expect("it is listed"));
     }

@@ -1,5 +1,5 @@
-//! Connect Four: the rules against an obvious board, the solver against plain negamax and
-//! against published results.
+//! Connect Four: the rules against a simple board, the solver against plain negamax and published
+//! results.
 
 use ouro_game::connect_four::{Config, ConnectFour, Outcome, Score, Solver, State};
 use ouro_game::{Action, ActionMask, Game, Rng, RolloutBuffer, Symmetry, Turn};
@@ -240,7 +240,7 @@ fn a_drawing_shows_stones_and_numbered_columns() {
 }
 
 #[test]
-fn positions_that_cannot_be_are_refused_by_name() {
+fn impossible_positions_are_refused_by_name() {
     let cases = [
         (r#"{"width":3,"height":6,"stones":[0,0]}"#, "board is 3x6; it must be 4x4 or more"),
         (r#"{"width":9,"height":7,"stones":[0,0]}"#, "board is 9x7; it must be 4x4 or more"),
@@ -304,17 +304,17 @@ fn compare_rollouts(fast: Play, plain: Play) {
 type Play = fn(&ConnectFour, &mut State, u32, &mut RolloutBuffer, &mut Rng);
 
 #[test]
-fn the_fast_rollout_draws_and_plays_what_the_default_does() {
+fn the_fast_rollout_equals_the_default() {
     compare_rollouts(ConnectFour::rollout, ouro_game::rollout::uniform);
 }
 
 #[test]
-fn the_fast_guided_rollout_draws_and_plays_what_the_weights_say() {
+fn the_fast_guided_rollout_follows_the_weights() {
     compare_rollouts(ConnectFour::guided_rollout, ouro_game::rollout::guided);
 }
 
 #[test]
-fn weights_complete_lines_then_parry_then_hand_nothing_over() {
+fn weights_complete_lines_then_block_then_avoid_gifts() {
     let game = game(7, 6);
     let considered = |moves: &str| {
         let state = game.position(moves).expect("legal");
@@ -332,7 +332,7 @@ fn weights_complete_lines_then_parry_then_hand_nothing_over() {
 }
 
 #[test]
-fn the_only_move_is_the_one_that_keeps_who_wins() {
+fn the_only_move_is_the_one_that_keeps_the_result() {
     let game = game(7, 6);
     let mut solver = Solver::with_table_bits(20);
     let mut rng = Rng::new(12, "test");

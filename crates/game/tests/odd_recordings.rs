@@ -96,7 +96,7 @@ fn blank_lines_are_counted_and_skipped() {
 }
 
 #[test]
-fn the_last_turn_number_there_is_is_refused() {
+fn the_largest_turn_number_is_refused() {
     for ruleset in ["standard", "royale"] {
         let mut lines = one_turn();
         lines[0]["ruleset"] = json!(ruleset);
@@ -110,7 +110,7 @@ fn the_last_turn_number_there_is_is_refused() {
 }
 
 #[test]
-fn a_side_may_close_in_more_often_than_the_counter_holds() {
+fn a_side_may_shrink_more_often_than_the_counter_holds() {
     let everywhere: Vec<[i32; 2]> = (0..11).flat_map(|x| (0..11).map(move |y| [x, y])).collect();
     let mut lines = one_turn();
     lines[0]["ruleset"] = json!("royale");
@@ -123,7 +123,7 @@ fn a_side_may_close_in_more_often_than_the_counter_holds() {
 }
 
 #[test]
-fn turns_between_shrinks_do_not_matter_where_nothing_shrinks() {
+fn turns_between_shrinks_have_no_effect_without_shrinking() {
     let mut lines = one_turn();
     lines[0]["settings"]["shrinkEveryNTurns"] = json!(0);
     assert_eq!(read(&lines), Ok(ONE_TURN));

@@ -154,7 +154,7 @@ fn a_record_of_other_moves_is_refused_at_the_first_state_that_differs() {
 }
 
 #[test]
-fn text_that_is_no_record_is_refused_before_anything_is_built() {
+fn text_that_is_not_a_record_is_refused_before_anything_is_built() {
     let record = serde_json::to_string(&short_game()).expect("records serialise");
     let cases = [
         (String::new(), "record is not readable: EOF"),
@@ -164,7 +164,7 @@ fn text_that_is_no_record_is_refused_before_anything_is_built() {
         (record.replace("tic_tac_toe", "go"), "unknown variant `go`"),
         (record.replace("\"version\":1", "\"version\":-1"), "record is not readable"),
         (record.replace("\"version\":1", "\"version\":9"), "record version is 9"),
-        // A newer record is told apart even where its other fields are unknown here.
+        // A newer record is reported as newer even if its other fields are unknown here.
         ("{\"version\":2,\"moves\":\"?\"}".to_owned(), "this program reads versions 1 to 1"),
         (record.replace("[[0],", "[[-1],"), "record is not readable"),
         (record.replace("\"plies\"", "\"plies\":[],\"plies\""), "duplicate field"),

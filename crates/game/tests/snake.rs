@@ -1,5 +1,4 @@
-//! Snake: the rules against a slow and obvious board, the paper's details, the laws on every
-//! size.
+//! Snake: the rules against a slow reference, the paper's details, the laws on every size.
 
 use ouro_game::snake::{Config, Ending, Large, Small, Snake, Snapshot, State};
 use ouro_game::{
@@ -100,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn any_snapshot_is_refused_or_goes_on_without_a_panic(
+    fn any_snapshot_is_refused_or_played_without_a_panic(
         size in 0_u8..25,
         body in prop::collection::vec((0_u8..4, 0_u8..4), 0..6),
         apple in prop::option::of((0_u8..5, 0_u8..5)),
@@ -155,7 +154,7 @@ fn the_start_is_that_of_the_paper() {
 }
 
 #[test]
-fn every_apple_is_an_outcome_of_its_own_with_equal_probability() {
+fn every_empty_cell_is_an_equally_likely_apple_outcome() {
     let game = small(5);
     let start = game.initial(&mut Rng::new(1, "test"));
     let mut apples = Vec::new();
@@ -195,7 +194,7 @@ fn a_snake_without_a_legal_action_has_lost_ten() {
 }
 
 #[test]
-fn filling_the_board_wins_ten_even_at_the_last_moment() {
+fn filling_the_board_wins_ten_even_at_the_time_limit() {
     let game = Small::new(config(2, 1)).expect("in range");
     let mut last = state(2, &[(0, 0), (0, 1), (1, 1)], Some((1, 0)));
     assert_eq!(legal(&game, &last), [3]);
@@ -268,7 +267,7 @@ fn a_state_of_another_board_is_over() {
 }
 
 #[test]
-fn states_are_small_and_their_fingerprints_tell_them_apart() {
+fn states_are_small_and_have_distinct_digests() {
     assert_eq!(size_of::<State<2>>(), 64);
     assert_eq!(size_of::<State<7>>(), 184);
     let game = small(10);

@@ -68,7 +68,7 @@ fn a_board_too_large_for_its_class_is_refused() {
 }
 
 #[test]
-fn states_that_cannot_be_are_refused_by_field() {
+fn impossible_states_are_refused_by_field() {
     let good = json!({"size": 4, "body": [[1, 1], [1, 2], [2, 2]], "apple": [3, 3], "elapsed": 7});
     serde_json::from_value::<State<2>>(good.clone()).expect("nothing is wrong with it");
     let all: Vec<Value> = (0..4).flat_map(|y| (0..4).map(move |x| json!([x, y]))).collect();

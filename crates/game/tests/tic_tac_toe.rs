@@ -96,7 +96,7 @@ fn every_symmetry_commutes_with_every_move_of_every_state() {
 }
 
 #[test]
-fn states_that_cannot_be_are_refused_by_name() {
+fn impossible_states_are_refused_by_name() {
     let cases = [
         ("[512,0]", "off the 3x3 board"),
         ("[1,1]", "marks of both players"),

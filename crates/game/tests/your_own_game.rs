@@ -214,7 +214,7 @@ impl Game for Offender {
 }
 
 #[test]
-fn a_game_that_breaks_a_law_is_told_which() {
+fn the_error_names_the_law_that_a_game_breaks() {
     let cases = [
         (Fault::NoPlayers, Law::Rules),
         (Fault::OneNameForAll, Law::Names),

@@ -4,15 +4,13 @@
 //! which grows to the largest batch it has seen and then allocates no more.
 //!
 //! At load, batch norm is folded into the convolutions and all weights are packed for the
-//! processor: AVX-512, AVX2, NEON, or plain code. Inside, activations are channel-last
-//! (`[position, row, column, channel]`), channels padded to whole cache lines, with a frame of
-//! zeros around the board. Convolutions go through 4×4 Winograd tiles where that is less work,
-//! else directly; bias, residual and activation are applied while results are still in
-//! registers.
+//! processor: AVX-512, AVX2, NEON, or portable code. Activations are channel-last
+//! (`[position, row, column, channel]`), with channels padded to whole cache lines and a frame of
+//! zeros around the board. Convolutions use 4×4 Winograd tiles if that is less work, and a direct
+//! product otherwise. Bias, residual and activation are applied while results are in registers.
 //!
-//! Contract: every output is made by multiply-adds in an order that the spec alone fixes. So a
-//! position's result is the same, bit for bit, whatever shares its batch, and the same on
-//! every processor.
+//! Contract: the order of multiply-adds depends on the spec alone. A position's result is
+//! therefore the same, bit for bit, in every batch and on every processor.
 
 #[expect(unsafe_code, reason = "a view of cache lines as values")]
 mod buffer;
@@ -42,8 +40,8 @@ use winograd::Frequencies;
 
 use crate::{NetSpec, ValueRange, Weights};
 
-/// Activations of one pass through the trunk that stay in a core's second-level cache, in
-/// values: 512 KiB.
+/// Activations of one chunk in the trunk, in f32 values: 512 KiB, so that they stay in a core's
+/// second-level cache.
 const CHUNK_VALUES: usize = 128 << 10;
 
 /// A network packed for evaluation. See the [module](self).
@@ -52,21 +50,21 @@ pub struct Engine {
     spec: NetSpec,
     isa: Isa,
     program: Program,
-    /// Positions that go through the trunk together.
+    /// Positions per chunk of the trunk.
     chunk: usize,
 }
 
-/// Working memory of one thread. Belongs to no engine: it adapts to the one it is used with.
+/// Working memory of one thread. It works with any engine and adapts to its sizes.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
-    /// The spec whose zeros lie around the boards.
+    /// The spec whose frames of zeros are in the slots.
     spec: Option<NetSpec>,
     slots: Vec<Buffer>,
     between: Frequencies,
 }
 
 impl Scratch {
-    /// Working memory that has not grown yet.
+    /// Empty working memory.
     pub fn new() -> Self {
         Self::default()
     }
@@ -89,20 +87,20 @@ impl Engine {
         &self.spec
     }
 
-    /// The instruction set that runs: `avx512`, `avx2`, `neon` or `portable`.
+    /// The instruction set in use: `avx512`, `avx2`, `neon` or `portable`.
     pub fn instruction_set(&self) -> &'static str {
         self.isa.name()
     }
 
     /// Evaluates `values.len()` positions.
     ///
-    /// `planes` is `[batch, channels, height, width]`; `logits` becomes `[batch, actions]`,
-    /// illegal actions included, and `values` `[batch]`, as the network's
-    /// [`ValueRange`] says.
+    /// `planes` is `[batch, channels, height, width]`. The outputs are `logits`,
+    /// `[batch, actions]` with illegal actions included, and `values`, `[batch]` in the network's
+    /// [`ValueRange`].
     ///
     /// # Panics
     ///
-    /// If the three slices are not of one batch size.
+    /// If the three slices differ in batch size.
     pub fn evaluate(
         &self,
         scratch: &mut Scratch,
@@ -115,8 +113,7 @@ impl Engine {
         assert_eq!(logits.len(), batch * actions, "logits must be [batch, {actions}]");
         let Scratch { spec, slots, between } = scratch;
         if spec.as_ref() != Some(&self.spec) {
-            // Nothing ever writes between the boards, so their zeros last until the shape
-            // changes.
+            // No step writes to the frames, so their zeros stay valid until the shape changes.
             *spec = Some(self.spec.clone());
             slots.iter_mut().for_each(Buffer::clear);
         }
@@ -144,8 +141,8 @@ impl Engine {
         }
     }
 
-    /// Transposes `[position, channel, row, column]` into the input slot, where the first
-    /// position is number `first` of the batch.
+    /// Transposes `[position, channel, row, column]` into the input slot. `first` is the index of
+    /// the first position in the batch.
     fn write_input(&self, planes: &[f32], first: usize, buffer: &mut Buffer) {
         let slot = &self.program.slots[build::INPUT];
         let grid = &slot.grid;

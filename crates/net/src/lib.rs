@@ -1,13 +1,13 @@
-//! Policy-value networks: what they look like, how they are stored, how a CPU runs them.
+//! Policy-value networks: their shapes, their files, and their evaluation on a CPU.
 //!
-//! * [`NetSpec`] names the shapes; every tensor follows from it.
-//! * [`Weights`] is a spec with its numbers, read from and written to safetensors.
-//! * [`Generation`] counts the published weights; [`ContentHash`] names a file of them.
-//! * [`Engine`] evaluates positions on one core, in batches; [`mod@reference`] does the same
-//!   slowly and obviously, and is what the engine is tested against.
-//! * [`Trunk`] takes a tower forward and back on one core, for whoever trains it.
+//! * [`NetSpec`] holds the shapes; every tensor follows from it.
+//! * [`Weights`] is a spec with its values, read from and written to safetensors.
+//! * [`Generation`] counts the published weights; [`ContentHash`] names a file of weights.
+//! * [`Engine`] evaluates positions on one core, in batches. [`mod@reference`] is the slow and
+//!   simple implementation that the engine is tested against.
+//! * [`Trunk`] runs a residual tower forward and backward on one core, for training.
 //!
-//! The crate knows no training framework: the learner converts its own tensors with
+//! The crate depends on no training framework: the learner converts its own tensors with
 //! [`Weights::from_tensors`].
 
 pub mod engine;

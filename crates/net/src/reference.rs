@@ -1,17 +1,17 @@
-//! The network written down plainly, in f64: slow, obvious, and what [`crate::Engine`] and the
-//! learner's network are compared with.
+//! The reference implementation in f64: slow and simple. [`crate::Engine`] and the learner's
+//! network are compared with it.
 
 use crate::spec::{BATCH_NORM_EPSILON, LEAKY_SLOPE};
 use crate::{Architecture, TensorSpec, ValueRange, Weights};
 
-/// Evaluates `values.len()` positions one after the other.
+/// Evaluates `values.len()` positions one by one.
 ///
 /// Shapes as in [`Engine::evaluate`](crate::Engine::evaluate): `planes` `[batch, C, H, W]`,
 /// `logits` `[batch, actions]`, `values` `[batch]`.
 ///
 /// # Panics
 ///
-/// If the three slices are not of one batch size.
+/// If the three slices differ in batch size.
 pub fn evaluate(weights: &Weights, planes: &[f32], logits: &mut [f32], values: &mut [f32]) {
     let spec = weights.spec();
     let (input, actions, batch) = (spec.planes.len(), spec.actions, values.len());
@@ -31,19 +31,20 @@ pub fn evaluate(weights: &Weights, planes: &[f32], logits: &mut [f32], values: &
     }
 }
 
-/// What every layer computes for one position, in order: the layer's name, which is that of its
-/// tensors without their last part, and its results before any activation. A convolution with
-/// batch norm is two layers.
+/// The results of every layer for one position, in order, before activations.
+///
+/// A layer's name is that of its tensors without the last part. A convolution with batch norm is
+/// two layers.
 pub fn layers(weights: &Weights, planes: &[f32]) -> Vec<(String, Vec<f64>)> {
     let (list, mut trace) = (weights.spec().tensors(), Vec::new());
     Net::new(weights, &list, Some(&mut trace)).run(&weights.spec().architecture, planes);
     trace
 }
 
-/// What every layer computed so far.
+/// Names and results of the layers so far.
 type Trace = Vec<(String, Vec<f64>)>;
 
-/// One pass; every layer takes its tensors off the front of the list.
+/// One forward pass; every layer takes its tensors from the front of the list.
 struct Net<'a> {
     tensors: std::iter::Zip<std::slice::Iter<'a, TensorSpec>, std::slice::Iter<'a, Vec<f32>>>,
     height: usize,

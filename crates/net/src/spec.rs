@@ -1,11 +1,11 @@
-//! What a network looks like.
+//! The shapes of a network.
 //!
-//! A [`NetSpec`] fixes input planes, action count and [`Architecture`]; names, shapes and
-//! order of all tensors follow from it ([`NetSpec::tensors`]). The learner, the file format
-//! and the CPU engine all read this one list, so they cannot disagree.
+//! A [`NetSpec`] holds input planes, action count and [`Architecture`]. Names, shapes and order of
+//! all tensors follow from it ([`NetSpec::tensors`]). The learner, the file format and the CPU
+//! engine all use this list, so they cannot disagree.
 //!
-//! Contract: a spec may come from outside and hold anything. [`NetSpec::validate`] refuses
-//! what is out of range; on a valid spec no size computed here overflows.
+//! Contract: a spec from outside may hold anything. [`NetSpec::validate`] refuses sizes out of
+//! range; for a valid spec no size computed here overflows.
 
 mod architecture;
 mod tensors;
@@ -34,7 +34,7 @@ pub const MAX_HIDDEN: usize = 4_096;
 /// Most parameters in all, 512 MiB as f32.
 pub const MAX_PARAMETERS: usize = 1 << 27;
 
-/// Input, output and inside of a policy-value network.
+/// Input, output and architecture of a policy-value network.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetSpec {
@@ -46,10 +46,10 @@ pub struct NetSpec {
     pub architecture: Architecture,
 }
 
-/// A spec, or what goes with it into a file, that is out of range.
+/// The error for a spec, or metadata of a file, that is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// One field is too small or too large.
+    /// A field is too small or too large.
     #[error("net spec: {field} is {value}; it must be 1 to {max}")]
     OutOfRange {
         /// Path of the field.
@@ -59,15 +59,15 @@ pub enum SpecError {
         /// The largest that is accepted.
         max: usize,
     },
-    /// Every field is in range but together they make too large a network.
+    /// Every field is in range, but the network has too many parameters.
     #[error("net spec: {parameters} parameters; at most {max} are accepted, make a layer narrower")]
     TooManyParameters {
-        /// What the spec adds up to.
+        /// Parameters of the spec.
         parameters: usize,
         /// The largest that is accepted.
         max: usize,
     },
-    /// The board vanishes in the network's pooling.
+    /// The board is too small for the network's pooling.
     #[error(
         "net spec: planes of {height}×{width} cannot be pooled 2×2; both sides must be 2 or more"
     )]
@@ -88,7 +88,7 @@ pub enum SpecError {
 }
 
 impl NetSpec {
-    /// Checks every size against its bound, and the whole against [`MAX_PARAMETERS`].
+    /// Checks every size against its bound, and the total against [`MAX_PARAMETERS`].
     pub fn validate(&self) -> Result<(), SpecError> {
         within("planes.channels", self.planes.channels, MAX_PLANES)?;
         within("planes.height", self.planes.height, MAX_SIDE)?;
@@ -142,8 +142,8 @@ impl NetSpec {
         Ok(())
     }
 
-    /// The tensors in their fixed order. Meant for a valid spec: the list is as long as the
-    /// spec says.
+    /// The tensors in their fixed order. Only for a valid spec: the length of the list depends on
+    /// its fields.
     pub fn tensors(&self) -> Vec<TensorSpec> {
         tensors::of(self)
     }

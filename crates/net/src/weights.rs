@@ -1,9 +1,9 @@
-//! A network's numbers with the spec that shapes them.
+//! The values of a network with its spec.
 //!
-//! Contract: whatever made a [`Weights`], its spec is valid, it holds exactly the tensors of
-//! that spec in order, every value is finite, before and after batch norm is folded into the
-//! convolutions, and no running variance is negative. Files are checked in full before anything
-//! is built from them ([`Weights::from_safetensors`]).
+//! Contract: every [`Weights`] has a valid spec and exactly the tensors of that spec, in order.
+//! Every value is finite, before and after batch norm is folded into the convolutions, and no
+//! running variance is negative. Files are checked in full before weights are built from them
+//! ([`Weights::from_safetensors`]).
 
 mod file;
 pub(crate) mod fold;
@@ -23,9 +23,9 @@ pub const MAX_GAME_BYTES: usize = 16 << 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WeightsMeta {
-    /// The game they were trained for: the JSON of its `GameConfig`.
+    /// The game that the weights were trained for: the JSON of its `GameConfig`.
     pub game: String,
-    /// Which publication of the run this is, from 0.
+    /// Number of the publication in the run, from 0.
     pub generation: Generation,
     /// Optimiser steps taken.
     pub step: u64,
@@ -39,55 +39,55 @@ pub struct Weights {
     tensors: Vec<Vec<f32>>,
 }
 
-/// Why weights were refused.
+/// Reason why weights are refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WeightsError {
     /// The spec or the description of the game is out of range.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// The header's length field promises more than is read.
+    /// The header is longer than allowed, by its length field.
     #[error("weights: the header has {bytes} bytes; at most {max} are read")]
     HeaderTooLarge {
-        /// Length according to the file.
+        /// Length in the file.
         bytes: u64,
-        /// The longest that is read.
+        /// Longest header that is read.
         max: usize,
     },
-    /// Not a whole safetensors file.
+    /// The bytes are not a complete safetensors file.
     #[error("weights: not a whole safetensors file: {0}")]
     Malformed(String),
-    /// The header has two entries of one name; which of them holds is anyone's guess.
+    /// The header has two entries of one name, which is ambiguous.
     #[error("weights: the header has {name:?} twice")]
     NameTwice {
         /// The name.
         name: String,
     },
-    /// A safetensors file, but not one of ours.
+    /// A safetensors file without Ouro's metadata.
     #[error("weights: the metadata entry {key:?} is missing; only files written by Ouro are read")]
     MetadataMissing {
-        /// The entry looked for.
+        /// The missing entry.
         key: &'static str,
     },
-    /// Metadata of other programs beside ours.
+    /// More metadata entries than Ouro writes.
     #[error("weights: {count} metadata entries; only {key:?} is expected")]
     MetadataExtra {
         /// Entries in the file.
         count: usize,
-        /// The one expected.
+        /// The expected entry.
         key: &'static str,
     },
-    /// The metadata entry does not read as what it should hold.
+    /// The metadata entry is not a valid document.
     #[error("weights: the metadata is not readable: {0}")]
     MetadataInvalid(String),
-    /// Written by a newer program.
+    /// The file was written by a newer program.
     #[error("weights: format version {got}; this program reads versions 1 to {newest}")]
     Version {
         /// Version in the file.
         got: u32,
-        /// Newest version known here.
+        /// Newest version that this program reads.
         newest: u32,
     },
-    /// The number of tensors given is not that of the spec.
+    /// The number of tensors differs from the spec.
     #[error("weights: {got} tensors were given; the spec has {expected}")]
     TensorCount {
         /// Tensors given.
@@ -95,7 +95,7 @@ pub enum WeightsError {
         /// Tensors of the spec.
         expected: usize,
     },
-    /// The number of values in a tensor is not that of the spec.
+    /// The number of values in a tensor differs from the spec.
     #[error("weights: tensor {name} has {got} values; the spec has {expected}")]
     TensorLength {
         /// The tensor.
@@ -117,7 +117,7 @@ pub enum WeightsError {
         /// The tensor.
         name: String,
     },
-    /// A tensor in the file has other dimensions than in the spec.
+    /// The dimensions of a tensor differ from the spec.
     #[error("weights: tensor {name} has shape {got:?}; the spec has {expected:?}")]
     TensorShape {
         /// The tensor.
@@ -132,10 +132,10 @@ pub enum WeightsError {
     TensorType {
         /// The tensor.
         name: String,
-        /// The type's name.
+        /// Name of the type.
         dtype: String,
     },
-    /// The tensors are not those that the metadata names by their hash.
+    /// The hash of the tensors differs from the metadata.
     #[error(
         "weights: the tensors hash to {got}, the metadata says {expected}; the file is damaged, \
          fetch or export it again"
@@ -156,7 +156,7 @@ pub enum WeightsError {
         /// The value, as text.
         value: String,
     },
-    /// A value is infinite or not a number.
+    /// A value is infinite or NaN.
     #[error("weights: tensor {name} holds {value} at index {index}; values must be finite")]
     NotFinite {
         /// The tensor.
@@ -166,7 +166,7 @@ pub enum WeightsError {
         /// The value, as text.
         value: String,
     },
-    /// Batch norm's factor is so large that its convolution does not stay finite.
+    /// A convolution does not stay finite when batch norm is folded in.
     #[error(
         "weights: tensor {name} is not finite at index {index} once batch norm is folded in; \
          its scale or mean is too large, or its variance too small"
@@ -180,10 +180,11 @@ pub enum WeightsError {
 }
 
 impl Weights {
-    /// Fresh weights for a new run: He-normal (He et al. 2015, "Delving deep into
-    /// rectifiers", section 2.2) with zero biases and batch norm as the identity. The last
-    /// layer of the policy starts a hundred times smaller, so that the first policy is near
-    /// uniform, and that of the value without the gain for ReLU. The same seed gives the same
+    /// Initial weights for a new run: He-normal (He et al. 2015, "Delving deep into rectifiers",
+    /// section 2.2) with zero biases and batch norm as the identity.
+    ///
+    /// The last layer of the policy is a hundred times smaller, so that the first policy is nearly
+    /// uniform. The last layer of the value has no gain for ReLU. The same seed gives the same
     /// weights on every processor and platform.
     pub fn initialize(spec: NetSpec, meta: WeightsMeta, seed: u64) -> Result<Self, SpecError> {
         spec.validate()?;
@@ -228,7 +229,7 @@ impl Weights {
         &self.spec
     }
 
-    /// Where they stand in a run.
+    /// Game, generation and step of the weights.
     pub fn meta(&self) -> &WeightsMeta {
         &self.meta
     }

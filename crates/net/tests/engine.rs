@@ -95,7 +95,7 @@ fn the_networks_of_the_benchmark_agree_with_the_reference() {
 
 /// The constant is the same on x86-64 and on 64-bit ARM. It changes with the order of any sum.
 #[test]
-fn the_networks_of_the_benchmark_give_these_bits_on_every_processor() {
+fn the_benchmark_networks_give_these_bits_on_every_processor() {
     let mut bytes = Vec::new();
     for case in network_cases() {
         let weights = random_weights(&case.spec, 3).unwrap();
@@ -144,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn scratch_carries_nothing_from_one_engine_to_another(first in specs(), second in specs(), seed: u64) {
+    fn scratch_carries_no_values_from_one_engine_to_another(first in specs(), second in specs(), seed: u64) {
         let mut shared = Scratch::new();
         for spec in [&first, &second, &first] {
             let engine = Engine::new(&random_weights(spec, seed).unwrap());

@@ -15,9 +15,8 @@ pub mod game_batch;
 pub mod game_specific;
 pub mod greedy;
 pub mod hamiltonian;
-mod maxn;
 mod mcts;
-mod minimax;
+pub mod minimax;
 pub mod net_evaluator;
 pub mod net_player;
 pub mod opponents;
@@ -28,7 +27,6 @@ pub mod random;
 pub mod registry;
 pub mod selection;
 pub mod snake_tree;
-pub mod thinking;
 
 pub use game_batch::{FinishedGame, GameBatch, GameBatchError, GameInProgress};
 pub use greedy::Greedy;

@@ -1,22 +1,168 @@
-//! `minimax`: paranoid alpha-beta, which takes everybody else for one opponent.
+//! `minimax` and `maxn`: players that search the game tree to a depth or for a time.
+//!
+//! Battlesnake positions are evaluated by area control, those of other games by their outcome
+//! alone. With a depth in turns, the same position always gets the same action. With a time, every
+//! choice is made within it, counted from the start of its search. The search ends earlier by 2 %
+//! of the time, at least 1 ms but at most half of it, which covers the nodes until the next check
+//! of the clock.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use ouro_game::Game;
+use ouro_game::battlesnake;
+use ouro_search::{
+    AreaControl, Clock, Deadline, Heuristic, Limits, MaxN, OutcomeOnly, Paranoid, Query, Searcher,
+};
 
-use crate::game_specific::BuildResult;
+use crate::game_specific::{BuildResult, build_for_game};
 use crate::registry::{BuildContext, Options, PlayerSyntax};
-use crate::thinking::{self, ParanoidMethod};
+use crate::{Choice, Player, Request};
 
-/// How it is written.
+/// Longest time per choice, in milliseconds: an hour.
+const LONGEST_MS: u64 = 3_600_000;
+
+/// Syntax of `minimax`: paranoid alpha-beta, which treats all other players as one opponent.
 pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
     name: "minimax",
     options: &["depth", "ms"],
     usage: &["minimax{depth=TURNS}", "minimax{ms=MILLISECONDS}"],
 };
 
-/// Builds a player for any game.
+/// Builds a `minimax` player for any game.
 pub(crate) fn build<G: Game>(
     options: Options<'_>,
     context: &mut BuildContext<'_, G>,
 ) -> BuildResult<G> {
-    thinking::build::<ParanoidMethod, G>(&SYNTAX, &options, context)
+    build_with::<ParanoidMethod, G>(&SYNTAX, &options, context)
+}
+
+/// The player `maxn`: tree search in which every player maximises its own value.
+pub(crate) mod maxn {
+    use ouro_game::Game;
+
+    use super::{MaxNMethod, build_with};
+    use crate::game_specific::BuildResult;
+    use crate::registry::{BuildContext, Options, PlayerSyntax};
+
+    /// Syntax of the name.
+    pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
+        name: "maxn",
+        options: &["depth", "ms"],
+        usage: &["maxn{depth=TURNS}", "maxn{ms=MILLISECONDS}"],
+    };
+
+    /// Builds a player for any game.
+    pub(crate) fn build<G: Game>(
+        options: Options<'_>,
+        context: &mut BuildContext<'_, G>,
+    ) -> BuildResult<G> {
+        build_with::<MaxNMethod, G>(&SYNTAX, &options, context)
+    }
+}
+
+/// A search method for any game.
+trait Method {
+    /// The method for one game.
+    type For<G: Game>: Searcher<G> + Default + 'static;
+}
+
+/// [`Paranoid`] for any game.
+struct ParanoidMethod;
+
+impl Method for ParanoidMethod {
+    type For<G: Game> = Paranoid<G>;
+}
+
+/// [`MaxN`] for any game.
+struct MaxNMethod;
+
+impl Method for MaxNMethod {
+    type For<G: Game> = MaxN<G>;
+}
+
+/// The limit of a search.
+#[derive(Clone, Debug)]
+enum SearchLimit {
+    /// A depth in turns.
+    Depth(u32),
+    /// A time per choice.
+    Time(Duration, Arc<dyn Clock>),
+}
+
+/// The part of the time per choice that the search may use.
+fn to_search(time: Duration) -> Duration {
+    let margin = (time / 50).max(Duration::from_millis(1)).min(time / 2);
+    time.saturating_sub(margin)
+}
+
+/// A player that plays the result of a minimax search.
+#[derive(Debug)]
+pub struct MinimaxPlayer<S, E> {
+    name: String,
+    searcher: S,
+    heuristic: E,
+    limit: SearchLimit,
+}
+
+/// Builds a player from its options `depth` or `ms`.
+fn build_with<M: Method, G: Game>(
+    syntax: &PlayerSyntax,
+    options: &Options<'_>,
+    context: &mut BuildContext<'_, G>,
+) -> BuildResult<G> {
+    options.exclusive("depth", "ms")?;
+    let depth = options.number("depth", 1..=Limits::DEEPEST)?;
+    let time = options.number("ms", 1..=LONGEST_MS)?.map(Duration::from_millis);
+    let limit = match (depth, time) {
+        (Some(turns), _) => SearchLimit::Depth(turns),
+        (None, Some(time)) => SearchLimit::Time(time, Arc::clone(&context.clock)),
+        (None, None) => return Err(options.missing("depth or ms", syntax)),
+    };
+    let name = options.name();
+    build_for_game(context.game, |_: &battlesnake::Small| {
+        seat::<M, _, _>(name, &limit, AreaControl::default())
+    })
+    .or_else(|| {
+        build_for_game(context.game, |_: &battlesnake::Large| {
+            seat::<M, _, _>(name, &limit, AreaControl::default())
+        })
+    })
+    .unwrap_or_else(|| seat::<M, G, _>(name, &limit, OutcomeOnly))
+}
+
+fn seat<M: Method, G: Game, E: Heuristic<G> + 'static>(
+    name: &str,
+    limit: &SearchLimit,
+    heuristic: E,
+) -> BuildResult<G> {
+    let searcher = M::For::<G>::default();
+    Ok(Box::new(MinimaxPlayer { name: name.to_owned(), searcher, heuristic, limit: limit.clone() }))
+}
+
+impl<G: Game, S: Searcher<G>, E: Heuristic<G>> Player<G> for MinimaxPlayer<S, E> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
+        for &mut Request { state, player, .. } in requests {
+            let limits = match &self.limit {
+                SearchLimit::Depth(turns) => Limits::turns(*turns),
+                SearchLimit::Time(time, clock) => {
+                    let at = clock.monotonic().saturating_add(to_search(*time));
+                    Limits {
+                        deadline: Some(Deadline { clock: clock.as_ref(), at }),
+                        ..Limits::FULL
+                    }
+                }
+            };
+            let query = Query { game, state, player, limits };
+            // An error means that the seat is not to move. Then the missing choice is an error of the
+            // batch.
+            if let Ok(found) = self.searcher.search(query, &mut self.heuristic) {
+                choices.push(Choice { action: found.action, probability: 1.0 });
+            }
+        }
+    }
 }

@@ -29,17 +29,17 @@ pub use options::Options;
 
 /// Generates [`KNOWN`] and the dispatch to `build` from a list of modules.
 macro_rules! players {
-    ($($module:ident),+ $(,)?) => {
+    ($($($module:ident)::+),+ $(,)?) => {
         /// Every player that [`by_name`] knows, in the order of this file.
-        pub const KNOWN: &[PlayerSyntax] = &[$(crate::$module::SYNTAX),+];
+        pub const KNOWN: &[PlayerSyntax] = &[$(crate::$($module::)+SYNTAX),+];
 
         fn build<G: Game>(
             options: Options<'_>,
             context: &mut BuildContext<'_, G>,
         ) -> Result<Box<dyn Player<G>>, NameError> {
-            $(if options.player() == crate::$module::SYNTAX.name {
-                options.check(&crate::$module::SYNTAX)?;
-                return crate::$module::build(options, context);
+            $(if options.player() == crate::$($module::)+SYNTAX.name {
+                options.check(&crate::$($module::)+SYNTAX)?;
+                return crate::$($module::)+build(options, context);
             })+
             Err(NameError::Unknown { name: options.name().to_owned() })
         }
@@ -50,7 +50,7 @@ players! {
     random,
     greedy,
     minimax,
-    maxn,
+    minimax::maxn,
     net_player,
     perfect,
     mcts,

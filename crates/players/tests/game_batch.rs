@@ -1,4 +1,4 @@
-//! Games at the table: they replay, repeat and do not depend on each other.
+//! Batches of games: games replay, repeat and do not depend on each other.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::sync::Arc;
@@ -63,7 +63,7 @@ fn seats(seed: u64, count: usize) -> Vec<usize> {
     (0..count).map(|seat| usize::from(seat as u64 == seed % count as u64)).collect()
 }
 
-/// What must hold for any game, asked of each in turn.
+/// Properties that hold for every game.
 fn check_games<G: Game>(game: &G) {
     let seatings: Vec<(u64, Vec<usize>)> =
         (0..40).map(|seed| (seed, seats(seed, game.players()))).collect();
@@ -120,7 +120,7 @@ fn simultaneous_games_with_eliminations_do_so_too() {
     check_games(&Survivors::new(4));
 }
 
-/// Asserts that nobody is asked who is out of the game.
+/// Asserts that eliminated players are not requested.
 struct Watchful(Random);
 
 impl Player<Survivors> for Watchful {
@@ -142,7 +142,7 @@ impl Player<Survivors> for Watchful {
 }
 
 #[test]
-fn eliminated_players_are_never_asked() {
+fn eliminated_players_are_never_requested() {
     let game = Survivors::new(4);
     let mut players: Players<Survivors> = vec![Box::new(Watchful(Random::new()))];
     let games: Vec<(u64, Vec<usize>)> = (0..50).map(|seed| (seed, vec![0; 4])).collect();
@@ -151,7 +151,7 @@ fn eliminated_players_are_never_asked() {
     assert!(finished.iter().any(shrank));
 }
 
-/// Counts how often it is asked, and for how much.
+/// Counts calls and requests.
 struct Counting {
     random: Random,
     batches: Arc<std::sync::Mutex<Vec<usize>>>,
@@ -169,7 +169,7 @@ impl<G: Game> Player<G> for Counting {
 }
 
 #[test]
-fn a_player_is_asked_once_a_ply_for_all_its_seats() {
+fn a_player_is_called_once_per_ply_for_all_its_seats() {
     let game = Survivors::new(3);
     let batches = Arc::default();
     let counting = Counting { random: Random::new(), batches: Arc::clone(&batches) };
@@ -183,7 +183,7 @@ fn a_player_is_asked_once_a_ply_for_all_its_seats() {
 }
 
 #[test]
-fn games_are_cut_short_at_the_limit_and_count_as_they_stand() {
+fn games_are_truncated_at_the_limit_and_have_the_outcome_of_their_last_state() {
     let game = TicTacToe::new(Config {}).unwrap();
     let mut players: Players<TicTacToe> = vec![Box::new(Random::new())];
     for limit in [0, 3] {

@@ -44,7 +44,7 @@ fn error(name: &str) -> String {
 }
 
 #[test]
-fn players_are_built_by_name_and_answer_to_it() {
+fn players_are_built_by_name_and_report_it() {
     for name in [
         "random",
         "net{weights=best}",
@@ -154,7 +154,7 @@ fn each_mistake_in_the_options_has_its_own_message() {
 }
 
 #[test]
-fn options_of_a_tree_search_that_do_not_go_together_are_refused() {
+fn conflicting_options_of_a_tree_search_are_refused() {
     for (options, first, second) in [
         ("sims=2,ms=9", "sims", "ms"),
         ("ms=9,gumbel", "ms", "gumbel"),
@@ -191,7 +191,7 @@ fn a_cache_larger_than_the_memory_is_refused() {
 }
 
 #[test]
-fn a_player_that_thinks_is_told_for_how_long() {
+fn minimax_players_require_a_depth_or_a_time() {
     for player in ["minimax", "maxn"] {
         let usage = format!("{player}{{depth=TURNS}} or {player}{{ms=MILLISECONDS}}");
         assert_eq!(
@@ -215,7 +215,7 @@ fn a_player_that_thinks_is_told_for_how_long() {
 }
 
 #[test]
-fn players_of_one_game_name_it_when_asked_for_another() {
+fn players_of_one_game_name_it_in_the_error_for_another() {
     for (name, plays) in [("greedy", "battlesnake"), ("perfect", "connect_four")] {
         let expected = format!("player {name:?} does not play tic_tac_toe; it plays {plays} only");
         assert_eq!(error(name), expected);
@@ -230,7 +230,7 @@ fn players_of_one_game_name_it_when_asked_for_another() {
 }
 
 #[test]
-fn nonsense_gives_a_one_line_error_and_never_a_player() {
+fn an_invalid_name_gives_a_one_line_error_and_never_a_player() {
     for name in ["", "{", "}", "{}", "random{,}", "random}", "random{x}", "net{{}}", "net{,,}"] {
         let text = error(name);
         assert!(!text.is_empty() && !text.contains('\n'), "{name}: {text}");

@@ -15,7 +15,7 @@ fn main() {
 /// Boards by name: the benchmark's argument.
 const BOARDS: [&str; 3] = ["duel_11x11", "four_11x11", "four_wrapped_11x11"];
 
-/// The rules, and positions some turns into random games with nobody dead.
+/// The rules, and positions some turns into random games with all snakes alive.
 fn named(name: &str) -> (Small, Vec<State<u8, 2, 8>>) {
     let (snakes, ruleset) = match name {
         "duel_11x11" => (2, Ruleset::Standard),

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p ouro-search --example connect_four_rollouts -- [searches] [simulations]`
 //!
-//! Prints the simulations made. Whoever starts it takes the time:
-//! `bench/openspiel_mcts.py` sets it against OpenSpiel.
+//! Prints the number of simulations. The caller measures the time:
+//! `bench/openspiel_mcts.py` compares it with OpenSpiel.
 #![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use ouro_game::connect_four::{Config, ConnectFour};

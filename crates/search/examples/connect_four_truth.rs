@@ -3,15 +3,14 @@
 //! `cargo run --release -p ouro-search --example connect_four_truth -- \
 //!      [positions] [simulations] [plain|guided] [seed] [first] [last]`
 //!
-//! A position is drawn by playing a random game to its end and stopping a second playing of it
-//! after a random number of stones; it is kept if it has `first` to `last` of them and exactly
-//! one of at least two legal moves keeps the result of perfect play, so that there is something
-//! to get wrong. Positions do not repeat. `last` is the longest game there is unless given.
+//! Positions are uniformly drawn plies of random games, without repetitions. A position is kept if
+//! it has `first` to `last` stones and exactly one of at least two legal moves keeps the result of
+//! perfect play. The default of `last` is the longest game.
 //!
-//! `first` is 8 unless given: the perfect solver takes 0.2 s on average for a position of 8
-//! stones, but can take tens of seconds for one with fewer and minutes for the first of all.
+//! The default of `first` is 8: the perfect solver takes 0.2 s on average for a position of 8
+//! stones, but can take tens of seconds for one with fewer and minutes for the empty board.
 //!
-//! `guided` rollouts and priors (the default) go by what players with some sense would do, as
+//! `guided` rollouts and priors (the default) use the rollout policy of the game, as
 //! the game says ([`Game::weigh`]), with sequential halving at the root and `c = 3`; `plain` ones
 //! draw evenly from the legal moves, in a search of the default settings.
 #![expect(clippy::print_stdout, reason = "an example prints its results")]
@@ -24,7 +23,7 @@ use ouro_game::{Game, Rng};
 use ouro_search::mcts::Gumbel;
 use ouro_search::{Rollout, Scheduler, Search, SearchConfig};
 
-/// Stones of the positions that are reported together.
+/// Width of the reported buckets, in stones.
 const BUCKET: u32 = 6;
 
 fn parse<T: FromStr>(argument: Option<String>, default: T) -> Result<T, T::Err> {
@@ -57,7 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut rng = Rng::new(seed, "positions");
     let mut seen = BTreeSet::new();
     let (mut tried, mut found, mut proven) = (0, 0, 0);
-    // By stones and by what is to be kept: a draw, a win. Found and tried.
+    // Found and tried positions by stones and by the result to keep: a draw, a win.
     let mut buckets = BTreeMap::<u32, [[u32; 2]; 2]>::new();
     while tried < count {
         let state = game.random_position(&mut rng);

@@ -1,4 +1,4 @@
-//! How far the policies of simultaneous moves are from an equilibrium, by simulations.
+//! Distance of policies at simultaneous moves from an equilibrium, by simulations.
 //!
 //! `cargo run --release -p ouro-search --example equilibrium`
 //!

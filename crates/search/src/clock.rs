@@ -1,4 +1,4 @@
-//! Time as a value passed in: a search that must answer by a deadline reads it from here.
+//! Time as an argument: searches with a deadline read the time from a [`Clock`].
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -7,4 +7,24 @@ use std::time::Duration;
 pub trait Clock: Debug + Send + Sync {
     /// Time since some fixed moment.
     fn monotonic(&self) -> Duration;
+}
+
+/// When a search must end.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline<'a> {
+    /// The clock.
+    pub clock: &'a dyn Clock,
+    /// The deadline in the clock's monotonic time.
+    ///
+    /// A minimax search checks the clock every
+    /// [`NODES_PER_CLOCK_CHECK`](crate::minimax::NODES_PER_CLOCK_CHECK) nodes, so it can end that
+    /// many nodes after the deadline. Callers with a hard limit set an earlier deadline.
+    pub at: Duration,
+}
+
+impl Deadline<'_> {
+    /// Whether the deadline has passed.
+    pub(crate) fn has_passed(&self) -> bool {
+        self.clock.monotonic() >= self.at
+    }
 }

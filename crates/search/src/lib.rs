@@ -15,10 +15,8 @@ pub mod mcts;
 pub mod minimax;
 
 pub use area_control::AreaControl;
-pub use clock::Clock;
+pub use clock::{Clock, Deadline};
 pub use evaluator::{Cached, Estimate, Estimates, Evaluator, Leaf, Rollout, Uniform};
 pub use heuristic::{Heuristic, OutcomeOnly};
 pub use mcts::{Scheduler, Search, SearchConfig, SearchResult};
-pub use minimax::{
-    Deadline, Limits, MaxN, MinimaxResult, NotToMove, Paranoid, Plain, Query, Searcher,
-};
+pub use minimax::{Limits, MaxN, MinimaxResult, NotToMove, Paranoid, Plain, Query, Searcher};

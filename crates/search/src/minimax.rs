@@ -28,7 +28,6 @@
 mod chance;
 mod deepening;
 mod frame;
-mod line;
 mod max_n;
 mod node_counter;
 
@@ -41,11 +40,11 @@ use ouro_game::{Action, Game, Turn};
 
 pub use chance::CHANCE_SAMPLES;
 pub use max_n::MaxN;
-pub use node_counter::{Deadline, NODES_PER_CLOCK_CHECK};
+pub use node_counter::NODES_PER_CLOCK_CHECK;
 pub use paranoid::Paranoid;
 pub use plain::Plain;
 
-use crate::Heuristic;
+use crate::{Deadline, Heuristic};
 
 /// Largest magnitude of the value of an undecided position.
 pub const UNDECIDED: f32 = 0.99;

@@ -29,7 +29,7 @@ fn count() {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        // SAFETY: the caller's contract is that of the system's allocator.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
@@ -62,7 +62,7 @@ fn second_search<G: Game, E: Heuristic<G>>(
 }
 
 #[test]
-fn the_second_search_allocates_for_its_answer_only() {
+fn the_second_search_allocates_for_its_result_only() {
     let duel = Small::new(Config { snakes: 2, ..Config::default() }).unwrap();
     let four = Small::new(Config::default()).unwrap();
     let columns = ConnectFour::new(connect_four::Config::default()).unwrap();

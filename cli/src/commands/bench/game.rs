@@ -1,7 +1,7 @@
 //! `ouro bench game`: the rules alone, played at random.
 //!
-//! Battlesnake snakes avoid walls and bodies, as in the engine's own playouts; in the other
-//! games every legal action is as likely. A turn is one step of the game, whoever moves.
+//! Battlesnake snakes avoid walls and bodies, as in the rollouts of that game. In the other games
+//! every legal action is equally likely. A turn is one step of the game, by any number of players.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ use crate::output::Output;
 /// Turns between two looks at the clock.
 const CHUNK: u64 = 20_000;
 
-/// What is measured: a name and a configuration.
+/// The measured games: name and configuration.
 const CASES: [(&str, &str); 5] = [
     ("battlesnake 11x11, 4 snakes", r#"{"game":"battlesnake"}"#),
     (

@@ -140,8 +140,8 @@ fn measure(
     })
 }
 
-/// Steps for at least so long, [`WARM_UP`] at least; seconds per step, by the clock and of this
-/// thread's processor time.
+/// Takes steps for at least `least`, and at least [`WARM_UP`] of them. Returns seconds per step, by
+/// the clock and of this thread's CPU time.
 fn steps(
     trainer: &mut Trainer<AlphaZero>,
     batch: &Positions,
@@ -153,14 +153,14 @@ fn steps(
         trainer.step(batch)?;
         count += 1;
     }
-    // A GPU is asked for steps before it has taken them; reading the weights waits for it.
+    // A GPU runs steps asynchronously; reading the weights waits for them.
     trainer.weights(ouro_net::Generation(0))?;
     let count = count as f64;
     let used = processor_seconds().zip(cpu).map(|(end, start)| (end - start) / count);
     Ok((start.elapsed().as_secs_f64() / count, used))
 }
 
-/// Processor time that this thread has used, where Linux tells.
+/// CPU time of this thread; Linux only.
 fn processor_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;

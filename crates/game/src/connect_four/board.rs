@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use crate::Rng;
 
-    /// Four in a row the obvious way.
+    /// Four in a row by a search over all cells and directions.
     fn has_line_by_walking(board: Board, stones: u64) -> bool {
         let at = |column: isize, row: isize| {
             (0..board.width() as isize).contains(&column)

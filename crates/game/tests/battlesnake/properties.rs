@@ -230,21 +230,21 @@ proptest! {
     }
 
     #[test]
-    fn symmetries_commute_with_the_step_and_with_what_is_seen(
+    fn symmetries_commute_with_steps_and_observations(
         config in configs(), seed in any::<u64>(),
     ) {
         on_rules!(config, |rules| symmetries_commute(rules, seed));
     }
 
     #[test]
-    fn what_is_said_of_cells_and_of_sets_of_cells_agrees(
+    fn queries_of_cells_and_of_sets_of_cells_agree(
         config in configs(), seed in any::<u64>(),
     ) {
         on_rules!(config, |rules| sets_of_cells_say_what_cells_say(rules, seed));
     }
 
     #[test]
-    fn what_the_dead_do_does_not_matter(config in configs(), seed in any::<u64>()) {
+    fn moves_of_dead_snakes_have_no_effect(config in configs(), seed in any::<u64>()) {
         on_rules!(config, |rules| the_dead_do_not_matter(rules, seed));
     }
 
@@ -291,7 +291,7 @@ fn a_state_of_another_board_panics_nothing() {
 }
 
 #[test]
-fn nonsense_in_place_of_a_state_is_an_error() {
+fn an_invalid_state_is_an_error() {
     let rules = Small::new(Config::default()).expect("the default is playable");
     let state = rules.initial(&mut Rng::new(1, "test"));
     let json = serde_json::to_value(state).expect("states serialise");

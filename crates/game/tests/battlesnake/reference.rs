@@ -1,5 +1,5 @@
-//! The rules of Battlesnake once more, slow and obvious: lists of cells, one stage after
-//! another, the dead kept in the list. The engine must agree with it to the last cell.
+//! A slow reference implementation of Battlesnake: lists of cells, one stage after another, dead
+//! snakes kept in the list. The engine must agree with it in every cell.
 
 use ouro_game::battlesnake::{Cause, Config, Death, Map, Point, Position, Ruleset, Snake};
 

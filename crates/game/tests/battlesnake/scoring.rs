@@ -70,7 +70,7 @@ fn the_last_snake_alive_wins_and_rewards_add_up() {
 }
 
 #[test]
-fn those_who_die_last_together_draw_and_those_before_have_lost() {
+fn snakes_that_die_last_together_draw_and_earlier_ones_lose() {
     let rules = rules(
         Ruleset::Standard,
         vec![
@@ -94,7 +94,7 @@ fn those_who_die_last_together_draw_and_those_before_have_lost() {
 }
 
 #[test]
-fn growth_that_comes_by_itself_is_not_rewarded() {
+fn automatic_growth_is_not_rewarded() {
     let snakes = vec![snake(50, &[(1, 1), (1, 0)]), snake(50, &[(5, 1), (5, 0)])];
     let rules = rules(Ruleset::Constrictor, snakes, &[(1, 2)]);
     let state = play(&rules, &[&[UP, UP], &[UP, UP]]);
@@ -119,7 +119,7 @@ fn a_game_that_ends_still_gets_its_food_and_its_turn() {
 }
 
 #[test]
-fn the_default_move_goes_on_and_a_stacked_snake_goes_up() {
+fn the_default_move_continues_and_a_stacked_snake_moves_up() {
     let snakes = vec![snake(50, &[(0, 3), (6, 3), (5, 3), (5, 3)]), snake(50, &[(3, 3); 3])];
     let rules = rules(Ruleset::Wrapped, snakes, &[]);
     let state = play(&rules, &[]);
@@ -128,7 +128,7 @@ fn the_default_move_goes_on_and_a_stacked_snake_goes_up() {
 }
 
 #[test]
-fn safe_moves_avoid_walls_and_bodies_but_not_tails_that_move_on() {
+fn safe_moves_avoid_walls_and_bodies_but_not_moving_tails() {
     let snakes = vec![
         snake(50, &[(0, 0), (0, 1), (1, 1), (1, 0)]),
         snake(50, &[(3, 0), (3, 1), (2, 1), (2, 0), (2, 0)]),
@@ -194,7 +194,7 @@ fn configurations_out_of_range_name_their_field() {
 }
 
 #[test]
-fn games_that_close_nothing_in_are_played_and_observed_whatever_their_clock_says() {
+fn games_without_shrinking_ignore_the_turns_between_shrinks() {
     for ruleset in [
         Ruleset::Standard,
         Ruleset::Solo,

@@ -1,5 +1,4 @@
-//! The rules once more, as plainly as they can be told: a list of cells, looked through from end
-//! to end.
+//! A slow reference implementation of the rules of Snake on a list of cells.
 
 use ouro_game::snake::{Config, Ending, Snapshot};
 

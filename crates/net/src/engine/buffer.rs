@@ -1,7 +1,7 @@
-//! f32 memory that starts on a cache line.
+//! f32 buffers that start on a cache line.
 //!
 //! A vector that straddles two cache lines costs two reads. Allocators align to 16 bytes, so
-//! every 64-byte vector of a plain `Vec<f32>` would straddle.
+//! 64-byte vectors of a plain `Vec<f32>` would straddle.
 
 /// f32 values per cache line, and the multiple that channels are padded to.
 pub(super) const LINE: usize = 16;
@@ -23,7 +23,7 @@ impl Buffer {
         buffer
     }
 
-    /// Makes room for at least `len` values; new ones are 0.
+    /// Grows to at least `len` values; new values are 0.
     pub(super) fn grow(&mut self, len: usize) {
         let lines = len.div_ceil(LINE);
         if self.0.len() < lines {
@@ -31,7 +31,7 @@ impl Buffer {
         }
     }
 
-    /// Forgets all values, keeps the memory.
+    /// Removes all values and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

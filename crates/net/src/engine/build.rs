@@ -1,4 +1,4 @@
-//! From weights to a program: folds batch norm, packs, chooses how to convolve.
+//! Builds a program from weights: folds batch norm, packs, selects convolution algorithms.
 
 use super::buffer::LINE;
 use super::grid::Grid;
@@ -10,7 +10,7 @@ use super::winograd::Winograd;
 use crate::weights::fold::ConvolutionWithNorm;
 use crate::{Architecture, NetSpec, Weights};
 
-/// The slot that positions are written to.
+/// Index of the slot that holds the input planes.
 pub(super) const INPUT: usize = 0;
 
 /// Packs weights for an instruction set.
@@ -38,7 +38,7 @@ pub(super) fn program(weights: &Weights, isa: Isa) -> Program {
 
 struct Builder<'a> {
     isa: Isa,
-    /// What is left of the tensors; every layer takes its own.
+    /// The remaining tensors; every layer takes its own from the front.
     tensors: std::slice::Iter<'a, Vec<f32>>,
     height: usize,
     width: usize,
@@ -63,7 +63,7 @@ impl<'a> Builder<'a> {
     }
 
     fn mlp(&mut self, spec: &NetSpec, layers: usize, hidden: usize) {
-        // One cell: the planes as they come, which is the order that the weights have.
+        // A single cell with the planes in their given order, which is that of the weights.
         let mut from = self.slot(Grid::flat(spec.planes.len()), true);
         for _ in 0..layers {
             from = self.dense(from, Activation::Relu);
@@ -123,8 +123,8 @@ impl<'a> Builder<'a> {
             self.convolve([&weight, &bias], y, x, Epilogue::RESIDUAL);
         }
 
-        // Both heads read the tower in one 1×1 convolution; their tensors come one head after
-        // the other.
+        // One 1×1 convolution computes the features of both heads, so the tower is read once.
+        // Their tensors come one head after the other.
         let (mut weight, mut bias) = self.folded();
         let policy = self.pair();
         let (value_weight, value_bias) = self.folded();
@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
         self.program.value = OutputSlot { slot: value, offset: 0 };
     }
 
-    /// Global pooling of the first channels of `slot` into a bias for all of them.
+    /// Global pooling of the first channels of `slot` into a bias of all its channels.
     fn pool(&mut self, slot: usize, channels: usize) {
         let grid = self.program.slots[slot].grid;
         let pooled = self.slot(Grid::flat(2 * channels), false);
@@ -160,7 +160,7 @@ impl<'a> Builder<'a> {
         self.trunk(Operation::ChannelBias(ChannelBias { input: to, output: grid }), shifts, slot);
     }
 
-    /// Policy and value as one layer over `from`, the value after the logits.
+    /// Policy and value as one layer over `from`, with the value after the logits.
     fn both_outputs(&mut self, from: usize, actions: usize) {
         let (policy, policy_bias) = self.pair();
         let (value, value_bias) = self.pair();
@@ -211,8 +211,8 @@ impl<'a> Builder<'a> {
         self.program.trunk.push(Step { operation, from, to });
     }
 
-    /// The slot of the positions, for a first convolution to `outputs` channels. Direct
-    /// convolution reads fewer values if cells are not padded.
+    /// The input slot for a first convolution to `outputs` channels. Cells are padded for Winograd
+    /// only, since a direct convolution reads fewer values without padding.
     fn input(&mut self, planes: usize, outputs: usize) -> usize {
         debug_assert!(self.program.slots.is_empty(), "the input is the first slot");
         if Winograd::is_faster(self.height, self.width, planes, outputs) {
@@ -221,7 +221,7 @@ impl<'a> Builder<'a> {
         self.slot(Grid::framed(self.height, self.width, planes), false)
     }
 
-    /// A slot of framed boards of padded cells.
+    /// A slot of framed boards with padded cells.
     fn framed(&mut self, channels: usize) -> usize {
         let cell = channels.next_multiple_of(LINE);
         self.slot(Grid::framed(self.height, self.width, cell), false)
@@ -241,7 +241,7 @@ impl<'a> Builder<'a> {
         (self.next(), self.next())
     }
 
-    /// Weight and bias of a convolution with the batch norm after it folded in.
+    /// Weight and bias of a convolution with the following batch norm folded in.
     fn folded(&mut self) -> (Vec<f32>, Vec<f32>) {
         let weight = self.next();
         let normed = ConvolutionWithNorm { weight, norm: std::array::from_fn(|_| self.next()) };

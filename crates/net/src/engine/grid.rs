@@ -1,11 +1,11 @@
-//! Where the cells of consecutive boards lie in memory.
+//! Memory layout of the cells of consecutive boards.
 
 use super::buffer::LINE;
 
-/// Side of the square of results that one Winograd tile makes.
+/// Side of the square of results of one Winograd tile.
 pub(super) const TILE: usize = 4;
 
-/// Addresses of the cells of boards, in f32 values.
+/// Strides of boards, rows and cells, in f32 values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
     pub(super) height: usize,
@@ -20,7 +20,7 @@ pub(super) struct Grid {
     pub(super) origin: usize,
 }
 
-/// Where the rows of a matrix start: as many per board as there are offsets.
+/// Offsets of matrix rows: one row per board and offset.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     pub(super) board: usize,
@@ -35,8 +35,8 @@ impl Grid {
         Self { height, width, board, row, cell, origin: 0 }
     }
 
-    /// Boards in a frame of zeros: one cell above and left, and on the other sides as many as
-    /// make the last 6×6 neighbourhood of a 4×4 tile whole.
+    /// Boards in a frame of zeros: one cell above and to the left, and enough cells on the other
+    /// sides to complete the last 6×6 neighbourhood of a 4×4 tile.
     pub(super) fn framed(height: usize, width: usize, cell: usize) -> Self {
         let side = |cells: usize| cells.next_multiple_of(TILE) + 2;
         let row = side(width) * cell;
@@ -59,7 +59,7 @@ impl Grid {
         self.height * self.width
     }
 
-    /// Every cell is a row.
+    /// One row per cell.
     pub(super) fn rows(&self) -> Rows {
         let offsets = (0..self.cells())
             .map(|cell| self.offset(cell / self.width, cell % self.width))
@@ -67,20 +67,20 @@ impl Grid {
         Rows { board: self.board, offsets }
     }
 
-    /// Every cell is a row that starts at the upper left corner of its 3×3 neighbourhood.
+    /// One row per cell, which starts at the upper left corner of its 3×3 neighbourhood.
     pub(super) fn corners(&self) -> Rows {
         let corner = Self { origin: self.origin - self.row - self.cell, ..*self };
         corner.rows()
     }
 
-    /// Every board is a row.
+    /// One row per board.
     pub(super) fn boards(&self) -> Rows {
         Rows { board: self.board, offsets: vec![0] }
     }
 }
 
 impl Rows {
-    /// One past the last value that the rows of `boards` boards reach, each `reach` long.
+    /// One past the last value of the rows of `boards` boards, each `reach` long.
     pub(super) fn extent(&self, boards: usize, reach: usize) -> usize {
         let Some(last) = boards.checked_sub(1) else { return 0 };
         last * self.board + self.offsets.iter().max().copied().unwrap_or(0) + reach

@@ -1,4 +1,4 @@
-//! The instruction sets that the inner loops are compiled for, and the choice among them.
+//! Instruction sets of the inner loops, and their detection.
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::float32x4_t;
@@ -7,8 +7,8 @@ use std::arch::x86_64::{__m256, __m512};
 
 use super::vector::Vector;
 
-/// An instruction set. Values are made by [`Isa::detect`] and [`Isa::available`] alone, which
-/// is what makes [`Isa::run`] sound.
+/// An instruction set of this processor. Only [`Isa::detect`] and [`Isa::available`] construct
+/// values, which makes [`Isa::run`] sound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Isa(Kind);
 
@@ -23,30 +23,30 @@ enum Kind {
     /// 128-bit vectors with fused multiply-add, 32 registers.
     #[cfg(target_arch = "aarch64")]
     Neon,
-    /// What the crate is compiled for.
+    /// The target features of the build.
     Portable,
 }
 
-/// The highest register tile of any instruction set.
+/// Rows of the highest register tile of any instruction set.
 pub(super) const HIGHEST: usize = 12;
 
 /// A computation that is compiled once per instruction set.
 pub(super) trait Task {
-    /// Runs it with vectors `V` and register tiles of at most `ROWS` × 2 vectors.
+    /// Runs the task with vectors `V` and register tiles of at most `ROWS` × 2 vectors.
     ///
     /// # Safety
     ///
-    /// As for [`Vector`]; implementations and all that they call are inlined.
+    /// As for [`Vector`]; implementations and all their callees are inlined.
     unsafe fn run<V: Vector, const ROWS: usize>(self);
 }
 
 impl Isa {
-    /// The best that this processor has.
+    /// The best instruction set of this processor.
     pub(super) fn detect() -> Self {
         *Self::available().last().expect("any processor has the portable set")
     }
 
-    /// All that this processor has, the best last.
+    /// All instruction sets of this processor, the best last.
     pub(super) fn available() -> Vec<Self> {
         let mut sets = vec![Self(Kind::Portable)];
         #[cfg(target_arch = "aarch64")]
@@ -65,7 +65,7 @@ impl Isa {
         sets
     }
 
-    /// Its name, for people.
+    /// Display name.
     pub(super) fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]

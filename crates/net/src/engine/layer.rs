@@ -1,9 +1,9 @@
-//! A layer as one matrix product whose left rows are read where they lie.
+//! A layer as one matrix product that reads its left rows in place.
 //!
-//! The three neighbours of a cell in one row lie side by side, so a 3×3 convolution is a
-//! product whose rows are three runs of values: im2col (Chellapilla et al. 2006, "High
-//! performance convolutional neural networks for document processing") without the copy. Bias,
-//! residual and activation are applied while results are still in registers.
+//! The three neighbours of a cell in one row are contiguous, so a 3×3 convolution is a product
+//! whose rows are three runs of values: im2col (Chellapilla et al. 2006, "High performance
+//! convolutional neural networks for document processing") without the copy. The epilogue (bias,
+//! residual and activation) is applied while results are in registers.
 
 use super::grid::{Grid, Rows};
 use super::isa::{Isa, Task};
@@ -11,7 +11,7 @@ use super::panels::{LeftRows, Panels, Sink};
 use super::vector::Vector;
 use crate::spec::LEAKY_SLOPE;
 
-/// What follows a layer.
+/// The activation after a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activation {
     /// Nothing.
@@ -22,28 +22,28 @@ pub(super) enum Activation {
     Leaky,
 }
 
-/// How results are finished.
+/// The operations on a layer's results before they are stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Epilogue {
     pub(super) activation: Activation,
-    /// Whether what the output held is added before the activation.
+    /// Whether the previous contents of the output are added before the activation.
     pub(super) residual: bool,
 }
 
 impl Epilogue {
-    /// Results with their activation.
+    /// An activation without a residual.
     pub(super) fn with(activation: Activation) -> Self {
         Self { activation, residual: false }
     }
 
-    /// Sum with what is there, then ReLU.
+    /// Adds the previous contents of the output, then applies ReLU.
     pub(super) const RESIDUAL: Self = Self { activation: Activation::Relu, residual: true };
 
     /// Writes one vector of results.
     ///
     /// # Safety
     ///
-    /// As for [`Vector`]; `to` is good for reads too.
+    /// As for [`Vector`]; `to` is valid for reads too.
     #[inline(always)]
     pub(super) unsafe fn store<V: Vector>(self, mut results: V, to: *mut f32) {
         // SAFETY: the caller keeps the contract.
@@ -88,7 +88,7 @@ impl Layer {
         let panels = Panels::new(isa, 9 * inputs, bias, |column, depth| {
             weight[(column * inputs + depth % inputs) * 9 + depth / inputs]
         });
-        // Without padding between cells, three neighbours make one run.
+        // Without padding between cells, three neighbours are one contiguous run.
         let (columns, length) = if input.cell == inputs { (1, 3 * inputs) } else { (3, inputs) };
         let runs = (0..3)
             .flat_map(|row| (0..columns).map(move |column| row * input.row + column * input.cell));
@@ -111,8 +111,8 @@ impl Layer {
         Self { panels, runs: vec![0], length: inputs, input, output, epilogue }
     }
 
-    /// A fully connected layer; `weight` is `[outputs, channels · cells]`. It reads channels
-    /// `first..` of every cell of `input`.
+    /// A fully connected layer; `weight` is `[outputs, channels · cells]`. The layer reads
+    /// channels `first..` of every cell of `input`.
     pub(super) fn linear(
         isa: Isa,
         [weight, bias]: [&[f32]; 2],
@@ -179,7 +179,7 @@ impl Task for Multiply<'_> {
     }
 }
 
-/// Finishes sums and writes them where `place` says their row is.
+/// Applies the epilogue to sums and stores them at the offset that `place` returns for their row.
 struct Store<'a, F> {
     place: F,
     output: &'a mut [f32],

@@ -1,29 +1,28 @@
-//! The right side of a matrix product, packed for register tiles, and the tiles.
+//! Matrix products by register tiles, with the right side packed in panels.
 //!
-//! A tile holds up to `ROWS` × 2 vectors of sums in registers and walks the inner dimension
-//! once (Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication");
-//! weights are packed so that each step reads one line of them.
+//! A tile holds up to `ROWS` × 2 vectors of sums in registers and iterates over the inner
+//! dimension once (Goto and van de Geijn 2008, "Anatomy of high-performance matrix
+//! multiplication"). Weights are packed so that each step reads one line of them.
 //!
-//! Contract: each sum starts at the bias and takes its products by fused multiply-add in
-//! ascending order of the inner dimension, in every instruction set and tile size.
+//! Contract: each sum starts at the bias and adds its products by fused multiply-add in ascending
+//! order of the inner dimension, in every instruction set and tile size.
 
 use super::buffer::{Buffer, LINE};
 use super::isa::{HIGHEST, Isa};
 use super::vector::Vector;
 
-/// Panels that a single row takes at once, so that as many sums are on their way as the
-/// latency of a multiply-add asks for.
+/// Panels per step of a single row: enough independent sums to hide the latency of a multiply-add.
 const WIDE: usize = 4;
 
-/// Weights and biases in panels of two vectors, the last of one vector if that is enough.
+/// Weights and biases in panels of two vectors; the last panel may have one vector.
 #[derive(Clone, Debug)]
 pub(super) struct Panels {
-    /// Panel after panel, each `[depth, its columns]`.
+    /// Consecutive panels, each `[depth, columns of the panel]`.
     weights: Buffer,
     bias: Buffer,
     /// Inner dimension.
     depth: usize,
-    /// Outputs, filled up to a multiple of [`LINE`].
+    /// Outputs, padded to a multiple of [`LINE`].
     columns: usize,
     /// Columns of a whole panel.
     width: usize,
@@ -31,15 +30,15 @@ pub(super) struct Panels {
 
 /// The left rows of a product. Row `r` consists of `runs.len()` runs of `length` values.
 pub(super) struct LeftRows<'a> {
-    /// Values that the rows lie in.
+    /// Values that contain the rows.
     pub(super) values: &'a [f32],
     /// Offsets of the runs from the start of a row.
     pub(super) runs: &'a [usize],
-    /// Values of a run.
+    /// Values per run.
     pub(super) length: usize,
 }
 
-/// What becomes of the sums of a tile.
+/// Receives the sums of a tile.
 pub(super) trait Sink {
     /// Takes the sums of one vector of columns of one row.
     ///
@@ -77,7 +76,7 @@ impl Panels {
 
     /// Replaces the weights of a line of columns, the first a multiple of [`LINE`], at one depth.
     pub(super) fn set_line(&mut self, first: usize, depth: usize, values: &[f32; LINE]) {
-        // A panel may be narrower than a line.
+        // Stepwise, since a panel may be narrower than a line.
         let step = self.width.min(LINE);
         for (index, values) in values.chunks_exact(step).enumerate() {
             let column = first + index * step;
@@ -98,7 +97,7 @@ impl Panels {
         self.columns
     }
 
-    /// Multiplies `rows` rows, which start where `start` says, and hands all sums to `sink`.
+    /// Multiplies `rows` rows and passes all sums to `sink`. `start` returns the offset of a row.
     ///
     /// # Safety
     ///

@@ -1,5 +1,5 @@
-//! What is not a product: pooling, and adding a number per channel. All grids have cells of
-//! whole lines.
+//! Operations that are not products: pooling and biases per channel. All grids have cells of whole
+//! lines.
 
 use super::buffer::LINE;
 use super::grid::Grid;
@@ -13,7 +13,7 @@ pub(super) struct MaxPool {
     pub(super) output: Grid,
 }
 
-/// Mean and maximum of the first channels over a board, after a ReLU of their own.
+/// Mean and maximum of the first channels over a board, after a separate ReLU.
 #[derive(Clone, Debug)]
 pub(super) struct GlobalPool {
     pub(super) input: Grid,
@@ -22,7 +22,7 @@ pub(super) struct GlobalPool {
     pub(super) output: Grid,
 }
 
-/// Adds a number per channel everywhere on a board, then ReLU.
+/// Adds a number per channel to all cells of a board, then applies ReLU.
 #[derive(Clone, Debug)]
 pub(super) struct ChannelBias {
     pub(super) input: Grid,

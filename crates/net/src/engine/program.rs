@@ -1,8 +1,8 @@
-//! A network as a list of steps between slots of memory.
+//! A network as a list of steps between memory slots.
 //!
-//! The trunk runs on a few positions at a time, so that its activations stay in the
-//! second-level cache; the heads run on the whole batch, so that their weights are read once.
-//! What passes from one to the other lies in slots of the whole batch.
+//! The trunk runs on chunks of a few positions, so that its activations stay in the second-level
+//! cache. The heads run on the whole batch, so that their weights are read once. Slots of the whole
+//! batch pass features from the trunk to the heads.
 
 use super::buffer::Buffer;
 use super::grid::Grid;
@@ -19,7 +19,7 @@ pub(super) struct Program {
     pub(super) trunk: Vec<Step>,
     /// Steps for the whole batch.
     pub(super) heads: Vec<Step>,
-    /// Where logits and value are.
+    /// Locations of logits and value.
     pub(super) policy: OutputSlot,
     pub(super) value: OutputSlot,
 }
@@ -35,7 +35,7 @@ pub(super) struct OutputSlot {
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) grid: Grid,
-    /// Whether it holds the whole batch rather than a chunk.
+    /// Whether the slot holds the whole batch instead of a chunk.
     pub(super) is_wide: bool,
 }
 
@@ -57,13 +57,13 @@ pub(super) enum Operation {
 }
 
 impl Program {
-    /// Values that one position needs while it goes through the trunk.
+    /// Values per position in the trunk's slots.
     pub(super) fn chunk_values(&self) -> usize {
         let slots = self.slots.iter().filter(|slot| !slot.is_wide);
         slots.map(|slot| slot.grid.board).sum()
     }
 
-    /// Makes room for a batch whose trunk goes by chunks.
+    /// Grows the buffers for a batch whose trunk runs in chunks.
     pub(super) fn prepare(&self, buffers: &mut Vec<Buffer>, chunk: usize, batch: usize) {
         if buffers.len() < self.slots.len() {
             buffers.resize_with(self.slots.len(), Buffer::default);
@@ -74,7 +74,7 @@ impl Program {
         }
     }
 
-    /// Runs steps on `positions` positions, of which the first is number `first` of the batch.
+    /// Runs steps on `positions` positions, starting with position `first` of the batch.
     pub(super) fn run(
         &self,
         steps: &[Step],
@@ -88,7 +88,7 @@ impl Program {
             if *is_wide { first * grid.board } else { 0 }
         };
         for step in steps {
-            // Taken out for the time of the step, so that both slots can be borrowed.
+            // Taken out during the step, so that both slots can be borrowed.
             let mut target = std::mem::take(&mut buffers[step.to]);
             let input = &buffers[step.from][offset(step.from)..];
             let output = &mut target[offset(step.to)..];

@@ -1,22 +1,23 @@
-//! The hyperbolic tangent, from operations that every processor rounds alike.
+//! The hyperbolic tangent, from operations with equal rounding on every processor.
 
-/// `tanh(x)` to an absolute error of 6e-8, the distance of neighbours just below 1 in f32. The
-/// standard library's differs between platforms, and a value must not. What is not a number
-/// stays so.
+/// `tanh(x)` with an absolute error of at most 6e-8, the distance of neighbours just below 1 in
+/// f32. NaN stays NaN.
+///
+/// The standard library's function differs between platforms, but values must not.
 pub(super) fn tanh(x: f32) -> f32 {
     let x = f64::from(x);
-    // `min` would take a NaN for 20 and call a network that has gone astray sure to win.
+    // `min` would map NaN to 20, so a diverged network would report certain wins.
     if x.is_nan() {
         return f32::NAN;
     }
-    // Beyond 20 the result is 1 to more digits than an f32 has.
+    // Beyond 20 the result equals 1 in f32.
     let doubled = 2.0 * x.abs().min(20.0);
     let result = 1.0 - 2.0 / (exp(doubled) + 1.0);
     if x < 0.0 { -result as f32 } else { result as f32 }
 }
 
-/// `e^x` for `x` from 0 to 40: 2^n · e^r with |r| ≤ ln 2 / 2, and Taylor's series for e^r,
-/// whose first term left out is below 1e-17.
+/// `e^x` for `x` from 0 to 40: 2^n · e^r with |r| ≤ ln 2 / 2. The first omitted term of the Taylor
+/// series for e^r is below 1e-17.
 fn exp(x: f64) -> f64 {
     let n = (x * std::f64::consts::LOG2_E).round();
     let r = x - n * std::f64::consts::LN_2;
@@ -45,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_stays_so() {
+    fn nan_stays_nan() {
         assert!(tanh(f32::NAN).is_nan());
         assert!(tanh(-f32::NAN).is_nan());
     }

@@ -1,14 +1,13 @@
-//! Training's share of the kernels: the trunk of a residual tower, forward with the batch's own
-//! statistics and backward to the gradients of its tensors, on one core.
+//! Training kernels: the trunk of a residual tower on one core. The forward pass uses the batch's
+//! own statistics; the backward pass computes the gradients of the trunk's tensors.
 //!
-//! Automatic differentiation is somebody else's; a [`Trunk`] knows how to get from planes to
-//! features and from the gradient of the features to that of its tensors, with the engine's
-//! convolutions, layouts and instruction sets. All boards are channel-last in a frame of zeros,
-//! so that a convolution needs no other copy of its input, and batch norm, residual and ReLU are
-//! one pass over memory.
+//! Automatic differentiation is the caller's. A [`Trunk`] maps planes to features, and the
+//! gradient of the features to that of its tensors, with the engine's convolutions, layouts and
+//! instruction sets. Boards are channel-last in a frame of zeros, so that a convolution reads its
+//! input in place. Batch norm, residual and ReLU are one pass over memory.
 //!
-//! Contract: as for the engine, the order of additions follows from the shapes alone, so the same
-//! batch gives the same bits, on every processor.
+//! Contract: as in the engine, the order of additions depends on the shapes alone, so the same
+//! batch gives the same bits on every processor.
 
 mod convolution;
 mod filter_gradient;
@@ -25,11 +24,11 @@ use convolution::Convolution;
 use filter_gradient::FilterGradient;
 use norm::BoardBatch;
 
-/// Stem and blocks of a residual tower without pooling, with all that a pass leaves for the way
-/// back.
+/// Stem and blocks of a residual tower without pooling, with the activations that the backward
+/// pass needs.
 ///
-/// Its tensors are the first trained ones of the spec, end to end: for the stem and then for each
-/// convolution of each block `weight`, `scale` and `bias`.
+/// The trunk's tensors are the first trained tensors of the spec, concatenated: `weight`, `scale`
+/// and `bias` of the stem and then of each convolution of each block.
 #[derive(Debug)]
 pub struct Trunk {
     isa: Isa,
@@ -38,9 +37,9 @@ pub struct Trunk {
     /// The stem's input and everything else.
     grids: [Grid; 2],
     layers: Vec<Layer>,
-    /// From the gradient of each convolution's results to that of its input, but for the stem.
+    /// From the gradient of each convolution's results to that of its input, except for the stem.
     backward: Vec<Convolution>,
-    /// Boards of the last pass forward.
+    /// Boards of the last forward pass.
     boards: usize,
     positions: Buffer,
     between: Frequencies,
@@ -51,7 +50,7 @@ pub struct Trunk {
 /// A convolution, the norm after it and their results in the last pass.
 #[derive(Debug)]
 struct Layer {
-    /// Where its weight, scale and bias begin in the tensors, and where they end.
+    /// Offsets of weight, scale and bias in the tensors, and the end of bias.
     places: [usize; 4],
     forward: Convolution,
     filter: FilterGradient,
@@ -63,7 +62,7 @@ struct Layer {
 }
 
 impl Trunk {
-    /// The trunk of a network, if it has one of this kind.
+    /// The trunk of a network; `None` unless it is a residual tower without pooling.
     pub fn new(spec: &NetSpec) -> Option<Self> {
         Self::with_isa(spec, Isa::detect())
     }
@@ -101,7 +100,7 @@ impl Trunk {
             }
         });
         let layers = layers.collect();
-        // The gradient of a block's first convolution joins that of the block's result.
+        // The gradient of a block's first convolution is added to that of the skip connection.
         let backward = (0..2 * blocks)
             .map(|index| Convolution::new(isa, &inner, &inner, [channels; 2], index % 2 == 0));
         Some(Self {
@@ -118,12 +117,12 @@ impl Trunk {
         })
     }
 
-    /// Values in its tensors.
+    /// Values in the trunk's trained tensors.
     pub fn trained_len(&self) -> usize {
         self.layers.last().map_or(0, |layer| layer.places[3])
     }
 
-    /// Tensors of the spec that are its own, running statistics included.
+    /// Number of the spec's tensors that belong to the trunk, running statistics included.
     pub fn tensor_count(&self) -> usize {
         5 * self.layers.len()
     }
@@ -133,13 +132,14 @@ impl Trunk {
         self.channels * self.grids[1].cells()
     }
 
-    /// Planes `[batch, C, H, W]` to features `[batch, channels, H, W]`, and mean and variance of
-    /// the batch for every norm in order, `[channels]` each; the variance is the unbiased one.
-    /// `trained` begins with the trunk's tensors.
+    /// Computes features, `[batch, channels, H, W]`, from planes, `[batch, C, H, W]`.
+    ///
+    /// Also returns mean and unbiased variance of the batch for every norm in order, `[channels]`
+    /// each. `trained` starts with the trunk's tensors.
     ///
     /// # Panics
     ///
-    /// If a slice is too short or holds no whole positions.
+    /// If a slice is too short or does not hold whole positions.
     pub fn forward(&mut self, trained: &[f32], planes: &[f32]) -> (Vec<f32>, Vec<f32>) {
         let length = self.spec.planes.len();
         assert!(planes.len().is_multiple_of(length), "planes must be [batch, {length}]");
@@ -187,12 +187,14 @@ impl Trunk {
         (features, statistics)
     }
 
-    /// The gradient of the trunk's tensors, in their order, from that of the features of the last
-    /// pass forward, `[batch, channels, H, W]`, with the same tensors.
+    /// Computes the gradient of the trunk's tensors, in their order.
+    ///
+    /// `features` is the gradient of the features of the last forward pass,
+    /// `[batch, channels, H, W]`. `trained` must be the same as in that pass.
     ///
     /// # Panics
     ///
-    /// If a slice is too short, or the batch another than that of the last pass.
+    /// If a slice is too short, or the batch differs from that of the last forward pass.
     pub fn backward(&mut self, trained: &[f32], features: &[f32]) -> Vec<f32> {
         let length = self.features_len();
         assert_eq!(features.len(), self.boards * length, "features must be [batch, {length}]");
@@ -236,7 +238,7 @@ impl Layer {
     }
 }
 
-/// The way back.
+/// The state of a backward pass.
 struct BackwardPass<'a> {
     field: BoardBatch,
     channels: usize,
@@ -246,9 +248,10 @@ struct BackwardPass<'a> {
 }
 
 impl BackwardPass<'_> {
-    /// From the gradient of a layer's results to that of its convolution's, in `output` or else
-    /// in place. Where the results are 0 the ReLU lets nothing through, and `gradient` keeps what
-    /// it does let.
+    /// Propagates the gradient of a layer's results to that of its convolution's results, in
+    /// `output` or else in place.
+    ///
+    /// ReLU blocks the gradient where results are 0; `gradient` keeps the part that passes.
     fn through_norm(&mut self, layer: &Layer, gradient: &mut Buffer, output: Option<&mut Buffer>) {
         let field = &self.field;
         let cell = field.grid.cell;
@@ -272,14 +275,14 @@ impl BackwardPass<'_> {
         field.propagate(&layer.values, gradient, [&factors, &slopes, &addends], output);
     }
 
-    /// The gradient of a layer's filters.
+    /// Computes the gradient of a layer's filters.
     fn filters(&mut self, layer: &Layer, input: &[f32], gradient: &[f32]) {
         let [weight, scale, ..] = layer.places;
         let BoardBatch { isa, boards, .. } = self.field;
         layer.filter.run(isa, boards, input, gradient, &mut self.gradient[weight..scale]);
     }
 
-    /// The gradient of a layer's input.
+    /// Computes the gradient of a layer's input.
     fn input(&mut self, layer: &Layer, way: &mut Convolution, gradient: &[f32], input: &mut [f32]) {
         let [weight, scale, ..] = layer.places;
         let BoardBatch { isa, boards, .. } = self.field;
@@ -288,7 +291,7 @@ impl BackwardPass<'_> {
     }
 }
 
-/// `[board, channel, row, column]` onto framed boards.
+/// Writes `[board, channel, row, column]` to framed boards.
 fn write(grid: &Grid, channels: usize, values: &[f32], boards: &mut [f32]) {
     let targets = boards.chunks_exact_mut(grid.board);
     for (board, target) in values.chunks_exact(channels * grid.cells()).zip(targets) {
@@ -303,7 +306,7 @@ fn write(grid: &Grid, channels: usize, values: &[f32], boards: &mut [f32]) {
     }
 }
 
-/// Framed boards to `[board, channel, row, column]`.
+/// Reads framed boards as `[board, channel, row, column]`.
 fn read(grid: &Grid, channels: usize, boards: &[f32], values: &mut [f32]) {
     let sources = boards.chunks_exact(grid.board);
     for (board, source) in values.chunks_exact_mut(channels * grid.cells()).zip(sources) {

@@ -1,4 +1,4 @@
-//! The few vector operations that the inner loops need, per instruction set.
+//! The vector operations of the inner loops, per instruction set.
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::{
@@ -19,8 +19,8 @@ use std::arch::x86_64::{
 ///
 /// # Safety
 ///
-/// Every function must run on a processor with the instruction set of the implementation,
-/// inlined into a function that enables it; pointers must be good for [`Vector::LANES`] values.
+/// Every function must run on a processor with the instruction set of the implementation, inlined
+/// into a function that enables it. Pointers must be valid for [`Vector::LANES`] values.
 pub(super) trait Vector: Copy {
     /// f32 values in a register.
     const LANES: usize;
@@ -43,15 +43,15 @@ pub(super) trait Vector: Copy {
     /// `self + left · right`, rounded once.
     unsafe fn add_product(self, left: Self, right: Self) -> Self;
 
-    /// `self` in the lanes where it is larger, else `other`: so `other` where either is not a
-    /// number or both are zeros, whatever their signs.
+    /// `self` in the lanes where it is larger, else `other`. The result is `other` if either is
+    /// NaN, or if both are zeros of any sign.
     unsafe fn max(self, other: Self) -> Self;
 
     /// `self` in the lanes where `gate` is above 0, else 0.
     unsafe fn where_positive(self, gate: Self) -> Self;
 }
 
-/// Four lanes for any processor; compilers know how to put them in a register.
+/// Four lanes for any processor; compilers keep them in a register where there is one.
 impl Vector for [f32; 4] {
     const LANES: usize = 4;
 
@@ -201,7 +201,7 @@ intrinsics!(
     |value, gate| vbslq_f32(vcgtq_f32(gate, vdupq_n_f32(0.0)), value, vdupq_n_f32(0.0))
 );
 
-/// NEON's own maximum differs from the others' on zeros and on what is not a number.
+/// The maximum by selection, since NEON's own maximum differs on zeros and NaN.
 ///
 /// # Safety
 ///
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_above_zero_opens_a_gate() {
+    fn only_positive_values_open_a_gate() {
         for isa in Isa::available() {
             let mut got = Vec::new();
             isa.run(Gated(&[1.0, f32::MIN_POSITIVE, 0.0, -0.0, -1.0, f32::NAN], &mut got));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn every_instruction_set_takes_the_second_of_zeros_and_of_what_is_not_a_number() {
+    fn every_instruction_set_takes_the_second_operand_for_zeros_and_nan() {
         let nan = f32::NAN;
         let cases = [
             ((1.0, 2.0), 2.0),

@@ -1,13 +1,13 @@
-//! 3×3 convolutions with a quarter of the multiplications.
+//! 3×3 convolutions with a quarter of the multiplications, by Winograd's minimal filtering
+//! F(4×4, 3×3).
 //!
-//! Winograd's minimal filtering F(4×4, 3×3) (Lavin and Gray 2016, "Fast algorithms for
-//! convolutional neural networks", section 4.1, with the interpolation points 0, ±1, ±2, ∞):
-//! each 6×6 neighbourhood is transformed to 36 frequencies, in which the convolution is 36
-//! independent matrix products over channels, and 4×4 results are transformed back. The filters
-//! are transformed once, in f64.
+//! Lavin and Gray 2016, "Fast algorithms for convolutional neural networks", section 4.1, with the
+//! interpolation points 0, ±1, ±2, ∞. Each 6×6 neighbourhood is transformed to 36 frequencies. In
+//! these the convolution is 36 independent matrix products over channels. The products are
+//! transformed back to 4×4 results. The filters are transformed once, in f64.
 //!
-//! Tiles go through the three phases in blocks, small enough for what lies between the phases
-//! to stay in a near cache, large enough for each frequency's filter to be used many times.
+//! Tiles go through the three phases in blocks. A block is small enough for the intermediate
+//! values to stay in cache, and large enough for each frequency's filter to be reused many times.
 
 use super::buffer::{Buffer, LINE};
 use super::grid::{Grid, TILE};
@@ -22,7 +22,7 @@ const SIDE: usize = TILE + 2;
 /// Frequencies of a tile.
 const FREQUENCIES: usize = SIDE * SIDE;
 
-/// Values between the phases of a block: 336 KiB, a third of a second-level cache.
+/// Intermediate values of a block: 336 KiB, a third of a second-level cache.
 const BLOCK_VALUES: usize = 84 << 10;
 
 /// The filter transform, Lavin and Gray's G.
@@ -51,7 +51,7 @@ pub(super) struct Winograd {
     epilogue: Epilogue,
 }
 
-/// Where a tile lies on its board.
+/// The position of a tile on its board.
 #[derive(Clone, Copy, Debug)]
 struct Tile {
     /// Offset of its neighbourhood.
@@ -63,7 +63,7 @@ struct Tile {
     columns: usize,
 }
 
-/// The memory between the phases.
+/// Buffers for the intermediate values between the phases.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frequencies {
     inputs: Buffer,
@@ -108,8 +108,10 @@ impl Winograd {
         Self { panels, bias, inputs, input, output, tiles, block, epilogue }
     }
 
-    /// Replaces the filters by others of the same shape. Transforms in f32: for filters that are
-    /// used once, where [`Winograd::new`] is for those that are kept.
+    /// Replaces the filters by others of the same shape.
+    ///
+    /// The transform is in f32, which is faster than [`Winograd::new`] and exact enough for
+    /// filters of a single optimiser step.
     pub(super) fn set(&mut self, weight: &[f32]) {
         let inputs = self.inputs;
         let outputs = weight.len() / inputs / 9;
@@ -135,11 +137,11 @@ impl Winograd {
         }
     }
 
-    /// Whether this way takes less work than multiplying directly. Decided from the shape
+    /// Whether Winograd takes less work than a direct product. The decision depends on the shape
     /// alone, so that every processor adds in the same order.
     pub(super) fn is_faster(height: usize, width: usize, inputs: usize, outputs: usize) -> bool {
-        // In vector instructions of 16 lanes; what the transforms take, memory included, was
-        // fitted to measurements.
+        // Costs in vector instructions of 16 lanes. The costs of the transforms, memory included,
+        // were fitted to measurements.
         let tiles = height.div_ceil(TILE) * width.div_ceil(TILE);
         let (lines_in, lines_out) = (inputs.div_ceil(LINE), outputs.div_ceil(LINE));
         let direct = height * width * 9 * inputs * lines_out;
@@ -156,8 +158,7 @@ impl Winograd {
         output: &mut [f32],
         between: &mut Frequencies,
     ) {
-        // One line more than the rows need: distances of a power of two would crowd a few
-        // sets of the cache.
+        // One line more than the rows need: power-of-two distances would map to few cache sets.
         let steps = [self.input.cell, self.output.cell].map(|cell| self.block * cell + LINE);
         between.inputs.grow(FREQUENCIES * steps[0]);
         between.outputs.grow(FREQUENCIES * steps[1]);
@@ -188,7 +189,7 @@ struct Pass<'a> {
     input: &'a [f32],
     output: &'a mut [f32],
     between: &'a mut Frequencies,
-    /// Distances of frequencies, before and after the product.
+    /// Distances between frequencies, before and after the product.
     steps: [usize; 2],
 }
 
@@ -212,7 +213,7 @@ impl Task for Pass<'_> {
 }
 
 impl Pass<'_> {
-    /// Neighbourhoods of `count` tiles from number `first` on to frequencies.
+    /// Transforms the neighbourhoods of `count` tiles, from tile `first` on, to frequencies.
     ///
     /// # Safety
     ///
@@ -261,7 +262,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Frequencies to results.
+    /// Transforms frequencies back to results.
     ///
     /// # Safety
     ///
@@ -292,12 +293,14 @@ impl Pass<'_> {
     }
 }
 
-/// Bᵀ · d · B of one vector of channels. Rows of the first product are made in pairs that share
-/// their terms, so that no more than two are held at once.
+/// Bᵀ · d · B of one vector of channels.
+///
+/// Rows of the first product are computed in pairs that share terms, so that at most two are in
+/// registers at once.
 ///
 /// # Safety
 ///
-/// As for [`Vector`]; the neighbourhood and the frequencies lie in memory that is there.
+/// As for [`Vector`]; the neighbourhood and the frequencies lie in allocated memory.
 #[inline(always)]
 unsafe fn forward<V: Vector>(from: *const f32, row: usize, cell: usize, to: *mut f32, step: usize) {
     // SAFETY: the caller keeps the contract.
@@ -357,7 +360,7 @@ unsafe fn forward_line<V: Vector>(d: [V; SIDE], to: *mut f32, step: usize) {
     }
 }
 
-/// Writes sums as they are.
+/// Stores sums without an epilogue.
 struct Plain<'a> {
     output: &'a mut [f32],
     cell: usize,
@@ -373,7 +376,7 @@ impl Sink for Plain<'_> {
     }
 }
 
-/// Where the results of a tile go.
+/// The destination of a tile's results.
 struct TileTarget {
     to: *mut f32,
     row: usize,
@@ -383,11 +386,11 @@ struct TileTarget {
     columns: usize,
 }
 
-/// Aᵀ · m · A of one vector of channels, finished.
+/// Aᵀ · m · A of one vector of channels, with the epilogue.
 ///
 /// # Safety
 ///
-/// As for [`Vector`]; frequencies and results lie in memory that is there.
+/// As for [`Vector`]; frequencies and results lie in allocated memory.
 #[inline(always)]
 unsafe fn backward<V: Vector>(
     from: *const f32,

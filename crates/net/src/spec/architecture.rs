@@ -1,4 +1,4 @@
-//! The families of networks, and the named sizes among them.
+//! Network architectures, and the presets among them.
 
 use std::str::FromStr;
 
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 /// Added to the running variance before its square root is taken.
 pub const BATCH_NORM_EPSILON: f64 = 1e-5;
 
-/// Slope of the leaky ReLU below zero, where a network has one.
+/// Slope of the leaky ReLU below zero.
 pub const LEAKY_SLOPE: f32 = 0.1;
 
 /// Names that [`Architecture`] parses from, smallest network first.
 pub const PRESETS: [&str; 4] = ["tiny", "small", "medium", "snake_paper"];
 
-/// A family of networks with its sizes.
+/// An architecture with its sizes.
 ///
-/// Flattening is always in channel, row, column order; a 3×3 convolution has stride 1 and zero
-/// padding 1. The value is the observing player's: what it may expect of the rest of the game.
+/// Flattening is in channel, row, column order. A 3×3 convolution has stride 1 and zero padding 1.
+/// The value is the expected result of the rest of the game for the observing player.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Architecture {
@@ -65,10 +65,10 @@ pub enum Architecture {
         value_channels: usize,
         /// Units of the value head's hidden layer.
         value_hidden: usize,
-        /// What the value may be.
+        /// Range of the value.
         #[serde(default)]
         value: ValueRange,
-        /// Blocks that see the whole board at once; none if absent.
+        /// Global pooling in some blocks; none if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         global_pooling: Option<GlobalPooling>,
     },
@@ -94,15 +94,15 @@ pub enum Architecture {
     Mlp {
         /// Hidden layers.
         layers: usize,
-        /// Units of each.
+        /// Units of each layer.
         hidden: usize,
-        /// What the value may be.
+        /// Range of the value.
         #[serde(default)]
         value: ValueRange,
     },
 }
 
-/// What the value head's number may be.
+/// Range of the value head's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueRange {
@@ -116,11 +116,11 @@ pub enum ValueRange {
 /// Global pooling inside a tower, after KataGo (Wu 2019, "Accelerating self-play learning in
 /// Go", section 3.3).
 ///
-/// Every `every`-th block takes the first `channels` results of its first norm, after a ReLU of
-/// their own, and reduces each to its mean and its maximum over the board. A linear layer turns
-/// these (all means, then all maxima) into one number per channel, which is added to that
-/// channel everywhere before the block's ReLU. `KataGo`'s third statistic, the mean times the
-/// board's size, is left out: within one network the size is fixed.
+/// Every `every`-th block takes the first `channels` results of its first norm, applies a separate
+/// ReLU, and reduces each channel to its mean and its maximum over the board. A linear layer maps
+/// these (all means, then all maxima) to one number per channel. The number is added to all cells
+/// of that channel before the block's ReLU. `KataGo`'s third statistic, the mean times the board's
+/// size, is left out, since the size is fixed within one network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GlobalPooling {
@@ -137,7 +137,7 @@ impl GlobalPooling {
     }
 }
 
-/// No preset is called that.
+/// The error for an unknown preset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("network preset {name:?} is unknown; known are {}", PRESETS.join(", "))]
 pub struct UnknownPreset {
@@ -173,7 +173,7 @@ impl FromStr for Architecture {
 }
 
 impl Architecture {
-    /// The family's name, as in files.
+    /// Name of the architecture, as in files.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Conv { .. } => "conv",
@@ -183,7 +183,7 @@ impl Architecture {
         }
     }
 
-    /// What the value may be.
+    /// Range of the value.
     pub fn value_range(&self) -> ValueRange {
         match *self {
             Self::Conv { .. } | Self::TwoConv { .. } => ValueRange::Unbounded,

@@ -1,28 +1,28 @@
-//! Names, shapes and roles of the tensors of a spec, in their one order.
+//! Names, shapes and roles of the tensors of a spec, in order.
 
 use super::{Architecture, NetSpec};
 
 /// Name and shape of one tensor, f32, row-major, in PyTorch's layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorSpec {
-    /// Its name in files.
+    /// Name in files.
     pub name: String,
-    /// Its dimensions, outermost first.
+    /// Dimensions, outermost first.
     pub shape: Vec<usize>,
-    /// What it does.
+    /// Role in the network.
     pub role: TensorRole,
 }
 
-/// What a tensor does; its first values and what is allowed in it follow from this.
+/// Role of a tensor, which determines its initial values and its allowed values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorRole {
     /// Weight of an inner layer.
     Weight,
-    /// Weight of the layer that makes the logits.
+    /// Weight of the layer that computes the logits.
     PolicyOutput,
-    /// Weight of the layer that makes the value.
+    /// Weight of the layer that computes the value.
     ValueOutput,
-    /// What is added, in a layer or in batch norm.
+    /// Bias of a layer or of batch norm.
     Bias,
     /// Batch norm's factor.
     Scale,

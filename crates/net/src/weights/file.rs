@@ -1,20 +1,20 @@
 //! Weights as safetensors files.
 //!
-//! A file holds the tensors as little-endian F32 and one metadata entry, [`METADATA_KEY`],
-//! whose value is a JSON document with format version, spec, meta and content hash. One entry
-//! rather than several because the bytes of a file must follow from its weights alone (they are
-//! addressed by their hash) and the order of several entries would not be fixed.
+//! A file holds the tensors as little-endian F32 and one metadata entry, [`METADATA_KEY`], whose
+//! value is a JSON document with format version, spec, meta and content hash. There is a single
+//! entry because the bytes of a file must follow from its weights alone: files are addressed by
+//! their hash, and the order of several entries would not be fixed.
 //!
-//! Two hashes, two purposes. A file goes by the SHA-256 of all its bytes
-//! ([`ContentHash`]), header included. The content hash in the document
-//! covers the bytes after the header, the tensors: it ties them to their description, so a file
-//! put together from two is refused, and the same network is recognised under another
-//! generation. Files of version 1 have none and are still read.
+//! There are two hashes. The SHA-256 of all bytes of a file, header included, is its name
+//! ([`ContentHash`]). The content hash in the document covers the tensors, which are the bytes
+//! after the header. It ties the tensors to their description, so that a file assembled from two
+//! others is refused. It also identifies the same network in another generation. Files of version
+//! 1 have no content hash and are still read.
 //!
-//! Reading trusts nothing. The header is refused beyond [`MAX_HEADER_BYTES`], with a name twice,
-//! or with a tensor past the end; the spec is
-//! validated, and the tensors compared with the bytes present, before memory is taken for
-//! values. So a file costs at most its own size plus a small multiple of its header.
+//! Reading trusts no input. A header is refused if it is longer than [`MAX_HEADER_BYTES`], repeats
+//! a name, or has a tensor past the end. The spec is validated, and the tensors are compared with
+//! the bytes present, before memory for values is allocated. A file therefore costs at most its
+//! own size plus a small multiple of its header.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,7 +28,7 @@ use crate::{ContentHash, NetSpec};
 /// The metadata entry that holds everything but the tensors.
 pub const METADATA_KEY: &str = "ouro";
 
-/// The version this code writes, and the newest it reads.
+/// The version that this code writes, and the newest version that it reads.
 pub const FORMAT_VERSION: u32 = 2;
 
 /// Longest header that is read.
@@ -65,7 +65,7 @@ impl Weights {
                 (tensor.name, view)
             })
             .collect();
-        // Tensors of one type lie in a file by name.
+        // The format orders tensors of one type by name.
         views.sort_by(|(left, _), (right, _)| left.cmp(right));
         let content: Vec<u8> = views.iter().flat_map(|(_, view)| view.data()).copied().collect();
         let document = Document {
@@ -81,8 +81,8 @@ impl Weights {
             .expect("names are distinct and the header is far below the format's limit")
     }
 
-    /// Reads a file, strictly: exactly the tensors of its spec, all F32 and finite, with the
-    /// content hash that the metadata says.
+    /// Reads a file strictly: it must hold exactly the tensors of its spec, all F32 and finite,
+    /// with the content hash of the metadata.
     pub fn from_safetensors(bytes: &[u8]) -> Result<Self, WeightsError> {
         let (header, values) = split(bytes)?;
         header::check(header, values.len())?;
@@ -93,7 +93,7 @@ impl Weights {
         spec.validate()?;
         check_meta(&meta)?;
 
-        // Ordered by name, so that of several faults the same one is always reported.
+        // Ordered by name, so that of several errors the same one is always reported.
         let file = SafeTensors::deserialize(bytes).map_err(malformed)?;
         let mut present: BTreeMap<String, TensorView<'_>> = file.tensors().into_iter().collect();
         let mut views = Vec::with_capacity(present.len());
@@ -129,8 +129,8 @@ impl Weights {
     }
 }
 
-/// Header and values. The header's length is in the first 8 bytes; JSON of hostile length is
-/// never parsed.
+/// Splits a file into header and values. The first 8 bytes hold the header's length; a longer
+/// header than allowed is refused before it is parsed.
 fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), WeightsError> {
     let Some((length, rest)) = bytes.split_first_chunk::<8>() else {
         return Err(WeightsError::Malformed(format!(
@@ -149,7 +149,7 @@ fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), WeightsError> {
 }
 
 fn document(metadata: Option<&HashMap<String, String>>) -> Result<Document, WeightsError> {
-    /// Read first, so that a newer file is called newer rather than unreadable.
+    /// Read first, so that a newer file is reported as newer instead of unreadable.
     #[derive(Deserialize)]
     struct Head {
         version: u32,

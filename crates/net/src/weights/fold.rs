@@ -7,7 +7,7 @@ use super::WeightsError;
 use crate::spec::BATCH_NORM_EPSILON;
 use crate::{TensorRole, TensorSpec};
 
-/// A convolution without bias and the norm after it.
+/// A convolution without bias and the following batch norm.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConvolutionWithNorm<'a> {
     /// `[outputs, …]`.
@@ -22,7 +22,7 @@ impl ConvolutionWithNorm<'_> {
         f64::from(scale[channel]) / (f64::from(variance[channel]) + BATCH_NORM_EPSILON).sqrt()
     }
 
-    /// The weight of the convolution that does both.
+    /// The weight of the folded convolution.
     pub(crate) fn weight(&self) -> impl Iterator<Item = f32> {
         let outputs = self.norm[0].len();
         let filters = self.weight.chunks_exact(self.weight.len() / outputs).enumerate();
@@ -32,7 +32,7 @@ impl ConvolutionWithNorm<'_> {
         })
     }
 
-    /// Its bias.
+    /// The bias of the folded convolution.
     pub(crate) fn bias(&self) -> impl Iterator<Item = f32> {
         let [_, bias, mean, _] = self.norm;
         (0..bias.len()).map(|channel| {

@@ -1,8 +1,8 @@
-//! What safetensors does not ask of a header, asked before it reads one.
+//! Header checks that the safetensors crate does not make.
 //!
-//! Its reader lets the last of several entries of one name win, and adds up offsets without
-//! asking whether the sum is still a number. Here every name may be there once, and every
-//! tensor must end within the values that the file has.
+//! Its reader silently takes the last of several entries of one name, and its sums of offsets can
+//! overflow. These checks run first: every name is unique, and every tensor ends within the values
+//! of the file.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -27,7 +27,7 @@ pub(super) fn check(header: &[u8], values: usize) -> Result<(), WeightsError> {
     }
 }
 
-/// Names of an object, and the first that came again.
+/// Names of an object's entries, and the first repeated name.
 #[derive(Default)]
 struct Names {
     seen: BTreeSet<String>,
@@ -44,16 +44,16 @@ impl Names {
     }
 }
 
-/// What is checked of a header.
+/// The checked part of a header.
 #[derive(Default)]
 struct Header {
-    /// Of the header's entries; `twice` may also be one of the metadata's.
+    /// Names of the header's entries; `twice` may also come from the metadata.
     names: Names,
     /// The end of the last tensor and its name.
     last: Option<(u64, String)>,
 }
 
-/// What is checked of a tensor.
+/// The checked part of a tensor's entry.
 #[derive(Deserialize)]
 struct Entry {
     data_offsets: [u64; 2],

@@ -1,10 +1,10 @@
-//! First values of a network's tensors.
+//! Initial values of a network's tensors.
 
 use ouro_game::Rng;
 
 use crate::{NetSpec, TensorRole};
 
-/// Scale of the policy head against He-normal.
+/// Scale of the policy output relative to He-normal, which makes the first policy nearly uniform.
 const POLICY_SCALE: f64 = 0.01;
 
 /// Values for every tensor of a valid spec; tensor `i` draws from its own generator.
@@ -28,8 +28,9 @@ pub(super) fn tensors(spec: &NetSpec, seed: u64) -> Vec<Vec<f32>> {
         .collect()
 }
 
-/// A standard normal number (Marsaglia's polar method; the second of each pair is dropped).
-/// The logarithm is libm's own: the platform's would differ in the last digit.
+/// A standard normal variate (Marsaglia's polar method; the second of each pair is dropped).
+///
+/// The logarithm is that of libm, since platforms differ in the last digit.
 fn normal(rng: &mut Rng) -> f64 {
     loop {
         let (x, y) = (2.0 * rng.unit() - 1.0, 2.0 * rng.unit() - 1.0);

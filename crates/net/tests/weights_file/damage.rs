@@ -35,7 +35,7 @@ fn text(from: &str, to: &str) -> Vec<u8> {
 }
 
 /// A header whose last tensor ends eight bytes before 2^64, and no values.
-fn offsets_near_the_end_of_numbers() -> Vec<u8> {
+fn offsets_near_overflow() -> Vec<u8> {
     let size = (1_u64 << 61) - 1;
     let tensor =
         |i| json!({"dtype": "U8", "shape": [size], "data_offsets": [i * size, (i + 1) * size]});
@@ -218,7 +218,7 @@ fn every_kind_of_damage_is_refused_by_its_own_name() {
         ),
         (
             "offsets near 2^64",
-            offsets_near_the_end_of_numbers(),
+            offsets_near_overflow(),
             "not a whole safetensors file: tensor t7 ends at byte 18446744073709551608 of 0",
         ),
         (

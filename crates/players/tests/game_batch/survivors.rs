@@ -1,4 +1,4 @@
-//! A small game of simultaneous moves with eliminations and chance, to try the table on.
+//! A small game with simultaneous moves, eliminations and chance, for tests of batches.
 
 use ouro_game::{
     Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Turn,

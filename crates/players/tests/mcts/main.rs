@@ -62,7 +62,7 @@ fn positions<G: Game>(game: &G, count: u64) -> Vec<G::State> {
     states
 }
 
-/// The choices of every player to move in every position, asked for `at_once` at a time.
+/// The choices of every player to move in every position, requested `at_once` at a time.
 fn choices<G: Game>(name: &str, game: &G, states: &[G::State], at_once: usize) -> Vec<Choice> {
     let mut player = build(name, game);
     let mut seats = Vec::new();
@@ -100,7 +100,7 @@ fn check_reproducible<G: Game>(game: &G, names: &[&str]) {
 }
 
 #[test]
-fn choices_do_not_depend_on_what_is_asked_with_them() {
+fn choices_do_not_depend_on_other_requests_in_the_call() {
     let names = [
         "mcts{sims=60}",
         "mcts{sims=60,weights=uniform,temperature=1}",
@@ -133,7 +133,7 @@ fn a_player_on_the_clock_stops_when_its_time_is_up() {
 }
 
 #[test]
-fn time_is_up_even_where_everything_is_known_and_nothing_proven() {
+fn a_timed_search_ends_even_if_all_leaves_are_known_and_the_root_is_not_proven() {
     let [(_, pennies), ..] = matrix::matrices();
     let game = Matrix::new(pennies).unwrap();
     let state = game.initial(&mut Rng::new(0, "game"));
@@ -173,7 +173,7 @@ fn a_search_beats_random_moves() {
 }
 
 #[test]
-fn a_network_is_asked_under_the_symmetry_and_answers_for_the_board_as_it_is() {
+fn a_network_evaluates_the_image_and_its_policy_is_mapped_back() {
     let board =
         battlesnake::Config { width: 7, height: 7, snakes: 3, ..battlesnake::Config::default() };
     let game = Small::new(board).unwrap();

@@ -97,7 +97,7 @@ fn it_keeps_out_of_a_hazard_that_would_kill_it_and_pays_for_food_in_one() {
 }
 
 #[test]
-fn with_nothing_to_eat_it_goes_where_there_is_most_room() {
+fn without_food_it_moves_to_the_most_room() {
     // Tails that stay put keep the board divided.
     let mut own = vec![(2, 3), (2, 2), (2, 1)];
     own.extend([(2, 0); 20]);
@@ -108,7 +108,7 @@ fn with_nothing_to_eat_it_goes_where_there_is_most_room() {
 }
 
 #[test]
-fn where_every_snake_grows_it_counts_on_no_tail_to_make_way() {
+fn where_every_snake_grows_it_expects_no_tail_to_move() {
     // Two bodies divide the board; a tail that moved away would join both sides again.
     let divided = |x: i32| {
         let own = [(x, 3), (x, 2), (x, 1), (x, 0), (x, 0)];

@@ -2,6 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod greedy;
+mod minimax;
 mod perfect;
 mod support;
-mod thinking;

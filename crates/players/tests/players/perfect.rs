@@ -7,7 +7,7 @@ use ouro_game::{ActionMask, Game, Rng, Turn};
 
 use crate::support::{choice, play, player};
 
-/// Positions after `stones` random stones that nobody has won.
+/// Undecided positions after `stones` random stones.
 fn positions(game: &ConnectFour, stones: u32, count: usize) -> Vec<State> {
     let mut mask = ActionMask::default();
     let mut positions = Vec::new();

@@ -1,4 +1,4 @@
-//! Players by name, asked about one position or sat down to many games.
+//! Builds players by name, for single positions and for many games.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use ouro_players::{
     BuildContext, Choice, Clock, FinishedGame, GameBatch, Player, Request, by_name, pairs,
 };
 
-/// A clock that stands still: whoever thinks against it thinks for ever.
+/// A clock that stands still, so that a time limit never ends.
 #[derive(Debug)]
 struct Still;
 

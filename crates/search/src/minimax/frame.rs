@@ -1,4 +1,4 @@
-//! One resolved position and the choices that lead from it to the next.
+//! The resolved positions on the path from the root, with the choices of their movers.
 
 use ouro_game::{Action, ActionMask, Game, PlayerSet, Turn};
 
@@ -8,8 +8,8 @@ use crate::Heuristic;
 /// Most seats of any game.
 pub(super) const SEATS: usize = 16;
 
-/// A position on the path from the root, with room for the choices of its movers. Frames are
-/// kept and overwritten from search to search.
+/// A position on the path from the root, with the choices of its movers. Frames are reused from
+/// search to search.
 #[derive(Debug)]
 pub(super) struct Frame<G: Game> {
     pub(super) state: G::State,
@@ -18,9 +18,9 @@ pub(super) struct Frame<G: Game> {
     count: usize,
     /// Candidates of all movers, one mover after another.
     candidates: Vec<Action>,
-    /// Where the candidates of each mover end.
+    /// End of each mover's candidates.
     ends: [usize; SEATS],
-    /// What has been chosen, one place per player.
+    /// The chosen actions, one per player.
     pub(super) joint: Vec<Action>,
 }
 
@@ -41,18 +41,18 @@ impl<G: Game> Frame<G> {
         self.count
     }
 
-    /// The mover that chooses at place `index` of the turn.
+    /// The mover that chooses at position `index` of the turn.
     pub(super) fn mover(&self, index: usize) -> usize {
         self.movers[index].into()
     }
 
-    /// Where the candidates of the mover at `index` lie.
+    /// Range of the candidates of the mover at `index`.
     pub(super) fn range(&self, index: usize) -> std::ops::Range<usize> {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         start..self.ends[index]
     }
 
-    /// A candidate by its place in [`range`](Self::range).
+    /// A candidate by its index in [`range`](Self::range).
     pub(super) fn candidate(&self, place: usize) -> Action {
         self.candidates[place]
     }
@@ -81,7 +81,7 @@ impl<G: Game> Frame<G> {
 }
 
 /// The frames of a search by level: the root, then one for every resolved position and chance
-/// outcome on the way down.
+/// outcome on the path.
 #[derive(Debug)]
 pub(super) struct Frames<G: Game>(Vec<Frame<G>>);
 
@@ -106,7 +106,7 @@ impl<G: Game> Frames<G> {
         }
     }
 
-    /// Puts `state` at a level, which is at most one deeper than ever before.
+    /// Writes `state` to a level, which is at most one deeper than ever before.
     pub(super) fn place(&mut self, game: &G, level: usize, state: &G::State) {
         match self.0.get_mut(level) {
             // The number of seats may differ from that of the last search.
@@ -132,8 +132,7 @@ impl<G: Game> Frames<G> {
         &mut to.state
     }
 
-    /// Resolves the turn at a level with what was chosen there: the next level holds the
-    /// position after it.
+    /// Resolves the turn at a level with its chosen actions; the next level holds the result.
     #[inline]
     pub(super) fn resolve(&mut self, game: &G, level: usize) {
         self.descend(game, level);

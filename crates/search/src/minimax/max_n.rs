@@ -4,9 +4,8 @@
 use ouro_game::{ActionMask, Game, PlayerSet, Turn};
 
 use super::chance::{ChanceOutcomes, next_turn};
-use super::deepening::{IterativeSearch, PassResult, deepen};
+use super::deepening::{IterativeSearch, PassResult, PrincipalVariations, deepen};
 use super::frame::{Frames, SEATS};
-use super::line::PrincipalVariations;
 use super::node_counter::{NodeCounter, OutOfTime};
 use super::{MinimaxResult, NotToMove, Query, Searcher, Step, check, decided, undecided};
 use crate::Heuristic;

@@ -1,23 +1,9 @@
 //! Counts nodes and checks the deadline at intervals.
 
-use std::time::Duration;
-
-use crate::Clock;
+use crate::Deadline;
 
 /// Nodes between two checks of the clock.
 pub const NODES_PER_CLOCK_CHECK: u32 = 64;
-
-/// When a search must end.
-#[derive(Clone, Copy, Debug)]
-pub struct Deadline<'a> {
-    /// The clock.
-    pub clock: &'a dyn Clock,
-    /// The deadline in the clock's monotonic time.
-    ///
-    /// The search checks the clock every [`NODES_PER_CLOCK_CHECK`] nodes, so it can end that many
-    /// nodes after the deadline. Callers with a hard limit set an earlier deadline.
-    pub at: Duration,
-}
 
 /// The deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +49,7 @@ impl<'a> NodeCounter<'a> {
     /// An error if the deadline has passed.
     pub(super) fn check_deadline(&self) -> Result<(), OutOfTime> {
         match self.deadline {
-            Some(Deadline { clock, at }) if clock.monotonic() >= at => Err(OutOfTime),
+            Some(deadline) if deadline.has_passed() => Err(OutOfTime),
             _ => Ok(()),
         }
     }

@@ -4,9 +4,8 @@
 use ouro_game::{Action, ActionMask, Game, Turn};
 
 use super::chance::{ChanceOutcomes, next_turn};
-use super::deepening::{IterativeSearch, PassResult, deepen};
+use super::deepening::{IterativeSearch, PassResult, PrincipalVariations, deepen};
 use super::frame::Frames;
-use super::line::PrincipalVariations;
 use super::node_counter::{NodeCounter, OutOfTime};
 use super::ordering::Ordering;
 use super::table::{Bound, Table, key};

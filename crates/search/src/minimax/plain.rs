@@ -3,9 +3,8 @@
 use ouro_game::{ActionMask, Game, Turn};
 
 use super::chance::{ChanceOutcomes, next_turn};
-use super::deepening::{IterativeSearch, PassResult, deepen};
+use super::deepening::{IterativeSearch, PassResult, PrincipalVariations, deepen};
 use super::frame::Frames;
-use super::line::PrincipalVariations;
 use super::node_counter::{NodeCounter, OutOfTime};
 use super::{MinimaxResult, NotToMove, Query, Searcher, Step, check, decided, undecided};
 use crate::Heuristic;

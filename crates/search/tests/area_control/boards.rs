@@ -42,7 +42,7 @@ fn facing(left: usize, right: usize) -> Vec<Snake> {
 }
 
 #[test]
-fn cells_that_equals_reach_together_are_nobodys_and_the_longer_snake_gets_them() {
+fn contested_cells_belong_to_the_longer_snake_or_to_none_of_equals() {
     let even = cells(Ruleset::Standard, &position(5, facing(3, 3), &[], &[]));
     assert_eq!(even[0], even[1]);
     assert!(even[0] < 12, "the middle column is nobody's");
@@ -51,7 +51,7 @@ fn cells_that_equals_reach_together_are_nobodys_and_the_longer_snake_gets_them()
 }
 
 #[test]
-fn equal_ground_gives_equal_scores_and_food_tips_them() {
+fn equal_territory_gives_equal_scores_and_food_decides() {
     let even = scores(Ruleset::Standard, &position(5, facing(3, 3), &[], &[]));
     assert_eq!(even[0], even[1]);
     let fed = scores(Ruleset::Standard, &position(5, facing(3, 3), &[(1, 4)], &[]));
@@ -73,7 +73,7 @@ fn joined_edges_let_the_flood_through() {
 }
 
 #[test]
-fn ground_behind_a_tail_opens_when_the_tail_has_passed() {
+fn territory_behind_a_tail_opens_when_the_tail_has_passed() {
     // A wall of its own body shuts the snake into the left column; its tail is at the top.
     let wall = [(0, 0), (1, 0), (1, 1), (1, 2), (1, 3), (1, 4)];
     let open = position(5, vec![snake(90, &wall)], &[], &[]);
@@ -88,7 +88,7 @@ fn ground_behind_a_tail_opens_when_the_tail_has_passed() {
 }
 
 #[test]
-fn the_ground_of_a_shut_in_snake_does_not_depend_on_who_grows_elsewhere() {
+fn the_territory_of_an_enclosed_snake_does_not_depend_on_other_regions() {
     // Its tail opens the pocket in round 9; the other one's territory is beyond a wall of its own.
     let mut shut = vec![(0, 0), (1, 0), (1, 1), (0, 1)];
     shut.extend([(0, 1); 8]);
@@ -121,7 +121,7 @@ fn where_every_snake_grows_bodies_stay_for_good() {
 }
 
 #[test]
-fn a_starving_snake_without_food_or_ground_still_has_more_than_a_draw() {
+fn a_starving_snake_without_food_or_territory_still_scores_above_a_draw() {
     let mut shut = vec![(0, 0), (0, 1), (1, 1), (1, 0)];
     shut.extend([(1, 0); 70]);
     let alone = scores(Ruleset::Solo, &position(5, vec![snake(1, &shut)], &[], &[]));
@@ -132,7 +132,7 @@ fn a_starving_snake_without_food_or_ground_still_has_more_than_a_draw() {
 }
 
 #[test]
-fn a_hungry_snake_wants_to_be_near_food_whatever_the_ground() {
+fn a_hungry_snake_prefers_food_to_territory() {
     let at = |health, head: (i32, i32), neck, tail| {
         let snakes =
             vec![snake(health, &[head, neck, tail]), snake(100, &[(10, 10), (10, 9), (10, 8)])];

@@ -139,7 +139,7 @@ fn with_health<C: Cell, const W: usize, const S: usize>(
 
 proptest! {
     #[test]
-    fn the_flood_is_the_obvious_one_and_scores_are_inside_their_range(
+    fn the_flood_equals_the_reference_and_scores_are_in_range(
         ruleset in 0..RULESETS.len(),
         (width, height) in (3_u8..13, 3_u8..13),
         snakes in 1_u8..=8,
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn scores_do_not_depend_on_how_one_looks_at_the_board(
+    fn scores_are_invariant_under_symmetries(
         ruleset in 0..RULESETS.len(),
         snakes in 2_u8..=4,
         seed: u64,

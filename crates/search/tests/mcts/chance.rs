@@ -53,7 +53,7 @@ fn equally_likely_outcomes_are_visited_equally_often() {
 }
 
 #[test]
-fn which_outcome_comes_first_is_left_to_chance() {
+fn the_order_of_chance_outcomes_is_random() {
     let walk = Walk::new(Path { near: -1.0, forced: 0, ..PATH }).unwrap();
     let start = walk.initial(&mut Rng::new(1, "test"));
     let mut first = BTreeMap::<u32, u32>::new();
@@ -69,7 +69,7 @@ fn which_outcome_comes_first_is_left_to_chance() {
 }
 
 #[test]
-fn unequal_outcomes_are_visited_as_often_as_they_happen() {
+fn unequal_outcomes_are_visited_in_proportion_to_their_probability() {
     let walk = Walk::new(Path { skewed: true, ..PATH }).unwrap();
     let start = walk.initial(&mut Rng::new(1, "test"));
     let mut counting = Counting::default();
@@ -85,7 +85,7 @@ fn unequal_outcomes_are_visited_as_often_as_they_happen() {
 }
 
 #[test]
-fn where_there_are_too_many_outcomes_a_sample_is_searched_evenly() {
+fn a_sample_of_too_many_outcomes_is_searched_evenly() {
     let walk = Walk::new(Path { outcomes: 5_000, ..PATH }).unwrap();
     let start = walk.initial(&mut Rng::new(1, "test"));
     let chance = ChanceWidth { enumerate: 100, sample: 20 };
@@ -99,7 +99,7 @@ fn where_there_are_too_many_outcomes_a_sample_is_searched_evenly() {
 }
 
 #[test]
-fn values_are_discounted_by_the_time_that_passes() {
+fn values_are_discounted_by_the_elapsed_time() {
     for (discount, forced) in [(1.0, 3), (0.9, 0), (0.9, 3), (0.5, 5)] {
         let walk = Walk::new(Path { forced, tail: 0, ..PATH }).unwrap();
         let start = walk.initial(&mut Rng::new(1, "test"));

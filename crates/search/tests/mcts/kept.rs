@@ -9,7 +9,7 @@ use ouro_search::{Rollout, Scheduler, Search, SearchConfig, Uniform};
 use crate::walk::{Path, Walk};
 
 #[test]
-fn visits_that_were_turned_away_from_proven_moves_are_not_inherited_as_policy() {
+fn redirected_visits_are_not_inherited_as_policy() {
     let game = TicTacToe::new(tic_tac_toe::Config {}).unwrap();
     let config = SearchConfig { simulations: 400, ..SearchConfig::default() };
     let mut inherited = 0;

@@ -58,7 +58,7 @@ fn moves_are_drawn_by_visits_to_the_power_of_one_over_the_temperature() {
 }
 
 #[test]
-fn noise_makes_the_root_look_where_the_prior_does_not() {
+fn noise_makes_the_root_visit_actions_with_a_low_prior() {
     let game = connect_four();
     let start = game.initial(&mut Rng::new(0, "test"));
     let config = SearchConfig { simulations: 200, ..SearchConfig::default() };
@@ -73,7 +73,7 @@ fn noise_makes_the_root_look_where_the_prior_does_not() {
 }
 
 #[test]
-fn the_prior_of_a_decision_is_the_evaluators_without_noise_and_surprise_is_the_way_from_it() {
+fn the_prior_of_a_result_is_the_evaluators_without_noise_and_surprise_is_the_divergence_from_it() {
     let game = connect_four();
     let start = game.initial(&mut Rng::new(0, "test"));
     let config = SearchConfig {
@@ -129,7 +129,7 @@ fn forced_playouts_are_made_and_kept_out_of_the_target() {
 }
 
 #[test]
-fn fast_searches_are_shorter_and_say_so() {
+fn fast_searches_are_shorter_and_marked_as_not_full() {
     let config = SearchConfig {
         simulations: 100,
         fast: Some(FastSearch { full_share: 0.25, simulations: 15 }),

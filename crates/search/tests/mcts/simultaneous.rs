@@ -77,7 +77,7 @@ fn a_game_without_a_saddle_point_is_not_called_proven() {
 }
 
 #[test]
-fn a_step_ends_where_everything_is_known_and_nothing_proven() {
+fn a_step_ends_even_if_all_leaves_are_known_and_the_root_is_not_proven() {
     let [(_, pennies), ..] = matrices();
     let game = Matrix::new(pennies).unwrap();
     let state = game.initial(&mut Rng::new(0, "test"));
@@ -131,7 +131,7 @@ fn returns_that_are_not_opposed_have_no_saddle_point() {
 }
 
 #[test]
-fn whoever_trembles_is_not_counted_on() {
+fn plans_do_not_rely_on_trembling_opponents() {
     // The second player has no reason to take the first column, so that the first row gains 0.5,
     // unless by mistake: then it loses 2. The second row gains nothing and risks nothing.
     let first = vec![vec![-2.0, 0.5], vec![0.0, 0.0]];

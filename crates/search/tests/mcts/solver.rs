@@ -22,7 +22,7 @@ fn a_win_in_one_ends_the_search_at_once() {
 }
 
 #[test]
-fn moves_that_are_proven_to_lose_are_left_alone() {
+fn moves_that_are_proven_to_lose_are_not_visited() {
     let game = connect_four();
     // The first player threatens column 4: anything else loses at once.
     let state = game.position("1122337").unwrap();

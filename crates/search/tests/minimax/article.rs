@@ -65,7 +65,7 @@ fn max_n_goes_up_because_the_others_have_better_to_do() {
 }
 
 #[test]
-fn max_n_takes_equal_choices_of_others_for_the_worse() {
+fn max_n_assumes_the_worst_of_equal_choices_of_others() {
     // Player 1 gets the same either way.
     let game = Tree::of(
         2,
@@ -83,7 +83,7 @@ fn max_n_takes_equal_choices_of_others_for_the_worse() {
 }
 
 #[test]
-fn max_n_lets_every_seat_put_its_own_death_off_however_long_the_game_lasts() {
+fn in_max_n_every_seat_delays_its_own_elimination() {
     // Player 1 dies after two turns in a game of four, or after three in a game of three.
     let game = Tree::of(
         2,

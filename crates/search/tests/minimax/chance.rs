@@ -1,4 +1,4 @@
-//! Chance inside a search, and trees that nobody designed.
+//! Chance nodes inside a search, and random trees.
 
 use ouro_game::Action;
 use ouro_search::{Limits, MaxN, MinimaxResult, OutcomeOnly, Paranoid, Plain, Query, Searcher};

@@ -14,7 +14,7 @@ use ouro_search::{
 use crate::positions::{SmallState, board, positions};
 use crate::tree::{Node, Tree};
 
-/// A clock that moves by a millisecond whenever somebody looks at it.
+/// A clock that moves by a millisecond with every reading.
 #[derive(Debug, Default)]
 struct Ticking(AtomicU64);
 
@@ -52,17 +52,17 @@ fn check(mut searcher: impl Searcher<Small>) {
 }
 
 #[test]
-fn paranoid_search_looks_at_the_clock_often_enough() {
+fn paranoid_search_checks_the_clock_often_enough() {
     check(Paranoid::new());
 }
 
 #[test]
-fn plain_search_looks_at_the_clock_often_enough() {
+fn plain_search_checks_the_clock_often_enough() {
     check(Plain::new());
 }
 
 #[test]
-fn max_n_looks_at_the_clock_often_enough() {
+fn max_n_checks_the_clock_often_enough() {
     check(MaxN::new());
 }
 
@@ -80,7 +80,7 @@ fn more_time_means_a_deeper_look() {
 }
 
 #[test]
-fn a_stopped_search_without_a_deeper_answer_gives_that_of_the_pass_before() {
+fn a_stopped_search_without_a_deeper_result_returns_that_of_the_previous_pass() {
     let game = board(11, 2, Ruleset::Standard);
     let mut compared = 0;
     for state in &positions(&game, 30, 6) {
@@ -121,7 +121,7 @@ fn stopped_late(game: &Tree, turns: u32) -> Option<MinimaxResult> {
 }
 
 #[test]
-fn a_late_loss_is_not_given_up_for_one_that_is_known_to_be_sooner() {
+fn a_late_loss_is_preferred_to_a_known_sooner_loss() {
     let mut late = 0;
     for turns in 3..=100 {
         // The first action loses after `turns` turns, the others after two.
@@ -138,7 +138,7 @@ fn a_late_loss_is_not_given_up_for_one_that_is_known_to_be_sooner() {
 }
 
 #[test]
-fn a_loss_is_given_up_for_what_is_not_known_to_lose() {
+fn an_action_not_known_to_lose_is_preferred_to_a_loss() {
     for turns in 70..=100 {
         let mut nodes = vec![Node::Choice(0, Vec::new())];
         let length = usize::try_from(turns).unwrap();

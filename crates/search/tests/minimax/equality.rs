@@ -24,7 +24,7 @@ fn compare<G: Game, E: Heuristic<G>>(
 }
 
 #[test]
-fn a_thousand_duel_positions_have_one_answer_by_both_roads() {
+fn paranoid_and_plain_search_agree_on_a_thousand_duel_positions() {
     let (mut plain, mut paranoid) = (Plain::new(), Paranoid::new());
     let mut decided = 0;
     for (ruleset, side, count, turns) in [
@@ -47,7 +47,7 @@ fn a_thousand_duel_positions_have_one_answer_by_both_roads() {
 }
 
 #[test]
-fn more_than_two_snakes_have_one_answer_by_both_roads() {
+fn paranoid_and_plain_search_agree_with_more_than_two_snakes() {
     let (mut plain, mut paranoid) = (Plain::new(), Paranoid::new());
     for (snakes, ruleset, turns) in
         [(3, Ruleset::Standard, 2), (4, Ruleset::Wrapped, 1), (4, Ruleset::Standard, 2)]

@@ -22,7 +22,7 @@ pub(crate) fn positions(game: &Small, count: usize, seed: u64) -> Vec<SmallState
         for _ in 0..rng.below(60) {
             let before = state;
             game.random_turn(&mut state, &mut rng);
-            // The last position before somebody died.
+            // The last position before a snake died.
             let alive = game.alive(&state).len() == game.players();
             if !alive || !matches!(game.turn(&state), Turn::Move(_)) {
                 state = before;

@@ -112,7 +112,7 @@ pub enum ApiError {
     /// A seat that the game does not have.
     #[error("seat is {seat}; the position has {snakes} snakes and {identities} are named")]
     Seat {
-        /// The seat that was asked for.
+        /// The requested seat.
         seat: usize,
         /// Snakes of the position.
         snakes: usize,

@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_board_of_hazards_has_closed_in_at_least_once_per_row_or_column() {
         let all = (0..4).flat_map(|x| (0..3).map(move |y| (x, y)));
-        // The short way to cover 4×3 is three rows; which sides they came from is not told.
+        // The short way to cover 4×3 is three rows; their sides are unknown.
         let counts = shrunk(&board(50, all)).expect("a full board is a frame");
         assert!(counts[0] + counts[1] >= 4 || counts[2] + counts[3] >= 3);
     }

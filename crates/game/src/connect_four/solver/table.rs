@@ -1,7 +1,7 @@
 //! A transposition table that never confuses two positions.
 //!
 //! Multiplying a 64-bit key by an odd constant permutes the keys. The top bits of the product
-//! choose a bucket and the entry keeps enough of the rest to tell all keys of the bucket
+//! choose a bucket and the entry keeps enough of the rest to distinguish all keys of the bucket
 //! apart, so a hit is always the right position.
 
 /// Bounds on the score of a position, both inclusive.

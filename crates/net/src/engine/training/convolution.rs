@@ -1,4 +1,4 @@
-//! A 3×3 convolution whose filters change from step to step.
+//! A 3×3 convolution whose filters change in every optimiser step.
 
 use crate::engine::grid::Grid;
 use crate::engine::isa::Isa;
@@ -11,14 +11,14 @@ pub(super) struct Convolution {
     grids: [Grid; 2],
     /// Channels in and out.
     channels: [usize; 2],
-    /// Whether results are added to what is there.
+    /// Whether results are added to the output's contents.
     epilogue: Epilogue,
     algorithm: Algorithm,
 }
 
 #[derive(Debug)]
 enum Algorithm {
-    /// Packed with the filters, so there is none before them.
+    /// Packed with the filters, hence `None` before the first.
     Direct(Option<Layer>),
     Winograd(Box<Winograd>),
 }
@@ -48,8 +48,10 @@ impl Convolution {
         Self { grids: [*input, *output], channels, epilogue, algorithm }
     }
 
-    /// Takes filters `[outputs, inputs, 3, 3]`. If `is_backward`, they are those of the
-    /// convolution whose gradient goes this way: `[inputs, outputs, 3, 3]`, and turned around.
+    /// Sets the filters, `[outputs, inputs, 3, 3]`.
+    ///
+    /// If `is_backward`, `weight` is that of the forward convolution, `[inputs, outputs, 3, 3]`,
+    /// and this method transposes and rotates it.
     pub(super) fn set(&mut self, isa: Isa, weight: &[f32], is_backward: bool) {
         let [inputs, outputs] = self.channels;
         let mut turned = Vec::new();
@@ -78,7 +80,7 @@ impl Convolution {
         }
     }
 
-    /// Convolves `boards` boards, once filters were set.
+    /// Convolves `boards` boards. Filters must be set.
     pub(super) fn run(
         &self,
         isa: Isa,

@@ -1,16 +1,16 @@
 //! The gradient of a 3×3 convolution's filters: the product of its input's neighbourhoods,
 //! transposed, with the gradient of its results.
 //!
-//! As in [`Layer`](crate::engine::layer::Layer), neighbourhoods are read where they lie. A tile
-//! of sums stays in registers while it walks the cells of a few boards, few enough for both sides
-//! to stay in a near cache while all tiles walk them.
+//! As in [`Layer`](crate::engine::layer::Layer), neighbourhoods are read in place. A tile of sums
+//! stays in registers while it iterates over the cells of a few boards. The boards are few enough
+//! for both factors to stay in cache while all tiles iterate over them.
 
 use crate::engine::buffer::{Buffer, LINE};
 use crate::engine::grid::Grid;
 use crate::engine::isa::{HIGHEST, Isa, Task};
 use crate::engine::vector::Vector;
 
-/// Values of both sides that tiles walk together: 384 KiB.
+/// Values of both factors per chunk of boards: 384 KiB.
 const CHUNK_VALUES: usize = 96 << 10;
 
 /// The gradient of one convolution's filters.
@@ -20,18 +20,18 @@ pub(super) struct FilterGradient {
     output: Grid,
     /// Channels in and out.
     channels: [usize; 2],
-    /// Neighbourhoods as runs of values, from the corner.
+    /// Offsets of a neighbourhood's runs from its corner.
     runs: Vec<usize>,
     length: usize,
-    /// Channels out, filled up to whole lines.
+    /// Output channels, padded to whole lines.
     columns: usize,
 }
 
 impl FilterGradient {
-    /// For a convolution from `input` to `output` boards; cells of the latter are whole lines.
+    /// For a convolution from `input` to `output` boards; output cells are whole lines.
     pub(super) fn new(input: &Grid, output: &Grid, channels: [usize; 2]) -> Self {
         let [inputs, outputs] = channels;
-        // Without padding between cells, three neighbours make one run.
+        // Without padding between cells, three neighbours are one contiguous run.
         let (steps, length) = if input.cell == inputs { (1, 3 * inputs) } else { (3, inputs) };
         let runs = (0..3)
             .flat_map(|row| (0..steps).map(move |column| row * input.row + column * input.cell))
@@ -68,7 +68,7 @@ impl FilterGradient {
     }
 }
 
-/// All tiles over some boards.
+/// The sums of all tiles over some boards.
 struct TileSums<'a> {
     layer: &'a FilterGradient,
     boards: std::ops::Range<usize>,
@@ -107,14 +107,14 @@ impl Task for TileSums<'_> {
     }
 }
 
-/// What a tile sums up.
+/// The position of a tile in the gradient.
 #[derive(Clone, Copy)]
 struct TilePosition {
     /// Offset of its first value from the corner of a neighbourhood.
     offset: usize,
-    /// Number of that value.
+    /// Index of that value in the neighbourhood.
     depth: usize,
-    /// First channel out.
+    /// First output channel.
     column: usize,
 }
 
@@ -167,7 +167,7 @@ impl TileSums<'_> {
                     *sum = V::load(to.add(row * columns + vector * V::LANES));
                 }
             }
-            // The corner of a neighbourhood lies a row and a cell before its middle.
+            // The corner of a neighbourhood is one row and one cell before its centre.
             let corner = input.origin - input.row - input.cell + offset;
             for board in self.boards.clone() {
                 let from = self.input.as_ptr().add(board * input.board + corner);

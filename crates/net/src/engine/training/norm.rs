@@ -1,7 +1,7 @@
-//! Batch norm, residual and ReLU on framed boards, and the way back. Only cells on the board are
-//! written, so frames stay zero.
+//! Batch norm, residual and ReLU on framed boards, forward and backward. Only cells on the board
+//! are written, so frames stay zero.
 //!
-//! Sums are taken per board in f32 and added up in f64, so that a large batch is as exact as a
+//! Sums per board are in f32 and their total is in f64, so that a large batch is as exact as a
 //! small one.
 
 use crate::engine::buffer::Buffer;
@@ -9,7 +9,7 @@ use crate::engine::grid::Grid;
 use crate::engine::isa::{Isa, Task};
 use crate::engine::vector::Vector;
 
-/// Boards that all have one grid, with cells of whole lines.
+/// A batch of boards with one grid, whose cells are whole lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BoardBatch {
     pub(super) isa: Isa,
@@ -50,8 +50,8 @@ impl BoardBatch {
         self.isa.run(Normalise { field: self, values, residual, factors, addends, results });
     }
 
-    /// Sets `gradient` to 0 where `results` are, and sums up per channel what is left, by itself
-    /// and times `values − means`.
+    /// Sets `gradient` to 0 where `results` are 0. Returns the sums per channel of the remaining
+    /// gradient, and of the remaining gradient times `values − means`.
     pub(super) fn gate(
         &self,
         [results, values]: [&[f32]; 2],
@@ -89,7 +89,7 @@ impl BoardBatch {
     }
 }
 
-/// Sums of values, or of the squares of what they are off the means.
+/// Sums of values, or of their squared deviations from the means.
 struct Sum<'a> {
     field: &'a BoardBatch,
     values: &'a [f32],
@@ -202,7 +202,7 @@ impl Task for Gate<'_> {
 struct Propagate<'a> {
     field: &'a BoardBatch,
     values: &'a [f32],
-    /// The gradient, and where it goes; they may be one.
+    /// The gradient and the output, which may be the same.
     from: *const f32,
     to: *mut f32,
     factors: &'a [f32],

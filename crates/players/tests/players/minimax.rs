@@ -47,7 +47,7 @@ fn area_control_beats_three_greedy_snakes() {
 }
 
 #[test]
-fn looking_after_oneself_a_turn_ahead_beats_three_random_snakes() {
+fn maxn_at_depth_one_beats_three_random_snakes() {
     let names = ["maxn{depth=1}", "random", "random", "random"];
     let finished = play(&battlesnake(4), &names, 10);
     assert!(won(&finished) >= 30, "won {} of 40", won(&finished));
@@ -60,7 +60,7 @@ fn the_same_depth_gives_the_same_games() {
     assert_eq!(play(&game, &names, 3), play(&game, &names, 3));
 }
 
-/// A clock that moves by half a millisecond whenever somebody looks at it.
+/// A clock that moves by half a millisecond with every reading.
 #[derive(Debug, Default)]
 struct Ticking(AtomicU64);
 
@@ -71,7 +71,7 @@ impl Clock for Ticking {
 }
 
 #[test]
-fn a_search_for_a_time_leaves_some_of_it_to_answer_in() {
+fn a_timed_search_leaves_a_margin_of_its_time() {
     let game = ConnectFour::new(connect_four::Config::default()).unwrap();
     let state = game.initial(&mut Rng::new(1, "game"));
     for name in ["minimax", "maxn"] {
@@ -88,7 +88,7 @@ fn a_search_for_a_time_leaves_some_of_it_to_answer_in() {
 }
 
 #[test]
-fn every_game_in_the_box_can_be_searched() {
+fn every_built_in_game_can_be_searched() {
     struct Play;
     impl GameVisitor for Play {
         type Output = usize;
