@@ -1,4 +1,4 @@
-//! A thread that has seen its largest batch allocates no more.
+//! After its largest batch, a thread allocates no more memory.
 #![expect(unsafe_code, reason = "a global allocator that counts")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

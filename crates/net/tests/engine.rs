@@ -109,7 +109,7 @@ fn the_benchmark_networks_give_these_bits_on_every_processor() {
     );
 }
 
-/// What `==` calls equal may differ in the sign of a zero.
+/// Compares bits, since `==` ignores the sign of a zero.
 fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }

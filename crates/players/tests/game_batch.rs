@@ -58,7 +58,7 @@ fn play<G: Game>(
     finished
 }
 
-/// Seats of game `seed`: player 0 everywhere but at one seat that goes round.
+/// Seats of game `seed`: player 0 at all seats but one, which rotates.
 fn seats(seed: u64, count: usize) -> Vec<usize> {
     (0..count).map(|seat| usize::from(seat as u64 == seed % count as u64)).collect()
 }
@@ -227,7 +227,7 @@ fn seats_draw_from_their_own_rngs() {
     }
 }
 
-/// Answers with whatever it was given.
+/// Returns the choices that it was given.
 struct Fixed(Vec<Choice>);
 
 impl<G: Game> Player<G> for Fixed {
@@ -280,7 +280,7 @@ fn a_net_for_another_game_is_refused_with_both_sides_named() {
     assert!(refused.to_string().starts_with("net old has 5 actions, tic_tac_toe has 9"));
 }
 
-/// What a player chooses for snake 0.
+/// The choice of a player for snake 0.
 fn choice(game: &Small, state: &<Small as Game>::State, player: &mut NetPlayer) -> Choice {
     let mut rng = Rng::new(3, "choice");
     let mut choices = Vec::new();
@@ -314,7 +314,7 @@ fn a_symmetric_net_chooses_alike_however_the_board_is_turned() {
             game.advance(&mut state, &actions, &mut rng).unwrap();
         }
     }
-    // The network itself knows nothing of symmetries.
+    // The network itself is not symmetric.
     assert!(positions > 500 && turned > positions / 10, "{turned} of {positions}");
 }
 

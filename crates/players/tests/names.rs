@@ -1,4 +1,4 @@
-//! Players are built by name, and what is wrong with a name is said in one line.
+//! Players are built by name, and an invalid name gives a one-line error.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn engine<G: Game>(game: &G) -> Arc<Engine> {
     Arc::new(Engine::new(&Weights::initialize(spec, WeightsMeta::default(), 1).unwrap()))
 }
 
-/// Builds a player whose weights `best` are there, and `foreign` ones for another game.
+/// Builds a player with known weights `best`, and `foreign` weights of another game.
 fn build<G: Game>(name: &str, game: &G) -> Result<Box<dyn Player<G>>, NameError> {
     let best = engine(game);
     let engines = &mut |name: &str| (name == "best").then(|| Arc::clone(&best));
@@ -170,7 +170,7 @@ fn conflicting_options_of_a_tree_search_are_refused() {
         let text = error(&format!("mcts{{sims=2,{options}}}"));
         assert!(text.ends_with("name the weights of one or leave it out"), "{text}");
     }
-    // Nothing is planned or set aside for simulations that are never made.
+    // No memory is reserved for simulations that are never made.
     assert!(build("mcts{sims=268435456,gumbel}", &tic_tac_toe()).is_ok());
 }
 

@@ -1,4 +1,4 @@
-//! The un-learned players of Snake: the rows that the `AlphaSnake` paper gives for them
+//! The players of Snake without learning: their figures in the `AlphaSnake` paper
 //! (Du, Gemp, Wu and Wu 2022, arXiv 2211.09622; 10×10, 1,200 steps), and who plays what.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -95,7 +95,7 @@ fn a_hamiltonian_cycle_reaches_the_size_that_the_paper_gives() {
 fn a_hamiltonian_cycle_fills_the_board_given_time() {
     let games = play(&snake(10, Some(10_000)), "hamiltonian", 400);
     assert_eq!(wins(&games), 400);
-    // With k empty cells the apple lies 1 to k steps ahead, (k + 1) / 2 in the mean.
+    // With k empty cells the apple lies 1 to k steps ahead, (k + 1) / 2 on average.
     let expected: f64 = (1..=98).map(|empty| f64::from(empty + 1) / 2.0).sum();
     let steps = mean(games.iter().map(|end| f64::from(end.steps)));
     assert!((steps - expected).abs() < 25.0, "{steps}, not {expected}");

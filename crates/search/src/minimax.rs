@@ -30,7 +30,6 @@ mod deepening;
 mod frame;
 mod max_n;
 mod node_counter;
-
 mod ordering;
 mod paranoid;
 mod plain;

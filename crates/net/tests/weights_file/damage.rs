@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::good::{document, families, header, join, parts, spec, weights};
 
-/// A good tower, but for one channel whose norm multiplies by 3e40.
+/// A valid tower, except for one channel whose norm multiplies by 3e40.
 fn folds_to_infinity() -> Vec<u8> {
     let spec = families().swap_remove(1);
     let mut bytes = Weights::initialize(spec, WeightsMeta::default(), 1).unwrap().to_safetensors();

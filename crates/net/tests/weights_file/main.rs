@@ -1,4 +1,4 @@
-//! Weights files: what is written reads back, what is damaged is refused by name.
+//! Weights files: written files read back, damaged files are refused by name.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod damage;
@@ -143,7 +143,7 @@ fn the_content_hash_covers_the_tensors_alone() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is changed, reading ends in an error or in weights that are whole.
+    /// Any change gives an error or valid weights.
     #[test]
     fn changed_bytes_never_panic(
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),

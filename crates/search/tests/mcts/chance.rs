@@ -21,7 +21,7 @@ fn config(discount: f32) -> SearchConfig {
     }
 }
 
-/// Counts the leaves behind each outcome of chance, and judges them as 0.
+/// Counts the leaves below each chance outcome and evaluates them as 0.
 #[derive(Debug, Default)]
 struct Counting(BTreeMap<u32, u32>);
 
@@ -94,7 +94,7 @@ fn a_sample_of_too_many_outcomes_is_searched_evenly() {
     let counts: Vec<u32> = counting.0.values().copied().collect();
     let total: u32 = counts.iter().sum();
     assert_eq!(counts.len(), 20);
-    // Of 20 draws out of 5,000 hardly any is drawn twice; those get twice the visits.
+    // Of 20 draws from 5,000 outcomes few repeat; repeated ones get twice the visits.
     assert!(counts.iter().all(|&count| count.abs_diff(total / 20) < total / 15), "{counts:?}");
 }
 

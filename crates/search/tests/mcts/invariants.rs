@@ -1,4 +1,4 @@
-//! What holds of every search of every game.
+//! Invariants of every search of every game.
 
 use ouro_game::battlesnake::{self, Small};
 use ouro_game::connect_four::{self, ConnectFour};
@@ -143,7 +143,7 @@ fn check<G: Game>(
         assert_eq!(seat.actions, legal.iter().collect::<Vec<_>>());
         let total: u32 = seat.visits.iter().sum();
         if config.tremble > 0.0 && decision.seats.len() > 1 {
-            // What a player does by mistake is no visit.
+            // A tremble is not a visit.
             assert!(inherited != 0 || total <= decision.simulations, "{decision:?}");
         } else if inherited == 0 {
             assert_eq!(total, decision.simulations, "{decision:?}");
@@ -165,7 +165,7 @@ fn check<G: Game>(
     }
 }
 
-/// Checks a game, and that neither the batch nor its company changes a decision.
+/// Checks a game, and that decisions do not depend on the batch.
 fn check_game<G: Game>(game: &G, config: &SearchConfig, seed: u64) {
     let alone = play(game, config, seed, &mut Scheduler::new(1), 0);
     assert!(!alone.is_empty());
@@ -195,7 +195,7 @@ proptest! {
             battlesnake::Ruleset::Standard
         };
         let config = SearchConfig {
-            // A lone snake walks for hundreds of turns in a rollout.
+            // A single snake survives hundreds of turns in a rollout.
             simulations: if snakes == 1 { config.simulations.min(20) } else { config.simulations },
             ..config
         };

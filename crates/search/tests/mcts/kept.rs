@@ -27,7 +27,7 @@ fn redirected_visits_are_not_inherited_as_policy() {
         if game.turn(&state) != Turn::Over
             && search.advance(&game, &[seat.actions[most]; 2], &state)
         {
-            // One of the visits evaluated the node, each other one chose one of its moves.
+            // One visit evaluated the node; every other visit chose one of its moves.
             let kept: u32 = search.decide(&game).seats[0].visits.iter().sum();
             assert!(kept < seat.visits[most], "{kept} of {}", seat.visits[most]);
             inherited += kept;

@@ -1,4 +1,4 @@
-//! Monte Carlo tree search against games whose truth is known.
+//! Monte Carlo tree search in games with known results.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod cache;

@@ -1,20 +1,20 @@
-//! A matrix game, and how far strategies are from its equilibrium.
+//! A matrix game, and the exploitability of strategies in it.
 
 use ouro_game::{
     Action, ActionMask, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Turn,
 };
 use serde::{Deserialize, Serialize};
 
-/// One simultaneous move of two players; the entry of the matrix is what the first gets and
-/// the second pays.
+/// One simultaneous move of two players. The entry of the matrix is the first player's gain and
+/// the second player's loss.
 #[derive(Clone, Debug)]
 pub(crate) struct Matrix {
     pub(crate) payoffs: Vec<Vec<f32>>,
-    /// What the second player gets in returns, if it is not what the first one pays.
+    /// The second player's returns, if they are not the negated returns of the first.
     pub(crate) second: Option<Vec<Vec<f32>>>,
 }
 
-/// What was played, if the game is over.
+/// The actions played, once the game is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Played(pub(crate) Option<[u32; 2]>);
 
@@ -83,8 +83,8 @@ impl Game for Matrix {
     }
 }
 
-/// How much a pair of mixed strategies can be exploited: the sum of what each player could
-/// gain by its best reply, 0 at an equilibrium.
+/// Exploitability of a pair of mixed strategies: the sum of the gains of both best replies, 0 at an
+/// equilibrium.
 pub(crate) fn exploitability(payoffs: &[Vec<f32>], rows: &[f32], columns: &[f32]) -> f32 {
     let row = |action: usize| -> f32 {
         payoffs[action].iter().zip(columns).map(|(value, share)| value * share).sum()
@@ -97,7 +97,7 @@ pub(crate) fn exploitability(payoffs: &[Vec<f32>], rows: &[f32], columns: &[f32]
     best - worst
 }
 
-/// The matrix games that searches are tried on: name, payoffs.
+/// The matrix games of the tests: name and payoffs.
 pub(crate) fn matrices() -> [(&'static str, Vec<Vec<f32>>); 3] {
     [
         ("matching pennies", vec![vec![1.0, -1.0], vec![-1.0, 1.0]]),

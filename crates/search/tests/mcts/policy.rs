@@ -1,4 +1,4 @@
-//! How visits become moves and targets.
+//! From visits to actions and policy targets.
 
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::{Game, Rng};
@@ -19,7 +19,7 @@ fn opening(config: &SearchConfig, seed: u64) -> SearchResult {
     decide(&game, &start, config, &mut Rollout::new(), seed)
 }
 
-/// Likes column 1 and nothing else, and has no idea who wins.
+/// Nearly all prior on column 1, and value 0.
 #[derive(Debug)]
 struct Stubborn;
 
@@ -93,7 +93,7 @@ fn the_prior_of_a_result_is_the_evaluators_without_noise_and_surprise_is_the_div
         .map(|(share, prior)| share * (share / prior).ln())
         .sum();
     assert!(expected > 0.1 && (seat.surprise() - expected).abs() < 1e-4, "{}", seat.surprise());
-    // Nobody is surprised by what was expected.
+    // Equal policies have no surprise.
     let calm = SeatResult { policy: seat.prior.clone(), ..seat.clone() };
     assert_eq!(calm.surprise(), 0.0);
 }
@@ -101,7 +101,7 @@ fn the_prior_of_a_result_is_the_evaluators_without_noise_and_surprise_is_the_div
 #[test]
 fn forced_playouts_are_made_and_kept_out_of_the_target() {
     let game = connect_four();
-    // Column 4 wins; noise and force spread visits over the rest.
+    // Column 4 wins; noise and forced playouts spread visits over the rest.
     let state = game.position("112233").unwrap();
     let forced = SearchConfig {
         simulations: 600,
@@ -119,7 +119,7 @@ fn forced_playouts_are_made_and_kept_out_of_the_target() {
         assert_eq!(total, 600);
         assert!(seat.visits[3] < unforced.seats[0].visits[3], "{seat:?}");
         for (column, (&visits, &share)) in seat.visits.iter().zip(&seat.policy).enumerate() {
-            // What is taken from others goes to the best.
+            // The share removed from other actions goes to the best.
             let plain = visits as f32 / total as f32;
             assert!(if column == 3 { share > plain } else { share <= plain }, "{seat:?}");
         }
@@ -160,7 +160,7 @@ fn sequential_halving_spreads_its_simulations_as_planned() {
 #[test]
 fn sequential_halving_finds_what_wins_with_few_simulations() {
     let game = connect_four();
-    // Column 4 wins; the priors do not know.
+    // Column 4 wins, which the priors do not show.
     let state = game.position("112233").unwrap();
     let config = SearchConfig {
         simulations: 7,
@@ -189,7 +189,7 @@ fn without_simulations_sequential_halving_samples_the_prior() {
     assert!(first.abs_diff(376) < 24, "{first}");
 }
 
-/// Says that column 1 is all there is, and has no idea who wins.
+/// All prior on column 1, and value 0.
 #[derive(Debug)]
 struct Blind;
 
@@ -232,7 +232,7 @@ fn a_prior_of_zero_forbids_no_move() {
     }
 }
 
-/// Likes column 1, and expects far more from the first position than from all others.
+/// Most prior on column 1, and a far higher value in the first position than in all others.
 #[derive(Debug)]
 struct Disappointed;
 

@@ -1,4 +1,4 @@
-//! A walk of one player with a choice, forced steps, chance and rewards: every value is known.
+//! A single-player game with a choice, forced steps, chance and rewards, whose values are known.
 
 use ouro_game::{
     Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Turn,
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Path {
     /// Reward of the near end, one step away.
     pub(crate) near: f32,
-    /// Steps of the far way on which there is nothing to choose.
+    /// Forced steps of the far way.
     pub(crate) forced: u32,
     /// Outcomes of chance at its end; outcome `k` is worth a reward of `k`.
     pub(crate) outcomes: u32,
@@ -26,14 +26,14 @@ pub(crate) struct Walk {
     path: Path,
 }
 
-/// Where the walk is.
+/// The state of the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Place {
     pub(crate) time: u32,
-    /// What chance said, once it has.
+    /// The chance outcome, once it is drawn.
     pub(crate) outcome: Option<u32>,
     pub(crate) over: bool,
-    /// Choices of the tail, one bit each, so that all places differ.
+    /// Choices of the tail, one bit each, so that all states differ.
     pub(crate) turns: u64,
     near: bool,
 }

@@ -1,5 +1,5 @@
-//! Whom the others are taken for decides what is best: paranoid search expects them to harm
-//! the searching player, MaxN expects them to look after themselves.
+//! The model of the opponents decides which action is best: paranoid search expects them to harm the
+//! searching player, MaxN expects them to maximise their own values.
 
 use ouro_game::{Action, Game};
 use ouro_search::{Limits, MaxN, MinimaxResult, OutcomeOnly, Paranoid, Plain, Query, Searcher};
@@ -9,7 +9,7 @@ use crate::tree::Tree;
 
 /// Player 0 picks up or right, then players 1 and 2 pick.
 ///
-/// Going up wins territory if player 1 takes what is good for itself; it could also ruin both.
+/// Going up is good if player 1 maximises its own value; player 1 could also ruin both.
 /// Going right gives a little whatever the others do.
 fn example() -> Tree {
     Tree::of(

@@ -1,4 +1,4 @@
-//! A search ends in time, with the best it has found.
+//! A search ends at its deadline with its best result.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn check(mut searcher: impl Searcher<Small>) {
     for state in &positions(&game, 5, 4) {
         for ms in [0, 1, 5, 40] {
             let found = within(&mut searcher, &game, state, ms);
-            // Looks at 0, 1, … ms: the one at `ms` says stop.
+            // Readings at 0, 1, … ms: the one at `ms` passes the deadline.
             assert!(found.nodes <= (ms + 1) * u64::from(NODES_PER_CLOCK_CHECK), "{found:?}");
             let safe = game.safe_moves(state, 0);
             let settled = found.complete || found.value.abs() > 0.99 || safe.count_ones() <= 1;
@@ -105,12 +105,12 @@ fn line(nodes: &mut Vec<Node>, turns: usize, end: f32) -> usize {
     first
 }
 
-/// The answer of a search that is stopped by the last look at the clock that it takes before
-/// it has searched all of `turns` turns.
+/// The result of a search that the last clock check before the end of the pass of depth `turns`
+/// stops.
 fn stopped_late(game: &Tree, turns: u32) -> Option<MinimaxResult> {
     let query = Query { game, state: &0, player: 0, limits: Limits::turns(turns) };
     let whole = Paranoid::new().search(query, &mut OutcomeOnly).unwrap();
-    // The first look, which says 0, is at node `NODES_PER_CLOCK_CHECK`.
+    // The first check, which reads 0, is at node `NODES_PER_CLOCK_CHECK`.
     let at =
         Duration::from_millis((whole.nodes / u64::from(NODES_PER_CLOCK_CHECK)).checked_sub(1)?);
     let clock = Ticking::default();
@@ -145,7 +145,7 @@ fn an_action_not_known_to_lose_is_preferred_to_a_loss() {
         let mut actions = vec![line(&mut nodes, length - 1, -1.0)];
         actions.push(line(&mut nodes, length + 1, -1.0));
         nodes[0] = Node::Choice(0, actions);
-        // The last pass takes more nodes for the second action than lie between two looks.
+        // The last pass takes more nodes for the second action than lie between two clock checks.
         let found = stopped_late(&Tree::of(2, nodes), turns).unwrap();
         assert_eq!((found.action, found.turns), (Action(1), turns - 1), "{found:?}");
     }

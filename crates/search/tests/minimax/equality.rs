@@ -9,7 +9,7 @@ use ouro_search::{
 
 use crate::positions::{board, positions};
 
-/// Searches by both roads and compares; the nodes of each.
+/// Searches with both algorithms, compares the results and returns the nodes of each.
 fn compare<G: Game, E: Heuristic<G>>(
     (plain, paranoid): (&mut Plain<G>, &mut Paranoid<G>),
     query: Query<'_, G>,
@@ -107,7 +107,7 @@ fn transpositions_do_not_change_the_answer() {
 
 #[test]
 fn of_equally_good_actions_the_lowest_is_played() {
-    // Nothing is known of an empty board within two turns, so all columns are equal.
+    // Within two turns all columns of an empty board have equal values.
     let game = ConnectFour::new(connect_four::Config::default()).unwrap();
     let state = game.initial(&mut Rng::new(1, "game"));
     let query = Query { game: &game, state: &state, player: 0, limits: Limits::turns(2) };

@@ -1,4 +1,4 @@
-//! The minimax family finds the truth, the same truth by every road, and in time.
+//! The minimax family: correct values, equal results of all algorithms, and deadlines.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod article;

@@ -26,7 +26,7 @@ fn the_game_is_a_draw_over_its_whole_tree() {
     let paranoid = search(&mut Paranoid::new(), &empty(), 0);
     assert_eq!((paranoid.value, paranoid.action), (0.0, plain.action));
     assert!(paranoid.complete && paranoid.nodes < plain.nodes / 10, "{}", paranoid.nodes);
-    // In a game of two with opposite interests, looking after oneself is to harm the other.
+    // In a game of two with opposite interests, maximising the own value harms the other player.
     let max_n = search(&mut MaxN::new(), &empty(), 0);
     assert_eq!((max_n.values, max_n.complete), (Some(vec![0.0, 0.0]), true));
 }

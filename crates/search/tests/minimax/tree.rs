@@ -1,4 +1,4 @@
-//! A game that is a tree written down: choices, chance and results.
+//! A game that is an explicit tree of choices, chance and results.
 
 use ouro_game::{
     Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Turn,
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Node {
     /// A player picks a child.
     Choice(usize, Vec<usize>),
-    /// Nature picks a child, with these weights.
+    /// Chance picks a child, with these weights.
     Chance(Vec<(f64, usize)>),
     /// The results of all players.
     End(Vec<f32>),
@@ -21,7 +21,7 @@ pub(crate) struct Config {
     pub(crate) players: usize,
     /// The root first.
     pub(crate) nodes: Vec<Node>,
-    /// Who is out at which node.
+    /// Eliminated players by node.
     pub(crate) out: Vec<(usize, usize)>,
 }
 
@@ -33,7 +33,7 @@ impl Tree {
         Self(Config { players, nodes, out: Vec::new() })
     }
 
-    /// The same tree, in which players are out at nodes: `(node, player)`.
+    /// The same tree with players eliminated at nodes: `(node, player)`.
     pub(crate) fn with_out(mut self, out: &[(usize, usize)]) -> Self {
         self.0.out.extend(out);
         self
