@@ -7,7 +7,7 @@
 
 use burn::tensor::Device;
 use ouro_game::{ActionMask, ConfigError, Game, GameConfig, GameVisitor, Rng, Turn};
-use ouro_net::{Engine, NetSpec, Scratch, Weights, WeightsMeta, measure, reference};
+use ouro_net::{Engine, NetSpec, Scratch, Weights, WeightsMeta, reference, synthetic};
 
 use crate::device::TrainDevice;
 use crate::error::{ExportMismatch, TrainError};
@@ -49,7 +49,7 @@ impl ExportCheck {
 
     /// Random planes of zeros and ones, where no game is known.
     pub fn random(spec: &NetSpec) -> Self {
-        Self { planes: measure::random_planes(spec, POSITIONS, SEED) }
+        Self { planes: synthetic::random_planes(spec, POSITIONS, SEED) }
     }
 
     /// Compares the outputs of `net`, which lives on `device`, with those of the engine on
@@ -183,7 +183,7 @@ mod tests {
     fn network(architecture: Architecture) -> Weights {
         let planes = ouro_game::PlaneShape { channels: 3, height: 6, width: 5 };
         let spec = NetSpec { planes, actions: 4, architecture };
-        measure::random_weights(&spec, 9).expect("a valid spec")
+        synthetic::random_weights(&spec, 9).expect("a valid spec")
     }
 
     fn check(net: &Net, weights: &Weights) -> Result<(), TrainError> {
