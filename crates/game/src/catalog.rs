@@ -66,7 +66,7 @@ macro_rules! games {
 
 games! {
     TicTacToe: tic_tac_toe::TicTacToe,
-        "Three in a row on 3x3; small enough to look at every game.";
+        "Three in a row on 3x3; small enough to search every game.";
     ConnectFour: connect_four::ConnectFour,
         "Four in a row with gravity, 7x6 unless configured otherwise, with a perfect solver.";
     Snake: snake::Small [while snake::Small::fits, else snake::Large],

@@ -1,7 +1,6 @@
-//! Whatever comes from outside is read or refused by name; nothing panics.
+//! Every input from outside is read or refused by name, and nothing panics.
 //!
-//! Every row takes a message that is fine, puts one value in another's place and says which
-//! error must come of it and which field it must name.
+//! Each row takes a valid message, replaces one value and names the expected error and field.
 
 use ouro_game::battlesnake::api::{GameState, Reply};
 use ouro_game::battlesnake::conform::check;
@@ -12,7 +11,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 
-/// What a message is read as.
+/// The type that a message is read as.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Request,
@@ -165,7 +164,7 @@ fn base(kind: Kind) -> Value {
     }
 }
 
-/// One row: what is wrong, the message, where, the value put there, the error, a part of its
+/// One row: the problem, the message, the location, the new value, the error, and a part of its
 /// text that names the field.
 type Row = (&'static str, Kind, &'static str, Value, &'static str, &'static str);
 
@@ -282,7 +281,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Puts `value` where the pointer says; the last part may be new.
+/// Writes `value` at the pointer, whose last part may be new.
 fn edit(message: &mut Value, pointer: &str, value: Value) {
     let (parent, key) = pointer.rsplit_once('/').expect("pointers begin with a slash");
     let parent = message.pointer_mut(parent).expect("the row points into the message");
@@ -335,7 +334,7 @@ fn a_recording_cut_anywhere_but_after_a_game_is_damaged_or_empty() {
     let lines = recording();
     let lines = lines.as_array().expect("a recording is a list of lines");
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    // The last line break may be missing, and nothing at all is a recording of no game.
+    // The last line break may be missing, and an empty file is a recording without games.
     for end in 1..text.len() - 1 {
         let error = check("r.jsonl", &text.as_bytes()[..end]).expect_err("it is cut");
         assert!(error.to_string().starts_with("r.jsonl:"), "cut at {end}: {error}");
@@ -415,7 +414,7 @@ proptest! {
     }
 }
 
-/// What overwrites a part of a message: mostly pieces of JSON, so that it stays readable.
+/// Replacements for a part of a message: mostly JSON, so that the message stays readable.
 fn damage() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         prop::sample::select(&b"0123456789-,:[]{}\"ue. "[..]).prop_map(|byte| vec![byte]),

@@ -1,5 +1,5 @@
-//! Positions survive the way to a request and back, and the game that is read is the game
-//! that was shown.
+//! Positions survive conversion to a request and back, and the game that is read equals the game
+//! that was sent.
 
 use ouro_game::battlesnake::api::{ApiError, GameState, Host, Identity, Setup};
 use ouro_game::battlesnake::{
@@ -9,7 +9,7 @@ use ouro_game::{Action, Game, Rng, Turn};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// A snake before it is laid on the board: start, steps, stacked cells, health.
+/// A snake before it is placed: start, steps, stacked cells, health.
 type Walk = ((u8, u8), Vec<u8>, usize, i32);
 
 fn walk() -> impl Strategy<Value = Walk> {

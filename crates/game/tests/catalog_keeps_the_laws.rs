@@ -1,4 +1,4 @@
-//! Every game in the catalog, under every configuration worth telling apart, keeps the laws.
+//! Every game in the catalog keeps the laws, under all relevant configurations.
 
 use ouro_game::catalog::GAMES;
 use ouro_game::laws::{BrokenLaw, Coverage};

@@ -1,5 +1,5 @@
-//! What the Battlesnake engine draws by chance obeys the rules as the conformance checker
-//! reads them, which shares no code with the engine.
+//! Random draws of the Battlesnake engine obey the rules of the conformance checker, which shares
+//! no code with the engine.
 
 use ouro_game::battlesnake::conform::{check_placement, check_spawn};
 use ouro_game::battlesnake::{
@@ -59,7 +59,7 @@ fn position<C: Cell, const W: usize, const S: usize>(
 
 fn check_setups<C: Cell, const W: usize, const S: usize>(game: &Battlesnake<C, W, S>) {
     let config = game.config();
-    // Constrictor games start without the food that their map put down.
+    // Constrictor games start without the food that their map placed.
     let map = if config.ruleset.is_constrictor() { Map::Empty } else { config.map };
     for seed in 0..50 {
         let setup = position(game, &game.initial(&mut Rng::new(seed, "setup")));
@@ -69,7 +69,7 @@ fn check_setups<C: Cell, const W: usize, const S: usize>(game: &Battlesnake<C, W
     }
 }
 
-/// Plays at random and checks the food of every turn; gives the turns played.
+/// Plays at random and checks the food of every turn; returns the turns played.
 fn check_food<C: Cell, const W: usize, const S: usize>(game: &Battlesnake<C, W, S>) -> u32 {
     let mut rng = Rng::new(7, "food");
     let mut turns = 0;
@@ -95,7 +95,7 @@ fn check_food<C: Cell, const W: usize, const S: usize>(game: &Battlesnake<C, W, 
     turns
 }
 
-/// What the state waits for, from its public form.
+/// The pending chance of a state, from its public form.
 fn pending<C: Cell, const W: usize, const S: usize>(state: &State<C, W, S>) -> Pending {
     let json = serde_json::to_value(state).expect("states serialise");
     serde_json::from_value(json["pending"].clone()).expect("what was written can be read")

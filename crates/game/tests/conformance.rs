@@ -1,5 +1,4 @@
-//! The engine repeats every turn of the recorded games, and what it draws by chance is what
-//! the rules allow.
+//! The engine repeats every turn of the recorded games, and its random draws obey the rules.
 
 use std::fs::File;
 use std::io::{BufReader, Read};

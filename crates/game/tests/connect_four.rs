@@ -24,7 +24,7 @@ fn random_position(game: &ConnectFour, plies: u32, rng: &mut Rng) -> State {
     state
 }
 
-/// The score by looking at every continuation, straight from its definition.
+/// The score by its definition, over every continuation.
 fn slow_score(game: &ConnectFour, state: &State) -> i32 {
     let cells = state.board().cells() as i32;
     let plies = state.plies() as i32;
@@ -49,7 +49,7 @@ fn the_solver_agrees_with_plain_negamax_on_random_positions() {
     let mut rng = Rng::new(11, "test");
     let mut solver = Solver::with_table_bits(18);
     let mut decided = [0; 3];
-    // Size and fewest stones: what plain negamax finishes quickly.
+    // Size and fewest stones, so that plain negamax is fast.
     for (width, height, fewest) in [(4, 4, 5), (5, 4, 9), (4, 5, 9), (5, 5, 13), (7, 6, 29)] {
         let game = game(width, height);
         for _ in 0..150 {
@@ -160,7 +160,7 @@ fn mirrored_positions_have_equal_scores_and_mirrored_best_moves() {
     for _ in 0..20 {
         let state = random_position(&game, 18, &mut rng);
         let mirrored = game.transform(&state, Symmetry::FlipX);
-        // Two solvers, so that one cannot answer from the other's table.
+        // Two solvers, so that they share no table.
         let mut best = Solver::with_table_bits(20).best_moves(&state);
         for action in &mut best {
             *action = game.transform_action(*action, Symmetry::FlipX);
@@ -252,7 +252,7 @@ fn impossible_positions_are_refused_by_name() {
         (r#"{"width":7,"height":6,"stones":[0,0],"x":1}"#, "unknown field"),
         // Four in column 1, and the opponent has answered all four.
         (r#"{"width":7,"height":6,"stones":[15,34628190336]}"#, "after player 0 had four in a row"),
-        // Player 1 has a column of four and player 0 went on.
+        // Player 1 has a column of four and player 0 continued.
         (r#"{"width":7,"height":6,"stones":[4432674701440,15]}"#, "after player 1 had four"),
         // Two lines of player 0 that share no stone.
         (
@@ -279,7 +279,7 @@ fn sizes_out_of_range_are_refused_with_a_remedy() {
     }
 }
 
-/// Rolls out with bitboards and with the rules alone, from many positions, and compares.
+/// Compares rollouts on bitboards with rollouts by the rules, from many positions.
 fn compare_rollouts(fast: Play, plain: Play) {
     let mut rng = Rng::new(8, "test");
     for (width, height) in [(7, 6), (4, 4), (12, 4), (4, 15), (8, 7)] {
@@ -324,7 +324,7 @@ fn weights_complete_lines_then_block_then_avoid_gifts() {
         columns.map(|(column, _)| column).collect::<Vec<u32>>()
     };
     assert_eq!(considered(""), [1, 2, 3, 4, 5, 6, 7]);
-    // Three of each in a column: to complete one's own goes before parrying the other.
+    // Three of each in a column: completing a line goes before blocking one.
     assert_eq!(considered("121212"), [1]);
     assert_eq!(considered("127374"), [5], "a row of three is stopped");
     // The second player lacks the ends of a row above empty cells.

@@ -1,5 +1,4 @@
-//! Recordings at the edge of what the format allows are checked like any other, and none of
-//! them stops the checker with anything but a verdict.
+//! Unusual but valid recordings are checked like any other, and every check ends with a result.
 
 use ouro_game::battlesnake::conform::{ConformError, Counts, check};
 use ouro_game::battlesnake::{Config, Large, Position, Small};
@@ -28,7 +27,7 @@ fn one_turn() -> [Value; 3] {
     ]
 }
 
-/// A constrictor game with a snake that has won before it moved.
+/// A constrictor game that a snake has won before its first move.
 fn no_turns() -> [Value; 2] {
     let [mut game, _, mut end] = one_turn();
     game["mode"] = json!("full");

@@ -7,7 +7,7 @@ use ouro_game::{
     Action, ActionMask, Game, GameConfig, GameRecord, GameVisitor, Rng, StepError, Turn,
 };
 
-/// Plays a random game of at most 200 plies; gives its record and every state as JSON.
+/// Plays a random game of at most 200 plies; returns its record and every state as JSON.
 struct PlayAtRandom {
     config: GameConfig,
     seed: u64,

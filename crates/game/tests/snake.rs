@@ -32,8 +32,8 @@ fn legal<const W: usize>(game: &Snake<W>, state: &State<W>) -> Vec<u32> {
     mask.iter().map(|action| action.0).collect()
 }
 
-/// Plays one random game beside the slow board and compares everything at every ply; gives how
-/// it ended.
+/// Plays one random game beside the slow board and compares everything at every ply; returns
+/// its ending.
 fn play_beside_slow<const W: usize>(game: &Snake<W>, seed: u64) -> Ending {
     let mut rng = Rng::new(seed, "test");
     let mut state = game.initial(&mut rng);
@@ -188,7 +188,7 @@ fn a_snake_without_a_legal_action_has_lost_ten() {
     assert_eq!(game.turn(&stuck), Turn::Over);
     assert!((game.returns(&stuck, 0) - (2.0 - 10.0)).abs() < 1e-6);
     assert!((game.outcome(&stuck, 0) + 1.0).abs() < 1e-6);
-    // The same without an apple: there is no draw for a game that is over.
+    // The same without an apple: a finished game has no chance node.
     let stuck = state(3, &[(0, 0), (1, 0), (1, 1), (0, 1)], None);
     assert_eq!(game.turn(&stuck), Turn::Over);
 }

@@ -1,4 +1,4 @@
-//! Configurations and states of Snake that cannot be are refused by the name of their field.
+//! Invalid configurations and states of Snake are refused by field.
 
 use ouro_game::snake::{Config, Large, Small, State};
 use ouro_game::{Game, GameConfig, GameVisitor};
@@ -11,7 +11,7 @@ impl GameVisitor for Build {
     fn visit<G: Game>(self, _game: G) {}
 }
 
-/// What reading and building a configuration says.
+/// The error of reading and building a configuration.
 fn configure(config: &Value) -> Result<(), String> {
     let config: GameConfig =
         serde_json::from_value(config.clone()).map_err(|error| error.to_string())?;

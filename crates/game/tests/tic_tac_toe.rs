@@ -1,4 +1,4 @@
-//! Tic-tac-toe, all of it: every position, every game.
+//! Tic-tac-toe, exhaustively: every position and every game.
 
 use std::collections::BTreeSet;
 

@@ -69,7 +69,7 @@ struct Config {
     fault: Fault,
 }
 
-/// The example with a fault.
+/// The example game with a broken law.
 #[derive(Clone, Debug)]
 struct Offender {
     inner: Stakes,

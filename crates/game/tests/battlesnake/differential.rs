@@ -12,7 +12,7 @@ use crate::reference::Reference;
 /// Turns of a game that are compared.
 const TURNS: usize = 60;
 
-/// Plays one game on both engines; every so often a snake walks into whatever there is.
+/// Plays one game on both engines; sometimes a snake makes an unsafe move.
 fn compare<C: Cell, const W: usize, const S: usize>(
     rules: &Battlesnake<C, W, S>,
     seed: u64,
@@ -61,7 +61,7 @@ fn compare<C: Cell, const W: usize, const S: usize>(
     Ok(())
 }
 
-/// Lets food appear and checks it: as many as there may be, each where it may be.
+/// Lets food appear and checks its number and its cells.
 fn spawn<C: Cell, const W: usize, const S: usize>(
     rules: &Battlesnake<C, W, S>,
     state: &mut State<C, W, S>,
@@ -112,7 +112,7 @@ proptest! {
 
 #[test]
 fn almost_all_generated_games_can_be_played() {
-    // Otherwise the comparison above would pass by comparing nothing.
+    // Otherwise the comparison above would pass without comparing anything.
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let playable = (0..200)
         .filter(|_| {

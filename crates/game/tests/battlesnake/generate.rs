@@ -100,7 +100,7 @@ fn crowded(config: &Config, rng: &mut Rng) -> Position {
     };
     let mut food = several(rng, 6);
     food.extend_from_within(..food.len().min(2));
-    // Something to eat right beside a head, now and then under a body.
+    // Food next to a head, sometimes under a body.
     let beside = |head: Point| Point { x: head.x, y: (head.y + 1).min(height - 1) };
     food.extend(snakes.iter().take(2).map(|snake: &Snake| beside(snake.body[0])));
     let mut hazards = several(rng, 12);

@@ -1,4 +1,4 @@
-//! Battlesnake against a slow engine written from the rules, and against its own promises.
+//! Battlesnake against a slow reference implementation, and its own invariants.
 
 mod differential;
 mod generate;

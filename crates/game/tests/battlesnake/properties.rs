@@ -1,4 +1,4 @@
-//! Promises of every game, kept by Battlesnake on all rulesets and boards.
+//! Invariants of every game, for Battlesnake on all rulesets and boards.
 
 use ouro_game::battlesnake::{Battlesnake, Cell, Config, Large, Small};
 use ouro_game::record::{Recorder, Replay};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::generate::configs;
 
-/// Plays up to 40 turns of random moves, half of them safe, and hands every state to `check`.
+/// Plays up to 40 turns of random moves, half of them safe, and passes every state to `check`.
 fn every_state<G: Game>(
     game: &G,
     seed: u64,
@@ -84,7 +84,7 @@ fn symmetries_commute<G: Game>(game: &G, seed: u64) -> Result<(), TestCaseError>
     })
 }
 
-/// What a snake sees of the image is the image of what it sees.
+/// The observation of an image is the image of the observation.
 fn planes_turn_with_the_board<G: Game>(
     game: &G,
     state: &G::State,

@@ -34,12 +34,12 @@ impl Reference {
         self.living().len() <= usize::from(!solo)
     }
 
-    /// Whether the turn that is played next lets a side close in.
+    /// Whether a side shrinks in the next turn.
     pub(crate) fn shrinks_next(&self) -> bool {
         self.royale() && (self.position.turn + 1).is_multiple_of(self.config.shrink_every_n_turns)
     }
 
-    /// The pipeline up to new food. `side` is the side that closes in, if one does.
+    /// The pipeline up to new food. `side` is the side that shrinks, if any.
     pub(crate) fn step(&mut self, moves: &[u8], side: Option<usize>) {
         self.move_snakes(moves);
         for snake in self.living() {

@@ -1,4 +1,4 @@
-//! Rewards, results, drawings and refusals on positions made for them.
+//! Rewards, outcomes, drawings and errors in constructed positions.
 
 use ouro_game::battlesnake::{Config, Map, Position, Rewards, Ruleset, Small, Snake};
 use ouro_game::{Action, Game, Rng, Turn};
@@ -12,7 +12,7 @@ fn snake(health: i32, body: &[(i32, i32)]) -> Snake {
     Snake { health, body: body.iter().map(|&cell| cell.into()).collect(), death: None }
 }
 
-/// A 7×7 board that gets no food by itself.
+/// A 7×7 board on which no food appears.
 fn rules(ruleset: Ruleset, snakes: Vec<Snake>, food: &[(i32, i32)]) -> Small {
     let start = Position {
         width: 7,
@@ -41,7 +41,7 @@ fn play(rules: &Small, plies: &[&[u32]]) -> <Small as Game>::State {
     let mut state = rules.initial(&mut rng);
     for ply in plies {
         let joint: Vec<Action> = ply.iter().map(|&action| Action(action)).collect();
-        rules.advance(&mut state, &joint, &mut rng).expect("the game goes on");
+        rules.advance(&mut state, &joint, &mut rng).expect("the game is not over");
     }
     state
 }

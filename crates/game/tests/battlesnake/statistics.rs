@@ -1,12 +1,12 @@
-//! Chances are what the rules say. Seeds are fixed, so a test passes always or never; each
-//! bound is wide enough that a fair engine fails it for about one seed in a million.
+//! Probabilities match the rules. Seeds are fixed, so tests are deterministic; each bound is so wide
+//! that a correct engine fails it for about one seed in a million.
 
 use std::collections::BTreeMap;
 
 use ouro_game::battlesnake::{Config, Large, Pending, Point, Position, Ruleset, Small, Snake};
 use ouro_game::{Chance, Game, Rng};
 
-/// A lone snake in the middle of a 7×7 board with one food.
+/// A single snake in the middle of a 7×7 board with one food.
 fn solitaire(food_spawn_chance: u8, minimum_food: u16) -> Small {
     let body = [(3, 3), (3, 2), (3, 1)].map(Point::from).to_vec();
     let start = Position {
@@ -45,7 +45,7 @@ fn spawns(rules: &Small, draws: u32) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Whether counts over equally likely cells are as even as chance makes them. The bound is the
+/// Whether counts over equally likely cells are plausible. The bound is the
 /// mean of chi-square plus five deviations, which 1 to 60 degrees of freedom exceed with a
 /// probability below 2e-5.
 fn is_uniform(counts: impl IntoIterator<Item = u32>) -> bool {

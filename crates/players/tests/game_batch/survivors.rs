@@ -5,7 +5,7 @@ use ouro_game::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Each turn everybody alive picks one of three doors; whoever picked the trap is out. The
+/// In each turn every living player picks one of three doors; players that picked the trap are out. The
 /// trap of the first turn is door 0, later ones are drawn. Last one alive wins.
 #[derive(Clone, Debug)]
 pub(crate) struct Survivors {

@@ -127,7 +127,7 @@ fn a_player_on_the_clock_stops_when_its_time_is_up() {
     let mut choices = Vec::new();
     let mut requests = [Request { state: &state, player: 0, rng: &mut rng }];
     player.choose(&game, &mut requests, &mut choices);
-    // One look at the start, then one for every millisecond of this clock.
+    // One poll at the start, then one per millisecond of this clock.
     assert_eq!(clock.0.load(Ordering::Relaxed), 51);
     assert_eq!(choices.len(), 1);
 }

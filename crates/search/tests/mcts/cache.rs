@@ -47,7 +47,7 @@ fn play<E: Evaluator<ConnectFour>>(evaluator: &mut E) -> Vec<String> {
     let mut searches: Vec<_> =
         (0..6).map(|_| Search::new(config.clone(), &game).unwrap()).collect();
     let mut scheduler = Scheduler::new(6);
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     for ply in 0..6 {
         for (index, (search, state)) in searches.iter_mut().zip(&states).enumerate() {
             search.start(&game, state, Rng::indexed(ply, "search", index as u64));
@@ -56,10 +56,10 @@ fn play<E: Evaluator<ConnectFour>>(evaluator: &mut E) -> Vec<String> {
         for (search, state) in searches.iter_mut().zip(&mut states) {
             let decision = search.decide(&game);
             game.step(state, &[decision.seats[0].action; 2]).unwrap();
-            told.push(format!("{decision:?}"));
+            results.push(format!("{decision:?}"));
         }
     }
-    told
+    results
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Settings: what reads, what is refused, and what the refusal says.
+//! Settings: valid ones, refused ones, and the error texts.
 
 use ouro_game::Game;
 use ouro_game::connect_four::{self, ConnectFour};

@@ -29,7 +29,7 @@ pub enum ApiError {
     /// Not JSON.
     #[error("message is not JSON: {problem}")]
     Syntax {
-        /// What the parser says, with line and column.
+        /// The parser's message, with line and column.
         problem: String,
     },
     /// A field is missing or has the wrong type.
@@ -37,7 +37,7 @@ pub enum ApiError {
     Field {
         /// Path of the field.
         field: String,
-        /// What the parser says.
+        /// The parser's message.
         problem: String,
     },
     /// A number that the game does not allow.
