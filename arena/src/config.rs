@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use ouro_rating::GateConfig;
 use ouro_service::server::Limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{GateConfig, Shape};
 use crate::store::Run;
 
 mod check;
@@ -81,9 +81,6 @@ pub struct ArenaConfig {
     pub run: Run,
     /// How games are played.
     pub matches: MatchConfig,
-    /// Whether ratings follow from the games alone, to the last bit, for runs that must repeat so.
-    /// Else each fit goes on from the one before, which is quicker.
-    pub reproducible: bool,
     /// Largest weights file taken, in bytes.
     pub max_weights_bytes: u64,
     /// What a connection may cost.
@@ -99,7 +96,6 @@ impl ArenaConfig {
             data: data.into(),
             run,
             matches: MatchConfig::default(),
-            reproducible: false,
             max_weights_bytes: ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES,
             limits: Limits::default(),
         }
@@ -113,12 +109,5 @@ impl ArenaConfig {
     /// The same, with what follows from the game.
     pub(crate) fn check(&self) -> Result<Checked, ConfigError> {
         self.matches.check(&self.run.game)
-    }
-}
-
-impl Shape {
-    /// The shape of matches in a game with so many seats.
-    pub fn of_seats(seats: usize) -> Self {
-        Self { seats: seats.try_into().unwrap_or(u32::MAX) }
     }
 }

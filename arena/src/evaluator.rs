@@ -13,12 +13,12 @@ use std::time::Duration;
 
 use ouro_net::{ContentHash, Engine, Generation, Weights};
 use ouro_proto::{Checkpoint, CheckpointStatus};
+use ouro_rating::{DistinctGames, Gate};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::MatchConfig;
 use crate::contestant::Contestant;
 use crate::error::{ArenaError, CallError};
-use crate::gate::Gate;
 use crate::keeper::Keeper;
 use crate::matchmaking::{self, Allowance};
 use crate::player_id::{MatchKey, MatchKind, PlayerId};
@@ -225,10 +225,10 @@ impl Evaluator {
         let info = self.open(key, false)?;
         let side = |id| self.contestant(id, &info.player);
         let sides = [side(&info.key.first)?, side(&info.key.second)?];
-        let mut seen = std::collections::BTreeSet::new();
+        let mut distinct = DistinctGames::default();
         let played = self.keeper.store().results(info.number)?;
         for earlier in &played {
-            crate::gate::is_distinct(&mut seen, &earlier.result);
+            distinct.insert(&earlier.result);
         }
         let first = played.len() as u32;
         let clusters = first..first + games.div_ceil(info.shape.games());
@@ -236,7 +236,7 @@ impl Evaluator {
         session.play(
             clusters,
             &mut |result| {
-                let counts = crate::gate::is_distinct(&mut seen, result);
+                let counts = distinct.insert(result);
                 Folded { counts, next: ControlFlow::Continue(()), report: None }
             },
             &|| self.stop.is_cancelled() || self.keeper.has_news(),

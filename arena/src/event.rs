@@ -4,9 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use ouro_proto::Checkpoint;
-use ouro_proto::arena_client::RatingTable;
+use ouro_rating::{GateReport, RatingTable};
 
-use crate::gate::GateReport;
 use crate::player_id::MatchKind;
 use crate::store::{Decision, MatchInfo, Promotion};
 

@@ -9,19 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ouro_net::{ContentHash, Generation};
 use ouro_proto::CheckpointStatus;
-use ouro_proto::arena_client::RatingTable;
 use ouro_proto::pool::PoolSnapshot;
+use ouro_rating::{GateReport, RatingTable, Ratings};
 use ouro_service::{Clock, Trouble};
 use tokio::sync::{broadcast, watch};
 
 use crate::config::Checked;
 use crate::error::CallError;
 use crate::event::ArenaEvent;
-use crate::gate::GateReport;
 use crate::ledger::{Ledger, lineage};
 use crate::live::Live;
 use crate::player_id::ANCHOR;
-use crate::rating::Ratings;
 use crate::run::Waiting;
 use crate::store::{
     Decision, GameKey, MatchInfo, Outcome, Played, Run, Store, StoreError, StoredGame,
@@ -53,8 +51,6 @@ pub(crate) struct Keeper {
     snapshots: watch::Sender<Arc<PoolSnapshot>>,
     rested: watch::Sender<Option<Generation>>,
     trouble: watch::Sender<Trouble<Waiting>>,
-    /// See [`ArenaConfig::reproducible`](crate::ArenaConfig::reproducible).
-    is_reproducible: bool,
     events: broadcast::Sender<ArenaEvent>,
     live: Live,
     wake: SyncSender<()>,
@@ -77,7 +73,6 @@ impl Keeper {
         weights: WeightsFolder,
         clock: Arc<dyn Clock>,
         wake: SyncSender<()>,
-        is_reproducible: bool,
     ) -> Result<Self, StoreError> {
         store.bind_run(&run)?;
         let ledger = Mutex::new(Ledger::new(store.matches()?));
@@ -89,13 +84,12 @@ impl Keeper {
             weights,
             clock,
             ledger,
-            model: Mutex::default(),
+            model: Mutex::new(Arc::new(Ratings::fit(&[], &[], ANCHOR))),
             gate: Mutex::default(),
             ratings: watch::Sender::default(),
             snapshots: watch::Sender::default(),
             rested: watch::Sender::default(),
             trouble: watch::Sender::default(),
-            is_reproducible,
             events: broadcast::Sender::new(EVENTS),
             live: Live::default(),
             wake,
@@ -270,9 +264,7 @@ impl Keeper {
         let anchors = self.checked.anchors.iter().map(|name| &**name);
         let lineage = lineage(anchors, &checkpoints);
         let evidence = self.ledger().evidence();
-        let last = self.model();
-        let last = (!self.is_reproducible).then_some(&*last);
-        let model = Arc::new(Ratings::fit(&evidence, &lineage, ANCHOR, last));
+        let model = Arc::new(Ratings::fit(&evidence, &lineage, ANCHOR));
         let table = Arc::new(model.table());
         *held(&self.model) = model;
         self.ratings.send_replace(table.clone());

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ouro_proto::Checkpoint;
+use ouro_rating::ratings::{ListedPlayer, PairResults};
 
 use crate::player_id::{MatchKey, PlayerId};
-use crate::rating::{Descent, Evidence};
 use crate::store::{GameKey, MatchInfo, MatchSums, Played, Promotion};
 
 /// Newest clusters of a match for ratings whose games are kept: it may go on for a whole run.
@@ -80,10 +80,10 @@ impl Ledger {
     }
 
     /// All games that count, for ratings.
-    pub(crate) fn evidence(&self) -> Vec<Evidence> {
+    pub(crate) fn evidence(&self) -> Vec<PairResults> {
         self.matches
             .values()
-            .map(|(info, sums)| Evidence {
+            .map(|(info, sums)| PairResults {
                 player: info.key.first.to_string(),
                 opponent: info.key.second.to_string(),
                 rankings: sums.rankings.iter().map(|(key, &count)| (key.clone(), count)).collect(),
@@ -123,9 +123,9 @@ impl Ledger {
 pub(crate) fn lineage<'a>(
     anchors: impl Iterator<Item = &'a str>,
     checkpoints: &[Checkpoint],
-) -> Vec<Descent> {
-    let anchors = anchors.map(|name| Descent { player: name.to_owned(), parent: None });
-    let checkpoints = checkpoints.iter().map(|row| Descent {
+) -> Vec<ListedPlayer> {
+    let anchors = anchors.map(|name| ListedPlayer { player: name.to_owned(), parent: None });
+    let checkpoints = checkpoints.iter().map(|row| ListedPlayer {
         player: row.generation.to_string(),
         parent: row.parent.map(|parent| parent.to_string()),
     });
@@ -137,11 +137,11 @@ mod tests {
     use ouro_net::Generation;
 
     use super::*;
-    use crate::gate::{ClusterResult, GateConfig, Score, Shape};
+    use ouro_rating::{ClusterResult, ClusterShape, GateConfig, Score};
 
     fn info(number: u32, key: MatchKey) -> MatchInfo {
         let rule = (key.kind == crate::MatchKind::Gate).then(GateConfig::default);
-        let (shape, player) = (Shape { seats: 2 }, String::new());
+        let (shape, player) = (ClusterShape { seats: 2 }, String::new());
         MatchInfo { number, key, shape, rule, player, opened_at: 0.0 }
     }
 

@@ -1,26 +1,23 @@
-//! The arena: keeps the checkpoint pool, decides promotions, rates everybody.
+//! The arena: the checkpoint pool, matches, promotions and ratings.
 //!
-//! A published checkpoint is a candidate. The evaluator's thread plays it against the champion, in
-//! clusters of games that share a seed and exchange seats; the pure [`gate`] turns them into a
-//! verdict; the [`store`] makes a promotion one durable step of a log from which everything else
-//! can be replayed. Then it plays the anchors, players that never change. [`rating`] computes
-//! everyone's Elo from all games, [`matchmaking`] says where spare games teach most,
-//! [`comparison`] how much stronger one of two players is, with its error. [`Arena`] serves this
-//! over gRPC, and as a [web] page.
+//! A published checkpoint is a candidate. A thread plays its match against the champion, in clusters
+//! of games that share a seed with the seats exchanged. [`ouro_rating::Gate`] turns the results into
+//! a verdict, and the [`store`] makes a promotion one durable step of a log. All other state can be
+//! replayed from that log. The candidate then plays the anchors, players that never change.
 //!
-//! A promotion is always earned: until somebody passes the gate against `random`, there is no
+//! [`ouro_rating::Ratings`] computes the Elo of all players from all games, and [`matchmaking`]
+//! chooses the pairings from which the ratings gain most. [`Arena`] serves all of this over gRPC and
+//! as a [web] page.
+//!
+//! Every promotion is earned. Until a candidate passes the gate against `random`, there is no
 //! champion and the pool is empty. That holds for generation 0, the untrained network, too.
 
-pub mod comparison;
 pub mod config;
 pub mod error;
 pub mod event;
-pub mod gate;
-pub mod interval;
 pub mod matches;
 pub mod matchmaking;
 pub mod player_id;
-pub mod rating;
 pub mod run;
 pub mod showcase;
 pub mod store;

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use ouro_game::digest::digest_serialized;
 use ouro_game::{Game, GameConfig, GameRecord, GameVisitor};
 use ouro_players::{FinishedGame, GameBatch, GameBatchError, NameError, Player, fingerprint};
+use ouro_rating::{ClusterResult, ClusterShape, GameResult, Ranking};
 
 use crate::contestant::{Contestant, WithOpening};
-use crate::gate::{ClusterResult, GameResult, Ranking, Shape};
 use crate::player_id::{MatchKey, PlayerId};
 use crate::showcase::{LiveEvent, Showcase};
 use crate::store::{GameKey, StoredGame};
@@ -54,7 +54,7 @@ pub(crate) struct PlayClusters<'a> {
     /// Its number.
     pub(crate) number: u32,
     /// Games of a cluster.
-    pub(crate) shape: Shape,
+    pub(crate) shape: ClusterShape,
     /// The first player, then the second.
     pub(crate) contestants: [Contestant; 2],
     /// What players that think by the clock look at.
@@ -168,7 +168,7 @@ impl PlayClusters<'_> {
 }
 
 /// Who sits where in each game of a cluster.
-fn seatings(shape: Shape) -> Vec<Vec<usize>> {
+fn seatings(shape: ClusterShape) -> Vec<Vec<usize>> {
     let seats = shape.seats as usize;
     if seats < 2 {
         return vec![vec![FIRST], vec![SECOND]];

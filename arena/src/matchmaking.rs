@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use crate::rating::Ratings;
+use ouro_rating::Ratings;
 
 /// Where all intervals of interest are narrower than this to both sides, in Elo points, more games
 /// are not worth their time.
@@ -75,21 +75,21 @@ impl Allowance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::Score;
-    use crate::interval::Z_95;
-    use crate::rating::{Descent, Evidence, Tally};
+    use ouro_rating::Score;
+    use ouro_rating::interval::Z_95;
+    use ouro_rating::ratings::{ListedPlayer, PairResults, PairScore};
 
     fn ratings(tallies: &[(&str, &str, u32)], names: &[&str]) -> Ratings {
-        let evidence: Vec<Evidence> = tallies
+        let evidence: Vec<PairResults> = tallies
             .iter()
             .map(|&(player, opponent, games)| {
                 let score = Score { wins: games / 2, draws: 0, losses: games - games / 2 };
-                let tally = Tally { player: player.into(), opponent: opponent.into(), score };
-                Evidence::from(&tally)
+                let tally = PairScore { player: player.into(), opponent: opponent.into(), score };
+                PairResults::from(&tally)
             })
             .collect();
-        let known = names.iter().map(|&name| Descent { player: name.into(), parent: None });
-        Ratings::fit(&evidence, &known.collect::<Vec<_>>(), "random", None)
+        let known = names.iter().map(|&name| ListedPlayer { player: name.into(), parent: None });
+        Ratings::fit(&evidence, &known.collect::<Vec<_>>(), "random")
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
         let variance = |ratings: &Ratings| -> f64 {
             let half = |name: &str| {
                 let elo = ratings.compare(name, "random").unwrap().elo;
-                (elo.high - elo.low) / 2.0 / Z_95 / crate::rating::ELO
+                (elo.high - elo.low) / 2.0 / Z_95 / ouro_rating::ratings::ELO
             };
             half("a").powi(2) + half("b").powi(2)
         };

@@ -11,9 +11,9 @@ use std::time::Duration;
 use ouro_net::Generation;
 use ouro_proto::arena::v1::arena_service_server::ArenaServiceServer;
 use ouro_proto::arena::v1::pool_service_server::PoolServiceServer;
-use ouro_proto::arena_client::RatingTable;
 use ouro_proto::chunks::MESSAGE_BYTES;
 use ouro_proto::pool::PoolSnapshot;
+use ouro_rating::RatingTable;
 use ouro_service::{Background, Clock, Drain, GrpcServer, Trouble};
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
@@ -59,14 +59,14 @@ impl Arena {
     pub async fn bind(config: ArenaConfig, clock: Arc<dyn Clock>) -> Result<Self, ArenaError> {
         let checked = config.check()?;
         let (waker, wake) = mpsc::sync_channel(1);
-        let (data, run, reproducible) = (config.data, config.run, config.reproducible);
+        let (data, run) = (config.data, config.run);
         let open = move || -> Result<Keeper, ArenaError> {
             std::fs::create_dir_all(&data)
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
             let store = EmbeddedStore::open(&data.join(STORE_FILE))?;
             let weights = WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?;
             let store = Box::new(store);
-            Ok(Keeper::new(run, checked, store, weights, clock, waker, reproducible)?)
+            Ok(Keeper::new(run, checked, store, weights, clock, waker)?)
         };
         let keeper = Background::thread("arena-start", open)?.join().await??;
         let server = GrpcServer::bind(config.address, config.limits).await?;

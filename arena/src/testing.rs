@@ -28,7 +28,7 @@ pub(crate) fn keeper(
     let checked = config.check(&game).unwrap();
     let (waker, wake) = sync_channel(1);
     let run = Run { game, seed: 1 };
-    (Keeper::new(run, checked, Box::new(store), weights, clock, waker, false).unwrap(), wake)
+    (Keeper::new(run, checked, Box::new(store), weights, clock, waker).unwrap(), wake)
 }
 
 /// Offers a network that nobody trained.

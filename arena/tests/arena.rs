@@ -10,7 +10,6 @@ mod parts {
 
 use bytes::Bytes;
 use ouro_arena::config::MatchConfig;
-use ouro_arena::gate::Reason;
 use ouro_arena::run::STORE_FILE;
 use ouro_arena::store::{EmbeddedStore, Outcome, Store, replay};
 use ouro_arena::{Arena, ArenaError};
@@ -21,6 +20,7 @@ use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_client::PoolServiceClient;
 use ouro_proto::arena::v1::publish_checkpoint_request::Part;
 use ouro_proto::arena_client::{ArenaError as ClientError, OpponentShares};
+use ouro_rating::gate::Reason;
 use ouro_testkit::network::net_spec;
 use parts::running::{
     ARCHITECTURE, MAX_BYTES, Running, clock, config, game, strong, uniform, weights,

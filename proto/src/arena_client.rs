@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use ouro_rating::{Rating, RatingTable};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Streaming};
 
@@ -28,34 +29,6 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const KEEPALIVE: Duration = Duration::from_secs(20);
 /// Longest time for one weights file: [`DEFAULT_MAX_WEIGHTS_BYTES`] at 2 Mbit/s.
 pub const TRANSFER_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// One row of the rating table.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rating {
-    /// The player: `random`, or `generation-7`.
-    pub player: String,
-    /// Elo difference to the anchor.
-    pub elo: f64,
-    /// Lower end of the 95 % interval.
-    pub elo_low: f64,
-    /// Upper end of the 95 % interval.
-    pub elo_high: f64,
-    /// Games played.
-    pub games: u32,
-    /// Share of points won, a draw counting half.
-    pub score: f64,
-}
-
-/// Everyone's rating.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RatingTable {
-    /// Strongest first.
-    pub ratings: Vec<Rating>,
-    /// The player whose Elo is 0.
-    pub anchor: String,
-    /// Games behind the table.
-    pub games: u32,
-}
 
 /// A connection to the arena. Clones share it.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use crate::shell::cargo;
 
 /// The layers, lowest first. A crate may depend on crates of lower layers only.
 const LAYERS: &[&[&str]] = &[
-    &["ouro-game"],
+    &["ouro-game", "ouro-rating"],
     &["ouro-search", "ouro-net"],
     &["ouro-replay", "ouro-players"],
     &["ouro-bench", "ouro-proto", "ouro-service"],
@@ -26,7 +26,7 @@ const APART: &[&str] = &["xtask"];
 /// Own crates that must never reach an outside crate, not even through others.
 const BANS: &[(&[&str], &[&str], &str)] = &[
     (
-        &["ouro-game", "ouro-search", "ouro-net", "ouro-players", "ouro-bench"],
+        &["ouro-game", "ouro-rating", "ouro-search", "ouro-net", "ouro-players", "ouro-bench"],
         &["tokio", "tonic", "burn"],
         "the cores are pure",
     ),

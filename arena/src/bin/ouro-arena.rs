@@ -55,7 +55,6 @@ impl Arguments {
             data: self.data,
             run: Run { game: self.game, seed: self.seed },
             matches,
-            reproducible: false,
             max_weights_bytes: self.max_weights_bytes,
             limits: Limits::default(),
         })

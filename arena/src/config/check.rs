@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ouro_game::{Game, GameConfig, GameVisitor, Rng};
 use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
 use ouro_players::NameError;
+use ouro_rating::{ClusterShape, GateConfigError};
 
 use super::MatchConfig;
 use crate::contestant::{Contestant, Standstill};
-use crate::gate::{GateConfigError, Shape};
 use crate::player_id::ANCHOR;
 
 /// The anchors of a game that has them all.
@@ -65,7 +65,7 @@ pub enum ConfigError {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Checked {
     /// Games of a cluster.
-    pub(crate) shape: Shape,
+    pub(crate) shape: ClusterShape,
     /// Names of the anchors, `random` first.
     pub(crate) anchors: Vec<Arc<str>>,
     /// Random plies at the start of each game.
@@ -155,7 +155,7 @@ impl GameVisitor for Players<'_> {
             ),
         }
         let opening_plies = opening_plies.unwrap_or_else(|| usual_opening_plies(&game));
-        Ok(Checked { shape: Shape::of_seats(game.players()), anchors: names, opening_plies })
+        Ok(Checked { shape: ClusterShape::of_seats(game.players()), anchors: names, opening_plies })
     }
 }
 
@@ -214,12 +214,12 @@ mod tests {
         let duel = checked(r#"{"game":"battlesnake","width":7,"height":7,"snakes":2}"#);
         assert_eq!(names(&duel), ["random", "greedy", "minimax{depth=1}", "minimax{depth=2}"]);
         // Snakes start somewhere else on each seed.
-        assert_eq!((duel.shape, duel.opening_plies), (Shape { seats: 2 }, 0));
+        assert_eq!((duel.shape, duel.opening_plies), (ClusterShape { seats: 2 }, 0));
         let connect_four = checked(r#"{"game":"connect_four"}"#);
         assert_eq!(names(&connect_four), ["random", "minimax{depth=1}", "minimax{depth=2}"]);
         assert_eq!(connect_four.opening_plies, 3);
         assert_eq!(checked(r#"{"game":"tic_tac_toe"}"#).opening_plies, 2);
         let snake = checked(r#"{"game":"snake","size":6}"#);
-        assert_eq!((snake.shape, snake.opening_plies), (Shape { seats: 1 }, 0));
+        assert_eq!((snake.shape, snake.opening_plies), (ClusterShape { seats: 1 }, 0));
     }
 }

@@ -4,11 +4,12 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ouro_rating::{ClusterResult, GateReport};
+
 use super::Evaluator;
 use crate::contestant::{Contestant, PlayersClock};
 use crate::error::ArenaError;
 use crate::event::ArenaEvent;
-use crate::gate::{ClusterResult, GateReport};
 use crate::matches::{PlayClusters, PlayError, PlayedCluster};
 use crate::matchmaking::Allowance;
 use crate::store::{GameKey, MatchInfo, Played, StoreError};

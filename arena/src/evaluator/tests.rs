@@ -2,12 +2,12 @@
 
 use std::thread::JoinHandle;
 
+use ouro_rating::GateConfig;
 use ouro_service::Trouble;
 use tokio::sync::broadcast;
 
 use super::*;
 use crate::event::ArenaEvent;
-use crate::gate::GateConfig;
 use crate::store::{Decision, EmbeddedStore, Played, SmallDisk, replay};
 use crate::testing::{keeper, offer};
 

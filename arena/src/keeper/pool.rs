@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ouro_proto::pool::{PoolMember, PoolSnapshot};
 use ouro_proto::{Checkpoint, CheckpointStatus};
+use ouro_rating::Ratings;
 
 use super::{Keeper, held};
-use crate::rating::Ratings;
 use crate::store::StoreError;
 
 impl Keeper {

@@ -1,10 +1,10 @@
 //! Candidates in and out.
 
 use ouro_proto::Checkpoint;
+use ouro_rating::{ClusterResult, ClusterShape, GameResult, Gate, GateConfig, Ranking};
 
 use super::*;
 use crate::config::MatchConfig;
-use crate::gate::{ClusterResult, GameResult, Gate, GateConfig, Ranking, Shape};
 use crate::store::{EmbeddedStore, SmallDisk};
 
 fn keeper(folder: &std::path::Path) -> Keeper {
@@ -19,7 +19,7 @@ fn publish(keeper: &Keeper, generation: u32) -> Checkpoint {
 /// Lets a generation win against whoever is champion.
 fn promote(keeper: &Keeper, generation: Generation) {
     let champion = keeper.store().champion().unwrap();
-    let shape = Shape { seats: 2 };
+    let shape = ClusterShape { seats: 2 };
     let rule = GateConfig { games: 2, ..GateConfig::default() };
     let mut gate = Gate::new(rule, shape).unwrap();
     let won =

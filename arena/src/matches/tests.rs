@@ -25,7 +25,7 @@ fn play(game: &str, clusters: Range<u32>, parallel: usize, stop_after: usize) ->
             game.players()
         }
     }
-    let shape = Shape::of_seats(config.visit(Seats).unwrap());
+    let shape = ClusterShape::of_seats(config.visit(Seats).unwrap());
     let key = MatchKey::gate(Generation(1), PlayerId::random());
     let random = || Contestant::Anchor("random".into());
     let visitor = PlayClusters {

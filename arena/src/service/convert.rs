@@ -2,9 +2,9 @@
 
 use ouro_net::Generation;
 use ouro_proto::arena::v1;
+use ouro_rating::gate::{Reason, Verdict};
+use ouro_rating::{Estimate, GateReport};
 
-use crate::comparison::Estimate;
-use crate::gate::{GateReport, Reason, Verdict};
 use crate::player_id::{MatchKind, PlayerId};
 use crate::showcase::LiveGame;
 use crate::store::{Decision, GameKey, MatchInfo, MatchSums, Outcome, StoredGame};

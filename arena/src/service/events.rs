@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::event::Kind;
-use ouro_proto::arena_client::RatingTable;
+use ouro_rating::RatingTable;
 use tokio_stream::wrappers::BroadcastStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::Status;

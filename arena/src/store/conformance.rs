@@ -4,9 +4,9 @@ use ouro_game::record::Recorder;
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, GameConfig};
 use ouro_proto::CheckpointStatus;
+use ouro_rating::{ClusterResult, ClusterShape, GameResult, Gate, GateConfig, Ranking};
 
 use super::*;
-use crate::gate::{ClusterResult, GameResult, Gate, GateConfig, Ranking, Shape};
 use crate::player_id::MatchKey;
 
 fn checkpoint(generation: u32) -> Checkpoint {
@@ -26,7 +26,7 @@ fn rule() -> GateConfig {
     GateConfig { games: 2, ..GateConfig::default() }
 }
 
-const SHAPE: Shape = Shape { seats: 2 };
+const SHAPE: ClusterShape = ClusterShape { seats: 2 };
 
 fn info(key: MatchKey) -> MatchInfo {
     let rule = (key.kind == crate::MatchKind::Gate).then(rule);

@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ouro_net::Generation;
 use ouro_proto::{Checkpoint, CheckpointStatus};
+use ouro_rating::gate::Ruling;
+use ouro_rating::{DistinctGames, Gate, GateConfigError, Ratings};
 
 use super::{Decision, Entry, MatchInfo, MatchSums, Outcome, Played, Promotion, Store, StoreError};
-use crate::gate::{Gate, GateConfigError, Ruling, is_distinct};
 use crate::ledger::{Ledger, lineage};
 use crate::player_id::{ANCHOR, PlayerId};
-use crate::rating::Ratings;
 
 /// Lines of the log read at once.
 const BATCH: usize = 1_024;
@@ -37,7 +37,7 @@ impl Replayed {
     pub fn ratings(&self) -> Ratings {
         let evidence = Ledger::new(self.matches.clone()).evidence();
         let lineage = lineage(std::iter::empty(), &self.checkpoints);
-        Ratings::fit(&evidence, &lineage, ANCHOR, None)
+        Ratings::fit(&evidence, &lineage, ANCHOR)
     }
 }
 
@@ -70,7 +70,7 @@ pub enum ReplayError {
 struct Going {
     info: MatchInfo,
     sums: MatchSums,
-    seen: BTreeSet<u64>,
+    distinct: DistinctGames,
     gate: Option<Gate>,
     clusters: BTreeSet<u32>,
 }
@@ -123,7 +123,7 @@ impl State {
                 let going = Going {
                     info,
                     sums: MatchSums::default(),
-                    seen: BTreeSet::new(),
+                    distinct: DistinctGames::default(),
                     gate,
                     clusters: BTreeSet::new(),
                 };
@@ -193,7 +193,7 @@ impl Going {
         }
         let counts = match &mut self.gate {
             Some(gate) => gate.fold(&played.result),
-            None => is_distinct(&mut self.seen, &played.result),
+            None => self.distinct.insert(&played.result),
         };
         if counts != played.counts {
             return Err(format!(

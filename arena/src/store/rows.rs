@@ -6,10 +6,12 @@ use ouro_game::GameConfig;
 use ouro_game::record::GameRecord;
 use ouro_net::Generation;
 use ouro_proto::Checkpoint;
+use ouro_rating::gate::Verdict;
+use ouro_rating::{
+    ClusterResult, ClusterShape, Estimate, GateConfig, GateReport, Mean, Ranking, Score,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::{Estimate, Mean};
-use crate::gate::{ClusterResult, GateConfig, GateReport, Ranking, Score, Shape, Verdict};
 use crate::player_id::{MatchKey, PlayerId};
 
 /// What must not change during the life of a store.
@@ -31,7 +33,7 @@ pub struct MatchInfo {
     /// Who plays, and what for.
     pub key: MatchKey,
     /// Games of a cluster.
-    pub shape: Shape,
+    pub shape: ClusterShape,
     /// The rule that the match decides by; `None` if it is for ratings.
     pub rule: Option<GateConfig>,
     /// Name of the player that networks play as.

@@ -121,10 +121,10 @@ pub(super) fn reel(
 
         fn visit<G: Game>(self, game: G) -> Box<dyn Reel> {
             let Self(seed, players) = self;
-            let mut stream = Rng::new(seed, GAME_RNG);
-            let mut state = game.initial(&mut stream);
-            game.settle(&mut state, &mut stream);
-            Box::new(Rolling { game, players, stream, state, last: None, ply: 0 })
+            let mut rng = Rng::new(seed, GAME_RNG);
+            let mut state = game.initial(&mut rng);
+            game.settle(&mut state, &mut rng);
+            Box::new(Rolling { game, players, rng, state, last: None, ply: 0 })
         }
     }
     config.visit(Begin(seed, players))
@@ -133,7 +133,7 @@ pub(super) fn reel(
 struct Rolling<G: Game> {
     game: G,
     players: Vec<String>,
-    stream: Rng,
+    rng: Rng,
     state: G::State,
     last: Option<(G::State, Vec<Action>)>,
     ply: usize,
@@ -158,7 +158,7 @@ impl<G: Game> Reel for Rolling<G> {
             joint[player] = action;
         }
         let before = self.state.clone();
-        self.game.advance(&mut self.state, &joint, &mut self.stream)?;
+        self.game.advance(&mut self.state, &joint, &mut self.rng)?;
         self.last = Some((before, joint));
         self.ply += 1;
         Ok(())

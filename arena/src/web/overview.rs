@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use maud::{Markup, html};
 use ouro_net::Generation;
-use ouro_proto::arena_client::Rating;
 use ouro_proto::{Checkpoint, CheckpointStatus};
+use ouro_rating::Rating;
 
 use super::chart::{Chart, Curve, number};
 use super::gauges::Gauges;

@@ -1,7 +1,7 @@
 //! How times and figures are written on a page.
 
 use maud::{Markup, html};
-use ouro_proto::arena_client::Rating;
+use ouro_rating::Rating;
 
 /// Seconds of a day.
 const DAY: i64 = 86_400;

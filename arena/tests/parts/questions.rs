@@ -2,13 +2,13 @@
 
 use ouro_arena::ArenaConfig;
 use ouro_arena::config::MatchConfig;
-use ouro_arena::gate::GateConfig;
 use ouro_arena::store::Run;
 use ouro_game::GameConfig;
 use ouro_net::Generation;
 use ouro_proto::arena_client::ArenaError as ClientError;
 use ouro_proto::matches::{GameId, GateState, MatchKind};
 use ouro_proto::news::NewsKind;
+use ouro_rating::GateConfig;
 use tonic::Code;
 
 use super::running::{Running, config, strong, uniform, weights};

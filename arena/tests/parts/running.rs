@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ouro_arena::gate::GateConfig;
 use ouro_arena::store::{Decision, Run};
 use ouro_arena::web::Gauges;
 use ouro_arena::{Arena, ArenaConfig, ArenaError, ArenaEvent};
 use ouro_game::GameConfig;
 use ouro_net::{Architecture, Generation, Weights};
 use ouro_proto::{ArenaClient, CheckpointStatus};
+use ouro_rating::GateConfig;
 use ouro_service::{Drain, ManualClock};
 use ouro_testkit::network;
 use tokio::sync::broadcast;

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ouro_arena::gate::Score;
-use ouro_arena::rating::{Tally, rate};
 use ouro_game::Rng;
+use ouro_rating::Score;
+use ouro_rating::ratings::{PairScore, rate};
 use serde::Serialize;
 
 use super::sums::Compared;
@@ -31,9 +31,9 @@ pub(super) struct Rated {
 pub(super) fn rated(names: &[String], compared: &BTreeMap<(usize, usize), Compared>) -> Vec<Rated> {
     let anchor = names.iter().find(|name| *name == ANCHOR).unwrap_or(&names[0]);
     let table = |score: &dyn Fn(&Compared) -> Score| {
-        let tallies: Vec<Tally> = compared
+        let tallies: Vec<PairScore> = compared
             .iter()
-            .map(|(&(first, second), compared)| Tally {
+            .map(|(&(first, second), compared)| PairScore {
                 player: names[first].clone(),
                 opponent: names[second].clone(),
                 score: score(compared),

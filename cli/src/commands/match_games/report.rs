@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-use ouro_arena::comparison::Estimate;
+use ouro_rating::Estimate;
 use serde::Serialize;
 
 use super::play::Match;

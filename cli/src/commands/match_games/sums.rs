@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ouro_arena::comparison::{Comparison, Estimate, Mean};
-use ouro_arena::gate::{GameOutcome, Score};
+use ouro_rating::{Comparison, Estimate, GameOutcome, Mean, Score};
 
 use super::play::Played;
 use super::schedule::Planned;

@@ -6,9 +6,8 @@
 
 use std::fmt;
 
-use ouro_arena::gate::GateReport;
 use ouro_net::Generation;
-use ouro_proto::arena_client::{Rating, RatingTable};
+use ouro_rating::{GateReport, Rating, RatingTable};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// Something that happened.

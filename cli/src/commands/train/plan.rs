@@ -193,7 +193,6 @@ impl Plan {
             address: self.arena,
             web: self.web.0,
             matches,
-            reproducible: self.deterministic,
             ..ArenaConfig::new(run, self.folder.join("arena"))
         }
     }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ouro_actor::{Actor, ActorCounters};
-use ouro_arena::gate::Verdict;
 use ouro_arena::store::{self, Outcome};
 use ouro_arena::web::Gauges;
 use ouro_arena::{Arena, ArenaEvent, PlayerId, Waiting};
 use ouro_learner::Learner;
 use ouro_learner::replay::SharedReplay;
 use ouro_learner::status::SharedStatus;
-use ouro_proto::arena_client::RatingTable;
 use ouro_proto::pool::PoolSnapshot;
+use ouro_rating::RatingTable;
+use ouro_rating::gate::Verdict;
 use ouro_service::Trouble;
 use tokio::sync::{broadcast, watch};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ouro_arena::gate::{GateReport, Score, Shape};
 use ouro_net::Generation;
+use ouro_rating::{ClusterShape, GateReport, Score};
 use serde_json::Value;
 
 use super::*;
@@ -12,7 +12,7 @@ const DOCUMENTED: &str = include_str!("../../../../../docs/events.md");
 
 fn at_gate() -> Match {
     let report = GateReport {
-        shape: Shape { seats: 2 },
+        shape: ClusterShape { seats: 2 },
         threshold: 0.55,
         max_games: 400,
         games: 96,

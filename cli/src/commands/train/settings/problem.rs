@@ -8,10 +8,10 @@ use std::fmt;
 use ouro_actor::ActorError;
 use ouro_arena::ArenaConfig;
 use ouro_arena::config::ConfigError as MatchError;
-use ouro_arena::gate::GateConfigError;
 use ouro_arena::store::Run;
 use ouro_learner::config::{AlgorithmConfig, CheckpointConfig, Config};
 use ouro_players::OpponentSharesError;
+use ouro_rating::GateConfigError;
 use ouro_search::mcts::{Objective, SearchConfigError};
 
 use super::Settings;

@@ -1,26 +1,27 @@
-//! A sequential test of a score: is it as low as one hypothesis says, or as high as another?
+//! A sequential test of a mean score between two hypotheses.
 //!
-//! The generalised sequential probability ratio test: after every cluster of games the
-//! log-likelihood ratio of the two hypotheses is looked at, and the test ends as soon as it leaves
-//! the interval between Wald's bounds `ln(β / (1 − α))` and `ln((1 − β) / α)` (Wald 1945). The
-//! distribution of a cluster's score is unknown and only its mean is tested, so each likelihood is
-//! the largest that any distribution on the scores seen has with that mean (Van den Bergh,
-//! "A practical introduction to the GSPRT"; fishtest's pentanomial model is the case of pairs).
-//! For observed shares `q_i` of clusters with score `a_i` that distribution is
+//! The method is the generalised sequential probability ratio test. After every cluster of games
+//! the test updates the log-likelihood ratio of the two hypotheses. It ends when the ratio leaves
+//! the interval between Wald's bounds `ln(β / (1 − α))` and `ln((1 − β) / α)` (Wald 1945).
+//!
+//! The distribution of a cluster's score is unknown and only its mean is tested. Each likelihood is
+//! therefore the largest that any distribution on the observed scores has with that mean (Van den
+//! Bergh, "A practical introduction to the GSPRT"; fishtest's pentanomial model is the case of
+//! pairs). For observed shares `q_i` of clusters with score `a_i` that distribution is
 //! `p_i = q_i / (1 + x (a_i − s))`, with `x` such that the mean is `s`.
 //!
-//! Two rare clusters, a lost and a won one, are added to what was seen: without them a run of
-//! wins could not be explained by any mean below 1, and the ratio would be infinite at once.
+//! Two rare clusters, a lost and a won one, are added to the observed ones. Without them no mean
+//! below 1 could explain a run of wins, and the ratio would be infinite after the first cluster.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many clusters of the worst and of the best score are added to those seen.
+/// Weight of the added worst and best cluster: small enough not to move a ratio visibly.
 const RARE: f64 = 1e-3;
 
-/// The hypotheses and how often the test may err.
+/// The hypotheses and error rates of the sequential test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SprtConfig {
@@ -41,21 +42,22 @@ impl Default for SprtConfig {
 }
 
 impl SprtConfig {
-    /// The log-likelihood ratio at which the test ends: rejecting, promoting.
+    /// The log-likelihood ratios at or beyond which the test rejects and promotes.
     pub fn bounds(&self) -> (f64, f64) {
         ((self.beta / (1.0 - self.alpha)).ln(), ((1.0 - self.beta) / self.alpha).ln())
     }
 }
 
-/// Scores of clusters, counted, and the log-likelihood ratio that they make.
+/// Counts of cluster scores and their log-likelihood ratio.
 #[derive(Clone, Debug)]
 pub(super) struct Sprt {
     config: SprtConfig,
-    /// Half points of a cluster at most.
+    /// Most half points of a cluster.
     best: u32,
-    /// How many clusters took so many half points.
+    /// Number of clusters by half points.
     counts: BTreeMap<u32, u32>,
-    /// Multipliers of the last call, from which the next search starts.
+    /// Lagrange multipliers of the last ratio. The next search starts there: one more cluster
+    /// moves them little.
     multipliers: [f64; 2],
     ratio: f64,
 }
@@ -66,18 +68,18 @@ impl Sprt {
         Self { config, best, counts, multipliers: [0.0; 2], ratio: 0.0 }
     }
 
-    /// Takes a cluster's half points.
+    /// Adds a cluster with this many half points.
     pub(super) fn add(&mut self, half_points: u32) {
         *self.counts.entry(half_points).or_default() += 1;
         self.ratio = self.compute();
     }
 
-    /// Log-likelihood of `high` over that of `low`; 0 before the first cluster.
+    /// Log-likelihood of `high` minus that of `low`; 0 before the first cluster.
     pub(super) fn ratio(&self) -> f64 {
         self.ratio
     }
 
-    /// Clusters by half points.
+    /// Number of clusters by half points.
     pub(super) fn counts(&self) -> &BTreeMap<u32, u32> {
         &self.counts
     }
@@ -99,8 +101,10 @@ impl Sprt {
     }
 }
 
-/// The `x` with `Σ n_i (a_i − s) / (1 + x (a_i − s)) = 0`: the sum falls with `x` between its
-/// poles at `−1 / (1 − s)` and `1 / s`. Newton's steps, halved into the bracket that is left.
+/// The `x` with `Σ n_i (a_i − s) / (1 + x (a_i − s)) = 0`.
+///
+/// The sum falls with `x` between its poles at `−1 / (1 − s)` and `1 / s`, so Newton's method is
+/// safeguarded by bisection of that bracket.
 fn multiplier(scores: &[(f64, f64)], mean: f64, start: f64) -> f64 {
     let (mut low, mut high) = (-1.0 / (1.0 - mean), 1.0 / mean);
     let mut x = start.clamp(0.999 * low, 0.999 * high);
@@ -145,15 +149,15 @@ mod tests {
     }
 
     #[test]
-    fn wins_alone_weigh_as_the_ratio_of_the_two_shares() {
-        // Each won pair is 0.6 / 0.5 as likely under the one as under the other.
+    fn wins_alone_weigh_the_ratio_of_the_two_shares() {
+        // Each won pair is 0.6 / 0.5 times as likely under the higher hypothesis.
         assert!((ratio(&[(4, 10)]) - 10.0 * 1.2_f64.ln()).abs() < 0.02);
         assert!((ratio(&[(0, 10)]) - 10.0 * 0.8_f64.ln()).abs() < 0.02);
         assert_eq!(ratio(&[]), 0.0);
     }
 
     #[test]
-    fn a_large_match_comes_near_the_normal_approximation() {
+    fn the_ratio_of_a_large_match_is_near_the_normal_approximation() {
         // 1,000 pairs of mean 0.56: N (s1 - s0) (2 m - s0 - s1) / (2 v).
         let pairs = [(0, 100), (1, 100), (2, 310), (3, 310), (4, 180)];
         let n: f64 = pairs.iter().map(|&(_, count)| f64::from(count)).sum();

@@ -1,26 +1,26 @@
-//! The rule of promotion.
+//! The promotion rule.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Shape, SprtConfig};
+use super::SprtConfig;
+use crate::cluster::ClusterShape;
 
-/// Threshold steps in a whole: thresholds are exact to a hundredth of a percent.
+/// Threshold steps in a whole. Integer steps of 0.01 % make the comparison with half points exact.
 const SCALE: u32 = 10_000;
 
 /// Most games of a match.
 const MOST_GAMES: u32 = 100_000;
 
-/// The rule.
+/// The promotion rule.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GateConfig {
-    /// Games to decide on at most. Of each seed as many are played as there are seats; a
-    /// remainder is left out.
+    /// Most games of a decision. Each seed is played once per seat; a remainder is not played.
     pub games: u32,
     /// Share of points above which the candidate is promoted, at least 0.5 and below 1.
     pub threshold: f64,
-    /// Whether the sequential test may end a match; otherwise only certainty does.
+    /// Whether the sequential test may end a match early. Otherwise only certainty ends it.
     pub sequential: bool,
     /// The sequential test.
     pub sprt: SprtConfig,
@@ -32,12 +32,12 @@ impl Default for GateConfig {
     }
 }
 
-/// What is wrong with a [`GateConfig`].
+/// Why a [`GateConfig`] is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum GateConfigError {
-    /// Not one whole cluster, or too many.
+    /// Less than one whole cluster, or too many games.
     #[error(
-        "gate.games is {games}; write a number from {least} to {MOST_GAMES}, since a seed is played {least} times"
+        "gate.games is {games}; write a number from {least} to {MOST_GAMES}, since each seed is played {least} times"
     )]
     Games {
         /// The value.
@@ -45,10 +45,10 @@ pub enum GateConfigError {
         /// Games of one seed.
         least: u32,
     },
-    /// A threshold that equal players beat half the time, or that nobody can.
+    /// A threshold below one half, or one that no player can exceed.
     #[error("gate.threshold is {0}; write a number from 0.5 to below 1")]
     Threshold(f64),
-    /// Hypotheses that are no shares, or not in order.
+    /// Hypotheses outside (0, 1) or out of order.
     #[error("gate.sprt.low is {low} and gate.sprt.high is {high}; write 0 < low < high < 1")]
     Hypotheses {
         /// The lower one.
@@ -68,7 +68,7 @@ pub enum GateConfigError {
         /// The higher one.
         high: f64,
     },
-    /// An error rate that is none, or as good as a coin.
+    /// An error rate outside (0, 0.5).
     #[error("gate.sprt.{field} is {value}; write a number above 0 and below 0.5")]
     Errors {
         /// `alpha` or `beta`.
@@ -80,7 +80,7 @@ pub enum GateConfigError {
 
 impl GateConfig {
     /// Checks every field, for games of this shape.
-    pub fn validate(&self, shape: Shape) -> Result<(), GateConfigError> {
+    pub fn validate(&self, shape: ClusterShape) -> Result<(), GateConfigError> {
         if self.clusters(shape) == 0 || self.games > MOST_GAMES {
             return Err(GateConfigError::Games { games: self.games, least: shape.games() });
         }
@@ -103,29 +103,30 @@ impl GateConfig {
         Ok(())
     }
 
-    /// The sequential test, if there is one.
-    pub(super) fn test(&self) -> Option<SprtConfig> {
+    /// The sequential test, if it is enabled.
+    pub(super) fn sequential_test(&self) -> Option<SprtConfig> {
         self.sequential.then_some(self.sprt)
     }
 
-    /// Whole clusters in the games.
-    pub(super) fn clusters(&self, shape: Shape) -> u32 {
+    /// Whole clusters in [`games`](Self::games).
+    pub(super) fn clusters(&self, shape: ClusterShape) -> u32 {
         self.games / shape.games()
     }
 
     /// Half points that promote: the fewest whose share exceeds the threshold.
-    pub(super) fn needed(&self, shape: Shape) -> u64 {
+    pub(super) fn required_half_points(&self, shape: ClusterShape) -> u64 {
         let threshold = (self.threshold * f64::from(SCALE)).round() as u64;
         let all = u64::from(self.clusters(shape)) * u64::from(shape.half_points());
         all * threshold / u64::from(SCALE) + 1
     }
 
-    /// Probability of promotion, without the sequential test and in games of two, for a candidate
-    /// that wins and draws independent games with these probabilities: the exact distribution of
-    /// its points, by convolution.
+    /// Probability of promotion in games for two without the sequential test, for a candidate that
+    /// wins and draws independent games with these probabilities.
+    ///
+    /// Exact: the distribution of its points is computed by convolution.
     pub fn promotion_probability(&self, win: f64, draw: f64) -> f64 {
         let loss = 1.0 - win - draw;
-        let games = 2 * self.clusters(Shape { seats: 2 }) as usize;
+        let games = 2 * self.clusters(ClusterShape { seats: 2 }) as usize;
         let mut points = vec![0.0; 2 * games + 1];
         points[0] = 1.0;
         for game in 1..=games {
@@ -135,6 +136,6 @@ impl GateConfig {
                 points[half_points] = points[half_points] * loss + one_less * draw + two_less * win;
             }
         }
-        points.iter().skip(self.needed(Shape { seats: 2 }) as usize).sum()
+        points.iter().skip(self.required_half_points(ClusterShape { seats: 2 }) as usize).sum()
     }
 }

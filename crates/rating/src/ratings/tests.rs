@@ -4,16 +4,21 @@ use ouro_game::Rng;
 
 use super::*;
 
-fn tally(player: &str, opponent: &str, wins: u32, draws: u32, losses: u32) -> Tally {
-    Tally { player: player.into(), opponent: opponent.into(), score: Score { wins, draws, losses } }
+fn pair(player: &str, opponent: &str, wins: u32, draws: u32, losses: u32) -> PairScore {
+    let score = Score { wins, draws, losses };
+    PairScore { player: player.into(), opponent: opponent.into(), score }
+}
+
+fn listed(player: &str, parent: Option<&str>) -> ListedPlayer {
+    ListedPlayer { player: player.into(), parent: parent.map(Into::into) }
 }
 
 fn elo(ratings: &RatingTable, player: &str) -> f64 {
     ratings.ratings.iter().find(|row| row.player == player).unwrap().elo
 }
 
-fn evidence(tallies: &[Tally]) -> Vec<Evidence> {
-    tallies.iter().map(Into::into).collect()
+fn results(pairs: &[PairScore]) -> Vec<PairResults> {
+    pairs.iter().map(Into::into).collect()
 }
 
 /// Plays `games` between players of known log-strength.
@@ -32,7 +37,7 @@ fn simulate(rng: &mut Rng, a: f64, b: f64, games: u32) -> Score {
 #[test]
 fn two_players_without_draws_have_the_closed_form() {
     // With the prior: 70 + 0.5 points of 101, so odds of 70.5 to 30.5.
-    let ratings = rate(&[tally("generation-1", "random", 70, 0, 30)], "random");
+    let ratings = rate(&[pair("generation-1", "random", 70, 0, 30)], "random");
     let expected = ELO * (70.5_f64 / 30.5).ln();
     assert!((elo(&ratings, "generation-1") - expected).abs() < 1e-6);
     assert_eq!(elo(&ratings, "random"), 0.0);
@@ -47,11 +52,11 @@ fn two_players_without_draws_have_the_closed_form() {
 }
 
 #[test]
-fn draws_change_the_certainty_and_hardly_the_rating() {
+fn draws_narrow_the_interval_and_hardly_move_the_rating() {
     let of = |draws: u32| {
         // 60 % of the points of 1,000 games, however many are drawn.
         let wins = (1_200 - draws) / 2;
-        rate(&[tally("a", "random", wins, draws, 1_000 - wins - draws)], "random")
+        rate(&[pair("a", "random", wins, draws, 1_000 - wins - draws)], "random")
     };
     let (sharp, drawn) = (of(0), of(600));
     let expected = 400.0 * (0.6_f64 / 0.4).log10();
@@ -78,15 +83,19 @@ fn posterior(games: &[(usize, usize, Score)], theta: [f64; 3], nu: f64) -> f64 {
 }
 
 #[test]
-fn three_players_with_draws_agree_with_a_search_by_brute_force() {
+fn three_players_with_draws_agree_with_brute_force() {
     let score = |wins, draws, losses| Score { wins, draws, losses };
     let games = [(1, 0, score(30, 12, 8)), (2, 0, score(9, 20, 11)), (2, 1, score(6, 9, 25))];
     let names = ["random", "a", "b"];
-    let tallies: Vec<Tally> = games
+    let pairs: Vec<PairScore> = games
         .iter()
-        .map(|&(a, b, score)| Tally { player: names[a].into(), opponent: names[b].into(), score })
+        .map(|&(a, b, score)| PairScore {
+            player: names[a].into(),
+            opponent: names[b].into(),
+            score,
+        })
         .collect();
-    let ratings = Ratings::fit(&evidence(&tallies), &[], "random", None);
+    let ratings = Ratings::fit(&results(&pairs), &[], "random");
     // Coordinate ascent with steps that shrink.
     let (mut best, mut step) = ([0.0, 0.0, 1.0], 0.5);
     let value = |x: [f64; 3]| posterior(&games, [0.0, x[0], x[1]], x[2].max(1e-9));
@@ -117,14 +126,14 @@ fn known_strengths_are_recovered() {
     let strengths = [0.0, 0.5, 1.0, 1.7, 2.5];
     let name = |player: usize| if player == 0 { "random".into() } else { format!("p{player}") };
     let mut rng = Rng::new(5, "test");
-    let mut tallies = Vec::new();
+    let mut pairs = Vec::new();
     for a in 0..strengths.len() {
         for b in 0..a {
             let score = simulate(&mut rng, strengths[a], strengths[b], 4_000);
-            tallies.push(Tally { player: name(a), opponent: name(b), score });
+            pairs.push(PairScore { player: name(a), opponent: name(b), score });
         }
     }
-    let ratings = rate(&tallies, "random");
+    let ratings = rate(&pairs, "random");
     for (player, strength) in strengths.iter().enumerate() {
         let got = elo(&ratings, &name(player));
         // The widest interval here is about ±9 Elo; twice that.
@@ -135,7 +144,7 @@ fn known_strengths_are_recovered() {
 }
 
 #[test]
-fn places_among_four_are_rated_by_who_comes_next() {
+fn games_of_four_seats_are_rated_by_the_probability_to_win() {
     // One player of log-strength 0.8 against three copies of the anchor: it comes first with
     // probability e^0.8 / (e^0.8 + 3).
     let (strength, mut rng) = (0.8_f64, Rng::new(6, "test"));
@@ -145,52 +154,99 @@ fn places_among_four_are_rated_by_who_comes_next() {
         (Ranking::new(1.0, &[-1.0; 3]), won),
         (Ranking::new(-1.0, &[1.0, -1.0, -1.0]), 20_000 - won),
     ];
-    let evidence = [Evidence { player: "a".into(), opponent: "random".into(), rankings }];
-    let ratings = Ratings::fit(&evidence, &[], "random", None);
+    let seen = [PairResults { player: "a".into(), opponent: "random".into(), rankings }];
+    let ratings = Ratings::fit(&seen, &[], "random");
     let got = ratings.elo("a").unwrap();
     assert!((got - strength * ELO).abs() < 9.0, "{got} for {}", strength * ELO);
-    // Told the other way round, it is the same.
-    let reversed = evidence[0].rankings.iter().map(|(one, count)| (one.reversed(), *count));
+    // The same results from the other side give the same ratings.
+    let reversed = seen[0].rankings.iter().map(|(one, count)| (one.reversed(), *count));
     let rankings = reversed.collect();
-    let turned = [Evidence { player: "random".into(), opponent: "a".into(), rankings }];
-    let turned = Ratings::fit(&turned, &[], "random", None);
+    let turned = [PairResults { player: "random".into(), opponent: "a".into(), rankings }];
+    let turned = Ratings::fit(&turned, &[], "random");
     assert!((turned.elo("a").unwrap() - got).abs() < 1e-6);
 }
 
 #[test]
 fn the_order_and_direction_of_results_do_not_matter() {
-    let mut tallies = vec![
-        tally("generation-0", "random", 11, 3, 6),
-        tally("generation-1", "generation-0", 13, 0, 7),
-        tally("generation-2", "random", 19, 1, 0),
-        tally("generation-2", "generation-1", 9, 2, 9),
+    let mut pairs = vec![
+        pair("generation-0", "random", 11, 3, 6),
+        pair("generation-1", "generation-0", 13, 0, 7),
+        pair("generation-2", "random", 19, 1, 0),
+        pair("generation-2", "generation-1", 9, 2, 9),
     ];
-    let first = rate(&tallies, "random");
-    tallies.reverse();
-    tallies[0] = tally("generation-1", "generation-2", 4, 2, 9);
-    tallies.push(tally("generation-2", "generation-1", 0, 0, 0));
-    tallies.push(tally("generation-1", "generation-2", 5, 0, 0));
-    assert_eq!(rate(&tallies, "random"), first);
+    let first = rate(&pairs, "random");
+    pairs.reverse();
+    pairs[0] = pair("generation-1", "generation-2", 4, 2, 9);
+    pairs.push(pair("generation-2", "generation-1", 0, 0, 0));
+    pairs.push(pair("generation-1", "generation-2", 5, 0, 0));
+    assert_eq!(rate(&pairs, "random"), first);
+}
+
+/// All figures that a fit publishes, as bits.
+fn bits(ratings: &Ratings) -> Vec<(String, [u64; 3])> {
+    let row = |row: Rating| (row.player, [row.elo, row.elo_low, row.elo_high].map(f64::to_bits));
+    ratings.table().ratings.into_iter().map(row).collect()
+}
+
+/// Games of two and four seats between players of whom some have a parent.
+fn random_games(rng: &mut Rng) -> Vec<PairResults> {
+    let names = ["random", "greedy", "generation-0", "generation-1", "generation-2", "unique"];
+    let count = 1 + rng.below(120);
+    (0..count)
+        .map(|_| {
+            let [player, opponent] = [0, 0].map(|_| names[rng.below(6) as usize].to_owned());
+            // Ties of three give thirds, whose floating-point sums depend on their order.
+            let opponents = if rng.below(2) == 0 { 1 } else { 3 };
+            let mut result = || rng.below(3) as f32 - 1.0;
+            let (own, others) = (result(), (0..opponents).map(|_| result()).collect::<Vec<_>>());
+            let rankings = vec![(Ranking::new(own, &others), 1)];
+            PairResults { player, opponent, rankings }
+        })
+        .collect()
 }
 
 #[test]
-fn a_warm_start_changes_nothing_but_the_time() {
-    let mut tallies = vec![tally("a", "random", 70, 11, 30), tally("b", "a", 30, 5, 20)];
-    let last = Ratings::fit(&evidence(&tallies), &[], "random", None);
-    tallies.push(tally("c", "b", 9, 1, 3));
-    let cold = Ratings::fit(&evidence(&tallies), &[], "random", None);
-    let warm = Ratings::fit(&evidence(&tallies), &[], "random", Some(&last));
-    for name in ["a", "b", "c"] {
-        assert!((cold.elo(name).unwrap() - warm.elo(name).unwrap()).abs() < 1e-3, "{name}");
+fn ratings_depend_on_the_results_alone_bit_for_bit() {
+    for seed in 0..300 {
+        let mut rng = Rng::new(seed, "test");
+        let mut games = random_games(&mut rng);
+        let mut players = vec![
+            listed("generation-0", None),
+            listed("generation-1", Some("generation-0")),
+            listed("generation-2", Some("generation-1")),
+        ];
+        let expected = Ratings::fit(&games, &players, "random");
+
+        // The same games in another order, direction and grouping.
+        let mut shuffled: Vec<PairResults> = Vec::new();
+        while !games.is_empty() {
+            let mut game = games.swap_remove(rng.below(games.len() as u32) as usize);
+            if rng.below(2) == 0 {
+                std::mem::swap(&mut game.player, &mut game.opponent);
+                game.rankings[0].0 = game.rankings[0].0.reversed();
+            }
+            let is_same = |pair: &&mut PairResults| {
+                pair.player == game.player && pair.opponent == game.opponent
+            };
+            match shuffled.iter_mut().find(is_same).filter(|_| rng.below(2) == 0) {
+                Some(pair) => pair.rankings.extend(game.rankings),
+                None => shuffled.push(game),
+            }
+        }
+        // Anchors without games, which an arena lists and its log does not.
+        players.reverse();
+        players.extend(["a", "minimax{depth=1}", "z"].map(|name| listed(name, None)));
+        let got = Ratings::fit(&shuffled, &players, "random");
+        assert_eq!(bits(&got), bits(&expected), "seed {seed}");
     }
 }
 
 #[test]
-fn a_player_without_a_loss_stays_finite_and_nothing_but_draws_is_equal() {
-    let ratings = rate(&[tally("generation-1", "random", 50, 0, 0)], "random");
+fn a_player_without_a_loss_stays_finite_and_draws_alone_are_equality() {
+    let ratings = rate(&[pair("generation-1", "random", 50, 0, 0)], "random");
     let expected = ELO * (50.5_f64 / 0.5).ln();
     assert!((elo(&ratings, "generation-1") - expected).abs() < 1e-3);
-    let drawn = rate(&[tally("a", "random", 0, 30, 0)], "random");
+    let drawn = rate(&[pair("a", "random", 0, 30, 0)], "random");
     assert!(elo(&drawn, "a").abs() < 1e-9);
     for row in ratings.ratings.iter().chain(&drawn.ratings) {
         assert!(row.elo_low.is_finite() && row.elo_high.is_finite(), "{row:?}");
@@ -198,18 +254,14 @@ fn a_player_without_a_loss_stays_finite_and_nothing_but_draws_is_equal() {
 }
 
 #[test]
-fn a_checkpoint_without_games_is_near_its_parent_and_unsure() {
-    let games = evidence(&[tally("generation-1", "random", 300, 0, 30)]);
-    let descent = |player: &str, parent: Option<&str>| Descent {
-        player: player.into(),
-        parent: parent.map(Into::into),
-    };
-    let lineage = [
-        descent("generation-1", None),
-        descent("generation-2", Some("generation-1")),
-        descent("minimax{depth=1}", None),
+fn a_checkpoint_without_games_is_rated_as_its_parent_with_a_wide_interval() {
+    let games = results(&[pair("generation-1", "random", 300, 0, 30)]);
+    let players = [
+        listed("generation-1", None),
+        listed("generation-2", Some("generation-1")),
+        listed("minimax{depth=1}", None),
     ];
-    let ratings = Ratings::fit(&games, &lineage, "random", None);
+    let ratings = Ratings::fit(&games, &players, "random");
     let [parent, child] = ["generation-1", "generation-2"].map(|name| ratings.elo(name).unwrap());
     assert!((parent - child).abs() < 1e-6 && parent > 300.0, "{parent} {child}");
     assert!(!ratings.is_rated("generation-2") && ratings.table().ratings.len() == 2);
@@ -224,9 +276,9 @@ fn a_checkpoint_without_games_is_near_its_parent_and_unsure() {
 
 #[test]
 fn superiority_is_that_of_the_difference_and_not_of_the_two_intervals() {
-    // Both are far from the anchor and little known there, but know each other well.
-    let games = evidence(&[tally("a", "random", 20, 0, 1), tally("b", "a", 300, 0, 200)]);
-    let ratings = Ratings::fit(&games, &[], "random", None);
+    // Both have few games against the anchor and many against each other.
+    let games = results(&[pair("a", "random", 20, 0, 1), pair("b", "a", 300, 0, 200)]);
+    let ratings = Ratings::fit(&games, &[], "random");
     let contrast = ratings.compare("b", "a").unwrap();
     assert!(contrast.superiority > 0.999, "{contrast:?}");
     let table = ratings.table();
@@ -239,11 +291,11 @@ fn superiority_is_that_of_the_difference_and_not_of_the_two_intervals() {
 
 #[test]
 fn players_without_a_connection_to_the_anchor_are_rated_with_wide_intervals() {
-    let tallies = [
-        tally("generation-0", "random", 30, 0, 30),
-        tally("generation-5", "generation-4", 30, 0, 30),
+    let pairs = [
+        pair("generation-0", "random", 30, 0, 30),
+        pair("generation-5", "generation-4", 30, 0, 30),
     ];
-    let ratings = rate(&tallies, "random");
+    let ratings = rate(&pairs, "random");
     let width = |player: &str| {
         let row = ratings.ratings.iter().find(|row| row.player == player).unwrap();
         row.elo_high - row.elo_low
@@ -254,13 +306,13 @@ fn players_without_a_connection_to_the_anchor_are_rated_with_wide_intervals() {
 }
 
 #[test]
-fn nobody_is_rated_before_the_first_game() {
+fn the_table_is_empty_before_the_first_game() {
     let ratings = rate(&[], "random");
     assert_eq!((ratings.ratings.len(), ratings.games), (0, 0));
 }
 
 #[test]
-fn intervals_hold_the_truth_about_as_often_as_they_say() {
+fn intervals_cover_the_true_strength_in_95_percent_of_tournaments() {
     // 1000 tournaments of three players: each interval covers with 95 %, so the count is near
     // 1900 of 2000; the prior and the normal approximation cost little at 100 games.
     let strengths = [0.0, 0.4, -0.3];
@@ -268,12 +320,12 @@ fn intervals_hold_the_truth_about_as_often_as_they_say() {
     let mut covered = 0;
     for round in 0..1_000 {
         let mut rng = Rng::indexed(9, "test", round);
-        let mut tallies = Vec::new();
+        let mut pairs = Vec::new();
         for (a, b) in [(1, 0), (2, 0), (2, 1)] {
             let score = simulate(&mut rng, strengths[a], strengths[b], 100);
-            tallies.push(Tally { player: names[a].into(), opponent: names[b].into(), score });
+            pairs.push(PairScore { player: names[a].into(), opponent: names[b].into(), score });
         }
-        let ratings = rate(&tallies, "random");
+        let ratings = rate(&pairs, "random");
         for player in 1..3 {
             let row = ratings.ratings.iter().find(|row| row.player == names[player]).unwrap();
             let truth = strengths[player] * ELO;
@@ -285,11 +337,11 @@ fn intervals_hold_the_truth_about_as_often_as_they_say() {
 }
 
 /// A long run: every candidate plays the champion and four anchors, a fifth is promoted.
-fn long_run(generations: u32) -> (Vec<Tally>, Vec<Descent>) {
+fn long_run(generations: u32) -> (Vec<PairScore>, Vec<ListedPlayer>) {
     let name = |generation: u32| format!("generation-{generation}");
     let strength = |generation: u32| f64::from(generation).sqrt() / 10.0;
     let anchors = [("random", 0.0), ("greedy", 1.0), ("minimax{depth=1}", 2.0)];
-    let (mut tallies, mut lineage) = (Vec::new(), Vec::new());
+    let (mut pairs, mut lineage) = (Vec::new(), Vec::new());
     let mut rng = Rng::new(8, "test");
     for generation in 0..generations {
         let (own, champion) = (strength(generation), (generation / 5 * 5).saturating_sub(5));
@@ -297,20 +349,19 @@ fn long_run(generations: u32) -> (Vec<Tally>, Vec<Descent>) {
         let champion = (name(champion), strength(champion), 100);
         for (opponent, other, games) in opponents.chain([champion]) {
             let score = simulate(&mut rng, own, other, games);
-            tallies.push(Tally { player: name(generation), opponent, score });
+            pairs.push(PairScore { player: name(generation), opponent, score });
         }
         let parent = generation.checked_sub(1).map(name);
-        lineage.push(Descent { player: name(generation), parent });
+        lineage.push(ListedPlayer { player: name(generation), parent });
     }
-    (tallies, lineage)
+    (pairs, lineage)
 }
 
 #[test]
-fn thousands_of_players_are_rated_and_refitting_after_one_more_is_a_small_step() {
-    let (tallies, lineage) = long_run(3_000);
-    let all = evidence(&tallies);
-    let last = Ratings::fit(&all[..all.len() - 4], &lineage, "random", None);
-    let ratings = Ratings::fit(&all, &lineage, "random", Some(&last));
+fn thousands_of_players_are_rated() {
+    let (pairs, lineage) = long_run(3_000);
+    let all = results(&pairs);
+    let ratings = Ratings::fit(&all, &lineage, "random");
     let table = ratings.table();
     assert_eq!(table.ratings.len(), 3_003);
     // Strengths were sqrt(g) / 10; an interval of 95 % holds about 95 % of them.

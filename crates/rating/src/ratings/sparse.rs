@@ -1,15 +1,14 @@
-//! Cholesky's factorisation of a sparse symmetric matrix, and the entries of its inverse that
-//! ratings need.
+//! Cholesky factorisation of a sparse symmetric matrix, and the diagonal of its inverse.
 //!
-//! Matrices here are those of a graph: an entry off the diagonal for every two players that have
-//! met, few per player however many there are. Players are eliminated by least degree (Markowitz
-//! 1957; Tinney and Walker 1967), which keeps the factor almost as sparse as the graph, since old
-//! candidates hang together in a chain. Entries of the inverse inside the factor's pattern come from
-//! Takahashi's recurrence (Takahashi, Fagan and Chin 1973), without ever forming the inverse.
+//! The matrices are those of a graph: an entry off the diagonal for every two players that have met,
+//! few per player however many players there are. Players are eliminated by minimum degree (Markowitz
+//! 1957; Tinney and Walker 1967). That keeps the factor almost as sparse as the graph, since old
+//! candidates form a chain. Entries of the inverse inside the factor's pattern come from Takahashi's
+//! recurrence (Takahashi, Fagan and Chin 1973), without forming the inverse.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A symmetric matrix: the diagonal, and per row what lies beside it.
+/// A symmetric matrix: the diagonal, and per row the entries off the diagonal.
 #[derive(Clone, Debug)]
 pub(super) struct Sparse {
     diagonal: Vec<f64>,
@@ -34,7 +33,7 @@ impl Sparse {
     }
 }
 
-/// One eliminated row: `L D Lᵀ` has `pivot` in `D` and `below` in the column of `L`.
+/// One eliminated row: `pivot` in `D` and the column `below` in `L` of `L D Lᵀ`.
 #[derive(Clone, Debug)]
 struct Column {
     index: usize,

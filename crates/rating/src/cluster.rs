@@ -1,25 +1,28 @@
-//! The games of one seed: what a gate folds, what the store keeps.
+//! Clusters: the games of one seed, which a gate folds and the store keeps.
 //!
-//! * Two seats: the candidate at each seat once, a pair.
-//! * More: the candidate at each seat once, copies of its opponent at the others.
-//! * One: both play the seed alone, and what is ranked is their scores.
+//! * Two seats: a pair, with the candidate at each seat once.
+//! * More seats: a round, with the candidate at each seat once and copies of its opponent at the
+//!   others.
+//! * One seat: both players play the seed alone, and their scores are ranked.
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Score;
+use crate::score::Score;
 
-/// Who finished before whom, the best first: per place, how often the candidate and how many of
-/// its opponents share it.
+/// The final order of a game, best place first. Each place holds the number of candidates and
+/// the number of opponents that share it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ranking(Vec<(u32, u32)>);
 
 impl Ranking {
-    /// Ranks the candidate's result among its opponents': the larger the better.
+    /// Ranks the candidate's result among its opponents' results; larger is better.
     pub fn new(candidate: f32, opponents: &[f32]) -> Self {
         let mut results: Vec<(f32, bool)> = opponents.iter().map(|&one| (one, false)).collect();
         results.push((candidate, true));
-        // Adding 0 makes -0 and 0 the same draw.
+        // Adding 0 turns -0 into 0, so that both compare as the same draw.
         results.sort_by(|a, b| (b.0 + 0.0).total_cmp(&(a.0 + 0.0)));
         let mut places: Vec<(u32, u32)> = Vec::new();
         let mut last = None;
@@ -39,7 +42,7 @@ impl Ranking {
         Self(places)
     }
 
-    /// The places, best first: candidates and opponents that share each.
+    /// Candidates and opponents at each place, best place first.
     pub fn places(&self) -> &[(u32, u32)] {
         &self.0
     }
@@ -58,21 +61,22 @@ impl Ranking {
         score
     }
 
-    /// The same as an opponent sees it. Of a game of two.
+    /// The ranking with the roles of candidate and opponents exchanged.
     pub fn reversed(&self) -> Self {
         Self(self.0.iter().map(|&(candidate, opponents)| (opponents, candidate)).collect())
     }
 }
 
-/// One game as the candidate sees it; of a game that is played alone, the two games of a seed.
+/// One game from the candidate's point of view. In games for one player it stands for the two
+/// games of a seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameResult {
-    /// Who finished before whom.
+    /// The final order.
     pub ranking: Ranking,
-    /// By how much the candidate's score is above the mean of the others'.
+    /// The candidate's score minus the mean score of the others.
     pub margin: f64,
-    /// Digest of seats, moves and states, which tells repetitions apart.
+    /// Digest of seats, moves and states; equal for repeated games.
     pub fingerprint: u64,
 }
 
@@ -99,16 +103,40 @@ impl ClusterResult {
     }
 }
 
-/// How many games one seed is good for, and how many opponents a candidate meets in each.
+/// The games in which repetitions are looked for, by fingerprint.
+///
+/// Deterministic players can repeat a game for ever. A repeated game is no new evidence.
+#[derive(Clone, Debug, Default)]
+pub struct DistinctGames(BTreeSet<u64>);
+
+impl DistinctGames {
+    /// Adds the games of a cluster and returns `true`, if none of them repeats another.
+    /// Otherwise adds none and returns `false`: half a cluster would favour a seat.
+    pub fn insert(&mut self, cluster: &ClusterResult) -> bool {
+        let own: BTreeSet<u64> = cluster.games.iter().map(|game| game.fingerprint).collect();
+        if own.len() != cluster.games.len() || !own.is_disjoint(&self.0) {
+            return false;
+        }
+        self.0.extend(own);
+        true
+    }
+}
+
+/// The size of a cluster, which follows from the seats of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shape {
+pub struct ClusterShape {
     /// Seats of the game.
     pub seats: u32,
 }
 
-impl Shape {
-    /// Games of one cluster; a seed that both play alone counts as one.
+impl ClusterShape {
+    /// The shape in a game with `seats` seats.
+    pub fn of_seats(seats: usize) -> Self {
+        Self { seats: seats.try_into().unwrap_or(u32::MAX) }
+    }
+
+    /// Games of one cluster. A seed that both players play alone counts as one game.
     pub fn games(self) -> u32 {
         self.seats.max(1)
     }
@@ -118,12 +146,12 @@ impl Shape {
         self.seats.saturating_sub(1).max(1)
     }
 
-    /// Half points of one cluster at most.
+    /// Most half points of one cluster.
     pub fn half_points(self) -> u32 {
         2 * self.games() * self.opponents()
     }
 
-    /// What a cluster is called.
+    /// Name of the clusters in a sentence.
     pub fn noun(self) -> &'static str {
         match self.seats {
             0 | 1 => "seeds played by both",
@@ -138,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ranking_says_whom_the_candidate_beat() {
+    fn the_score_of_a_ranking_counts_opponents_behind_level_and_ahead() {
         let of = |candidate, opponents: &[f32]| {
             let Score { wins, draws, losses } = Ranking::new(candidate, opponents).score();
             (wins, draws, losses)
@@ -153,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_players_of_any_number_expect_half_the_points() {
+    fn the_mean_score_of_equal_players_is_one_half_for_any_number_of_seats() {
         for seats in 2..6_u32 {
             let mut score = Score::default();
             for winner in 0..seats {
@@ -162,7 +190,7 @@ mod tests {
                 score += Ranking::new(result(0), &others).score();
             }
             assert_eq!(score.share(), 0.5);
-            assert_eq!(2 * score.games(), Shape { seats }.half_points());
+            assert_eq!(2 * score.games(), ClusterShape { seats }.half_points());
         }
     }
 }

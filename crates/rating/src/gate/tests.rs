@@ -1,12 +1,14 @@
-//! The rule, its early ends, and how often they err.
+//! The rule, its early ends, and their error rates.
 
 use ouro_game::Rng;
 use proptest::prelude::*;
 
 use super::*;
+use crate::cluster::{GameResult, Ranking};
+use crate::score::GameOutcome;
 use GameOutcome::{Draw, Loss, Win};
 
-const PAIRS: Shape = Shape { seats: 2 };
+const PAIRS: ClusterShape = ClusterShape { seats: 2 };
 const WON: [GameOutcome; 2] = [Win; 2];
 const DRAWN: [GameOutcome; 2] = [Draw; 2];
 const LOST: [GameOutcome; 2] = [Loss; 2];
@@ -60,7 +62,7 @@ fn exactly_fifty_five_percent_is_not_enough_and_half_a_point_more_is() {
 }
 
 #[test]
-fn a_match_that_cannot_turn_any_more_ends() {
+fn a_match_ends_once_no_result_can_change_the_answer() {
     // 56 won pairs are 112 points; one pair fewer is 110, which is not above 55 %.
     let certain = |verdict| ruling(verdict, Reason::Certain);
     assert_eq!(after(fixed(), std::iter::repeat_n(WON, 55)).ruling(), None);
@@ -72,7 +74,7 @@ fn a_match_that_cannot_turn_any_more_ends() {
 }
 
 #[test]
-fn a_clear_match_is_ended_by_the_sequential_test_long_before() {
+fn the_sequential_test_ends_a_clear_match_early() {
     let sequential = |verdict| ruling(verdict, Reason::Sequential);
     // Each won pair adds ln 1.2, each lost one ln 0.8; the bounds are at 2.944.
     let clear = GateConfig::default();
@@ -84,7 +86,7 @@ fn a_clear_match_is_ended_by_the_sequential_test_long_before() {
     let text = won.report().explain("generation-3", "random");
     assert!(text.starts_with("generation-3 took 100.0 % of the points against random"), "{text}");
     assert!(text.contains("Promoted: the sequential test is sure enough"), "{text}");
-    // Nothing but draws is no promotion, however long.
+    // Draws alone never promote.
     let drawn = (0..200).map(|_| DRAWN).scan(Gate::new(clear, PAIRS).unwrap(), |gate, pair| {
         gate.fold(&result(gate.next_cluster(), pair));
         Some(gate.verdict())
@@ -93,7 +95,7 @@ fn a_clear_match_is_ended_by_the_sequential_test_long_before() {
 }
 
 #[test]
-fn a_game_reported_twice_counts_once() {
+fn a_cluster_folded_twice_counts_once() {
     let mut gate = Gate::new(GateConfig { games: 4, ..fixed() }, PAIRS).unwrap();
     assert!(gate.fold(&result(0, WON)));
     assert!(!gate.fold(&result(0, WON)));
@@ -103,7 +105,7 @@ fn a_game_reported_twice_counts_once() {
 }
 
 #[test]
-fn repeating_one_won_game_for_ever_is_not_a_promotion() {
+fn repeating_one_won_game_is_no_promotion() {
     for config in [GateConfig { games: 40, ..fixed() }, GateConfig::default()] {
         let mut gate = Gate::new(config, PAIRS).unwrap();
         let mut played = 0;
@@ -121,21 +123,21 @@ fn repeating_one_won_game_for_ever_is_not_a_promotion() {
 }
 
 #[test]
-fn a_pair_with_one_repeated_game_does_not_count_so_that_seats_stay_even() {
+fn a_pair_with_one_repeated_game_does_not_count() {
     let mut gate = Gate::new(fixed(), PAIRS).unwrap();
     assert!(gate.fold(&result(0, WON)));
     let mut second = result(1, WON);
     second.games[1].fingerprint = result(0, WON).games[0].fingerprint;
     assert!(!gate.fold(&second));
     assert_eq!((gate.score().games(), gate.next_cluster()), (2, 2));
-    // The distinct half of it was not counted, so it may come again.
+    // The distinct game of that pair was not counted, so it may count later.
     let mut third = result(2, WON);
     third.games[0].fingerprint = second.games[0].fingerprint;
     assert!(gate.fold(&third));
 }
 
 #[test]
-fn rules_that_cannot_be_are_refused_by_key_value_and_remedy() {
+fn invalid_rules_are_refused_with_key_value_and_remedy() {
     let good = GateConfig::default();
     for (config, part) in [
         (GateConfig { games: 1, ..good }, "gate.games is 1; write a number from 2"),
@@ -156,8 +158,8 @@ fn rules_that_cannot_be_are_refused_by_key_value_and_remedy() {
         assert!(error.contains(part), "{error}");
     }
     // A round of four seats is four games; three would not be one.
-    assert!(Gate::new(GateConfig { games: 3, ..good }, Shape { seats: 4 }).is_err());
-    assert!(Gate::new(GateConfig { games: 7, ..good }, Shape { seats: 4 }).is_ok());
+    assert!(Gate::new(GateConfig { games: 3, ..good }, ClusterShape { seats: 4 }).is_err());
+    assert!(Gate::new(GateConfig { games: 7, ..good }, ClusterShape { seats: 4 }).is_ok());
 }
 
 #[test]
@@ -171,8 +173,8 @@ fn the_exact_error_rates_of_the_fixed_rule_are_those_of_the_binomial() {
     assert!((drawish - 0.020).abs() < 5e-4, "{drawish}");
 }
 
-/// Plays whole matches of independent games; the share promoted and the mean games played. With
-/// `bias` one seat is favoured on each seed by a random amount of at most so much.
+/// Plays whole matches of independent games and returns the share promoted and the mean number of
+/// games. Each seed favours one seat by a random amount of at most `bias`.
 fn simulate(seed: u64, [win, draw]: [f64; 2], bias: f64) -> (f64, f64) {
     const MATCHES: u32 = 10_000;
     let mut rng = Rng::new(seed, "gate");
@@ -195,7 +197,7 @@ fn simulate(seed: u64, [win, draw]: [f64; 2], bias: f64) -> (f64, f64) {
 }
 
 #[test]
-fn the_whole_gate_errs_no_more_often_than_it_says() {
+fn the_error_rates_of_the_gate_stay_below_six_percent() {
     // Equal players: decisive games, half of them drawn, and a seat that matters.
     for (seed, games, bias) in [(1, [0.5, 0.0], 0.0), (2, [0.25, 0.5], 0.0), (3, [0.5, 0.0], 0.3)] {
         let (promoted, played) = simulate(seed, games, bias);
@@ -210,14 +212,14 @@ fn the_whole_gate_errs_no_more_often_than_it_says() {
     }
 }
 
-/// The same with rounds of four seats: the candidate comes first with this probability, else one
-/// of its three opponents does, and those behind the first are equal.
+/// Like [`simulate`], with rounds of four seats. The candidate wins with probability `first`, else
+/// one of its three opponents wins; the losers are equal.
 fn simulate_rounds(seed: u64, first: f64) -> (f64, f64) {
     const MATCHES: u32 = 2_000;
     let mut rng = Rng::new(seed, "gate");
     let (mut promoted, mut games) = (0_u32, 0_u32);
     for _ in 0..MATCHES {
-        let mut gate = Gate::new(GateConfig::default(), Shape { seats: 4 }).unwrap();
+        let mut gate = Gate::new(GateConfig::default(), ClusterShape { seats: 4 }).unwrap();
         while gate.verdict().is_none() {
             let cluster = gate.next_cluster();
             let game = |number: u64| {
@@ -237,8 +239,8 @@ fn simulate_rounds(seed: u64, first: f64) -> (f64, f64) {
 }
 
 #[test]
-fn rounds_of_four_seats_err_no_more_often_than_pairs() {
-    // Who comes first in a quarter of the games takes half of the points, in 40 % of them 60 %.
+fn the_error_rates_in_rounds_of_four_seats_stay_below_six_percent() {
+    // Winning a quarter of the games gives half of the points, winning 40 % gives 60 %.
     let (promoted, played) = simulate_rounds(7, 0.25);
     println!("equal: {promoted} promoted, {played} games");
     assert!(promoted <= 0.06, "{promoted}");

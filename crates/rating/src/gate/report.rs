@@ -1,29 +1,31 @@
-//! How a match at the gate stands, in numbers and in words.
+//! The state of a match at the gate, in numbers and in words.
 
 use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reason, Ruling, Score, Shape, Verdict};
-use crate::comparison::Estimate;
+use super::{Reason, Ruling, Verdict};
+use crate::cluster::ClusterShape;
+use crate::interval::Estimate;
+use crate::score::Score;
 
-/// How a match stands or ended.
+/// The state of a match, running or decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GateReport {
-    /// Games of a cluster.
-    pub shape: Shape,
+    /// Size of a cluster.
+    pub shape: ClusterShape,
     /// Share of points that a candidate must exceed.
     pub threshold: f64,
-    /// Games that count at most.
+    /// Most games that count.
     pub max_games: u32,
     /// Games that count.
     pub games: u32,
-    /// Games that do not, because one of their seed repeats an earlier one.
+    /// Games that do not count, because a game of their cluster repeats an earlier one.
     pub duplicates: u32,
-    /// The candidate against each of its opponents in each game that counts.
+    /// The candidate's score against each opponent in each game that counts.
     pub score: Score,
-    /// Its share of points.
+    /// The candidate's share of points.
     pub share: f64,
     /// Lower end of the 95 % interval of the share, by clusters.
     pub low: f64,
@@ -31,13 +33,13 @@ pub struct GateReport {
     pub high: f64,
     /// Mean difference of scores with its 95 % interval; `None` before two clusters.
     pub margin: Option<Estimate>,
-    /// The sequential test; `None` if the rule has none.
+    /// The sequential test; `None` if the rule does not use it.
     pub sprt: Option<SprtReport>,
-    /// The ruling, once there is one.
+    /// The ruling, once the match is decided.
     pub ruling: Option<Ruling>,
 }
 
-/// How the sequential test stands.
+/// The state of the sequential test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SprtReport {
@@ -47,16 +49,16 @@ pub struct SprtReport {
     pub lower: f64,
     /// At or above it the test promotes.
     pub upper: f64,
-    /// Share of points under the hypothesis that rejects.
+    /// Share of points under the hypothesis that leads to rejection.
     pub low: f64,
-    /// Share of points under the hypothesis that promotes.
+    /// Share of points under the hypothesis that leads to promotion.
     pub high: f64,
-    /// How many clusters took so many half points.
+    /// Half points of a cluster, and the number of clusters that took them.
     pub clusters: Vec<(u32, u32)>,
 }
 
 impl GateReport {
-    /// Everything in a few sentences. `candidate` played `champion`.
+    /// The report in a few sentences; `candidate` played `champion`.
     pub fn explain(&self, candidate: &str, champion: &str) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -88,7 +90,11 @@ impl GateReport {
             write!(text, " Its score is higher by {value:.2} ({low:.2} to {high:.2}).")?;
         }
         if self.duplicates > 0 {
-            write!(text, " {} more games repeat earlier ones and do not count.", self.duplicates)?;
+            write!(
+                text,
+                " {} more games do not count: they repeat earlier ones.",
+                self.duplicates
+            )?;
         }
         let threshold = percent(self.threshold);
         let test = self.sprt.as_ref().map(|sprt| {
@@ -100,12 +106,12 @@ impl GateReport {
         match (self.ruling, test) {
             (None, Some(test)) => write!(
                 text,
-                " Undecided: it needs more than {threshold:.1} % of at most {} games; {test}.",
+                " Undecided: promotion takes more than {threshold:.1} % of at most {} games; {test}.",
                 self.max_games
             ),
             (None, None) => write!(
                 text,
-                " Undecided: it needs more than {threshold:.1} % of {} games.",
+                " Undecided: promotion takes more than {threshold:.1} % of {} games.",
                 self.max_games
             ),
             (Some(Ruling { verdict, reason }), test) => {
@@ -122,7 +128,7 @@ impl GateReport {
                     ),
                     Reason::Certain => write!(
                         text,
-                        "whatever came of the games left, it would take {side} than \
+                        "whatever the result of the remaining games, it takes {side} than \
                          {threshold:.1} % of {}.",
                         self.max_games
                     ),

@@ -1,4 +1,4 @@
-//! What a game came to for one side, and sums of it.
+//! The outcome of a game for one side, and sums of outcomes.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::interval::wilson;
 pub enum GameOutcome {
     /// It lost.
     Loss,
-    /// Nobody won.
+    /// It drew.
     Draw,
     /// It won.
     Win,
@@ -74,13 +74,13 @@ impl Score {
         }
     }
 
-    /// The same as the other side sees it.
+    /// The score from the other side's point of view.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self { wins: self.losses, draws: self.draws, losses: self.wins }
     }
 
-    /// So many times the same.
+    /// The score of `count` repetitions.
     #[must_use]
     pub fn times(self, count: u32) -> Self {
         let Self { wins, draws, losses } = self;
@@ -105,13 +105,15 @@ impl Score {
         }
     }
 
-    /// Wilson's 95 % interval of the share. Draws only narrow the truth, so it is cautious.
+    /// Wilson's 95 % interval of the share, which treats games as independent.
+    ///
+    /// Draws make the true interval narrower, so this one is conservative.
     pub fn interval(&self) -> (f64, f64) {
         wilson(self.share(), f64::from(self.games()))
     }
 
     /// Likelihood of superiority: the probability, under a uniform prior, that the candidate
-    /// wins more than half of the decided games. Draws say nothing about it.
+    /// wins more than half of the decisive games. Draws carry no information about it.
     ///
     /// The posterior is Beta(wins + 1, losses + 1); its mass above one half is
     /// P(X <= wins) for X binomial with wins + losses + 1 trials of one half.
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_holds_the_share_and_stays_within_zero_and_one() {
+    fn the_interval_covers_the_share_and_stays_within_zero_and_one() {
         for (wins, draws, losses) in [(0, 0, 0), (1, 0, 0), (0, 0, 7), (60, 20, 20)] {
             let score = Score { wins, draws, losses };
             let (low, high) = score.interval();

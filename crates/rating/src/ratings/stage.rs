@@ -1,46 +1,80 @@
-//! One choice in a ranking: who of those that are left comes next.
+//! One stage of a ranking: which of the remaining players comes next.
 //!
-//! A ranking is a sequence of choices (Luce 1959; Plackett 1975): the winner among all, then the
-//! best of the rest, and so on. A tie is a choice of several at once, with a weight `δ_k` for ties
+//! A ranking is a sequence of stages (Luce 1959; Plackett 1975): the winner among all, then the best
+//! of the rest, and so on. A tie is a choice of several players at once, with a weight `δ_k` for ties
 //! of `k` (Turner, van Etten, Firth and Kosmidis 2020, "Modelling rankings in R: the PlackettLuce
-//! package"): a set `S` is chosen in proportion to `δ_|S| Π_{i ∈ S} α_i^(1/|S|)`. With two players this
-//! is Davidson's model of draws (Davidson 1970), and without draws Bradley and Terry's.
+//! package"). A set `S` is chosen in proportion to `δ_|S| Π_{i ∈ S} α_i^(1/|S|)`. With two players
+//! this is Davidson's model of draws (Davidson 1970), and without draws Bradley and Terry's.
 //!
-//! In the arena's games one player sits against copies of another, so a choice among `a` of the one
-//! and `b` of the other depends on the difference of two log-strengths alone: taking `i` of the one
-//! and `j` of the other has the weight `δ_(i+j) C(a, i) C(b, j) exp(d i / (i + j))`.
+//! In the arena's games one player sits against copies of another, so a choice among `a` copies of
+//! the first and `b` copies of the second depends on the difference of two log-strengths alone.
+//! Choosing `i` of the first and `j` of the second has the weight
+//! `δ_(i+j) C(a, i) C(b, j) exp(d i / (i + j))`.
+//!
+//! Exponentials are `libm`'s: the standard library's differ between platforms in the last digit, and
+//! ratings must not.
 
-use crate::gate::Ranking;
+use crate::cluster::Ranking;
 
-/// Weights of ties: `ties[k]` is `δ_k`. `δ_1` is 1, and what lies beyond the end is 0.
+/// Weights of ties: `ties[k]` is `δ_k`. `δ_1` is 1, and weights beyond the end are 0.
 pub(super) type Ties = Vec<f64>;
 
-/// All choices of one kind: among so many of the first player and so many of the second.
+/// All choices among the same number of copies of the first and of the second player.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stage {
-    /// Copies of the first and of the second player that are left.
+    /// Remaining copies of the first and of the second player.
     left: (u32, u32),
-    /// How often somebody chose.
+    /// Number of choices.
     count: f64,
     /// Sum over choices of the first player's share of the set.
     firsts: f64,
-    /// How often so many were tied.
+    /// Number of choices by the size of the tie.
     tied: Vec<f64>,
 }
 
-/// Log-likelihood of a stage, its slope in `d` and the negated curvature.
+/// Derivatives of a log-likelihood in `d`: the slope and the negated curvature.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Likelihood {
-    pub(super) value: f64,
+pub(super) struct Derivatives {
     pub(super) slope: f64,
     pub(super) information: f64,
 }
 
-impl std::ops::AddAssign for Likelihood {
+impl Derivatives {
+    /// Of drawn games as a prior counts them: half won and half lost.
+    pub(super) fn of_draws(games: f64, d: f64) -> Self {
+        // The exponential of a negative number cannot overflow.
+        let small = libm::exp(-d.abs());
+        let weaker = small / (1.0 + small);
+        Self {
+            slope: games * (weaker - 0.5) * d.signum(),
+            information: games * weaker * (1.0 - weaker),
+        }
+    }
+}
+
+impl std::ops::AddAssign for Derivatives {
     fn add_assign(&mut self, other: Self) {
-        self.value += other.value;
         self.slope += other.slope;
         self.information += other.information;
+    }
+}
+
+/// Ties of one size.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TieCounts {
+    /// Number observed.
+    pub(super) seen: f64,
+    /// Number that the model expects.
+    pub(super) expected: f64,
+    /// Variance of that number.
+    pub(super) variance: f64,
+}
+
+impl std::ops::AddAssign for TieCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.seen += other.seen;
+        self.expected += other.expected;
+        self.variance += other.variance;
     }
 }
 
@@ -53,17 +87,12 @@ impl Stage {
         Self { left, count, firsts: count * f64::from(taken.0) / f64::from(size.max(1)), tied }
     }
 
-    /// Drawn games as a prior counts them: half won and half lost.
-    pub(super) fn virtual_draws(games: f64) -> Self {
-        Self { left: (1, 1), count: games, firsts: games / 2.0, tied: vec![0.0, games] }
-    }
-
-    /// Whether both are counted in one stage.
+    /// Whether both choose among the same copies, so that they can be counted together.
     pub(super) fn joins(&self, other: &Self) -> bool {
         self.left == other.left
     }
 
-    /// Takes another's choices in.
+    /// Adds the choices of another stage.
     pub(super) fn join(&mut self, other: &Self) {
         self.count += other.count;
         self.firsts += other.firsts;
@@ -75,15 +104,17 @@ impl Stage {
         }
     }
 
-    /// The choices of a ranking that happened `count` times. Who shares the last place was not
-    /// ranked among themselves, so the last place is no choice, unless everybody is in it.
+    /// The stages of a ranking that occurred `count` times.
+    ///
+    /// Players that share the last place were not ranked among themselves. The last place is
+    /// therefore no choice, unless all players share it.
     pub(super) fn of(ranking: &Ranking, count: f64) -> Vec<Self> {
         let places = ranking.places();
         let mut left = places.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         let choices = if places.len() == 1 { 1 } else { places.len().saturating_sub(1) };
         let mut stages = Vec::new();
         for &taken in &places[..choices] {
-            // With one player left, who comes next says nothing about the other.
+            // With copies of one player alone, the choice says nothing about the other.
             if left.0 > 0 && left.1 > 0 {
                 stages.push(Self::new(left, taken, count));
             }
@@ -92,47 +123,38 @@ impl Stage {
         stages
     }
 
-    /// The likelihood at the difference `d` of log-strengths, first minus second.
-    pub(super) fn likelihood(&self, d: f64, ties: &Ties) -> Likelihood {
+    /// The derivatives at the difference `d` of log-strengths, first minus second.
+    pub(super) fn derivatives(&self, d: f64, ties: &Ties) -> Derivatives {
         let sums = self.sums(d, ties);
         let [mean, square] = [sums.first / sums.all, sums.square / sums.all];
-        let tied: f64 = self
-            .tied
-            .iter()
-            .enumerate()
-            .filter(|&(_, &count)| count > 0.0)
-            .map(|(size, count)| count * ties.get(size).copied().unwrap_or(0.0).max(1e-300).ln())
-            .sum();
-        Likelihood {
-            value: self.firsts * d + tied - self.count * (sums.all.ln() + sums.shift),
+        Derivatives {
             slope: self.firsts - self.count * mean,
             information: self.count * (square - mean * mean).max(0.0),
         }
     }
 
-    /// Ties of each size: seen, and expected by the model.
-    pub(super) fn ties(&self, d: f64, ties: &Ties) -> Vec<(f64, f64)> {
+    /// Ties of this size, observed and expected by the model.
+    pub(super) fn ties(&self, size: usize, d: f64, ties: &Ties) -> TieCounts {
         let sums = self.sums(d, ties);
-        (0..ties.len())
-            .map(|size| {
-                let seen = self.tied.get(size).copied().unwrap_or(0.0);
-                (seen, self.count * sums.by_size[size] / sums.all)
-            })
-            .collect()
+        let chance = sums.by_size[size] / sums.all;
+        TieCounts {
+            seen: self.tied.get(size).copied().unwrap_or(0.0),
+            expected: self.count * chance,
+            variance: self.count * chance * (1.0 - chance),
+        }
     }
 
-    /// How often a tie of each size was seen.
-    pub(super) fn seen(&self) -> &[f64] {
+    /// Number of choices by the size of the tie.
+    pub(super) fn tied(&self) -> &[f64] {
         &self.tied
     }
 
-    /// Weights of all choices, of the first player's share in them, and of its square.
+    /// Sums over all possible choices: of weights, of the first player's share, and of its square.
     fn sums(&self, d: f64, ties: &Ties) -> Sums {
         let (first, second) = self.left;
-        // The largest exponent is taken out, so that nothing overflows.
+        // All sums are divided by the largest exponential, which cancels in every quotient of them.
         let shift = d.max(0.0);
-        let mut sums =
-            Sums { all: 0.0, first: 0.0, square: 0.0, by_size: vec![0.0; ties.len()], shift };
+        let mut sums = Sums { all: 0.0, first: 0.0, square: 0.0, by_size: vec![0.0; ties.len()] };
         let most = ties.len().saturating_sub(1) as u32;
         for size in 1..=most.min(first + second) {
             let delta = ties[size as usize];
@@ -142,7 +164,7 @@ impl Stage {
             for own in size.saturating_sub(second)..=size.min(first) {
                 let share = f64::from(own) / f64::from(size);
                 let ways = binomial(first, own) * binomial(second, size - own);
-                let weight = delta * ways * (share * d - shift).exp();
+                let weight = delta * ways * libm::exp(share * d - shift);
                 sums.all += weight;
                 sums.first += weight * share;
                 sums.square += weight * share * share;
@@ -158,8 +180,6 @@ struct Sums {
     first: f64,
     square: f64,
     by_size: Vec<f64>,
-    /// Logarithm that all of them are to be multiplied by.
-    shift: f64,
 }
 
 fn binomial(n: u32, k: u32) -> f64 {
@@ -183,8 +203,15 @@ mod tests {
         stages
     }
 
+    /// The log-likelihood of all choices, written out.
     fn log_likelihood(stages: &[Stage], d: f64, ties: &Ties) -> f64 {
-        stages.iter().map(|stage| stage.likelihood(d, ties).value).sum()
+        let value = |stage: &Stage| {
+            let tied = (1..stage.tied.len()).filter(|&size| stage.tied[size] > 0.0);
+            let tied: f64 = tied.map(|size| stage.tied[size] * ties[size].ln()).sum();
+            let all = stage.sums(d, ties).all.ln() + d.max(0.0);
+            stage.firsts * d + tied - stage.count * all
+        };
+        stages.iter().map(value).sum()
     }
 
     #[test]
@@ -211,16 +238,27 @@ mod tests {
     }
 
     #[test]
-    fn four_seats_are_luces_choice_of_the_winner_and_equal_losers_say_no_more() {
+    fn four_seats_are_luces_choice_of_the_winner_and_equal_losers_add_nothing() {
         let stages = games(&[(1.0, &[-1.0, -1.0, -1.0], 5), (-1.0, &[1.0, -1.0, -1.0], 6)]);
         assert_eq!(stages.len(), 1);
         let d: f64 = 0.7;
         let won = d.exp() / (d.exp() + 3.0);
         let lost = 3.0 / (d.exp() + 3.0);
-        // That it was one of three copies is no news: the model knows 3 ways to it.
+        // Any of three copies may win, so the model counts 3 ways to lose.
         let expected = 5.0 * won.ln() + 6.0 * (lost / 3.0).ln();
         let got = log_likelihood(&stages, d, &vec![0.0, 1.0]);
         assert!((got - expected).abs() < 1e-9, "{got} {expected}");
+    }
+
+    #[test]
+    fn drawn_games_of_the_prior_are_half_won_and_half_lost() {
+        let stages = games(&[(1.0, &[-1.0], 1), (-1.0, &[1.0], 1)]);
+        for d in [-40.0, -1.3, 0.0, 0.7, 3.0] {
+            let expected = stages[0].derivatives(d, &vec![0.0, 1.0]);
+            let got = Derivatives::of_draws(2.0, d);
+            assert!((got.slope - expected.slope).abs() < 1e-9, "{d}: {got:?}");
+            assert!((got.information - expected.information).abs() < 1e-9, "{d}: {got:?}");
+        }
     }
 
     #[test]
@@ -235,12 +273,13 @@ mod tests {
         for d in [-2.0, 0.1, 1.5] {
             let step = 1e-4;
             let at = |d: f64| {
-                stages.iter().fold(Likelihood::default(), |mut sum, stage| {
-                    sum += stage.likelihood(d, &ties);
+                stages.iter().fold(Derivatives::default(), |mut sum, stage| {
+                    sum += stage.derivatives(d, &ties);
                     sum
                 })
             };
-            let slope = (at(d + step).value - at(d - step).value) / (2.0 * step);
+            let value = |d: f64| log_likelihood(&stages, d, &ties);
+            let slope = (value(d + step) - value(d - step)) / (2.0 * step);
             let curvature = (at(d + step).slope - at(d - step).slope) / (2.0 * step);
             assert!((at(d).slope - slope).abs() < 1e-6, "{d}");
             assert!((at(d).information + curvature).abs() < 1e-6, "{d}");
