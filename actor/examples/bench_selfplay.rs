@@ -14,13 +14,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use ouro_actor::config::exploring;
-use ouro_actor::{Entry, Member, Roster, Swap, Worker, WorkerSettings, WorkerStats};
+use ouro_actor::{Entry, Member, Roster, Worker, WorkerSettings, WorkerStats};
 use ouro_bench::self_play::{Workload, measure};
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{ContentHash, Engine, Generation, NetSpec, Weights, WeightsMeta};
 use ouro_players::{NetEvaluator, OpponentShares};
 use ouro_search::Clock;
+use ouro_settings::{Swap, exploring};
 
 /// Measures self-play by tree search.
 #[derive(Clone, Debug, Parser)]

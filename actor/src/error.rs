@@ -3,22 +3,9 @@
 /// Why an actor could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ActorError {
-    /// A configuration field is out of range.
-    #[error("actor config: {field} is {value}; {remedy}")]
-    Config {
-        /// The field.
-        field: &'static str,
-        /// Its value.
-        value: String,
-        /// What would be accepted.
-        remedy: String,
-    },
-    /// Nothing can be drawn by the shares of opponents.
-    #[error("actor config: opponents: {0}")]
-    Opponents(#[source] ouro_players::OpponentSharesError),
-    /// A setting of the search is out of range.
-    #[error("actor config: {0}")]
-    Search(#[source] ouro_search::mcts::SearchConfigError),
+    /// A setting is out of range.
+    #[error(transparent)]
+    Setting(#[from] ouro_settings::SettingError),
     /// The search does not fit the game or its memory.
     #[error("actor config: {0}")]
     Play(#[source] crate::WorkerError),
@@ -51,12 +38,7 @@ impl ActorError {
     /// Whether the configuration has to be changed before another start can go better.
     pub fn is_configuration(&self) -> bool {
         match self {
-            Self::Config { .. }
-            | Self::Opponents(_)
-            | Self::Search(_)
-            | Self::Play(_)
-            | Self::File { .. }
-            | Self::Game(_) => true,
+            Self::Setting(_) | Self::Play(_) | Self::File { .. } | Self::Game(_) => true,
             Self::Thread(_) | Self::Worker | Self::Refused(_) => false,
         }
     }

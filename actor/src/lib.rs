@@ -27,11 +27,11 @@ mod push;
 mod testing;
 
 pub use cache::Cache;
-pub use config::{ActorConfig, CacheConfig, DrainConfig, PlayConfig};
+pub use config::{ActorConfig, CacheConfig, DrainConfig};
 pub use counters::{ActorCounters, ActorSnapshot};
 pub use error::ActorError;
 pub use outbox::Outbox;
 pub use roster::{Entry, Member, Roster};
 pub use run::Actor;
 pub use waves::Waves;
-pub use worker::{Played, PlayedSeat, Swap, Worker, WorkerError, WorkerSettings, WorkerStats};
+pub use worker::{Played, PlayedSeat, Worker, WorkerError, WorkerSettings, WorkerStats};

@@ -1,94 +1,67 @@
-//! `ouro-actor`: plays games for a learner elsewhere.
+//! `ouro-actor`: plays games for the learner of its run.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use ouro_actor::{Actor, ActorConfig, ActorError};
-use ouro_service::process::EXIT_CODES_HELP;
+use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
-use ouro_service::{ExitStatus, Failure};
+use ouro_service::{ExitStatus, Failure, Shutdown};
+use ouro_settings::Settings;
+use ouro_settings::arguments::{
+    ActorArguments, AddressArguments, FileArguments, LogArguments, SettingsError,
+};
 
-/// Plays games on CPU threads and pushes them to a learner.
+/// Plays games on CPU threads and pushes them to the learner.
 #[derive(Debug, Parser)]
 #[command(name = "ouro-actor", version, after_help = EXIT_CODES_HELP)]
 struct Arguments {
-    /// Configuration file (TOML). The flags below override it.
-    #[arg(long, env = "OURO_ACTOR_CONFIG")]
-    config: PathBuf,
-    /// Name of this actor, unique in the run.
-    #[arg(long, env = "OURO_ACTOR_NAME")]
-    name: Option<String>,
-    /// Address of the arena, `http://host:port`.
-    #[arg(long, env = "OURO_ARENA")]
-    arena: Option<String>,
-    /// Address of the learner, `http://host:port`.
-    #[arg(long, env = "OURO_LEARNER")]
-    learner: Option<String>,
-    /// Threads that play.
-    #[arg(long, env = "OURO_ACTOR_THREADS")]
-    threads: Option<usize>,
-    /// Folder that keeps weights over restarts.
-    #[arg(long, env = "OURO_ACTOR_CACHE")]
-    cache: Option<PathBuf>,
-    /// File that gets a line for each game sent or acknowledged.
-    #[arg(long, env = "OURO_ACTOR_LOG_RECORDS")]
-    log_records: Option<PathBuf>,
-    /// File that gets the games which the learner refuses.
-    #[arg(long, env = "OURO_ACTOR_DEAD_LETTERS")]
-    dead_letters: Option<PathBuf>,
+    #[command(flatten)]
+    file: FileArguments,
+    #[command(flatten)]
+    addresses: AddressArguments,
+    #[command(flatten)]
+    actor: ActorArguments,
+    #[command(flatten)]
+    log: LogArguments,
 }
 
 impl Arguments {
-    fn into_config(self) -> Result<ActorConfig, Failure> {
-        let loaded = ouro_service::config::load::<ActorConfig>(&self.config);
-        let mut config =
-            loaded.map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
-        if let Some(name) = self.name {
-            config.name = name;
-        }
-        if let Some(arena) = self.arena {
-            config.arena = arena;
-        }
-        if let Some(learner) = self.learner {
-            config.learner = learner;
-        }
-        if let Some(threads) = self.threads {
-            config.threads = threads;
-        }
-        config.cache.folder = self.cache.or(config.cache.folder);
-        config.log_records = self.log_records.or(config.log_records);
-        config.dead_letters = self.dead_letters.or(config.dead_letters);
-        Ok(config)
+    fn settings(&self) -> Result<Settings, SettingsError> {
+        self.file.load(|deploy| {
+            self.addresses.apply(deploy);
+            self.actor.apply(deploy);
+            self.log.apply(deploy);
+        })
     }
 }
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments: Arguments = match process::arguments() {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // Without a reader there is nothing to do about a failed write.
-            let _ = error.print();
-            return if error.use_stderr() {
-                ExitStatus::BadConfiguration
-            } else {
-                ExitStatus::Clean
-            }
-            .into();
-        }
+        Err(code) => return code,
     };
-    ouro_service::process::run(LogFormat::Auto, |shutdown| async move {
-        let config = arguments.into_config()?;
-        let actor = Actor::new(config)
-            .map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
-        let ended = actor.run_until(shutdown.token().clone()).await;
-        ended.map_err(|error| {
-            let status = match &error {
-                error if error.is_configuration() => ExitStatus::BadConfiguration,
-                ActorError::Refused(_) => ExitStatus::Unavailable,
-                _ => ExitStatus::Bug,
-            };
-            Failure::new(status, error)
-        })
-    })
+    let settings = arguments.settings();
+    let log = settings.as_ref().map_or(LogFormat::Auto, |settings| settings.deploy.log.into());
+    process::run(log, |shutdown| async move { play(&settings?, &arguments, shutdown).await })
+}
+
+async fn play(
+    settings: &Settings,
+    arguments: &Arguments,
+    shutdown: Shutdown,
+) -> Result<(), Failure> {
+    let (arena, learner) = (settings.deploy.arena.url(), settings.deploy.learner.url());
+    let config = ActorConfig::of_run(settings, &arguments.file.folder(), arena, learner);
+    let actor = Actor::new(config).map_err(failure)?;
+    actor.run_until(shutdown.token().clone()).await.map_err(failure)
+}
+
+fn failure(error: ActorError) -> Failure {
+    let status = match &error {
+        error if error.is_configuration() => ExitStatus::BadConfiguration,
+        ActorError::Refused(_) => ExitStatus::Unavailable,
+        _ => ExitStatus::Bug,
+    };
+    Failure::new(status, error)
 }

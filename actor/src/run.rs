@@ -11,6 +11,7 @@ use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
 use ouro_service::Background;
+use ouro_settings::SettingError;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
@@ -51,14 +52,13 @@ impl Actor {
             }
         }
         config.game.visit(Check(&config))?.map_err(ActorError::Play)?;
-        let address = || ActorError::Config {
-            field: "learner",
-            value: config.learner.clone(),
-            remedy: "give a URL such as http://127.0.0.1:50062".to_owned(),
+        let address = || {
+            let remedy = "give a URL such as http://127.0.0.1:50062";
+            SettingError::new("learner", &config.learner, remedy)
         };
         let endpoint = Endpoint::from_shared(config.learner.clone()).map_err(|_| address())?;
         if endpoint.uri().host().is_none() {
-            return Err(address());
+            return Err(address().into());
         }
         Ok(Self { config, endpoint, counters: Arc::default(), waves: None })
     }
@@ -83,10 +83,8 @@ impl Actor {
     /// ([`DrainConfig`]), flushes what is finished, and returns.
     pub async fn run_until(self, stop: CancellationToken) -> Result<(), ActorError> {
         let Self { config, endpoint, counters, mut waves } = self;
-        let arena = ArenaClient::new(&config.arena).map_err(|error: ArenaError| {
-            let remedy = error.to_string();
-            ActorError::Config { field: "arena", value: config.arena.clone(), remedy }
-        })?;
+        let arena = ArenaClient::new(&config.arena)
+            .map_err(|error: ArenaError| SettingError::new("arena", &config.arena, error))?;
         let seed = if config.deterministic { config.seed } else { config.seed ^ start() };
         let (cache, ledger) = files(&config)?;
         let (rosters, roster) = watch::channel(None);
@@ -326,7 +324,7 @@ mod tests {
             games: sender,
             counters: Arc::default(),
             halt: halt.clone(),
-            drain: DrainConfig::default(),
+            drain: DrainConfig { finish_games: false, seconds: 10.0 },
             waves: None,
         };
         // Handing over a game blocks, which panics inside a runtime: a real panic, in the
@@ -351,7 +349,7 @@ mod tests {
             games: sender,
             counters: Arc::default(),
             halt: halt.clone(),
-            drain: DrainConfig::default(),
+            drain: DrainConfig { finish_games: false, seconds: 10.0 },
             waves: Some(waves),
         };
         let playing = thread::spawn(move || line.run());

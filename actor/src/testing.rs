@@ -6,10 +6,11 @@ use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Game, GameConfig};
 use ouro_net::{ContentHash, Engine, Generation, Weights, WeightsMeta};
 use ouro_players::OpponentShares;
+use ouro_settings::PlayConfig;
 use ouro_testkit::network::{spec_of, tiny};
 
 use crate::roster::Member;
-use crate::{ActorConfig, Entry, PlayConfig, Played, Roster, Worker, WorkerSettings};
+use crate::{ActorConfig, Entry, Played, Roster, Worker, WorkerSettings};
 
 pub(crate) fn config() -> GameConfig {
     ouro_testkit::network::tic_tac_toe()

@@ -24,11 +24,12 @@ use std::ops::Range;
 use ouro_game::{ActionMask, Game, GameConfig, Rng, StepError};
 use ouro_players::{Choice, FitError, Player, Request};
 use ouro_search::mcts::{Objective, SearchConfigError};
+use ouro_settings::Swap;
 
 use self::chairs::{Chairs, Mind};
 pub use self::played::{Played, PlayedSeat, WorkerStats};
 use self::seated::{Progress, Seated, Tree};
-pub use self::settings::{Swap, TreeLimits, WorkerSettings};
+pub use self::settings::{TreeLimits, WorkerSettings};
 use crate::roster::Roster;
 
 /// Plies after which a tree that was not asked is begun anew rather than led after the game.

@@ -6,12 +6,12 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use ouro_actor::config::exploring;
-use ouro_actor::{Entry, Member, Roster, Swap, Worker, WorkerSettings};
+use ouro_actor::{Entry, Member, Roster, Worker, WorkerSettings};
 use ouro_game::battlesnake::{self, Small};
 use ouro_game::{Game, GameConfig};
 use ouro_net::{Architecture, ContentHash, Engine, Generation, NetSpec, Weights, WeightsMeta};
 use ouro_players::OpponentShares;
+use ouro_settings::{Swap, exploring};
 
 thread_local! {
     /// Bytes that this thread holds.

@@ -173,12 +173,16 @@ impl World {
         self.folder.path().join(name)
     }
 
-    /// A configuration file with these lines added to it.
+    /// A settings file with these lines added to it. Without a search, unless the lines name a
+    /// preset that searches.
     fn config(&self, lines: &str) -> PathBuf {
-        let (path, url) = (self.path("actor.toml"), &self.server.url);
+        let path = self.path("settings.toml");
+        let address = self.server.url.strip_prefix("http://").unwrap();
+        let preset = if lines.contains("actor.search") { "tictactoe" } else { "reinforce-duel" };
         let text = format!(
-            "arena = \"{url}\"\nlearner = \"{url}\"\nthreads = 2\nplay.games_per_thread = 8\n\
-             {lines}\n[game]\ngame = \"tic_tac_toe\"\n"
+            "preset = \"{preset}\"\ndeploy.arena = \"{address}\"\ndeploy.learner = \"{address}\"\n\
+             deploy.threads = 2\nactor.games_per_thread = 8\n{lines}\n\
+             [game]\ngame = \"tic_tac_toe\"\n"
         );
         std::fs::write(&path, text).unwrap();
         path
@@ -187,8 +191,10 @@ impl World {
     fn start(&self, config: &Path, more: &[&str]) -> Process {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ouro-actor"));
         command.arg("--config").arg(config).args(more);
-        command.arg("--log-records").arg(self.path("records"));
-        command.arg("--cache").arg(self.path("cache"));
+        command.arg("--log-records").arg("--cache").arg(self.path("cache"));
+        if !more.contains(&"--run") {
+            command.arg("--run").arg(self.path("run"));
+        }
         Process::start_piped(&mut command)
     }
 
@@ -207,7 +213,7 @@ async fn end(process: Process) -> (Option<i32>, String) {
 #[tokio::test(flavor = "multi_thread")]
 async fn sigterm_plays_the_games_to_their_end_and_pushes_every_one() {
     let mut world = world().await;
-    let config = world.config("play.search = { simulations = 8 }\ndrain = { finish_games = true }");
+    let config = world.config("actor.search.simulations = 8\ndeploy.finish_games = true");
     let mut process = world.start(&config, &[]);
     world.games(50).await;
     process.signal("-TERM");
@@ -223,7 +229,7 @@ async fn sigterm_plays_the_games_to_their_end_and_pushes_every_one() {
         assert_eq!(game.searched.len(), game.record.plies.len());
     }
     // Each was logged twice: when it went out, and when the learner had it.
-    let log = std::fs::read_to_string(world.path("records")).unwrap();
+    let log = std::fs::read_to_string(world.path("run/actor/records.log")).unwrap();
     let lines: Vec<ClientLine> =
         log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for acked in [false, true] {
@@ -259,16 +265,20 @@ async fn an_actor_that_was_killed_begins_a_second_life_with_other_games() {
 #[tokio::test(flavor = "multi_thread")]
 async fn exit_codes_tell_a_bad_configuration_from_a_learner_that_refuses() {
     let world = world().await;
-    let cases: [(&str, &[&str], i32, &str); 5] = [
-        ("threads = 3", &[], 64, "duplicate key"),
-        ("play.epsilon = 2.0", &[], 64, "epsilon is 2; give 0 to 1"),
+    let cases: [(&str, &[&str], i32, &str); 8] = [
+        ("deploy.threads = 3", &[], 64, "duplicate key"),
+        ("actor.epsilon = 2.0", &[], 64, "actor.epsilon is 2; it must be 0 to 1"),
+        // Keys that an actor does not use are checked all the same.
+        ("train.batch_moves = 0", &[], 64, "train.batch_moves is 0; it must be 1 to 2^20"),
+        ("arena.paralel = 3", &[], 64, "did you mean `arena.parallel`?"),
+        ("", &["--arena", "here"], 64, "\"here\" is not an address"),
         (
-            "play.tree_memory_mib = 1\nplay.search = { simulations = 900 }",
+            "actor.tree_memory_mib = 1\nactor.search.simulations = 900",
             &[],
             64,
             "trees of 900 simulations",
         ),
-        ("", &["--dead-letters", "/dev/null/no"], 64, "dead_letters is /dev/null/no"),
+        ("", &["--run", "/dev/null/no"], 64, "is /dev/null/no/actor"),
         ("", &["--name", "unwanted"], 69, "epoch 1 of actor unwanted has ended"),
     ];
     for (lines, more, expected, said) in cases {

@@ -25,7 +25,7 @@ pub(crate) fn keeper(
     let game = GameConfig::by_name("tic_tac_toe").unwrap();
     let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
     let weights = WeightsFolder::open(folder).unwrap();
-    let checked = config.check(&game).unwrap();
+    let checked = crate::config::check(config, &game).unwrap();
     let (waker, wake) = sync_channel(1);
     let run = Run { game, seed: 1 };
     (Keeper::new(run, checked, Box::new(store), weights, clock, waker).unwrap(), wake)

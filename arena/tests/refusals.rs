@@ -8,11 +8,10 @@ use std::process::Command;
 
 use ouro_testkit::process::run;
 
-const TIC_TAC_TOE: &str = r#"{"game":"tic_tac_toe"}"#;
-
 /// The exit code, and the last line on standard error.
 fn refused(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let mut all = vec!["--listen", "127.0.0.1:0", "--web", "off", "--game", TIC_TAC_TOE];
+    let mut all =
+        vec!["--listen", "127.0.0.1:0", "--web", "off", "--config", "my.toml", "--run", "d"];
     // A flag that is given twice is a mistake of its own.
     for flag in arguments.iter().filter(|argument| argument.starts_with("--")) {
         if let Some(at) = all.iter().position(|known| known == flag) {
@@ -30,25 +29,32 @@ fn each_refusal_has_its_code_and_names_the_thing() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     for (name, text) in [
-        ("key.toml", "paralel = 3\n"),
-        ("value.toml", "parallel = 0\n"),
+        ("my.toml", "preset = \"tictactoe\"\n"),
+        ("key.toml", "[arena]\nparalel = 3\n"),
+        ("value.toml", "[arena]\nparallel = 0\n"),
+        ("other.toml", "[train]\nbatch_moves = 0\n"),
+        ("player.toml", "[arena]\nplayer = \"nobody\"\n"),
+        ("game.toml", "[game]\nwidth = 2\n"),
         ("syntax.toml", "parallel = \n"),
         ("file", ""),
     ] {
         fs::write(home.path().join(name), text).unwrap();
     }
     type Case<'a> = (&'a [&'a str], i32, &'a [&'a str]);
-    let cases: [Case; 10] = [
-        (&["--data", "/proc/nope"], 69, &["/proc/nope", "No such file"]),
-        (&["--data", "file"], 69, &["data folder file", "exists"]),
-        (&["--data", "d", "--listen", &address], 69, &[&address, "in use", "another address"]),
-        (&["--data", "d", "--web", &address], 69, &[&address, "in use", "`off`"]),
-        (&["--data", "d", "--web", "here"], 64, &["--web", "here", "or off"]),
-        (&["--data", "d", "--game", "{}"], 64, &["--game", "missing field `game`"]),
-        (&["--data", "d", "--matches", "none.toml"], 64, &["none.toml", "No such file"]),
-        (&["--data", "d", "--matches", "key.toml"], 64, &["paralel", "did you mean `parallel`?"]),
-        (&["--data", "d", "--matches", "value.toml"], 64, &["arena.parallel is 0; write"]),
-        (&["--data", "d", "--matches", "syntax.toml"], 64, &["syntax.toml", "line 1"]),
+    let cases: [Case; 12] = [
+        (&["--run", "/proc/nope"], 69, &["/proc/nope/arena", "No such file"]),
+        (&["--run", "file"], 69, &["data folder file/arena", "Not a directory"]),
+        (&["--listen", &address], 69, &[&address, "in use", "another address"]),
+        (&["--web", &address], 69, &[&address, "in use", "`off`"]),
+        (&["--web", "here"], 64, &["--web", "here", "or off"]),
+        (&["--config", "game.toml"], 64, &["game.width is 2; it must be 3 to 25"]),
+        (&["--config", "none.toml"], 64, &["none.toml", "No such file"]),
+        (&["--config", "key.toml"], 64, &["paralel", "did you mean `arena.parallel`?"]),
+        (&["--config", "value.toml"], 64, &["arena.parallel is 0; it must be 1 to 16384"]),
+        // Keys that an arena does not use are checked all the same.
+        (&["--config", "other.toml"], 64, &["train.batch_moves is 0; it must be"]),
+        (&["--config", "player.toml"], 64, &["arena.player", "nobody"]),
+        (&["--config", "syntax.toml"], 64, &["syntax.toml", "line 1"]),
     ];
     for (arguments, code, expected) in cases {
         let (ended, error) = refused(home.path(), arguments);

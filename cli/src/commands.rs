@@ -16,6 +16,7 @@ mod game_argument;
 mod games;
 mod match_games;
 mod record;
+mod settings;
 mod show;
 mod train;
 

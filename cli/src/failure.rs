@@ -1,4 +1,4 @@
-//! What a command fails with: a message and the exit code that goes with it.
+//! The failure of a command: a message and an exit code.
 //!
 //! The codes are those of BSD `sysexits`, so that scripts can tell a typo from a missing
 //! service without reading the message.
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use ouro_service::ExitStatus;
-use ouro_service::config::ConfigFileError;
+use ouro_settings::FileError;
 
 /// Shown by `--help`.
 pub(crate) const EXIT_CODES: &str = "\
@@ -27,9 +27,9 @@ Exit codes:
 const USAGE: u8 = 64;
 /// Input that cannot be understood.
 const DATA: u8 = 65;
-/// Input that is not there.
+/// Input that is missing.
 const NO_INPUT: u8 = 66;
-/// Something else that must be there.
+/// Something else that is not available.
 const UNAVAILABLE: u8 = 69;
 /// Something that should not happen.
 const SOFTWARE: u8 = 70;
@@ -41,7 +41,7 @@ const IO: u8 = 74;
 pub(crate) struct Failure {
     code: u8,
     message: String,
-    /// The reader of standard output went away; nothing to tell it.
+    /// Whether the reader of standard output is gone, so that nothing is printed.
     silent: bool,
 }
 
@@ -55,7 +55,7 @@ impl Failure {
         Self::new(USAGE, message)
     }
 
-    /// A port, a device, a folder that is not to be had.
+    /// A port, a device or a folder that is not available.
     pub(crate) fn unavailable(message: impl Display) -> Self {
         Self::new(UNAVAILABLE, message)
     }
@@ -70,7 +70,7 @@ impl Failure {
         Self::new(DATA, message)
     }
 
-    /// Input that is not there.
+    /// Input that is missing.
     pub(crate) fn no_input(message: impl Display) -> Self {
         Self::new(NO_INPUT, message)
     }
@@ -80,21 +80,21 @@ impl Failure {
         Self::new(IO, message)
     }
 
-    /// Whatever ended a part of a run.
+    /// A part of a run that ended early.
     pub(crate) fn ended(status: ExitStatus, message: impl Display) -> Self {
         Self::new(status as u8, message)
     }
 
-    /// A file that could not be read, told apart by whether it exists.
+    /// A file that could not be read. A missing file has a code of its own.
     pub(crate) fn read(what: impl Display, error: &io::Error) -> Self {
         let code = if error.kind() == io::ErrorKind::NotFound { NO_INPUT } else { IO };
         Self::new(code, format_args!("{what}: {error}"))
     }
 
-    /// A configuration file that cannot be used, told apart by whether it exists.
-    pub(crate) fn unreadable(error: ConfigFileError) -> Self {
+    /// A settings file that cannot be used. A missing file has a code of its own.
+    pub(crate) fn unreadable(error: FileError) -> Self {
         match &error {
-            ConfigFileError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            FileError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Self::no_input(error)
             }
             _ => Self::usage(error),
@@ -107,7 +107,7 @@ impl Failure {
             return ExitCode::SUCCESS;
         }
         let line = self.message.lines().map(str::trim).collect::<Vec<_>>().join("; ");
-        // Nobody is left to tell when standard error is closed too.
+        // If standard error is closed too, there is no reader.
         let _ = writeln!(io::stderr(), "error: {line}");
         ExitCode::from(self.code)
     }
@@ -127,11 +127,4 @@ impl From<io::Error> for Failure {
         let silent = error.kind() == io::ErrorKind::BrokenPipe;
         Self { silent, ..Self::new(IO, error) }
     }
-}
-
-/// Prints what the argument parser says: help on standard output, mistakes on standard error.
-pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
-    // As above: without a reader there is nothing to do about a failed write.
-    let _ = error.print();
-    ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
 }

@@ -1,7 +1,7 @@
 //! `ouro`: one command for playing, training and looking into games.
 //!
-//! Data goes to standard output, one-line errors to standard error, and the exit code says
-//! what went wrong (see [`failure`]). A reader that closes the pipe early is no error.
+//! Data goes to standard output, one-line errors to standard error. The exit code classifies
+//! failures (see [`failure`]). A reader that closes the pipe early is not an error.
 
 mod clock;
 mod commands;
@@ -29,9 +29,9 @@ struct Arguments {
 
 fn main() -> ExitCode {
     quiet_display();
-    let arguments = match Arguments::try_parse() {
+    let arguments: Arguments = match ouro_service::process::arguments() {
         Ok(arguments) => arguments,
-        Err(error) => return failure::report_usage(&error),
+        Err(code) => return code,
     };
     let mut output = Output::stdout(arguments.json);
     let result = arguments.command.unwrap_or_default().run(&mut output).and_then(|code| {
@@ -41,9 +41,10 @@ fn main() -> ExitCode {
     result.unwrap_or_else(|failure| failure.report())
 }
 
-/// Vulkan's layers look for a display even where only computing is asked for, and complain on the
-/// terminal if the variable that leads to one is missing. A folder without a display is an answer
-/// that they accept in silence.
+/// Keeps Vulkan's layers from printing warnings on the terminal.
+///
+/// The layers look for a display even for pure computing, and warn if the variable that names its
+/// folder is missing. They accept a folder without a display silently.
 #[expect(unsafe_code, reason = "edition 2024 marks changes of the environment")]
 #[expect(clippy::disallowed_methods, reason = "no other thread is there yet to race with")]
 fn quiet_display() {

@@ -51,7 +51,7 @@ fn the_settings_that_results_were_made_with_can_still_be_used() {
 #[test]
 fn every_problem_of_a_file_is_a_line() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    let file = "seeed = 1\n[train]\ngamma = 3.0\n[actor.search]\nsimulation = 8\n";
+    let file = "seeed = 1\ndiscount = 3.0\n[actor.search]\nsimulation = 8\n";
     std::fs::write(home.path().join("bad.toml"), file).expect("it is written");
     let checked = ouro(home.path(), &["config", "check", "bad.toml"]);
     assert_eq!(checked.code, Some(64));
@@ -60,7 +60,7 @@ fn every_problem_of_a_file_is_a_line() {
         "config bad.toml: `seeed` is unknown; did you mean `seed`?",
         "config bad.toml: `actor.search.simulation` is unknown; \
          did you mean `actor.search.simulations`?",
-        "config bad.toml: train.gamma is 3; ",
+        "config bad.toml: discount is 3; ",
     ] {
         assert!(problems.lines().any(|line| line.starts_with(expected)), "{problems}");
     }
@@ -77,7 +77,7 @@ fn files_that_are_none_have_codes_of_their_own() {
         (["config", "check", "odd.toml"], 64, "line 1"),
         (["config", "print", "chess"], 66, "presets are duel-7x7, duel"),
         (["config", "explain", "train.lerning_rate"], 64, "did you mean train.learning_rate?"),
-        (["config", "explain", "gamma"], 64, "did you mean train.gamma?"),
+        (["config", "explain", "momentum"], 64, "did you mean train.optimizer.momentum?"),
     ] {
         let output = ouro(home.path(), &arguments);
         let error = output.stderr;
@@ -95,30 +95,39 @@ fn a_key_is_explained_with_its_type_range_default_and_presets() {
         assert_eq!(output.code, Some(0), "{key}: {}", output.stderr);
         serde_json::from_str(&output.stdout).expect("JSON")
     };
-    let meanings = explain("train.gamma");
+    let meanings = explain("discount");
     assert_eq!(meanings.as_array().map(Vec::len), Some(1), "{meanings}");
-    let gamma = &meanings[0];
-    assert_eq!(gamma["about"], "Discount per time step, above 0 and at most 1.");
-    assert_eq!(gamma["type"], "number");
-    assert!(gamma["range"][0].as_str().is_some_and(|range| range.ends_with("to 1")), "{gamma}");
-    let presets = gamma["presets"].as_array().expect("a list");
-    assert_eq!(presets.len(), 6, "{gamma}");
+    let discount = &meanings[0];
+    assert!(
+        discount["about"].as_str().is_some_and(|about| about.starts_with("Discount γ per time"))
+    );
+    assert_eq!(discount["type"], "number");
+    assert_eq!(discount["range"], "it must be above 0 and at most 1");
+    let presets = discount["presets"].as_array().expect("a list");
+    assert_eq!(presets.len(), 6, "{discount}");
 
-    // What the checks accept is told for keys of tables that no preset has, too.
+    // Keys of tables that no preset has have a range, too.
     let momentum = explain("train.optimizer.momentum");
     assert_eq!(momentum[0]["within"], "kind = \"sgd\"", "{momentum}");
-    assert!(momentum[0]["range"][0].is_string(), "{momentum}");
+    assert_eq!(momentum[0]["range"], "it must be at least 0 and below 1", "{momentum}");
     let channels = explain("net.channels");
     let kinds = channels.as_array().expect("a list");
-    let tower = kinds.iter().find(|kind| kind["within"] == "kind = \"residual\"");
-    assert_eq!(tower.expect("towers have channels")["range"][0], "it must be 1 to 1024");
+    for kind in ["conv", "residual", "two_conv"] {
+        let within = format!("kind = {kind:?}");
+        let found = kinds.iter().find(|one| one["within"] == *within);
+        // Kinds with the same text share one meaning.
+        if let Some(found) = found {
+            assert_eq!(found["range"], "it must be 1 to 1024", "{kind}");
+        }
+    }
+    assert!(kinds.iter().all(|kind| kind["range"] == "it must be 1 to 1024"), "{channels}");
     let swap = explain("actor.swap");
     assert_eq!(swap[0]["choices"].as_array().map(Vec::len), Some(2), "{swap}");
     assert!(explain("arena.gate")[0]["keys"].to_string().contains("threshold"));
 
     let shown = ouro(home.path(), &["config", "explain", "actor.search.simulations"]);
     let shown = shown.stdout;
-    assert!(shown.starts_with("actor.search.simulations\n  Descents from the root"), "{shown}");
+    assert!(shown.starts_with("actor.search.simulations\n  Simulations per decision"), "{shown}");
     assert!(shown.lines().all(|line| line.chars().count() <= 88), "{shown}");
     assert!(shown.contains("range    it must be 1 to 2^28"), "{shown}");
 }

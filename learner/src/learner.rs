@@ -24,11 +24,12 @@ use ouro_proto::arena_client::{ArenaClient, ArenaError};
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
 use ouro_service::server::Limits;
 use ouro_service::{Background, BackgroundError, Backoff, ExitStatus, GrpcServer, ServiceError};
+use ouro_settings::SettingError;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::alphazero::AlphaZero;
-use crate::config::{AlgorithmConfig, Config, ConfigError};
+use crate::config::{AlgorithmConfig, Config};
 use crate::device::DeviceError;
 use crate::feed::{self, Assemble};
 use crate::ledger::{Ledger, LedgerError, LedgerThread};
@@ -54,7 +55,7 @@ const DRAIN: Duration = Duration::from_secs(10);
 pub enum LearnerError {
     /// A field is out of range.
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] SettingError),
     /// The game's configuration is out of range.
     #[error(transparent)]
     Game(#[from] ouro_game::ConfigError),

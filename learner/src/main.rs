@@ -1,12 +1,11 @@
-//! `ouro-learner`: the learner as a process of its own.
+//! `ouro-learner`: the learner of a run as a process of its own.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use ouro_game::Rng;
 use ouro_learner::alphazero::AlphaZero;
-use ouro_learner::config::AlgorithmConfig;
+use ouro_learner::config::{AlgorithmConfig, DeviceChoice};
 use ouro_learner::device::TrainDevice;
 use ouro_learner::parity::ParitySettings;
 use ouro_learner::reinforce::Reinforce;
@@ -14,37 +13,37 @@ use ouro_learner::{Config, Learner, LearnerError, parity};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown};
+use ouro_settings::Settings;
+use ouro_settings::arguments::{
+    AddressArguments, DeviceArguments, FileArguments, ListenArguments, LogArguments, SettingsError,
+};
 
-/// Receives games, trains a network on them and publishes its weights.
+/// Receives games, trains a network on them and publishes its weights, until a signal.
+///
+/// A second start resumes from the newest training state.
 #[derive(Parser)]
-#[command(version, about, after_help = EXIT_CODES_HELP)]
+#[command(name = "ouro-learner", version, about, after_help = EXIT_CODES_HELP)]
 struct Arguments {
+    #[command(flatten)]
+    file: FileArguments,
+    #[command(flatten)]
+    listen: ListenArguments,
+    #[command(flatten)]
+    addresses: AddressArguments,
+    #[command(flatten)]
+    device: DeviceArguments,
+    #[command(flatten)]
+    log: LogArguments,
     #[command(subcommand)]
-    command: Command,
+    measurement: Option<Measurement>,
 }
 
+/// Measurements of the network and the device of a run. Without --config they take a small
+/// network for duels on 7x7.
 #[derive(Subcommand)]
-enum Command {
-    /// Serve and train until a signal; resumes from the newest training state.
-    Run {
-        /// Configuration file (TOML); without one, the defaults.
-        #[arg(long, env = "OURO_LEARNER_CONFIG")]
-        config: Option<PathBuf>,
-        /// Let an adapter that computes on the CPU count as a GPU.
-        #[arg(long)]
-        allow_software_adapter: bool,
-    },
-    /// Check a configuration file and print it with its defaults.
-    Check {
-        /// Configuration file (TOML); without one, the defaults.
-        #[arg(long, env = "OURO_LEARNER_CONFIG")]
-        config: Option<PathBuf>,
-    },
+enum Measurement {
     /// Compare losses and gradients of the GPU (or a software adapter) with the CPU.
     Parity {
-        /// Configuration file (TOML) whose game and network are compared.
-        #[arg(long)]
-        config: Option<PathBuf>,
         /// Moves per batch.
         #[arg(long, default_value_t = 64)]
         rows: usize,
@@ -57,31 +56,58 @@ enum Command {
     },
 }
 
-fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            // Help and version arrive as errors, too. There is no other place to report a failed
-            // print.
-            let _ = error.print();
-            let clean = error.exit_code() == 0;
-            return if clean { ExitStatus::Clean } else { ExitStatus::BadConfiguration }.into();
+impl Arguments {
+    /// The settings of the run. Measurements can do without a file.
+    fn settings(&self) -> Result<Option<Settings>, SettingsError> {
+        if self.measurement.is_some() && self.file.config.is_none() {
+            return Ok(None);
         }
-    };
-    process::run(LogFormat::Auto, |shutdown| work(arguments.command, shutdown))
+        let settings = self.file.load(|deploy| {
+            self.addresses.apply(deploy);
+            self.device.apply(deploy);
+            self.log.apply(deploy);
+        });
+        settings.map(Some)
+    }
+
+    fn config(&self, settings: Option<&Settings>) -> Result<Config, Failure> {
+        let Some(settings) = settings else {
+            let device = self.device.device.unwrap_or(DeviceChoice::Auto);
+            let allow_software_adapter = self.device.allow_software_adapter;
+            return Ok(Config { device, allow_software_adapter, ..Config::default() });
+        };
+        let listen = settings.deploy.learner.listen("learner", self.listen.listen);
+        let listen = listen.map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
+        let arena = settings.deploy.arena.url();
+        Ok(Config::of_run(settings, &self.file.folder(), listen, arena))
+    }
 }
 
-async fn work(command: Command, shutdown: Shutdown) -> Result<(), Failure> {
-    match command {
-        Command::Run { config, allow_software_adapter } => {
-            let mut config = read(config.as_deref())?;
-            config.allow_software_adapter |= allow_software_adapter;
+fn main() -> ExitCode {
+    let arguments: Arguments = match process::arguments() {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
+    let settings = arguments.settings();
+    let log = match &settings {
+        Ok(Some(settings)) => settings.deploy.log.into(),
+        _ => LogFormat::Auto,
+    };
+    process::run(log, |shutdown| async move { work(settings?.as_ref(), arguments, shutdown).await })
+}
+
+async fn work(
+    settings: Option<&Settings>,
+    arguments: Arguments,
+    shutdown: Shutdown,
+) -> Result<(), Failure> {
+    let config = arguments.config(settings)?;
+    match arguments.measurement {
+        None => {
             let learner = Learner::bind(config).await.map_err(failure)?;
             learner.run_until(shutdown.token().clone()).await.map_err(failure)
         }
-        Command::Check { config } => check(&read(config.as_deref())?),
-        Command::Parity { config, rows, rounds, steps } => {
-            let config = read(config.as_deref())?;
+        Some(Measurement::Parity { rows, rounds, steps }) => {
             blocking(move || compare(&config, rows, rounds, steps)).await
         }
     }
@@ -93,30 +119,12 @@ async fn blocking(
     tokio::task::spawn_blocking(work).await.map_err(bug)?
 }
 
-fn read(path: Option<&Path>) -> Result<Config, Failure> {
-    let bad = |error: Box<dyn std::error::Error + Send + Sync>| {
-        Failure::new(ExitStatus::BadConfiguration, error)
-    };
-    let config: Config = match path {
-        Some(path) => ouro_service::config::load(path).map_err(|error| bad(error.into()))?,
-        None => Config::default(),
-    };
-    config.validate().map_err(|error| bad(error.into()))?;
-    Ok(config)
-}
-
 fn bug(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Failure {
     Failure::new(ExitStatus::Bug, error)
 }
 
 fn failure(error: LearnerError) -> Failure {
     Failure::new(error.exit_status(), error)
-}
-
-#[expect(clippy::print_stdout, reason = "the output of the command")]
-fn check(config: &Config) -> Result<(), Failure> {
-    print!("{}", toml::to_string(config).map_err(bug)?);
-    Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "the output of the command")]

@@ -6,54 +6,13 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use ouro_net::TensorRole;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ouro_settings::OptimizerConfig;
 
 use crate::error::TrainError;
 use crate::model::{ParameterLayout, read};
 
 /// Keeps a zero gradient from dividing by zero.
 const NORM_EPSILON: f32 = 1e-6;
-
-/// The update rule with its hyperparameters. Weight decay is `train.weight_decay`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum OptimizerConfig {
-    /// Loshchilov and Hutter 2019, "Decoupled weight decay regularization", algorithm 2:
-    /// `m ← β₁ m + (1 − β₁) g`, `v ← β₂ v + (1 − β₂) g²`, both corrected for their start at 0,
-    /// then `θ ← θ − η (m / (√v + ε) + decay · θ)`.
-    #[serde(rename = "adamw")]
-    AdamW {
-        /// β₁, at least 0 and below 1.
-        beta1: f64,
-        /// β₂, at least 0 and below 1.
-        beta2: f64,
-        /// ε, above 0.
-        epsilon: f64,
-    },
-    /// Momentum without dampening, the decay decoupled as in the same paper (SGDW):
-    /// `m ← μ m + g`, then `θ ← θ − η (m + decay · θ)`.
-    Sgd {
-        /// μ, at least 0 and below 1.
-        momentum: f64,
-    },
-}
-
-impl Default for OptimizerConfig {
-    fn default() -> Self {
-        Self::AdamW { beta1: 0.9, beta2: 0.999, epsilon: 1e-5 }
-    }
-}
-
-impl OptimizerConfig {
-    /// Names of the vectors that the update rule keeps.
-    pub fn slots(&self) -> &'static [&'static str] {
-        match self {
-            Self::AdamW { .. } => &["first", "second"],
-            Self::Sgd { .. } => &["momentum"],
-        }
-    }
-}
 
 /// The optimiser's state as plain numbers.
 #[derive(Clone, Debug, Default, PartialEq)]

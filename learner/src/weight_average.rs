@@ -1,32 +1,15 @@
 //! The published network: an exponential moving average (EMA) of the weights in training.
 //!
-//! Averaged weights play better than the weights of a single step (Izmailov et al. 2018, "Averaging
+//! Averaged weights play better than the weights of a single step (Izmailov et al. 2018, "WeightAveraging
 //! weights leads to wider optima and better generalization"; KataGo averages with exponential
 //! decay). Batch norm's running statistics cannot be averaged: the statistics of averaged weights
 //! are not the average of the statistics. Passes of the averaged network track them instead.
 
 use burn::tensor::Tensor;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ouro_settings::WeightAveraging;
 
 use crate::error::TrainError;
 use crate::model::Net;
-
-/// Which weights are published.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum WeightAveraging {
-    /// The weights of the last step.
-    #[default]
-    None,
-    /// An exponential moving average; the plain mean while that weights the newest more.
-    Exponential {
-        /// Steps between two updates of the average. Each update costs a forward pass.
-        every_steps: u64,
-        /// Steps over which the share of old weights halves.
-        half_life_steps: u64,
-    },
-}
 
 /// The moving average of a network's weights.
 #[derive(Clone, Debug)]

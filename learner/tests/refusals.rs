@@ -8,11 +8,11 @@ use std::process::Command;
 use ouro_testkit::process::run;
 
 /// The exit code, and what standard error says.
-fn refused(home: &Path, settings: &str) -> (Option<i32>, String) {
-    let path = home.join("learner.toml");
+fn refused(home: &Path, settings: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let path = home.join("run.toml");
     fs::write(&path, settings).expect("it is written");
     let mut command = Command::new(env!("CARGO_BIN_EXE_ouro-learner"));
-    command.arg("run").arg("--config").arg(path).current_dir(home);
+    command.arg("--config").arg(path).args(["--device", "cpu"]).args(arguments).current_dir(home);
     let ended = run(&mut command);
     (ended.code, ended.stderr)
 }
@@ -29,23 +29,29 @@ fn each_refusal_has_its_code_and_names_the_thing() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("it has one").to_string();
     fs::write(home.path().join("file"), "").expect("it is written");
-    let listen = "device = \"cpu\"\nlisten = \"127.0.0.1:0\"\n";
-    let cases = [
-        ("listn = \"127.0.0.1:0\"".to_owned(), 64, "did you mean `listen`?"),
-        ("listen = \"here\"".to_owned(), 64, "`listen`"),
-        ("[train]\ngamma = 2.0".to_owned(), 64, "train.gamma is 2; it must be"),
+    let preset = "preset = \"tictactoe\"\n";
+    let free = ["--listen", "127.0.0.1:0"];
+    type Case<'a> = (String, &'a [&'a str], i32, &'a str);
+    let cases: [Case; 10] = [
+        ("[deploy]\nlernr = \"127.0.0.1:0\"".to_owned(), &[], 64, "did you mean `deploy.learner`?"),
+        ("[deploy]\nlearner = \"here\"".to_owned(), &[], 64, "`deploy.learner`"),
+        (preset.to_owned(), &["--learner", "host:1"], 64, "deploy.learner is host:1; "),
+        (preset.to_owned() + "discount = 2.0", &[], 64, "discount is 2; it must be"),
         (
-            "[net]\nkind = \"conv\"\nchannels = 0\nlayers = 1\nhidden = 1".to_owned(),
+            preset.to_owned() + "[net]\nkind = \"conv\"\nchannels = 0\nlayers = 1\nhidden = 1",
+            &[],
             64,
             "net.channels is 0; it must be 1 to 1024",
         ),
-        ("arena = \"localhost\"".to_owned(), 64, "arena is localhost; write a URL"),
-        (format!("device = \"cpu\"\nlisten = \"{address}\""), 69, "choose another address"),
-        (format!("{listen}[checkpoint]\ndirectory = \"/proc/nope\""), 69, "/proc/nope"),
-        (format!("{listen}[checkpoint]\ndirectory = \"file\""), 69, "file"),
+        // Keys that a learner does not use are checked all the same.
+        (preset.to_owned() + "[arena]\nparallel = 0", &[], 64, "arena.parallel is 0; it must be"),
+        (preset.to_owned(), &["--arena", "localhost"], 64, "\"localhost\" is not an address"),
+        (preset.to_owned(), &["--listen", &address], 69, "choose another address"),
+        (preset.to_owned(), &[free[0], free[1], "--run", "/proc/nope"], 69, "/proc/nope"),
+        (preset.to_owned(), &[free[0], free[1], "--run", "file"], 69, "file"),
     ];
-    for (settings, code, expected) in cases {
-        let (ended, error) = refused(home.path(), &settings);
+    for (settings, arguments, code, expected) in cases {
+        let (ended, error) = refused(home.path(), &settings, arguments);
         assert_eq!(ended, Some(code), "{settings}: {error}");
         assert!(error.contains(expected), "{settings}: {error}");
     }

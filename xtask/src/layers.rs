@@ -14,6 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["ouro-search", "ouro-net"],
     &["ouro-replay", "ouro-players"],
     &["ouro-bench", "ouro-proto", "ouro-service"],
+    &["ouro-settings"],
     &["ouro-actor", "ouro-learner", "ouro-arena"],
     &["ouro-cli"],
     // Above all others, so that it can only be a development dependency.

@@ -10,6 +10,7 @@ mod layers;
 mod mistakes;
 mod protos;
 mod screenshots;
+mod settings;
 mod shell;
 
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   mistakes replay    35 faults planted in the journal and the window are all caught
   flaky [--runs N] [--busy N] [-- ARGS]
                      `cargo test` N times (20) beside N busy loops (0); every failure by name
+  settings           writes docs/settings.md from the types
   screenshots        takes the documentation's pictures of the web page, in docs/img
   fuzz [--seconds N] hostile weights, requests, episodes and journals, 60 s each; no crash";
 
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         ["mistakes"] => mistakes::run(),
         ["mistakes", "replay"] => mistakes::replay::run(),
         ["flaky", ref words @ ..] => flaky::Plan::parse(words).and_then(|plan| flaky::run(&plan)),
+        ["settings"] => settings::run(),
         ["screenshots"] => screenshots::run(),
         ["fuzz"] => fuzz::run(fuzz::SECONDS),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {

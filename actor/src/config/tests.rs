@@ -2,6 +2,7 @@
 
 use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
+use ouro_settings::exploring;
 
 use super::*;
 
@@ -20,30 +21,30 @@ fn the_defaults_are_valid_and_each_bad_value_is_named() {
     type Spoil = fn(&mut ActorConfig);
     let cases: [(&str, Spoil); 21] = [
         ("threads", |config| config.threads = 0),
-        ("games_per_thread", |config| config.play.games_per_thread = 0),
-        ("batch", |config| config.play.batch = 0),
-        ("max_plies", |config| config.play.max_plies = 0),
-        ("tree_memory_mib", |config| config.play.tree_memory_mib = 0),
+        ("actor.games_per_thread", |config| config.play.games_per_thread = 0),
+        ("actor.batch", |config| config.play.batch = 0),
+        ("actor.max_plies", |config| config.play.max_plies = 0),
+        ("actor.tree_memory_mib", |config| config.play.tree_memory_mib = 0),
         ("outbox_games", |config| config.outbox_games = 0),
-        ("cohort", |config| config.play.cohort = Some(0)),
-        ("remembered_positions", |config| config.play.remembered_positions = usize::MAX),
-        ("opponents: self_play", |config| config.play.opponents.self_play = f64::NAN),
-        ("opponents: prioritised", |config| config.play.opponents.prioritised = -1.0),
-        ("opponents: self_play, prior", |config| {
+        ("actor.cohort", |config| config.play.cohort = Some(0)),
+        ("actor.remembered_positions", |config| config.play.remembered_positions = usize::MAX),
+        ("actor.opponents.self_play", |config| config.play.opponents.self_play = f64::NAN),
+        ("actor.opponents.prioritised", |config| config.play.opponents.prioritised = -1.0),
+        ("actor.opponents is 0 for", |config| {
             config.play.opponents = OpponentShares { self_play: 0.0, ..OpponentShares::SELF_PLAY };
         }),
         ("name", |config| config.name = String::new()),
         ("name", |config| config.name = "a".repeat(65)),
         ("name", |config| config.name = "two words".to_owned()),
-        ("epsilon", |config| config.play.epsilon = f32::NAN),
-        ("epsilon", |config| config.play.epsilon = 1.5),
-        ("epsilon", |config| {
+        ("actor.epsilon", |config| config.play.epsilon = f32::NAN),
+        ("actor.epsilon", |config| config.play.epsilon = 1.5),
+        ("actor.epsilon", |config| {
             (config.play.epsilon, config.play.search) = (0.1, Some(exploring(8, 8)))
         }),
-        ("opening_plies", |config| config.play.opening_plies = 400),
+        ("actor.opening_plies", |config| config.play.opening_plies = 400),
         ("drain.seconds", |config| config.drain.seconds = f64::INFINITY),
         ("cache.mib", |config| config.cache.mib = 0),
-        ("search", |config| {
+        ("actor.search", |config| {
             config.play.search = Some(SearchConfig { simulations: 0, ..exploring(8, 8) });
         }),
     ];
@@ -51,19 +52,24 @@ fn the_defaults_are_valid_and_each_bad_value_is_named() {
         let mut config = config();
         spoil(&mut config);
         let error = config.validate().expect_err("a bad value is refused").to_string();
-        assert!(error.starts_with("actor config: ") && error.contains(field), "{error}");
+        assert!(error.starts_with(field), "{error}");
     }
 }
 
 #[test]
-fn a_file_of_three_lines_has_every_default() {
-    let game = serde_json::json!({ "game": "tic_tac_toe" });
-    let file = serde_json::json!({
-        "game": game, "arena": "http://127.0.0.1:1", "learner": "http://127.0.0.1:2",
-    });
-    assert_eq!(serde_json::from_value::<ActorConfig>(file.clone()).unwrap(), config());
-    let mut odd = file;
-    odd["self_play_share"] = 0.5.into();
-    let error = serde_json::from_value::<ActorConfig>(odd).expect_err("no such key").to_string();
-    assert!(error.contains("self_play_share"), "{error}");
+fn an_actor_of_a_run_has_its_settings_and_a_folder_of_its_own() {
+    let mut settings = Settings::default();
+    settings.discount = 0.5;
+    settings.deploy.threads = Some(3);
+    let url = |port: u16| format!("http://127.0.0.1:{port}");
+    let actor = ActorConfig::of_run(&settings, Path::new("run"), url(1), url(2));
+    actor.validate().expect("the defaults are valid");
+    assert_eq!((actor.name.as_str(), actor.threads, actor.seed), ("actor", 3, settings.seed));
+    assert_eq!((actor.arena, actor.learner), (url(1), url(2)));
+    assert_eq!(actor.play.search.expect("it searches").discount, 0.5);
+    assert_eq!(actor.dead_letters.as_deref(), Some(Path::new("run/actor/refused.jsonl")));
+    settings.deploy.name = "b".to_owned();
+    settings.deploy.log_records = true;
+    let actor = ActorConfig::of_run(&settings, Path::new("run"), url(1), url(2));
+    assert_eq!(actor.log_records.as_deref(), Some(Path::new("run/actor-b/records.log")));
 }

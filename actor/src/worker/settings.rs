@@ -4,8 +4,7 @@ use ouro_game::Game;
 use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::node_bytes;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use ouro_settings::{PlayConfig, Swap};
 
 use super::WorkerError;
 
@@ -21,44 +20,30 @@ const LEAST_NODES: u32 = 1_024;
 pub struct WorkerSettings {
     /// Games at once.
     pub games: usize,
-    /// Leaves of a full batch; see [`crate::PlayConfig::batch`].
+    /// Leaves of a full batch; see [`PlayConfig::batch`].
     pub batch: usize,
-    /// See [`crate::PlayConfig::opponents`].
+    /// See [`PlayConfig::opponents`].
     pub shares: OpponentShares,
-    /// See [`crate::PlayConfig::cohort`].
+    /// See [`PlayConfig::cohort`].
     pub cohort: u64,
-    /// See [`crate::PlayConfig::search`].
+    /// See [`PlayConfig::search`].
     pub search: Option<SearchConfig>,
-    /// See [`crate::PlayConfig::epsilon`].
+    /// See [`PlayConfig::epsilon`].
     pub epsilon: f32,
-    /// See [`crate::PlayConfig::opening_plies`].
+    /// See [`PlayConfig::opening_plies`].
     pub opening_plies: u32,
-    /// See [`crate::PlayConfig::swap`].
+    /// See [`PlayConfig::swap`].
     pub swap: Swap,
-    /// See [`crate::PlayConfig::max_plies`].
+    /// See [`PlayConfig::max_plies`].
     pub max_plies: usize,
     /// Bytes that all trees may take together.
     pub tree_bytes: usize,
-    /// See [`crate::PlayConfig::remembered_positions`].
+    /// See [`PlayConfig::remembered_positions`].
     pub remembered: usize,
     /// Seed of games and opponents.
     pub seed: u64,
     /// Number of this worker in its process.
     pub index: u64,
-}
-
-/// When learning seats change over to new weights.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Swap {
-    /// When a game begins: a game is played by one set of weights from its first move to its
-    /// last, and depends on nothing that happens meanwhile.
-    #[default]
-    Games,
-    /// Before each move. Long games then use newer weights, in trees begun anew; the generation
-    /// recorded is that of the oldest weights that moved, so that a bound on staleness holds
-    /// for the whole game.
-    Moves,
 }
 
 /// Most that the trees of a worker can take.
@@ -73,6 +58,25 @@ pub struct TreeLimits {
 }
 
 impl WorkerSettings {
+    /// The settings of the thread of number `index` of `threads`, its games seeded by `seed`.
+    pub fn new(play: &PlayConfig, threads: usize, seed: u64, index: usize) -> Self {
+        Self {
+            games: play.games_per_thread,
+            batch: play.batch,
+            shares: play.opponents,
+            cohort: play.cohort.unwrap_or(play.games_per_thread as u64),
+            search: play.search.clone(),
+            epsilon: play.epsilon,
+            opening_plies: play.opening_plies,
+            swap: play.swap,
+            max_plies: play.max_plies,
+            tree_bytes: play.tree_memory_mib.saturating_mul(1 << 20) / threads.max(1),
+            remembered: play.remembered_positions,
+            seed,
+            index: index as u64,
+        }
+    }
+
     /// Trees that can be in memory at once: one a game while every game is self-play, else
     /// one for each seat.
     pub fn trees(&self, players: usize) -> usize {

@@ -1,90 +1,67 @@
-//! Runs an arena on its own.
+//! `ouro-arena`: the arena of a run as a process of its own.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use ouro_arena::config::{MatchConfig, WebAddress};
-use ouro_arena::store::Run;
 use ouro_arena::{Arena, ArenaConfig, ArenaError};
-use ouro_game::GameConfig;
 use ouro_service::process::{self, EXIT_CODES_HELP};
-use ouro_service::server::Limits;
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown, SystemClock};
+use ouro_settings::Settings;
+use ouro_settings::arguments::{
+    AddressArguments, FileArguments, ListenArguments, LogArguments, SettingsError, WebArguments,
+};
 
-/// Keeps the checkpoint pool, plays the matches, rates everybody, answers over gRPC.
+/// Keeps the checkpoint pool, plays the matches, rates all players, answers over gRPC.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXIT_CODES_HELP)]
+#[command(name = "ouro-arena", version, after_help = EXIT_CODES_HELP)]
 struct Arguments {
-    /// Where to listen.
-    #[arg(long, env = "OURO_ARENA_LISTEN", default_value = "127.0.0.1:50061")]
-    listen: SocketAddr,
-    /// Where the web page is, or `off`.
-    #[arg(long, env = "OURO_ARENA_WEB", value_name = "ADDR", default_value = "127.0.0.1:8080")]
-    web: WebAddress,
-    /// Folder of the store and the weights; made if it is missing.
-    #[arg(long, env = "OURO_ARENA_DATA")]
-    data: PathBuf,
-    /// The run's game, as JSON: {"game":"battlesnake", ...}.
-    #[arg(long, env = "OURO_GAME", value_parser = game)]
-    game: GameConfig,
-    /// The run's seed.
-    #[arg(long, env = "OURO_SEED", default_value_t = 0)]
-    seed: u64,
-    /// How matches are played and decided: a TOML file with the keys of a run's `[arena]`.
-    #[arg(long, env = "OURO_ARENA_MATCHES")]
-    matches: Option<PathBuf>,
-    /// Largest weights file taken, in bytes.
-    #[arg(long, default_value_t = ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES)]
-    max_weights_bytes: u64,
+    #[command(flatten)]
+    file: FileArguments,
+    #[command(flatten)]
+    listen: ListenArguments,
+    #[command(flatten)]
+    web: WebArguments,
+    #[command(flatten)]
+    addresses: AddressArguments,
+    #[command(flatten)]
+    log: LogArguments,
 }
 
 impl Arguments {
-    fn into_config(self) -> Result<ArenaConfig, Failure> {
-        let matches = match &self.matches {
-            Some(path) => ouro_service::config::load(path)
-                .map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?,
-            None => MatchConfig::default(),
-        };
-        Ok(ArenaConfig {
-            address: self.listen,
-            web: self.web.0,
-            data: self.data,
-            run: Run { game: self.game, seed: self.seed },
-            matches,
-            max_weights_bytes: self.max_weights_bytes,
-            limits: Limits::default(),
+    fn settings(&self) -> Result<Settings, SettingsError> {
+        self.file.load(|deploy| {
+            self.addresses.apply(deploy);
+            self.web.apply(deploy);
+            self.log.apply(deploy);
         })
     }
 }
 
-fn game(text: &str) -> Result<GameConfig, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
+fn main() -> ExitCode {
+    let arguments: Arguments = match process::arguments() {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
+    let settings = arguments.settings();
+    let log = settings.as_ref().map_or(LogFormat::Auto, |settings| settings.deploy.log.into());
+    process::run(log, |shutdown| async move { serve(&settings?, &arguments, shutdown).await })
 }
 
-fn failure(error: ArenaError) -> Failure {
-    Failure::new(error.exit_status(), error)
-}
-
-async fn serve(arguments: Arguments, shutdown: Shutdown) -> Result<(), Failure> {
-    let config = arguments.into_config()?;
+async fn serve(
+    settings: &Settings,
+    arguments: &Arguments,
+    shutdown: Shutdown,
+) -> Result<(), Failure> {
+    let address = settings.deploy.arena.listen("arena", arguments.listen.listen);
+    let address = address.map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
+    let config = ArenaConfig::of_run(settings, &arguments.file.folder(), address);
     let arena = Arena::bind(config, Arc::new(SystemClock::new())).await.map_err(failure)?;
     arena.run_until(shutdown.token().clone()).await.map_err(failure)?;
     Ok(())
 }
 
-fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            // Help and version are no errors; what clap cannot print, nobody can read.
-            let _ = error.print();
-            let clean = error.exit_code() == 0;
-            return if clean { ExitStatus::Clean } else { ExitStatus::BadConfiguration }.into();
-        }
-    };
-    process::run(LogFormat::Auto, |shutdown| serve(arguments, shutdown))
+fn failure(error: ArenaError) -> Failure {
+    Failure::new(error.exit_status(), error)
 }

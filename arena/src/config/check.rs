@@ -6,8 +6,8 @@ use ouro_game::{Game, GameConfig, GameVisitor, Rng};
 use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
 use ouro_players::NameError;
 use ouro_rating::{ClusterShape, GateConfigError};
+use ouro_settings::{MatchConfig, SettingError, check_gate};
 
-use super::MatchConfig;
 use crate::contestant::{Contestant, Standstill};
 use crate::player_id::ANCHOR;
 
@@ -20,30 +20,16 @@ const OPENINGS: usize = 64;
 /// Seeds on which a game is looked at.
 const SEEDS: u64 = 8;
 
-/// Most plies of a game.
-const MOST_PLIES: usize = 1 << 20;
-/// Most games in play at the same time.
-const MOST_PARALLEL: usize = 1 << 14;
-/// Most games of a match that is for ratings.
-const MOST_GAMES: u32 = 10_000;
-
 /// What is wrong with a configuration. Every message names the key, its value and what would do.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The gate's rule.
+    /// The rule of promotion of a match that began earlier.
     #[error("arena.{0}")]
     Gate(#[from] GateConfigError),
-    /// A value out of range.
-    #[error("arena.{key} is {value}; write {remedy}")]
-    Value {
-        /// The key.
-        key: &'static str,
-        /// Its value.
-        value: String,
-        /// What would do.
-        remedy: &'static str,
-    },
-    /// A name that gives no player of this game.
+    /// A setting that does not work.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// A name without a player of this game.
     #[error("arena.{key} names a player that cannot play here: {error}")]
     Player {
         /// The key.
@@ -56,9 +42,6 @@ pub enum ConfigError {
         "arena.player is {0:?}, which plays without the candidate's weights; write weights=self"
     )]
     Weightless(String),
-    /// The game's own configuration.
-    #[error(transparent)]
-    Game(#[from] ouro_game::ConfigError),
 }
 
 /// What follows from a configuration and its game.
@@ -72,47 +55,12 @@ pub(crate) struct Checked {
     pub(crate) opening_plies: u32,
 }
 
-impl MatchConfig {
-    /// Checks every field for a game.
-    pub(crate) fn check(&self, game: &GameConfig) -> Result<Checked, ConfigError> {
-        let out_of_range = |key, value: String, remedy| ConfigError::Value { key, value, remedy };
-        if !(1..=MOST_PLIES).contains(&self.max_plies) {
-            let value = self.max_plies.to_string();
-            return Err(out_of_range("max_plies", value, "a number from 1 to 1048576"));
-        }
-        if !(1..=MOST_PARALLEL).contains(&self.parallel) {
-            let value = self.parallel.to_string();
-            return Err(out_of_range("parallel", value, "a number from 1 to 16384"));
-        }
-        if self.anchor_games > MOST_GAMES {
-            let value = self.anchor_games.to_string();
-            return Err(out_of_range("anchor_games", value, "a number from 0 to 10000"));
-        }
-        if !(1..=MOST_GAMES).contains(&self.spare_games) {
-            let value = self.spare_games.to_string();
-            return Err(out_of_range("spare_games", value, "a number from 1 to 10000"));
-        }
-        if !(0.0..=1.0).contains(&self.spare_share) {
-            let value = self.spare_share.to_string();
-            return Err(out_of_range("spare_share", value, "a share from 0 to 1"));
-        }
-        if !(self.match_share > 0.0 && self.match_share <= 1.0) {
-            let value = self.match_share.to_string();
-            return Err(out_of_range("match_share", value, "a share above 0, at most 1"));
-        }
-        if let Some(plies) = self.opening_plies
-            && plies as usize >= self.max_plies
-        {
-            return Err(out_of_range(
-                "opening_plies",
-                plies.to_string(),
-                "a number below max_plies, or leave it out",
-            ));
-        }
-        let checked = game.visit(Players { config: self })??;
-        self.gate.validate(checked.shape)?;
-        Ok(checked)
-    }
+/// Checks every field for a game.
+pub(crate) fn check(config: &MatchConfig, game: &GameConfig) -> Result<Checked, ConfigError> {
+    config.validate()?;
+    let checked = game.visit(Players { config }).map_err(SettingError::of_game)??;
+    check_gate(&config.gate, checked.shape)?;
+    Ok(checked)
 }
 
 /// Builds every player once, to see whether it can be.
@@ -203,7 +151,7 @@ mod tests {
 
     fn checked(game: &str) -> Checked {
         let game = serde_json::from_str(game).unwrap();
-        MatchConfig::default().check(&game).unwrap()
+        check(&MatchConfig::default(), &game).unwrap()
     }
 
     #[test]

@@ -1,51 +1,48 @@
-//! `ouro config`: what a run can be told, what is wrong with what it is told, and what each key
-//! means.
+//! `ouro config`: prints settings, checks a file of settings, explains keys.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand, ValueEnum};
-use ouro_service::config;
+use clap::{Args, Subcommand};
+use ouro_settings::{Preset, Settings, Source, file};
 
-use super::train::preset::Preset;
-use super::train::settings::{Settings, Source};
 use crate::failure::Failure;
 use crate::output::Output;
 
 mod check;
 mod explain;
-mod keys;
-mod range;
 
 /// Settings of a run: print, check, explain.
+///
+/// One file holds the settings of `ouro train`, `ouro-arena`, `ouro-learner` and `ouro-actor`.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
-  ouro config print tictactoe > my.toml
-  ouro config check my.toml
+  ouro config print tictactoe > run.toml
+  ouro config check run.toml
   ouro config explain actor.search.simulations
-  ouro train --config my.toml --run runs/mine")]
+  ouro train --config run.toml")]
 pub(crate) enum Config {
     Print(Print),
     Check(Check),
     Explain(Explain),
 }
 
-/// Print whole settings as TOML.
+/// Print complete settings as TOML.
 #[derive(Debug, Args)]
 pub(crate) struct Print {
-    /// A preset, or a file, whose gaps are filled from the preset that it names.
+    /// A preset, or a settings file. The preset that the file names fills its gaps.
     #[arg(value_name = "PRESET|FILE", default_value = Preset::default().name())]
     what: String,
 }
 
-/// Say everything that is wrong with a file of settings.
+/// List everything that is wrong with a settings file.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Settings as for `ouro train --config`, or the run.toml of a run.
+    /// A settings file, such as the run.toml of a run.
     file: PathBuf,
 }
 
-/// Say what a key means, what it may be, and what it is in each preset.
+/// Explain a key: meaning, type, range, default, value in each preset.
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
     /// A key or a table, such as train.learning_rate; left out, every key is listed.
@@ -65,22 +62,20 @@ impl Config {
 
 fn print(what: &str, output: &mut Output) -> Result<ExitCode, Failure> {
     let path = Path::new(what);
-    let (preset, settings) = match Preset::from_str(what, false) {
+    let (preset, settings) = match what.parse::<Preset>() {
         Ok(preset) => (Some(preset), preset.settings()),
         Err(_) if !path.exists() => {
-            let known: Vec<&str> =
-                Preset::value_variants().iter().map(|preset| preset.name()).collect();
-            let known = known.join(", ");
+            let known = Preset::names().join(", ");
             return Err(Failure::no_input(format_args!(
                 "{what} is neither a preset nor a file; presets are {known}"
             )));
         }
         Err(_) => {
-            let Source { preset, table, .. } = Source::read(path)?;
-            (preset, config::read(path, table).map_err(Failure::usage)?)
+            let Source { preset, table, .. } = Source::read(path).map_err(Failure::unreadable)?;
+            (preset, file::read(path, table).map_err(Failure::usage)?)
         }
     };
-    // What a preset leaves out cannot be written down but by its name.
+    // TOML cannot express an optional key that is not set, so the preset is named.
     let preset = preset.map(|preset| format!("preset = \"{}\"\n", preset.name()));
     let text = toml::to_string::<Settings>(&settings).map_err(Failure::bug)?;
     output.result(&settings, format_args!("{}{text}", preset.unwrap_or_default()))?;

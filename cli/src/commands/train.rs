@@ -1,12 +1,8 @@
 //! `ouro train`: actors, learner and arena in one process.
 //!
-//! The parts are the ones of the cluster and talk the same gRPC, on loopback ports. Everything
-//! that a run needs to go on is in its folder; a second start in the same folder resumes.
-//! Ctrl-C drains: actors flush, the learner takes that in and makes a last generation, the arena
-//! commits.
-
-pub(super) mod preset;
-pub(super) mod settings;
+//! The parts are those of the cluster, and they use the same gRPC on loopback ports. The folder of
+//! a run holds everything that a second start needs to resume. Ctrl-C drains: actors flush, the
+//! learner receives their games and makes a last generation, the arena commits.
 
 mod curves;
 mod event;
@@ -19,38 +15,37 @@ mod rounds;
 mod screen;
 mod view;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use ouro_actor::Actor;
 use ouro_arena::Arena;
-use ouro_arena::config::WebAddress;
 use ouro_learner::Learner;
-use ouro_learner::config::DeviceChoice;
 use ouro_service::shutdown::until_signal;
 use ouro_service::telemetry::{self, LogFormat};
 use ouro_service::{Background, Shutdown, SystemClock};
+use ouro_settings::Preset;
+use ouro_settings::arguments::{ActorArguments, AddressArguments, DeviceArguments, WebArguments};
 use tokio_util::sync::CancellationToken;
 
 use self::plan::Plan;
-use self::preset::Preset;
 use self::report::Reporter;
 use self::rounds::Rounds;
 use self::screen::Screen;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Train by self-play, here, until Ctrl-C. This is also what `ouro` without a verb does.
+/// Train by self-play in one process, until Ctrl-C. `ouro` without a verb does the same.
 ///
-/// On a terminal a panel shows how the run stands; elsewhere, and with --json, each event is a
+/// On a terminal a panel shows the state of the run. Elsewhere, and with --json, each event is a
 /// line of JSON (docs/events.md).
 ///
-/// The first start writes DIR/run.toml; change it before the second start to change the rates
-/// at which things happen. The game, the network and the seed of a run cannot change.
+/// The first start writes DIR/run.toml, and a second start in DIR resumes the run. Settings may
+/// change between two starts, except game, network, seed and algorithm. docs/running.md shows how
+/// to run the parts as processes of their own.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "Examples:
   ouro train                                  a Battlesnake duel 7x7, in runs/duel-7x7
@@ -65,36 +60,25 @@ pub(crate) struct Arguments {
     /// What to train [default: duel-7x7].
     #[arg(value_enum)]
     preset: Option<Preset>,
-    /// Folder of the run [default: runs/PRESET].
+    /// Folder of the run [default: runs/PRESET; with --config the folder of run.toml, or
+    /// runs/NAME for a file NAME.toml].
     #[arg(long, value_name = "DIR", env = "OURO_RUN")]
     run: Option<PathBuf>,
-    /// Settings (TOML) for a new run; see `ouro config`.
-    #[arg(long, value_name = "FILE", conflicts_with = "preset")]
+    /// Settings of the run (TOML), for new runs or the run.toml of the run itself; see
+    /// `ouro config`.
+    #[arg(long, value_name = "FILE", env = "OURO_CONFIG", conflicts_with = "preset")]
     config: Option<PathBuf>,
     /// Seed of a new run [default: 1].
     #[arg(long)]
     seed: Option<u64>,
-    /// Where to train [default: auto].
-    #[arg(long, value_enum)]
-    device: Option<Device>,
-    /// Let an adapter that computes on the CPU count as a GPU.
-    #[arg(long)]
-    allow_software_adapter: bool,
-    /// Threads that play [default: one less than the cores, at least one].
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1_024))]
-    threads: Option<u16>,
-    /// Address of the arena [default: 127.0.0.1:50061].
-    #[arg(long)]
-    arena: Option<SocketAddr>,
-    /// Address of the learner [default: 127.0.0.1:50062].
-    #[arg(long)]
-    learner: Option<SocketAddr>,
-    /// Address of the web page, or off [default: 127.0.0.1:8080].
-    #[arg(long, value_name = "ADDR")]
-    web: Option<WebAddress>,
-    /// Note each game sent or acknowledged in DIR/actor/records.log, to check that none is lost.
-    #[arg(long)]
-    log_records: bool,
+    #[command(flatten)]
+    addresses: AddressArguments,
+    #[command(flatten)]
+    web: WebArguments,
+    #[command(flatten)]
+    device: DeviceArguments,
+    #[command(flatten)]
+    actor: ActorArguments,
     /// Drain after so long: 90s, 30m, 1h 30m.
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     time: Option<Duration>,
@@ -107,41 +91,17 @@ pub(crate) struct Arguments {
     generations: Option<u32>,
 }
 
-/// Where to train.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Device {
-    /// A GPU if the machine has one, else the CPU.
-    Auto,
-    /// A GPU through Vulkan, or an error.
-    Vulkan,
-    /// A GPU through whatever wgpu finds, or an error.
-    Wgpu,
-    /// The CPU.
-    Cpu,
-}
-
-impl From<Device> for DeviceChoice {
-    fn from(device: Device) -> Self {
-        match device {
-            Device::Auto => Self::Auto,
-            Device::Vulkan => Self::Vulkan,
-            Device::Wgpu => Self::Wgpu,
-            Device::Cpu => Self::Cpu,
-        }
-    }
-}
-
 /// Trains until a signal or the time is up.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let plan = Plan::open(arguments)?;
     let screen = Screen::new(output);
-    // Progress is shown; logs are for what is out of the ordinary.
+    // The panel shows progress, so logs are limited to warnings.
     telemetry::init_with(LogFormat::Text, "warn", screen.logs()).map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let shutdown = Shutdown::new();
     let stop = shutdown.token().clone();
     let ended = runtime.block_on(until_signal(&shutdown, train(plan, stop, screen)));
-    // What still runs has had its deadline; do not wait for it again.
+    // Remaining tasks have had their deadline; do not wait for them again.
     runtime.shutdown_background();
     match ended.map_err(Failure::unavailable)? {
         Some(result) => result.map(|()| ExitCode::SUCCESS),
@@ -149,8 +109,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     }
 }
 
-/// Starts the parts lowest first, so that each finds what it talks to, and stops them the
-/// other way round.
+/// Starts the parts in the order of their dependencies and stops them in the opposite order.
 async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Result<(), Failure> {
     let arena = Arena::bind(plan.arena(), Arc::new(SystemClock::new())).await;
     let arena = arena.map_err(|error| refusal::of_arena(error, &plan))?;
@@ -190,7 +149,7 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
             None => std::future::pending().await,
         }
     };
-    // Whatever ends first, a part that fails included, ends the run.
+    // The first end ends the run, also that of a part that fails.
     let reported = tokio::select! {
         result = reporter.follow() => result,
         () = stop.cancelled() => Ok(()),
@@ -201,7 +160,7 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
         () = actor.ended() => Ok(()),
     };
 
-    // A reader that went away must not cost the drain: what it misses is told at the end.
+    // Drain even if the reader of the output is gone; its error is returned at the end.
     let reported = reported.and_then(|()| reporter.draining());
     stop_actor.cancel();
     replay.take_all();

@@ -27,8 +27,10 @@ pub use state::{State, StateError};
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Columns, at least 4.
+    #[schemars(range(min = 4))]
     pub width: u8,
     /// Rows, at least 4; `width * (height + 1)` is at most 64.
+    #[schemars(range(min = 4))]
     pub height: u8,
 }
 

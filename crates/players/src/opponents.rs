@@ -27,10 +27,13 @@ const UNKNOWN: f64 = 0.5;
 #[serde(deny_unknown_fields)]
 pub struct OpponentShares {
     /// The newest weights against themselves.
+    #[schemars(range(min = 0))]
     pub self_play: f64,
     /// A member of the pool, drawn in proportion to its difficulty.
+    #[schemars(range(min = 0))]
     pub prioritised: f64,
     /// A member of the pool, drawn uniformly.
+    #[schemars(range(min = 0))]
     pub uniform: f64,
 }
 

@@ -8,7 +8,6 @@
 pub mod background;
 pub mod backoff;
 pub mod clock;
-pub mod config;
 pub mod error;
 pub mod process;
 pub mod server;

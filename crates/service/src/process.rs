@@ -62,6 +62,17 @@ impl Failure {
     }
 }
 
+/// Parses the command line. The error is the exit code: of bad configuration, or of success after
+/// `--help` and `--version`, which are printed to standard output.
+pub fn arguments<A: clap::Parser>() -> Result<A, ExitCode> {
+    A::try_parse().map_err(|error| {
+        // A failed write has no reader to report it to.
+        let _ = error.print();
+        let is_error = error.use_stderr();
+        if is_error { ExitStatus::BadConfiguration } else { ExitStatus::Clean }.into()
+    })
+}
+
 /// Sets up logs and a runtime, runs `work` and turns its end into an exit code.
 ///
 /// Ctrl-C or SIGTERM cancels the [`Shutdown`] that `work` gets; a second one abandons it.

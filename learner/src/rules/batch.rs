@@ -44,7 +44,7 @@ impl<G: Game> OfGame<G> {
                 }
                 let outcome = episode.outcomes[usize::from(place.seat)];
                 let left = end.saturating_sub(self.game.elapsed(state));
-                let value = value_target(&config, self.gamma, outcome, left, searched.value);
+                let value = value_target(&config, self.discount, outcome, left, searched.value);
                 batch.values.push(value);
                 // Surprise weighs positions where they are drawn, not once more in the loss.
                 batch.weights.push(1.0);
@@ -88,7 +88,7 @@ impl<G: Game> OfGame<G> {
         let Some(&last) = places.last() else { return };
         let seat = usize::from(last.seat);
         let SeatTransitions { transitions: steps, is_truncated } =
-            seat_transitions(&self.game, states, seat, self.gamma, self.reward_scale);
+            seat_transitions(&self.game, states, seat, self.discount, self.reward_scale);
         for place in places {
             let ply = usize::from(place.ply);
             let Some(step) = steps.iter().find(|step| step.ply == ply) else { continue };

@@ -53,7 +53,7 @@ fn all(game: PackedGame) -> Vec<Draw<PackedGame>> {
 #[test]
 fn a_game_for_reinforce_becomes_one_segment_per_learning_seat() {
     let mut config = reinforce();
-    config.train.gamma = 0.5;
+    config.discount = 0.5;
     config.train.reward_scale = 2.0;
     config.train.augment = false;
     let mut game = fresh(won_game());
@@ -110,7 +110,7 @@ fn a_segment_that_does_not_end_with_its_game_gets_the_state_behind_it() {
 #[test]
 fn a_searched_game_gives_targets_where_the_search_was_one() {
     let mut config = alphazero();
-    config.train.gamma = 0.5;
+    config.discount = 0.5;
     config.train.augment = false;
     let rules = rules(&config).unwrap();
     // The first seat moves on plies 0, 2 and 4 and wins; ply 2 was a fast search.

@@ -1,14 +1,13 @@
 use super::*;
 use crate::alphazero::{AlphaZero, Positions};
 use crate::config::{AlphaZeroConfig, LearningRateSchedule};
-use crate::optimizer::OptimizerConfig;
 use crate::parity::random_positions;
 use crate::testing::{architectures, spec, tower, weights};
 use crate::training_state::{RunState, StateStore, TrainingState};
-use crate::weight_average::WeightAveraging;
 use ouro_game::Rng;
 use ouro_net::Generation;
 use ouro_net::synthetic::random_weights;
+use ouro_settings::{OptimizerConfig, WeightAveraging};
 
 fn trainer(
     config: &TrainConfig,

@@ -7,9 +7,9 @@ use ouro_game::{PlayerSet, snake};
 use ouro_proto::Searched;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::{FastSearch, Gumbel, Simultaneous};
+use ouro_settings::exploring;
 
 use super::*;
-use crate::config::exploring;
 use crate::testing::roster_for;
 
 const POOL: OpponentShares = OpponentShares { self_play: 0.4, prioritised: 0.4, uniform: 0.2 };

@@ -1,24 +1,23 @@
-//! Everything that is wrong with a file of settings, not the first thing alone.
+//! Everything that is wrong with a settings file, not only the first problem.
 //!
-//! Reading stops at the first problem. So what is wrong is told, put back to what the preset
-//! has, and the rest is looked at again, until nothing is wrong any more.
+//! Reading stops at the first problem. Each problem is reported and its key put back to the value
+//! of the preset. Then the rest is read again, until nothing is wrong.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use ouro_service::config::{self, ConfigFileError};
+use ouro_settings::{FileError, Settings, Source, file};
 use serde_json::json;
 use toml::{Table, Value};
 
-use super::Settings;
-use crate::commands::train::settings::Source;
+use crate::commands::settings;
 use crate::failure::Failure;
 use crate::output::Output;
 
 /// Prints one line for each problem; the file is usable if there is none.
 pub(super) fn run(path: &Path, output: &mut Output) -> Result<ExitCode, Failure> {
-    let Source { base, table, .. } = Source::read(path)?;
+    let Source { base, table, .. } = Source::read(path).map_err(Failure::unreadable)?;
     let problems = problems(path, &base, table)?;
     let file = path.display();
     for (key, text) in &problems {
@@ -45,47 +44,47 @@ pub(super) fn run(path: &Path, output: &mut Output) -> Result<ExitCode, Failure>
 /// The problems, each with its key.
 fn problems(path: &Path, base: &Table, mut table: Table) -> Result<Vec<(String, String)>, Failure> {
     let mut problems = Vec::new();
-    // How often each key was found wrong.
+    // How many times each key was wrong.
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
-    // The table that lacks a key since that was taken away.
-    let mut robbed: Option<String> = None;
+    // The table that lacks a key since this loop removed it.
+    let mut incomplete: Option<String> = None;
     loop {
-        let (key, text) = match config::read::<Settings>(path, table.clone()) {
-            Ok(settings) => match settings.problem() {
+        let (key, text) = match file::read::<Settings>(path, table.clone()) {
+            Ok(settings) => match settings::problem(&settings) {
                 None => return Ok(problems),
-                Some(problem) => (problem.key.clone(), problem.to_string()),
+                Some(problem) => (problem.key, problem.text),
             },
-            Err(ConfigFileError::Key { key, what, .. }) => (key, what),
+            Err(FileError::Key { key, what, .. }) => (key, what),
             Err(error) => return Err(Failure::unreadable(error)),
         };
         let before = found.entry(key.clone()).or_default();
-        // What that table misses now is not missing in the file, and what is wrong even as the
-        // preset has it was told already.
-        if robbed.take().is_none_or(|table| table != key) && *before == 0 {
+        // A key that this loop removed is not missing in the file. A key that is wrong even with
+        // the value of the preset was reported already.
+        if incomplete.take().is_none_or(|table| table != key) && *before == 0 {
             problems.push((key.clone(), text));
         }
         match put_back(&mut table, base, &key, *before) {
             PutBack::Nothing => return Ok(problems),
             PutBack::Replaced => {}
-            PutBack::Removed(outer) => robbed = Some(outer),
+            PutBack::Removed(outer) => incomplete = Some(outer),
         }
         *before += 1;
     }
 }
 
-/// What was done about a key.
+/// What was done with a key.
 enum PutBack {
-    /// It, or a table around it, is what the preset has.
+    /// The key, or a table around it, has the value of the preset.
     Replaced,
-    /// It is gone from the table of this name.
+    /// The key is removed from the table of this name.
     Removed(String),
     /// There is nothing left to put back.
     Nothing,
 }
 
-/// Gives a key what the preset has, or takes it away where the preset does not have it or, as in a
-/// table of another kind, it is wrong all the same. Once that was tried, the innermost table
-/// around it that differs is put back whole.
+/// Puts a key back to the value of the preset. Removes the key if the preset does not have it, or
+/// if that value is wrong too, as in a table of another kind. After both attempts, puts back the
+/// innermost table around the key that differs.
 fn put_back(table: &mut Table, base: &Table, key: &str, before: usize) -> PutBack {
     let names: Vec<&str> = key.split('.').filter(|name| !name.is_empty()).collect();
     for depth in (1..=names.len()).rev() {
@@ -119,13 +118,14 @@ fn put_back(table: &mut Table, base: &Table, key: &str, before: usize) -> PutBac
 
 #[cfg(test)]
 mod tests {
+    use ouro_settings::Preset;
+
     use super::*;
-    use crate::commands::train::preset::Preset;
 
     fn keys_of(text: &str) -> Vec<String> {
-        let base = Preset::TicTacToe.table().expect("a preset is a table");
+        let base = Preset::TicTacToe.table();
         let mut table = base.clone();
-        config::merge(&mut table, text.parse().expect("TOML"));
+        file::merge(&mut table, text.parse().expect("TOML"));
         let problems = problems(Path::new("my.toml"), &base, table).expect("it is looked at");
         problems.into_iter().map(|(key, _)| key).collect()
     }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn every_problem_of_a_file_is_found_whatever_kind_it_is() {
         assert!(keys_of("seed = 3\n").is_empty());
-        let text = "seeds = 3\ngeneration_steps = 0\n[train]\nlerning_rate = 0.1\ngamma = 2.0\n\
+        let text = "seeds = 3\ngeneration_steps = 0\ndiscount = 2.0\n[deploy]\nthreads = 0\n[train]\nlerning_rate = 0.1\nbatch_moves = 0\n\
                     [actor]\nbatch = 0\ncohort = 0\n[actor.search]\nsimulations = 0\n\
                     [actor.search.noise]\nshare = 3.0\n[arena.gate]\nthreshold = 0.2\n\
                     [replay]\nmin_positions = \"many\"\n";
@@ -143,7 +143,9 @@ mod tests {
             "seeds",
             "generation_steps",
             "train.lerning_rate",
-            "train.gamma",
+            "train.batch_moves",
+            "discount",
+            "deploy.threads",
             "actor.batch",
             "actor.cohort",
             "actor.search.simulations",

@@ -1,16 +1,13 @@
-//! What a key means, in words.
+//! Explains a key in words.
 
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use clap::ValueEnum;
-use ouro_service::config;
+use ouro_settings::keys::{Keys, Meaning, Tag};
+use ouro_settings::{Preset, file};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::keys::{Keys, Meaning, Tag};
-use super::range;
-use crate::commands::train::preset::Preset;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -21,14 +18,14 @@ const WIDTH: usize = 88;
 #[derive(Debug, Serialize)]
 struct Explanation {
     key: String,
-    /// The kind of table, as in `kind = "conv"`; nothing where there is only one.
+    /// The kind of table, as in `kind = "conv"`; `None` where there is only one.
     within: Option<String>,
     about: String,
     #[serde(rename = "type")]
     kind: String,
     choices: Vec<Choice>,
-    /// What would be accepted, in the words of the checks.
-    range: Vec<String>,
+    /// The numbers that are accepted, as the type of the key declares.
+    range: Option<String>,
     default: Option<Value>,
     presets: Vec<InPreset>,
     /// Keys of the table that it is.
@@ -69,7 +66,7 @@ pub(super) fn run(key: Option<&str>, output: &mut Output) -> Result<ExitCode, Fa
         all.into_iter().filter(|key| key.strip_prefix(&below).is_some_and(is_name)).collect();
     let mut explanations = Vec::with_capacity(meanings.len());
     for meaning in meanings {
-        explanations.push(explanation(key, &inner, meaning)?);
+        explanations.push(explanation(key, &inner, meaning));
     }
     let text: Vec<String> = explanations.iter().map(describe).collect();
     output.result(&explanations, text.join("\n"))?;
@@ -83,38 +80,26 @@ fn is_name(key: &str) -> bool {
 /// The key that was meant: by its whole path, or by its last name alone.
 fn nearest<'a>(key: &str, all: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let ends_alike = |known: &&str| known.rsplit('.').next() == Some(key);
-    all.clone().find(ends_alike).or_else(|| config::nearest(key, all))
+    all.clone().find(ends_alike).or_else(|| file::nearest(key, all))
 }
 
-fn explanation(key: &str, inner: &[String], meaning: Meaning) -> Result<Explanation, Failure> {
-    let range = range::of(key, &meaning)?;
-    let mut presets = Vec::new();
-    for &preset in Preset::value_variants() {
-        let table = serde_json::to_value(preset.table()?).map_err(Failure::bug)?;
-        let (path, outer) = (pointer(key), pointer(key.rsplit_once('.').map_or("", |(at, _)| at)));
-        let is_of_kind = meaning.within.as_ref().is_none_or(|Tag { name, value }| {
-            let table = table.pointer(&outer);
-            table.and_then(|table| table.get(name)).is_some_and(|known| known == value)
-        });
-        let value = table.pointer(&path).filter(|_| is_of_kind).cloned();
-        presets.push(InPreset { preset: preset.name(), value });
-    }
+fn explanation(key: &str, inner: &[String], meaning: Meaning) -> Explanation {
+    let presets = Preset::ALL.map(|preset| {
+        let value = meaning.in_preset(key, preset);
+        InPreset { preset: preset.name(), value }
+    });
     let choices = meaning.choices.into_iter();
-    Ok(Explanation {
+    Explanation {
         key: key.to_owned(),
         within: meaning.within.map(|Tag { name, value }| format!("{name} = {value:?}")),
         about: meaning.about,
         kind: meaning.kind,
         choices: choices.map(|(value, about)| Choice { value, about }).collect(),
-        range,
+        range: meaning.range.map(|range| range.to_string()),
         default: meaning.default,
-        presets,
+        presets: presets.into(),
         keys: inner.to_vec(),
-    })
-}
-
-fn pointer(key: &str) -> String {
-    key.split('.').filter(|name| !name.is_empty()).map(|name| format!("/{name}")).collect()
+    }
 }
 
 fn describe(explanation: &Explanation) -> String {
@@ -132,8 +117,8 @@ fn describe(explanation: &Explanation) -> String {
     for Choice { value, about } in &explanation.choices {
         row("choice", &format!("{value}: {about}"));
     }
-    if !explanation.range.is_empty() {
-        row("range", &explanation.range.join("; "));
+    if let Some(range) = &explanation.range {
+        row("range", range);
     }
     if explanation.keys.is_empty() {
         if let Some(default) = &explanation.default {

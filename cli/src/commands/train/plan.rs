@@ -1,4 +1,5 @@
-//! What a run is: settings from its folder, and what each part is told.
+//! What a run is: the settings in its folder, what the flags of this start change, and the
+//! configuration of each part.
 
 use std::fs;
 use std::io::Write;
@@ -8,34 +9,25 @@ use std::time::Duration;
 
 use ouro_actor::ActorConfig;
 use ouro_arena::ArenaConfig;
-use ouro_arena::config::WebAddress;
-use ouro_arena::store::Run;
 use ouro_game::GameConfig;
-use ouro_learner::config::{AlgorithmConfig, CheckpointConfig, Config, DeviceChoice};
+use ouro_learner::config::{AlgorithmConfig, Config};
+use ouro_settings::{DeviceChoice, Preset, SETTINGS_FILE, Settings};
 
-use super::preset::Preset;
-use super::settings::{SETTINGS_FILE, Settings};
 use super::{Arguments, resume, rounds};
+use crate::commands::settings;
 use crate::failure::Failure;
-
-/// Folder of runs that were not told where to be.
-const RUNS: &str = "runs";
-const DEFAULT_ARENA: ([u8; 4], u16) = ([127, 0, 0, 1], 50_061);
-const DEFAULT_LEARNER: ([u8; 4], u16) = ([127, 0, 0, 1], 50_062);
 
 /// The settings of a run and what this start adds to them.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
+    /// As in the file of the run.
     settings: Settings,
+    /// With the flags of this start.
+    effective: Settings,
     folder: PathBuf,
     is_new: bool,
-    device: DeviceChoice,
-    allow_software_adapter: bool,
-    threads: usize,
     arena: SocketAddr,
     learner: SocketAddr,
-    web: WebAddress,
-    log_records: bool,
     time_limit: Option<Duration>,
     /// Whether playing, learning and judging take turns.
     deterministic: bool,
@@ -49,7 +41,7 @@ impl Plan {
     /// The plan of a run that does not exist yet; nothing is written.
     pub(super) fn fresh(arguments: &Arguments) -> Result<Self, Failure> {
         let mut settings = match &arguments.config {
-            Some(path) => Settings::load(path)?,
+            Some(path) => settings::load(path)?,
             None => preset(arguments).settings(),
         };
         if let Some(seed) = arguments.seed {
@@ -73,8 +65,9 @@ impl Plan {
             write(&path, &plan.to_toml()?).map_err(unwritable)?;
             return Ok(plan);
         }
+        let is_other = |config: &PathBuf| !is_same_file(config, &path);
         let fixed = [
-            ("--config", arguments.config.is_some()),
+            ("--config", arguments.config.as_ref().is_some_and(is_other)),
             ("--seed", arguments.seed.is_some()),
             ("PRESET", arguments.preset.is_some() && arguments.run.is_some()),
         ];
@@ -84,41 +77,44 @@ impl Plan {
                 folder.display()
             )));
         }
-        let plan = Self::new(Settings::load(&path)?, false, arguments)?;
-        // Found out now, not by whichever part writes first.
+        // A user who writes run.toml and names it with --config has not started the run yet.
+        let is_new = arguments.config.is_some() && !folder.join("arena").exists();
+        let plan = Self::new(settings::load(&path)?, is_new, arguments)?;
+        // A folder that cannot be written is reported now, not by the part that writes first.
         let probe = folder.join("writable.new");
         fs::File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(unwritable)?;
         Ok(plan)
     }
 
     fn new(settings: Settings, is_new: bool, arguments: &Arguments) -> Result<Self, Failure> {
-        if let Some(problem) = settings.problem() {
-            return Err(Failure::usage(problem));
+        let mut effective = settings.clone();
+        let deploy = &mut effective.deploy;
+        arguments.addresses.apply(deploy);
+        arguments.web.apply(deploy);
+        arguments.device.apply(deploy);
+        arguments.actor.apply(deploy);
+        if arguments.deterministic {
+            (deploy.device, deploy.threads) = (DeviceChoice::Cpu, Some(1));
         }
-        rounds::check(arguments, &settings)?;
-        let deterministic = arguments.deterministic;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // One core is left to training and matches.
+        deploy.threads.get_or_insert(cores.saturating_sub(1).max(1));
+        if let Some(problem) = settings::problem(&effective) {
+            return Err(Failure::usage(problem.text));
+        }
+        rounds::check(arguments, &effective)?;
+        let deploy = &effective.deploy;
         Ok(Self {
-            settings,
             resume: resume::command(arguments, &folder(arguments)),
             folder: folder(arguments),
             is_new,
-            device: match deterministic {
-                true => DeviceChoice::Cpu,
-                false => arguments.device.map_or(DeviceChoice::Auto, DeviceChoice::from),
-            },
-            allow_software_adapter: arguments.allow_software_adapter,
-            threads: match deterministic {
-                true => 1,
-                false => arguments.threads.map_or(cores.saturating_sub(1).max(1), usize::from),
-            },
-            arena: arguments.arena.unwrap_or(SocketAddr::from(DEFAULT_ARENA)),
-            learner: arguments.learner.unwrap_or(SocketAddr::from(DEFAULT_LEARNER)),
-            web: arguments.web.unwrap_or_default(),
-            log_records: arguments.log_records,
+            arena: deploy.arena.listen("arena", None).map_err(Failure::usage)?,
+            learner: deploy.learner.listen("learner", None).map_err(Failure::usage)?,
             time_limit: arguments.time,
-            deterministic,
+            deterministic: arguments.deterministic,
             generations: arguments.generations,
+            settings,
+            effective,
         })
     }
 
@@ -153,7 +149,7 @@ impl Plan {
         }
     }
 
-    /// The command that goes on with this run.
+    /// The command that resumes this run.
     pub(super) fn resume_command(&self) -> String {
         self.resume.clone()
     }
@@ -183,54 +179,26 @@ impl Plan {
     }
 
     pub(super) fn arena(&self) -> ArenaConfig {
-        let run = Run { game: self.settings.game.clone(), seed: self.settings.seed };
-        let mut matches = self.settings.arena.clone();
-        if self.deterministic {
-            // Spare games go by the clock, and in its turn the arena is alone.
-            (matches.spare_share, matches.match_share) = (0.0, 1.0);
+        let config = ArenaConfig::of_run(&self.effective, &self.folder, self.arena);
+        if !self.deterministic {
+            return config;
         }
-        ArenaConfig {
-            address: self.arena,
-            web: self.web.0,
-            matches,
-            ..ArenaConfig::new(run, self.folder.join("arena"))
-        }
+        let mut matches = config.matches;
+        // Spare games go by the clock, and in its turn the arena is alone.
+        (matches.spare_share, matches.match_share) = (0.0, 1.0);
+        ArenaConfig { matches, ..config }
     }
 
     pub(super) fn learner(&self, arena: String) -> Config {
-        let (mut replay, mut intake) = (self.settings.replay.clone(), self.settings.intake.clone());
+        let mut config = Config::of_run(&self.effective, &self.folder, self.learner, arena);
         if self.deterministic {
-            (replay.assembly_threads, intake.replay_threads) = (1, 1);
+            (config.replay.assembly_threads, config.intake.replay_threads) = (1, 1);
         }
-        Config {
-            seed: self.settings.seed,
-            device: self.device,
-            allow_software_adapter: self.allow_software_adapter,
-            listen: self.learner,
-            arena: Some(arena),
-            game: self.settings.game.clone(),
-            net: self.settings.net.clone(),
-            train: self.settings.train.clone(),
-            replay,
-            intake,
-            checkpoint: CheckpointConfig {
-                directory: self.folder.join("learner"),
-                every_steps: self.settings.generation_steps,
-                ..CheckpointConfig::default()
-            },
-        }
+        config
     }
 
     pub(super) fn actor(&self, arena: String, learner: String) -> ActorConfig {
-        let own = self.folder.join("actor");
-        ActorConfig {
-            threads: self.threads,
-            play: self.settings.actor.clone(),
-            log_records: self.log_records.then(|| own.join("records.log")),
-            dead_letters: Some(own.join("refused.jsonl")),
-            seed: self.settings.seed,
-            ..ActorConfig::new(self.settings.game.clone(), arena, learner)
-        }
+        ActorConfig::of_run(&self.effective, &self.folder, arena, learner)
     }
 }
 
@@ -239,11 +207,19 @@ fn preset(arguments: &Arguments) -> Preset {
 }
 
 fn folder(arguments: &Arguments) -> PathBuf {
-    let named = || Path::new(RUNS).join(preset(arguments).name());
+    let named = || match &arguments.config {
+        Some(config) => Settings::folder(config),
+        None => preset(arguments).folder(),
+    };
     arguments.run.clone().unwrap_or_else(named)
 }
 
-/// Writes a file so that it is there whole or not at all.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let canonical = |path: &Path| fs::canonicalize(path).ok();
+    canonical(one).is_some_and(|one| Some(one) == canonical(other))
+}
+
+/// Writes a file atomically.
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -257,13 +233,11 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use clap::ValueEnum;
-
     use super::*;
 
     #[test]
     fn every_preset_survives_its_file_and_every_part_accepts_it() {
-        for &preset in Preset::value_variants() {
+        for preset in Preset::ALL {
             let arguments = Arguments { preset: Some(preset), ..Arguments::default() };
             let plan = Plan::fresh(&arguments).expect("a preset is a plan");
             let read: Settings =
@@ -277,24 +251,18 @@ mod tests {
     }
 
     #[test]
-    fn a_file_changes_what_it_says_and_leaves_the_rest_of_its_preset() {
+    fn the_settings_file_of_a_run_starts_and_resumes_it() {
         let home = tempfile::tempdir().expect("a scratch folder");
-        let path = home.path().join("my.toml");
-        let text = "preset = \"tictactoe\"\n[train]\nlearning_rate = 0.5\n[actor.search]\nsimulations = 7\n";
-        std::fs::write(&path, text).expect("it is written");
-        let settings = Settings::load(&path).expect("it is valid");
-        let mut expected = Preset::TicTacToe.settings();
-        expected.train.learning_rate = 0.5;
-        expected.actor.search.as_mut().expect("it searches").simulations = 7;
-        assert_eq!(settings, expected);
-        for (text, message) in [
-            ("preset = \"chess\"", "preset is \"chess\"; known are duel-7x7, duel, "),
-            ("[train]\nlerning_rate = 1", "did you mean `train.learning_rate`?"),
-        ] {
-            std::fs::write(&path, text).expect("it is written");
-            let failure = Settings::load(&path).expect_err("it is not valid");
-            assert!(format!("{failure:?}").contains(&message.replace('"', "\\\"")), "{failure:?}");
-        }
+        let config = home.path().join(SETTINGS_FILE);
+        fs::write(&config, "preset = \"tictactoe\"\nseed = 5\n").expect("it is written");
+        let arguments = Arguments { config: Some(config.clone()), ..Arguments::default() };
+        let first = Plan::open(&arguments).expect("a new run");
+        assert!(first.is_new());
+        assert_eq!((first.folder(), first.settings.seed), (home.path(), 5));
+        fs::create_dir(home.path().join("arena")).expect("as the arena does");
+        assert!(!Plan::open(&arguments).expect("the same run").is_new());
+        let by_folder = Arguments { run: Some(home.path().to_owned()), ..Arguments::default() };
+        assert_eq!(Plan::open(&by_folder).expect("the same run").settings, first.settings);
     }
 
     #[test]

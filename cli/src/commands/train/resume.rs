@@ -1,14 +1,12 @@
-//! The command that goes on with a run, as its user would type it.
+//! The command that resumes a run.
 
 use std::fmt::Display;
 use std::path::Path;
 
-use clap::ValueEnum;
-
 use super::Arguments;
 
-/// The command, for the program as it was called: with what this start was told, but for what the
-/// folder knows (preset, settings, seed) and the time it should take.
+/// The command, for the program as it was called. It repeats the flags of this start, except the
+/// time limit and what the folder knows: preset, settings and seed.
 pub(super) fn command(arguments: &Arguments, folder: &Path) -> String {
     let program = std::env::args().next().filter(|program| !program.is_empty());
     of(&program.unwrap_or_else(|| "ouro".to_owned()), arguments, folder)
@@ -16,20 +14,22 @@ pub(super) fn command(arguments: &Arguments, folder: &Path) -> String {
 
 fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     let mut words = vec![quoted(program), "train --run".to_owned(), quoted(folder.display())];
-    let mut told = |flag: &str, value: Option<String>| {
+    let mut given = |flag: &str, value: Option<String>| {
         words.extend(value.map(|value| format!("--{flag} {value}")));
     };
-    told("device", arguments.device.and_then(|it| Some(it.to_possible_value()?.get_name().into())));
-    told("threads", arguments.threads.map(|it| it.to_string()));
-    told("arena", arguments.arena.map(|it| it.to_string()));
-    told("learner", arguments.learner.map(|it| it.to_string()));
-    let web = arguments.web.as_ref().map(|it| it.0.map_or("off".to_owned(), |it| it.to_string()));
-    told("web", web);
-    // So many again.
-    told("generations", arguments.generations.map(|it| it.saturating_add(it.max(1)).to_string()));
+    let Arguments { device, actor, addresses, web, .. } = arguments;
+    given("device", device.device.map(|it| it.name().to_owned()));
+    given("threads", actor.threads.map(|it| it.to_string()));
+    given("name", actor.name.clone());
+    given("cache", actor.cache.as_ref().map(|it| quoted(it.display())));
+    given("arena", addresses.arena.as_ref().map(ToString::to_string));
+    given("learner", addresses.learner.as_ref().map(ToString::to_string));
+    given("web", web.web.map(String::from));
+    // As many generations again.
+    given("generations", arguments.generations.map(|it| it.saturating_add(it.max(1)).to_string()));
     for (flag, is_set) in [
-        ("--allow-software-adapter", arguments.allow_software_adapter),
-        ("--log-records", arguments.log_records),
+        ("--allow-software-adapter", device.allow_software_adapter),
+        ("--log-records", actor.log_records),
         ("--deterministic", arguments.deterministic),
     ] {
         words.extend(is_set.then(|| flag.to_owned()));
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_goes_on_as_it_was_started() {
+    fn a_run_resumes_with_the_flags_of_its_start() {
         let resume = |program: &str, line: &str, folder: &str| {
             let words = std::iter::once("ouro").chain(line.split_whitespace());
             of(program, &Line::parse_from(words).arguments, Path::new(folder))
@@ -68,10 +68,10 @@ mod tests {
             resume("target/release/ouro", "tictactoe --for 2m --seed 4", "runs/tictactoe"),
             "target/release/ouro train --run runs/tictactoe"
         );
-        let told = "--device cpu --threads 3 --arena 127.0.0.1:1 --learner 127.0.0.1:2 --web off";
+        let flags = "--device cpu --threads 3 --arena 127.0.0.1:1 --learner 127.0.0.1:2 --web off";
         assert_eq!(
-            resume("ouro", told, "my runs/1"),
-            format!("ouro train --run \"my runs/1\" {told}")
+            resume("ouro", flags, "my runs/1"),
+            format!("ouro train --run \"my runs/1\" {flags}")
         );
         assert_eq!(
             resume("ouro", "--deterministic --generations 3 --web 0.0.0.0:80", "r"),

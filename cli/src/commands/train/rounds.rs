@@ -1,20 +1,20 @@
 //! `--deterministic`: playing, learning and judging take turns, so that a run repeats bit for bit.
 //!
-//! Usually all three go on at the same time, and who is first decides which weights play, what is
-//! in the window when a batch is drawn, and which candidate is judged. In a round
+//! Usually all three run at the same time. Their timing then decides which weights play, which
+//! games are in the window when a batch is drawn, and which candidate is judged. In a round:
 //!
-//! 1. the arena judges the newest generation, has it play the anchors, rates everybody, and rests;
-//! 2. the actor plays waves of games by the pool as it stands then, each of as many games as its
-//!    thread plays at once, until a generation's steps can be taken at the ratio of samples to
-//!    inserts;
+//! 1. the arena judges the newest generation, plays it against the anchors, rates all players, and
+//!    rests;
+//! 2. the actor plays waves of games with the pool of that moment, each of as many games as its
+//!    thread plays at once, until the ratio of samples to inserts allows a generation's steps;
 //! 3. the learner takes these steps and publishes the next generation.
 //!
-//! The parts are the same as ever; each is only told when it is its turn. What decided nothing but
-//! who comes first is left out: spare games, and the pauses that keep matches to their share.
+//! The parts are the usual ones, with turns from here. Work that depends on time is left out: spare
+//! games, and the pauses that keep matches to their share.
 //!
-//! What a round comes to follows from what the run's folder holds when it begins: games are seeded
-//! by their number in the journal, batches by theirs. Whatever ends a run in the middle of one,
-//! the next start takes it up again and comes to the same.
+//! The result of a round follows from the run's folder at its start: games are seeded by their
+//! number in the journal, batches by theirs. If a run ends within a round, the next start repeats
+//! the round with the same result.
 
 use std::sync::Arc;
 
@@ -26,14 +26,14 @@ use ouro_learner::status::SharedStatus;
 use ouro_net::Generation;
 use ouro_players::registry::Options;
 use ouro_proto::pool::PoolSnapshot;
+use ouro_settings::{DeviceChoice, Settings};
 use tokio::sync::watch;
 
+use super::Arguments;
 use super::plan::Plan;
-use super::settings::Settings;
-use super::{Arguments, Device};
 use crate::failure::Failure;
 
-/// Leads the parts of a run from turn to turn. See the [module](self).
+/// Gives the parts of a run their turns. See the [module](self).
 pub(super) struct Rounds {
     waves: Waves,
     replay: Arc<SharedReplay>,
@@ -47,7 +47,7 @@ pub(super) struct Rounds {
     /// Positions of a batch.
     batch: usize,
     generation_steps: u64,
-    /// The generation after which it is over; it goes on unless given.
+    /// The generation after which the run ends; `None` runs until it is stopped.
     last: Option<u32>,
 }
 
@@ -109,21 +109,20 @@ impl Rounds {
 
 /// Refuses what does not repeat.
 pub(super) fn check(arguments: &Arguments, settings: &Settings) -> Result<(), Failure> {
-    let &Arguments { deterministic, generations, threads, device, .. } = arguments;
-    if !deterministic {
-        return match generations {
+    if !arguments.deterministic {
+        return match arguments.generations {
             None => Ok(()),
             Some(_) => Err(Failure::usage(
                 "--generations counts rounds; add --deterministic, or use --for TIME",
             )),
         };
     }
-    if !matches!(device, None | Some(Device::Cpu)) {
+    if !matches!(arguments.device.device, None | Some(DeviceChoice::Cpu)) {
         return Err(Failure::usage(
             "--deterministic trains on the CPU; leave --device out or give --device cpu",
         ));
     }
-    if let Some(threads) = threads.filter(|&threads| threads != 1) {
+    if let Some(threads) = arguments.actor.threads.filter(|&threads| threads != 1) {
         return Err(Failure::usage(format_args!(
             "--threads is {threads}; --deterministic plays on one thread, leave it out"
         )));

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::position::Position;
+use super::position::{MAX_SIDE, MAX_SNAKES, MIN_SIDE, Position};
 
 /// The official rulesets. An unknown name means `standard`, as in the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -68,16 +68,21 @@ pub struct Config {
     /// Whether the game lasts until no snake is alive, whatever the ruleset.
     pub solo: bool,
     /// Columns, 3 to 25.
+    #[schemars(range(min = MIN_SIDE, max = MAX_SIDE))]
     pub width: u8,
     /// Rows, 3 to 25.
+    #[schemars(range(min = MIN_SIDE, max = MAX_SIDE))]
     pub height: u8,
     /// Snakes, 1 to 16 as far as the placement allows.
+    #[schemars(range(min = 1, max = MAX_SNAKES))]
     pub snakes: u8,
     /// Food appears with probability (this − 1) % a turn, as in the engine; 0 to 100.
+    #[schemars(range(min = 0, max = 100))]
     pub food_spawn_chance: u8,
     /// Food is topped up to this many.
     pub minimum_food: u16,
     /// Health lost in a hazard on top of the 1 of every turn; negative heals. −100 to 100.
+    #[schemars(range(min = -100, max = 100))]
     pub hazard_damage_per_turn: i16,
     /// Turns between two shrinks of a royale board, at least 1; other boards ignore it.
     pub shrink_every_n_turns: u32,
@@ -89,6 +94,7 @@ pub struct Config {
     /// A value below 0 makes a head-to-head collision of equally long snakes costly. With 0, two
     /// players value a draw like the start of a game and collide at the first contested cell.
     /// Rankings do not depend on the value as long as it is above −1.
+    #[schemars(range(min = -1, max = 1))]
     pub draw: f32,
     /// Start from this position instead of the official placement.
     pub start: Option<Position>,

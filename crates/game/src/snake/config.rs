@@ -24,9 +24,11 @@ const STEPS_PER_CELL: u32 = 12;
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Rows and columns, 2 to 21.
+    #[schemars(range(min = MIN_SIZE, max = MAX_SIZE))]
     pub size: u8,
     /// Steps after which the game is over, 1 to 1,000,000. By default it is 12 steps per cell:
     /// the paper's 1,200 on 10×10, and as many rounds of the board on any other size.
+    #[schemars(range(min = 1, max = MAX_TIME_LIMIT))]
     pub time_limit: Option<u32>,
     /// Rewards for training.
     pub rewards: Rewards,
@@ -43,10 +45,13 @@ impl Default for Config {
 #[serde(deny_unknown_fields, default)]
 pub struct Rewards {
     /// For every apple.
+    #[schemars(range(min = -1_000_000, max = 1_000_000))]
     pub apple: f32,
     /// For having no legal action.
+    #[schemars(range(min = -1_000_000, max = 1_000_000))]
     pub loss: f32,
     /// For filling the board.
+    #[schemars(range(min = -1_000_000, max = 1_000_000))]
     pub win: f32,
 }
 

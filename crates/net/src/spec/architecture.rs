@@ -5,6 +5,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{MAX_CHANNELS, MAX_HIDDEN, MAX_LAYERS};
+
 /// Added to the running variance before its square root is taken.
 pub const BATCH_NORM_EPSILON: f64 = 1e-5;
 
@@ -32,10 +34,13 @@ pub enum Architecture {
     /// `[actions, hidden]`, `policy.bias`, `value.weight` `[1, hidden]`, `value.bias`.
     Conv {
         /// Output channels of every convolution.
+        #[schemars(range(min = 1, max = MAX_CHANNELS))]
         channels: usize,
         /// Convolutions in sequence.
+        #[schemars(range(min = 1, max = MAX_LAYERS))]
         layers: usize,
         /// Units of the hidden layer.
+        #[schemars(range(min = 1, max = MAX_HIDDEN))]
         hidden: usize,
     },
     /// A residual tower with batch norm (Silver et al. 2017, "Mastering the game of Go without
@@ -56,14 +61,19 @@ pub enum Architecture {
     /// `running_var`, each `[channels]`.
     Residual {
         /// Output channels of every 3×3 convolution.
+        #[schemars(range(min = 1, max = MAX_CHANNELS))]
         channels: usize,
         /// Residual blocks, two convolutions each.
+        #[schemars(range(min = 1, max = MAX_LAYERS))]
         blocks: usize,
         /// Channels that the policy head reads.
+        #[schemars(range(min = 1, max = MAX_CHANNELS))]
         policy_channels: usize,
         /// Channels that the value head reads.
+        #[schemars(range(min = 1, max = MAX_CHANNELS))]
         value_channels: usize,
         /// Units of the value head's hidden layer.
+        #[schemars(range(min = 1, max = MAX_HIDDEN))]
         value_hidden: usize,
         /// Range of the value.
         #[serde(default)]
@@ -81,10 +91,13 @@ pub enum Architecture {
     /// `value.{0,1,2}.{weight,bias}`.
     TwoConv {
         /// Output channels of both convolutions.
+        #[schemars(range(min = 1, max = MAX_CHANNELS))]
         channels: usize,
         /// Units of the first layer of a head.
+        #[schemars(range(min = 1, max = MAX_HIDDEN))]
         hidden: usize,
         /// Units of the second layer of a head.
+        #[schemars(range(min = 1, max = MAX_HIDDEN))]
         narrow: usize,
     },
     /// Fully connected layers: flatten, `layers` times linear to `hidden` with ReLU, then both
@@ -93,8 +106,10 @@ pub enum Architecture {
     /// Tensors: `hidden.{i}.{weight,bias}`, `policy.{weight,bias}`, `value.{weight,bias}`.
     Mlp {
         /// Hidden layers.
+        #[schemars(range(min = 1, max = MAX_LAYERS))]
         layers: usize,
         /// Units of each layer.
+        #[schemars(range(min = 1, max = MAX_HIDDEN))]
         hidden: usize,
         /// Range of the value.
         #[serde(default)]
@@ -125,8 +140,10 @@ pub enum ValueRange {
 #[serde(deny_unknown_fields)]
 pub struct GlobalPooling {
     /// Channels that are pooled; at most all of the tower's.
+    #[schemars(range(min = 1))]
     pub channels: usize,
     /// 1 for every block, 2 for the second, fourth …; at most the number of blocks.
+    #[schemars(range(min = 1))]
     pub every: usize,
 }
 

@@ -17,8 +17,10 @@ const MOST_GAMES: u32 = 100_000;
 #[serde(deny_unknown_fields, default)]
 pub struct GateConfig {
     /// Most games of a decision. Each seed is played once per seat; a remainder is not played.
+    #[schemars(range(min = 1, max = MOST_GAMES))]
     pub games: u32,
     /// Share of points above which the candidate is promoted, at least 0.5 and below 1.
+    #[schemars(range(min = 0.5), extend("exclusiveMaximum" = 1))]
     pub threshold: f64,
     /// Whether the sequential test may end a match early. Otherwise only certainty ends it.
     pub sequential: bool,

@@ -26,12 +26,16 @@ const RARE: f64 = 1e-3;
 #[serde(deny_unknown_fields, default)]
 pub struct SprtConfig {
     /// Share of points of a candidate that should be rejected.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub low: f64,
     /// Share of points of a candidate that should be promoted.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub high: f64,
     /// Probability of promoting at `low`, by Wald's bounds.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 0.5))]
     pub alpha: f64,
     /// Probability of rejecting at `high`, by Wald's bounds.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 0.5))]
     pub beta: f64,
 }
 

@@ -21,15 +21,18 @@ pub const MAX_SIMULATIONS: u32 = 1 << 28;
 pub struct SearchConfig {
     /// Simulations per decision: descents from the root. The evaluation of the root itself and
     /// visits of a kept tree do not count.
+    #[schemars(range(min = 1, max = MAX_SIMULATIONS))]
     pub simulations: u32,
 
     /// Weight of the prior against the value, `c_puct`: an action scores
     /// `Q + c · P · √N / (1 + n)`, values on the scale of [`value_scale`](Self::value_scale).
     /// Rosin 2011, "Multi-armed bandits with episode context"; Silver et al. 2018,
     /// "A general reinforcement learning algorithm" (AlphaZero).
+    #[schemars(range(min = 0))]
     pub exploration: f32,
     /// Lets `exploration` grow with the visits: `c + ln((N + base + 1) / base)`. `pb_c_base`
     /// of AlphaZero's pseudocode, 19,652 there; `None` keeps it constant.
+    #[schemars(range(min = 1))]
     pub exploration_base: Option<f32>,
     /// Value of an unvisited action.
     pub first_play: FirstPlay,
@@ -40,12 +43,17 @@ pub struct SearchConfig {
     /// is not a visit of the player who made it. The trembling hand of Selten 1975,
     /// "Reexamination of the perfectness concept for equilibrium points in extensive games". 0
     /// switches it off. For PUCT only, without Gumbel.
+    #[schemars(range(min = 0, max = 1))]
     pub tremble: f32,
 
-    /// What players maximise, which is the meaning of values.
+    /// What players maximise, which is the meaning of values. Not a key of settings files: the
+    /// algorithm of a run decides it.
+    #[serde(skip)]
     pub objective: Objective,
     /// Discount gamma per unit of [`elapsed`](ouro_game::Game::elapsed) time: a step that takes
-    /// time `t` is worth `reward + gamma^t · value`.
+    /// time `t` is worth `reward + gamma^t · value`. Not a key of settings files: searches and
+    /// training share the discount of the run.
+    #[serde(skip)]
     pub discount: f32,
     /// How values are scaled for comparison with the prior's term.
     pub value_scale: ValueScale,
@@ -76,6 +84,7 @@ pub struct SearchConfig {
     /// Visits each tried root action at least `√(k · P · N)` times, with this `k`, and removes
     /// the extra visits from the policy target. 2 in Wu 2019, "Accelerating self-play learning in
     /// Go" (KataGo), section 3.2. Off in fast searches and with regret matching.
+    #[schemars(range(min = 0))]
     pub forced_playouts: Option<f32>,
     /// Searches most decisions with fewer simulations, no noise and no forced playouts. Only full
     /// searches are policy targets. Playout cap randomisation, KataGo section 3.1.
@@ -89,6 +98,7 @@ pub struct SearchConfig {
 
     /// Leaves of one tree that are evaluated in one batch. More than 1 needs virtual loss, which
     /// makes the search slightly worse. The number is exact, whatever else is in the batch.
+    #[schemars(range(min = 1, max = 4_096))]
     pub leaves_in_flight: u32,
     /// Value of a visit whose evaluation is pending, on the scale of
     /// [`value_scale`](Self::value_scale), −1 for a loss: virtual loss. Chaslot et al. 2008,
@@ -97,6 +107,7 @@ pub struct SearchConfig {
     /// Most nodes of a tree. A full tree ends the search, and the decision uses the visits so far.
     /// At most half of it is kept for the next decision. If a tree has more than eight edges and
     /// listed chance outcomes per node, eight of them count as a node.
+    #[schemars(range(min = 16, max = 0x7fff_ffff_u32))]
     pub max_nodes: u32,
 }
 
@@ -111,6 +122,7 @@ pub enum FirstPlay {
     /// Leela Zero and KataGo (0.2 there).
     ParentReduced {
         /// The factor, at least 0.
+        #[schemars(range(min = 0))]
         reduction: f32,
     },
     /// A constant on the scale of [`SearchConfig::value_scale`]; −1 is a loss, as in AlphaZero.
@@ -136,6 +148,7 @@ pub enum Simultaneous {
     RegretMatching {
         /// A share `exploration · √(actions / visits)` of choices is uniformly random. Every
         /// action is then tried, and the bias vanishes in the long run. Above 0, at most 1.
+        #[schemars(extend("exclusiveMinimum" = 0), range(max = 1))]
         exploration: f32,
     },
 }
@@ -178,10 +191,12 @@ pub enum ValueScale {
 pub struct ChanceWidth {
     /// Up to this many equally likely outcomes are all children and are visited equally often:
     /// the least visited first, ties at random, as in the AlphaSnake paper.
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub enumerate: u32,
     /// Other outcomes are drawn. A node with this many distinct children draws no more and visits
     /// them in proportion to how often each was drawn: sparse sampling. Kearns et al. 2002, "A
     /// sparse sampling algorithm for near-optimal planning".
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub sample: u32,
 }
 
@@ -191,8 +206,10 @@ pub struct ChanceWidth {
 pub struct Noise {
     /// Sum of the concentrations, split evenly over the legal actions. 10.83 in KataGo, which
     /// is AlphaZero's 0.03 for the 361 points of Go.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub total: f32,
     /// Weight of the noise, 0.25 in AlphaZero.
+    #[schemars(range(min = 0, max = 1))]
     pub share: f32,
 }
 
@@ -201,8 +218,10 @@ pub struct Noise {
 #[serde(deny_unknown_fields)]
 pub struct FastSearch {
     /// Probability that a decision is searched in full, 0.25 in KataGo.
+    #[schemars(range(min = 0, max = 1))]
     pub full_share: f32,
     /// Simulations of the other decisions, about a sixth of the full number in KataGo.
+    #[schemars(range(min = 1, max = MAX_SIMULATIONS))]
     pub simulations: u32,
 }
 
@@ -211,10 +230,13 @@ pub struct FastSearch {
 #[serde(deny_unknown_fields, default)]
 pub struct Gumbel {
     /// Actions considered at first, `m` in the paper, 16 there.
+    #[schemars(range(min = 1, max = 65_536))]
     pub considered: u32,
     /// `c_visit`, 50 in the paper: a value counts `(c_visit + most visits) · c_scale`.
+    #[schemars(range(min = 0))]
     pub visit_offset: f32,
     /// `c_scale`, 1 in the paper, for values mapped to 0 to 1.
+    #[schemars(range(min = 0))]
     pub scale: f32,
 }
 

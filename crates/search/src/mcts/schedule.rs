@@ -15,6 +15,7 @@ pub enum Temperature {
     /// A constant; 0.5 in the AlphaSnake paper.
     Constant {
         /// τ.
+        #[schemars(range(min = 0, max = 100))]
         value: f32,
     },
     /// One value before a time, another from then on; AlphaGo Zero plays 30 moves at 1, then 0.
@@ -22,17 +23,22 @@ pub enum Temperature {
         /// Time of the change.
         time: u32,
         /// τ before.
+        #[schemars(range(min = 0, max = 100))]
         before: f32,
         /// τ from then on.
+        #[schemars(range(min = 0, max = 100))]
         after: f32,
     },
     /// Exponential decay from one value to another; KataGo goes from 0.8 to 0.2.
     Decay {
         /// τ at the start.
+        #[schemars(range(min = 0, max = 100))]
         start: f32,
         /// τ in the long run.
+        #[schemars(range(min = 0, max = 100))]
         end: f32,
         /// Time in which the difference halves, above 0.
+        #[schemars(extend("exclusiveMinimum" = 0))]
         half_life: f32,
     },
 }

@@ -3,37 +3,40 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::AlgorithmConfig;
-use super::error::{ConfigError, count, positive, range};
-use super::schedule::LearningRateSchedule;
-use crate::optimizer::OptimizerConfig;
-use crate::weight_average::WeightAveraging;
+use super::{AlgorithmConfig, LearningRateSchedule, OptimizerConfig, WeightAveraging};
+use crate::SettingError;
+use crate::schema::check_ranges;
 
 /// The update rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainConfig {
-    /// Rows per optimiser step. Fixed, since GPU kernels are tuned to one shape.
+    /// Rows per optimiser step. Fixed, because GPU kernels are tuned to one shape.
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub batch_moves: usize,
-    /// Discount per time step, above 0 and at most 1.
-    pub gamma: f32,
-    /// Every reward is multiplied by this before it is summed.
+    /// Factor of every reward.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub reward_scale: f32,
     /// Step size after the warm-up, before the schedule.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub learning_rate: f64,
     /// Steps over which the step size rises linearly; 0 for none.
     pub warmup_steps: u64,
     /// Decoupled weight decay; biases and norms do not decay.
+    #[schemars(range(min = 0, max = 1))]
     pub weight_decay: f32,
     /// The gradient of all parameters together is scaled down to this L2 norm.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub max_gradient_norm: f32,
-    /// How far batch norm's running statistics move towards those of each batch.
+    /// Weight of each batch in batch norm's running statistics.
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1))]
     pub norm_momentum: f32,
     /// Whether each position is seen under a random symmetry of its board.
     pub augment: bool,
-    /// The loss is read from the device every so many steps: reading waits for the device.
+    /// Steps between two readings of the loss. A reading waits for the device.
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub report_every: u64,
-    /// What the network is trained towards.
+    /// The algorithm, which decides what the network learns.
     pub algorithm: AlgorithmConfig,
     /// How a gradient becomes a step.
     pub optimizer: OptimizerConfig,
@@ -47,7 +50,6 @@ impl Default for TrainConfig {
     fn default() -> Self {
         Self {
             batch_moves: 1_024,
-            gamma: 0.99,
             reward_scale: 1.0,
             learning_rate: 1e-3,
             warmup_steps: 20,
@@ -76,32 +78,9 @@ impl TrainConfig {
     }
 
     /// Checks every field.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        positive("train.learning_rate", self.learning_rate)?;
-        positive("train.max_gradient_norm", f64::from(self.max_gradient_norm))?;
-        positive("train.reward_scale", f64::from(self.reward_scale))?;
-        range("train.gamma", f64::from(self.gamma), f64::MIN_POSITIVE, 1.0)?;
-        range("train.weight_decay", f64::from(self.weight_decay), 0.0, 1.0)?;
-        range("train.norm_momentum", f64::from(self.norm_momentum), f64::MIN_POSITIVE, 1.0)?;
-        count("train.batch_moves", self.batch_moves, 1, 1 << 20)?;
-        count("train.report_every", self.report_every as usize, 1, 1 << 20)?;
+    pub fn validate(&self) -> Result<(), SettingError> {
+        check_ranges("train", self)?;
         self.schedule.validate()?;
-        // What is below 1 in f64.
-        let below_one = 1.0 - f64::EPSILON;
-        match self.optimizer {
-            OptimizerConfig::AdamW { beta1, beta2, epsilon } => {
-                range("train.optimizer.beta1", beta1, 0.0, below_one)?;
-                range("train.optimizer.beta2", beta2, 0.0, below_one)?;
-                positive("train.optimizer.epsilon", epsilon)?;
-            }
-            OptimizerConfig::Sgd { momentum } => {
-                range("train.optimizer.momentum", momentum, 0.0, below_one)?;
-            }
-        }
-        if let WeightAveraging::Exponential { every_steps, half_life_steps } = self.average {
-            count("train.average.every_steps", every_steps as usize, 1, 1 << 20)?;
-            count("train.average.half_life_steps", half_life_steps as usize, 1, 1 << 40)?;
-        }
         self.algorithm.validate()
     }
 }

@@ -1,8 +1,8 @@
-//! Reads a TOML file into a typed configuration.
+//! Reads a TOML file into typed settings.
 //!
-//! Configuration is read before any port is bound. Types should carry
-//! `#[serde(deny_unknown_fields)]`, so that a misspelt key is named instead of ignored; the error
-//! then says which known key is nearest. Every error is one line.
+//! Settings are read before any port is bound. Types should carry
+//! `#[serde(deny_unknown_fields)]`: a misspelt key is then an error that suggests the nearest known
+//! key. Every error is one line.
 
 use std::path::{Path, PathBuf};
 
@@ -12,15 +12,15 @@ use toml::{Table, Value};
 /// Least similarity at which a known key is suggested for an unknown one, 0 to 1.
 const SIMILAR: f64 = 0.6;
 
-/// Why a configuration file is not usable.
+/// Why a settings file is not usable.
 #[derive(Debug, thiserror::Error)]
-pub enum ConfigFileError {
+pub enum FileError {
     /// The file cannot be read.
     #[error("cannot read config {}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The file is not TOML.
@@ -31,13 +31,13 @@ pub enum ConfigFileError {
         /// Line and reason.
         what: String,
     },
-    /// The file misses a key, or has one that is unknown or has a wrong value.
+    /// A key is missing, unknown, or has a wrong value.
     #[error("config {}: {what}", path.display())]
     Key {
         /// The file.
         path: PathBuf,
         /// The key as a path of names joined by dots, or the innermost table that is known to
-        /// have it; empty where the file as a whole is wrong.
+        /// have it. Empty if the file as a whole is wrong.
         key: String,
         /// The key and what is wrong with it.
         what: String,
@@ -45,33 +45,35 @@ pub enum ConfigFileError {
 }
 
 /// Reads `path` as TOML.
-pub fn load<T: DeserializeOwned>(path: &Path) -> Result<T, ConfigFileError> {
+pub fn load<T: DeserializeOwned>(path: &Path) -> Result<T, FileError> {
     read(path, load_table(path)?)
 }
 
-/// Reads `path` as TOML without looking at its keys.
-pub fn load_table(path: &Path) -> Result<Table, ConfigFileError> {
+/// Reads `path` as TOML without interpreting its keys.
+pub fn load_table(path: &Path) -> Result<Table, FileError> {
     let text = std::fs::read_to_string(path)
-        .map_err(|source| ConfigFileError::Read { path: path.to_owned(), source })?;
+        .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
     text.parse().map_err(|error: toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start);
         let line = text.as_bytes().iter().take(start).filter(|byte| **byte == b'\n').count() + 1;
         let what = format!("line {line}: {}", one_line(error.message()));
-        ConfigFileError::Syntax { path: path.to_owned(), what }
+        FileError::Syntax { path: path.to_owned(), what }
     })
 }
 
-/// Reads a table that came from `path`, perhaps with defaults added.
-pub fn read<T: DeserializeOwned>(path: &Path, table: Table) -> Result<T, ConfigFileError> {
+/// Interprets a table that came from `path`, possibly with defaults added.
+pub fn read<T: DeserializeOwned>(path: &Path, table: Table) -> Result<T, FileError> {
     serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
         let (key, what) = explain(&error.path().to_string(), error.inner().message());
-        ConfigFileError::Key { path: path.to_owned(), key, what }
+        FileError::Key { path: path.to_owned(), key, what }
     })
 }
 
-/// `base` with everything that `table` says in its place. A table that names another variant
-/// (by `kind` or `game`, or by being a table with one table in it: `until`, `decay`) replaces the
-/// one in `base` as a whole.
+/// Overwrites `base` with the entries of `table`, key by key.
+///
+/// A table of another variant than the table in `base` replaces that table as a whole. The variant
+/// is named by `kind` or `game`, or by the only key of a table that holds one table (`until`,
+/// `decay`).
 pub fn merge(base: &mut Table, table: Table) {
     for (key, value) in table {
         match (base.get_mut(&key), value) {
@@ -103,7 +105,7 @@ fn variant(table: &Table) -> Option<&str> {
     }
 }
 
-/// The one of `known` that is most like `unknown`, unless all are too different to be meant.
+/// The known key most similar to `unknown`; `None` if all are too different.
 pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let rated = known.into_iter().map(|key| (strsim::jaro_winkler(unknown, key), key));
     let (similarity, key) = rated.max_by(|one, other| one.0.total_cmp(&other.0))?;

@@ -1,27 +1,24 @@
-//! Settings with a name: what `ouro train` starts from.
+//! Settings with a name: what a run starts from.
 //!
-//! All are meant for a laptop without a GPU; what they came to is in `docs/results.md`.
+//! All are meant for a laptop without a GPU; `docs/results.md` has their results.
+
+use std::str::FromStr;
 
 use clap::ValueEnum;
-use ouro_actor::PlayConfig;
-use ouro_actor::config::exploring;
-use ouro_arena::config::MatchConfig;
 use ouro_game::{GameConfig, battlesnake, connect_four, tic_tac_toe};
-use ouro_learner::config::{
-    AlgorithmConfig, AlphaZeroConfig, IntakeConfig, LearningRateSchedule, ReinforceConfig,
-    ReplayConfig, TrainConfig,
-};
-use ouro_learner::weight_average::WeightAveraging;
 use ouro_net::{Architecture, ValueRange};
 use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::{Noise, Temperature};
 
-use super::settings::Settings;
+use crate::{
+    AlgorithmConfig, AlphaZeroConfig, Deployment, IntakeConfig, LearningRateSchedule, MatchConfig,
+    PlayConfig, ReinforceConfig, ReplayConfig, Settings, TrainConfig, WeightAveraging, exploring,
+};
 
 /// A preset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Preset {
+pub enum Preset {
     /// Two snakes on 7x7, AlphaZero.
     #[default]
     #[value(name = "duel-7x7")]
@@ -39,9 +36,38 @@ pub(crate) enum Preset {
     TicTacToe,
 }
 
+/// A name without a preset.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("preset {0:?} is unknown; known are {names}", names = Preset::names().join(", "))]
+pub struct UnknownPreset(String);
+
+impl FromStr for Preset {
+    type Err = UnknownPreset;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPreset> {
+        let found = Self::ALL.into_iter().find(|preset| preset.name() == name);
+        found.ok_or_else(|| UnknownPreset(name.to_owned()))
+    }
+}
+
 impl Preset {
+    /// Every preset.
+    pub const ALL: [Self; 6] = [
+        Self::Duel7x7,
+        Self::Duel,
+        Self::Standard,
+        Self::ReinforceDuel,
+        Self::Connect4,
+        Self::TicTacToe,
+    ];
+
+    /// The names of all presets.
+    pub fn names() -> Vec<&'static str> {
+        Self::ALL.into_iter().map(Self::name).collect()
+    }
+
     /// As on the command line.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Duel7x7 => "duel-7x7",
             Self::Duel => "duel",
@@ -53,7 +79,7 @@ impl Preset {
     }
 
     /// The settings.
-    pub(crate) fn settings(self) -> Settings {
+    pub fn settings(self) -> Settings {
         match self {
             Self::Duel7x7 => {
                 let settings = alphazero(snakes(7, 2), [24, 3], snake_search());
@@ -67,7 +93,7 @@ impl Preset {
                 let settings = alphazero(game, [48, 3], search(64, 7.0, opening(12)));
                 let settings = settings
                     .with_schedule(LearningRateSchedule::Cosine { steps: 14_000, floor: 0.1 });
-                // Whoever plays well meets few of the positions that others bring about.
+                // A strong player reaches few of the positions that weak opponents lead to.
                 let play = PlayConfig { opening_plies: 16, ..settings.actor.clone() };
                 Settings { actor: play, ..settings }
             }
@@ -119,11 +145,11 @@ fn tower([channels, blocks]: [usize; 2], value: ValueRange) -> Architecture {
 }
 
 /// How snakes choose by visits. A single careless move ends a game: with a temperature of 1 for
-/// thirty turns games last seven turns on average, and nothing is learned of what comes later.
+/// thirty turns, games last seven turns on average and later turns are never learned.
 const WARY: Temperature = Temperature::Until { time: 10, before: 0.8, after: 0.3 };
 
-/// How snakes search. Squares that both could enter are entered by mistake, too: without that, nets
-/// that have learned from good play alone run into whoever plays badly.
+/// How snakes search. `tremble` lets opponents enter contested squares by mistake. Without it,
+/// networks that learned from good play alone run into opponents that play badly.
 fn snake_search() -> SearchConfig {
     SearchConfig { tremble: 0.2, ..search(32, 2.0, WARY) }
 }
@@ -133,8 +159,8 @@ fn opening(time: u32) -> Temperature {
     Temperature::Until { time, before: 1.0, after: 0.0 }
 }
 
-/// A search that explores: `noise` is the sum of Dirichlet's concentrations, about ten over the
-/// usual number of moves for each move. What noise alone made it try is no target.
+/// A search that explores. `noise` is the sum of the Dirichlet concentrations: about ten divided by
+/// the usual number of moves, for each move. Visits that noise alone caused are not targets.
 fn search(simulations: u32, noise: f32, temperature: Temperature) -> SearchConfig {
     SearchConfig {
         noise: Some(Noise { total: noise, ..Noise::default() }),
@@ -144,14 +170,13 @@ fn search(simulations: u32, noise: f32, temperature: Temperature) -> SearchConfi
     }
 }
 
-/// Mostly self-play: only one seat of a game against the pool is learned from.
+/// Mostly self-play: of a game against the pool, only one seat is learned from.
 const OPPONENTS: OpponentShares = OpponentShares { self_play: 0.8, prioritised: 0.1, uniform: 0.1 };
 
 /// `size` is the tower's channels and blocks.
 fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settings {
     let train = TrainConfig {
         batch_moves: 512,
-        gamma: 1.0,
         learning_rate: 2e-3,
         warmup_steps: 50,
         weight_decay: 1e-4,
@@ -162,6 +187,7 @@ fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settin
     Settings {
         seed: 1,
         generation_steps: 100,
+        discount: 1.0,
         game,
         net: tower(size, ValueRange::Tanh),
         actor: PlayConfig {
@@ -174,6 +200,7 @@ fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settin
         replay: ReplayConfig::default(),
         intake: IntakeConfig::default(),
         arena: MatchConfig { player: "mcts{sims=16,weights=self}".to_owned(), ..matches() },
+        deploy: Deployment::default(),
     }
 }
 
@@ -191,7 +218,6 @@ fn reinforce(game: GameConfig) -> Settings {
     };
     let train = TrainConfig {
         batch_moves: 512,
-        gamma: 0.97,
         // Large steps learn faster; what they leave unsettled averages out.
         learning_rate: 0.003,
         average: WeightAveraging::Exponential { every_steps: 10, half_life_steps: 200 },
@@ -209,6 +235,7 @@ fn reinforce(game: GameConfig) -> Settings {
     Settings {
         seed: 1,
         generation_steps: 100,
+        discount: 0.97,
         game,
         net: tower([16, 2], ValueRange::Unbounded),
         actor: PlayConfig {
@@ -222,6 +249,7 @@ fn reinforce(game: GameConfig) -> Settings {
         replay,
         intake: IntakeConfig::default(),
         arena: MatchConfig { match_share: 0.1, ..matches() },
+        deploy: Deployment::default(),
     }
 }
 
@@ -231,9 +259,13 @@ mod tests {
 
     #[test]
     fn every_preset_is_known_by_its_name() {
-        for preset in Preset::value_variants() {
+        assert_eq!(Preset::ALL, Preset::value_variants());
+        for preset in Preset::ALL {
             let value = preset.to_possible_value().expect("none is hidden");
             assert_eq!(value.get_name(), preset.name());
+            assert_eq!(preset.name().parse(), Ok(preset));
         }
+        let error = "chess".parse::<Preset>().expect_err("unknown").to_string();
+        assert!(error.starts_with("preset \"chess\" is unknown; known are duel-7x7, "), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::ConfigError;
+use crate::SettingError;
 
 /// How the step size changes over a run, as a factor of `train.learning_rate`; the warm-up comes
 /// on top.
@@ -16,14 +16,17 @@ pub enum LearningRateSchedule {
     /// It halves over every `steps` steps, smoothly.
     HalfLife {
         /// Steps to half.
+        #[schemars(range(min = 1))]
         steps: u64,
     },
     /// It falls along half a cosine over `steps` steps and stays at `floor` (Loshchilov and
     /// Hutter 2017, "SGDR", without restarts).
     Cosine {
         /// Steps to the floor.
+        #[schemars(range(min = 1))]
         steps: u64,
         /// The factor reached, 0 to 1.
+        #[schemars(range(min = 0, max = 1))]
         floor: f64,
     },
     /// It is multiplied by `factor` at each of these steps, as AlphaZero's was.
@@ -31,6 +34,7 @@ pub enum LearningRateSchedule {
         /// Steps in rising order.
         at: Vec<u64>,
         /// The factor, above 0 and at most 1.
+        #[schemars(extend("exclusiveMinimum" = 0), range(max = 1))]
         factor: f64,
     },
 }
@@ -52,24 +56,12 @@ impl LearningRateSchedule {
         }
     }
 
-    /// Checks every field.
-    pub(super) fn validate(&self) -> Result<(), ConfigError> {
-        let error = |field: &str, value: &dyn std::fmt::Display, remedy: &str| {
-            let field = format!("train.schedule.{field}");
-            Err(ConfigError { field, value: value.to_string(), remedy: remedy.into() })
-        };
+    /// Checks what no single field shows: that steps rise.
+    pub(super) fn validate(&self) -> Result<(), SettingError> {
         match self {
-            Self::HalfLife { steps: 0 } | Self::Cosine { steps: 0, .. } => {
-                error("steps", &0, "it must be 1 or more")
-            }
-            Self::Cosine { floor, .. } if !(0.0..=1.0).contains(floor) => {
-                error("floor", floor, "it must be 0 to 1")
-            }
-            Self::Steps { factor, .. } if !(*factor > 0.0 && *factor <= 1.0) => {
-                error("factor", factor, "it must be above 0 and at most 1")
-            }
             Self::Steps { at, .. } if !at.is_sorted() => {
-                error("at", &format!("{at:?}"), "write the steps in rising order")
+                let remedy = "write the steps in rising order";
+                Err(SettingError::new("train.schedule.at", format!("{at:?}"), remedy))
             }
             _ => Ok(()),
         }
@@ -79,6 +71,7 @@ impl LearningRateSchedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TrainConfig;
 
     fn near(schedule: &LearningRateSchedule, step: u64, factor: f64) {
         let got = schedule.factor(step);
@@ -112,7 +105,8 @@ mod tests {
             (LearningRateSchedule::Steps { at: vec![1], factor: 0.0 }, "train.schedule.factor"),
         ];
         for (schedule, field) in cases {
-            assert_eq!(schedule.validate().expect_err(field).field, field);
+            let train = TrainConfig { schedule, ..TrainConfig::default() };
+            assert_eq!(train.validate().expect_err(field).key, field);
         }
     }
 

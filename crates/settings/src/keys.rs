@@ -1,48 +1,66 @@
 //! The keys of a run's settings and what their types say about them.
 //!
-//! Nothing is written down here: the settings' structs know their JSON schema, whose
-//! descriptions are the comments of their fields. [`Keys::find`] follows a key through it; a
-//! key of tables of several kinds has a [`Meaning`] in each.
+//! Nothing is repeated here. The types of the settings derive their JSON schema; its descriptions
+//! are the doc comments of the fields, its bounds their declared ranges. [`Keys::find`] follows a
+//! key through the schema. A key of tables of several kinds has a [`Meaning`] in each.
 
 use std::collections::BTreeSet;
 
 use schemars::schema_for;
 use serde_json::{Map, Value};
 
-use super::Settings;
+use crate::schema::Range;
+use crate::{Preset, Settings};
 
 /// Names that choose between the kinds of a table.
 const TAGS: [&str; 2] = ["kind", "game"];
 
 /// All keys.
-pub(super) struct Keys {
+pub struct Keys {
     schema: Value,
 }
 
-/// What a key means in one kind of table.
+/// The meaning of a key in one kind of table.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Meaning {
+pub struct Meaning {
     /// The kind, as in `kind = "conv"`; `None` where there is only one.
-    pub(super) within: Option<Tag>,
+    pub within: Option<Tag>,
     /// The comment of the field.
-    pub(super) about: String,
+    pub about: String,
     /// What a value is, such as `whole number`.
-    pub(super) kind: String,
-    /// Whether values are numbers with a fraction; `None` if they are no numbers.
-    pub(super) real: Option<bool>,
-    /// Values that can be chosen, with what they say of themselves.
-    pub(super) choices: Vec<(String, String)>,
-    /// What it is where nobody says anything.
-    pub(super) default: Option<Value>,
+    pub kind: String,
+    /// The range of its numbers; `None` if its values are not numbers, or any number will do.
+    pub range: Option<Range>,
+    /// Values that can be chosen, with their doc comments.
+    pub choices: Vec<(String, String)>,
+    /// The value if neither file nor preset sets the key.
+    pub default: Option<Value>,
+}
+
+impl Meaning {
+    /// The value of `key` in a preset; `None` if the preset does not set the key, or has a table
+    /// of another kind.
+    pub fn in_preset(&self, key: &str, preset: Preset) -> Option<Value> {
+        let table = serde_json::to_value(preset.table()).ok()?;
+        let outer = table.pointer(&pointer(key.rsplit_once('.').map_or("", |(outer, _)| outer)));
+        let is_of_kind = self.within.as_ref().is_none_or(|Tag { name, value }| {
+            outer.and_then(|outer| outer.get(name)).is_some_and(|known| known == value)
+        });
+        table.pointer(&pointer(key)).filter(|_| is_of_kind).cloned()
+    }
+}
+
+fn pointer(key: &str) -> String {
+    key.split('.').filter(|name| !name.is_empty()).map(|name| format!("/{name}")).collect()
 }
 
 /// The entry that chooses the kind of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Tag {
+pub struct Tag {
     /// `kind` or `game`.
-    pub(super) name: String,
+    pub name: String,
     /// The kind's name.
-    pub(super) value: String,
+    pub value: String,
 }
 
 /// One kind of table.
@@ -52,14 +70,20 @@ struct Table<'a> {
     schema: &'a Value,
 }
 
+impl Default for Keys {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Keys {
     /// The keys of [`Settings`].
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self { schema: schema_for!(Settings).to_value() }
     }
 
     /// Every key and table, as a path of names joined by dots.
-    pub(super) fn all(&self) -> BTreeSet<String> {
+    pub fn all(&self) -> BTreeSet<String> {
         let mut keys = BTreeSet::new();
         self.gather(&self.schema, "", &mut keys);
         keys
@@ -75,8 +99,8 @@ impl Keys {
         }
     }
 
-    /// What a key means; nothing if there is no such key.
-    pub(super) fn find(&self, key: &str) -> Vec<Meaning> {
+    /// The meanings of a key; empty if there is no such key.
+    pub fn find(&self, key: &str) -> Vec<Meaning> {
         let mut found = vec![(None, &self.schema, &self.schema)];
         for name in key.split('.') {
             found = found
@@ -92,9 +116,9 @@ impl Keys {
             let table = key.rsplit_once('.').map_or("", |(table, _)| table);
             return vec![Meaning {
                 within: None,
-                about: "Chooses what the other keys of its table are.".to_owned(),
+                about: "Chooses the kind of its table, and so its other keys.".to_owned(),
                 kind: "text".to_owned(),
-                real: None,
+                range: None,
                 choices: self.kinds(table),
                 default: None,
             }];
@@ -123,21 +147,22 @@ impl Keys {
 
     fn meaning(&self, within: Option<Tag>, schema: &Value, table: &Value) -> Meaning {
         let plain = self.variants(schema);
-        // A field without a comment has that of its type. One that is named for a variant has
-        // none of its own: the variant does.
+        // A field without a comment has the comment of its type, or of the variant that it is
+        // named for.
         let of_type = self.referred(schema).or(plain.first().copied());
         let comments = [Some(schema), of_type, Some(table)].into_iter().flatten();
         let about = comments.map(description).find(|text| !text.is_empty()).unwrap_or_default();
         let choices: Vec<(String, String)> = plain.iter().flat_map(|one| choices(one)).collect();
         let kinds: BTreeSet<String> = plain.iter().filter_map(|schema| kind(schema)).collect();
         let kinds: Vec<String> = kinds.into_iter().collect();
-        let has = |name| plain.iter().any(|schema| is_a(schema, name));
-        let real = if has("number") { Some(true) } else { has("integer").then_some(false) };
+        // The bounds of an optional number stand beside its variants.
+        let ranges = plain.iter().copied().chain([schema]).filter_map(Range::of);
+        let range = ranges.filter(|range| !range.is_unbounded()).last();
         Meaning {
             within,
             about,
             kind: kinds.join(" or "),
-            real,
+            range,
             choices,
             default: schema.get("default").filter(|value| !value.is_null()).cloned(),
         }
@@ -230,12 +255,7 @@ fn kind(schema: &Value) -> Option<String> {
         ("object", "table"),
     ];
     let (_, name) = names.iter().find(|(name, _)| is_a(schema, name))?;
-    let bound = |name| schema.get(name).map(|bound| bound.to_string());
-    Some(match (bound("minimum"), bound("maximum")) {
-        (Some(low), Some(high)) => format!("{name}, {low} to {high}"),
-        (Some(low), None) => format!("{name}, at least {low}"),
-        _ => (*name).to_owned(),
-    })
+    Some((*name).to_owned())
 }
 
 /// A comment without the links that only its HTML form can follow.
@@ -270,10 +290,7 @@ fn plain_text(comment: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::ValueEnum;
-
     use super::*;
-    use crate::commands::train::preset::Preset;
 
     fn leaves(table: &toml::Table, prefix: &str, keys: &mut BTreeSet<String>) {
         for (name, value) in table {
@@ -288,9 +305,9 @@ mod tests {
     #[test]
     fn every_key_of_every_preset_has_an_explanation() {
         let keys = Keys::new();
-        for preset in Preset::value_variants() {
+        for preset in Preset::ALL {
             let mut used = BTreeSet::new();
-            leaves(&preset.table().expect("a table"), "", &mut used);
+            leaves(&preset.table(), "", &mut used);
             assert!(used.len() > 40, "{used:?}");
             for key in used {
                 let meanings = keys.find(&key);
@@ -320,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_several_kinds_of_tables_is_told_for_each() {
+    fn a_key_of_several_kinds_of_tables_has_a_meaning_in_each() {
         let meanings = Keys::new().find("net.hidden");
         let kinds: Vec<String> =
             meanings.iter().filter_map(|one| Some(one.within.clone()?.value)).collect();
@@ -329,6 +346,81 @@ mod tests {
         let [Meaning { choices, .. }] = &kinds[..] else { panic!("one meaning: {kinds:?}") };
         let names: Vec<&str> = choices.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["conv", "residual", "two_conv", "mlp"]);
+    }
+
+    /// Sets a key in the table of a preset and lets the parts check their own types; the error, if
+    /// they refuse the value.
+    fn refusal(mut table: toml::Table, key: &str, value: f64, is_whole: bool) -> Option<String> {
+        let (outer, name) = key.rsplit_once('.').expect("a key in a table");
+        let inner = outer.split('.').fold(&mut table, |table, name| {
+            table.get_mut(name).and_then(toml::Value::as_table_mut).expect("the preset has it")
+        });
+        let value = if is_whole { (value as i64).into() } else { toml::Value::Float(value) };
+        inner.insert(name.to_owned(), value);
+        // A type may refuse a number itself, such as a negative count.
+        let settings: Settings = match table.try_into() {
+            Ok(settings) => settings,
+            Err(error) => return Some(error.to_string()),
+        };
+        let search = settings.actor.search.as_ref().and_then(|search| search.validate().err());
+        let search = search.map(|error| error.to_string());
+        let shares = settings.actor.opponents.validate().err().map(|error| error.to_string());
+        let net = settings.net_spec().err().map(|error| error.to_string());
+        search.or(shares).or(net)
+    }
+
+    #[test]
+    fn declared_ranges_are_those_that_the_types_check_themselves() {
+        const PROBES: [f64; 16] = [
+            -1.0,
+            0.0,
+            0.5,
+            1.0,
+            2.0,
+            15.0,
+            16.0,
+            100.0,
+            101.0,
+            1_024.0,
+            1_025.0,
+            4_097.0,
+            65_537.0,
+            1_048_577.0,
+            268_435_457.0,
+            4_294_967_295.0,
+        ];
+        let keys = Keys::new();
+        let mut probed = 0;
+        for preset in Preset::ALL {
+            let table = preset.table();
+            let mut used = BTreeSet::new();
+            leaves(&table, "", &mut used);
+            for key in used {
+                let parts = ["actor.search.", "actor.opponents.", "net."];
+                let [Meaning { range: Some(range), kind, .. }, ..] = &keys.find(&key)[..] else {
+                    continue;
+                };
+                // Large networks are refused as a whole.
+                let is_size = |value: f64| key.starts_with("net.") && value > 64.0;
+                if !parts.iter().any(|part| key.starts_with(part)) {
+                    continue;
+                }
+                let is_whole = kind.starts_with("whole");
+                for value in PROBES.into_iter().filter(|value| !is_whole || value.fract() == 0.0) {
+                    let refusal = refusal(table.clone(), &key, value, is_whole);
+                    let is_refused = refusal.is_some();
+                    if !(range.contains(value) && is_size(value)) {
+                        assert_eq!(
+                            is_refused,
+                            !range.contains(value),
+                            "{key} = {value}: {refusal:?}"
+                        );
+                    }
+                    probed += 1;
+                }
+            }
+        }
+        assert!(probed > 500, "{probed}");
     }
 
     #[test]

@@ -1,21 +1,23 @@
-//! Where a web page is to be, as people write it.
+//! The address of the arena's web page.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What stands for no page.
+/// Stands for no page.
 const OFF: &str = "off";
 
 /// The address of the web page; `None` is written `off`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
 pub struct WebAddress(pub Option<SocketAddr>);
 
-/// A text that is no address.
+/// A text that is not an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no address of a web page; write one such as 127.0.0.1:8080, or off")]
+#[error("{0:?} is not the address of a web page; write one such as 127.0.0.1:8080, or off")]
 pub struct WebAddressError(String);
 
 impl Default for WebAddress {

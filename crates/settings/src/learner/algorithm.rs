@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::{ConfigError, positive, range};
+use crate::SettingError;
 
 /// Which algorithm a run uses, with its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,27 +39,14 @@ impl AlgorithmName {
 
 impl AlgorithmConfig {
     /// Checks every field.
-    pub(super) fn validate(&self) -> Result<(), ConfigError> {
-        let algorithm = |field: &str| format!("train.algorithm.{field}");
-        match self {
-            Self::AlphaZero(config) => {
-                let share = |field, value| range(&algorithm(field), f64::from(value), 0.0, 1.0);
-                share("root_value_share", config.root_value_share)?;
-                share("surprise_share", config.surprise_share)?;
-                let coefficient = f64::from(config.value_coefficient);
-                range(&algorithm("value_coefficient"), coefficient, 0.0, 1e3)
-            }
-            Self::Reinforce(config) => {
-                let coefficient = f64::from(config.value_coefficient);
-                range(&algorithm("value_coefficient"), coefficient, 0.0, 1e3)?;
-                let bonus = f64::from(config.entropy_bonus);
-                range(&algorithm("entropy_bonus"), bonus, 0.0, 1e3)?;
-                let cap = f64::from(config.ratio_cap);
-                positive(&algorithm("ratio_cap"), cap)?;
-                range(&algorithm("trace_cap"), f64::from(config.trace_cap), 0.0, cap)?;
-                range(&algorithm("trace_decay"), f64::from(config.trace_decay), 0.0, 1.0)
-            }
+    pub(super) fn validate(&self) -> Result<(), SettingError> {
+        if let Self::Reinforce(ReinforceConfig { trace_cap, ratio_cap, .. }) = self
+            && trace_cap > ratio_cap
+        {
+            let remedy = "it must be at most train.algorithm.ratio_cap";
+            return Err(SettingError::new("train.algorithm.trace_cap", trace_cap, remedy));
         }
+        Ok(())
     }
 
     /// Which algorithm it is.
@@ -81,12 +68,15 @@ impl Default for AlgorithmConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AlphaZeroConfig {
-    /// Share of the search's root value in the value target, 0 to 1; the rest is the outcome.
+    /// Share of the search's root value in the value target. The rest is the outcome.
+    #[schemars(range(min = 0, max = 1))]
     pub root_value_share: f32,
-    /// Share of a game's weight that goes to its positions by how much the search surprised the
-    /// network, 0 to 1; the rest is equal.
+    /// Share of a game's weight that its positions get by how much the search surprised the
+    /// network. The rest is spread evenly.
+    #[schemars(range(min = 0, max = 1))]
     pub surprise_share: f32,
     /// Weight of the squared value error.
+    #[schemars(range(min = 0, max = 1_000))]
     pub value_coefficient: f32,
 }
 
@@ -102,21 +92,25 @@ impl Default for AlphaZeroConfig {
 #[serde(deny_unknown_fields, default)]
 pub struct ReinforceConfig {
     /// Weight of the squared value error.
+    #[schemars(range(min = 0, max = 1_000))]
     pub value_coefficient: f32,
     /// Weight of the policy's entropy, in nats.
+    #[schemars(range(min = 0, max = 1_000))]
     pub entropy_bonus: f32,
     /// Upper bound ρ̄ of the importance ratio where it corrects one step.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub ratio_cap: f32,
     /// Upper bound c̄ of the importance ratio where it lets later steps count; at most
     /// `ratio_cap`.
+    #[schemars(range(min = 0))]
     pub trace_cap: f32,
-    /// What later steps count for besides, λ, 0 to 1: 1 learns from whole returns, 0 from the
-    /// next value alone.
+    /// Weight λ of later steps: 1 learns from whole returns, 0 from the next value alone.
+    #[schemars(range(min = 0, max = 1))]
     pub trace_decay: f32,
     /// Whether advantages are divided by their standard deviation over the batch. Their mean is
-    /// not taken off: the value baseline centres them.
+    /// not subtracted: the value baseline centres them.
     pub normalize_advantage: bool,
-    /// Moves of weights more than so many generations older than the newest are not learned
+    /// Largest age in generations of the weights that played a move. Older moves are not learned
     /// from.
     pub max_lag: u32,
 }

@@ -1,0 +1,135 @@
+//! How games are played for training.
+
+use ouro_players::{OpponentShares, OpponentSharesError};
+use ouro_search::SearchConfig;
+use ouro_search::mcts::{Noise, SearchConfigError, Temperature};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::SettingError;
+use crate::schema::check_ranges;
+
+/// How games are played for training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PlayConfig {
+    /// Games that each thread plays at once. Their moves share batches.
+    #[schemars(range(min = 1))]
+    pub games_per_thread: usize,
+    /// Leaves of a full batch of one network. If there are more games, they take turns.
+    #[schemars(range(min = 1))]
+    pub batch: usize,
+    /// Tree search that decides every move. Without a search, moves are drawn from the policy
+    /// itself, as REINFORCE needs.
+    pub search: Option<SearchConfig>,
+    /// Chance that a learning seat moves uniformly at random, in play without a search. The
+    /// recorded probability is that of the mixture.
+    #[schemars(range(min = 0, max = 1))]
+    pub epsilon: f32,
+    /// OpponentShares of self-play, of opponents from the pool preferred by how hard they are, and of
+    /// opponents drawn uniformly.
+    pub opponents: OpponentShares,
+    /// Consecutive games of a thread that share opponents, which keeps the batches of the
+    /// opponents full. Left out: as many as the thread plays at once. With 1 every game draws its
+    /// own opponents.
+    #[schemars(range(min = 1))]
+    pub cohort: Option<u64>,
+    /// Largest number of random plies at the start of a game. The number is uniform, and these
+    /// plies are not policy targets.
+    pub opening_plies: u32,
+    /// When learning seats change to new weights: between `games` or between `moves`.
+    pub swap: Swap,
+    /// Plies after which a game is cut short.
+    #[schemars(range(min = 1))]
+    pub max_plies: usize,
+    /// Memory for the trees of all threads together, in MiB.
+    #[schemars(range(min = 1))]
+    pub tree_memory_mib: usize,
+    /// Positions whose evaluation each thread keeps, so that games that reach the same position
+    /// evaluate it once. Helps games that often repeat positions and costs others a little. The
+    /// moves are the same.
+    #[schemars(range(min = 0, max = 16_777_216))]
+    pub remembered_positions: usize,
+}
+
+impl Default for PlayConfig {
+    fn default() -> Self {
+        Self {
+            games_per_thread: 64,
+            batch: 256,
+            search: None,
+            epsilon: 0.0,
+            opponents: OpponentShares::default(),
+            cohort: None,
+            opening_plies: 0,
+            swap: Swap::default(),
+            max_plies: 400,
+            tree_memory_mib: 1_024,
+            remembered_positions: 0,
+        }
+    }
+}
+
+impl PlayConfig {
+    /// Checks every field.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        check_ranges("actor", self)?;
+        if self.epsilon > 0.0 && self.search.is_some() {
+            let remedy = "leave it out with a search, which explores by noise and temperature";
+            return Err(SettingError::new("actor.epsilon", self.epsilon, remedy));
+        }
+        if self.opening_plies as usize >= self.max_plies {
+            let remedy = "it must be less than actor.max_plies";
+            return Err(SettingError::new("actor.opening_plies", self.opening_plies, remedy));
+        }
+        self.opponents.validate().map_err(|error| match error {
+            OpponentSharesError::OutOfRange { field, value } => {
+                let key = format!("actor.opponents.{field}");
+                SettingError::new(key, value, "a share is finite and not below 0")
+            }
+            OpponentSharesError::AllZero => {
+                let remedy = "one of self_play, prioritised and uniform must be above 0";
+                SettingError::new("actor.opponents", "0 for every kind", remedy)
+            }
+        })?;
+        let Some(search) = &self.search else { return Ok(()) };
+        search.validate().map_err(|error| match error {
+            SearchConfigError::Range { field, value, expected } => {
+                let key = format!("actor.search.{field}");
+                SettingError::new(key, value, format_args!("it must be {expected}"))
+            }
+            SearchConfigError::Conflict { first, second } => {
+                let remedy = format!("it excludes actor.search.{second}; switch one of them off");
+                SettingError::new(format!("actor.search.{first}"), "on", remedy)
+            }
+            error => SettingError::new("actor.search", "refused", error),
+        })
+    }
+}
+
+/// When learning seats change over to new weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Swap {
+    /// When a game begins: a game is played by one set of weights from its first move to its
+    /// last, and depends on nothing that happens meanwhile.
+    #[default]
+    Games,
+    /// Before each move. Long games then use newer weights, in trees begun anew; the generation
+    /// recorded is that of the oldest weights that moved, so that a bound on staleness holds
+    /// for the whole game.
+    Moves,
+}
+
+/// A search for self-play as in `AlphaZero`: Dirichlet noise at the root, moves drawn by visits
+/// for the first `sampled` time steps and then the best, leaves looked at under random
+/// symmetries.
+pub fn exploring(simulations: u32, sampled: u32) -> SearchConfig {
+    SearchConfig {
+        simulations,
+        noise: Some(Noise::default()),
+        temperature: Temperature::Until { time: sampled, before: 1.0, after: 0.0 },
+        random_symmetry: true,
+        ..SearchConfig::default()
+    }
+}

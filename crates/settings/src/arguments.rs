@@ -1,0 +1,179 @@
+//! The flags that the programs share, with the same names and variables everywhere.
+//!
+//! A flag overrides the variable, the variable overrides the file, the file overrides the preset.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ouro_service::{ExitStatus, Failure};
+
+use crate::file::FileError;
+use crate::{
+    Address, Deployment, DeviceChoice, Log, SETTINGS_FILE, SettingError, Settings, WebAddress,
+};
+
+/// Why a process cannot use its settings.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The file cannot be read or has a wrong key.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A value does not work.
+    #[error("config {}: {error}", path.display())]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// The key, its value and the remedy.
+        error: SettingError,
+    },
+}
+
+impl From<SettingsError> for Failure {
+    fn from(error: SettingsError) -> Self {
+        Self::new(ExitStatus::BadConfiguration, error)
+    }
+}
+
+/// The settings file of a service, and the folder of its run.
+#[derive(Clone, Debug, Args)]
+pub struct FileArguments {
+    /// Settings of the run (TOML), the same file for all processes; see `ouro config`
+    /// [default: run.toml].
+    #[arg(long, value_name = "FILE", env = "OURO_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Folder of the run [default: the folder of run.toml; runs/NAME for a file NAME.toml].
+    #[arg(long, value_name = "DIR", env = "OURO_RUN")]
+    pub run: Option<PathBuf>,
+}
+
+impl FileArguments {
+    /// Reads the file, lets `overrides` change it and checks everything.
+    pub fn load(&self, overrides: impl FnOnce(&mut Deployment)) -> Result<Settings, SettingsError> {
+        let path = self.path();
+        let mut settings = Settings::load(path)?;
+        overrides(&mut settings.deploy);
+        settings
+            .validate()
+            .map_err(|error| SettingsError::Value { path: path.to_owned(), error })?;
+        Ok(settings)
+    }
+
+    fn path(&self) -> &Path {
+        self.config.as_deref().unwrap_or(Path::new(SETTINGS_FILE))
+    }
+
+    /// Folder of the run.
+    pub fn folder(&self) -> PathBuf {
+        self.run.clone().unwrap_or_else(|| Settings::folder(self.path()))
+    }
+}
+
+/// Where the services are.
+#[derive(Clone, Debug, Default, Args)]
+pub struct AddressArguments {
+    /// Address of the arena [default: deploy.arena of the settings, 127.0.0.1:50061].
+    #[arg(long, value_name = "HOST:PORT", env = "OURO_ARENA")]
+    pub arena: Option<Address>,
+    /// Address of the learner [default: deploy.learner of the settings, 127.0.0.1:50062].
+    #[arg(long, value_name = "HOST:PORT", env = "OURO_LEARNER")]
+    pub learner: Option<Address>,
+}
+
+/// Where a service listens, if other than at its own address.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ListenArguments {
+    /// Address to listen on, such as 0.0.0.0:50061 [default: the address of the service].
+    #[arg(long, value_name = "IP:PORT", env = "OURO_LISTEN")]
+    pub listen: Option<SocketAddr>,
+}
+
+/// Where the web page is.
+#[derive(Clone, Debug, Default, Args)]
+pub struct WebArguments {
+    /// Address of the web page, or off [default: deploy.web of the settings, 127.0.0.1:8080].
+    #[arg(long, value_name = "IP:PORT", env = "OURO_WEB")]
+    pub web: Option<WebAddress>,
+}
+
+/// What the log of a service looks like.
+#[derive(Clone, Debug, Default, Args)]
+pub struct LogArguments {
+    /// Form of the log lines; RUST_LOG selects events [default: deploy.log of the settings, auto].
+    #[arg(long, value_enum, env = "OURO_LOG")]
+    pub log: Option<Log>,
+}
+
+/// Where the learner trains.
+#[derive(Clone, Debug, Default, Args)]
+pub struct DeviceArguments {
+    /// Where to train [default: deploy.device of the settings, auto].
+    #[arg(long, value_enum, env = "OURO_DEVICE")]
+    pub device: Option<DeviceChoice>,
+    /// Let an adapter that computes on the CPU count as a GPU.
+    #[arg(long, env = "OURO_ALLOW_SOFTWARE_ADAPTER")]
+    pub allow_software_adapter: bool,
+}
+
+/// What an actor is.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ActorArguments {
+    /// Name of the actor, unique in the run [default: deploy.name of the settings, actor].
+    #[arg(long, env = "OURO_NAME")]
+    pub name: Option<String>,
+    /// Threads that play [default: deploy.threads of the settings; one per core].
+    #[arg(long, env = "OURO_THREADS", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    pub threads: Option<u16>,
+    /// Folder that keeps weights over restarts [default: deploy.cache of the settings; none].
+    #[arg(long, value_name = "DIR", env = "OURO_CACHE")]
+    pub cache: Option<PathBuf>,
+    /// Note each game sent or acknowledged in records.log, to check that none is lost.
+    #[arg(long, env = "OURO_LOG_RECORDS")]
+    pub log_records: bool,
+}
+
+fn set<T: Clone>(value: &mut T, given: &Option<T>) {
+    if let Some(given) = given {
+        value.clone_from(given);
+    }
+}
+
+impl AddressArguments {
+    /// Overrides the keys that are given.
+    pub fn apply(&self, deploy: &mut Deployment) {
+        set(&mut deploy.arena, &self.arena);
+        set(&mut deploy.learner, &self.learner);
+    }
+}
+
+impl WebArguments {
+    /// Overrides the key if it is given.
+    pub fn apply(&self, deploy: &mut Deployment) {
+        set(&mut deploy.web, &self.web);
+    }
+}
+
+impl LogArguments {
+    /// Overrides the key if it is given.
+    pub fn apply(&self, deploy: &mut Deployment) {
+        set(&mut deploy.log, &self.log);
+    }
+}
+
+impl DeviceArguments {
+    /// Overrides the keys that are given.
+    pub fn apply(&self, deploy: &mut Deployment) {
+        set(&mut deploy.device, &self.device);
+        deploy.allow_software_adapter |= self.allow_software_adapter;
+    }
+}
+
+impl ActorArguments {
+    /// Overrides the keys that are given.
+    pub fn apply(&self, deploy: &mut Deployment) {
+        set(&mut deploy.name, &self.name);
+        set(&mut deploy.threads, &self.threads.map(|threads| Some(usize::from(threads))));
+        set(&mut deploy.cache, &self.cache.clone().map(Some));
+        deploy.log_records |= self.log_records;
+    }
+}

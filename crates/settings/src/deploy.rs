@@ -1,0 +1,177 @@
+//! Where the processes of a run are, and what each may use there.
+//!
+//! These keys say nothing about what is learned, so a run may change them at any start. Each
+//! flag `--KEY` of a process, and each variable `OURO_KEY`, overrides the key of its name.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use ouro_proto::trajectory::MAX_ACTOR_NAME;
+use ouro_service::telemetry::LogFormat;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::SettingError;
+use crate::schema::check_ranges;
+
+mod address;
+mod web_address;
+
+pub use address::{Address, AddressError};
+pub use web_address::{WebAddress, WebAddressError};
+
+/// Where the processes of a run are, and what each may use there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Deployment {
+    /// Address of the arena, `HOST:PORT`. Actors and the learner connect to it; the arena
+    /// listens on it unless `--listen` names another.
+    pub arena: Address,
+    /// Address of the learner, `HOST:PORT`. Actors connect to it; the learner listens on it
+    /// unless `--listen` names another.
+    pub learner: Address,
+    /// Address of the arena's web page, `IP:PORT`, or `off`.
+    pub web: WebAddress,
+    /// Form of the log lines of the three services.
+    pub log: Log,
+    /// Name of an actor, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`.
+    pub name: String,
+    /// Threads of an actor that play games. Left out: one per core, and in `ouro train` one
+    /// less than that.
+    #[schemars(range(min = 1, max = 1_024))]
+    pub threads: Option<usize>,
+    /// Where the learner trains.
+    pub device: DeviceChoice,
+    /// Whether an adapter that computes on the CPU counts as a GPU. It is slow; meant for tests.
+    pub allow_software_adapter: bool,
+    /// Folder where actors keep weights over restarts. Several actors of a machine may share it.
+    /// Left out: weights are not kept.
+    pub cache: Option<PathBuf>,
+    /// Largest size of that folder, in MiB. The least recently used weights are removed first.
+    #[schemars(range(min = 1))]
+    pub cache_mib: u64,
+    /// Finished games that an actor keeps until the learner has acknowledged them.
+    #[schemars(range(min = 1))]
+    pub outbox_games: usize,
+    /// Whether an actor that stops plays its games to their end. Otherwise it drops them.
+    pub finish_games: bool,
+    /// Time that an actor has to finish its games and to have them acknowledged, in seconds.
+    #[schemars(range(min = 0, max = 86_400))]
+    pub drain_seconds: f64,
+    /// Whether an actor notes each game that it sent or that was acknowledged in `records.log`,
+    /// to check that none is lost.
+    pub log_records: bool,
+    /// Largest size of an actor's file of refused games, in MiB. Later ones are only logged.
+    pub dead_letters_mib: u64,
+    /// Checkpoints that the learner keeps. At least 2, so that a damaged one can be skipped.
+    #[schemars(range(min = 2, max = 65_536))]
+    pub kept_checkpoints: usize,
+    /// Time that a stopping learner waits for the arena to accept the last weights, in
+    /// milliseconds.
+    pub publish_grace_ms: u64,
+    /// Largest weights file that the arena accepts, in bytes.
+    #[schemars(range(min = 1))]
+    pub max_weights_bytes: u64,
+}
+
+/// Where tensors live.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceChoice {
+    /// A GPU if the machine has one, else the CPU.
+    #[default]
+    Auto,
+    /// A GPU through Vulkan, or an error.
+    Vulkan,
+    /// A GPU through any API that wgpu supports (Vulkan, Metal, DirectX 12), or an error.
+    Wgpu,
+    /// The CPU.
+    Cpu,
+}
+
+impl DeviceChoice {
+    /// As in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Vulkan => "vulkan",
+            Self::Wgpu => "wgpu",
+            Self::Cpu => "cpu",
+        }
+    }
+}
+
+/// Form of log lines. `RUST_LOG` selects which events are logged.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Log {
+    /// Text if standard error is a terminal, else JSON.
+    #[default]
+    Auto,
+    /// One line of text per event.
+    Text,
+    /// One JSON object per event.
+    Json,
+}
+
+impl From<Log> for LogFormat {
+    fn from(log: Log) -> Self {
+        match log {
+            Log::Auto => Self::Auto,
+            Log::Text => Self::Text,
+            Log::Json => Self::Json,
+        }
+    }
+}
+
+impl Default for Deployment {
+    fn default() -> Self {
+        Self {
+            arena: Address::loopback(50_061),
+            learner: Address::loopback(50_062),
+            web: WebAddress::default(),
+            log: Log::default(),
+            name: "actor".to_owned(),
+            threads: None,
+            device: DeviceChoice::default(),
+            allow_software_adapter: false,
+            cache: None,
+            cache_mib: 1_024,
+            outbox_games: 256,
+            finish_games: false,
+            drain_seconds: 10.0,
+            log_records: false,
+            dead_letters_mib: 64,
+            kept_checkpoints: 3,
+            publish_grace_ms: 10_000,
+            max_weights_bytes: ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES,
+        }
+    }
+}
+
+impl Deployment {
+    /// Checks every field.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        check_ranges("deploy", self)?;
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        if !(1..=MAX_ACTOR_NAME).contains(&self.name.len()) || !self.name.bytes().all(is_plain) {
+            let name: String = self.name.chars().take(MAX_ACTOR_NAME).collect();
+            let remedy = "give 1 to 64 letters, digits, dots, underscores or dashes";
+            return Err(SettingError::new("deploy.name", format!("{name:?}"), remedy));
+        }
+        Ok(())
+    }
+
+    /// Folder of an actor's files within the folder of its run: `actor`, or `actor-NAME` for an
+    /// actor with a name of its own.
+    pub fn actor_folder(&self) -> PathBuf {
+        match self.name.as_str() {
+            "actor" => PathBuf::from("actor"),
+            name => PathBuf::from(format!("actor-{name}")),
+        }
+    }
+}

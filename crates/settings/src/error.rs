@@ -1,0 +1,25 @@
+//! Why settings cannot be used: the key, its value and the remedy.
+
+/// A setting that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key} is {value}; {remedy}")]
+pub struct SettingError {
+    /// Path of the key in the file, or of the innermost table that holds the problem.
+    pub key: String,
+    /// The value that was given.
+    pub value: String,
+    /// What would be accepted.
+    pub remedy: String,
+}
+
+impl SettingError {
+    /// `key` is `value`, and `remedy` says what would be accepted.
+    pub fn new(key: impl Into<String>, value: impl ToString, remedy: impl ToString) -> Self {
+        Self { key: key.into(), value: value.to_string(), remedy: remedy.to_string() }
+    }
+
+    /// A value that the game refuses.
+    pub fn of_game(error: ouro_game::ConfigError) -> Self {
+        Self::new(format!("game.{}", error.field), error.value, error.remedy)
+    }
+}

@@ -1,0 +1,91 @@
+//! Why settings do not work, found before a file or a port is opened.
+//!
+//! All processes make the same checks on the whole file, so that a mistake in the part of one
+//! process stops the others too. Only the arena can build players, so it alone checks the names
+//! of players.
+
+use ouro_game::{Game, GameVisitor};
+use ouro_rating::{ClusterShape, GateConfig, GateConfigError};
+
+use crate::schema::check_ranges;
+use crate::{AlgorithmConfig, SettingError, Settings};
+
+impl Settings {
+    /// Refuses the first setting that does not work.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        check_ranges("", self)?;
+        self.train.validate()?;
+        self.replay.validate()?;
+        self.net_spec()?;
+        self.replay.settings(self.seed, &self.game, &self.train, &self.intake)?;
+        self.actor.validate()?;
+        self.arena.validate()?;
+        self.gate()?;
+        self.deploy.validate()?;
+        self.search()
+    }
+
+    fn gate(&self) -> Result<(), SettingError> {
+        struct Seats;
+        impl GameVisitor for Seats {
+            type Output = usize;
+            fn visit<G: Game>(self, game: G) -> usize {
+                game.players()
+            }
+        }
+        let seats = self.game.visit(Seats).map_err(SettingError::of_game)?;
+        check_gate(&self.arena.gate, ClusterShape::of_seats(seats))
+    }
+
+    /// Whether actors search exactly if the algorithm learns from searches.
+    fn search(&self) -> Result<(), SettingError> {
+        let error =
+            |value: &str, remedy: &str| Err(SettingError::new("actor.search", value, remedy));
+        match (&self.train.algorithm, &self.actor.search) {
+            (AlgorithmConfig::AlphaZero(_), None) => error(
+                "missing",
+                "AlphaZero learns from searches: write [actor.search] with the number of \
+                 simulations, or choose train.algorithm.kind = \"reinforce\"",
+            ),
+            (AlgorithmConfig::Reinforce(_), Some(_)) => error(
+                "set",
+                "REINFORCE learns from moves drawn from the policy itself: start from \
+                 preset = \"reinforce-duel\", or choose train.algorithm.kind = \"alphazero\"",
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Checks the rule of promotion for games of this shape.
+pub fn check_gate(gate: &GateConfig, shape: ClusterShape) -> Result<(), SettingError> {
+    gate.validate(shape).map_err(|error| {
+        let setting = |key: &str, value: String, remedy: &str| {
+            SettingError::new(format!("arena.{key}"), value, remedy)
+        };
+        match error {
+            GateConfigError::Games { games, least } => {
+                let remedy = format!("it must be at least {least}, the games of one seed");
+                setting("gate.games", games.to_string(), &remedy)
+            }
+            GateConfigError::Threshold(value) => {
+                setting("gate.threshold", value.to_string(), "it must be at least 0.5 and below 1")
+            }
+            GateConfigError::Hypotheses { low, high } => setting(
+                "gate.sprt",
+                format!("low = {low}, high = {high}"),
+                "it must be 0 < low < high < 1",
+            ),
+            GateConfigError::Outside { threshold, low, high } => setting(
+                "gate.sprt",
+                format!("low = {low}, high = {high}"),
+                &format!("arena.gate.threshold, {threshold}, must lie between"),
+            ),
+            GateConfigError::Errors { field, value } => setting(
+                &format!("gate.sprt.{field}"),
+                value.to_string(),
+                "it must be above 0 and below 0.5",
+            ),
+        }
+    })
+}

@@ -1,0 +1,280 @@
+//! The ranges of numbers, as the types of the settings declare them.
+//!
+//! A bound is written once, as an attribute of its field: `#[schemars(range(min = 1))]`, or
+//! `#[schemars(extend("exclusiveMinimum" = 0))]` for a bound that is excluded. The JSON schema of
+//! the type carries it. [`check_ranges`] refuses values outside, and `ouro config explain` shows
+//! the same [`Range`].
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::SettingError;
+
+/// Exponent from which powers of two are written as such.
+const LEAST_POWER: u32 = 17;
+
+/// What a number may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Range {
+    low: Option<Bound>,
+    high: Option<Bound>,
+}
+
+/// One end of a range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bound {
+    value: f64,
+    is_included: bool,
+}
+
+impl Range {
+    /// The range that the schema of a number declares; `None` for other schemas.
+    pub fn of(schema: &Value) -> Option<Self> {
+        if !has_type(schema, "number") && !has_type(schema, "integer") {
+            return None;
+        }
+        let bound = |included: &str, excluded: &str| {
+            let value = |name| schema.get(name).and_then(Value::as_f64);
+            let bound = |value, is_included| Bound { value, is_included };
+            let excluded = value(excluded).map(|value| bound(value, false));
+            excluded.or_else(|| value(included).map(|value| bound(value, true)))
+        };
+        Some(Self {
+            low: bound("minimum", "exclusiveMinimum"),
+            high: bound("maximum", "exclusiveMaximum"),
+        })
+    }
+
+    /// Whether every finite number is within.
+    pub fn is_unbounded(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Whether a finite number is within.
+    pub fn contains(self, value: f64) -> bool {
+        let above = self.low.is_none_or(|Bound { value: low, is_included }| {
+            value > low || (is_included && value == low)
+        });
+        let below = self.high.is_none_or(|Bound { value: high, is_included }| {
+            value < high || (is_included && value == high)
+        });
+        value.is_finite() && above && below
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let low = self.low.map(|bound| (number(bound.value), bound.is_included));
+        let high = self.high.map(|bound| (number(bound.value), bound.is_included));
+        match (low, high) {
+            (None, None) => f.write_str("it must be finite"),
+            (Some((low, true)), Some((high, true))) => write!(f, "it must be {low} to {high}"),
+            (low, high) => {
+                f.write_str("it must be ")?;
+                if let Some((low, is_included)) = &low {
+                    f.write_str(if *is_included { "at least " } else { "above " })?;
+                    f.write_str(low)?;
+                }
+                if let Some((high, is_included)) = high {
+                    f.write_str(if low.is_some() { " and " } else { "" })?;
+                    f.write_str(if is_included { "at most " } else { "below " })?;
+                    f.write_str(&high)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A bound as people write it: large powers of two as such.
+fn number(value: f64) -> String {
+    let power = |value: f64| {
+        let exponent = value.log2();
+        (exponent.fract() == 0.0 && exponent >= f64::from(LEAST_POWER)).then_some(exponent)
+    };
+    match (power(value), power(value + 1.0)) {
+        (Some(exponent), _) => format!("2^{exponent}"),
+        (None, Some(exponent)) => format!("2^{exponent} - 1"),
+        (None, None) => value.to_string(),
+    }
+}
+
+/// Refuses the first number of `value` that is outside the range that its field declares. `table`
+/// is the key of `value`, empty for a whole file.
+pub fn check_ranges<T: Serialize + JsonSchema>(table: &str, value: &T) -> Result<(), SettingError> {
+    let schema = schemars::schema_for!(T).to_value();
+    // Plain data: what cannot be written as JSON is no settings type.
+    let value = serde_json::to_value(value)
+        .map_err(|error| SettingError::new(table, "not plain data", error))?;
+    Walk { root: &schema }.check(&schema, &value, table)
+}
+
+/// A walk through a value along the schema of its type.
+struct Walk<'a> {
+    root: &'a Value,
+}
+
+impl Walk<'_> {
+    fn check(&self, schema: &Value, value: &Value, key: &str) -> Result<(), SettingError> {
+        if let Some(range) = Range::of(schema) {
+            check_number(range, schema, value, key)?;
+        }
+        if let (Some(properties), Some(table)) =
+            (schema.get("properties").and_then(Value::as_object), value.as_object())
+        {
+            for (name, schema) in properties {
+                if let Some(value) = table.get(name) {
+                    let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+                    self.check(schema, value, &key)?;
+                }
+            }
+        }
+        for name in ["anyOf", "oneOf", "allOf"] {
+            let variants = schema.get(name).and_then(Value::as_array);
+            for variant in variants.into_iter().flatten().filter(|one| fits(one, value)) {
+                self.check(variant, value, key)?;
+            }
+        }
+        let referred = schema.get("$ref").and_then(Value::as_str);
+        let referred = referred.and_then(|path| self.root.pointer(path.strip_prefix('#')?));
+        referred.map_or(Ok(()), |referred| self.check(referred, value, key))
+    }
+}
+
+fn check_number(
+    range: Range,
+    schema: &Value,
+    value: &Value,
+    key: &str,
+) -> Result<(), SettingError> {
+    match value {
+        // JSON has no infinite numbers and no NaN: they become null.
+        Value::Null if !has_type(schema, "null") => {
+            Err(SettingError::new(key, "infinite or not a number", range))
+        }
+        Value::Number(number) => match number.as_f64() {
+            Some(value) if !range.contains(value) => {
+                Err(SettingError::new(key, shown(number, value), range))
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// A number as it was written, if it was one of 32 bits.
+fn shown(number: &serde_json::Number, value: f64) -> String {
+    let short = value as f32;
+    match number.is_f64() {
+        true if f64::from(short) == value => short.to_string(),
+        true => value.to_string(),
+        false => number.to_string(),
+    }
+}
+
+/// Whether a value can be of this variant: constants agree, and required keys are there.
+fn fits(variant: &Value, value: &Value) -> bool {
+    let properties = variant.get("properties").and_then(Value::as_object);
+    let agrees = properties.into_iter().flatten().all(|(name, schema)| {
+        schema.get("const").is_none_or(|constant| value.get(name) == Some(constant))
+    });
+    let required = variant.get("required").and_then(Value::as_array);
+    agrees
+        && required
+            .into_iter()
+            .flatten()
+            .all(|name| name.as_str().is_some_and(|name| value.get(name).is_some()))
+        && (!value.is_null() || has_type(variant, "null"))
+}
+
+fn has_type(schema: &Value, name: &str) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(types)) => types.iter().any(|one| one == name),
+        Some(one) => one == name,
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Serialize, JsonSchema)]
+    struct Example {
+        #[schemars(range(min = 1, max = 1_024))]
+        count: u32,
+        #[schemars(extend("exclusiveMinimum" = 0), range(max = 1))]
+        share: f32,
+        #[schemars(range(min = 2))]
+        most: Option<u64>,
+        kind: Kind,
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    #[serde(tag = "kind", rename_all = "snake_case")]
+    enum Kind {
+        Plain,
+        Scaled {
+            #[schemars(range(min = 0))]
+            factor: f64,
+        },
+    }
+
+    fn example() -> Example {
+        Example { count: 1, share: 0.5, most: None, kind: Kind::Plain }
+    }
+
+    #[test]
+    fn a_number_outside_its_range_is_named_with_its_value_and_its_range() {
+        assert_eq!(check_ranges("a", &example()), Ok(()));
+        let scaled = |factor| Example { kind: Kind::Scaled { factor }, ..example() };
+        assert_eq!(check_ranges("a", &scaled(0.0)), Ok(()));
+        let cases = [
+            (Example { count: 0, ..example() }, "a.count is 0; it must be 1 to 1024"),
+            (Example { count: 1_025, ..example() }, "a.count is 1025; it must be 1 to 1024"),
+            (Example { share: 0.0, ..example() }, "a.share is 0; it must be above 0 and at most 1"),
+            (
+                Example { share: 1.1, ..example() },
+                "a.share is 1.1; it must be above 0 and at most 1",
+            ),
+            (
+                Example { share: f32::NAN, ..example() },
+                "a.share is infinite or not a number; it must be above 0 and at most 1",
+            ),
+            (Example { most: Some(1), ..example() }, "a.most is 1; it must be at least 2"),
+            (scaled(-0.5), "a.kind.factor is -0.5; it must be at least 0"),
+        ];
+        for (example, message) in cases {
+            let error = check_ranges("a", &example).expect_err(message);
+            assert_eq!(error.to_string(), message);
+        }
+    }
+
+    #[test]
+    fn a_range_reads_as_people_write_it() {
+        for (schema, text) in [
+            (json!({ "type": "number" }), "it must be finite"),
+            (
+                json!({ "type": "integer", "minimum": 1, "maximum": 1 << 28 }),
+                "it must be 1 to 2^28",
+            ),
+            (
+                json!({ "type": "integer", "minimum": 16, "maximum": 0x7fff_ffff }),
+                "it must be 16 to 2^31 - 1",
+            ),
+            (
+                json!({ "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.5 }),
+                "it must be above 0 and below 0.5",
+            ),
+            (json!({ "type": ["number", "null"], "maximum": 3 }), "it must be at most 3"),
+        ] {
+            assert_eq!(Range::of(&schema).expect("a number").to_string(), text);
+        }
+        assert_eq!(Range::of(&json!({ "type": "string" })), None);
+    }
+}

@@ -1,0 +1,237 @@
+//! The settings of a run, as in its `run.toml`.
+
+use std::path::{Path, PathBuf};
+
+use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_net::{Architecture, NetSpec, SpecError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::file::{self, FileError};
+use crate::{
+    Deployment, IntakeConfig, MatchConfig, PlayConfig, Preset, ReplayConfig, SettingError,
+    TrainConfig,
+};
+
+/// Name of the file in the folder of a run.
+pub const SETTINGS_FILE: &str = "run.toml";
+
+/// Folder of runs whose settings file has another name, and of presets.
+const RUNS: &str = "runs";
+
+/// Everything that `ouro train` and the three services read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Optimiser steps between two generations.
+    #[schemars(range(min = 1, max = 4_294_967_296_u64))]
+    pub generation_steps: u64,
+    /// Discount γ per time step, for searches and training alike: what comes `t` time steps
+    /// later counts `γ^t`.
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1))]
+    pub discount: f32,
+    /// The game.
+    pub game: GameConfig,
+    /// The network's layers. Its input and output follow from the game.
+    pub net: Architecture,
+    /// How games are played for training.
+    pub actor: PlayConfig,
+    /// The update rule.
+    pub train: TrainConfig,
+    /// Which games are learned from, how long and how often.
+    pub replay: ReplayConfig,
+    /// Which games the learner accepts.
+    pub intake: IntakeConfig,
+    /// How candidates are matched and rated.
+    pub arena: MatchConfig,
+    /// Where the processes of the run are, and what each may use there.
+    pub deploy: Deployment,
+}
+
+/// A settings file whose keys are not interpreted yet.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The preset that fills the gaps of the file.
+    pub preset: Option<Preset>,
+    /// The settings of that preset. Those of the default preset if gaps are not filled.
+    pub base: Table,
+    /// The file, its gaps filled.
+    pub table: Table,
+}
+
+impl Source {
+    /// Reads a settings file.
+    ///
+    /// The preset that its key `preset` names fills the gaps, or the default preset. A `run.toml`
+    /// without that key is complete: optional keys that it leaves out are not set.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let mut written = file::load_table(path)?;
+        let named = written.remove("preset");
+        if is_run_file(path) && named.is_none() {
+            let base = Preset::default().table();
+            return Ok(Self { preset: None, base, table: written });
+        }
+        let preset = match named {
+            None => Preset::default(),
+            Some(name) => {
+                let known = name.as_str().and_then(|name| name.parse().ok());
+                known.ok_or_else(|| unknown_preset(path, &name))?
+            }
+        };
+        let base = preset.table();
+        let mut table = base.clone();
+        file::merge(&mut table, written);
+        Ok(Self { preset: Some(preset), base, table })
+    }
+}
+
+fn unknown_preset(path: &Path, name: &Value) -> FileError {
+    let what = format!("preset is {name}; known are {}", Preset::names().join(", "));
+    FileError::Key { path: path.to_owned(), key: "preset".to_owned(), what }
+}
+
+fn is_run_file(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == SETTINGS_FILE)
+}
+
+impl Settings {
+    /// Reads a settings file; see [`Source::read`]. Values are not checked yet.
+    pub fn load(path: &Path) -> Result<Self, FileError> {
+        file::read(path, Source::read(path)?.table)
+    }
+
+    /// Folder of the run with these settings: the folder of `run.toml` itself, and
+    /// `runs/NAME` for a file `NAME.toml` of another name.
+    pub fn folder(path: &Path) -> PathBuf {
+        if !is_run_file(path) {
+            return Path::new(RUNS).join(path.file_stem().unwrap_or_default());
+        }
+        match path.parent() {
+            Some(folder) if folder != Path::new("") => folder.to_owned(),
+            _ => PathBuf::from("."),
+        }
+    }
+
+    /// The network that the game and the layers make.
+    pub fn net_spec(&self) -> Result<NetSpec, SettingError> {
+        net_spec(&self.game, &self.net)
+    }
+
+    /// How games are played, with the discount of the run.
+    pub fn play(&self) -> PlayConfig {
+        let mut play = self.actor.clone();
+        if let Some(search) = &mut play.search {
+            search.discount = self.discount;
+        }
+        play
+    }
+}
+
+impl Preset {
+    /// Folder of a run with the settings of the preset.
+    pub fn folder(self) -> PathBuf {
+        Path::new(RUNS).join(self.name())
+    }
+
+    /// The settings as in a file.
+    pub fn table(self) -> Table {
+        Table::try_from(self.settings()).expect("presets are plain data, as a test checks")
+    }
+}
+
+impl Default for Settings {
+    /// Those of the default preset.
+    fn default() -> Self {
+        Preset::default().settings()
+    }
+}
+
+/// The network that a game and layers make.
+pub fn net_spec(game: &GameConfig, net: &Architecture) -> Result<NetSpec, SettingError> {
+    struct Shape<'a>(&'a Architecture);
+    impl GameVisitor for Shape<'_> {
+        type Output = NetSpec;
+        fn visit<G: Game>(self, game: G) -> NetSpec {
+            NetSpec {
+                planes: game.planes(),
+                actions: game.action_count(),
+                architecture: self.0.clone(),
+            }
+        }
+    }
+    let spec = game.visit(Shape(net)).map_err(SettingError::of_game)?;
+    spec.validate().map_err(|error| match error {
+        SpecError::OutOfRange { field, value, max } => {
+            let remedy = format!("it must be 1 to {max}");
+            SettingError::new(field.replacen("architecture", "net", 1), value, remedy)
+        }
+        error => SettingError::new("net", format!("{net:?}"), error),
+    })?;
+    Ok(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings_of(name: &str, text: &str) -> Result<Settings, String> {
+        let home = tempfile::tempdir().expect("a scratch folder");
+        let path = home.path().join(name);
+        std::fs::write(&path, text).expect("it is written");
+        Settings::load(&path).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_preset_survives_its_file_and_is_valid() {
+        for preset in Preset::ALL {
+            let settings = preset.settings();
+            settings.validate().expect("a preset is valid");
+            let text = toml::to_string(&settings).expect("plain data");
+            assert_eq!(settings_of(SETTINGS_FILE, &text).as_ref(), Ok(&settings));
+            let text = format!("preset = \"{}\"\n{text}", preset.name());
+            assert_eq!(settings_of("my.toml", &text), Ok(settings));
+        }
+    }
+
+    #[test]
+    fn a_file_changes_what_it_says_and_leaves_the_rest_of_its_preset() {
+        let text = "preset = \"tictactoe\"\n[train]\nlearning_rate = 0.5\n\
+                    [actor.search]\nsimulations = 7\n";
+        let mut expected = Preset::TicTacToe.settings();
+        expected.train.learning_rate = 0.5;
+        expected.actor.search.as_mut().expect("it searches").simulations = 7;
+        assert_eq!(settings_of("my.toml", text), Ok(expected));
+        for (text, message) in [
+            ("preset = \"chess\"", "preset is \"chess\"; known are duel-7x7, duel, "),
+            ("[train]\nlerning_rate = 1", "did you mean `train.learning_rate`?"),
+            ("[deploy]\narena = \"here\"", "`deploy.arena`: \"here\" is not an address"),
+        ] {
+            let error = settings_of("my.toml", text).expect_err("it is not valid");
+            assert!(error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn actors_search_with_the_discount_that_the_learner_trains_with() {
+        let mut settings = Preset::TicTacToe.settings();
+        settings.discount = 0.9;
+        assert_eq!(settings.play().search.expect("it searches").discount, 0.9);
+        let text = toml::to_string(&settings).expect("plain data");
+        assert_eq!(text.matches("discount").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn the_folder_of_a_run_is_that_of_its_file() {
+        for (file, folder) in [
+            ("run.toml", "."),
+            ("runs/mine/run.toml", "runs/mine"),
+            ("/data/run.toml", "/data"),
+            ("settings/my.toml", "runs/my"),
+        ] {
+            assert_eq!(Settings::folder(Path::new(file)), Path::new(folder), "{file}");
+        }
+    }
+}
