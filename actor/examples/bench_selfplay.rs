@@ -160,7 +160,8 @@ impl Arguments {
                     let roster = &roster;
                     scope.spawn(move || -> Result<(WorkerStats, Duration), Failure> {
                         let settings = self.settings(game, index);
-                        let mut worker = Worker::new(game.clone(), config.clone(), settings)?;
+                        let mut worker =
+                            Worker::new(game.clone(), Arc::new(config.clone()), settings)?;
                         self.play(&mut worker, roster, time / 4)?;
                         self.play(&mut worker, roster, time)
                     })
@@ -206,7 +207,7 @@ impl Arguments {
         let engine = Arc::clone(&roster.newest.engine);
         let settings = self.settings(game, 0);
         let search = settings.search.clone().unwrap_or_default();
-        let mut worker = Worker::new(game.clone(), config.clone(), settings)?;
+        let mut worker = Worker::new(game.clone(), Arc::new(config.clone()), settings)?;
         let mut net = NetEvaluator::new("bench", engine, game)?;
         let time = Duration::from_secs_f64(self.seconds);
         let clock = Stopwatch(Instant::now());

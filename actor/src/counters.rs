@@ -9,7 +9,9 @@ use tokio::sync::Notify;
 
 use ouro_net::Generation;
 
-use crate::worker::{Played, WorkerStats};
+use ouro_replay::Trajectory;
+
+use crate::worker::WorkerStats;
 
 /// Counts that the threads of an actor share.
 #[derive(Debug, Default)]
@@ -103,9 +105,9 @@ impl ActorCounters {
     }
 
     /// Takes in a game that ended while `newest` was the newest generation.
-    pub(crate) fn finished(&self, played: &Played, newest: Generation) {
-        let learning = played.seats.iter().filter(|seat| seat.learns);
-        if let Some(oldest) = learning.map(|seat| seat.generation).min() {
+    pub(crate) fn finished(&self, game: &Trajectory, newest: Generation) {
+        let learning = game.seats.iter().filter(|seat| seat.learns);
+        if let Some(oldest) = learning.filter_map(|seat| seat.generation).min() {
             self.learning.fetch_add(1, Ordering::Relaxed);
             self.staleness.fetch_add(oldest.lag(newest).into(), Ordering::Relaxed);
         }

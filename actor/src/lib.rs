@@ -6,7 +6,7 @@
 //! not read, the actor's threads park.
 //!
 //! The cores are plain state machines: [`Roster`] chooses opponents, [`Worker`] plays,
-//! [`Outbox`] remembers what is not acknowledged. [`Cache`] keeps weights over restarts, and
+//! [`Outbox`] holds what is not acknowledged. [`Cache`] keeps weights over restarts, and
 //! [`run`] moves the bytes.
 
 pub mod cache;
@@ -19,10 +19,12 @@ pub mod run;
 pub mod waves;
 pub mod worker;
 
-mod ledger;
+mod append_file;
+mod dead_letters;
 mod loader;
 mod pool_watch;
 mod push;
+mod send_log;
 #[cfg(test)]
 mod testing;
 
@@ -34,4 +36,4 @@ pub use outbox::Outbox;
 pub use roster::{Entry, Member, Roster};
 pub use run::Actor;
 pub use waves::Waves;
-pub use worker::{Played, PlayedSeat, Worker, WorkerError, WorkerSettings, WorkerStats};
+pub use worker::{FinishedGame, Worker, WorkerError, WorkerSettings, WorkerStats};

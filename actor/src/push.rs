@@ -14,27 +14,24 @@ use std::time::Duration;
 use ouro_game::GameConfig;
 use ouro_game::record::RECORD_VERSION;
 use ouro_net::Generation;
-use ouro_proto::learner::v1 as wire;
-use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
-use ouro_proto::learner::v1::push_request::Message as Request;
-use ouro_proto::learner::v1::push_response::Message as Response;
-use ouro_proto::trajectory::{MAX_MESSAGE_BYTES, message_bytes};
-use ouro_proto::{Hello, Seat, Trajectory};
+use ouro_proto::push::{self, Ack, AckReceiver, GameSender, PushError, RefusedGame, Welcome};
+use ouro_proto::trajectory::{Hello, MAX_MESSAGE_BYTES, message_bytes};
+use ouro_replay::{RefusalReason, Trajectory};
 use ouro_service::Backoff;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
+use tonic::Code;
 use tonic::transport::Endpoint;
-use tonic::{Code, Status, Streaming};
 use tracing::{info, warn};
 
 use crate::ActorCounters;
+use crate::dead_letters::DeadLetters;
 use crate::error::ActorError;
-use crate::ledger::{Fate, Ledger};
 use crate::outbox::Outbox;
 use crate::pool_watch::at;
-use crate::worker::Played;
+use crate::send_log::{SendLog, SendState};
+use crate::worker::FinishedGame;
 
 /// Messages that wait between the outbox and the connection.
 const IN_FLIGHT: usize = 8;
@@ -50,33 +47,41 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
-enum PushError {
-    #[error("cannot connect: {0}")]
-    Connect(#[from] tonic::transport::Error),
-    #[error("{}: {}", .0.code(), .0.message())]
-    Status(#[from] Status),
-    #[error("the learner closed the stream")]
-    Closed,
-    #[error("the learner did not answer the hello with a welcome")]
-    NoWelcome,
+enum ConnectionError {
+    #[error(transparent)]
+    Push(#[from] PushError),
     #[error("the learner answered epoch {asked} with epoch {got}")]
     Epoch { asked: u64, got: u64 },
-    #[error("the time to stop in is up")]
-    TimeIsUp,
+    #[error("the time to stop in is over")]
+    TimeIsOver,
 }
 
-/// Pushes until it is told to stop. See the [module](self).
+impl ConnectionError {
+    /// What the learner said, if it will refuse this actor for ever.
+    fn refusal(&self) -> Option<String> {
+        match self {
+            Self::Push(PushError::Status(status)) if is_final(status.code()) => {
+                Some(status.message().to_owned())
+            }
+            Self::Epoch { .. } => Some(self.to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// Pushes until `stop`. See the [module](self).
 pub(crate) struct Pusher {
     pub(crate) endpoint: Endpoint,
     /// Name of the actor.
     pub(crate) name: String,
     /// The game of everything that is pushed.
-    pub(crate) config: GameConfig,
-    pub(crate) outbox: Outbox<Played>,
-    pub(crate) games: mpsc::Receiver<Played>,
-    pub(crate) ledger: Ledger,
+    pub(crate) config: Arc<GameConfig>,
+    pub(crate) outbox: Outbox<Trajectory>,
+    pub(crate) games: mpsc::Receiver<FinishedGame>,
+    pub(crate) send_log: SendLog,
+    pub(crate) dead_letters: DeadLetters,
     pub(crate) counters: Arc<ActorCounters>,
-    /// Told of the newest generation that the learner speaks of.
+    /// Receives the newest generation that the learner reports.
     pub(crate) newest: watch::Sender<Generation>,
     pub(crate) stop: CancellationToken,
     /// Time to stop in.
@@ -84,49 +89,45 @@ pub(crate) struct Pusher {
     pub(crate) progress: Progress,
 }
 
-/// What a pusher has come to know; begins empty.
+/// What a pusher knows; empty at the start.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
-    /// The life that the learner has issued.
+    /// The epoch that the learner has issued.
     epoch: Option<u64>,
     /// When to give up, once it is time to stop.
     deadline: Option<Instant>,
-    /// The workers have handed over their last game.
+    /// Whether the workers have handed over their last game.
     is_drained: bool,
-    /// Nothing is sent before, by the learner's wish.
+    /// End of the pause that the learner asked for.
     paused: Option<Instant>,
     /// Games refused so far, by reason.
-    refused: BTreeMap<&'static str, u64>,
+    refused: BTreeMap<RefusalReason, u64>,
 }
 
-/// An open stream.
-struct Stream {
-    requests: mpsc::Sender<wire::PushRequest>,
-    responses: Streaming<wire::PushResponse>,
-    welcome: wire::Welcome,
+/// An open connection to the learner, after its welcome.
+struct PushSession {
+    welcome: Welcome,
+    games: GameSender,
+    acks: AckReceiver,
 }
 
 impl Pusher {
-    /// Reconnects with growing pauses until `stop`. Returns the games left unanswered.
+    /// Reconnects with growing pauses until `stop`. Returns the number of games left unanswered.
     ///
-    /// Fails if the learner will never take a game from here: if it plays something else, or
-    /// another process goes by this actor's name. To push the rest as a new life could bring in
-    /// twice what the learner has already taken.
+    /// Fails if the learner will never accept a game from this process: the run is of another
+    /// game, or another process uses this actor's name. Pushing the rest under a new epoch could
+    /// bring games in twice, so it is not tried.
     pub(crate) async fn run(mut self) -> Result<usize, ActorError> {
         let mut backoff = Backoff::default();
         while !self.is_finished() {
             let started = Instant::now();
             match self.connection().await {
-                Ok(()) | Err(PushError::TimeIsUp) => break,
-                Err(PushError::Status(status)) if is_final(status.code()) => {
-                    self.stop.cancel();
-                    return Err(ActorError::Refused(status.message().to_owned()));
-                }
-                Err(error @ PushError::Epoch { .. }) => {
-                    self.stop.cancel();
-                    return Err(ActorError::Refused(error.to_string()));
-                }
+                Ok(()) | Err(ConnectionError::TimeIsOver) => break,
                 Err(error) => {
+                    if let Some(refusal) = error.refusal() {
+                        self.stop.cancel();
+                        return Err(ActorError::Refused(refusal));
+                    }
                     warn!(%error, unanswered = self.outbox.len(), "lost the learner; trying again");
                 }
             }
@@ -149,20 +150,20 @@ impl Pusher {
         self.progress.is_drained && self.outbox.is_empty()
     }
 
-    /// Takes games until a moment; whether there is time left to go on.
+    /// Takes games until a moment; whether there is time left to continue.
     async fn wait(&mut self, until: Instant) -> bool {
         while !self.is_finished() {
             tokio::select! {
                 () = tokio::time::sleep_until(until) => return true,
                 () = at(self.progress.deadline) => return false,
-                () = self.stop.cancelled(), if self.progress.deadline.is_none() => self.begin_stop(),
+                () = self.stop.cancelled(), if self.progress.deadline.is_none() => self.start_stop(),
                 game = self.games.recv(), if self.takes_games() => self.take(game),
             }
         }
         false
     }
 
-    fn begin_stop(&mut self) {
+    fn start_stop(&mut self) {
         self.progress.deadline = Some(Instant::now() + self.grace);
         self.progress.paused = None;
     }
@@ -171,138 +172,136 @@ impl Pusher {
         !self.outbox.is_full() && !self.progress.is_drained
     }
 
-    fn take(&mut self, game: Option<Played>) {
-        match game {
-            // Not full: checked before, and nobody else pushes.
-            Some(game) => {
-                let bytes = message_bytes(&to_wire(u64::MAX, &game));
-                if bytes > MAX_MESSAGE_BYTES {
-                    let detail = format!("message of {bytes} bytes; lower max_plies");
-                    warn!(detail, "game is too long to be sent");
-                    let epoch = self.progress.epoch.unwrap_or_default();
-                    self.ledger.bury(epoch, 0, &game, "OVERSIZE", &detail);
-                    // As the learner would.
-                    self.counters.answered(0, 1, self.outbox.len());
-                    return;
-                }
-                drop(self.outbox.push(game));
-            }
-            None => self.progress.is_drained = true,
+    fn take(&mut self, game: Option<FinishedGame>) {
+        let Some(FinishedGame { trajectory, .. }) = game else {
+            self.progress.is_drained = true;
+            return;
+        };
+        // The sequence number is not known yet, so the longest one is assumed.
+        let bytes = message_bytes(u64::MAX, &trajectory);
+        if bytes > MAX_MESSAGE_BYTES {
+            let detail = format!("message of {bytes} bytes; lower max_plies");
+            warn!(detail, "game is too long to be sent");
+            let epoch = self.progress.epoch.unwrap_or_default();
+            let reason = RefusalReason::Oversize;
+            self.dead_letters.append(epoch, 0, &trajectory, reason, &detail);
+            // Counted as refused, as the learner would refuse it.
+            self.counters.answered(0, 1, self.outbox.len());
+            return;
         }
+        // There is room: `takes_games` was checked, and only this task pushes.
+        drop(self.outbox.push(trajectory));
     }
 
-    /// One connection: ends well only when everything is answered and no more will come.
-    async fn connection(&mut self) -> Result<(), PushError> {
+    /// One connection. Returns without an error only when everything is answered and no game can
+    /// follow.
+    async fn connection(&mut self) -> Result<(), ConnectionError> {
         let hello = Hello {
             actor: self.name.clone(),
             epoch: self.progress.epoch,
             answered: self.outbox.answered(),
-            config: self.config.clone(),
+            config: Arc::clone(&self.config),
             version: RECORD_VERSION,
         };
-        let opening = open(self.endpoint.clone(), hello);
+        let opening = PushSession::open(self.endpoint.clone(), hello);
         tokio::pin!(opening);
-        let mut stream = loop {
+        let session = loop {
             tokio::select! {
                 opened = &mut opening => break opened?,
-                () = at(self.progress.deadline) => return Err(PushError::TimeIsUp),
-                () = self.stop.cancelled(), if self.progress.deadline.is_none() => self.begin_stop(),
+                () = at(self.progress.deadline) => return Err(ConnectionError::TimeIsOver),
+                () = self.stop.cancelled(), if self.progress.deadline.is_none() => self.start_stop(),
             }
         };
-        let wire::Welcome { epoch, watermark, newest_generation, ref refusals } = stream.welcome;
+        let Welcome { epoch, watermark, newest_generation, refused } = &session.welcome;
+        let (epoch, watermark) = (*epoch, *watermark);
         if let Some(asked) = self.progress.epoch.filter(|&asked| asked != epoch) {
-            return Err(PushError::Epoch { asked, got: epoch });
+            return Err(ConnectionError::Epoch { asked, got: epoch });
         }
         self.progress.epoch = Some(epoch);
-        refusals.iter().for_each(|refusal| self.note_refusal(epoch, refusal));
+        refused.iter().for_each(|game| self.note_refusal(epoch, game));
         let decided = self.outbox.reconnect(watermark);
-        self.count(epoch, &decided, refusals, None);
-        self.tell_newest(Generation(newest_generation));
+        self.count(epoch, &decided, refused, None);
+        self.report_newest(*newest_generation);
         info!(epoch, watermark, "pushing to the learner");
-        self.exchange(epoch, &mut stream).await
+        self.exchange(epoch, session).await
     }
 
-    async fn exchange(&mut self, epoch: u64, stream: &mut Stream) -> Result<(), PushError> {
-        let Stream { requests, responses, .. } = stream;
+    async fn exchange(&mut self, epoch: u64, session: PushSession) -> Result<(), ConnectionError> {
+        let PushSession { games, mut acks, .. } = session;
         while !self.is_finished() {
             let sends = self.outbox.unsent().is_some() && self.progress.paused.is_none();
             tokio::select! {
-                response = next(responses) => {
-                    self.answered(epoch, &response?.ok_or(PushError::Closed)?);
+                ack = acks.next() => {
+                    self.acknowledged(epoch, &ack?.ok_or(PushError::Closed)?);
                 }
-                permit = requests.reserve(), if sends => {
-                    let permit = permit.map_err(|_| PushError::Closed)?;
-                    if let Some((sequence, played)) = self.outbox.unsent() {
-                        // First noted: what the learner has must be known here, whenever
-                        // this process is killed.
-                        self.ledger.note(&self.name, epoch, sequence, played, Fate::Sent);
-                        permit.send(message(Request::Trajectory(to_wire(sequence, played))));
+                permit = games.reserve(), if sends => {
+                    let permit = permit?;
+                    if let Some((sequence, game)) = self.outbox.unsent() {
+                        // Logged before it is sent: every game that the learner has must be in
+                        // the log, whenever this process is killed.
+                        self.send_log.append(&self.name, epoch, sequence, game, SendState::Sent);
+                        permit.send(sequence, game);
                         self.outbox.mark_sent();
                     }
                 }
                 game = self.games.recv(), if self.takes_games() => self.take(game),
                 () = at(self.progress.paused) => self.progress.paused = None,
-                () = self.stop.cancelled(), if self.progress.deadline.is_none() => self.begin_stop(),
-                () = at(self.progress.deadline) => return Err(PushError::TimeIsUp),
+                () = self.stop.cancelled(), if self.progress.deadline.is_none() => self.start_stop(),
+                () = at(self.progress.deadline) => return Err(ConnectionError::TimeIsOver),
             }
         }
         Ok(())
     }
 
-    fn answered(&mut self, epoch: u64, response: &Response) {
-        let Response::Ack(ack) = response else {
-            warn!("the learner sent a second welcome");
-            return;
-        };
-        for refusal in &ack.refusals {
-            self.note_refusal(epoch, refusal);
+    fn acknowledged(&mut self, epoch: u64, ack: &Ack) {
+        for refused in &ack.refused {
+            self.note_refusal(epoch, refused);
         }
         let settled = self.outbox.settle(ack.watermark);
-        self.count(epoch, &settled, &ack.refusals, Some(Fate::Accepted));
-        self.tell_newest(Generation(ack.newest_generation));
-        // The last word counts. Whoever stops has no time to pause.
-        let pauses = ack.pause_ms > 0 && self.progress.deadline.is_none();
-        let pause = Duration::from_millis(ack.pause_ms.into()).min(MAX_PAUSE);
-        self.progress.paused = pauses.then(|| Instant::now() + pause);
+        self.count(epoch, &settled, &ack.refused, Some(SendState::Accepted));
+        self.report_newest(ack.newest_generation);
+        // Each acknowledgement replaces the pause of the one before. An actor that stops does not
+        // pause.
+        let pauses = !ack.pause.is_zero() && self.progress.deadline.is_none();
+        self.progress.paused = pauses.then(|| Instant::now() + ack.pause.min(MAX_PAUSE));
     }
 
-    /// Counts games that are decided, and notes the refused ones; all others as `rest`, if the
-    /// learner is sure.
+    /// Counts decided games and logs the refused ones. All others are logged as `rest`, if the
+    /// learner knows what it accepted.
     fn count(
         &mut self,
         epoch: u64,
-        decided: &[(u64, Played)],
-        refusals: &[wire::Refusal],
-        rest: Option<Fate>,
+        decided: &[(u64, Trajectory)],
+        refused: &[RefusedGame],
+        rest: Option<SendState>,
     ) {
-        let mut refused = 0;
-        for (sequence, played) in decided {
-            let is_refused = refusals.iter().any(|refusal| refusal.sequence == *sequence);
-            refused += u64::from(is_refused);
-            if let Some(fate) = if is_refused { Some(Fate::Refused) } else { rest } {
-                self.ledger.note(&self.name, epoch, *sequence, played, fate);
+        let mut count = 0;
+        for (sequence, game) in decided {
+            let is_refused = refused.iter().any(|refused| refused.sequence == *sequence);
+            count += u64::from(is_refused);
+            if let Some(state) = if is_refused { Some(SendState::Refused) } else { rest } {
+                self.send_log.append(&self.name, epoch, *sequence, game, state);
             }
         }
-        let accepted = decided.len() as u64 - refused;
-        self.counters.answered(accepted, refused, self.outbox.len());
+        let accepted = decided.len() as u64 - count;
+        self.counters.answered(accepted, count, self.outbox.len());
     }
 
-    /// Keeps a refused game, and says so in the log: the first of each reason, and then whenever
-    /// there are twice as many.
-    fn note_refusal(&mut self, epoch: u64, refusal: &wire::Refusal) {
-        let (sequence, detail) = (refusal.sequence, refusal.detail.as_str());
-        let reason = refusal.reason().as_str_name();
-        if let Some(played) = self.outbox.get(sequence) {
-            self.ledger.bury(epoch, sequence, played, reason, detail);
+    /// Keeps a refused game. The log reports the first game of each reason, and then each time
+    /// that their number has doubled.
+    fn note_refusal(&mut self, epoch: u64, refused: &RefusedGame) {
+        let RefusedGame { sequence, reason, detail } = refused;
+        if let Some(game) = self.outbox.get(*sequence) {
+            self.dead_letters.append(epoch, *sequence, game, *reason, detail);
         }
-        let count = self.progress.refused.entry(reason).or_default();
+        let count = self.progress.refused.entry(*reason).or_default();
         *count += 1;
         if count.is_power_of_two() {
-            warn!(sequence, reason, detail, count, "game refused");
+            warn!(sequence, %reason, detail, count, "game refused");
         }
     }
 
-    fn tell_newest(&self, generation: Generation) {
+    fn report_newest(&self, generation: Generation) {
         self.newest.send_if_modified(|newest| {
             let is_newer = generation > *newest;
             *newest = generation.max(*newest);
@@ -311,52 +310,21 @@ impl Pusher {
     }
 }
 
-/// Whether the same hello will be refused for ever.
+/// Whether the learner will refuse the same hello for ever.
 fn is_final(code: Code) -> bool {
     matches!(code, Code::FailedPrecondition | Code::InvalidArgument)
 }
 
-async fn open(endpoint: Endpoint, hello: Hello) -> Result<Stream, PushError> {
-    let channel = endpoint
-        .connect_timeout(CONNECT_TIMEOUT)
-        .http2_keep_alive_interval(KEEPALIVE)
-        .keep_alive_while_idle(true)
-        .tcp_nodelay(true)
-        .connect()
-        .await?;
-    let (requests, receiver) = mpsc::channel(IN_FLIGHT);
-    let opened = requests.send(message(Request::Hello(hello.into()))).await;
-    opened.map_err(|_| PushError::Closed)?;
-    let mut client = LearnerServiceClient::new(channel);
-    let mut responses = client.push(ReceiverStream::new(receiver)).await?.into_inner();
-    let Some(Response::Welcome(welcome)) = next(&mut responses).await? else {
-        return Err(PushError::NoWelcome);
-    };
-    Ok(Stream { requests, responses, welcome })
-}
-
-async fn next(responses: &mut Streaming<wire::PushResponse>) -> Result<Option<Response>, Status> {
-    Ok(responses.message().await?.and_then(|response| response.message))
-}
-
-fn message(message: Request) -> wire::PushRequest {
-    wire::PushRequest { message: Some(message) }
-}
-
-fn to_wire(sequence: u64, played: &Played) -> wire::Trajectory {
-    let seat = |seat: &crate::worker::PlayedSeat| Seat {
-        generation: Some(seat.generation),
-        learns: seat.learns,
-    };
-    let trajectory = Trajectory {
-        sequence,
-        record: played.record.clone(),
-        behaviour: played.behaviour.clone(),
-        searched: played.searched.clone(),
-        seats: played.seats.iter().map(seat).collect(),
-        outcomes: played.outcomes.clone(),
-    };
-    trajectory.into()
+impl PushSession {
+    async fn open(endpoint: Endpoint, hello: Hello) -> Result<Self, ConnectionError> {
+        let endpoint = endpoint
+            .connect_timeout(CONNECT_TIMEOUT)
+            .http2_keep_alive_interval(KEEPALIVE)
+            .keep_alive_while_idle(true)
+            .tcp_nodelay(true);
+        let (welcome, games, acks) = push::open(endpoint, hello, IN_FLIGHT).await?;
+        Ok(Self { welcome, games, acks })
+    }
 }
 
 #[cfg(test)]

@@ -19,12 +19,13 @@ use tracing::{error, info};
 
 use crate::cache::Cache;
 use crate::config::check;
-use crate::ledger::Ledger;
+use crate::dead_letters::DeadLetters;
 use crate::loader::Loader;
 use crate::pool_watch::PoolWatcher;
 use crate::push::{Progress, Pusher};
+use crate::send_log::SendLog;
 use crate::waves::Wave;
-use crate::worker::{Played, TreeLimits, WorkerError, WorkerSettings};
+use crate::worker::{FinishedGame, TreeLimits, WorkerError, WorkerSettings};
 use crate::{ActorConfig, ActorCounters, ActorError, DrainConfig, Outbox, Roster, Waves, Worker};
 
 /// How often a thread that has nothing to play, or nobody to play it, looks again.
@@ -48,7 +49,7 @@ impl Actor {
         impl GameVisitor for Check<'_> {
             type Output = Result<(), WorkerError>;
             fn visit<G: Game>(self, game: G) -> Self::Output {
-                Worker::new(game, self.0.game.clone(), self.0.worker(0, 0)).map(drop)
+                Worker::new(game, Arc::new(self.0.game.clone()), self.0.worker(0, 0)).map(drop)
             }
         }
         config.game.visit(Check(&config))?.map_err(ActorError::Play)?;
@@ -86,7 +87,8 @@ impl Actor {
         let arena = ArenaClient::new(&config.arena)
             .map_err(|error: ArenaError| SettingError::new("arena", &config.arena, error))?;
         let seed = if config.deterministic { config.seed } else { config.seed ^ start() };
-        let (cache, ledger) = files(&config)?;
+        let Files { cache, send_log, dead_letters } = Files::open(&config)?;
+        let game = Arc::new(config.game.clone());
         let (rosters, roster) = watch::channel(None);
         let (newest, hints) = watch::channel(Generation(0));
         let (sender, games) = mpsc::channel(config.play.games_per_thread);
@@ -96,7 +98,7 @@ impl Actor {
         for index in 0..config.threads {
             let settings = config.worker(seed, index);
             let line = Line {
-                config: config.game.clone(),
+                config: Arc::clone(&game),
                 settings,
                 roster: roster.clone(),
                 games: sender.clone(),
@@ -112,10 +114,11 @@ impl Actor {
         let pusher = Pusher {
             endpoint,
             name: config.name.clone(),
-            config: config.game.clone(),
+            config: game,
             outbox: Outbox::new(config.outbox_games),
             games,
-            ledger,
+            send_log,
+            dead_letters,
             counters: Arc::clone(&counters),
             newest,
             stop: halt.clone(),
@@ -143,25 +146,34 @@ impl Actor {
     }
 }
 
-/// Opens the files that the configuration asks for.
-fn files(config: &ActorConfig) -> Result<(Option<Arc<Cache>>, Ledger), ActorError> {
-    let failed = |field, path: &Path, error| {
-        let path = path.display().to_string();
-        ActorError::File { field, path, error }
-    };
-    let open = |folder: &PathBuf| {
-        let bytes = config.cache.mib.saturating_mul(1 << 20);
-        Cache::open(folder.clone(), bytes, SystemTime::now())
-            .map_err(|error| failed("cache.folder", folder, error))
-    };
-    let cache = config.cache.folder.as_ref().map(open).transpose()?.map(Arc::new);
-    let (records, dead) = (config.log_records.as_deref(), config.dead_letters.as_deref());
-    let ledger = Ledger::open(records, dead, config.dead_letters_mib.saturating_mul(1 << 20));
-    let ledger = ledger.map_err(|(field, error)| {
-        let path = if field == "log_records" { records } else { dead };
-        failed(field, path.unwrap_or(Path::new("")), error)
-    })?;
-    Ok((cache, ledger))
+/// The files that the configuration asks for.
+struct Files {
+    cache: Option<Arc<Cache>>,
+    send_log: SendLog,
+    dead_letters: DeadLetters,
+}
+
+impl Files {
+    fn open(config: &ActorConfig) -> Result<Self, ActorError> {
+        let failed = |field, path: &Path, error| {
+            let path = path.display().to_string();
+            ActorError::File { field, path, error }
+        };
+        let open = |folder: &PathBuf| {
+            let bytes = config.cache.mib.saturating_mul(1 << 20);
+            Cache::open(folder.clone(), bytes, SystemTime::now())
+                .map_err(|error| failed("cache.folder", folder, error))
+        };
+        let cache = config.cache.folder.as_ref().map(open).transpose()?.map(Arc::new);
+        let (records, dead) = (config.log_records.as_deref(), config.dead_letters.as_deref());
+        let named = |path: Option<&Path>, (field, error)| {
+            failed(field, path.unwrap_or(Path::new("")), error)
+        };
+        let send_log = SendLog::open(records).map_err(|error| named(records, error))?;
+        let bytes = config.dead_letters_mib.saturating_mul(1 << 20);
+        let dead_letters = DeadLetters::open(dead, bytes).map_err(|error| named(dead, error))?;
+        Ok(Self { cache, send_log, dead_letters })
+    }
 }
 
 /// A number that differs between two starts of the same actor.
@@ -172,10 +184,10 @@ fn start() -> u64 {
 
 /// What one playing thread owns.
 struct Line {
-    config: GameConfig,
+    config: Arc<GameConfig>,
     settings: WorkerSettings,
     roster: watch::Receiver<Option<Arc<Roster>>>,
-    games: mpsc::Sender<Played>,
+    games: mpsc::Sender<FinishedGame>,
     counters: Arc<ActorCounters>,
     halt: CancellationToken,
     drain: DrainConfig,
@@ -209,12 +221,12 @@ impl Line {
         &self,
         worker: &mut Worker<G>,
         roster: &Roster,
-    ) -> Result<Vec<Played>, WorkerError> {
+    ) -> Result<Vec<FinishedGame>, WorkerError> {
         let before = worker.stats();
         let finished = worker.tick(roster)?;
         self.counters.add(&before, &worker.stats());
-        for played in &finished {
-            self.counters.finished(played, roster.newest.generation);
+        for game in &finished {
+            self.counters.finished(&game.trajectory, roster.newest.generation);
         }
         Ok(finished)
     }
@@ -240,8 +252,8 @@ impl Line {
                 thread::sleep(IDLE);
                 continue;
             };
-            for played in self.tick(worker, &roster)? {
-                if self.games.blocking_send(played).is_err() {
+            for game in self.tick(worker, &roster)? {
+                if self.games.blocking_send(game).is_err() {
                     return Ok(());
                 }
             }
@@ -263,9 +275,9 @@ impl Line {
                 }
                 wave.extend(self.tick(worker, &roster)?);
             }
-            wave.sort_by_key(|played| played.number);
-            for played in wave {
-                if self.games.blocking_send(played).is_err() {
+            wave.sort_by_key(|game| game.number);
+            for game in wave {
+                if self.games.blocking_send(game).is_err() {
                     return Ok(());
                 }
             }
@@ -300,7 +312,7 @@ impl GameVisitor for Line {
     type Output = ();
 
     fn visit<G: Game>(self, game: G) {
-        let worker = Worker::new(game, self.config.clone(), self.settings.clone());
+        let worker = Worker::new(game, Arc::clone(&self.config), self.settings.clone());
         if let Err(error) = worker.and_then(|mut worker| self.play(&mut worker)) {
             error!(%error, "a playing thread stops");
         }
@@ -318,7 +330,7 @@ mod tests {
         let (_rosters, roster) = watch::channel(Some(Arc::new(roster(1, &[]))));
         let (sender, _games) = mpsc::channel(1);
         let line = Line {
-            config: config(),
+            config: Arc::new(config()),
             settings: settings(1),
             roster,
             games: sender,
@@ -343,7 +355,7 @@ mod tests {
         let (sender, mut games) = mpsc::channel(1);
         let (orders, waves) = std::sync::mpsc::channel();
         let line = Line {
-            config: config(),
+            config: Arc::new(config()),
             settings: settings(3),
             roster,
             games: sender,
@@ -358,9 +370,10 @@ mod tests {
         rosters.send_replace(at(None, 2));
         rosters.send_replace(at(Some(7), 3));
         for number in 4..11 {
-            let played = games.blocking_recv().unwrap();
-            assert_eq!(played.number, number);
-            assert!(played.seats.iter().all(|seat| seat.generation == Generation(3)));
+            let game = games.blocking_recv().unwrap();
+            assert_eq!(game.number, number);
+            let seats = &game.trajectory.seats;
+            assert!(seats.iter().all(|seat| seat.generation == Some(Generation(3))));
         }
         // Whoever asked is gone; the thread waits for the halt.
         drop(orders);

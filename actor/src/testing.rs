@@ -1,16 +1,18 @@
 //! Set-up of the unit tests: small networks of random weights for tic-tac-toe.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Game, GameConfig};
 use ouro_net::{ContentHash, Engine, Generation, Weights, WeightsMeta};
 use ouro_players::OpponentShares;
+use ouro_replay::Trajectory;
 use ouro_settings::PlayConfig;
 use ouro_testkit::network::{spec_of, tiny};
 
 use crate::roster::Member;
-use crate::{ActorConfig, Entry, Played, Roster, Worker, WorkerSettings};
+use crate::{ActorConfig, Entry, Roster, Worker, WorkerSettings};
 
 pub(crate) fn config() -> GameConfig {
     ouro_testkit::network::tic_tac_toe()
@@ -70,12 +72,18 @@ pub(crate) fn settings(games: usize) -> WorkerSettings {
 }
 
 /// A game between weights of this generation, both of which learn.
-pub(crate) fn played(generation: u32) -> Played {
-    let mut worker = Worker::new(TicTacToe::default(), config(), settings(1)).unwrap();
+pub(crate) fn played(generation: u32) -> Trajectory {
+    let mut worker = Worker::new(TicTacToe::default(), Arc::new(config()), settings(1)).unwrap();
     let roster = roster(generation, &[]);
     let mut finished = Vec::new();
     while finished.is_empty() {
         finished = worker.tick(&roster).unwrap();
     }
-    finished.remove(0)
+    finished.remove(0).trajectory
+}
+
+/// The lines of a file that a test has written.
+pub(crate) fn json_lines(path: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

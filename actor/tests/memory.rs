@@ -75,7 +75,7 @@ fn memory_is_flat_over_many_games_with_kept_trees_and_changing_weights() {
         seed: 1,
         index: 0,
     };
-    let config = GameConfig::Battlesnake(config);
+    let config = Arc::new(GameConfig::Battlesnake(config));
     let member = |generation| Member { entry: entry(&game, generation), newest_wins: None };
     let pool = (0..4).map(member).collect();
     let mut roster = Roster { revision: None, newest: entry(&game, 9), pool };

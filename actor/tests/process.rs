@@ -7,7 +7,6 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ouro_game::record::Replay;
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Game, Turn};
 use ouro_net::{ContentHash, Generation};
@@ -17,7 +16,9 @@ use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::learner_service_server::{LearnerService, LearnerServiceServer};
 use ouro_proto::learner::v1::push_request::Message as Said;
 use ouro_proto::learner::v1::push_response::Message as Answer;
-use ouro_proto::{Checkpoint, CheckpointStatus, Hello, Trajectory};
+use ouro_proto::trajectory::from_wire;
+use ouro_proto::{Checkpoint, CheckpointStatus, Hello};
+use ouro_replay::Trajectory;
 use ouro_replay::check::ClientLine;
 use ouro_testkit::network::{tic_tac_toe, tiny, weights};
 use ouro_testkit::process::{Ended, Process};
@@ -86,10 +87,13 @@ impl PoolService for Arena {
     }
 }
 
+/// A game with its epoch and its sequence number.
+type Received = (u64, u64, Trajectory);
+
 /// Takes every game and acknowledges it; refuses actors that are called `unwanted`.
 #[derive(Clone)]
 struct Learner {
-    games: Arc<Mutex<Vec<(u64, Trajectory)>>>,
+    games: Arc<Mutex<Vec<Received>>>,
     count: watch::Sender<usize>,
     epochs: Arc<Mutex<u64>>,
 }
@@ -126,8 +130,8 @@ impl LearnerService for Learner {
                 said.message().await
             {
                 let watermark = game.sequence;
-                let game = Trajectory::unfold(game, &hello).unwrap();
-                learner.games.lock().unwrap().push((epoch, game));
+                let (sequence, game) = from_wire(game, &hello).unwrap();
+                learner.games.lock().unwrap().push((epoch, sequence, game));
                 learner.count.send_modify(|count| *count += 1);
                 let ack = wire::Ack { watermark, ..wire::Ack::default() };
                 // An actor that was killed reads no answer.
@@ -222,11 +226,11 @@ async fn sigterm_plays_the_games_to_their_end_and_pushes_every_one() {
 
     let games = world.learner.games.lock().unwrap().clone();
     let rules = TicTacToe::default();
-    for (place, (epoch, game)) in games.iter().enumerate() {
-        assert_eq!((*epoch, game.sequence), (1, place as u64 + 1));
-        let last = Replay::new(&rules, &game.record).unwrap().finish().unwrap();
+    for (expected, (epoch, sequence, game)) in (1..).zip(games.iter()) {
+        assert_eq!((*epoch, *sequence), (1, expected));
+        let last = game.replay(&rules).unwrap().finish().unwrap();
         assert_eq!(rules.turn(&last), Turn::Over);
-        assert_eq!(game.searched.len(), game.record.plies.len());
+        assert!(game.moves().all(|one| one.search.is_some()));
     }
     // Each was logged twice: when it went out, and when the learner had it.
     let log = std::fs::read_to_string(world.path("run/actor/records.log")).unwrap();
@@ -251,10 +255,10 @@ async fn an_actor_that_was_killed_begins_a_second_life_with_other_games() {
     process.signal("-TERM");
     assert_eq!(end(process).await.0, Some(0));
     let games = world.learner.games.lock().unwrap().clone();
-    let second: Vec<_> = games.iter().filter(|(epoch, _)| *epoch == 2).collect();
+    let second: Vec<_> = games.iter().filter(|(epoch, ..)| *epoch == 2).collect();
     assert!(second.len() >= 30);
-    assert_eq!(second[0].1.sequence, 1);
-    let mut seeds: Vec<u64> = games.iter().map(|(_, game)| game.record.seed).collect();
+    assert_eq!(second[0].1, 1);
+    let mut seeds: Vec<u64> = games.iter().map(|(.., game)| game.record.seed).collect();
     seeds.sort_unstable();
     seeds.dedup();
     assert_eq!(seeds.len(), games.len());

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
+use ouro_net::Generation;
 use ouro_replay::testing::MemoryDisk;
 use ouro_replay::{Appended, Greeting, Journal, Options, Record};
 
@@ -22,7 +23,7 @@ fn payload(sequence: u64) -> Vec<u8> {
 
 fn append(journal: &mut Journal<MemoryDisk>, epoch: u64, sequence: u64) -> Appended {
     let payload = payload(sequence);
-    let record = Record { actor: "a", epoch, sequence, generation: 1, payload: &payload };
+    let record = Record { actor: "a", epoch, sequence, generation: Generation(1), payload: &payload };
     journal.append(record).expect("it fits")
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use ouro_game::Rng;
-use ouro_replay::{Draw, PackedGame, ReplayState};
+use ouro_replay::{Draw, EncodedTrajectory, ReplayState};
 use ouro_service::{Background, BackgroundError};
 
 use crate::algorithm::Algorithm;
@@ -27,7 +27,7 @@ pub trait Assemble: Algorithm {
     /// A batch of drawn positions.
     fn assemble(
         rules: &dyn Rules,
-        draws: &[Draw<PackedGame>],
+        draws: &[Draw<EncodedTrajectory>],
         augmentation: &mut Rng,
     ) -> Result<Self::Batch, UnpackError>;
 }
@@ -35,7 +35,7 @@ pub trait Assemble: Algorithm {
 impl Assemble for AlphaZero {
     fn assemble(
         rules: &dyn Rules,
-        draws: &[Draw<PackedGame>],
+        draws: &[Draw<EncodedTrajectory>],
         augmentation: &mut Rng,
     ) -> Result<Self::Batch, UnpackError> {
         rules.positions(draws, augmentation)
@@ -45,7 +45,7 @@ impl Assemble for AlphaZero {
 impl Assemble for Reinforce {
     fn assemble(
         rules: &dyn Rules,
-        draws: &[Draw<PackedGame>],
+        draws: &[Draw<EncodedTrajectory>],
         augmentation: &mut Rng,
     ) -> Result<Self::Batch, UnpackError> {
         rules.segments(draws, augmentation)
@@ -113,18 +113,19 @@ pub fn start<A: Assemble>(
 /// made of them is dropped.
 fn assemble<A: Assemble>(
     rules: &dyn Rules,
-    draws: &[Draw<PackedGame>],
+    draws: &[Draw<EncodedTrajectory>],
     augmentation: &mut Rng,
 ) -> Result<A::Batch, FeedError> {
     let again = augmentation.clone();
-    let attempt = |draws: &[Draw<PackedGame>], augmentation: &mut Rng| {
+    let attempt = |draws: &[Draw<EncodedTrajectory>], augmentation: &mut Rng| {
         catch_unwind(AssertUnwindSafe(|| A::assemble(rules, draws, augmentation)))
     };
     if let Ok(batch) = attempt(draws, augmentation) {
         return Ok(batch?);
     }
-    let panics =
-        |draw: &&Draw<PackedGame>| attempt(std::slice::from_ref(draw), &mut again.clone()).is_err();
+    let panics = |draw: &&Draw<EncodedTrajectory>| {
+        attempt(std::slice::from_ref(draw), &mut again.clone()).is_err()
+    };
     Err(FeedError::Panicked { game: draws.iter().find(panics).map(|draw| draw.number) })
 }
 

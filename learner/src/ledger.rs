@@ -13,22 +13,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ouro_net::Generation;
-use ouro_proto::learner::v1::RefusalReason;
+use ouro_proto::RefusedGame;
 use ouro_replay::{
     Appended, Disk, Due, Greeting, GroupCommit, Item, Journal, JournalError, Policy, Record,
-    WindowError,
+    RefusalReason, WindowError,
 };
 use ouro_service::{Background, BackgroundError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::replay::SharedReplay;
-use crate::rules::Examined;
+use crate::rules::AcceptedGame;
 use crate::status::{SharedStatus, Waiting};
 
 use hold::Hold;
 
-pub use refusals::{Refusals, Refused};
+pub use refusals::Refusals;
 
 mod hold;
 mod refusals;
@@ -54,7 +54,7 @@ pub enum LedgerError {
 #[derive(Debug)]
 pub enum Decision {
     /// It is trained on.
-    Accept(Box<Examined>),
+    Accept(Box<AcceptedGame>),
     /// It is not, for this reason.
     Refuse(RefusalReason, String),
 }
@@ -206,7 +206,7 @@ struct Clerk<D: Disk> {
     /// New lives that wait for their commit.
     greeted: Vec<(oneshot::Sender<Option<Life>>, Life)>,
     /// Accepted games that wait for theirs, with their numbers.
-    waiting: VecDeque<(u64, Box<Examined>)>,
+    waiting: VecDeque<(u64, Box<AcceptedGame>)>,
     refused: Vec<RefusalReason>,
     /// Taken in, but without room in the replay.
     held: Option<Order>,
@@ -281,7 +281,7 @@ impl<D: Disk> Clerk<D> {
 
     /// Positions that are on their way into the replay.
     fn waiting_positions(&self) -> u64 {
-        self.waiting.iter().map(|(_, examined)| u64::from(examined.game.positions())).sum()
+        self.waiting.iter().map(|(_, accepted)| u64::from(accepted.game.positions())).sum()
     }
 
     fn take(&mut self, order: Order) -> Result<(), LedgerError> {
@@ -336,12 +336,12 @@ impl<D: Disk> Clerk<D> {
         decision: Decision,
     ) -> Result<(), LedgerError> {
         let appended = match decision {
-            Decision::Accept(examined) => {
-                let (generation, payload) = (examined.game.generation(), examined.game.packed());
+            Decision::Accept(accepted) => {
+                let (generation, payload) = (accepted.game.generation(), accepted.game.as_bytes());
                 let record = Record { actor, epoch, sequence, generation, payload };
                 let appended = self.journal.append(record)?;
                 if let Appended::Waiting(Some(number)) = appended {
-                    self.waiting.push_back((number, examined));
+                    self.waiting.push_back((number, accepted));
                 }
                 appended
             }
@@ -352,7 +352,7 @@ impl<D: Disk> Clerk<D> {
                 if let Appended::Waiting(_) = refused {
                     self.refused.push(reason);
                     if let Some(lease) = self.lives.get(actor).filter(|one| one.epoch == epoch) {
-                        lease.refusals.push(Refused { sequence, reason, detail });
+                        lease.refusals.push(RefusedGame { sequence, reason, detail });
                     }
                 }
                 refused
@@ -391,8 +391,8 @@ impl<D: Disk> Clerk<D> {
         }
         self.group.committed();
         self.say_hold();
-        for (number, examined) in self.waiting.drain(..) {
-            let Examined { game, returns } = *examined;
+        for (number, accepted) in self.waiting.drain(..) {
+            let AcceptedGame { game, returns } = *accepted;
             self.progress.accepted(game.positions() as usize, &returns);
             self.replay.insert(number, game)?;
         }
@@ -452,8 +452,8 @@ impl<D: Disk> Clerk<D> {
 /// Positions that an order brings.
 fn positions(order: &Order) -> u64 {
     match order {
-        Order::Decide { decision: Decision::Accept(examined), .. } => {
-            examined.game.positions().into()
+        Order::Decide { decision: Decision::Accept(accepted), .. } => {
+            accepted.game.positions().into()
         }
         _ => 0,
     }

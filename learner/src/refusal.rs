@@ -4,19 +4,18 @@ use std::fmt::Display;
 
 use ouro_game::record::ReplayError;
 use ouro_net::Generation;
-use ouro_proto::learner::v1::RefusalReason;
-use ouro_proto::trajectory::TrajectoryError;
-use ouro_replay::episode::EpisodeError;
+use ouro_proto::trajectory::MessageError;
+use ouro_replay::{RefusalReason, TrajectoryError};
 
 /// Why a game is not trained on. It must not be sent again.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// The message does not fold into a game.
     #[error(transparent)]
-    Malformed(#[from] TrajectoryError),
-    /// The game has no form in the journal.
+    Malformed(#[from] MessageError),
+    /// The game has no canonical form.
     #[error(transparent)]
-    Form(#[from] EpisodeError),
+    Form(#[from] TrajectoryError),
     /// Another game, or other rules.
     #[error("trajectory is for another game configuration than this run's")]
     Game,
@@ -78,16 +77,6 @@ pub enum Refusal {
         /// Oldest generation accepted.
         oldest: Generation,
     },
-    /// Not one probability per action.
-    #[error("ply {ply} has {got} probabilities for {actions} actions")]
-    BehaviourCount {
-        /// Ply, from 0.
-        ply: usize,
-        /// Probabilities in the message.
-        got: usize,
-        /// Actions in the message.
-        actions: usize,
-    },
     /// A probability that no choice can have had.
     #[error("ply {ply} has probability {got}; it must be above 0 and at most 1")]
     Probability {
@@ -121,7 +110,7 @@ impl Refusal {
         Self::Search { ply, what: what.to_string() }
     }
 
-    /// The wire's name for it.
+    /// The reason, for counting.
     pub fn reason(&self) -> RefusalReason {
         match self {
             Self::Malformed(_) | Self::Form(_) | Self::Game | Self::Empty => {
@@ -134,7 +123,7 @@ impl Refusal {
             Self::Outcome { .. } => RefusalReason::Outcome,
             Self::Future { .. } => RefusalReason::UnknownGeneration,
             Self::Stale { .. } => RefusalReason::Stale,
-            Self::BehaviourCount { .. } | Self::Probability { .. } => RefusalReason::Behaviour,
+            Self::Probability { .. } => RefusalReason::Behaviour,
             Self::Search { .. } => RefusalReason::Search,
             Self::Replay(_) => RefusalReason::Replay,
             Self::NothingToLearn => RefusalReason::NothingToLearn,

@@ -11,7 +11,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use ouro_net::Generation;
-use ouro_replay::{Batch, PackedGame, Replay, ReplayState, Status, WindowError};
+use ouro_replay::{Batch, EncodedTrajectory, Replay, ReplayState, Status, WindowError};
 use tokio::sync::Notify;
 
 /// A shared replay. See the [module](self).
@@ -24,7 +24,7 @@ pub struct SharedReplay {
 
 #[derive(Debug)]
 struct State {
-    replay: Replay<PackedGame>,
+    replay: Replay<EncodedTrajectory>,
     newest: Generation,
     closed: bool,
     /// Whether there is room for whatever comes.
@@ -39,7 +39,7 @@ struct State {
 #[derive(Debug)]
 pub struct Drawn {
     /// The positions.
-    pub batch: Batch<PackedGame>,
+    pub batch: Batch<EncodedTrajectory>,
     /// Batches drawn before this one since the start of the run.
     pub index: u64,
     /// Where the replay stands after it: what a checkpoint of weights trained on it keeps.
@@ -48,7 +48,7 @@ pub struct Drawn {
 
 impl SharedReplay {
     /// Shares a replay; `newest` is the newest generation.
-    pub fn new(replay: Replay<PackedGame>, newest: Generation) -> Self {
+    pub fn new(replay: Replay<EncodedTrajectory>, newest: Generation) -> Self {
         let state = State {
             replay,
             newest,
@@ -123,7 +123,7 @@ impl SharedReplay {
     }
 
     /// Inserts the game that the journal has under `number`.
-    pub fn insert(&self, number: u64, game: PackedGame) -> Result<(), WindowError> {
+    pub fn insert(&self, number: u64, game: EncodedTrajectory) -> Result<(), WindowError> {
         self.lock().replay.insert(number, game)?;
         self.inserted.notify_one();
         Ok(())

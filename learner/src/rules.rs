@@ -8,11 +8,12 @@
 mod batch;
 mod examine;
 
-use ouro_game::record::ReplayError;
+use std::sync::Arc;
+
+use ouro_game::record::{Replay, ReplayError};
 use ouro_game::{Game, GameConfig, GameVisitor, Rng, Symmetry};
 use ouro_net::Generation;
-use ouro_proto::Trajectory;
-use ouro_replay::{Draw, Episode, EpisodeError, PackedGame};
+use ouro_replay::{Draw, EncodedTrajectory, Ply, Trajectory, TrajectoryError};
 
 use crate::alphazero::Positions;
 use crate::batch::RowShape;
@@ -20,11 +21,11 @@ use crate::config::{AlgorithmConfig, AlphaZeroConfig, Config};
 use crate::refusal::Refusal;
 use crate::reinforce::Segments;
 
-/// A game that passed.
+/// A game that is accepted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Examined {
+pub struct AcceptedGame {
     /// The game, with the positions that may be trained on.
-    pub game: PackedGame,
+    pub game: EncodedTrajectory,
     /// Undiscounted, unscaled return of each learning seat.
     pub returns: Vec<f32>,
 }
@@ -32,9 +33,9 @@ pub struct Examined {
 /// Why a game of the journal cannot be trained on any more.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum UnpackError {
-    /// Its bytes are no game.
+    /// Its bytes are not a trajectory.
     #[error(transparent)]
-    Episode(#[from] EpisodeError),
+    Trajectory(#[from] TrajectoryError),
     /// The rules do not allow it.
     #[error(transparent)]
     Replay(#[from] ReplayError),
@@ -54,16 +55,21 @@ pub enum UnpackError {
 pub trait Rules: Send + Sync {
     /// Checks a game as an actor reports it, trusting nothing. `newest` is the newest generation
     /// published.
-    fn examine(&self, trajectory: &Trajectory, newest: Generation) -> Result<Examined, Refusal>;
+    fn examine(&self, trajectory: &Trajectory, newest: Generation)
+    -> Result<AcceptedGame, Refusal>;
 
     /// A game that was accepted before, as the journal has it.
-    fn restore(&self, payload: &[u8], generation: Generation) -> Result<PackedGame, UnpackError>;
+    fn restore(
+        &self,
+        payload: &[u8],
+        generation: Generation,
+    ) -> Result<EncodedTrajectory, UnpackError>;
 
     /// Drawn positions with what a search found in them, each under a symmetry drawn from
     /// `augmentation`. Rows are in the order of games, not of draws.
     fn positions(
         &self,
-        draws: &[Draw<PackedGame>],
+        draws: &[Draw<EncodedTrajectory>],
         augmentation: &mut Rng,
     ) -> Result<Positions, UnpackError>;
 
@@ -72,7 +78,7 @@ pub trait Rules: Send + Sync {
     /// seat's play gets the state behind it as one more row.
     fn segments(
         &self,
-        draws: &[Draw<PackedGame>],
+        draws: &[Draw<EncodedTrajectory>],
         augmentation: &mut Rng,
     ) -> Result<Segments, UnpackError>;
 
@@ -89,7 +95,7 @@ pub fn rules(config: &Config) -> Result<Box<dyn Rules>, ouro_game::ConfigError> 
             let train = &self.0.train;
             Box::new(OfGame {
                 game,
-                config: self.0.game.clone(),
+                config: Arc::new(self.0.game.clone()),
                 algorithm: train.algorithm.clone(),
                 discount: self.0.discount,
                 reward_scale: train.reward_scale,
@@ -105,7 +111,7 @@ pub fn rules(config: &Config) -> Result<Box<dyn Rules>, ouro_game::ConfigError> 
 /// [`Rules`] of one type of game.
 struct OfGame<G> {
     game: G,
-    config: GameConfig,
+    config: Arc<GameConfig>,
     algorithm: AlgorithmConfig,
     discount: f32,
     reward_scale: f32,
@@ -127,60 +133,68 @@ impl<G: Game> OfGame<G> {
         }
     }
 
-    /// Every state of an accepted game, the last included.
-    fn unpack(&self, packed: &[u8]) -> Result<(Episode, Vec<G::State>), UnpackError> {
-        let episode = Episode::decode(packed)?;
-        let states = self.states(episode.seed, &episode.plies)?;
-        let (got, expected) = (self.game.digest(&states[states.len() - 1]), episode.digest);
+    /// An accepted game from its canonical bytes, with every state, the last included.
+    fn restored(&self, bytes: &[u8]) -> Result<(Trajectory, Vec<G::State>), UnpackError> {
+        let trajectory = Trajectory::decode(bytes, &self.config)?;
+        let seed = trajectory.record.seed;
+        let plies = &trajectory.plies;
+        let states = states(Replay::of_plies(&self.game, seed, plies), plies.len())?;
+        // The journal keeps the fingerprint of the last state alone.
+        let got = self.game.digest(&states[states.len() - 1]);
+        let expected = trajectory.record.last_digest();
         if got != expected {
             return Err(UnpackError::Rules { got, expected });
         }
-        Ok((episode, states))
-    }
-
-    /// Every state of a game of these moves, the last included.
-    fn states(
-        &self,
-        seed: u64,
-        plies: &[Vec<ouro_game::Action>],
-    ) -> Result<Vec<G::State>, ReplayError> {
-        let mut replay = ouro_game::record::Replay::of_moves(&self.game, seed, plies);
-        let mut states = Vec::with_capacity(plies.len() + 1);
-        states.push(replay.state().clone());
-        while replay.advance()? {
-            states.push(replay.state().clone());
-        }
-        Ok(states)
+        Ok((trajectory, states))
     }
 }
 
+/// Every state of a game, the last included.
+fn states<G: Game>(
+    mut replay: Replay<'_, G, Ply>,
+    plies: usize,
+) -> Result<Vec<G::State>, ReplayError> {
+    let mut states = Vec::with_capacity(plies + 1);
+    states.push(replay.state().clone());
+    while replay.advance()? {
+        states.push(replay.state().clone());
+    }
+    Ok(states)
+}
+
 impl<G: Game> Rules for OfGame<G> {
-    fn examine(&self, trajectory: &Trajectory, newest: Generation) -> Result<Examined, Refusal> {
+    fn examine(
+        &self,
+        trajectory: &Trajectory,
+        newest: Generation,
+    ) -> Result<AcceptedGame, Refusal> {
         self.check(trajectory, newest)?;
-        let states = self.replay(trajectory)?;
+        let states = states(trajectory.replay(&self.game)?, trajectory.plies.len())?;
         self.check_outcomes(trajectory, &states)?;
         self.check_searches(trajectory, &states)?;
-        let episode = examine::episode(trajectory, self.game.digest(&states[states.len() - 1]));
-        let generation = examine::generation(&episode);
-        let bytes = episode.encode()?;
-        let game = self.pack(&bytes, &episode, &states, generation);
-        if game.places().is_empty() {
+        let bytes = trajectory.encode()?;
+        let game = self.encoded(bytes, trajectory, &states, trajectory.generation());
+        if game.position_refs().is_empty() {
             return Err(Refusal::NothingToLearn);
         }
         let last = &states[states.len() - 1];
-        let learning = episode.seats.iter().enumerate().filter(|(_, seat)| seat.learns);
+        let learning = trajectory.seats.iter().enumerate().filter(|(_, seat)| seat.learns);
         let returns = learning.map(|(seat, _)| self.game.returns(last, seat)).collect();
-        Ok(Examined { game, returns })
+        Ok(AcceptedGame { game, returns })
     }
 
-    fn restore(&self, payload: &[u8], generation: Generation) -> Result<PackedGame, UnpackError> {
-        let (episode, states) = self.unpack(payload)?;
-        Ok(self.pack(payload, &episode, &states, generation))
+    fn restore(
+        &self,
+        payload: &[u8],
+        generation: Generation,
+    ) -> Result<EncodedTrajectory, UnpackError> {
+        let (trajectory, states) = self.restored(payload)?;
+        Ok(self.encoded(payload, &trajectory, &states, generation))
     }
 
     fn positions(
         &self,
-        draws: &[Draw<PackedGame>],
+        draws: &[Draw<EncodedTrajectory>],
         augmentation: &mut Rng,
     ) -> Result<Positions, UnpackError> {
         self.batch_of_positions(draws, augmentation)
@@ -188,7 +202,7 @@ impl<G: Game> Rules for OfGame<G> {
 
     fn segments(
         &self,
-        draws: &[Draw<PackedGame>],
+        draws: &[Draw<EncodedTrajectory>],
         augmentation: &mut Rng,
     ) -> Result<Segments, UnpackError> {
         self.batch_of_segments(draws, augmentation)

@@ -18,9 +18,9 @@ use std::time::Duration;
 
 use ouro_game::GameConfig;
 use ouro_proto::learner::v1 as wire;
-use ouro_proto::learner::v1::RefusalReason;
 use ouro_proto::learner::v1::learner_service_server::LearnerService;
 use ouro_proto::trajectory::HelloError;
+use ouro_replay::RefusalReason;
 use ouro_service::IntoStatus;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
@@ -116,7 +116,7 @@ struct Shared {
     ledger: Ledger,
     replay: Arc<SharedReplay>,
     progress: SharedStatus,
-    game: GameConfig,
+    game: Arc<GameConfig>,
     algorithm: &'static str,
     max_streams: usize,
     hello: Duration,
@@ -143,7 +143,7 @@ impl Intake {
             ledger,
             replay,
             progress,
-            game: config.game.clone(),
+            game: Arc::new(config.game.clone()),
             algorithm: config.train.algorithm.name().as_str(),
             max_streams,
             hello: Duration::from_millis(config.intake.hello_ms),
@@ -238,7 +238,7 @@ fn small(count: u64) -> u32 {
 }
 
 fn count(reason: RefusalReason, games: u64) -> wire::RefusalCount {
-    wire::RefusalCount { reason: reason.into(), games: small(games) }
+    wire::RefusalCount { reason: wire::RefusalReason::from(reason).into(), games: small(games) }
 }
 
 #[cfg(test)]

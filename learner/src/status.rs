@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ouro_net::Generation;
-use ouro_proto::learner::v1::RefusalReason;
+use ouro_replay::RefusalReason;
 use ouro_service::Trouble;
 
 use crate::trainer::StepReport;

@@ -1,13 +1,16 @@
 //! Set-up of the unit tests: a small configuration, networks and games.
 
-use ouro_game::record::Recorder;
+use std::sync::Arc;
+
+use ouro_game::record::{Playthrough, RECORD_VERSION};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, ActionMask, Game, GameConfig, PlaneShape, Rng, Turn};
 use ouro_net::{
     Architecture, Generation, GlobalPooling, NetSpec, ValueRange, Weights, WeightsMeta, reference,
 };
-use ouro_proto::{Searched, Seat, Trajectory};
-use ouro_replay::{Deal, FifoSettings, ReplaySettings};
+use ouro_replay::{
+    Deal, FifoSettings, Move, Ply, RecordHeader, ReplaySettings, SearchTarget, Seat, Trajectory,
+};
 
 use crate::config::{Config, DeviceChoice, TrainConfig};
 
@@ -126,52 +129,64 @@ pub(crate) fn weights(spec: &NetSpec) -> Weights {
     Weights::initialize(spec.clone(), WeightsMeta::default(), 11).expect("a valid spec")
 }
 
-/// A game of uniformly random players of generation 0; the first seat learns.
-pub(crate) fn random_game(sequence: u64) -> Trajectory {
+/// A game of uniformly random players, both of generation 0; the first seat learns.
+pub(crate) fn random_game(seed: u64) -> Trajectory {
+    let mut rng = Rng::indexed(1, "test", seed);
+    let choose = |mask: &ActionMask| mask.nth(rng.below(mask.count() as u32) as usize);
+    play(seed, choose, |mask| 1.0 / mask.count() as f32)
+}
+
+/// Plays tic-tac-toe until it is over or `choose` has no action.
+fn play(
+    seed: u64,
+    mut choose: impl FnMut(&ActionMask) -> Option<Action>,
+    behaviour: impl Fn(&ActionMask) -> f32,
+) -> Trajectory {
     let game = TicTacToe::default();
-    let mut rng = Rng::indexed(1, "test", sequence);
-    let mut recorder = Recorder::new(&game, sequence);
-    let mut behaviour = Vec::new();
-    let mut mask = ActionMask::default();
-    while let Turn::Move(movers) = game.turn(recorder.state()) {
-        let mover = movers.iter().next().expect("a player moves");
-        game.legal(recorder.state(), mover, &mut mask);
-        let action = mask.nth(rng.below(mask.count() as u32) as usize).expect("a legal action");
-        behaviour.push(vec![1.0 / mask.count() as f32]);
-        recorder.advance(&game, &[action; 2]).expect("a legal action");
+    let mut playthrough = Playthrough::new(&game, seed);
+    let (mut plies, mut mask) = (Vec::new(), ActionMask::default());
+    while let Turn::Move(movers) = game.turn(playthrough.state()) {
+        let mover = movers.iter().next().expect("one player is to move");
+        game.legal(playthrough.state(), mover, &mut mask);
+        let Some(action) = choose(&mask) else { break };
+        let played = Move { action, behaviour: behaviour(&mask), search: None };
+        plies.push(Ply { moves: vec![played] });
+        playthrough.advance(&game, &[action; 2]).expect("a legal action");
     }
-    let outcomes = vec![game.outcome(recorder.state(), 0), game.outcome(recorder.state(), 1)];
-    let record = recorder.into_record(config().game);
-    let seats =
-        [true, false].map(|learns| Seat { generation: Some(Generation(0)), learns }).to_vec();
-    Trajectory { sequence, record, behaviour, searched: Vec::new(), seats, outcomes }
+    let seat = |(player, learns)| Seat {
+        generation: Some(Generation(0)),
+        learns,
+        outcome: game.outcome(playthrough.state(), player),
+    };
+    let seats = [(0, true), (1, false)].map(seat).to_vec();
+    let (config, digests) = (Arc::new(config().game), playthrough.into_digests());
+    let record = RecordHeader { version: RECORD_VERSION, config, seed, digests };
+    Trajectory { record, seats, plies }
 }
 
 /// A game that the first player wins on the left column: cells 0, 3, 6 against 1, 4.
 pub(crate) fn won_game() -> Trajectory {
-    let game = TicTacToe::default();
-    let mut recorder = Recorder::new(&game, 5);
-    for cell in [0, 1, 3, 4, 6] {
-        recorder.advance(&game, &[Action(cell); 2]).expect("a legal action");
-    }
-    let record = recorder.into_record(config().game);
-    let behaviour = vec![vec![0.5]; 5];
-    Trajectory { record, behaviour, outcomes: vec![1.0, -1.0], ..random_game(1) }
+    let mut cells = [0, 1, 3, 4, 6].into_iter().map(Action);
+    play(5, |_| cells.next(), |_| 0.5)
 }
 
 /// [`won_game`] with a search result before every move: policy targets before the first and the
 /// last move of the winner, and none before the others.
 pub(crate) fn searched_game() -> Trajectory {
-    let searched = |policy: &[(u32, f32)], value: f32| {
+    let target = |policy: &[(u32, f32)], value: f32| {
         let policy = policy.iter().map(|&(action, share)| (Action(action), share)).collect();
-        vec![Searched { policy, value, surprise: 0.0 }]
+        Some(SearchTarget { policy, value, surprise: 0.0 })
     };
-    let searched = vec![
-        searched(&[(0, 0.75), (1, 0.25)], 0.5),
-        searched(&[], -0.5),
-        searched(&[], 0.5),
-        searched(&[], -0.5),
-        searched(&[(6, 1.0)], 0.5),
+    let targets = [
+        target(&[(0, 0.75), (1, 0.25)], 0.5),
+        target(&[], -0.5),
+        target(&[], 0.5),
+        target(&[], -0.5),
+        target(&[(6, 1.0)], 0.5),
     ];
-    Trajectory { searched, ..won_game() }
+    let mut game = won_game();
+    for (ply, search) in game.plies.iter_mut().zip(targets) {
+        ply.moves[0].search = search;
+    }
+    game
 }

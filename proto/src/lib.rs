@@ -10,11 +10,13 @@ pub mod chunks;
 pub mod matches;
 pub mod news;
 pub mod pool;
+pub mod push;
 pub mod trajectory;
 
 pub use arena_client::ArenaClient;
 pub use checkpoint::{Checkpoint, CheckpointStatus};
-pub use trajectory::{ActorId, Hello, Searched, Seat, Trajectory};
+pub use push::RefusedGame;
+pub use trajectory::{ActorId, Hello};
 
 /// Package `ouro.arena`, generated from the files in `ouro/arena/v1`.
 pub mod arena {

@@ -20,7 +20,7 @@ pub(crate) const SECONDS: u32 = 60;
 const TARGETS: [(&str, usize); 4] = [
     ("weights", 16 << 10),
     ("battlesnake_request", 8 << 10),
-    ("episode", 4 << 10),
+    ("trajectory", 4 << 10),
     ("journal", 64),
 ];
 

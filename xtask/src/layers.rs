@@ -1,12 +1,14 @@
-//! The dependency order of the workspace: no crate depends on a higher layer, and burn, tokio and
-//! tonic stay in their crates.
+//! The dependency order of the workspace: no crate depends on a higher layer, burn, tokio and
+//! tonic stay in their crates, and only `proto` and services name generated types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::shell::cargo;
+use crate::shell::{cargo, root};
+
+mod generated;
 
 /// The layers, lowest first. A crate may depend on crates of lower layers only.
 const LAYERS: &[&[&str]] = &[
@@ -43,6 +45,17 @@ const BANS: &[(&[&str], &[&str], &str)] = &[
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
 pub(crate) fn run() -> Result<()> {
+    let (own, graph) = workspace()?;
+    let mut problems = problems(&own, &graph);
+    problems.extend(generated::problems(&root())?);
+    if !problems.is_empty() {
+        bail!("{}", problems.join("\n"));
+    }
+    Ok(())
+}
+
+/// The crates of the workspace, and the dependencies of every crate.
+fn workspace() -> Result<(BTreeSet<String>, Graph)> {
     let output = cargo(&["metadata", "--format-version", "1", "--locked"])
         .output()
         .context("cannot run cargo metadata")?;
@@ -50,13 +63,7 @@ pub(crate) fn run() -> Result<()> {
         bail!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
-    let own = own_crates(&metadata)?;
-    let graph = graph(&metadata)?;
-    let problems = problems(&own, &graph);
-    if !problems.is_empty() {
-        bail!("{}", problems.join("\n"));
-    }
-    Ok(())
+    Ok((own_crates(&metadata)?, graph(&metadata)?))
 }
 
 fn problems(own: &BTreeSet<String>, graph: &Graph) -> Vec<String> {
@@ -184,6 +191,16 @@ mod tests {
     fn a_crate_without_a_layer_is_named() {
         let (own, graph) = graph_of(&[("ouro-new", &[])]);
         assert!(problems(&own, &graph)[0].contains("ouro-new has no layer"));
+    }
+
+    #[test]
+    fn an_upward_import_that_is_planted_in_the_workspace_is_named() {
+        let (own, mut graph) = workspace().expect("cargo metadata");
+        let below = graph.get_mut("ouro-replay").expect("it is in the workspace");
+        below.insert("ouro-proto".to_owned());
+        let found = problems(&own, &graph);
+        let planted = "ouro-replay depends on ouro-proto, which is not below it";
+        assert!(found.iter().any(|line| line == planted), "{found:?}");
     }
 
     #[test]

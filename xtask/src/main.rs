@@ -27,7 +27,7 @@ const USAGE: &str = "usage: cargo xtask <command>
                      `cargo test` N times (20) beside N busy loops (0); every failure by name
   settings           writes docs/settings.md from the types
   screenshots        takes the documentation's pictures of the web page, in docs/img
-  fuzz [--seconds N] hostile weights, requests, episodes and journals, 60 s each; no crash";
+  fuzz [--seconds N] hostile weights, requests, trajectories and journals, 60 s each; no crash";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

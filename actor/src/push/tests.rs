@@ -1,11 +1,18 @@
 //! A pusher against a learner over loopback that does what the test says.
 
 use ouro_game::tic_tac_toe::TicTacToe;
+use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::learner_service_server::{LearnerService, LearnerServiceServer};
+use ouro_proto::learner::v1::push_request::Message as Request;
+use ouro_proto::learner::v1::push_response::Message as Response;
+use ouro_proto::trajectory::from_wire;
+use ouro_replay::Seat;
 use ouro_replay::check::ClientLine;
 use ouro_testkit::server::Served;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Status, Streaming};
 
 use super::*;
 use crate::Worker;
@@ -33,7 +40,7 @@ impl Connection {
         let Some(Request::Hello(hello)) = self.request().await else { panic!("no hello") };
         let hello = Hello::try_from(hello).unwrap();
         assert_eq!((hello.actor.as_str(), hello.epoch), ("a", known));
-        assert_eq!((hello.config, hello.version), (testing::config(), RECORD_VERSION));
+        assert_eq!((hello.config, hello.version), (Arc::new(testing::config()), RECORD_VERSION));
         assert!(hello.answered <= watermark, "{} was answered", hello.answered);
         let refuse = |&sequence| wire::Refusal { sequence, ..wire::Refusal::default() };
         let refusals = lost.iter().map(refuse).collect();
@@ -91,7 +98,7 @@ struct Running {
     counters: Arc<ActorCounters>,
     newest: watch::Receiver<Generation>,
     /// `None` once the workers have ended.
-    games: Option<mpsc::Sender<Played>>,
+    games: Option<mpsc::Sender<FinishedGame>>,
     folder: TempDir,
     _server: Served,
 }
@@ -115,11 +122,12 @@ impl Running {
     }
 }
 
-fn some_games(count: usize) -> Vec<Played> {
+fn some_games(count: usize) -> Vec<FinishedGame> {
     let settings = WorkerSettings { max_plies: 5, ..testing::settings(count) };
-    let mut worker = Worker::new(TicTacToe::default(), testing::config(), settings).unwrap();
+    let mut worker =
+        Worker::new(TicTacToe::default(), Arc::new(testing::config()), settings).unwrap();
     let roster = testing::roster(0, &[]);
-    let played: Vec<Played> = (0..5).flat_map(|_| worker.tick(&roster).unwrap()).collect();
+    let played: Vec<FinishedGame> = (0..5).flat_map(|_| worker.tick(&roster).unwrap()).collect();
     assert_eq!(played.len(), count);
     played
 }
@@ -129,7 +137,7 @@ async fn start_with(count: usize, grace: Duration) -> Running {
     let (sender, connections) = mpsc::channel(1);
     let server = ouro_testkit::server::serve(LearnerServiceServer::new(Learner(sender))).await;
     let played = some_games(count);
-    let seeds = played.iter().map(|played| played.record.seed).collect();
+    let seeds = played.iter().map(|game| game.trajectory.record.seed).collect();
     let (games, receiver) = mpsc::channel(count);
     for played in played {
         games.send(played).await.unwrap();
@@ -141,10 +149,11 @@ async fn start_with(count: usize, grace: Duration) -> Running {
     let pusher = Pusher {
         endpoint: Endpoint::from_shared(server.url.clone()).unwrap(),
         name: "a".to_owned(),
-        config: testing::config(),
+        config: Arc::new(testing::config()),
         outbox: Outbox::new(count),
         games: receiver,
-        ledger: Ledger::open(Some(&records), Some(&dead), u64::MAX).unwrap(),
+        send_log: SendLog::open(Some(&records)).unwrap(),
+        dead_letters: DeadLetters::open(Some(&dead), u64::MAX).unwrap(),
         counters: Arc::clone(&counters),
         newest,
         stop: stop.clone(),
@@ -336,15 +345,15 @@ async fn a_game_is_on_the_wire_as_it_was_played() {
         actor: "a".to_owned(),
         epoch: None,
         answered: 0,
-        config: testing::config(),
+        config: Arc::new(testing::config()),
         version: RECORD_VERSION,
     };
-    let game = Trajectory::unfold(game, &hello).unwrap();
-    assert_eq!(game.seats, [Seat { generation: Some(Generation(0)), learns: true }; 2]);
-    assert_eq!(game.record.config, testing::config());
+    let (_, game) = from_wire(game, &hello).unwrap();
+    let learns = |seat: &Seat| seat.generation == Some(Generation(0)) && seat.learns;
+    assert!(game.seats.len() == 2 && game.seats.iter().all(learns));
+    assert_eq!(*game.record.config, testing::config());
     let rules = TicTacToe::default();
-    let replay = ouro_game::record::Replay::new(&rules, &game.record).unwrap();
-    assert!(replay.finish().is_ok());
+    assert!(game.replay(&rules).unwrap().finish().is_ok());
     connection.accept(1).await;
     running.end();
     assert_eq!(running.pusher.await.unwrap().unwrap(), 0);

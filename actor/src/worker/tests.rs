@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use ouro_game::record::Replay;
 use ouro_game::tic_tac_toe::TicTacToe;
-use ouro_game::{Action, Turn};
+use ouro_game::{Action, ActionMask, Turn};
 use ouro_net::Scratch;
 use ouro_players::OpponentShares;
+use ouro_replay::{Move, Seat, Trajectory};
+use ouro_settings::Swap;
 
 use super::*;
 use crate::testing::{config, entry, roster, settings};
@@ -17,26 +18,32 @@ const GAMES: usize = 6;
 const HALF: OpponentShares = OpponentShares { self_play: 0.5, prioritised: 0.0, uniform: 0.5 };
 
 fn worker(settings: WorkerSettings) -> Worker<TicTacToe> {
-    Worker::new(TicTacToe::default(), config(), settings).unwrap()
+    Worker::new(TicTacToe::default(), Arc::new(config()), settings).unwrap()
 }
 
-fn play<G: Game>(worker: &mut Worker<G>, roster: &Roster, ticks: usize) -> Vec<Played> {
-    (0..ticks).flat_map(|_| worker.tick(roster).unwrap()).collect()
+fn play<G: Game>(worker: &mut Worker<G>, roster: &Roster, ticks: usize) -> Vec<Trajectory> {
+    let finished = (0..ticks).flat_map(|_| worker.tick(roster).unwrap());
+    finished.map(|game| game.trajectory).collect()
 }
 
-fn generations(played: &Played) -> Vec<u32> {
-    played.seats.iter().map(|seat| seat.generation.0).collect()
+/// Generation of the weights in a seat.
+fn number(seat: &Seat) -> u32 {
+    seat.generation.expect("weights play every seat").0
+}
+
+fn generations(played: &Trajectory) -> Vec<u32> {
+    played.seats.iter().map(|seat| number(seat)).collect()
 }
 
 /// Replays a game to its end and holds each recorded probability against the network that
 /// the seats say has moved: the policy, and for those who learn its mixture with `epsilon`.
-fn verify(played: &Played, epsilon: f32) {
+fn verify(played: &Trajectory, epsilon: f32) {
     let game = TicTacToe::default();
-    assert_eq!(played.record.config, config());
-    assert!(played.searched.is_empty());
-    let mut replay = Replay::new(&game, &played.record).unwrap();
+    assert_eq!(*played.record.config, config());
+    let mut replay = played.replay(&game).unwrap();
     let mut legal = ActionMask::new(game.action_count());
-    for (actions, behaviour) in played.record.plies.iter().zip(&played.behaviour) {
+    for ply in &played.plies {
+        let [Move { action, behaviour, search: None }] = ply.moves[..] else { panic!("{ply:?}") };
         let Turn::Move(movers) = game.turn(replay.state()) else { panic!("the game is over") };
         let mover = movers.iter().next().unwrap();
         let mut planes = vec![0.0; game.planes().len()];
@@ -44,21 +51,20 @@ fn verify(played: &Played, epsilon: f32) {
         game.legal(replay.state(), mover, &mut legal);
         let (mut logits, mut values) = (vec![0.0; game.action_count()], [0.0]);
         let seat = played.seats[mover];
-        let engine = entry(seat.generation.0).engine;
+        let engine = entry(number(&seat)).engine;
         engine.evaluate(&mut Scratch::new(), &planes, &mut logits, &mut values);
         let weight = |action: Action| logits[action.0 as usize].exp();
-        let policy = weight(actions[0]) / legal.iter().map(weight).sum::<f32>();
+        let policy = weight(action) / legal.iter().map(weight).sum::<f32>();
         let epsilon = if seat.learns { epsilon } else { 0.0 };
         let expected = (1.0 - epsilon) * policy + epsilon / legal.count() as f32;
-        assert!((behaviour[0] - expected).abs() < 1e-5, "{behaviour:?}, expected {expected}");
-        assert_eq!((actions.len(), behaviour.len()), (1, 1));
+        assert!((behaviour - expected).abs() < 1e-5, "{behaviour}, expected {expected}");
         assert!(replay.advance().unwrap());
     }
-    assert_eq!(played.record.plies.len(), played.behaviour.len());
     let last = replay.finish().unwrap();
     assert_eq!(game.turn(&last), Turn::Over);
-    let outcomes: Vec<f32> = (0..2).map(|seat| game.outcome(&last, seat)).collect();
-    assert_eq!(played.outcomes, outcomes);
+    for (player, seat) in played.seats.iter().enumerate() {
+        assert_eq!(seat.outcome, game.outcome(&last, player));
+    }
 }
 
 #[test]
@@ -71,7 +77,7 @@ fn games_replay_and_their_seats_say_who_chose_and_who_learns() {
     let mut pairings = BTreeSet::new();
     for played in &games {
         verify(played, 0.2);
-        assert!(played.seats.iter().all(|seat| seat.learns == (seat.generation.0 == 3)));
+        assert!(played.seats.iter().all(|seat| seat.learns == (number(seat) == 3)));
         pairings.insert(generations(played));
     }
     // The newest against itself, and against each member of the pool from both seats.
@@ -110,10 +116,10 @@ fn weights_swapped_between_moves_leave_the_generation_of_the_oldest() {
         // Not one set of weights explains such a game.
         let explained = std::panic::catch_unwind(|| verify(played, 0.0));
         assert!(explained.is_err());
-        played.record.verify().unwrap();
+        played.to_record().verify().unwrap();
     }
-    let chairs = worker.chairs.census().0;
-    assert_eq!(chairs, 1, "the old weights were let go");
+    let policies = worker.shared.policies.census().0;
+    assert_eq!(policies, 1, "the old weights were let go");
 }
 
 #[test]
@@ -122,11 +128,11 @@ fn networks_that_nobody_plays_any_more_are_let_go() {
     for newest in 0..40 {
         play(&mut worker, &roster(newest, &[]), 10);
         // Every game in play may hold another network, and no more are kept.
-        assert!(worker.chairs.census().0 <= GAMES);
+        assert!(worker.shared.policies.census().0 <= GAMES);
     }
     worker.close();
     play(&mut worker, &roster(1, &[]), 10);
-    assert_eq!((worker.running(), worker.chairs.census().0), (0, 0));
+    assert_eq!((worker.running(), worker.shared.policies.census().0), (0, 0));
 }
 
 #[test]
@@ -150,11 +156,11 @@ fn games_of_given_numbers_are_the_same_however_they_are_cut_into_waves() {
                 all.extend(worker.tick(&roster).unwrap());
             }
         }
-        all.sort_by_key(|played| played.number);
+        all.sort_by_key(|game| game.number);
         all
     };
     let whole = waves(&[0..20, 20..20]);
-    assert!(whole.iter().map(|played| played.number).eq(0..20));
+    assert!(whole.iter().map(|game| game.number).eq(0..20));
     assert_eq!(waves(&[0..6, 6..12, 12..20]), whole);
     assert_eq!(waves(&[7..7, 7..20]), whole[7..]);
 }

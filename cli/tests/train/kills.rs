@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_arena::store::{EmbeddedStore, Store, replay};
-use ouro_game::Rng;
+use ouro_game::{GameConfig, Rng};
 use ouro_net::ContentHash;
 use ouro_proto::learner::v1::GetStatusRequest;
 use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
-use ouro_replay::ReplayState;
 use ouro_replay::check::{ClientLine, inspect, join};
 use ouro_replay::journal::Kind;
-use ouro_replay::{Episode, PackedGame};
+use ouro_replay::{ReplayState, Trajectory};
 use serde_json::Value;
 
 use super::process::PATIENCE;
@@ -137,11 +137,11 @@ pub(crate) fn assert_nothing_lost_or_doubled(run: &Path) {
 /// window once, and as many positions as were counted.
 fn assert_the_window_is_in_the_journal(run: &Path) {
     let mut positions = BTreeMap::new();
+    let config = Arc::new(GameConfig::by_name("tic_tac_toe").expect("it is in the box"));
     let inspection = inspect(&run.join("learner/journal"), |number, entry| {
         if entry.kind == Kind::Record {
-            let game = PackedGame::new(entry.payload, entry.generation, &[]);
-            let episode = game.episode().expect("a game can be read");
-            assert_eq!(positions.insert(number, learned(&episode)), None, "record {number}");
+            let game = Trajectory::decode(entry.payload, &config).expect("a game can be read");
+            assert_eq!(positions.insert(number, learned(&game)), None, "record {number}");
         }
     });
     assert!(inspection.expect("the journal can be read").damage.is_none());
@@ -161,8 +161,8 @@ fn assert_the_window_is_in_the_journal(run: &Path) {
 }
 
 /// Moves of a game of tic-tac-toe that are trained on: X moves in the even plies.
-fn learned(episode: &Episode) -> u64 {
-    (0..episode.plies.len()).filter(|ply| episode.seats[ply % 2].learns).count() as u64
+fn learned(game: &Trajectory) -> u64 {
+    (0..game.plies.len()).filter(|ply| game.seats[ply % 2].learns).count() as u64
 }
 
 /// Promotions, decisions, checkpoints and ratings follow from the log of results.

@@ -7,7 +7,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Action, ConfigError, Game, GameConfig, Rng, StepError, Turn};
+use crate::{Action, ConfigError, Game, GameConfig, PlayerSet, Rng, StepError, Turn};
 
 /// The version that this code writes, and the newest version that it reads.
 pub const RECORD_VERSION: u32 = 1;
@@ -108,11 +108,23 @@ fn check_version(version: u32) -> Result<(), ReplayError> {
     Ok(())
 }
 
+/// One ply of a recorded game, whatever else is recorded with it.
+pub trait RecordedPly {
+    /// Actions of the players that were to move, in seat order.
+    fn actions(&self) -> impl ExactSizeIterator<Item = Action>;
+}
+
+impl RecordedPly for Vec<Action> {
+    fn actions(&self) -> impl ExactSizeIterator<Item = Action> {
+        self.iter().copied()
+    }
+}
+
 /// Steps through a record, one ply at a time.
 #[derive(Debug)]
-pub struct Replay<'a, G: Game> {
+pub struct Replay<'a, G: Game, P = Vec<Action>> {
     game: &'a G,
-    plies: &'a [Vec<Action>],
+    plies: &'a [P],
     digests: &'a [u64],
     rng: Rng,
     state: G::State,
@@ -121,23 +133,35 @@ pub struct Replay<'a, G: Game> {
 }
 
 impl<'a, G: Game> Replay<'a, G> {
-    /// Sets up the recorded game. `game` must be built from the record's configuration.
+    /// Sets up the recorded game. `game` must have been built from the record's configuration.
     pub fn new<C>(game: &'a G, record: &'a GameRecord<C>) -> Result<Self, ReplayError> {
-        check_version(record.version)?;
-        let (plies, digests) = (record.plies.len(), record.digests.len());
-        if digests != plies + 1 {
+        Self::verified(game, record.version, record.seed, &record.plies, &record.digests)
+    }
+}
+
+impl<'a, G: Game, P: RecordedPly> Replay<'a, G, P> {
+    /// Sets up the game of `seed` and these plies, recorded in format `version`. Every state is
+    /// compared with its fingerprint in `digests`: that of the first state, then one per ply.
+    pub fn verified(
+        game: &'a G,
+        version: u32,
+        seed: u64,
+        plies: &'a [P],
+        digests: &'a [u64],
+    ) -> Result<Self, ReplayError> {
+        check_version(version)?;
+        if digests.len() != plies.len() + 1 {
+            let (digests, plies) = (digests.len(), plies.len());
             return Err(ReplayError::DigestCount { digests, plies });
         }
-        let moves = Self::of_moves(game, record.seed, &record.plies);
-        let replay = Self { digests: &record.digests, ..moves };
+        let replay = Self { digests, ..Self::of_plies(game, seed, plies) };
         replay.check_digest()?;
         Ok(replay)
     }
 
-    /// Sets up the game of `seed` and `plies`, which hold the actions of the players to move.
-    ///
-    /// Without digests the replayed states are not compared with anything.
-    pub fn of_moves(game: &'a G, seed: u64, plies: &'a [Vec<Action>]) -> Self {
+    /// Sets up the game of `seed` and these plies, without fingerprints to compare its states
+    /// with.
+    pub fn of_plies(game: &'a G, seed: u64, plies: &'a [P]) -> Self {
         let mut rng = Rng::new(seed, GAME_RNG);
         let mut state = game.initial(&mut rng);
         game.settle(&mut state, &mut rng);
@@ -159,7 +183,7 @@ impl<'a, G: Game> Replay<'a, G> {
     /// (those not to move hold action 0), or `None` at the end of the record.
     pub fn next_actions(&mut self) -> Result<Option<&[Action]>, ReplayError> {
         let ply = self.ply;
-        let Some(actions) = self.plies.get(ply) else { return Ok(None) };
+        let Some(actions) = self.plies.get(ply).map(P::actions) else { return Ok(None) };
         let movers = match self.game.turn(&self.state) {
             Turn::Move(movers) => movers,
             Turn::Over => return Err(ReplayError::Step { ply, error: StepError::GameOver }),
@@ -170,7 +194,7 @@ impl<'a, G: Game> Replay<'a, G> {
             return Err(ReplayError::ActionCount { ply, got, expected });
         }
         self.joint.fill(Action::default());
-        for (player, &action) in movers.iter().zip(actions) {
+        for (player, action) in movers.iter().zip(actions) {
             self.joint[player] = action;
         }
         Ok(Some(&self.joint))
@@ -205,29 +229,72 @@ impl<'a, G: Game> Replay<'a, G> {
     }
 }
 
-/// Plays a game and records it.
+/// A game in play: its state, and the fingerprints of the states so far. The moves are recorded
+/// elsewhere, in whatever form their user needs.
 #[derive(Clone, Debug)]
-pub struct Recorder<G: Game> {
+pub struct Playthrough<G: Game> {
     rng: Rng,
     state: G::State,
     seed: u64,
-    plies: Vec<Vec<Action>>,
     digests: Vec<u64>,
 }
 
-impl<G: Game> Recorder<G> {
+impl<G: Game> Playthrough<G> {
     /// Sets up a new game from `seed`.
     pub fn new(game: &G, seed: u64) -> Self {
         let mut rng = Rng::new(seed, GAME_RNG);
         let mut state = game.initial(&mut rng);
         game.settle(&mut state, &mut rng);
         let digests = vec![game.digest(&state)];
-        Self { rng, state, seed, plies: Vec::new(), digests }
+        Self { rng, state, seed, digests }
     }
 
     /// The current state.
     pub fn state(&self) -> &G::State {
         &self.state
+    }
+
+    /// Seed of the game's generator.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Plies played so far.
+    pub fn plies(&self) -> usize {
+        self.digests.len() - 1
+    }
+
+    /// Plays one ply and returns the players that moved. `actions` has an entry for every player;
+    /// only those of the players to move are used.
+    pub fn advance(&mut self, game: &G, actions: &[Action]) -> Result<PlayerSet, StepError> {
+        let Turn::Move(movers) = game.turn(&self.state) else { return Err(StepError::GameOver) };
+        game.advance(&mut self.state, actions, &mut self.rng)?;
+        self.digests.push(game.digest(&self.state));
+        Ok(movers)
+    }
+
+    /// [`Game::digest`] of the first state and of the state after each ply.
+    pub fn into_digests(self) -> Vec<u64> {
+        self.digests
+    }
+}
+
+/// Plays a game and records it.
+#[derive(Clone, Debug)]
+pub struct Recorder<G: Game> {
+    game: Playthrough<G>,
+    plies: Vec<Vec<Action>>,
+}
+
+impl<G: Game> Recorder<G> {
+    /// Sets up a new game from `seed`.
+    pub fn new(game: &G, seed: u64) -> Self {
+        Self { game: Playthrough::new(game, seed), plies: Vec::new() }
+    }
+
+    /// The current state.
+    pub fn state(&self) -> &G::State {
+        self.game.state()
     }
 
     /// Plies played so far.
@@ -243,10 +310,8 @@ impl<G: Game> Recorder<G> {
     /// Plays one ply. `actions` has an entry for every player; only the entries of the players to
     /// move are used and recorded.
     pub fn advance(&mut self, game: &G, actions: &[Action]) -> Result<(), StepError> {
-        let Turn::Move(movers) = game.turn(&self.state) else { return Err(StepError::GameOver) };
-        game.advance(&mut self.state, actions, &mut self.rng)?;
+        let movers = self.game.advance(game, actions)?;
         self.plies.push(movers.iter().map(|player| actions[player]).collect());
-        self.digests.push(game.digest(&self.state));
         Ok(())
     }
 
@@ -255,9 +320,9 @@ impl<G: Game> Recorder<G> {
         GameRecord {
             version: RECORD_VERSION,
             config,
-            seed: self.seed,
+            seed: self.game.seed,
             plies: self.plies,
-            digests: self.digests,
+            digests: self.game.digests,
         }
     }
 }

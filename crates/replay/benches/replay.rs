@@ -1,5 +1,5 @@
-//! The way of a game through replay, in positions per second: packed, appended and committed;
-//! read back, decoded and inserted; sampled and unpacked.
+//! The way of a game through replay, in positions per second: encoded, appended and committed;
+//! read back, decoded and inserted; sampled and decoded.
 //!
 //! `cargo bench -p ouro-replay`
 //!
@@ -8,15 +8,16 @@
 //! is; its syncs are real.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use ouro_game::{Action, Rng};
+use ouro_game::record::RECORD_VERSION;
+use ouro_game::{Action, GameConfig, Rng};
 use ouro_net::Generation;
-use ouro_replay::episode::{Searched, Seat};
 use ouro_replay::{
-    Cursor, Episode, FolderDisk, Growth, Journal, Options, PackedGame, Place, Record, Window,
-    WindowSettings,
+    Cursor, EncodedTrajectory, FolderDisk, Growth, Journal, Move, Options, Ply, PositionRef,
+    Record, RecordHeader, SearchTarget, Seat, Trajectory, Window, WindowSettings,
 };
 use tempfile::TempDir;
 
@@ -29,27 +30,31 @@ fn main() {
     divan::main();
 }
 
-fn duel(seed: u64) -> Episode {
-    let mut rng = Rng::new(seed, "duel");
-    let mut draw = || rng.unit() as f32;
-    let seat = Seat { generation: Some(Generation(17)), learns: true };
-    let mut episode = Episode { seed, digest: !seed, ..Episode::default() };
-    (episode.seats, episode.outcomes) = (vec![seat; 2], vec![1.0, -1.0]);
-    for _ in 0..PLIES {
-        episode.plies.push(vec![Action(3), Action(1)]);
-        episode.behaviour.push(vec![draw(), draw()]);
-        let mut searched = || {
-            let policy = (0..3).map(|action| (Action(action), draw())).collect();
-            Searched { policy, value: draw(), surprise: draw() }
-        };
-        let both = vec![searched(), searched()];
-        episode.searched.push(both);
-    }
-    episode
+fn config() -> Arc<GameConfig> {
+    Arc::new(GameConfig::by_name("battlesnake").expect("it is in the box"))
 }
 
-fn places() -> Vec<Place> {
-    (0..PLIES).flat_map(|ply| [0, 1].map(|seat| Place { ply, mover: seat, seat })).collect()
+fn duel(seed: u64) -> Trajectory {
+    let mut rng = Rng::new(seed, "duel");
+    let mut draw = || rng.unit() as f32;
+    let seat = |outcome| Seat { generation: Some(Generation(17)), learns: true, outcome };
+    let plies = (0..PLIES).map(|_| {
+        let moves = [3, 1].map(|action| {
+            let behaviour = draw();
+            let policy = (0..3).map(|action| (Action(action), draw())).collect();
+            let search = Some(SearchTarget { policy, value: draw(), surprise: draw() });
+            Move { action: Action(action), behaviour, search }
+        });
+        Ply { moves: moves.into() }
+    });
+    let plies = plies.collect();
+    let digests = vec![!seed];
+    let record = RecordHeader { version: RECORD_VERSION, config: config(), seed, digests };
+    Trajectory { record, seats: vec![seat(1.0), seat(-1.0)], plies }
+}
+
+fn positions() -> Vec<PositionRef> {
+    (0..PLIES).flat_map(|ply| [0, 1].map(|seat| PositionRef { ply, mover: seat, seat })).collect()
 }
 
 fn journal() -> (TempDir, Journal) {
@@ -78,7 +83,7 @@ fn filled() -> (TempDir, Journal) {
     (folder, journal)
 }
 
-fn window() -> Window<PackedGame> {
+fn window() -> Window<EncodedTrajectory> {
     let settings = WindowSettings {
         growth: Growth::fixed(GAMES * POSITIONS),
         max_bytes: usize::MAX,
@@ -88,12 +93,12 @@ fn window() -> Window<PackedGame> {
     Window::resume(settings, Cursor::default())
 }
 
-fn refill(journal: &Journal) -> Window<PackedGame> {
-    let (mut window, places) = (window(), places());
+fn refill(journal: &Journal) -> Window<EncodedTrajectory> {
+    let (mut window, positions, config) = (window(), positions(), config());
     let each = |number, record: Record<'_>| {
-        let episode = Episode::decode(record.payload).expect("it was encoded here");
-        let places = &places[..2 * episode.plies.len()];
-        let game = PackedGame::new(record.payload, record.generation, places);
+        let game = Trajectory::decode(record.payload, &config).expect("it was encoded here");
+        let positions = &positions[..2 * game.plies.len()];
+        let game = EncodedTrajectory::new(record.payload, record.generation, positions);
         window.insert(number, game).expect("records come in order");
         ControlFlow::<()>::Continue(())
     };
@@ -103,14 +108,16 @@ fn refill(journal: &Journal) -> Window<PackedGame> {
 
 #[divan::bench]
 fn encode(bencher: Bencher<'_, '_>) {
-    let episode = duel(1);
-    bencher.counter(ItemsCount::new(POSITIONS)).bench_local(|| black_box(&episode).encode());
+    let game = duel(1);
+    bencher.counter(ItemsCount::new(POSITIONS)).bench_local(|| black_box(&game).encode());
 }
 
 #[divan::bench]
 fn decode(bencher: Bencher<'_, '_>) {
-    let bytes = duel(1).encode().expect("it has a form");
-    bencher.counter(ItemsCount::new(POSITIONS)).bench_local(|| Episode::decode(black_box(&bytes)));
+    let (bytes, config) = (duel(1).encode().expect("it has a form"), config());
+    bencher
+        .counter(ItemsCount::new(POSITIONS))
+        .bench_local(|| Trajectory::decode(black_box(&bytes), &config));
 }
 
 /// One sync per this many games.
@@ -166,11 +173,11 @@ fn sample_256(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench]
-fn sample_and_unpack_256(bencher: Bencher<'_, '_>) {
+fn sample_and_decode_256(bencher: Bencher<'_, '_>) {
     let (_folder, journal) = filled();
-    let mut window = refill(&journal);
+    let (mut window, config) = (refill(&journal), config());
     bencher.counter(ItemsCount::new(256_u64)).bench_local(|| {
         let batch = window.sample(256, Generation(20)).expect("it is full");
-        batch.draws.iter().filter(|draw| draw.item.episode().is_ok()).count()
+        batch.draws.iter().filter(|draw| draw.item.decode(&config).is_ok()).count()
     });
 }

@@ -1,9 +1,9 @@
-//! What lies between accepting a game and learning from it: the [`journal`] that never loses or
-//! doubles a record, the [`window`] that positions are sampled from, and the [`ratio`] that keeps
-//! playing and learning in step.
+//! What lies between accepting a game and learning from it: the [`trajectory`] that a finished
+//! game is, the [`journal`] that never loses or doubles one, the [`window`] that positions are
+//! sampled from, and the [`ratio`] that keeps playing and learning in step.
 //!
 //! ```text
-//! game ─► Episode::encode ─► Journal::append, commit ─► acknowledged
+//! Trajectory ─► encode ─► Journal::append, commit ─► acknowledged
 //!                                      │
 //!                                      ▼ numbered, in order       restart: Journal::visit
 //!                                Replay::insert  ◄─────────────── from Replay::next on
@@ -17,13 +17,17 @@
 //! byte by byte, and what checks a finished run reads the journal with the code that wrote it.
 
 pub use disk::{Disk, FolderDisk, SegmentFile};
-pub use episode::{Episode, EpisodeError, PackedGame, Place};
 pub use journal::{
     Appended, Committed, Dedup, Due, Greeting, GroupCommit, Journal, JournalError, Opened, Options,
     Policy, Record, Verdict,
 };
 pub use ratio::{Counters, Pace, Ratio, RatioError, Settings};
+pub use refusal::RefusalReason;
 pub use replay::{Replay, ReplaySettings, ReplayState, SettingsError, StateError, Status};
+pub use trajectory::{
+    EncodedTrajectory, Move, Ply, PositionRef, RecordHeader, SearchTarget, Seat, Trajectory,
+    TrajectoryError,
+};
 pub use window::{
     Batch, Cursor, Deal, Dealt, Draw, Fifo, FifoSettings, Growth, Item, Staleness, Window,
     WindowError, WindowSettings, surprise_weights,
@@ -32,9 +36,10 @@ pub use window::{
 mod bytes;
 pub mod check;
 pub mod disk;
-pub mod episode;
 pub mod journal;
 pub mod ratio;
+pub mod refusal;
 pub mod replay;
 pub mod testing;
+pub mod trajectory;
 pub mod window;

@@ -1,31 +1,38 @@
 use ouro_net::Generation;
-use ouro_proto::Trajectory;
-use ouro_replay::{Deal, FifoSettings, Item, Place, Replay, ReplaySettings};
+use ouro_replay::{Deal, FifoSettings, Item, PositionRef, Replay, ReplaySettings, Trajectory};
 
 use super::*;
 use crate::alphazero::Positions;
 use crate::batch::RowShape;
 use crate::refusal::Refusal;
 use crate::reinforce::Segments;
-use crate::rules::Examined;
+use crate::rules::AcceptedGame;
 
 /// Rules that panic where they see the game of generation 7.
 struct Brittle;
 
 impl Rules for Brittle {
-    fn examine(&self, _: &Trajectory, _: Generation) -> Result<Examined, Refusal> {
+    fn examine(&self, _: &Trajectory, _: Generation) -> Result<AcceptedGame, Refusal> {
         unreachable!("nothing is pushed")
     }
 
-    fn restore(&self, _: &[u8], _: Generation) -> Result<PackedGame, UnpackError> {
+    fn restore(&self, _: &[u8], _: Generation) -> Result<EncodedTrajectory, UnpackError> {
         unreachable!("nothing is restored")
     }
 
-    fn positions(&self, _: &[Draw<PackedGame>], _: &mut Rng) -> Result<Positions, UnpackError> {
+    fn positions(
+        &self,
+        _: &[Draw<EncodedTrajectory>],
+        _: &mut Rng,
+    ) -> Result<Positions, UnpackError> {
         unreachable!("nothing was searched")
     }
 
-    fn segments(&self, draws: &[Draw<PackedGame>], _: &mut Rng) -> Result<Segments, UnpackError> {
+    fn segments(
+        &self,
+        draws: &[Draw<EncodedTrajectory>],
+        _: &mut Rng,
+    ) -> Result<Segments, UnpackError> {
         assert!(
             draws.iter().all(|draw| draw.item.generation() != Generation(7)),
             "a game of generation 7"
@@ -50,9 +57,9 @@ fn fed(generations: &[u32], threads: usize) -> Feed<Segments> {
     let replay = Replay::resume(settings, &ReplayState::default()).expect("possible");
     let replay = Arc::new(SharedReplay::new(replay, Generation(0)));
     for (number, &generation) in (0..).zip(generations) {
-        let place = Place { ply: 0, mover: 0, seat: 0 };
+        let place = PositionRef { ply: 0, mover: 0, seat: 0 };
         replay
-            .insert(number, PackedGame::new(b"", Generation(generation), &[place]))
+            .insert(number, EncodedTrajectory::new(*b"", Generation(generation), [place]))
             .expect("in order");
     }
     let rules: Arc<dyn Rules> = Arc::new(Brittle);

@@ -1,10 +1,11 @@
 use super::*;
 use crate::testing::{config, random_game};
-use ouro_proto::Hello;
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
 use ouro_proto::learner::v1::push_request::Message as Ask;
 use ouro_proto::learner::v1::push_response::Message as Answer;
+use ouro_proto::trajectory::{Hello, to_wire};
+use ouro_replay::RefusalReason;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
@@ -30,7 +31,7 @@ impl Actor {
     }
 
     fn hello(epoch: Option<u64>) -> Ask {
-        let (actor, config) = ("tester".to_owned(), config().game);
+        let (actor, config) = ("tester".to_owned(), Arc::new(config().game));
         Ask::Hello(Hello { actor, epoch, answered: 0, config, version: 1 }.into())
     }
 
@@ -56,7 +57,7 @@ impl Actor {
 }
 
 fn message(sequence: u64) -> wire::Trajectory {
-    random_game(sequence).into()
+    to_wire(sequence, &random_game(sequence))
 }
 
 /// The answer that decides everything up to `watermark` and refuses nothing.
@@ -237,7 +238,7 @@ async fn a_client_that_does_not_read_its_answers_does_not_delay_the_drain() {
         }
     };
     let stuck = async {
-        let malformed = || progress.get().refused.get(&wire::RefusalReason::Malformed).copied();
+        let malformed = || progress.get().refused.get(&RefusalReason::Malformed).copied();
         let mut before = None;
         loop {
             // The service is stuck once many turns of the runtime bring no further refusal.

@@ -3,25 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ouro_proto::learner::v1::{self as wire, RefusalReason};
-
-/// A game that was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// Its number.
-    pub sequence: u64,
-    /// Why.
-    pub reason: RefusalReason,
-    /// Why, in words.
-    pub detail: String,
-}
-
-impl From<Refused> for wire::Refusal {
-    fn from(refused: Refused) -> Self {
-        let Refused { sequence, reason, detail } = refused;
-        Self { sequence, reason: reason.into(), detail }
-    }
-}
+use ouro_proto::RefusedGame;
 
 /// Refusals that are kept after they were told, since the answer may be lost on its way.
 const KEPT: usize = 64;
@@ -34,7 +16,7 @@ pub struct Refusals(Arc<Mutex<Kept>>);
 #[derive(Debug, Default)]
 struct Kept {
     /// Oldest first.
-    refused: VecDeque<Refused>,
+    refused: VecDeque<RefusedGame>,
     /// The highest watermark that was told.
     told: u64,
 }
@@ -46,7 +28,7 @@ impl Refusals {
     }
 
     /// Another game was refused.
-    pub(super) fn push(&self, refused: Refused) {
+    pub(super) fn push(&self, refused: RefusedGame) {
         self.lock().refused.push_back(refused);
     }
 
@@ -56,10 +38,10 @@ impl Refusals {
     }
 
     /// Those after `answered` up to a watermark, in order, to be told now.
-    pub fn tell(&self, answered: u64, watermark: u64) -> Vec<Refused> {
+    pub fn tell(&self, answered: u64, watermark: u64) -> Vec<RefusedGame> {
         let mut kept = self.lock();
         kept.told = kept.told.max(watermark);
-        let to_tell = |one: &&Refused| one.sequence > answered && one.sequence <= watermark;
+        let to_tell = |one: &&RefusedGame| one.sequence > answered && one.sequence <= watermark;
         let refusals = kept.refused.iter().filter(to_tell).cloned().collect();
         let told = kept.refused.partition_point(|refused| refused.sequence <= kept.told);
         kept.refused.drain(..told.saturating_sub(KEPT));
@@ -69,6 +51,8 @@ impl Refusals {
 
 #[cfg(test)]
 mod tests {
+    use ouro_replay::RefusalReason;
+
     use super::*;
 
     #[test]
@@ -76,7 +60,7 @@ mod tests {
         let refusals = Refusals::default();
         let refuse = |sequence| {
             let (reason, detail) = (RefusalReason::Stale, "old".to_owned());
-            refusals.push(Refused { sequence, reason, detail });
+            refusals.push(RefusedGame { sequence, reason, detail });
         };
         let told = |answered, watermark| -> Vec<u64> {
             refusals.tell(answered, watermark).iter().map(|one| one.sequence).collect()

@@ -1,6 +1,6 @@
 use ouro_replay::journal::Options;
 use ouro_replay::testing::{Faults, MemoryDisk};
-use ouro_replay::{PackedGame, Place, Replay, ReplayState};
+use ouro_replay::{EncodedTrajectory, PositionRef, Replay, ReplayState};
 
 use super::*;
 use crate::testing::fifo;
@@ -23,9 +23,9 @@ fn ledger(disk: &MemoryDisk, replay: &Arc<SharedReplay>) -> (Ledger, LedgerThrea
 
 /// A game with two positions.
 fn accept() -> Decision {
-    let places = [Place { ply: 0, mover: 0, seat: 0 }; 2];
-    let game = PackedGame::new(b"a game", Generation(3), &places);
-    Decision::Accept(Box::new(Examined { game, returns: vec![1.0] }))
+    let positions = [PositionRef { ply: 0, mover: 0, seat: 0 }; 2];
+    let game = EncodedTrajectory::new(*b"a game", Generation(3), positions);
+    Decision::Accept(Box::new(AcceptedGame { game, returns: vec![1.0] }))
 }
 
 async fn decide(ledger: &Ledger, life: &Life, sequence: u64, decision: Decision) {

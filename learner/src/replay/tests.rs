@@ -1,12 +1,16 @@
 use std::sync::Arc;
 
-use ouro_replay::{Growth, Place, ReplaySettings, Settings, WindowSettings};
+use ouro_replay::{Growth, PositionRef, ReplaySettings, Settings, WindowSettings};
 
 use super::*;
 use crate::testing::fifo;
 
-fn game(positions: usize) -> PackedGame {
-    PackedGame::new(b"", Generation(0), &vec![Place { ply: 0, mover: 0, seat: 0 }; positions])
+fn game(positions: usize) -> EncodedTrajectory {
+    EncodedTrajectory::new(
+        *b"",
+        Generation(0),
+        vec![PositionRef { ply: 0, mover: 0, seat: 0 }; positions],
+    )
 }
 
 fn shared(settings: ReplaySettings) -> Arc<SharedReplay> {

@@ -1,14 +1,12 @@
 //! Checks a reported game against the rules, and finds what can be learned from it.
 //!
-//! What passes is a game that happened under these rules; that its actions were drawn with the
-//! stated probabilities, or that a search said what is claimed, cannot be checked, only that it
-//! could have been.
+//! A game that passes is possible under these rules. That its actions were drawn with the stated
+//! probabilities, or that a search found what is claimed, cannot be checked; only that both are
+//! possible.
 
-use ouro_game::record::Replay;
 use ouro_game::{ActionMask, Game, Turn};
 use ouro_net::Generation;
-use ouro_proto::{Searched, Trajectory};
-use ouro_replay::{Episode, PackedGame, Place, episode, surprise_weights};
+use ouro_replay::{EncodedTrajectory, PositionRef, SearchTarget, Trajectory, surprise_weights};
 
 use super::OfGame;
 use crate::refusal::Refusal;
@@ -22,7 +20,7 @@ const VALUE_TOLERANCE: f32 = 1e-3;
 impl<G: Game> OfGame<G> {
     /// What can be checked without playing.
     pub(super) fn check(&self, trajectory: &Trajectory, newest: Generation) -> Result<(), Refusal> {
-        let plies = &trajectory.record.plies;
+        let plies = &trajectory.plies;
         if trajectory.record.config != self.config {
             return Err(Refusal::Game);
         }
@@ -33,35 +31,21 @@ impl<G: Game> OfGame<G> {
             return Err(Refusal::Empty);
         }
         self.check_seats(trajectory, newest)?;
-        if trajectory.behaviour.len() != plies.len() {
-            let (ply, got, actions) = (plies.len(), trajectory.behaviour.len(), plies.len());
-            return Err(Refusal::BehaviourCount { ply, got, actions });
-        }
-        for (ply, (actions, behaviour)) in plies.iter().zip(&trajectory.behaviour).enumerate() {
-            if behaviour.len() != actions.len() {
-                let (got, actions) = (behaviour.len(), actions.len());
-                return Err(Refusal::BehaviourCount { ply, got, actions });
-            }
+        for (ply, played) in plies.iter().enumerate() {
+            let mut behaviour = played.moves.iter().map(|one| one.behaviour);
             // Written so that NaN is refused.
-            if let Some(&got) = behaviour.iter().find(|&&p| !(p > 0.0 && p <= 1.0)) {
+            if let Some(got) = behaviour.find(|&p| !(p > 0.0 && p <= 1.0)) {
                 return Err(Refusal::Probability { ply, got });
             }
-        }
-        let searched = &trajectory.searched;
-        let same = |(actions, searched): (&Vec<_>, &Vec<_>)| actions.len() == searched.len();
-        let fits = searched.len() == plies.len() && plies.iter().zip(searched).all(same);
-        if !(searched.is_empty() || fits) {
-            return Err(Refusal::search(0, "has not one result per action"));
         }
         Ok(())
     }
 
     fn check_seats(&self, trajectory: &Trajectory, newest: Generation) -> Result<(), Refusal> {
         let expected = self.game.players();
-        for got in [trajectory.seats.len(), trajectory.outcomes.len()] {
-            if got != expected {
-                return Err(Refusal::Seats { got, expected });
-            }
+        let got = trajectory.seats.len();
+        if got != expected {
+            return Err(Refusal::Seats { got, expected });
         }
         if !trajectory.seats.iter().any(|seat| seat.learns) {
             return Err(Refusal::NobodyLearns);
@@ -80,24 +64,13 @@ impl<G: Game> OfGame<G> {
         Ok(())
     }
 
-    /// Every state of the game, the last included, each compared with its fingerprint.
-    pub(super) fn replay(&self, trajectory: &Trajectory) -> Result<Vec<G::State>, Refusal> {
-        let mut replay = Replay::new(&self.game, &trajectory.record)?;
-        let mut states = Vec::with_capacity(trajectory.record.plies.len() + 1);
-        states.push(replay.state().clone());
-        while replay.advance()? {
-            states.push(replay.state().clone());
-        }
-        Ok(states)
-    }
-
     /// Refuses a result that is not, bit for bit, the one of the last state.
     pub(super) fn check_outcomes(
         &self,
         trajectory: &Trajectory,
         states: &[G::State],
     ) -> Result<(), Refusal> {
-        for (seat, &got) in trajectory.outcomes.iter().enumerate() {
+        for (seat, got) in trajectory.seats.iter().map(|seat| seat.outcome).enumerate() {
             let expected = self.game.outcome(&states[states.len() - 1], seat);
             if got.to_bits() != expected.to_bits() {
                 return Err(Refusal::Outcome { seat, got, expected });
@@ -106,49 +79,52 @@ impl<G: Game> OfGame<G> {
         Ok(())
     }
 
-    /// Refuses what no search can have said.
+    /// Refuses search targets that no search can have found.
     pub(super) fn check_searches(
         &self,
         trajectory: &Trajectory,
         states: &[G::State],
     ) -> Result<(), Refusal> {
         let mut legal = ActionMask::default();
-        for (ply, searched) in trajectory.searched.iter().enumerate() {
+        for (ply, played) in trajectory.plies.iter().enumerate() {
             let Turn::Move(movers) = self.game.turn(&states[ply]) else { continue };
-            for (mover, searched) in movers.iter().zip(searched) {
+            for (mover, one) in movers.iter().zip(&played.moves) {
+                let Some(target) = &one.search else { continue };
                 self.game.legal(&states[ply], mover, &mut legal);
-                check_search(ply, searched, &legal)?;
+                check_target(ply, target, &legal)?;
             }
         }
         Ok(())
     }
 
-    /// The moves of a game that can be learned from, seat by seat in order of play: those of
-    /// learning seats, with AlphaZero only where there is a policy target.
-    pub(super) fn pack(
+    /// The game for the window, with the moves that can be learned from, seat by seat in order of
+    /// play: those of learning seats, with AlphaZero only where there is a policy target. `bytes`
+    /// is the canonical form of `trajectory`, `states` are all its states.
+    pub(super) fn encoded(
         &self,
-        bytes: &[u8],
-        episode: &Episode,
+        bytes: impl Into<Box<[u8]>>,
+        trajectory: &Trajectory,
         states: &[G::State],
         generation: Generation,
-    ) -> PackedGame {
+    ) -> EncodedTrajectory {
         let alphazero = self.alphazero();
-        let (mut places, mut surprises) = (Vec::new(), Vec::new());
-        for (seat, _) in episode.seats.iter().enumerate().filter(|(_, seat)| seat.learns) {
-            for (ply, state) in states.iter().enumerate().take(episode.plies.len()) {
-                let Turn::Move(movers) = self.game.turn(state) else { continue };
+        let (mut positions, mut surprises) = (Vec::new(), Vec::new());
+        for (seat, _) in trajectory.seats.iter().enumerate().filter(|(_, seat)| seat.learns) {
+            for (ply, played) in trajectory.plies.iter().enumerate() {
+                let Turn::Move(movers) = self.game.turn(&states[ply]) else { continue };
                 let Some(mover) = movers.iter().position(|player| player == seat) else { continue };
-                let searched = episode.searched.get(ply).and_then(|ply| ply.get(mover));
-                let target = searched.filter(|searched| !searched.policy.is_empty());
+                let search = played.moves.get(mover).and_then(|one| one.search.as_ref());
+                let target = search.filter(|target| !target.policy.is_empty());
                 if alphazero.is_some() && target.is_none() {
                     continue;
                 }
-                surprises.push(target.map_or(0.0, |searched| searched.surprise));
-                // All fit: see the limits of an episode.
-                places.push(Place { ply: ply as u16, mover: mover as u8, seat: seat as u8 });
+                surprises.push(target.map_or(0.0, |target| target.surprise));
+                // All fit: see the limits of a trajectory.
+                let (ply, mover, seat) = (ply as u16, mover as u8, seat as u8);
+                positions.push(PositionRef { ply, mover, seat });
             }
         }
-        let game = PackedGame::new(bytes, generation, &places);
+        let game = EncodedTrajectory::new(bytes, generation, positions);
         match alphazero {
             Some(config) if config.surprise_share > 0.0 => {
                 game.weighted(&surprise_weights(&surprises, config.surprise_share))
@@ -158,8 +134,8 @@ impl<G: Game> OfGame<G> {
     }
 }
 
-fn check_search(ply: usize, searched: &Searched, legal: &ActionMask) -> Result<(), Refusal> {
-    let Searched { policy, value, surprise } = searched;
+fn check_target(ply: usize, target: &SearchTarget, legal: &ActionMask) -> Result<(), Refusal> {
+    let SearchTarget { policy, value, surprise } = target;
     let most = 1.0 + VALUE_TOLERANCE;
     if !(-most..=most).contains(value) {
         return Err(Refusal::search(ply, format_args!("has value {value}; it must be -1 to 1")));
@@ -193,34 +169,4 @@ fn check_search(ply: usize, searched: &Searched, legal: &ActionMask) -> Result<(
         ));
     }
     Ok(())
-}
-
-/// What the journal keeps of a game that passed.
-pub(super) fn episode(trajectory: &Trajectory, digest: u64) -> Episode {
-    let searched = |searched: &Searched| episode::Searched {
-        policy: searched.policy.clone(),
-        value: searched.value,
-        // A form that has no target has no surprise either.
-        surprise: if searched.policy.is_empty() { 0.0 } else { searched.surprise },
-    };
-    let searched = trajectory.searched.iter().map(|ply| ply.iter().map(searched).collect());
-    let seats = trajectory
-        .seats
-        .iter()
-        .map(|seat| episode::Seat { generation: seat.generation, learns: seat.learns });
-    Episode {
-        seed: trajectory.record.seed,
-        digest,
-        plies: trajectory.record.plies.clone(),
-        behaviour: trajectory.behaviour.clone(),
-        searched: searched.collect(),
-        seats: seats.collect(),
-        outcomes: trajectory.outcomes.clone(),
-    }
-}
-
-/// Generation of the oldest weights that a learning seat played.
-pub(super) fn generation(episode: &Episode) -> Generation {
-    let learning = episode.seats.iter().filter(|seat| seat.learns);
-    learning.filter_map(|seat| seat.generation).min().unwrap_or_default()
 }

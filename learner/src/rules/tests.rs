@@ -1,8 +1,6 @@
 use ouro_game::{Action, connect_four};
 use ouro_net::Generation;
-use ouro_proto::learner::v1::RefusalReason;
-use ouro_proto::{Searched, Seat};
-use ouro_replay::Item;
+use ouro_replay::{Item, RefusalReason, SearchTarget, Seat};
 
 use super::*;
 use crate::config::ReinforceConfig;
@@ -26,7 +24,7 @@ fn reinforce() -> Config {
     config
 }
 
-fn examine(config: &Config, trajectory: &Trajectory) -> Result<Examined, Refusal> {
+fn examine(config: &Config, trajectory: &Trajectory) -> Result<AcceptedGame, Refusal> {
     rules(config).expect("a valid configuration").examine(trajectory, NEWEST)
 }
 
@@ -39,12 +37,12 @@ fn fresh(mut game: Trajectory) -> Trajectory {
 }
 
 /// The won game as it is kept.
-fn fresh_game(config: &Config) -> PackedGame {
+fn fresh_game(config: &Config) -> EncodedTrajectory {
     examine(config, &fresh(won_game())).unwrap().game
 }
 
 /// Every position of a game, in order.
-fn all(game: PackedGame) -> Vec<Draw<PackedGame>> {
+fn all(game: EncodedTrajectory) -> Vec<Draw<EncodedTrajectory>> {
     let (positions, item) = (game.positions(), std::sync::Arc::new(game));
     let draw = |position| Draw { item: std::sync::Arc::clone(&item), number: 0, position };
     (0..positions).map(draw).collect()
@@ -98,10 +96,9 @@ fn a_segment_that_does_not_end_with_its_game_gets_the_state_behind_it() {
     assert_eq!(batch.ends, [false, true, true]);
     // A game that was cut short: the last state stands for what was not played.
     let mut cut = fresh(won_game());
-    cut.record.plies.truncate(4);
+    cut.plies.truncate(4);
     cut.record.digests.truncate(5);
-    cut.behaviour.truncate(4);
-    cut.outcomes = vec![0.0, 0.0];
+    cut.seats.iter_mut().for_each(|seat| seat.outcome = 0.0);
     let examined = examine(&config, &cut).unwrap();
     let batch = rules.segments(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
     assert_eq!((batch.actions, batch.weights), (vec![0, 3, 0], vec![1.0, 1.0, 0.0]));
@@ -126,14 +123,24 @@ fn a_searched_game_gives_targets_where_the_search_was_one() {
 }
 
 #[test]
+fn a_surprise_without_a_policy_target_changes_nothing() {
+    let config = alphazero();
+    let (plain, mut noted) = (fresh(searched_game()), fresh(searched_game()));
+    target(&mut noted, 1).surprise = 0.5;
+    // The actor hashes its own bytes and the learner journals its own: they must agree.
+    assert_eq!(noted.encode(), plain.encode());
+    assert_eq!(examine(&config, &noted), examine(&config, &plain));
+}
+
+#[test]
 fn surprising_positions_are_drawn_more_often() {
     let mut config = alphazero();
     if let AlgorithmConfig::AlphaZero(alphazero) = &mut config.train.algorithm {
         alphazero.surprise_share = 0.5;
     }
     let mut game = fresh(searched_game());
-    game.searched[0][0].surprise = 0.3;
-    game.searched[4][0].surprise = 0.1;
+    target(&mut game, 0).surprise = 0.3;
+    target(&mut game, 4).surprise = 0.1;
     let examined = examine(&config, &game).unwrap();
     let weights: Vec<f32> = (0..2).map(|position| examined.game.weight(position)).collect();
     assert!((weights[0] - 1.25).abs() < 1e-6 && (weights[1] - 0.75).abs() < 1e-6, "{weights:?}");
@@ -162,49 +169,52 @@ fn an_accepted_game_comes_back_from_its_bytes() {
     for config in [alphazero(), reinforce()] {
         let examined = examine(&config, &fresh(searched_game())).unwrap();
         let rules = rules(&config).unwrap();
-        let restored = rules.restore(examined.game.packed(), examined.game.generation());
+        let restored = rules.restore(examined.game.as_bytes(), examined.game.generation());
         assert_eq!(restored, Ok(examined.game));
     }
     let rules = rules(&alphazero()).unwrap();
-    assert!(matches!(rules.restore(b"no game", Generation(0)), Err(UnpackError::Episode(_))));
+    assert!(matches!(rules.restore(b"no game", Generation(0)), Err(UnpackError::Trajectory(_))));
+}
+
+/// The search target of a ply's first move.
+fn target(game: &mut Trajectory, ply: usize) -> &mut SearchTarget {
+    game.plies[ply].moves[0].search.as_mut().expect("a searched game")
+}
+
+fn other_game() -> Arc<GameConfig> {
+    Arc::new(GameConfig::ConnectFour(connect_four::Config::default()))
 }
 
 #[test]
 fn whatever_disagrees_is_refused_by_its_reason() {
     type Spoil = fn(&mut Trajectory);
     use RefusalReason as Reason;
-    fn first(game: &mut Trajectory) -> &mut Searched {
-        &mut game.searched[0][0]
+    fn first(game: &mut Trajectory) -> &mut SearchTarget {
+        target(game, 0)
     }
-    let cases: [(Spoil, Reason); 36] = [
-        (
-            |t| t.record.config = GameConfig::ConnectFour(connect_four::Config::default()),
-            Reason::Malformed,
-        ),
-        (|t| t.record.plies = vec![vec![Action(0)]; 9], Reason::Oversize),
-        (|t| t.record.plies.clear(), Reason::Malformed),
+    let cases: [(Spoil, Reason); 33] = [
+        (|t| t.record.config = other_game(), Reason::Malformed),
+        (|t| t.plies = vec![t.plies[0].clone(); 9], Reason::Oversize),
+        (|t| t.plies.clear(), Reason::Malformed),
         (|t| t.seats.truncate(1), Reason::Seats),
-        (|t| t.seats.push(Seat { generation: None, learns: false }), Reason::Seats),
-        (|t| t.outcomes.push(0.0), Reason::Seats),
+        (|t| t.seats.push(Seat { generation: None, learns: false, outcome: 0.0 }), Reason::Seats),
         (|t| t.seats[0].learns = false, Reason::Seats),
         (|t| t.seats[0].generation = None, Reason::Seats),
         (|t| t.seats[0].generation = Some(NEWEST.next()), Reason::UnknownGeneration),
         (|t| t.seats[1].generation = Some(NEWEST.next()), Reason::UnknownGeneration),
         (|t| t.seats[0].generation = Some(NEWEST.before(17)), Reason::Stale),
-        (|t| t.behaviour.truncate(4), Reason::Behaviour),
-        (|t| t.behaviour[2].push(0.5), Reason::Behaviour),
-        (|t| t.behaviour[2][0] = 0.0, Reason::Behaviour),
-        (|t| t.behaviour[2][0] = -0.5, Reason::Behaviour),
-        (|t| t.behaviour[2][0] = 1.000_001, Reason::Behaviour),
-        (|t| t.behaviour[2][0] = f32::NAN, Reason::Behaviour),
+        (|t| t.plies[2].moves[0].behaviour = 0.0, Reason::Behaviour),
+        (|t| t.plies[2].moves[0].behaviour = -0.5, Reason::Behaviour),
+        (|t| t.plies[2].moves[0].behaviour = 1.000_001, Reason::Behaviour),
+        (|t| t.plies[2].moves[0].behaviour = f32::NAN, Reason::Behaviour),
         (|t| t.record.version = 99, Reason::Replay),
         (|t| t.record.digests[3] ^= 1, Reason::Replay),
         (|t| t.record.digests.truncate(5), Reason::Replay),
-        (|t| t.record.plies[2][0] = Action(0), Reason::Replay),
-        (|t| t.outcomes[1] = 0.0, Reason::Outcome),
-        (|t| t.outcomes[0] = f32::NAN, Reason::Outcome),
-        (|t| t.searched.truncate(4), Reason::Search),
-        (|t| t.searched[1].clear(), Reason::Search),
+        (|t| t.plies[2].moves[0].action = Action(0), Reason::Replay),
+        (|t| t.plies[2].moves.extend_from_within(..), Reason::Replay),
+        (|t| t.seats[1].outcome = 0.0, Reason::Outcome),
+        (|t| t.seats[0].outcome = f32::NAN, Reason::Outcome),
+        (|t| t.plies[1].moves[0].search = None, Reason::Malformed),
         (|t| first(t).value = 1.5, Reason::Search),
         (|t| first(t).value = f32::NAN, Reason::Search),
         (|t| first(t).surprise = -0.1, Reason::Search),
@@ -215,7 +225,7 @@ fn whatever_disagrees_is_refused_by_its_reason() {
         (|t| first(t).policy[1].0 = Action(0), Reason::Search),
         (|t| first(t).policy[1].0 = Action(9), Reason::Search),
         (|t| first(t).policy[1].0 = Action(u32::MAX), Reason::Search),
-        (|t| t.searched.clear(), Reason::NothingToLearn),
+        (|t| t.plies.iter_mut().for_each(|ply| ply.moves[0].search = None), Reason::NothingToLearn),
     ];
     let mut config = alphazero();
     config.intake.max_plies = 8;
@@ -233,7 +243,7 @@ fn whatever_disagrees_is_refused_by_its_reason() {
 fn a_target_on_a_stone_is_refused() {
     let mut game = fresh(searched_game());
     // Cell 0 was taken on ply 0.
-    game.searched[4][0].policy = vec![(Action(0), 1.0)];
+    target(&mut game, 4).policy = vec![(Action(0), 1.0)];
     let refusal = examine(&alphazero(), &game).expect_err("illegal");
     assert_eq!(refusal.to_string(), "search at ply 4 gives illegal action 0 a share of 1");
 }

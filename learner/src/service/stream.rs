@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use ouro_game::GameConfig;
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::push_request::Message as Ask;
 use ouro_proto::learner::v1::push_response::Message as Answer;
-use ouro_proto::{Hello, Trajectory};
+use ouro_proto::trajectory::{Hello, from_wire};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tonic::{Status, Streaming};
@@ -59,8 +60,9 @@ pub(super) async fn serve(
 /// The life that an actor goes on with.
 async fn begin(shared: &Shared, hello: &Hello) -> Result<Life, StreamError> {
     if hello.config != shared.game {
-        let text = |game| {
-            serde_json::to_string(game).unwrap_or_else(|error| format!("unreadable: {error}"))
+        let text = |game: &Arc<GameConfig>| {
+            serde_json::to_string(game.as_ref())
+                .unwrap_or_else(|error| format!("unreadable: {error}"))
         };
         let (got, expected) = (text(&hello.config), text(&shared.game));
         return Err(StreamError::OtherGame { got, expected });
@@ -248,14 +250,14 @@ pub(super) async fn examine(
     hello: &Hello,
     message: wire::Trajectory,
 ) -> Decision {
-    // Unfolded, a game takes several times the memory of its message: so not before its turn.
+    // A decoded game takes several times the memory of its message, so it waits for its turn.
     let permit = Arc::clone(&shared.replays).acquire_owned().await;
     let (rules, newest) = (Arc::clone(&shared.rules), shared.progress.generation());
     let hello = hello.clone();
     let replayed = tokio::task::spawn_blocking(move || {
-        let examined = Trajectory::unfold(message, &hello)
+        let examined = from_wire(message, &hello)
             .map_err(Refusal::from)
-            .and_then(|trajectory| rules.examine(&trajectory, newest));
+            .and_then(|(_, trajectory)| rules.examine(&trajectory, newest));
         // In here, so that it is not given back before the work is done.
         drop(permit);
         examined

@@ -1,7 +1,10 @@
 use ouro_game::Rng;
 use ouro_net::Generation;
-use ouro_proto::{Hello, Trajectory};
-use ouro_replay::{Draw, Journal, PackedGame, Replay, ReplayState};
+use ouro_proto::Hello;
+use ouro_proto::trajectory::to_wire;
+use ouro_replay::{
+    Draw, EncodedTrajectory, Journal, RefusalReason, Replay, ReplayState, Trajectory,
+};
 
 mod pause;
 
@@ -11,26 +14,34 @@ use crate::batch::RowShape;
 use crate::ledger::Decision;
 use crate::refusal::Refusal;
 use crate::reinforce::Segments;
-use crate::rules::{Examined, UnpackError};
+use crate::rules::{AcceptedGame, UnpackError};
 use crate::testing::{config, random_game};
 
 /// Rules with a fault.
 struct Faulty;
 
 impl Rules for Faulty {
-    fn examine(&self, _: &Trajectory, _: Generation) -> Result<Examined, Refusal> {
+    fn examine(&self, _: &Trajectory, _: Generation) -> Result<AcceptedGame, Refusal> {
         panic!("a fault in the rules");
     }
 
-    fn restore(&self, _: &[u8], _: Generation) -> Result<PackedGame, UnpackError> {
+    fn restore(&self, _: &[u8], _: Generation) -> Result<EncodedTrajectory, UnpackError> {
         panic!("a fault in the rules");
     }
 
-    fn positions(&self, _: &[Draw<PackedGame>], _: &mut Rng) -> Result<Positions, UnpackError> {
+    fn positions(
+        &self,
+        _: &[Draw<EncodedTrajectory>],
+        _: &mut Rng,
+    ) -> Result<Positions, UnpackError> {
         panic!("a fault in the rules");
     }
 
-    fn segments(&self, _: &[Draw<PackedGame>], _: &mut Rng) -> Result<Segments, UnpackError> {
+    fn segments(
+        &self,
+        _: &[Draw<EncodedTrajectory>],
+        _: &mut Rng,
+    ) -> Result<Segments, UnpackError> {
         panic!("a fault in the rules");
     }
 
@@ -55,11 +66,11 @@ async fn a_game_whose_replay_panics_is_refused_and_gives_its_permit_back() {
         actor: "a".to_owned(),
         epoch: None,
         answered: 0,
-        config: config.game.clone(),
+        config: Arc::new(config.game.clone()),
         version: 1,
     };
     for sequence in 1..=config.intake.replay_threads as u64 + 1 {
-        let message = random_game(sequence).into();
+        let message = to_wire(sequence, &random_game(sequence));
         match stream::examine(&intake.shared, &hello, message).await {
             Decision::Refuse(reason, _) => assert_eq!(reason, RefusalReason::Internal),
             Decision::Accept(_) => panic!("accepted"),

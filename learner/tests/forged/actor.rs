@@ -1,18 +1,20 @@
 //! A learner that runs, an actor that talks to it as it is told, and games to forge.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use ouro_game::record::Recorder;
+use ouro_game::record::{Playthrough, RECORD_VERSION};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, GameConfig};
 use ouro_learner::config::{AlgorithmConfig, AlphaZeroConfig, Config, DeviceChoice};
 use ouro_learner::{Learner, LearnerError};
-use ouro_net::Architecture;
+use ouro_net::{Architecture, Generation};
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
 use ouro_proto::learner::v1::push_request::Message as Ask;
 use ouro_proto::learner::v1::push_response::Message as Answer;
-use ouro_proto::{Hello, Searched, Seat, Trajectory};
+use ouro_proto::trajectory::{Hello, to_wire};
+use ouro_replay::{Move, Ply, RecordHeader, SearchTarget, Seat, Trajectory};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
@@ -75,7 +77,7 @@ pub(crate) struct Actor {
 }
 
 pub(crate) fn hello(actor: &str, epoch: Option<u64>, config: &GameConfig) -> wire::Hello {
-    let (actor, config) = (actor.to_owned(), config.clone());
+    let (actor, config) = (actor.to_owned(), Arc::new(config.clone()));
     Hello { actor, epoch, answered: 0, config, version: 1 }.into()
 }
 
@@ -148,30 +150,28 @@ impl Actor {
 /// have said: a target before the first and the last move of the winner.
 pub(crate) fn won_game() -> wire::Trajectory {
     let game = TicTacToe::default();
-    let mut recorder = Recorder::new(&game, 5);
-    for cell in [0, 1, 3, 4, 6] {
-        recorder.advance(&game, &[Action(cell); 2]).expect("a legal action");
-    }
-    let searched = |policy: &[(u32, f32)], value: f32| {
+    let mut playthrough = Playthrough::new(&game, 5);
+    let mut play = |cell, policy: &[(u32, f32)], value| {
+        playthrough.advance(&game, &[Action(cell); 2]).expect("a legal action");
         let policy = policy.iter().map(|&(action, share)| (Action(action), share)).collect();
-        vec![Searched { policy, value, surprise: 0.0 }]
+        let search = Some(SearchTarget { policy, value, surprise: 0.0 });
+        Ply { moves: vec![Move { action: Action(cell), behaviour: 0.5, search }] }
     };
-    let trajectory = Trajectory {
-        sequence: 1,
-        record: recorder.into_record(GameConfig::TicTacToe(tic_tac_toe::Config::default())),
-        behaviour: vec![vec![0.5]; 5],
-        searched: vec![
-            searched(&[(0, 0.75), (1, 0.25)], 0.5),
-            searched(&[], -0.5),
-            searched(&[], 0.5),
-            searched(&[], -0.5),
-            searched(&[(6, 1.0)], 0.5),
-        ],
-        seats: vec![
-            Seat { generation: Some(ouro_net::Generation(0)), learns: true },
-            Seat { generation: Some(ouro_net::Generation(0)), learns: false },
-        ],
-        outcomes: vec![1.0, -1.0],
+    let plies = vec![
+        play(0, &[(0, 0.75), (1, 0.25)], 0.5),
+        play(1, &[], -0.5),
+        play(3, &[], 0.5),
+        play(4, &[], -0.5),
+        play(6, &[(6, 1.0)], 0.5),
+    ];
+    let config = GameConfig::TicTacToe(tic_tac_toe::Config::default());
+    let record = RecordHeader {
+        version: RECORD_VERSION,
+        config: Arc::new(config),
+        seed: 5,
+        digests: playthrough.into_digests(),
     };
-    trajectory.into()
+    let seat = |learns, outcome| Seat { generation: Some(Generation(0)), learns, outcome };
+    let seats = vec![seat(true, 1.0), seat(false, -1.0)];
+    to_wire(1, &Trajectory { record, seats, plies })
 }

@@ -1,11 +1,15 @@
 //! Forged duels of snakes: both move at once, and chance places the food.
 
-use ouro_game::record::Recorder;
+use std::sync::Arc;
+
+use ouro_game::record::{Playthrough, RECORD_VERSION};
 use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Rng, Turn, battlesnake};
 use ouro_learner::config::{AlgorithmConfig, Config, ReinforceConfig};
+use ouro_net::Generation;
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::RefusalReason as Reason;
-use ouro_proto::{Seat, Trajectory};
+use ouro_proto::trajectory::to_wire;
+use ouro_replay::{Move, Ply, RecordHeader, Seat, Trajectory};
 
 use super::actor::{Actor, Running, config, hello};
 use super::forgeries::Forgery;
@@ -19,25 +23,34 @@ impl GameVisitor for Random<'_> {
 
     fn visit<G: Game>(self, game: G) -> Trajectory {
         let (mut stream, mut mask) = (Rng::new(self.1, "moves"), ActionMask::default());
-        let mut recorder = Recorder::new(&game, self.1);
-        let (mut joint, mut behaviour) = (vec![Action(0); game.players()], Vec::new());
-        while let Turn::Move(movers) = game.turn(recorder.state()) {
-            let mut chances = Vec::new();
+        let mut playthrough = Playthrough::new(&game, self.1);
+        let (mut joint, mut plies) = (vec![Action(0); game.players()], Vec::new());
+        while let Turn::Move(movers) = game.turn(playthrough.state()) {
+            let mut moves = Vec::new();
             for mover in movers.iter() {
-                game.legal(recorder.state(), mover, &mut mask);
+                game.legal(playthrough.state(), mover, &mut mask);
                 let draw = stream.below(mask.count() as u32) as usize;
-                joint[mover] = mask.nth(draw).expect("somebody can move");
-                chances.push(1.0 / mask.count() as f32);
+                let action = mask.nth(draw).expect("a snake can move");
+                joint[mover] = action;
+                let behaviour = 1.0 / mask.count() as f32;
+                moves.push(Move { action, behaviour, search: None });
             }
-            behaviour.push(chances);
-            recorder.advance(&game, &joint).expect("a legal move");
+            playthrough.advance(&game, &joint).expect("a legal move");
+            plies.push(Ply { moves });
         }
-        let seats =
-            [true, false].map(|learns| Seat { generation: Some(ouro_net::Generation(0)), learns });
-        let outcomes = (0..2).map(|seat| game.outcome(recorder.state(), seat)).collect();
-        let record = recorder.into_record(self.0.clone());
-        let (seats, searched) = (seats.to_vec(), Vec::new());
-        Trajectory { sequence: 1, record, behaviour, searched, seats, outcomes }
+        let seat = |(player, learns)| Seat {
+            generation: Some(Generation(0)),
+            learns,
+            outcome: game.outcome(playthrough.state(), player),
+        };
+        let seats = [(0, true), (1, false)].map(seat).to_vec();
+        let record = RecordHeader {
+            version: RECORD_VERSION,
+            config: Arc::new(self.0.clone()),
+            seed: self.1,
+            digests: playthrough.into_digests(),
+        };
+        Trajectory { record, seats, plies }
     }
 }
 
@@ -136,10 +149,10 @@ async fn forged_duels_are_refused_and_honest_ones_go_on() {
     let config = duels(directory.path());
     // One of some length, so that there is something to forge.
     let play = |seed| config.game.visit(Random(&config.game, seed)).expect("a valid game");
-    let long = (0..).map(play).find(|game| game.record.plies.len() >= 6).expect("there are many");
+    let long = (0..).map(play).find(|game| game.plies.len() >= 6).expect("there are many");
     let running = Running::start(config.clone()).await;
     let (mut actor, _) = Actor::welcomed(&running, hello("forger", None, &config.game)).await;
-    let counts = push_all(&mut actor, &long.into(), FORGERIES.iter()).await;
+    let counts = push_all(&mut actor, &to_wire(1, &long), FORGERIES.iter()).await;
     let status = running.status().await;
     assert_eq!(refused(&status), counts);
     assert_eq!(status.games, FORGERIES.len() as f64);

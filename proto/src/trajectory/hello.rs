@@ -1,6 +1,7 @@
-//! Who pushes, and what: the first message of a stream.
+//! The first message of a push: the actor, and the game that it plays.
 
 use std::fmt;
+use std::sync::Arc;
 
 use ouro_game::GameConfig;
 
@@ -12,12 +13,12 @@ pub const MAX_CONFIG_BYTES: usize = 1 << 16;
 /// Longest actor name, in bytes.
 pub const MAX_ACTOR_NAME: usize = 64;
 
-/// One life of one actor.
+/// One epoch of one actor: its numbering of games from 1.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ActorId {
     /// Name, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`.
     pub name: String,
-    /// Number of the life, issued by the learner and rising.
+    /// Number of the epoch, issued by the learner and rising.
     pub epoch: u64,
 }
 
@@ -32,12 +33,12 @@ impl fmt::Display for ActorId {
 pub struct Hello {
     /// Name of the actor, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`.
     pub actor: String,
-    /// The life that the actor goes on with; `None` for a new one.
+    /// The epoch that the actor resumes; `None` for a new one.
     pub epoch: Option<u64>,
-    /// Highest sequence number of that life whose acknowledgement the actor has seen.
+    /// Highest sequence number of that epoch whose acknowledgement the actor has seen.
     pub answered: u64,
     /// The game of all trajectories that follow.
-    pub config: GameConfig,
+    pub config: Arc<GameConfig>,
     /// Their record format.
     pub version: u32,
 }
@@ -77,16 +78,16 @@ impl TryFrom<wire::Hello> for Hello {
         if hello.config_json.len() > MAX_CONFIG_BYTES {
             return Err(HelloError::ConfigSize { got: hello.config_json.len() });
         }
-        let config = serde_json::from_str(&hello.config_json)
+        let config: GameConfig = serde_json::from_str(&hello.config_json)
             .map_err(|error| HelloError::Config(error.to_string()))?;
         let wire::Hello { epoch, answered, version, .. } = hello;
-        Ok(Self { actor, epoch, answered, config, version })
+        Ok(Self { actor, epoch, answered, config: Arc::new(config), version })
     }
 }
 
 impl From<Hello> for wire::Hello {
     fn from(hello: Hello) -> Self {
-        let config_json = serde_json::to_string(&hello.config)
+        let config_json = serde_json::to_string(hello.config.as_ref())
             .expect("a game configuration serialises: it is plain data");
         let Hello { actor, epoch, answered, version, .. } = hello;
         Self { actor, epoch, config_json, version, answered }
@@ -99,7 +100,8 @@ mod tests {
 
     fn hello() -> Hello {
         let config = GameConfig::by_name("tic_tac_toe").expect("it is in the box");
-        Hello { actor: "actor-0.local".to_owned(), epoch: Some(3), answered: 7, config, version: 1 }
+        let (actor, config) = ("actor-0.local".to_owned(), Arc::new(config));
+        Hello { actor, epoch: Some(3), answered: 7, config, version: 1 }
     }
 
     #[test]

@@ -1,59 +1,78 @@
-//! What a tree search said before each action of a game.
+//! The search targets of a game as flat lists.
+
+use std::slice::Iter;
 
 use ouro_game::Action;
+use ouro_replay::SearchTarget;
 
-use super::TrajectoryError;
+use super::MessageError;
 use crate::learner::v1 as wire;
 
-/// What the search said before one action.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Searched {
-    /// The policy target: actions with a probability above 0, which add up to 1. Empty where the
-    /// search is no target: it was a fast one, or its seat does not learn.
-    pub policy: Vec<(Action, f32)>,
-    /// Value of the root for whoever moved, -1 to 1.
-    pub value: f32,
-    /// Kullback-Leibler divergence of the target from the network's prior, in nats; 0 where
-    /// there is no target.
-    pub surprise: f32,
+/// The search targets of a message, one per action of the game.
+pub(super) struct Targets<'a> {
+    lengths: Iter<'a, u32>,
+    actions: Iter<'a, u32>,
+    probabilities: Iter<'a, f32>,
+    values: Iter<'a, f32>,
+    surprises: Iter<'a, f32>,
 }
 
-/// One entry per action of the game; refuses lists whose lengths disagree.
-pub(super) fn unfold(
-    message: &wire::SearchResults,
-    actions: usize,
-) -> Result<Vec<Searched>, TrajectoryError> {
-    let entries = message.policy_lengths.iter().map(|&length| u64::from(length)).sum();
-    let lists = [
-        ("policy_lengths", message.policy_lengths.len(), actions as u64),
-        ("values", message.values.len(), actions as u64),
-        ("surprises", message.surprises.len(), actions as u64),
-        ("policy_actions", message.policy_actions.len(), entries),
-        ("policy_probabilities", message.policy_probabilities.len(), entries),
-    ];
-    for (field, got, expected) in lists {
-        if got as u64 != expected {
-            return Err(TrajectoryError::Search { field, got, expected });
+impl<'a> Targets<'a> {
+    /// The targets of a game of so many actions. Refuses lists whose lengths disagree.
+    pub(super) fn new(
+        message: &'a wire::SearchResults,
+        actions: usize,
+    ) -> Result<Self, MessageError> {
+        let entries = message.policy_lengths.iter().map(|&length| u64::from(length)).sum();
+        let lists = [
+            ("policy_lengths", message.policy_lengths.len(), actions as u64),
+            ("values", message.values.len(), actions as u64),
+            ("surprises", message.surprises.len(), actions as u64),
+            ("policy_actions", message.policy_actions.len(), entries),
+            ("policy_probabilities", message.policy_probabilities.len(), entries),
+        ];
+        for (field, got, expected) in lists {
+            if got as u64 != expected {
+                return Err(MessageError::Search { field, got, expected });
+            }
         }
+        Ok(Self {
+            lengths: message.policy_lengths.iter(),
+            actions: message.policy_actions.iter(),
+            probabilities: message.policy_probabilities.iter(),
+            values: message.values.iter(),
+            surprises: message.surprises.iter(),
+        })
     }
-    let mut policy = message.policy_actions.iter().zip(&message.policy_probabilities);
-    let numbers = message.values.iter().zip(&message.surprises);
-    let lengths = message.policy_lengths.iter().zip(numbers);
-    let searched = lengths.map(|(&length, (&value, &surprise))| {
-        let entry = |(&action, &probability): (&u32, &f32)| (Action(action), probability);
-        let policy = policy.by_ref().take(length as usize).map(entry).collect();
-        Searched { policy, value, surprise }
-    });
-    Ok(searched.collect())
 }
 
-/// The wire form of one entry per action.
-pub(super) fn fold<'a>(searched: impl Iterator<Item = &'a Searched>) -> wire::SearchResults {
-    let mut message = wire::SearchResults::default();
-    for Searched { policy, value, surprise } in searched {
+impl Iterator for Targets<'_> {
+    type Item = SearchTarget;
+
+    fn next(&mut self) -> Option<SearchTarget> {
+        let length = *self.lengths.next()? as usize;
+        let (value, surprise) = (*self.values.next()?, *self.surprises.next()?);
+        let entries = self.actions.by_ref().zip(self.probabilities.by_ref()).take(length);
+        let policy = entries.map(|(&action, &share)| (Action(action), share)).collect();
+        Some(SearchTarget { policy, value, surprise })
+    }
+}
+
+/// The wire form of `count` targets, one per action of a game.
+pub(super) fn fold<'a>(
+    targets: impl Iterator<Item = &'a SearchTarget>,
+    count: usize,
+) -> wire::SearchResults {
+    let mut message = wire::SearchResults {
+        policy_lengths: Vec::with_capacity(count),
+        values: Vec::with_capacity(count),
+        surprises: Vec::with_capacity(count),
+        ..wire::SearchResults::default()
+    };
+    for SearchTarget { policy, value, surprise } in targets {
         message.policy_lengths.push(policy.len() as u32);
         message.policy_actions.extend(policy.iter().map(|(action, _)| action.0));
-        message.policy_probabilities.extend(policy.iter().map(|&(_, probability)| probability));
+        message.policy_probabilities.extend(policy.iter().map(|&(_, share)| share));
         message.values.push(*value);
         message.surprises.push(*surprise);
     }

@@ -344,9 +344,9 @@ const FAULTS: &[Mistake] = &[
         edits: &[edit("crates/replay/src/ratio.rs", "is_warm && self.error()", "self.error()")],
     },
     Mistake {
-        name: "an episode's counts are believed",
+        name: "a trajectory's counts are believed",
         edits: &[edit(
-            "crates/replay/src/episode/decode.rs",
+            "crates/replay/src/trajectory/decode.rs",
             "if count > self.reader.left() / least",
             "if count == usize::MAX",
         )],

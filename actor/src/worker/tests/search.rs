@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ouro_game::battlesnake::{self, Small};
 use ouro_game::{PlayerSet, snake};
-use ouro_proto::Searched;
+use ouro_replay::{Ply, SearchTarget};
 use ouro_search::SearchConfig;
 use ouro_search::mcts::{FastSearch, Gumbel, Simultaneous};
 use ouro_settings::exploring;
@@ -14,14 +14,14 @@ use crate::testing::roster_for;
 
 const POOL: OpponentShares = OpponentShares { self_play: 0.4, prioritised: 0.4, uniform: 0.2 };
 
-fn duel() -> (Small, GameConfig) {
+fn duel() -> (Small, Arc<GameConfig>) {
     snakes(2)
 }
 
-fn snakes(count: usize) -> (Small, GameConfig) {
+fn snakes(count: usize) -> (Small, Arc<GameConfig>) {
     let snakes = count as u8;
     let config = battlesnake::Config { width: 7, height: 7, snakes, ..Default::default() };
-    (Small::new(config.clone()).unwrap(), GameConfig::Battlesnake(config))
+    (Small::new(config.clone()).unwrap(), Arc::new(GameConfig::Battlesnake(config)))
 }
 
 fn searching(games: usize, simulations: u32) -> WorkerSettings {
@@ -30,29 +30,27 @@ fn searching(games: usize, simulations: u32) -> WorkerSettings {
 }
 
 /// Ticks until `count` games have ended.
-fn finish<G: Game>(worker: &mut Worker<G>, roster: &Roster, count: usize) -> Vec<Played> {
+fn finish<G: Game>(worker: &mut Worker<G>, roster: &Roster, count: usize) -> Vec<Trajectory> {
     let mut games = Vec::new();
     while games.len() < count {
-        games.extend(worker.tick(roster).unwrap());
+        games.extend(worker.tick(roster).unwrap().into_iter().map(|game| game.trajectory));
     }
     games
 }
 
 /// Replays a game and checks what the search left beside every move; counts the targets.
-fn verify_searched<G: Game>(game: &G, played: &Played, opening: u32) -> usize {
-    let mut replay = Replay::new(game, &played.record).unwrap();
+fn verify_searched<G: Game>(game: &G, played: &Trajectory, opening: u32) -> usize {
+    let mut replay = played.replay(game).unwrap();
     let mut legal = ActionMask::new(game.action_count());
     let mut targets = 0;
-    assert_eq!(played.record.plies.len(), played.searched.len());
-    for (ply, actions) in played.record.plies.iter().enumerate() {
+    for (ply, Ply { moves }) in played.plies.iter().enumerate() {
         let Turn::Move(movers) = game.turn(replay.state()) else { panic!("the game is over") };
-        let (behaviour, searched) = (&played.behaviour[ply], &played.searched[ply]);
-        assert_eq!((behaviour.len(), searched.len()), (actions.len(), actions.len()));
-        for (index, player) in movers.iter().enumerate() {
+        assert_eq!(moves.len(), movers.len());
+        for (one, player) in moves.iter().zip(movers.iter()) {
             game.legal(replay.state(), player, &mut legal);
-            assert!(legal.contains(actions[index]));
-            assert!(behaviour[index] > 0.0 && behaviour[index] <= 1.0, "{behaviour:?}");
-            let Searched { policy, value, surprise } = &searched[index];
+            assert!(legal.contains(one.action));
+            assert!(one.behaviour > 0.0 && one.behaviour <= 1.0, "{one:?}");
+            let SearchTarget { policy, value, surprise } = one.search.as_ref().unwrap();
             assert!(value.abs() <= 1.0 && *surprise >= 0.0 && surprise.is_finite());
             if policy.is_empty() {
                 assert_eq!(*surprise, 0.0);
@@ -68,13 +66,14 @@ fn verify_searched<G: Game>(game: &G, played: &Played, opening: u32) -> usize {
         assert!(replay.advance().unwrap());
     }
     let last = replay.finish().unwrap();
-    let outcomes: Vec<f32> = (0..game.players()).map(|seat| game.outcome(&last, seat)).collect();
-    assert_eq!(played.outcomes, outcomes);
+    for (player, seat) in played.seats.iter().enumerate() {
+        assert_eq!(seat.outcome, game.outcome(&last, player));
+    }
     targets
 }
 
-fn moves(played: &Played) -> usize {
-    played.record.plies.iter().map(Vec::len).sum()
+fn moves(played: &Trajectory) -> usize {
+    played.moves().count()
 }
 
 #[test]
@@ -88,11 +87,12 @@ fn every_move_of_a_learning_seat_has_a_target_and_no_other() {
         for played in &games {
             verify_searched(&game, played, 0);
             pairings.insert(played.seats.iter().filter(|seat| seat.learns).count());
-            let mut replay = Replay::new(&game, &played.record).unwrap();
-            for row in &played.searched {
+            let mut replay = played.replay(&game).unwrap();
+            for Ply { moves } in &played.plies {
                 let Turn::Move(movers) = game.turn(replay.state()) else { panic!("over") };
-                for (thought, player) in row.iter().zip(movers.iter()) {
-                    assert_eq!(thought.policy.is_empty(), !played.seats[player].learns);
+                for (one, player) in moves.iter().zip(movers.iter()) {
+                    let target = one.search.as_ref().unwrap();
+                    assert_eq!(target.policy.is_empty(), !played.seats[player].learns);
                 }
                 replay.advance().unwrap();
             }
@@ -108,25 +108,25 @@ fn every_move_of_a_learning_seat_has_a_target_and_no_other() {
 /// takes to have all of `wanted`.
 fn by_seed<G: Game>(
     game: &G,
-    config: &GameConfig,
+    config: &Arc<GameConfig>,
     settings: &WorkerSettings,
     games: usize,
     wanted: &[u64],
-) -> BTreeMap<u64, Played> {
+) -> BTreeMap<u64, Trajectory> {
     let roster = roster_for(game, 9, &[3, 4, 5]);
     let settings = WorkerSettings { games, ..settings.clone() };
-    let mut worker = Worker::new(game.clone(), config.clone(), settings).unwrap();
+    let mut worker = Worker::new(game.clone(), Arc::clone(config), settings).unwrap();
     let mut played = BTreeMap::new();
     while played.len() < 4 || !wanted.iter().all(|seed| played.contains_key(seed)) {
         let finished = worker.tick(&roster).unwrap().into_iter();
-        played.extend(finished.map(|played| (played.record.seed, played)));
+        played.extend(finished.map(|game| (game.trajectory.record.seed, game.trajectory)));
     }
     played
 }
 
 #[test]
 fn a_game_depends_on_its_seed_and_not_on_the_games_beside_it() {
-    fn check<G: Game>(game: &G, config: &GameConfig, settings: &WorkerSettings) {
+    fn check<G: Game>(game: &G, config: &Arc<GameConfig>, settings: &WorkerSettings) {
         let alone = by_seed(game, config, settings, 1, &[]);
         let seeds: Vec<u64> = alone.keys().copied().collect();
         let narrow = WorkerSettings { batch: 2, ..settings.clone() };
@@ -149,9 +149,9 @@ fn a_game_depends_on_its_seed_and_not_on_the_games_beside_it() {
     check(&game, &config, &fast);
     let (game, config) = snakes(4);
     check(&game, &config, &base);
-    check(&TicTacToe::default(), &crate::testing::config(), &base);
+    check(&TicTacToe::default(), &Arc::new(crate::testing::config()), &base);
     let cohorts = WorkerSettings { cohort: 3, ..base.clone() };
-    check(&TicTacToe::default(), &crate::testing::config(), &cohorts);
+    check(&TicTacToe::default(), &Arc::new(crate::testing::config()), &cohorts);
     // Nor does it matter what the others have had evaluated already.
     let (game, config) = duel();
     let plain = by_seed(&game, &config, &base, 1, &[]);
@@ -172,18 +172,20 @@ fn a_random_opening_is_no_target_and_has_the_value_of_the_search_after_it() {
     for played in finish(&mut worker, &roster, 60) {
         verify_searched(&game, &played, 0);
         // In self-play every searched move of a full search has a target.
-        let is_random = |row: &Vec<Searched>| row.iter().all(|thought| thought.policy.is_empty());
-        let length = played.searched.iter().take_while(|row| is_random(row)).count();
-        assert!(played.searched[length..].iter().all(|row| !is_random(row)));
+        let target =
+            |ply: usize, player: usize| played.plies[ply].moves[player].search.as_ref().unwrap();
+        let is_random =
+            |ply: &Ply| ply.moves.iter().all(|one| one.search.as_ref().unwrap().policy.is_empty());
+        let length = played.plies.iter().take_while(|ply| is_random(ply)).count();
+        assert!(played.plies[length..].iter().all(|ply| !is_random(ply)));
         lengths.insert(length);
-        let mut replay = Replay::new(&game, &played.record).unwrap();
+        let mut replay = played.replay(&game).unwrap();
         let mut legal = ActionMask::new(game.action_count());
         for ply in 0..length {
-            for (player, behaviour) in played.behaviour[ply].iter().enumerate() {
+            for (player, one) in played.plies[ply].moves.iter().enumerate() {
                 game.legal(replay.state(), player, &mut legal);
-                assert_eq!(*behaviour, 1.0 / legal.count() as f32);
-                let after = &played.searched[length][player];
-                assert_eq!(played.searched[ply][player].value, after.value);
+                assert_eq!(one.behaviour, 1.0 / legal.count() as f32);
+                assert_eq!(target(ply, player).value, target(length, player).value);
             }
             replay.advance().unwrap();
         }
@@ -195,7 +197,8 @@ fn a_random_opening_is_no_target_and_has_the_value_of_the_search_after_it() {
 #[test]
 fn an_opening_that_would_end_the_game_is_left_out() {
     let settings = WorkerSettings { opening_plies: 8, max_plies: 9, ..searching(4, 8) };
-    let mut worker = Worker::new(TicTacToe::default(), crate::testing::config(), settings).unwrap();
+    let mut worker =
+        Worker::new(TicTacToe::default(), Arc::new(crate::testing::config()), settings).unwrap();
     for played in finish(&mut worker, &roster(1, &[]), 40) {
         assert!(verify_searched(&TicTacToe::default(), &played, 0) > 0);
     }
@@ -231,7 +234,7 @@ fn other_searches_give_targets_too_and_a_single_player_learns_alone() {
         SearchConfig { simultaneous: Simultaneous::RegretMatching { exploration: 0.5 }, ..search };
     for search in [gumbel, matching] {
         let settings = WorkerSettings { search: Some(search), ..base.clone() };
-        let mut worker = Worker::new(game.clone(), config.clone(), settings).unwrap();
+        let mut worker = Worker::new(game.clone(), Arc::clone(&config), settings).unwrap();
         let roster = roster_for(&game, 9, &[1]);
         for played in finish(&mut worker, &roster, 10) {
             assert!(verify_searched(&game, &played, 0) > 0);
@@ -239,10 +242,11 @@ fn other_searches_give_targets_too_and_a_single_player_learns_alone() {
     }
     let config = snake::Config { size: 4, ..snake::Config::default() };
     let game = snake::Small::new(config.clone()).unwrap();
-    let mut worker = Worker::new(game.clone(), GameConfig::Snake(config), base).unwrap();
+    let mut worker = Worker::new(game.clone(), Arc::new(GameConfig::Snake(config)), base).unwrap();
     let played = finish(&mut worker, &roster_for(&game, 9, &[1]), 1).remove(0);
     assert!(verify_searched(&game, &played, 0) > 0);
-    assert_eq!(played.seats, [PlayedSeat { generation: ouro_net::Generation(9), learns: true }]);
+    assert!(played.seats.len() == 1 && played.seats[0].learns);
+    assert_eq!(number(&played.seats[0]), 9);
 }
 
 #[test]
@@ -254,13 +258,13 @@ fn weights_swapped_between_moves_go_on_in_trees_of_their_own() {
     for newest in 10..60 {
         let roster = roster_for(&game, newest, &[1, 2]);
         games.extend(play(&mut worker, &roster, 20));
-        let (_, trees, spare) = worker.chairs.census();
+        let (_, trees, spare) = worker.shared.policies.census();
         assert!(trees + spare <= 6 * 2, "{trees} trees, {spare} spare");
     }
     assert!(games.len() > 10);
     for played in &games {
         verify_searched(&game, played, 0);
-        assert!(played.seats.iter().all(|seat| seat.learns == (seat.generation.0 >= 10)));
+        assert!(played.seats.iter().all(|seat| seat.learns == (number(seat) >= 10)));
     }
 }
 
@@ -275,7 +279,7 @@ fn trees_are_kept_to_their_number_and_used_again() {
     for newest in 10..30 {
         let roster = roster_for(&game, newest, &[1, 2, 3, 4, 5, 6]);
         play(&mut worker, &roster, 60);
-        let (_, trees, spare) = worker.chairs.census();
+        let (_, trees, spare) = worker.shared.policies.census();
         assert!(trees + spare <= most, "{trees} {spare}");
         trees_seen = trees_seen.max(trees);
     }
@@ -285,14 +289,14 @@ fn trees_are_kept_to_their_number_and_used_again() {
     while worker.running() > 0 {
         worker.tick(&roster).unwrap();
     }
-    assert_eq!((worker.chairs.census().0, worker.chairs.census().1), (0, 0));
+    assert_eq!((worker.shared.policies.census().0, worker.shared.policies.census().1), (0, 0));
 }
 
 #[test]
 fn trees_that_do_not_fit_their_memory_are_refused_with_what_they_need() {
     let (game, config) = duel();
     let settings = WorkerSettings { tree_bytes: 1 << 20, ..searching(64, 800) };
-    let error = Worker::new(game.clone(), config.clone(), settings).err().unwrap().to_string();
+    let error = Worker::new(game.clone(), Arc::clone(&config), settings).err().unwrap().to_string();
     assert!(error.starts_with("128 trees of 800 simulations need "), "{error}");
     let settings = WorkerSettings { tree_bytes: 8 << 20, ..searching(8, 8) };
     let limits = Worker::new(game, config, settings).unwrap().limits().unwrap();
@@ -305,8 +309,8 @@ fn players_who_are_out_are_not_asked() {
     let (game, config) = snakes(4);
     let mut worker = Worker::new(game.clone(), config, searching(6, 6)).unwrap();
     let games = finish(&mut worker, &roster_for(&game, 9, &[1, 2, 3]), 20);
-    let last_movers = |played: &Played| {
-        let mut replay = Replay::new(&game, &played.record).unwrap();
+    let last_movers = |played: &Trajectory| {
+        let mut replay = played.replay(&game).unwrap();
         let mut movers = PlayerSet::EMPTY;
         while let Turn::Move(now) = game.turn(replay.state()) {
             movers = now;

@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
@@ -19,7 +20,6 @@ use ouro_learner::status::SharedStatus;
 use ouro_learner::{Learner, LearnerError};
 use ouro_net::Architecture;
 use ouro_proto::Hello;
-use ouro_proto::learner::v1 as wire;
 use ouro_proto::trajectory::message_bytes;
 use serde::Serialize;
 use tokio::runtime::Runtime;
@@ -187,10 +187,11 @@ fn measure(game: GameConfig, folder: &Path, arguments: &Arguments) -> Result<Mea
     let name = game.name().to_owned();
     let games = games::random(&game, arguments.games).map_err(Failure::usage)?;
     let count = games.len() as f64;
-    let plies = games.iter().map(|game| game.ply_lengths.len()).sum::<usize>() as f64 / count;
-    let bytes = games.iter().map(message_bytes).sum::<usize>() as f64 / count;
-    let positions = games.iter().map(|game| game.actions.len()).sum::<usize>() as f64 / count;
+    let plies = games.iter().map(|game| game.plies.len()).sum::<usize>() as f64 / count;
+    let bytes = games.iter().map(|game| message_bytes(0, game)).sum::<usize>() as f64 / count;
+    let positions = games.iter().map(|game| game.moves().count()).sum::<usize>() as f64 / count;
 
+    let games = Arc::new(games);
     let (server, clients) = (runtime("ingest-server")?, runtime(CLIENT)?);
     let config = learner(game.clone(), folder, arguments);
     let learner = server.block_on(Learner::bind(config)).map_err(Failure::unavailable)?;
@@ -200,11 +201,11 @@ fn measure(game: GameConfig, folder: &Path, arguments: &Arguments) -> Result<Mea
     let pushing: Vec<_> = (0..arguments.streams)
         .map(|stream| {
             let actor = format!("bench-{stream}");
-            let hello = Hello { actor, epoch: None, answered: 0, config: game.clone(), version: 1 };
+            let config = Arc::new(game.clone());
+            let hello = Hello { actor, epoch: None, answered: 0, config, version: 1 };
             let from = usize::from(stream) * games.len() / usize::from(arguments.streams);
-            let mut games: Vec<wire::Trajectory> = games.clone();
-            games.rotate_left(from);
-            clients.spawn(client::push(url.clone(), hello, games, stop.clone()))
+            let games = Arc::clone(&games);
+            clients.spawn(client::push(url.clone(), hello, games, from, stop.clone()))
         })
         .collect();
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Inspection, inspect};
-use crate::episode::fingerprint;
 use crate::journal::{Entry, JournalError, Kind};
+use crate::trajectory::fingerprint;
 
 /// A record's name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

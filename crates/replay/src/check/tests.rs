@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ouro_net::Generation;
 
 use super::*;
-use crate::episode::fingerprint;
+use crate::trajectory::fingerprint;
 use crate::{FolderDisk, Greeting, Journal, Options, Record};
 
 struct Run {

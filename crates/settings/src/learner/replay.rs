@@ -1,7 +1,7 @@
 //! Which games are learned from, how long and how often, and which games are accepted.
 
 use ouro_game::{Game, GameConfig, GameVisitor};
-use ouro_proto::trajectory::MAX_PLIES;
+use ouro_replay::trajectory::MAX_PLIES;
 use ouro_replay::{Deal, FifoSettings, Growth, ReplaySettings, Settings, WindowSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -75,7 +75,7 @@ async fn a_learner_behind_the_arena_accepts_its_games_and_continues_from_its_gen
     for seat in &mut newest.seats {
         seat.generation = Some(ouro_net::Generation(3));
     }
-    let answer = actor.push(newest.into()).await;
+    let answer = actor.push(to_wire(1, &newest)).await;
     assert_eq!(answer, accepted(1));
     drop(actor);
     // The learner did not publish its own generation 0: the arena would have refused it.

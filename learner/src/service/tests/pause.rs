@@ -47,7 +47,7 @@ impl Pushed {
             actor: "a".to_owned(),
             epoch: None,
             answered: 0,
-            config: config.game,
+            config: Arc::new(config.game),
             version: 1,
         };
         let hello = wire::PushRequest { message: Some(Ask::Hello(hello.into())) };
@@ -61,8 +61,7 @@ impl Pushed {
     }
 
     async fn send(&self, sequence: u64) {
-        let game = Trajectory { sequence, ..won_game() };
-        let message = Some(Ask::Trajectory(game.into()));
+        let message = Some(Ask::Trajectory(to_wire(sequence, &won_game())));
         self.requests.send(wire::PushRequest { message }).await.expect("the stream is open");
     }
 

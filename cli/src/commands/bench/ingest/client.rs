@@ -1,71 +1,61 @@
-//! A client that pushes games as fast as the learner accepts them.
+//! A client that pushes as fast as the learner reads.
 
-use ouro_proto::Hello;
-use ouro_proto::learner::v1 as wire;
-use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
-use ouro_proto::learner::v1::push_request::Message as Ask;
-use ouro_proto::learner::v1::push_response::Message as Answer;
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
+use std::sync::Arc;
+
+use ouro_proto::push::{self, PushError};
+use ouro_proto::trajectory::Hello;
+use ouro_replay::Trajectory;
 use tokio_util::sync::CancellationToken;
 
-/// Messages buffered in front of the connection.
+/// Messages that wait for the connection.
 const AHEAD: usize = 64;
 
-/// Error that ends a client early.
+/// Why a client ended early.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClientError {
-    #[error("cannot connect to the learner: {0}")]
-    Connect(String),
     #[error("the learner ended a stream: {0}")]
-    Ended(String),
+    Push(#[from] PushError),
+    #[error("the sending task ended early: {0}")]
+    Sender(#[from] tokio::task::JoinError),
     #[error("the learner refused game {sequence}: {detail}")]
     Refused { sequence: u64, detail: String },
     #[error("{0} games were sent, {1} acknowledged")]
     Lost(u64, u64),
 }
 
-/// Pushes `games` in a cycle until `stop` and waits until all are acknowledged. Returns the number
-/// of acknowledged games.
+/// Pushes the games again and again, from the one at `first` on, until `stop`. Then waits until
+/// all are acknowledged. Returns how many were.
 pub(super) async fn push(
     url: String,
     hello: Hello,
-    games: Vec<wire::Trajectory>,
+    games: Arc<Vec<Trajectory>>,
+    first: usize,
     stop: CancellationToken,
 ) -> Result<u64, ClientError> {
-    let connected = LearnerServiceClient::connect(url).await;
-    let mut client = connected.map_err(|error| ClientError::Connect(error.to_string()))?;
-    let (requests, stream) = mpsc::channel(AHEAD);
-    let ask = |message| wire::PushRequest { message: Some(message) };
-    let first = requests.send(ask(Ask::Hello(hello.into()))).await;
-    first.map_err(|_| ClientError::Ended("before the hello".to_owned()))?;
-    let ended = |status: &dyn std::fmt::Display| ClientError::Ended(status.to_string());
-    let answers = client.push(ReceiverStream::new(stream)).await;
-    let mut answers = answers.map_err(|status| ended(&status))?.into_inner();
-
-    let sender = tokio::spawn(async move {
+    let (_, sender, mut acks) = push::open(push::endpoint(url)?, hello, AHEAD).await?;
+    let sending = tokio::spawn(async move {
         let mut sequence = 0;
-        for game in games.iter().cycle() {
-            sequence += 1;
-            let message = Ask::Trajectory(wire::Trajectory { sequence, ..game.clone() });
+        for game in games.iter().cycle().skip(first) {
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return sequence - 1,
-                sent = requests.send(ask(message)) => if sent.is_err() {
-                    return sequence - 1;
-                },
+                () = stop.cancelled() => return sequence,
+                permit = sender.reserve() => {
+                    let Ok(permit) = permit else { return sequence };
+                    sequence += 1;
+                    permit.send(sequence, game);
+                }
             }
         }
         sequence
     });
     let mut acknowledged = 0;
-    while let Some(answer) = answers.message().await.map_err(|status| ended(&status))? {
-        let Some(Answer::Ack(ack)) = answer.message else { continue };
-        if let Some(wire::Refusal { sequence, detail, .. }) = ack.refusals.into_iter().next() {
+    while let Some(ack) = acks.next().await? {
+        if let Some(refused) = ack.refused.into_iter().next() {
+            let (sequence, detail) = (refused.sequence, refused.detail);
             return Err(ClientError::Refused { sequence, detail });
         }
         acknowledged = ack.watermark;
     }
-    let sent = sender.await.map_err(|error| ended(&error))?;
+    let sent = sending.await?;
     if sent == acknowledged { Ok(sent) } else { Err(ClientError::Lost(sent, acknowledged)) }
 }

@@ -1,9 +1,11 @@
 //! Games to push: random, but long, and with all that a search would have said.
 
-use ouro_game::record::{GAME_RNG, Recorder};
+use std::sync::Arc;
+
+use ouro_game::record::{GAME_RNG, Playthrough, RECORD_VERSION};
 use ouro_game::{Action, ActionMask, ConfigError, Game, GameConfig, GameVisitor, Rng, Turn};
-use ouro_proto::learner::v1 as wire;
-use ouro_proto::{Searched, Seat, Trajectory};
+use ouro_net::Generation;
+use ouro_replay::{Move, Ply, RecordHeader, SearchTarget, Seat, Trajectory};
 
 /// How often moves are drawn again that would end the game.
 const TRIES: usize = 8;
@@ -11,33 +13,32 @@ const TRIES: usize = 8;
 /// So many games. Moves that would end a game are drawn again a few times, or most games of
 /// snakes would be over after two turns. Every seat learns, and every move has a policy target
 /// over all legal actions: no actor sends more.
-pub(super) fn random(
-    config: &GameConfig,
-    games: u32,
-) -> Result<Vec<wire::Trajectory>, ConfigError> {
-    (0..games).map(|seed| Ok(config.visit(Random { config, seed: seed.into() })?.into())).collect()
+pub(super) fn random(config: &GameConfig, games: u32) -> Result<Vec<Trajectory>, ConfigError> {
+    let shared = Arc::new(config.clone());
+    let random = |seed: u32| Random { config: Arc::clone(&shared), seed: seed.into() };
+    (0..games).map(|seed| config.visit(random(seed))).collect()
 }
 
-struct Random<'a> {
-    config: &'a GameConfig,
+struct Random {
+    config: Arc<GameConfig>,
     seed: u64,
 }
 
-impl GameVisitor for Random<'_> {
+impl GameVisitor for Random {
     type Output = Trajectory;
 
     fn visit<G: Game>(self, game: G) -> Trajectory {
         let Self { config, seed } = self;
         let mut stream = Rng::new(seed, "bench ingest");
-        let mut recorder = Recorder::new(&game, seed);
-        let (mut behaviour, mut searched) = (Vec::new(), Vec::new());
+        let mut playthrough = Playthrough::new(&game, seed);
+        let mut plies = Vec::new();
         let mut joint = vec![Action::default(); game.players()];
-        while let Turn::Move(movers) = game.turn(recorder.state()) {
+        while let Turn::Move(movers) = game.turn(playthrough.state()) {
             let legal: Vec<(usize, ActionMask)> = movers
                 .iter()
                 .map(|mover| {
                     let mut mask = ActionMask::default();
-                    game.legal(recorder.state(), mover, &mut mask);
+                    game.legal(playthrough.state(), mover, &mut mask);
                     (mover, mask)
                 })
                 .collect();
@@ -46,30 +47,37 @@ impl GameVisitor for Random<'_> {
                     let draw = stream.below(mask.count() as u32) as usize;
                     joint[*mover] = mask.nth(draw).expect("somebody can move");
                 }
-                let mut next = recorder.state().clone();
+                let mut next = playthrough.state().clone();
                 // Chance may play on as it likes here: this state is thrown away.
                 let done = game.advance(&mut next, &joint, &mut Rng::new(seed, GAME_RNG));
                 if done.is_ok() && matches!(game.turn(&next), Turn::Move(_)) {
                     break;
                 }
             }
-            behaviour.push(legal.iter().map(|(_, mask)| 1.0 / mask.count() as f32).collect());
-            searched.push(legal.iter().map(|(_, mask)| even(mask)).collect());
-            recorder.advance(&game, &joint).expect("moves were drawn from the legal ones");
+            let play = |(mover, mask): &(usize, ActionMask)| Move {
+                action: joint[*mover],
+                behaviour: 1.0 / mask.count() as f32,
+                search: Some(even(mask)),
+            };
+            plies.push(Ply { moves: legal.iter().map(play).collect() });
+            playthrough.advance(&game, &joint).expect("moves were drawn from the legal ones");
         }
-        let seats =
-            vec![Seat { generation: Some(ouro_net::Generation(0)), learns: true }; game.players()];
-        let outcomes =
-            (0..game.players()).map(|seat| game.outcome(recorder.state(), seat)).collect();
-        let record = recorder.into_record(config.clone());
-        Trajectory { sequence: 0, record, behaviour, searched, seats, outcomes }
+        let seat = |player| Seat {
+            generation: Some(Generation(0)),
+            learns: true,
+            outcome: game.outcome(playthrough.state(), player),
+        };
+        let seats = (0..game.players()).map(seat).collect();
+        let digests = playthrough.into_digests();
+        let record = RecordHeader { version: RECORD_VERSION, config, seed, digests };
+        Trajectory { record, seats, plies }
     }
 }
 
-/// A search that likes all legal actions alike.
-fn even(mask: &ActionMask) -> Searched {
+/// A search target that gives all legal actions the same share.
+fn even(mask: &ActionMask) -> SearchTarget {
     let share = 1.0 / mask.count() as f32;
-    Searched {
+    SearchTarget {
         policy: mask.iter().map(|action| (action, share)).collect(),
         value: 0.0,
         surprise: 0.1,
@@ -85,11 +93,11 @@ mod tests {
         for name in ["battlesnake", "connect_four"] {
             let config = GameConfig::by_name(name).expect("it is in the box");
             let games = random(&config, 20).expect("a valid game");
-            let plies: usize = games.iter().map(|game| game.ply_lengths.len()).sum();
+            let plies: usize = games.iter().map(|game| game.plies.len()).sum();
             assert!(plies > 20 * 10, "{name}: {plies}");
-            assert_ne!(games[0].digests, games[1].digests);
-            let search = games[0].search.as_ref().expect("a search");
-            assert!(search.policy_lengths.iter().all(|&length| length > 0));
+            assert_ne!(games[0].record.digests, games[1].record.digests);
+            let mut targets = games[0].moves().map(|one| one.search.as_ref().expect("a search"));
+            assert!(targets.all(|target| !target.policy.is_empty()));
         }
     }
 }

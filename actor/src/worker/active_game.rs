@@ -1,0 +1,211 @@
+//! One game in play, and its opening.
+
+use std::sync::Arc;
+
+use ouro_game::record::{Playthrough, RECORD_VERSION};
+use ouro_game::{Action, ActionMask, Game, GameConfig, PlayerSet, Rng, StepError, Turn};
+use ouro_replay::{Move, Ply, RecordHeader, SearchTarget, Seat, Trajectory};
+
+use super::index::SeatPolicyId;
+use super::{FinishedGame, WorkerError};
+
+/// Times that a random opening is drawn again because it ended the game.
+const OPENINGS: u64 = 8;
+
+/// One game in play.
+#[derive(Debug)]
+pub(super) struct ActiveGame<G: Game> {
+    pub(super) playthrough: Playthrough<G>,
+    /// Number of the game among its worker's.
+    pub(super) number: u64,
+    /// The players. Outcomes are known at the end.
+    pub(super) seats: Vec<Seat>,
+    /// The policy of each seat.
+    pub(super) policies: Vec<SeatPolicyId>,
+    /// Generators that seats draw moves from where no tree does.
+    pub(super) rngs: Vec<Rng>,
+    /// One per distinct policy that searches.
+    pub(super) trees: Vec<GameTree<G>>,
+    /// Players to move in this ply; none until the game was looked at.
+    pub(super) movers: PlayerSet,
+    /// What each seat chose in this ply.
+    pub(super) choices: Choices,
+    plies: Vec<Ply>,
+    /// Movers of each ply of the opening, until a search has valued the opening.
+    opening: Vec<PlayerSet>,
+}
+
+/// What each seat chose in a ply. Entries of players that are not to move mean nothing.
+#[derive(Debug)]
+pub(super) struct Choices {
+    pub(super) actions: Vec<Action>,
+    pub(super) probabilities: Vec<f32>,
+    pub(super) targets: Vec<SearchTarget>,
+}
+
+/// A game's tree of one policy.
+#[derive(Debug)]
+pub(super) struct GameTree<G: Game> {
+    pub(super) policy: SeatPolicyId,
+    pub(super) progress: TreeProgress,
+    /// Plies played since the tree last decided, with the states they led to.
+    pub(super) behind: Vec<(Vec<Action>, G::State)>,
+}
+
+/// How far a tree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TreeProgress {
+    /// Holds nothing of this game.
+    Blank,
+    /// Searches for a move.
+    Searching,
+    /// Has decided; kept for the next search.
+    Kept,
+}
+
+impl<G: Game> ActiveGame<G> {
+    /// The game of `seed` after its random opening: up to `most` plies, uniformly many, of
+    /// uniformly random moves. An opening that ends the game is drawn again, and left out after
+    /// [`OPENINGS`] attempts.
+    pub(super) fn new(
+        game: &G,
+        number: u64,
+        seed: u64,
+        seated: Vec<(SeatPolicyId, Seat)>,
+        most: u32,
+        is_searched: bool,
+    ) -> Self {
+        let players = game.players();
+        let Opening { playthrough, plies, movers } = (0..OPENINGS)
+            .take_while(|_| most > 0)
+            .map(|attempt| Opening::random(game, seed, most, attempt, is_searched))
+            .find(|opening| game.turn(opening.playthrough.state()) != Turn::Over)
+            .unwrap_or_else(|| Opening::none(game, seed));
+        let rng = |seat| Rng::indexed(seed, ouro_players::game_batch::SEAT_RNG, seat as u64);
+        let (policies, seats) = seated.into_iter().unzip();
+        Self {
+            playthrough,
+            number,
+            seats,
+            policies,
+            rngs: (0..players).map(rng).collect(),
+            trees: Vec::new(),
+            movers: PlayerSet::EMPTY,
+            choices: Choices {
+                actions: vec![Action::default(); players],
+                probabilities: vec![0.0; players],
+                targets: vec![SearchTarget::default(); players],
+            },
+            plies,
+            opening: movers,
+        }
+    }
+
+    /// Whether the game is over or at the limit of plies. Finds the players to move.
+    pub(super) fn has_ended(&mut self, game: &G, max_plies: usize) -> bool {
+        self.movers = match game.turn(self.playthrough.state()) {
+            Turn::Move(movers) => movers,
+            Turn::Chance | Turn::Over => PlayerSet::EMPTY,
+        };
+        self.movers.is_empty() || self.plies.len() >= max_plies
+    }
+
+    /// Plays the choices. `values` are those of a search for every player, if one ran.
+    pub(super) fn play(
+        &mut self,
+        game: &G,
+        values: Option<&[f32]>,
+        legal: &mut ActionMask,
+    ) -> Result<(), WorkerError> {
+        let (seed, ply) = (self.playthrough.seed(), self.plies.len());
+        let failed = |error| WorkerError::Step { seed, ply, error };
+        let Choices { actions, probabilities, targets } = &mut self.choices;
+        for player in self.movers.iter() {
+            // A game may forgive an illegal action; a record must not hold one.
+            game.legal(self.playthrough.state(), player, legal);
+            let action = actions[player];
+            if !legal.contains(action) {
+                return Err(failed(StepError::IllegalAction { player, action: action.0 }));
+            }
+        }
+        self.playthrough.advance(game, actions).map_err(failed)?;
+        let moves = self.movers.iter().map(|player| Move {
+            action: actions[player],
+            behaviour: probabilities[player],
+            search: values.map(|_| std::mem::take(&mut targets[player])),
+        });
+        let moves = moves.collect();
+        if let Some(values) = values {
+            self.value_opening(values);
+        }
+        self.plies.push(Ply { moves });
+        Ok(())
+    }
+
+    /// Gives the moves of the opening the values of the first search.
+    fn value_opening(&mut self, values: &[f32]) {
+        for (ply, movers) in self.plies.iter_mut().zip(self.opening.drain(..)) {
+            for (one, player) in ply.moves.iter_mut().zip(movers.iter()) {
+                if let Some(target) = &mut one.search {
+                    target.value = values[player];
+                }
+            }
+        }
+    }
+
+    /// The finished game; `config` is the configuration of `game`.
+    pub(super) fn into_finished(self, game: &G, config: &Arc<GameConfig>) -> FinishedGame {
+        let Self { playthrough, number, mut seats, plies, .. } = self;
+        for (player, seat) in seats.iter_mut().enumerate() {
+            seat.outcome = game.outcome(playthrough.state(), player);
+        }
+        let record = RecordHeader {
+            version: RECORD_VERSION,
+            config: Arc::clone(config),
+            seed: playthrough.seed(),
+            digests: playthrough.into_digests(),
+        };
+        FinishedGame { number, trajectory: Trajectory { record, seats, plies } }
+    }
+}
+
+/// The start of a game.
+struct Opening<G: Game> {
+    playthrough: Playthrough<G>,
+    plies: Vec<Ply>,
+    movers: Vec<PlayerSet>,
+}
+
+impl<G: Game> Opening<G> {
+    fn none(game: &G, seed: u64) -> Self {
+        let playthrough = Playthrough::new(game, seed);
+        Self { playthrough, plies: Vec::new(), movers: Vec::new() }
+    }
+
+    /// Up to `most` random plies. Their search targets are blank until a search has run.
+    fn random(game: &G, seed: u64, most: u32, attempt: u64, is_searched: bool) -> Self {
+        let mut rng = Rng::indexed(seed, "opening", attempt);
+        let mut opening = Self::none(game, seed);
+        let mut legal = ActionMask::new(game.action_count());
+        let mut joint = vec![Action::default(); game.players()];
+        for _ in 0..rng.below(most.saturating_add(1)) {
+            let Turn::Move(movers) = game.turn(opening.playthrough.state()) else { break };
+            let mut moves = Vec::with_capacity(movers.len());
+            for player in movers.iter() {
+                game.legal(opening.playthrough.state(), player, &mut legal);
+                let count = legal.count();
+                let action = legal.nth(rng.below(count as u32) as usize).unwrap_or_default();
+                joint[player] = action;
+                let behaviour = 1.0 / count.max(1) as f32;
+                let search = is_searched.then(SearchTarget::default);
+                moves.push(Move { action, behaviour, search });
+            }
+            if opening.playthrough.advance(game, &joint).is_err() {
+                break;
+            }
+            opening.plies.push(Ply { moves });
+            opening.movers.push(movers);
+        }
+        opening
+    }
+}

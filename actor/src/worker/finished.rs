@@ -1,0 +1,38 @@
+//! What a worker returns: finished games, and counts of what they took.
+
+use ouro_replay::Trajectory;
+
+/// One finished game.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinishedGame {
+    /// Number of the game among its worker's.
+    pub number: u64,
+    /// The game. If it is not over at its last state, it was cut at the limit of plies. Either
+    /// every move has a search target or none has. A random move of the opening has the value of
+    /// the first search after it.
+    pub trajectory: Trajectory,
+}
+
+/// Counts since a worker started; see [`Worker::stats`](super::Worker::stats).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerStats {
+    /// Games finished.
+    pub games: u64,
+    /// Moves decided, one for each player of a ply.
+    pub moves: u64,
+    /// Descents of trees.
+    pub simulations: u64,
+    /// Positions evaluated by networks: leaves, or moves without a search.
+    pub evaluations: u64,
+    /// Batches of evaluations.
+    pub batches: u64,
+    /// Positions that those batches had room for.
+    pub room: u64,
+}
+
+impl WorkerStats {
+    /// Mean share of a batch that was filled, 0 to 1.
+    pub fn fill(&self) -> f64 {
+        self.evaluations as f64 / self.room.max(1) as f64
+    }
+}

@@ -1,0 +1,305 @@
+//! What the games of a worker share, and what it does with one of them.
+
+use std::sync::Arc;
+
+use ouro_game::{ActionMask, Game, GameConfig, Rng};
+use ouro_players::{Choice, NetPlayer, Player, Request};
+use ouro_replay::Seat;
+use ouro_search::mcts::Objective;
+use ouro_settings::Swap;
+
+use super::active_game::{ActiveGame, GameTree, TreeProgress};
+use super::index::{GameSlot, SeatPolicyId};
+use super::seat_policies::{PolicyKind, SeatPolicies, SeatPolicy};
+use super::{FinishedGame, MAX_PLIES_BEHIND, TreeLimits, WorkerError, WorkerSettings, WorkerStats};
+use crate::roster::Roster;
+
+/// The rules, the settings, the seat policies and the buffers of a worker.
+pub(super) struct Shared<G: Game> {
+    game: G,
+    config: Arc<GameConfig>,
+    settings: WorkerSettings,
+    pub(super) policies: SeatPolicies<G>,
+    pub(super) stats: WorkerStats,
+    /// Buffer for the legal actions of a player.
+    legal: ActionMask,
+    /// Buffer for the choices of a batch.
+    choices: Vec<Choice>,
+    /// Buffer for the values of a search, one per player.
+    values: Vec<f32>,
+}
+
+impl<G: Game> Shared<G> {
+    pub(super) fn new(
+        game: G,
+        config: Arc<GameConfig>,
+        settings: WorkerSettings,
+    ) -> Result<Self, WorkerError> {
+        Ok(Self {
+            policies: SeatPolicies::new(&game, &settings)?,
+            stats: WorkerStats::default(),
+            legal: ActionMask::new(game.action_count()),
+            choices: Vec::new(),
+            values: vec![0.0; game.players()],
+            game,
+            config,
+            settings,
+        })
+    }
+
+    pub(super) fn limits(&self) -> Option<TreeLimits> {
+        self.settings.limits(&self.game)
+    }
+
+    /// Whether a game is over or at the limit of plies.
+    pub(super) fn has_ended(&self, active: &mut ActiveGame<G>) -> bool {
+        active.has_ended(&self.game, self.settings.max_plies)
+    }
+
+    /// The game of this number, between networks of the roster.
+    pub(super) fn start(
+        &mut self,
+        number: u64,
+        roster: &Roster,
+    ) -> Result<ActiveGame<G>, WorkerError> {
+        let WorkerSettings { seed, index, opening_plies, cohort, .. } = self.settings;
+        let cohort = (index << 40) | (number / cohort.max(1));
+        let mut shared = Rng::indexed(seed, "cohort", cohort);
+        let seed = Rng::indexed(seed, "self-play", index << 40 | number).bits();
+        let mut own = Rng::new(seed, "seating");
+        let shares = &self.settings.shares;
+        let drawn = roster.draw(self.game.players(), shares, &mut own, &mut shared);
+        let mut seated = Vec::with_capacity(drawn.len());
+        for entry in drawn {
+            let learns = entry.hash == roster.newest.hash;
+            let policy = self.policies.take(&self.game, entry, learns)?;
+            let generation = Some(entry.generation);
+            seated.push((policy, Seat { generation, learns, outcome: 0.0 }));
+        }
+        let is_searched = self.policies.has_search();
+        Ok(ActiveGame::new(&self.game, number, seed, seated, opening_plies, is_searched))
+    }
+
+    /// Starts the trees of the players to move, where trees are searched.
+    pub(super) fn start_search(
+        &mut self,
+        slot: GameSlot,
+        active: &mut ActiveGame<G>,
+        roster: &Roster,
+    ) -> Result<(), WorkerError> {
+        if self.settings.swap == Swap::Moves {
+            self.swap_weights(slot, active, roster)?;
+        }
+        if !self.policies.has_search() {
+            return Ok(());
+        }
+        for player in active.movers.iter() {
+            let policy = active.policies[player];
+            let known = active.trees.iter().position(|tree| tree.policy == policy);
+            let at = match known {
+                Some(at) => at,
+                None => {
+                    self.policies.attach(&self.game, policy, slot)?;
+                    let (progress, behind) = (TreeProgress::Blank, Vec::new());
+                    active.trees.push(GameTree { policy, progress, behind });
+                    active.trees.len() - 1
+                }
+            };
+            let tree = &mut active.trees[at];
+            let search = self.policies.tree(policy, slot)?;
+            match tree.progress {
+                TreeProgress::Searching => continue,
+                TreeProgress::Blank => {
+                    let number = (active.playthrough.plies() as u64) << 4 | player as u64;
+                    let rng = Rng::indexed(active.playthrough.seed(), "search", number);
+                    search.start(&self.game, active.playthrough.state(), rng);
+                }
+                TreeProgress::Kept => {
+                    for (joint, state) in &tree.behind {
+                        search.advance(&self.game, joint, state);
+                    }
+                }
+            }
+            tree.behind.clear();
+            tree.progress = TreeProgress::Searching;
+        }
+        Ok(())
+    }
+
+    /// Seats the newest weights in place of older ones that learn.
+    fn swap_weights(
+        &mut self,
+        slot: GameSlot,
+        active: &mut ActiveGame<G>,
+        roster: &Roster,
+    ) -> Result<(), WorkerError> {
+        let newest = &roster.newest;
+        for player in 0..self.game.players() {
+            let old = active.policies[player];
+            let is_newest = self.policies.get(old).is_some_and(|old| old.hash == newest.hash);
+            let seat = &mut active.seats[player];
+            if !seat.learns || is_newest {
+                continue;
+            }
+            active.policies[player] = self.policies.take(&self.game, newest, true)?;
+            seat.generation = seat.generation.min(Some(newest.generation));
+            if !active.policies.contains(&old) {
+                let tree = active.trees.iter().position(|tree| tree.policy == old);
+                if let Some(at) = tree {
+                    active.trees.swap_remove(at);
+                    self.policies.detach(old, slot);
+                }
+            }
+            self.policies.release(old);
+        }
+        Ok(())
+    }
+
+    /// Evaluates one batch for each network: leaves of its trees, or the positions in which it is
+    /// to move.
+    pub(super) fn evaluate(&mut self, games: &mut [Option<ActiveGame<G>>]) {
+        let Self { policies, game, stats, choices, .. } = self;
+        for (policy, SeatPolicy { kind, .. }) in policies.iter_mut() {
+            match kind {
+                PolicyKind::Search(trees) => trees.step(game, stats),
+                PolicyKind::Network(player) => {
+                    draw_moves(game, policy, player, games, choices, stats);
+                }
+            }
+        }
+    }
+
+    /// Plays the next ply of a game if all its moves are decided; whether they were.
+    pub(super) fn play(
+        &mut self,
+        slot: GameSlot,
+        active: &mut ActiveGame<G>,
+    ) -> Result<bool, WorkerError> {
+        if active.movers.is_empty() {
+            // Over before its first move.
+            return Ok(true);
+        }
+        let is_searched = self.policies.has_search();
+        if is_searched {
+            for tree in &active.trees {
+                let searches = tree.progress == TreeProgress::Searching;
+                if searches && !self.policies.tree(tree.policy, slot)?.is_done() {
+                    return Ok(false);
+                }
+            }
+            self.decide(slot, active)?;
+        }
+        let values = is_searched.then_some(self.values.as_slice());
+        self.stats.moves += active.movers.len() as u64;
+        active.play(&self.game, values, &mut self.legal)?;
+        self.follow(slot, active);
+        Ok(true)
+    }
+
+    /// Takes the decisions of a game's trees.
+    fn decide(&mut self, slot: GameSlot, active: &mut ActiveGame<G>) -> Result<(), WorkerError> {
+        let is_outcome =
+            self.settings.search.as_ref().is_some_and(|it| it.objective == Objective::Outcome);
+        let ActiveGame { trees, policies, seats, choices, .. } = active;
+        let searching = trees.iter_mut().filter(|it| it.progress == TreeProgress::Searching);
+        for (index, tree) in searching.enumerate() {
+            tree.progress = TreeProgress::Kept;
+            let mut decision = self.policies.tree(tree.policy, slot)?.decide(&self.game);
+            if is_outcome {
+                decision.values.iter_mut().for_each(|value| *value = value.clamp(-1.0, 1.0));
+            }
+            self.stats.simulations += u64::from(decision.simulations);
+            // Each player's value is that of its own tree, where it has one.
+            for (player, value) in self.values.iter_mut().enumerate() {
+                if index == 0 || policies[player] == tree.policy {
+                    *value = decision.values[player];
+                }
+            }
+            for seat in &decision.seats {
+                let player = seat.player;
+                if policies[player] != tree.policy {
+                    continue;
+                }
+                choices.actions[player] = seat.action;
+                choices.probabilities[player] = seat.probability.min(1.0);
+                let target = &mut choices.targets[player];
+                target.value = decision.values[player];
+                (target.surprise, target.policy) = (0.0, Vec::new());
+                if decision.full && seats[player].learns {
+                    target.surprise = seat.surprise();
+                    let shares = seat.actions.iter().copied().zip(seat.policy.iter().copied());
+                    target.policy.extend(shares.filter(|&(_, share)| share > 0.0));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the ply for the trees of a game, and gives up those of players that are out.
+    fn follow(&mut self, slot: GameSlot, active: &mut ActiveGame<G>) {
+        let ActiveGame { trees, policies, choices, playthrough, .. } = active;
+        let alive = self.game.alive(playthrough.state());
+        trees.retain_mut(|tree| {
+            let stays = alive.iter().any(|player| policies[player] == tree.policy);
+            if !stays {
+                self.policies.detach(tree.policy, slot);
+            } else if tree.progress == TreeProgress::Kept {
+                if tree.behind.len() < MAX_PLIES_BEHIND {
+                    tree.behind.push((choices.actions.clone(), playthrough.state().clone()));
+                } else {
+                    tree.progress = TreeProgress::Blank;
+                    tree.behind.clear();
+                }
+            }
+            stays
+        });
+    }
+
+    /// Gives back what a game held.
+    pub(super) fn finish(&mut self, slot: GameSlot, active: ActiveGame<G>) -> FinishedGame {
+        for tree in &active.trees {
+            self.policies.detach(tree.policy, slot);
+        }
+        active.policies.iter().for_each(|&policy| self.policies.release(policy));
+        self.stats.games += 1;
+        active.into_finished(&self.game, &self.config)
+    }
+}
+
+/// Draws the moves of this policy's seats in one ply of every game.
+fn draw_moves<G: Game>(
+    game: &G,
+    policy: SeatPolicyId,
+    player: &mut NetPlayer,
+    games: &mut [Option<ActiveGame<G>>],
+    choices: &mut Vec<Choice>,
+    stats: &mut WorkerStats,
+) {
+    let mut requests = Vec::new();
+    for active in games.iter_mut().flatten() {
+        let ActiveGame { playthrough, rngs, policies, movers, .. } = active;
+        for (seat, rng) in rngs.iter_mut().enumerate() {
+            if policies[seat] == policy && movers.contains(seat) {
+                requests.push(Request { state: playthrough.state(), player: seat, rng });
+            }
+        }
+    }
+    if requests.is_empty() {
+        return;
+    }
+    stats.evaluations += requests.len() as u64;
+    stats.room += requests.len() as u64;
+    stats.batches += 1;
+    choices.clear();
+    player.choose(game, &mut requests, choices);
+    drop(requests);
+    let mut choices = choices.iter();
+    for active in games.iter_mut().flatten() {
+        let ActiveGame { policies, movers, choices: chosen, .. } = active;
+        for seat in movers.iter().filter(|&seat| policies[seat] == policy) {
+            let Some(choice) = choices.next() else { break };
+            chosen.actions[seat] = choice.action;
+            chosen.probabilities[seat] = choice.probability;
+        }
+    }
+}
