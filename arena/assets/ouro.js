@@ -1,13 +1,13 @@
-// The arena's page: swaps in what has changed, turns the pages of games. Nothing is drawn here.
+// The arena's page: replaces changed parts and plays recorded games. All rendering is the server's.
 "use strict";
 
-// Puts the element that `html` describes in the place of the one with its id.
+// Replaces the element with the same id by the element in `html`.
 function swap(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
   const fresh = template.content.firstElementChild;
   const old = fresh && document.getElementById(fresh.id);
-  // Who is reading with the keyboard is not interrupted; a later change brings it again.
+  // A part with the keyboard focus is not replaced; a later change updates it.
   if (!old || old.contains(document.activeElement)) return;
   const opened = [...old.querySelectorAll("details")].map((details) => details.open);
   fresh.querySelectorAll("details").forEach((details, at) => { details.open = !!opened[at]; });
@@ -39,7 +39,7 @@ function show(frame) {
   document.getElementById("caption").textContent = frame.caption;
 }
 
-// A recorded game. The links of the page do the same without this.
+// Controls of a recorded game. Without the script the links of the page do the same.
 async function play(viewer) {
   const answer = await fetch(viewer.dataset.frames);
   if (!answer.ok) return;
@@ -86,7 +86,7 @@ async function play(viewer) {
   document.addEventListener("keydown", (event) => {
     const own = event.target.closest("select, summary, button");
     if (event.ctrlKey || event.altKey || event.metaKey || !(event.key in keys)) return;
-    // Space presses what has the focus, if that can be pressed.
+    // Space activates a focused control first.
     if (own && (event.key === " " || own.tagName === "SELECT")) return;
     event.preventDefault();
     moves[keys[event.key]]();

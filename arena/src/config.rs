@@ -22,15 +22,15 @@ pub struct ArenaConfig {
     pub address: SocketAddr,
     /// Where the web page listens, port 0 for a free one; `None` for no page.
     pub web: Option<SocketAddr>,
-    /// Folder of the store and the weights; made if it is missing.
+    /// Folder of the store and the weights; created if it is missing.
     pub data: PathBuf,
     /// Game and seed of the run.
     pub run: Run,
     /// How candidates are matched and rated.
     pub matches: MatchConfig,
-    /// Largest weights file taken, in bytes.
+    /// Largest accepted weights file, in bytes.
     pub max_weights_bytes: u64,
-    /// What a connection may cost.
+    /// Limits of a connection.
     pub limits: Limits,
 }
 
@@ -66,7 +66,7 @@ impl ArenaConfig {
         self.check().map(drop)
     }
 
-    /// The same, with what follows from the game.
+    /// Like [`validate`](Self::validate), and returns what follows from the game.
     pub(crate) fn check(&self) -> Result<Checked, ConfigError> {
         check(&self.matches, &self.run.game)
     }

@@ -14,18 +14,18 @@ use crate::config::ConfigError;
 use crate::matches::PlayError;
 use crate::store::{StoreError, WeightsError};
 
-/// Why the arena could not start or go on.
+/// Why the arena could not start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ArenaError {
-    /// The configuration is not usable.
+    /// The configuration is invalid.
     #[error("arena configuration: {0}")]
     Config(#[from] ConfigError),
-    /// The data folder cannot be made.
+    /// The data folder cannot be created.
     #[error("data folder {}: {source}", path.display())]
     Data {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// The message of the system.
         source: std::io::Error,
     },
     /// The store failed.
@@ -34,28 +34,28 @@ pub enum ArenaError {
     /// A weights file that a match needs failed.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// An opponent's weights do not read.
+    /// An opponent's weights cannot be parsed.
     #[error("{generation} cannot play: {reason}")]
     Opponent {
         /// The opponent.
         generation: Generation,
-        /// What its weights say.
+        /// The problem with its weights.
         reason: String,
     },
-    /// A match broke off.
+    /// A match failed.
     #[error("match failed: {0}")]
     Play(#[from] PlayError),
     /// The port or the server failed.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// The port of the web page is taken, or the address is not ours, or it failed while serving.
+    /// The web page cannot be served: its port is taken, its address is not local, or serving failed.
     #[error(
         "the web page cannot be served on {address}: {source}; choose another address for it, or `off`"
     )]
     Web {
         /// The address asked for.
         address: SocketAddr,
-        /// What the system says.
+        /// The message of the system.
         source: std::io::Error,
     },
     /// A thread could not start or ended early.
@@ -64,7 +64,7 @@ pub enum ArenaError {
 }
 
 impl ArenaError {
-    /// How a process that this ends should end.
+    /// The exit status of a process that ends with this error.
     pub fn exit_status(&self) -> ExitStatus {
         match self {
             Self::Config(_)
@@ -90,31 +90,31 @@ impl ArenaError {
 /// Why a call was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// A publication must begin with its header.
+    /// The first message of a publication is not its header.
     #[error("the first message must be the header")]
     HeaderMissing,
-    /// One header a publication.
-    #[error("a second header came; send one header, then chunks")]
+    /// A publication has a second header.
+    #[error("a second header arrived; send one header, then chunks")]
     HeaderRepeated,
     /// A message without content, perhaps from a newer protocol.
     #[error("a message holds neither header nor chunk")]
     Empty,
-    /// A hash that is none.
+    /// The hash is malformed.
     #[error(transparent)]
     Hash(#[from] HashError),
     /// The chunks are not the file that was announced.
     #[error(transparent)]
     Chunk(#[from] ChunkError),
-    /// The client went quiet in mid-upload.
-    #[error("no chunk came for {0:?}; publish again")]
+    /// The client paused too long during an upload.
+    #[error("no chunk arrived for {0:?}; publish again")]
     Idle(Duration),
     /// The transfer as a whole took too long.
     #[error("the transfer took longer than {0:?}; try again")]
     Slow(Duration),
-    /// The client's stream broke.
-    #[error("upload broke off: {0}")]
+    /// The client's stream failed.
+    #[error("upload failed: {0}")]
     Broken(Status),
-    /// The file is not weights of ours.
+    /// The file is not a valid weights file.
     #[error(transparent)]
     Weights(#[from] ouro_net::WeightsError),
     /// Header and file disagree.
@@ -127,7 +127,7 @@ pub enum CallError {
         /// In the file.
         file: u64,
     },
-    /// A parent that is not older than its child.
+    /// The parent is not older than its child.
     #[error("header says parent {parent} of {generation}; a parent has a lower number")]
     Parent {
         /// In the header.
@@ -135,46 +135,46 @@ pub enum CallError {
         /// Generation of the weights.
         generation: Generation,
     },
-    /// Weights for another game.
+    /// The weights are for another game.
     #[error("weights were trained on {theirs}, this arena plays {ours}")]
     ForeignGame {
-        /// What the file says.
+        /// The game of the file.
         theirs: String,
-        /// What the run says.
+        /// The game of the run.
         ours: String,
     },
-    /// A network of another shape than the game's.
+    /// The network has other sizes than the game.
     #[error("network does not fit the game: {0}")]
     ForeignSpec(String),
-    /// The folder of weights.
+    /// The weights folder failed.
     #[error(transparent)]
     Folder(#[from] WeightsError),
-    /// The store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// More draws than one answer holds, or none.
+    /// The number of draws is out of range.
     #[error("count is {got}; draw 1 to {most} opponents at once")]
     DrawCount {
-        /// Draws asked for.
+        /// Number of draws asked for.
         got: u32,
-        /// Most that are made.
+        /// Largest number.
         most: u32,
     },
-    /// Draws by no shares.
-    #[error("shares are missing; say how often to draw whom")]
+    /// The request has no shares.
+    #[error("shares are missing; set self_play, prioritised and uniform")]
     SharesMissing,
-    /// Shares that nothing can be drawn by.
+    /// The shares are invalid.
     #[error(transparent)]
     Shares(#[from] OpponentSharesError),
-    /// There is nobody to draw.
+    /// The pool is empty.
     #[error("no checkpoint was published yet; publish one first")]
     NothingPublished,
-    /// No such match.
-    #[error("match {0} is not known here; ListMatches names those that are")]
+    /// The match does not exist.
+    #[error("match {0} does not exist; ListMatches lists all matches")]
     NoMatch(u32),
-    /// No such game, or no longer.
+    /// The game does not exist or is no longer kept.
     #[error(
-        "game {game} of cluster {cluster} of match {number} is not kept; GetMatch names those that are"
+        "game {game} of cluster {cluster} of match {number} is not kept; GetMatch lists the kept games"
     )]
     NoGame {
         /// Number of the match.
@@ -184,7 +184,7 @@ pub enum CallError {
         /// Game.
         game: u32,
     },
-    /// A game that the rules do not lead through.
+    /// The record of the game does not follow the rules.
     #[error("game {game} of cluster {cluster} of match {number} does not replay: {reason}")]
     Unreadable {
         /// Number of the match.
@@ -196,13 +196,13 @@ pub enum CallError {
         /// Where record and rules disagree.
         reason: String,
     },
-    /// No decision to show.
+    /// There is no decision to show.
     #[error("{0}")]
     NoGate(String),
-    /// No such player.
-    #[error("player {0:?} is not in the ratings; GetRatings names those that are")]
+    /// The player does not exist.
+    #[error("player {0:?} is not in the ratings; GetRatings lists all rated players")]
     NoPlayer(String),
-    /// A field that must be there.
+    /// A required field is missing.
     #[error("{0} is missing")]
     Missing(&'static str),
     /// The arena is stopping.
@@ -211,7 +211,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Whether all that is missing is room on the disk.
+    /// Whether the call failed only because the disk is full.
     pub(crate) fn is_no_space(&self) -> bool {
         matches!(
             self,
@@ -279,7 +279,7 @@ mod tests {
     use ouro_net::ContentHash;
 
     use super::*;
-    use crate::PlayerId;
+    use crate::player_id::PlayerId;
 
     #[test]
     fn every_refusal_has_its_code() {

@@ -1,4 +1,4 @@
-//! What happens in an arena, for whoever watches.
+//! Events of an arena.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use ouro_rating::{GateReport, RatingTable};
 use crate::player_id::MatchKind;
 use crate::store::{Decision, MatchInfo, Promotion};
 
-/// Something that happened. Watchers that fall behind miss the oldest events; the store and
-/// the ratings hold everything that matters. Displayed, an event is a sentence.
+/// An event, displayed as a sentence. A receiver that falls behind loses the oldest events; the store
+/// and the ratings hold the same information.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArenaEvent {
     /// A candidate arrived.
     Published(Checkpoint),
-    /// A match begins, or goes on after a break.
+    /// A match starts or resumes.
     MatchStarted(MatchInfo),
-    /// Some games at the gate have ended.
+    /// Games at the gate have ended.
     GateProgress {
         /// The match.
         info: MatchInfo,
-        /// How it stands.
+        /// The state of the match.
         report: Box<GateReport>,
     },
     /// A candidate was promoted, rejected or dropped.
     Decided(Decision),
-    /// There is a new champion. Comes after the decision.
+    /// There is a new champion. Follows the decision.
     Promoted(Promotion),
-    /// Ratings were computed anew.
+    /// The ratings were updated.
     Rated(Arc<RatingTable>),
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for ArenaEvent {
                 )
             }
             Self::Rated(table) => match table.ratings.first() {
-                None => f.write_str("Nobody is rated yet."),
+                None => f.write_str("No player is rated yet."),
                 Some(best) => write!(
                     f,
                     "After {} games {} is the strongest: Elo {:+.0}, 95 % interval {:+.0} to {:+.0}.",

@@ -23,17 +23,18 @@ pub mod showcase;
 pub mod store;
 pub mod web;
 
-mod contestant;
-mod evaluator;
-mod keeper;
-mod ledger;
-mod live;
+mod condition;
+mod live_feed;
+mod match_runner;
 mod service;
+mod side;
+mod state;
 #[cfg(test)]
 mod testing;
 
+pub use condition::Condition;
 pub use config::ArenaConfig;
 pub use error::ArenaError;
 pub use event::ArenaEvent;
 pub use player_id::{ANCHOR, MatchKey, MatchKind, PlayerId};
-pub use run::{Arena, Waiting};
+pub use run::Arena;

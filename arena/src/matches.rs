@@ -1,7 +1,7 @@
 //! Plays the games of a match.
 //!
-//! Pure: the seed of the run and the match's name give every game, so a match that is broken
-//! off and taken up again is the match that was never broken off.
+//! The seed of the run and the key of the match determine every game. An interrupted match that is
+//! resumed therefore gives the same games as one that was never interrupted.
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
@@ -12,38 +12,38 @@ use ouro_game::{Game, GameConfig, GameRecord, GameVisitor};
 use ouro_players::{FinishedGame, GameBatch, GameBatchError, NameError, Player, fingerprint};
 use ouro_rating::{ClusterResult, ClusterShape, GameResult, Ranking};
 
-use crate::contestant::{Contestant, WithOpening};
 use crate::player_id::{MatchKey, PlayerId};
 use crate::showcase::{LiveEvent, Showcase};
+use crate::side::{RandomOpening, Side};
 use crate::store::{GameKey, StoredGame};
 
-/// Places of the two players at a batch.
+/// Indices of the two players in a batch.
 const FIRST: usize = 0;
 const SECOND: usize = 1;
 
-/// Why a match broke off.
+/// Why a match failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PlayError {
-    /// The rules of the run cannot be built.
+    /// The rules of the game cannot be built.
     #[error(transparent)]
     Game(#[from] ouro_game::ConfigError),
-    /// A player cannot be built, or does not fit the game.
+    /// A player cannot be built or does not fit the game.
     #[error(transparent)]
     Player(#[from] NameError),
-    /// A game could not go on.
+    /// A game failed.
     #[error(transparent)]
     Batch(#[from] GameBatchError),
 }
 
-/// One cluster as it was played.
+/// A played cluster with its games.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlayedCluster {
     pub(crate) result: ClusterResult,
-    /// Its games, by their number in the cluster.
+    /// The games, by their number in the cluster.
     pub(crate) games: Vec<StoredGame>,
 }
 
-/// Some clusters of one match. A visitor: it runs on the rules of the game.
+/// Plays some clusters of one match, as a visitor of the rules.
 pub(crate) struct PlayClusters<'a> {
     /// The run's seed.
     pub(crate) seed: u64,
@@ -53,24 +53,24 @@ pub(crate) struct PlayClusters<'a> {
     pub(crate) key: &'a MatchKey,
     /// Its number.
     pub(crate) number: u32,
-    /// Games of a cluster.
+    /// Size of a cluster.
     pub(crate) shape: ClusterShape,
     /// The first player, then the second.
-    pub(crate) contestants: [Contestant; 2],
-    /// What players that think by the clock look at.
+    pub(crate) sides: [Side; 2],
+    /// The clock of players with a time budget.
     pub(crate) clock: Arc<dyn ouro_players::Clock>,
     /// Which clusters to play.
     pub(crate) clusters: Range<u32>,
-    /// Random plies at the start.
+    /// Random plies at the start of each game.
     pub(crate) opening_plies: u32,
-    /// Plies after which a game is cut short.
+    /// Plies after which a game is truncated.
     pub(crate) max_plies: usize,
     /// Games in play at the same time.
     pub(crate) parallel: usize,
-    /// Called after each ply, with what has ended in the order of clusters; breaking ends the
-    /// match, and games in play are dropped.
+    /// Called after each ply with the clusters that have ended, in order. Breaking ends the match and
+    /// drops the games in play.
     pub(crate) report: &'a mut dyn FnMut(Vec<PlayedCluster>) -> ControlFlow<()>,
-    /// Told of the moves of one game as they are played.
+    /// Called with the events of the game that is shown live.
     pub(crate) live: &'a mut dyn FnMut(LiveEvent),
 }
 
@@ -79,22 +79,22 @@ impl GameVisitor for PlayClusters<'_> {
 
     fn visit<G: Game>(mut self, game: G) -> Self::Output {
         let mut players: Vec<Box<dyn Player<G>>> = Vec::with_capacity(2);
-        for contestant in &self.contestants {
-            let player = contestant.seat(&game, &self.clock, &|| {})?;
-            players.push(Box::new(WithOpening::new(player, self.opening_plies)));
+        for side in &self.sides {
+            let player = side.build(&game, &self.clock, &|| {})?;
+            players.push(Box::new(RandomOpening::new(player, self.opening_plies)));
         }
         let mut batch = GameBatch::new(game, self.max_plies);
         let mut pending = Pending::default();
-        let mut waiting = BTreeMap::new();
+        let mut finished_clusters = BTreeMap::new();
         let mut next_report = self.clusters.start;
         let mut showcase = Showcase::default();
         loop {
             let mut ended = Vec::new();
-            while let Some(cluster) = waiting.remove(&next_report) {
+            while let Some(cluster) = finished_clusters.remove(&next_report) {
                 ended.push(cluster);
                 next_report += 1;
             }
-            // Breaking between plies, too, lets a stop take effect within one of them.
+            // Called even without finished clusters, so that a stop takes effect within one ply.
             if (self.report)(ended).is_break() {
                 return Ok(());
             }
@@ -112,12 +112,12 @@ impl GameVisitor for PlayClusters<'_> {
             }
             let finished = batch.advance(&mut players)?;
             let name = |seed: u64, seats: &[usize]| self.name(&pending, seed, seats);
-            for event in showcase.look(self.config, batch.in_progress(), &finished, &name) {
+            for event in showcase.update(self.config, batch.in_progress(), &finished, &name) {
                 (self.live)(event);
             }
             for game in finished {
                 if let Some((cluster, games)) = pending.add(game) {
-                    waiting.insert(cluster, self.cluster(cluster, games));
+                    finished_clusters.insert(cluster, self.cluster(cluster, games));
                 }
             }
         }
@@ -125,7 +125,7 @@ impl GameVisitor for PlayClusters<'_> {
 }
 
 impl PlayClusters<'_> {
-    /// What a game at the table is called, and who sits where.
+    /// The key and the players of a game at the table.
     fn name(
         &self,
         pending: &Pending<impl Sized>,
@@ -133,7 +133,7 @@ impl PlayClusters<'_> {
         seats: &[usize],
     ) -> Option<(GameKey, Vec<PlayerId>)> {
         let cluster = pending.cluster(seed)?;
-        let key = GameKey { number: self.number, cluster, game: slot(seats) as u32 };
+        let key = GameKey { number: self.number, cluster, game: game_number(seats) as u32 };
         Some((key, self.players(seats)))
     }
 
@@ -142,12 +142,12 @@ impl PlayClusters<'_> {
         seats.iter().map(player).cloned().collect()
     }
 
-    /// What all games of a cluster come to.
+    /// The result of a cluster, with its games.
     fn cluster<C>(&self, cluster: u32, games: Vec<FinishedGame<C>>) -> PlayedCluster {
         let results = if self.shape.seats < 2 {
-            vec![alone(&games)]
+            vec![solo_result(&games)]
         } else {
-            games.iter().map(together).collect()
+            games.iter().map(multiplayer_result).collect()
         };
         let games = games.into_iter().map(|game| StoredGame {
             players: self.players(&game.players),
@@ -167,7 +167,7 @@ impl PlayClusters<'_> {
     }
 }
 
-/// Who sits where in each game of a cluster.
+/// The seating of each game of a cluster.
 fn seatings(shape: ClusterShape) -> Vec<Vec<usize>> {
     let seats = shape.seats as usize;
     if seats < 2 {
@@ -178,17 +178,17 @@ fn seatings(shape: ClusterShape) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Which game of its cluster a seating is.
-fn slot(seats: &[usize]) -> usize {
+/// The number of the game of a cluster that has this seating.
+fn game_number(seats: &[usize]) -> usize {
     match seats {
         [player] => *player,
         _ => seats.iter().position(|&player| player == FIRST).unwrap_or(0),
     }
 }
 
-/// A game of several seats as the first player sees it.
-fn together<C>(game: &FinishedGame<C>) -> GameResult {
-    let own = slot(&game.players);
+/// The result of a game for several players, from the first player's point of view.
+fn multiplayer_result<C>(game: &FinishedGame<C>) -> GameResult {
+    let own = game_number(&game.players);
     let others = |results: &[f32]| -> Vec<f32> {
         results.iter().enumerate().filter(|&(seat, _)| seat != own).map(|(_, &one)| one).collect()
     };
@@ -201,8 +201,8 @@ fn together<C>(game: &FinishedGame<C>) -> GameResult {
     }
 }
 
-/// The two games of a seed that both players played alone, compared by score.
-fn alone<C>(games: &[FinishedGame<C>]) -> GameResult {
+/// The result of the two games for one player with the same seed, compared by score.
+fn solo_result<C>(games: &[FinishedGame<C>]) -> GameResult {
     let [first, second] = [FIRST, SECOND].map(|index| {
         games
             .get(index)
@@ -215,10 +215,10 @@ fn alone<C>(games: &[FinishedGame<C>]) -> GameResult {
     }
 }
 
-/// A cluster and those of its games that have ended.
+/// A cluster with the games that have ended.
 type Unfinished<C> = (u32, Vec<Option<FinishedGame<C>>>);
 
-/// Games of clusters that are not whole yet, by seed.
+/// Unfinished clusters, by seed.
 struct Pending<C>(BTreeMap<u64, Unfinished<C>>);
 
 impl<C> Default for Pending<C> {
@@ -236,11 +236,11 @@ impl<C> Pending<C> {
         self.0.get(&seed).map(|&(cluster, _)| cluster)
     }
 
-    /// The cluster's games, once all of them are there.
+    /// Adds a game and returns its cluster's games once all of them have ended.
     fn add(&mut self, game: FinishedGame<C>) -> Option<(u32, Vec<FinishedGame<C>>)> {
-        let (seed, slot) = (game.record.seed, slot(&game.players));
+        let (seed, number) = (game.record.seed, game_number(&game.players));
         let (_, games) = self.0.get_mut(&seed)?;
-        *games.get_mut(slot)? = Some(game);
+        *games.get_mut(number)? = Some(game);
         if games.iter().any(Option::is_none) {
             return None;
         }

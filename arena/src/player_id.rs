@@ -9,16 +9,16 @@ use ouro_game::digest::digest_serialized;
 use ouro_net::Generation;
 use serde::{Deserialize, Serialize};
 
-/// The player whose rating is fixed at 0, and the champion until somebody is promoted.
+/// The player whose rating is fixed at 0, and the champion before the first promotion.
 pub const ANCHOR: &str = "random";
 
-/// What every generation's name begins with.
+/// Prefix of the name of every generation.
 const GENERATION: &str = "generation-";
 
 /// Longest name, in bytes.
 const LONGEST_NAME: usize = 200;
 
-/// A player with a rating. Written as text everywhere: `generation-7`, `minimax{depth=2}`.
+/// A player that can be rated. Its text form is used everywhere: `generation-7`, `minimax{depth=2}`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum PlayerId {
@@ -28,13 +28,13 @@ pub enum PlayerId {
     Generation(Generation),
 }
 
-/// A text that names no player.
+/// The text names no player.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("player {0:?} is no player of the arena; write generation-N or the name of an anchor")]
 pub struct PlayerIdError(String);
 
 impl PlayerId {
-    /// The anchor at 0.
+    /// The anchor with rating 0.
     pub fn random() -> Self {
         Self::Anchor(ANCHOR.into())
     }
@@ -58,12 +58,12 @@ impl FromStr for PlayerId {
     type Err = PlayerIdError;
 
     fn from_str(text: &str) -> Result<Self, PlayerIdError> {
-        // Cut, because it may come from a stranger.
+        // Cut, because the text may come from an untrusted client.
         let refused = || PlayerIdError(text.chars().take(LONGEST_NAME).collect());
         match text.strip_prefix(GENERATION) {
             Some(number) => {
                 let generation = Generation(number.parse().map_err(|_| refused())?);
-                // One player has one name.
+                // Only the canonical spelling, so that a player has one name.
                 let canonical = generation.to_string() == text;
                 canonical.then_some(Self::Generation(generation)).ok_or_else(refused)
             }
@@ -96,36 +96,36 @@ impl fmt::Display for PlayerId {
     }
 }
 
-/// What a match is played for.
+/// The purpose of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchKind {
-    /// Decides about a candidate.
+    /// Decides whether a candidate is promoted.
     Gate,
     /// Makes ratings more certain.
     Rating,
 }
 
-/// Names a match. There is one match of a name in a run, which may be broken off and taken up
-/// again, so its results can be reported any number of times.
+/// The identity of a match. A run has one match per key, which may be interrupted and resumed any
+/// number of times.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchKey {
-    /// What it is played for.
+    /// The purpose.
     pub kind: MatchKind,
-    /// Whose results are told: at the gate, the candidate.
+    /// The player whose results are counted: at the gate, the candidate.
     pub first: PlayerId,
-    /// Whom it plays: at the gate, the champion.
+    /// Its opponent: at the gate, the champion.
     pub second: PlayerId,
 }
 
 impl MatchKey {
-    /// A candidate against a champion.
+    /// The match of a candidate against a champion.
     pub fn gate(candidate: Generation, champion: PlayerId) -> Self {
         Self { kind: MatchKind::Gate, first: candidate.into(), second: champion }
     }
 
-    /// Two players for their ratings. Both orders name one match.
+    /// The rating match of two players, in either order.
     pub fn rating(a: PlayerId, b: PlayerId) -> Self {
         // Generations come after anchors, and newer ones after older ones.
         let (first, second) = if a < b { (b, a) } else { (a, b) };
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_names_one_player_and_a_player_has_one_name() {
+    fn names_and_players_correspond_one_to_one() {
         for name in ["random", "minimax{depth=2}", "generation-0", "generation-4294967295"] {
             assert_eq!(name.parse::<PlayerId>().unwrap().to_string(), name);
         }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_has_seeds_of_its_own_and_both_orders_of_a_rating_match_are_one() {
+    fn every_match_has_its_own_seeds_and_rating_matches_have_no_order() {
         let (seven, random) = (PlayerId::from(Generation(7)), PlayerId::random());
         let rating = MatchKey::rating(random.clone(), seven.clone());
         assert_eq!(rating, MatchKey::rating(seven.clone(), random.clone()));

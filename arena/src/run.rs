@@ -1,7 +1,7 @@
-//! An arena from start to stop: bind, run, drain.
+//! The life of an arena: bind, run, drain.
 //!
-//! Drain order: the evaluator stops between two plies (results so far are stored), health
-//! turns to NOT_SERVING and the port closes, calls in flight finish.
+//! Drain order: the match runner stops between two plies with all results stored, health turns to
+//! NOT_SERVING and the port closes, calls in flight finish.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,16 +14,17 @@ use ouro_proto::arena::v1::pool_service_server::PoolServiceServer;
 use ouro_proto::chunks::MESSAGE_BYTES;
 use ouro_proto::pool::PoolSnapshot;
 use ouro_rating::RatingTable;
-use ouro_service::{Background, Clock, Drain, GrpcServer, Trouble};
+use ouro_service::{Background, Clock, Conditions, Drain, GrpcServer};
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::condition::Condition;
 use crate::config::{ArenaConfig, MatchConfig};
 use crate::error::ArenaError;
-use crate::evaluator::Evaluator;
 use crate::event::ArenaEvent;
-use crate::keeper::Keeper;
+use crate::match_runner::MatchRunner;
 use crate::service::Handlers;
+use crate::state::ArenaState;
 use crate::store::{EmbeddedStore, WeightsFolder};
 use crate::web::{Gauges, WebServer};
 
@@ -32,15 +33,6 @@ pub const STORE_FILE: &str = "arena.redb";
 /// Name of the folder of weights in the data folder.
 pub const WEIGHTS_FOLDER: &str = "weights";
 
-/// What waits while a person must see to something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Waiting {
-    /// Matches and decisions, which cannot be stored.
-    Matches,
-    /// Candidates, which cannot be taken.
-    Candidates,
-}
-
 /// An arena whose ports are open and whose store is locked; nothing runs yet.
 #[derive(Debug)]
 pub struct Arena {
@@ -48,7 +40,7 @@ pub struct Arena {
     web: Option<WebServer>,
     gauges: Gauges,
     drain: Duration,
-    keeper: Arc<Keeper>,
+    state: Arc<ArenaState>,
     matches: MatchConfig,
     max_weights_bytes: u64,
     wake: mpsc::Receiver<()>,
@@ -60,15 +52,15 @@ impl Arena {
         let checked = config.check()?;
         let (waker, wake) = mpsc::sync_channel(1);
         let (data, run) = (config.data, config.run);
-        let open = move || -> Result<Keeper, ArenaError> {
+        let open = move || -> Result<ArenaState, ArenaError> {
             std::fs::create_dir_all(&data)
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
             let store = EmbeddedStore::open(&data.join(STORE_FILE))?;
             let weights = WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?;
             let store = Box::new(store);
-            Ok(Keeper::new(run, checked, store, weights, clock, waker)?)
+            Ok(ArenaState::load(run, checked, store, weights, clock, waker)?)
         };
-        let keeper = Background::thread("arena-start", open)?.join().await??;
+        let state = Background::thread("arena-start", open)?.join().await??;
         let server = GrpcServer::bind(config.address, config.limits).await?;
         let web = match config.web {
             Some(address) => Some(WebServer::bind(address).await?),
@@ -79,7 +71,7 @@ impl Arena {
             web,
             gauges: Gauges::default(),
             drain: config.limits.drain,
-            keeper: Arc::new(keeper),
+            state: Arc::new(state),
             matches: config.matches,
             max_weights_bytes: config.max_weights_bytes,
             wake,
@@ -96,52 +88,53 @@ impl Arena {
         self.web.as_ref().map(WebServer::local_addr)
     }
 
-    /// Takes figures of a learner for the web page. Clones go on taking them while the arena runs.
+    /// The charts of the web page, to which a learner in the same process adds its figures. Clones
+    /// remain connected while the arena runs.
     pub fn gauges(&self) -> Gauges {
         self.gauges.clone()
     }
 
     /// The pool as actors see it.
     pub fn pool(&self) -> watch::Receiver<Arc<PoolSnapshot>> {
-        self.keeper.snapshots()
+        self.state.pool().snapshots()
     }
 
-    /// The newest generation after which the arena was at rest: it was decided about, it has
-    /// played the anchors, everybody is rated, and no other waits. Nothing changes then before
-    /// the next publication, unless spare games are played.
-    pub fn rested(&self) -> watch::Receiver<Option<Generation>> {
-        self.keeper.rested()
+    /// The newest generation after which the arena was idle: the generation is decided, it has played
+    /// the anchors, the ratings are current, and no candidate is left. Unless spare games are played,
+    /// nothing changes before the next publication.
+    pub fn idle_after(&self) -> watch::Receiver<Option<Generation>> {
+        self.state.candidates().idle_after()
     }
 
-    /// What a person must see to before matches or publications go on.
-    pub fn trouble(&self) -> watch::Receiver<Trouble<Waiting>> {
-        self.keeper.trouble()
+    /// Conditions that an operator must see to before matches or publications continue.
+    pub fn conditions(&self) -> watch::Receiver<Conditions<Condition>> {
+        self.state.conditions()
     }
 
-    /// What happens from now on.
+    /// Events from now on.
     pub fn events(&self) -> broadcast::Receiver<ArenaEvent> {
-        self.keeper.events()
+        self.state.events()
     }
 
     /// The newest ratings.
     pub fn ratings(&self) -> watch::Receiver<Arc<RatingTable>> {
-        self.keeper.ratings()
+        self.state.ratings().table()
     }
 
-    /// Serves and plays until `stop` is cancelled, then drains. Ends early, with the error, if
-    /// matches cannot go on.
+    /// Serves and plays until `stop` is cancelled, then drains. Returns early with the error if
+    /// matches cannot continue.
     pub async fn run_until(self, stop: CancellationToken) -> Result<Drain, ArenaError> {
-        // A child, so that a failing arena does not stop whoever runs it.
+        // A child token, so that a failing arena does not stop the whole process.
         let stop = stop.child_token();
-        let evaluator = Evaluator {
-            keeper: self.keeper.clone(),
+        let runner = MatchRunner {
+            state: self.state.clone(),
             config: self.matches,
             wake: self.wake,
             stop: stop.clone(),
         };
-        let evaluation = Background::thread("arena-evaluator", move || evaluator.run())?;
+        let matches = Background::thread("arena-matches", move || runner.run())?;
 
-        let handlers = Handlers::new(self.keeper.clone(), self.max_weights_bytes, stop.clone());
+        let handlers = Handlers::new(self.state.clone(), self.max_weights_bytes, stop.clone());
         let pool = PoolServiceServer::new(handlers.clone());
         let server = self
             .server
@@ -149,14 +142,14 @@ impl Arena {
             .add_service(pool.max_decoding_message_size(MESSAGE_BYTES))
             .describe(ouro_proto::FILE_DESCRIPTOR_SET)
             .run_until(stop.clone());
-        let evaluation = async {
-            let result = evaluation.join().await;
+        let playing = async {
+            let result = matches.join().await;
             stop.cancel();
             result?
         };
         let waker = async {
             stop.cancelled().await;
-            self.keeper.wake();
+            self.state.candidates().wake();
         };
         let serving = async {
             let result = server.await;
@@ -165,13 +158,13 @@ impl Arena {
         };
         let page = async {
             let Some(web) = self.web else { return Ok(Drain::Clean) };
-            let (keeper, gauges) = (self.keeper.clone(), self.gauges);
-            let result = web.run_until(keeper, gauges, stop.clone(), self.drain).await;
+            let (state, gauges) = (self.state.clone(), self.gauges);
+            let result = web.run_until(state, gauges, stop.clone(), self.drain).await;
             stop.cancel();
             result
         };
-        let (served, shown, evaluated, ()) = tokio::join!(serving, page, evaluation, waker);
-        evaluated?;
+        let (served, shown, played, ()) = tokio::join!(serving, page, playing, waker);
+        played?;
         Ok(match (served?, shown?) {
             (Drain::Clean, Drain::Clean) => Drain::Clean,
             _ => Drain::DeadlinePassed,

@@ -1,7 +1,7 @@
-//! The gRPC face: converts at the border, keeps memory bounded, hands work to the keeper.
+//! The gRPC services: convert requests, bound their memory, and call the state.
 //!
-//! Store and files block, so every call goes through the blocking pool. Streams that tell what
-//! changes end when the arena stops, so that they do not hold the drain.
+//! The store and the files block, so every call runs on the blocking pool. Streams of changes end when
+//! the arena stops, so that they do not delay the drain.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Response, Status};
 
 use crate::error::CallError;
-use crate::keeper::Keeper;
+use crate::state::ArenaState;
 
 mod arena;
 mod convert;
@@ -25,10 +25,10 @@ const UPLOADS: usize = 2;
 /// Downloads held in memory at once.
 const DOWNLOADS: usize = 16;
 
-/// The arena as gRPC sees it. Clones share everything.
+/// The handlers of both services. Clones share everything.
 #[derive(Clone, Debug)]
 pub(crate) struct Handlers {
-    keeper: Arc<Keeper>,
+    state: Arc<ArenaState>,
     max_weights_bytes: u64,
     uploads: Arc<Semaphore>,
     downloads: Arc<Semaphore>,
@@ -40,12 +40,12 @@ type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Handlers {
     pub(crate) fn new(
-        keeper: Arc<Keeper>,
+        state: Arc<ArenaState>,
         max_weights_bytes: u64,
         stop: CancellationToken,
     ) -> Self {
         Self {
-            keeper,
+            state,
             max_weights_bytes,
             uploads: Arc::new(Semaphore::new(UPLOADS)),
             downloads: Arc::new(Semaphore::new(DOWNLOADS)),
@@ -53,18 +53,18 @@ impl Handlers {
         }
     }
 
-    /// Runs blocking work away from the runtime's threads. A call that is dropped leaves the
-    /// work running to its end, so nothing is half done.
+    /// Runs blocking work outside the threads of the runtime. Dropping the call does not interrupt the
+    /// work, so no step is half done.
     async fn blocking<T, E>(
         &self,
-        work: impl FnOnce(&Keeper) -> Result<T, E> + Send + 'static,
+        work: impl FnOnce(&ArenaState) -> Result<T, E> + Send + 'static,
     ) -> Result<T, CallError>
     where
         T: Send + 'static,
         E: Into<CallError> + Send + 'static,
     {
-        let keeper = self.keeper.clone();
-        tokio::task::spawn_blocking(move || work(&keeper).map_err(Into::into))
+        let state = self.state.clone();
+        tokio::task::spawn_blocking(move || work(&state).map_err(Into::into))
             .await
             .map_err(|_| CallError::Stopping)?
     }
@@ -84,7 +84,7 @@ impl Handlers {
     }
 }
 
-/// The one place where an error becomes a status.
+/// Turns an error into a status. All handlers answer through this function.
 fn answer<T>(result: Result<T, CallError>) -> Result<Response<T>, Status> {
     result.map(Response::new).map_err(|error| {
         tracing::debug!(%error, "call refused");

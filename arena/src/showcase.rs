@@ -1,7 +1,7 @@
-//! One game of many, told move by move as it is played.
+//! Chooses the game that is shown live, and reports its moves.
 //!
-//! A match plays its games side by side. The showcase follows one of them to its end, then takes
-//! the next that has begun, so that somebody who watches sees whole games.
+//! A match plays many games at the same time. The showcase follows one of them to its end, then takes
+//! the next one that has started, so that a viewer sees whole games.
 
 use ouro_game::{Action, GameConfig};
 use ouro_players::{FinishedGame, GameInProgress};
@@ -9,23 +9,23 @@ use ouro_players::{FinishedGame, GameInProgress};
 use crate::player_id::PlayerId;
 use crate::store::GameKey;
 
-/// A game that is being shown.
+/// A game that is shown live.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveGame {
-    /// What it will be called when it is kept.
+    /// The key under which it is stored.
     pub key: GameKey,
     /// Its rules.
     pub config: GameConfig,
-    /// Its seed, which with the moves gives every position.
+    /// Its seed. Seed and moves determine every position.
     pub seed: u64,
-    /// Who sits at each seat.
+    /// The player of each seat.
     pub players: Vec<PlayerId>,
 }
 
-/// What happens in the game that is being shown.
+/// An event of the game that is shown live.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LiveEvent {
-    /// It begins to be shown; moves may have been played already, and follow.
+    /// A new game is shown. Moves that were already played follow.
     Started(LiveGame),
     /// A ply was played.
     Moved {
@@ -33,10 +33,10 @@ pub enum LiveEvent {
         key: GameKey,
         /// Ply, from 0.
         ply: u32,
-        /// Actions of the players that were to move, in seat order.
+        /// Actions of the players to move, in seat order.
         actions: Vec<Action>,
     },
-    /// It is over.
+    /// The game is over.
     Ended {
         /// The game.
         key: GameKey,
@@ -45,10 +45,10 @@ pub enum LiveEvent {
     },
 }
 
-/// What a game at the table is called, and who sits where.
+/// Finds the key and the players of a game by its seed and seating.
 type Name<'a> = &'a dyn Fn(u64, &[usize]) -> Option<(GameKey, Vec<PlayerId>)>;
 
-/// The game that is being followed.
+/// Follows one game at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Showcase {
     shown: Option<Shown>,
@@ -59,12 +59,12 @@ struct Shown {
     key: GameKey,
     seed: u64,
     seats: Vec<usize>,
-    told: usize,
+    reported: usize,
 }
 
 impl Showcase {
-    /// Looks at the table after a ply: what is new of the game that is shown.
-    pub(crate) fn look<'t, C>(
+    /// Updates the shown game after a ply and returns its events.
+    pub(crate) fn update<'t, C>(
         &mut self,
         config: &GameConfig,
         mut in_progress: impl Iterator<Item = GameInProgress<'t>>,
@@ -83,8 +83,8 @@ impl Showcase {
                     seed,
                     players,
                 }));
-                let mut shown = Shown { key, seed, seats: game.players.to_vec(), told: 0 };
-                shown.tell(game.plies, &mut events);
+                let mut shown = Shown { key, seed, seats: game.players.to_vec(), reported: 0 };
+                shown.report(game.plies, &mut events);
                 self.shown = Some(shown);
             }
             return events;
@@ -93,24 +93,24 @@ impl Showcase {
             .iter()
             .find(|game| game.record.seed == shown.seed && game.players == shown.seats);
         if let Some(game) = ended {
-            shown.tell(&game.record.plies, &mut events);
+            shown.report(&game.record.plies, &mut events);
             events.push(LiveEvent::Ended { key: shown.key, outcomes: game.outcomes.clone() });
             self.shown = None;
         } else if let Some(game) =
             in_progress.find(|game| game.seed == shown.seed && game.players == shown.seats)
         {
-            shown.tell(game.plies, &mut events);
+            shown.report(game.plies, &mut events);
         }
         events
     }
 }
 
 impl Shown {
-    fn tell(&mut self, plies: &[Vec<Action>], events: &mut Vec<LiveEvent>) {
-        for actions in plies.iter().skip(self.told) {
-            let (key, ply, actions) = (self.key, self.told as u32, actions.clone());
+    fn report(&mut self, plies: &[Vec<Action>], events: &mut Vec<LiveEvent>) {
+        for actions in plies.iter().skip(self.reported) {
+            let (key, ply, actions) = (self.key, self.reported as u32, actions.clone());
             events.push(LiveEvent::Moved { key, ply, actions });
-            self.told += 1;
+            self.reported += 1;
         }
     }
 }

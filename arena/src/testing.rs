@@ -1,4 +1,4 @@
-//! A keeper of tic-tac-toe, and networks for it.
+//! The state of a tic-tac-toe arena, and networks for it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,27 +13,27 @@ use ouro_testkit::network::{tiny, weights};
 
 use crate::config::MatchConfig;
 use crate::error::CallError;
-use crate::keeper::{Keeper, Offer};
+use crate::state::{ArenaState, Offer};
 use crate::store::{EmbeddedStore, Run, WeightsFolder};
 
-/// A keeper with its weights in `folder`, and what wakes its evaluator.
-pub(crate) fn keeper(
+/// A state with its weights in `folder`, and the receiver of its wake-ups.
+pub(crate) fn state(
     folder: &Path,
     store: EmbeddedStore,
     config: &MatchConfig,
-) -> (Keeper, Receiver<()>) {
+) -> (ArenaState, Receiver<()>) {
     let game = GameConfig::by_name("tic_tac_toe").unwrap();
     let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
     let weights = WeightsFolder::open(folder).unwrap();
     let checked = crate::config::check(config, &game).unwrap();
     let (waker, wake) = sync_channel(1);
     let run = Run { game, seed: 1 };
-    (Keeper::new(run, checked, Box::new(store), weights, clock, waker).unwrap(), wake)
+    (ArenaState::load(run, checked, Box::new(store), weights, clock, waker).unwrap(), wake)
 }
 
-/// Offers a network that nobody trained.
-pub(crate) fn offer(keeper: &Keeper, generation: u32) -> Result<Checkpoint, CallError> {
-    let bytes = weights(&keeper.run().game, tiny(), generation, 0, 1).to_safetensors();
+/// Publishes an untrained network.
+pub(crate) fn offer(state: &ArenaState, generation: u32) -> Result<Checkpoint, CallError> {
+    let bytes = weights(&state.run().game, tiny(), generation, 0, 1).to_safetensors();
     let (hash, generation) = (ContentHash::of(&bytes), Generation(generation));
-    keeper.publish(Offer { hash, generation, step: 0, parent: None }, &bytes)
+    state.publish(Offer { hash, generation, step: 0, parent: None }, &bytes)
 }

@@ -1,10 +1,10 @@
 //! The arena's web page: strength over time, the pool, the gate, matches, games.
 //!
-//! Everything is drawn here, as HTML and SVG; a browser adds a stylesheet and a script, both from
-//! the program itself, so the page needs no internet. The script swaps in parts that have changed
-//! and turns the pages of games. The page only shows: to ask from a program there is gRPC.
+//! The server renders all pages as HTML and SVG. The stylesheet and the script are part of the program,
+//! so the page needs no internet. The script replaces changed parts and plays recorded games. The page
+//! is read-only; programs use gRPC.
 //!
-//! The server is bound first, then run until a token is cancelled, like that of gRPC.
+//! Like the gRPC server, the web server is bound first, then runs until a token is cancelled.
 
 use std::future::IntoFuture;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::ArenaError;
-use crate::keeper::Keeper;
+use crate::state::ArenaState;
 
 mod assets;
 mod chart;
@@ -37,14 +37,14 @@ mod text;
 
 pub use gauges::{Gauge, Gauges};
 
-/// What a page may load: files of this program, and nothing else.
+/// Content security policy: a page loads files of this program only.
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'; object-src 'none'";
 
-/// Streams of events at once; a browser that finds none free shows the page as it was loaded.
+/// Most event streams at once. A browser beyond the limit shows the page as it was loaded.
 const STREAMS: usize = 64;
-/// Recorded games that are drawn at once.
-const FILMS: usize = 2;
+/// Most recorded games that are rendered at once.
+const RENDERINGS: usize = 2;
 
 /// A web server on an open port.
 #[derive(Debug)]
@@ -53,13 +53,13 @@ pub(crate) struct WebServer {
     address: SocketAddr,
 }
 
-/// What pages are made from. Clones share everything.
+/// Everything that the pages need. Clones share it.
 #[derive(Clone, Debug)]
 struct Site {
-    keeper: Arc<Keeper>,
+    state: Arc<ArenaState>,
     gauges: Gauges,
     streams: Arc<Semaphore>,
-    films: Arc<Semaphore>,
+    renderings: Arc<Semaphore>,
     stop: CancellationToken,
 }
 
@@ -77,19 +77,19 @@ impl WebServer {
         self.address
     }
 
-    /// Serves until `stop` is cancelled, then gives open connections until `drain` is over.
+    /// Serves until `stop` is cancelled, then gives open connections the time `drain`.
     pub(crate) async fn run_until(
         self,
-        keeper: Arc<Keeper>,
+        state: Arc<ArenaState>,
         gauges: Gauges,
         stop: CancellationToken,
         drain: Duration,
     ) -> Result<Drain, ArenaError> {
         let site = Site {
-            keeper,
+            state,
             gauges,
             streams: Arc::new(Semaphore::new(STREAMS)),
-            films: Arc::new(Semaphore::new(FILMS)),
+            renderings: Arc::new(Semaphore::new(RENDERINGS)),
             stop: stop.clone(),
         };
         let address = self.address;
@@ -130,14 +130,14 @@ fn routes(site: Site) -> Router {
         .with_state(site)
 }
 
-/// Adds to every answer what a browser may do with it.
+/// Adds the security headers to every answer.
 async fn guarded<B>(mut response: Response<B>) -> Response<B> {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
-        // A run goes on, and another may be on the same port tomorrow.
+        // Pages change while a run continues, and another run may use the same port later.
         (header::CACHE_CONTROL, "no-store"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));

@@ -40,7 +40,7 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
     let mut arena = Running::start(folder.path()).await;
     assert_eq!(arena.client.get_pool().await.unwrap().newest, None);
 
-    // The untrained network is a candidate like any other, and no better than random.
+    // The untrained network is a candidate like any other, and it is no better than random.
     let decision = arena.publish(0, uniform(0)).await;
     assert_eq!(decision.promotion(), None);
     let decision = arena.publish(1, strong(1)).await;
@@ -52,7 +52,7 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
     // Random moves do not pass against the new champion.
     let decision = arena.publish(2, uniform(2)).await;
     assert_eq!(decision.promotion(), None);
-    // Everybody plays the anchors: random, minimax of two depths.
+    // Every candidate plays the anchors: random, minimax of two depths.
     arena.settled().await;
 
     let snapshot = arena.client.watch_pool().await.unwrap().next().await.unwrap().unwrap();
@@ -89,7 +89,7 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
     let seats: u32 = ratings.ratings.iter().map(|row| row.games).sum();
     assert_eq!(seats, 2 * ratings.games);
     assert_eq!(arena.client.get_pool().await.unwrap(), {
-        // The verdict on generation 2 may have come after the pool was asked for.
+        // The verdict on generation 2 may have arrived after the first request of the pool.
         let mut pool = pool;
         pool.newest.as_mut().unwrap().status = CheckpointStatus::Rejected;
         pool
@@ -100,17 +100,18 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
     assert_eq!(statuses, [(0, Rejected), (1, Champion), (2, Rejected)]);
     arena.stop().await;
 
-    // What the store holds is what its log leads to.
+    // The store equals the replay of its log.
     let store = EmbeddedStore::open(&folder.path().join(STORE_FILE)).unwrap();
     let replayed = replay(&store).unwrap();
     assert_eq!(replayed.checkpoints, store.checkpoints().unwrap());
     assert_eq!(replayed.decisions, store.decisions().unwrap());
     assert_eq!(replayed.promotions, store.promotions().unwrap());
     assert_eq!(replayed.matches, store.matches().unwrap());
+    // Bit for bit, because every fit starts from the same point.
     assert_eq!(replayed.ratings().table(), ratings);
 }
 
-/// What a raw upload of these parts is answered.
+/// The status code of a raw upload of these parts.
 async fn upload(channel: &Channel, parts: Vec<Part>) -> Code {
     let messages: Vec<_> =
         parts.into_iter().map(|part| v1::PublishCheckpointRequest { part: Some(part) }).collect();
@@ -132,7 +133,7 @@ fn header(file: &[u8]) -> v1::PublishHeader {
 }
 
 #[tokio::test]
-async fn an_upload_that_is_not_as_announced_is_refused_and_leaves_nothing() {
+async fn an_upload_that_differs_from_its_header_is_refused_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = Running::start(folder.path()).await;
     let channel = arena.channel().await;
@@ -150,7 +151,7 @@ async fn an_upload_that_is_not_as_announced_is_refused_and_leaves_nothing() {
         ("no header", vec![chunk()], wrong),
         ("nothing", vec![], wrong),
         ("two headers", two_headers, wrong),
-        ("a hash that is none", changed(&|header| header.hash = "x".into()), wrong),
+        ("a malformed hash", changed(&|header| header.hash = "x".into()), wrong),
         ("another hash", changed(&|header| header.hash = "0".repeat(64)), wrong),
         ("too few bytes", changed(&|header| header.size_bytes += 1), wrong),
         ("too many bytes", changed(&|header| header.size_bytes -= 1), wrong),
@@ -169,7 +170,7 @@ async fn an_upload_that_is_not_as_announced_is_refused_and_leaves_nothing() {
     assert_eq!(arena.client.list_checkpoints().await.unwrap(), []);
     assert_eq!(std::fs::read_dir(folder.path().join("weights")).unwrap().count(), 0);
 
-    // The arena is none the worse, and holds a generation to its weights.
+    // The arena still works, and a generation keeps its weights.
     assert_eq!(upload(&channel, changed(&|_| {})).await, Code::Ok);
     let error = arena.client.publish(Generation(0), 10, strong(0)).await.unwrap_err();
     assert!(matches!(error, ClientError::Refused { code: Code::AlreadyExists, .. }), "{error}");
@@ -178,7 +179,7 @@ async fn an_upload_that_is_not_as_announced_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn weights_that_cannot_play_here_are_refused() {
+async fn weights_that_do_not_fit_the_game_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = Running::start(folder.path()).await;
     let file = uniform(0);
@@ -244,7 +245,7 @@ async fn health_and_both_reflections_name_the_service() {
     let ListServicesResponse(list) = answer else { panic!("not a list: {answer:?}") };
     let mut names: Vec<&str> = list.service.iter().map(|service| service.name.as_str()).collect();
     names.sort_unstable();
-    // What this port serves, and not the learner's, though the descriptors know it.
+    // Only the services of this port, although the descriptors include the learner's.
     let reflection = "grpc.reflection.v1alpha.ServerReflection";
     assert_eq!(names, ["grpc.health.v1.Health", reflection, SERVICE, POOL_SERVICE]);
 

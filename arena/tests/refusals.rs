@@ -1,4 +1,4 @@
-//! What `ouro-arena` says to what it cannot use, and the exit code that `--help` gives for it.
+//! Messages and exit codes of `ouro-arena` for invalid input.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
@@ -12,7 +12,7 @@ use ouro_testkit::process::run;
 fn refused(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let mut all =
         vec!["--listen", "127.0.0.1:0", "--web", "off", "--config", "my.toml", "--run", "d"];
-    // A flag that is given twice is a mistake of its own.
+    // A repeated flag is an error of its own.
     for flag in arguments.iter().filter(|argument| argument.starts_with("--")) {
         if let Some(at) = all.iter().position(|known| known == flag) {
             all.drain(at..at + 2);

@@ -24,7 +24,7 @@ use tokio::time::Instant;
 
 use crate::replay::SharedReplay;
 use crate::rules::AcceptedGame;
-use crate::status::{SharedStatus, Waiting};
+use crate::status::{Condition, SharedStatus};
 
 use hold::Hold;
 
@@ -376,7 +376,7 @@ impl<D: Disk> Clerk<D> {
             Err(error @ JournalError::NoSpace { .. }) => {
                 if !self.group.is_paused() {
                     tracing::error!(%error, "the disk is full: no more games are taken in");
-                    self.progress.note_trouble(Waiting::Journal, Some(error.to_string()));
+                    self.progress.set_condition(Condition::Journal, Some(error.to_string()));
                 }
                 self.group.failed(self.now());
                 self.say_hold();
@@ -387,7 +387,7 @@ impl<D: Disk> Clerk<D> {
         }
         if self.group.is_paused() {
             tracing::warn!("there is space again: games are taken in");
-            self.progress.note_trouble(Waiting::Journal, None);
+            self.progress.set_condition(Condition::Journal, None);
         }
         self.group.committed();
         self.say_hold();

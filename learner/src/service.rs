@@ -194,10 +194,10 @@ impl LearnerService for Intake {
         _request: Request<wire::GetStatusRequest>,
     ) -> Result<Response<wire::GetStatusResponse>, Status> {
         let Shared { progress, replay, algorithm, .. } = &*self.shared;
-        let (progress, (status, waiting_for)) = (progress.get(), replay.status());
+        let (progress, (status, starvation)) = (progress.get(), replay.status());
         let actors = self.shared.max_streams - self.shared.streams.available_permits();
         let report = progress.report;
-        let waiting_for = progress.trouble.describe().or(waiting_for).unwrap_or_default();
+        let condition = progress.conditions.describe().or(starvation).unwrap_or_default();
         Ok(Response::new(wire::GetStatusResponse {
             device: progress.device,
             algorithm: (*algorithm).to_owned(),
@@ -227,7 +227,7 @@ impl LearnerService for Intake {
                 staleness: status.staleness.lag,
             }),
             mean_return: progress.mean_return,
-            waiting_for,
+            condition,
         }))
     }
 }

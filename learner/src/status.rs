@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ouro_net::Generation;
 use ouro_replay::RefusalReason;
-use ouro_service::Trouble;
+use ouro_service::Conditions;
 
 use crate::trainer::StepReport;
 
@@ -32,17 +32,17 @@ pub struct LearnerStatus {
     pub mean_return: f64,
     /// The training device, as its backend names it.
     pub device: String,
-    /// What keeps training from going on that a person must see to.
-    pub trouble: Trouble<Waiting>,
+    /// Conditions that an operator must see to before training continues.
+    pub conditions: Conditions<Condition>,
     pub(crate) recent: VecDeque<f32>,
 }
 
-/// What waits while a person must see to something.
+/// Work that is blocked until an operator acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Waiting {
-    /// Games, which the ledger cannot journal.
+pub enum Condition {
+    /// Games cannot be journaled.
     Journal,
-    /// Training, whose thread cannot write a checkpoint.
+    /// The training state cannot be written.
     Checkpoint,
 }
 
@@ -75,9 +75,9 @@ impl SharedStatus {
         change(&mut self.lock());
     }
 
-    /// Notes that somebody's trouble begins, or with `None` ends.
-    pub(crate) fn note_trouble(&self, who: Waiting, words: Option<String>) {
-        self.lock().trouble.note(who, words);
+    /// Sets a condition, or clears it with `None`.
+    pub(crate) fn set_condition(&self, condition: Condition, message: Option<String>) {
+        self.lock().conditions.set(condition, message);
     }
 
     pub(crate) fn accepted(&self, moves: usize, returns: &[f32]) {

@@ -22,7 +22,7 @@ use crate::export::ExportCheck;
 use crate::feed::{Fed, Feed, FeedError};
 use crate::ledger::Ledger;
 use crate::replay::SharedReplay;
-use crate::status::{SharedStatus, Waiting};
+use crate::status::{Condition, SharedStatus};
 use crate::trainer::{StepReport, Trainer};
 use crate::training_state::{RunState, StateStore, TrainingState, TrainingStateError};
 
@@ -182,7 +182,7 @@ impl<A: Algorithm> TrainingLoop<A> {
                 Err(error) if error.is_no_space() => {
                     if !waited {
                         tracing::error!(%error, "the disk is full: training pauses");
-                        self.progress.note_trouble(Waiting::Checkpoint, Some(error.to_string()));
+                        self.progress.set_condition(Condition::Checkpoint, Some(error.to_string()));
                     }
                     if self.replay.is_closed() {
                         tracing::warn!(
@@ -196,7 +196,7 @@ impl<A: Algorithm> TrainingLoop<A> {
                 saved => {
                     if waited {
                         tracing::warn!("the disk has space again: training continues");
-                        self.progress.note_trouble(Waiting::Checkpoint, None);
+                        self.progress.set_condition(Condition::Checkpoint, None);
                     }
                     saved?;
                     return Ok(true);

@@ -13,7 +13,7 @@ use crate::arena::v1;
 pub enum CheckpointStatus {
     /// Waits for its match, or is playing it.
     Candidate,
-    /// Lost the gate, or was overtaken by a newer candidate.
+    /// Rejected by the gate, or superseded by a newer candidate.
     Rejected,
     /// In the pool.
     Pool,

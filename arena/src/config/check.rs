@@ -1,4 +1,4 @@
-//! Whether a configuration can be played.
+//! Checks that a configuration can be played.
 
 use std::sync::Arc;
 
@@ -8,46 +8,46 @@ use ouro_players::NameError;
 use ouro_rating::{ClusterShape, GateConfigError};
 use ouro_settings::{MatchConfig, SettingError, check_gate};
 
-use crate::contestant::{Contestant, Standstill};
 use crate::player_id::ANCHOR;
+use crate::side::{Side, StoppedClock};
 
 /// The anchors of a game that has them all.
 const USUAL_ANCHORS: [&str; 3] = ["greedy", "minimax{depth=1}", "minimax{depth=2}"];
 
-/// Fewest openings that the random plies of a game that always starts alike should lead to.
+/// Fewest different openings of a game that always starts from the same position.
 const OPENINGS: usize = 64;
 
-/// Seeds on which a game is looked at.
+/// Seeds with which the start of a game is compared.
 const SEEDS: u64 = 8;
 
-/// What is wrong with a configuration. Every message names the key, its value and what would do.
+/// Why a configuration is invalid. Every message names the key, its value and a valid value.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The rule of promotion of a match that began earlier.
+    /// The promotion rule of an earlier match is invalid.
     #[error("arena.{0}")]
     Gate(#[from] GateConfigError),
-    /// A setting that does not work.
+    /// A setting is invalid.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A name without a player of this game.
+    /// A name is no player of this game.
     #[error("arena.{key} names a player that cannot play here: {error}")]
     Player {
         /// The key.
         key: &'static str,
-        /// What is wrong with the name.
+        /// The problem with the name.
         error: NameError,
     },
-    /// A player that does not use the weights that it is to be judged by.
+    /// The player does not use the weights of the candidate.
     #[error(
         "arena.player is {0:?}, which plays without the candidate's weights; write weights=self"
     )]
     Weightless(String),
 }
 
-/// What follows from a configuration and its game.
+/// Values that follow from a configuration and its game.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Checked {
-    /// Games of a cluster.
+    /// Size of a cluster.
     pub(crate) shape: ClusterShape,
     /// Names of the anchors, `random` first.
     pub(crate) anchors: Vec<Arc<str>>,
@@ -63,7 +63,7 @@ pub(crate) fn check(config: &MatchConfig, game: &GameConfig) -> Result<Checked, 
     Ok(checked)
 }
 
-/// Builds every player once, to see whether it can be.
+/// Builds every player once, to check its name.
 struct Players<'a> {
     config: &'a MatchConfig,
 }
@@ -73,19 +73,19 @@ impl GameVisitor for Players<'_> {
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
         let MatchConfig { player, anchors, opening_plies, .. } = self.config;
-        let template = Contestant::Network {
+        let template = Side::Network {
             player: player.as_str().into(),
             engine: Arc::new(small_network(&game)),
         };
         let used = std::cell::Cell::new(false);
-        let built = template.seat(&game, &Standstill::clock(), &|| used.set(true));
+        let built = template.build(&game, &StoppedClock::clock(), &|| used.set(true));
         built.map_err(|error| ConfigError::Player { key: "player", error })?;
         if !used.get() {
             return Err(ConfigError::Weightless(player.clone()));
         }
         let mut names: Vec<Arc<str>> = vec![ANCHOR.into()];
         let seat = |name: &str| {
-            let built = Contestant::Anchor(name.into()).seat(&game, &Standstill::clock(), &|| {});
+            let built = Side::Anchor(name.into()).build(&game, &StoppedClock::clock(), &|| {});
             built.map(drop)
         };
         match anchors {
@@ -97,7 +97,7 @@ impl GameVisitor for Players<'_> {
                     }
                 }
             }
-            // What a game does not have is left out.
+            // Usual anchors that the game does not have are left out.
             None => names.extend(
                 USUAL_ANCHORS.iter().filter(|name| seat(name).is_ok()).map(|&name| name.into()),
             ),
@@ -107,7 +107,7 @@ impl GameVisitor for Players<'_> {
     }
 }
 
-/// A network that fits the game and is quick to make.
+/// The smallest network that fits the game.
 fn small_network<G: Game>(game: &G) -> Engine {
     let spec = NetSpec {
         planes: game.planes(),
@@ -119,7 +119,7 @@ fn small_network<G: Game>(game: &G) -> Engine {
     Engine::new(&weights.expect("the smallest network is within every limit"))
 }
 
-/// 0 where seeds give different starts, else as many as lead to enough openings.
+/// 0 where seeds give different starts, else as many plies as lead to enough openings.
 fn usual_opening_plies<G: Game>(game: &G) -> u32 {
     if !always_starts_alike(game) {
         return 0;
@@ -161,7 +161,7 @@ mod tests {
         };
         let duel = checked(r#"{"game":"battlesnake","width":7,"height":7,"snakes":2}"#);
         assert_eq!(names(&duel), ["random", "greedy", "minimax{depth=1}", "minimax{depth=2}"]);
-        // Snakes start somewhere else on each seed.
+        // Snakes start elsewhere with each seed.
         assert_eq!((duel.shape, duel.opening_plies), (ClusterShape { seats: 2 }, 0));
         let connect_four = checked(r#"{"game":"connect_four"}"#);
         assert_eq!(names(&connect_four), ["random", "minimax{depth=1}", "minimax{depth=2}"]);

@@ -1,17 +1,17 @@
-//! Matches of two, of four and alone.
+//! Matches in games for two, four and one.
 
 use ouro_net::Generation;
 
 use super::*;
-use crate::contestant::Standstill;
 use crate::showcase::LiveGame;
+use crate::side::StoppedClock;
 
-struct Played {
+struct PlayedMatch {
     clusters: Vec<PlayedCluster>,
     live: Vec<LiveEvent>,
 }
 
-fn play(game: &str, clusters: Range<u32>, parallel: usize, stop_after: usize) -> Played {
+fn play(game: &str, clusters: Range<u32>, parallel: usize, stop_after: usize) -> PlayedMatch {
     let config: GameConfig = serde_json::from_str(game).unwrap();
     let (mut played, mut live) = (Vec::new(), Vec::new());
     let mut report = |ended: Vec<PlayedCluster>| {
@@ -27,15 +27,15 @@ fn play(game: &str, clusters: Range<u32>, parallel: usize, stop_after: usize) ->
     }
     let shape = ClusterShape::of_seats(config.visit(Seats).unwrap());
     let key = MatchKey::gate(Generation(1), PlayerId::random());
-    let random = || Contestant::Anchor("random".into());
+    let random = || Side::Anchor("random".into());
     let visitor = PlayClusters {
         seed: 7,
         config: &config,
         key: &key,
         number: 3,
         shape,
-        contestants: [random(), random()],
-        clock: Standstill::clock(),
+        sides: [random(), random()],
+        clock: StoppedClock::clock(),
         clusters,
         opening_plies: 2,
         max_plies: 300,
@@ -44,18 +44,18 @@ fn play(game: &str, clusters: Range<u32>, parallel: usize, stop_after: usize) ->
         live: &mut |event| live.push(event),
     };
     config.visit(visitor).unwrap().unwrap();
-    Played { clusters: played, live }
+    PlayedMatch { clusters: played, live }
 }
 
 const TIC_TAC_TOE: &str = r#"{"game":"tic_tac_toe"}"#;
 
 #[test]
-fn results_come_in_order_and_do_not_depend_on_what_is_played_beside_them() {
+fn results_arrive_in_order_and_do_not_depend_on_parallel_games() {
     let alone = play(TIC_TAC_TOE, 0..12, 1, usize::MAX).clusters;
     let numbers: Vec<u32> = alone.iter().map(|one| one.result.cluster).collect();
     assert_eq!(numbers, (0..12).collect::<Vec<_>>());
     assert_eq!(play(TIC_TAC_TOE, 0..12, 64, usize::MAX).clusters, alone);
-    // Taken up again in the middle.
+    // Resumed in the middle.
     assert_eq!(play(TIC_TAC_TOE, 5..12, 4, usize::MAX).clusters, alone[5..]);
     assert!(alone.iter().any(|one| one.result.games[0] != one.result.games[1]));
 }
@@ -95,7 +95,7 @@ fn four_snakes_play_a_round_with_the_candidate_at_every_seat() {
 }
 
 #[test]
-fn a_game_for_one_is_played_by_both_on_the_same_seed_and_compared_by_score() {
+fn games_for_one_are_compared_by_score_on_the_same_seed() {
     let game = r#"{"game":"snake","size":4}"#;
     let played = play(game, 0..30, 8, usize::MAX).clusters;
     for PlayedCluster { result, games } in &played {
@@ -112,8 +112,8 @@ fn a_game_for_one_is_played_by_both_on_the_same_seed_and_compared_by_score() {
 }
 
 #[test]
-fn the_showcase_tells_whole_games_move_by_move() {
-    let Played { clusters, live } = play(TIC_TAC_TOE, 0..6, 4, usize::MAX);
+fn the_showcase_reports_whole_games_move_by_move() {
+    let PlayedMatch { clusters, live } = play(TIC_TAC_TOE, 0..6, 4, usize::MAX);
     let mut shown: Option<(LiveGame, Vec<Vec<ouro_game::Action>>)> = None;
     let mut whole = 0;
     for event in live {

@@ -1,4 +1,4 @@
-//! What people ask.
+//! The arena service: ratings, matches, games, decisions.
 
 use ouro_net::Generation;
 use ouro_proto::arena::v1;
@@ -7,10 +7,10 @@ use tonic::{Request, Response, Status};
 
 use super::{Answers, Handlers, answer, convert};
 use crate::error::CallError;
-use crate::keeper::Keeper;
+use crate::state::ArenaState;
 use crate::store::GameKey;
 
-/// Matches in an answer, unless another number is asked for.
+/// Matches in an answer, unless the request sets a limit.
 const USUAL_MATCHES: u32 = 100;
 /// Most matches in an answer.
 const MOST_MATCHES: u32 = 1_000;
@@ -21,7 +21,7 @@ impl ArenaService for Handlers {
         &self,
         _: Request<v1::GetRatingsRequest>,
     ) -> Result<Response<v1::GetRatingsResponse>, Status> {
-        let ratings = self.keeper.ratings().borrow().clone();
+        let ratings = self.state.ratings().table().borrow().clone();
         let rows = ratings.ratings.iter().map(|row| v1::Rating {
             player: row.player.clone(),
             elo: row.elo,
@@ -42,14 +42,14 @@ impl ArenaService for Handlers {
         request: Request<v1::ComparePlayersRequest>,
     ) -> Result<Response<v1::ComparePlayersResponse>, Status> {
         let v1::ComparePlayersRequest { first, second } = request.into_inner();
-        answer(compare(&self.keeper, &first, &second))
+        answer(compare(&self.state, &first, &second))
     }
 
     async fn list_checkpoints(
         &self,
         _: Request<v1::ListCheckpointsRequest>,
     ) -> Result<Response<v1::ListCheckpointsResponse>, Status> {
-        answer(self.blocking(|keeper| keeper.store().checkpoints()).await.map(|rows| {
+        answer(self.blocking(|state| state.store().checkpoints()).await.map(|rows| {
             v1::ListCheckpointsResponse { checkpoints: rows.iter().map(Into::into).collect() }
         }))
     }
@@ -58,7 +58,7 @@ impl ArenaService for Handlers {
         &self,
         request: Request<v1::ListMatchesRequest>,
     ) -> Result<Response<v1::ListMatchesResponse>, Status> {
-        answer(Ok(matches(&self.keeper, request.get_ref())))
+        answer(Ok(matches(&self.state, request.get_ref())))
     }
 
     async fn get_match(
@@ -67,10 +67,10 @@ impl ArenaService for Handlers {
     ) -> Result<Response<v1::GetMatchResponse>, Status> {
         let number = request.get_ref().number;
         answer(
-            self.blocking(move |keeper| {
-                let row = keeper.ledger().get(number).map(convert::of_match);
+            self.blocking(move |state| {
+                let row = state.matches().index().get(number).map(convert::of_match);
                 let row = row.ok_or(CallError::NoMatch(number))?;
-                let games = keeper.store().game_keys(number)?;
+                let games = state.store().game_keys(number)?;
                 let games = games.into_iter().map(convert::game_id).collect();
                 Ok::<_, CallError>(v1::GetMatchResponse { r#match: Some(row), games })
             })
@@ -84,11 +84,11 @@ impl ArenaService for Handlers {
     ) -> Result<Response<v1::GetGameResponse>, Status> {
         let id = request.get_ref().id;
         answer(
-            self.blocking(move |keeper| {
+            self.blocking(move |state| {
                 let key = convert::game_key(id.ok_or(CallError::Missing("id"))?);
                 let GameKey { number, cluster, game } = key;
                 let gone = CallError::NoGame { number, cluster, game };
-                let stored = keeper.store().game(key)?.ok_or(gone)?;
+                let stored = state.store().game(key)?.ok_or(gone)?;
                 Ok::<_, CallError>(v1::GetGameResponse { game: Some(convert::game(key, &stored)) })
             })
             .await,
@@ -101,7 +101,7 @@ impl ArenaService for Handlers {
     ) -> Result<Response<v1::GetGateResponse>, Status> {
         let generation = request.get_ref().generation.map(Generation);
         answer(
-            self.blocking(move |keeper| gate(keeper, generation))
+            self.blocking(move |state| gate(state, generation))
                 .await
                 .map(|gate| v1::GetGateResponse { gate: Some(gate) }),
         )
@@ -118,57 +118,57 @@ impl ArenaService for Handlers {
 }
 
 fn compare(
-    keeper: &Keeper,
+    state: &ArenaState,
     first: &str,
     second: &str,
 ) -> Result<v1::ComparePlayersResponse, CallError> {
-    let model = keeper.model();
+    let model = state.ratings().current();
     for name in [first, second] {
         if model.elo(name).is_none() {
-            // Cut, because it comes from a stranger.
+            // Cut, because the name comes from an untrusted client.
             return Err(CallError::NoPlayer(name.chars().take(80).collect()));
         }
     }
     let missing = || CallError::NoPlayer(first.to_owned());
-    let contrast = model.compare(first, second).ok_or_else(missing)?;
+    let difference = model.compare(first, second).ok_or_else(missing)?;
     Ok(v1::ComparePlayersResponse {
-        elo: contrast.elo.value,
-        elo_low: contrast.elo.low,
-        elo_high: contrast.elo.high,
-        superiority: contrast.superiority,
-        expected_score: contrast.share,
+        elo: difference.elo.value,
+        elo_low: difference.elo.low,
+        elo_high: difference.elo.high,
+        superiority: difference.superiority,
+        expected_score: difference.share,
     })
 }
 
-fn matches(keeper: &Keeper, request: &v1::ListMatchesRequest) -> v1::ListMatchesResponse {
+fn matches(state: &ArenaState, request: &v1::ListMatchesRequest) -> v1::ListMatchesResponse {
     let limit = match request.limit {
         0 => USUAL_MATCHES,
         limit => limit.min(MOST_MATCHES),
     };
-    let ledger = keeper.ledger();
-    let matches = ledger
+    let index = state.matches().index();
+    let matches = index
         .matches()
         .rev()
         .filter(|(info, _)| request.before.is_none_or(|before| info.number < before))
         .filter(|(info, _)| {
             let player = &request.player;
-            let is = |name: &crate::PlayerId| name.to_string() == *player;
+            let is = |name: &crate::player_id::PlayerId| name.to_string() == *player;
             player.is_empty() || is(&info.key.first) || is(&info.key.second)
         })
         .take(limit as usize)
         .map(convert::of_match)
         .collect();
-    v1::ListMatchesResponse { matches, total: ledger.len() as u32 }
+    v1::ListMatchesResponse { matches, total: index.len() as u32 }
 }
 
-/// The decision about a generation, or the one in progress, or the last.
-fn gate(keeper: &Keeper, generation: Option<Generation>) -> Result<v1::Gate, CallError> {
-    if let Some((info, report)) = keeper.at_gate()
+/// The state of the gate for a generation; without one, the match in progress or the last decision.
+fn gate(state: &ArenaState, generation: Option<Generation>) -> Result<v1::Gate, CallError> {
+    if let Some((info, report)) = state.matches().at_gate()
         && generation.is_none_or(|asked| info.key.first == asked.into())
     {
         return Ok(convert::gate_in_progress(&info, &report));
     }
-    let decisions = keeper.store().decisions()?;
+    let decisions = state.store().decisions()?;
     let found = match generation {
         Some(generation) => decisions.iter().find(|one| one.generation == generation),
         None => decisions.iter().max_by(|a, b| a.decided_at.total_cmp(&b.decided_at)),
@@ -176,9 +176,11 @@ fn gate(keeper: &Keeper, generation: Option<Generation>) -> Result<v1::Gate, Cal
     let nothing = || {
         CallError::NoGate(match generation {
             Some(generation) => {
-                format!("{generation} is not at the gate and was not decided about")
+                format!(
+                    "{generation} is not at the gate and has no decision; choose another generation"
+                )
             }
-            None => "no candidate was decided about yet".to_owned(),
+            None => "no candidate is decided yet; try again later".to_owned(),
         })
     };
     Ok(convert::decision(found.ok_or_else(nothing)?))

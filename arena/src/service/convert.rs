@@ -1,4 +1,4 @@
-//! The arena's types as the wire has them.
+//! Converts domain types to their wire forms.
 
 use ouro_net::Generation;
 use ouro_proto::arena::v1;
@@ -80,7 +80,7 @@ pub(super) fn game_started(game: &LiveGame) -> v1::GameStarted {
     }
 }
 
-/// A match that is at the gate.
+/// The match at the gate.
 pub(super) fn gate_in_progress(info: &MatchInfo, report: &GateReport) -> v1::Gate {
     let candidate = &info.key.first;
     v1::Gate {
@@ -95,7 +95,7 @@ pub(super) fn gate_in_progress(info: &MatchInfo, report: &GateReport) -> v1::Gat
     }
 }
 
-/// A decision of the past.
+/// A past decision.
 pub(super) fn decision(decision: &Decision) -> v1::Gate {
     let gate = v1::Gate {
         candidate: decision.generation.0,

@@ -1,4 +1,4 @@
-//! Events as a stream: what happens, and the moves of the game that is being shown.
+//! The event stream: events of the arena, and the moves of the game that is shown live.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use crate::store::MatchSums;
 type Answer = Result<v1::WatchEventsResponse, Status>;
 
 impl Handlers {
-    /// Events from now on, with moves if they are asked for.
+    /// Events from now on, with moves if `moves` is set.
     pub(super) fn events(&self, moves: bool) -> Answers<v1::WatchEventsResponse> {
         let this = self.clone();
-        let told = BroadcastStream::new(self.keeper.events());
-        // Who fell behind goes on with the oldest that is left.
-        let told = told.filter_map(Result::ok).filter_map(move |event| this.event(&event));
+        let events = BroadcastStream::new(self.state.events());
+        // A client that fell behind continues with the oldest event that is left.
+        let events = events.filter_map(Result::ok).filter_map(move |event| this.event(&event));
         if !moves {
-            return self.until_stopped(told);
+            return self.until_stopped(events);
         }
-        let (so_far, live) = self.keeper.live().watch();
+        let (so_far, live) = self.state.matches().live().subscribe();
         let live =
             tokio_stream::iter(so_far).chain(BroadcastStream::new(live).filter_map(Result::ok));
-        self.until_stopped(told.merge(self.moves(live)))
+        self.until_stopped(events.merge(self.moves(live)))
     }
 
     fn moves<S>(&self, live: S) -> impl Stream<Item = Answer> + Send + use<S>
@@ -60,12 +60,12 @@ impl Handlers {
         })
     }
 
-    /// An event as the wire has it; `None` for one that another event tells as well.
+    /// An event in its wire form; `None` if another event carries the same information.
     fn event(&self, event: &ArenaEvent) -> Option<Answer> {
         let kind = match event {
             ArenaEvent::Published(checkpoint) => Kind::Published(checkpoint.into()),
             ArenaEvent::MatchStarted(info) => {
-                let known = self.keeper.ledger().get(info.number).cloned();
+                let known = self.state.matches().index().get(info.number).cloned();
                 let row = known.unwrap_or_else(|| (info.clone(), MatchSums::default()));
                 Kind::MatchStarted(convert::of_match(&row))
             }
@@ -80,7 +80,7 @@ impl Handlers {
     }
 
     fn wrap(&self, kind: Kind, text: String) -> Answer {
-        let event = v1::Event { at: self.keeper.now(), text, kind: Some(kind) };
+        let event = v1::Event { at: self.state.now(), text, kind: Some(kind) };
         Ok(v1::WatchEventsResponse { event: Some(event) })
     }
 }

@@ -1,8 +1,7 @@
-//! Weights in and out, and the pool as it changes.
+//! The pool service: uploads and downloads of weights, and changes of the pool.
 //!
-//! Uploads and downloads hold whole files in memory; semaphores bound how many at once, and
-//! callers over the bound wait. A transfer has a deadline, so that a slow client holds its slot
-//! for a bounded time.
+//! Uploads and downloads hold whole files in memory. Semaphores bound their number, and further calls
+//! wait. A transfer has a deadline, so a slow client holds its slot for a bounded time.
 
 use std::time::Duration;
 
@@ -24,9 +23,9 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::{Answers, Handlers, answer};
 use crate::error::CallError;
-use crate::keeper::Offer;
+use crate::state::Offer;
 
-/// How long an upload may be quiet.
+/// Longest pause between two chunks of an upload.
 const IDLE: Duration = Duration::from_secs(30);
 
 impl Handlers {
@@ -47,7 +46,7 @@ impl Handlers {
             step: header.step,
             parent: header.parent.map(Generation),
         };
-        let stored = self.blocking(move |keeper| keeper.publish(offer, &bytes)).await?;
+        let stored = self.blocking(move |state| state.publish(offer, &bytes)).await?;
         Ok((&stored).into())
     }
 
@@ -55,12 +54,12 @@ impl Handlers {
         let hash: ContentHash = hash.parse()?;
         let slot = self.downloads.clone().acquire_owned().await;
         let slot = slot.map_err(|_| CallError::Stopping)?;
-        let file = self.blocking(move |keeper| keeper.read_weights(hash)).await?;
+        let file = self.blocking(move |state| state.candidates().read_weights(hash)).await?;
         Ok(outgoing(file.into(), slot, TRANSFER_TIMEOUT))
     }
 }
 
-/// Puts together what comes in `parts`, all of it within `limit`.
+/// Assembles an upload, which must be complete within `limit`.
 async fn incoming(
     parts: &mut (impl Stream<Item = UploadPart> + Unpin),
     mut assembly: Assembly,
@@ -77,9 +76,10 @@ async fn incoming(
     Ok(assembly.finish()?)
 }
 
-/// A file as a stream of chunks. A task of its own feeds it, because a stream is not polled
-/// while its client does not read: file and slot are free again once everything was taken,
-/// the stream was dropped or `limit` has passed, whichever is first.
+/// A file as a stream of chunks.
+///
+/// A separate task feeds the stream, because a stream is not polled while its client does not read.
+/// File and slot are released when all chunks are read, the stream is dropped or `limit` has passed.
 fn outgoing(file: Bytes, slot: OwnedSemaphorePermit, limit: Duration) -> Chunks {
     let (sender, receiver) = mpsc::channel(1);
     let feeder = AbortOnDropHandle::new(tokio::spawn(async move {
@@ -92,7 +92,7 @@ fn outgoing(file: Bytes, slot: OwnedSemaphorePermit, limit: Duration) -> Chunks 
         };
         if tokio::time::timeout(limit, feed).await.is_err() {
             drop(slot);
-            // Waits, at the cost of one chunk, until the client reads or goes.
+            // Waits until the client reads or disconnects; meanwhile only one chunk is held.
             let _ = sender.send(Err(CallError::Slow(limit).status())).await;
         }
     }));
@@ -117,7 +117,7 @@ async fn next_part(
     }
 }
 
-/// What an upload is made of, as the transport hands it over.
+/// A message of an upload, as received.
 type UploadPart = Result<v1::PublishCheckpointRequest, Status>;
 
 type Chunks = Answers<v1::FetchCheckpointResponse>;
@@ -176,7 +176,7 @@ impl PoolService for Handlers {
         &self,
         request: Request<v1::DrawOpponentsRequest>,
     ) -> Result<Response<v1::DrawOpponentsResponse>, Status> {
-        let pool = self.keeper.snapshots().borrow().clone();
+        let pool = self.state.pool().snapshots().borrow().clone();
         answer(drawn(&pool, request.get_ref()))
     }
 
@@ -186,7 +186,7 @@ impl PoolService for Handlers {
         &self,
         _: Request<v1::WatchPoolRequest>,
     ) -> Result<Response<Self::WatchPoolStream>, Status> {
-        let snapshots = WatchStream::new(self.keeper.snapshots());
+        let snapshots = WatchStream::new(self.state.pool().snapshots());
         let answers = snapshots.map(|snapshot| Ok(snapshot.as_ref().into()));
         answer(Ok(self.until_stopped(answers)))
     }
@@ -211,10 +211,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_does_not_read_loses_its_slot_and_is_told() {
+    async fn a_client_that_does_not_read_loses_its_slot_and_gets_an_error() {
         let downloads = Arc::new(Semaphore::new(1));
         let mut stream = outgoing(file(), slot(&downloads).await, Duration::ZERO);
-        // Nothing has been read, and yet the slot comes back.
+        // Nothing has been read, and the slot is free again.
         drop(slot(&downloads).await);
         assert_eq!(stream.next().await.unwrap().unwrap().chunk.len(), CHUNK_BYTES);
         assert_eq!(stream.next().await.unwrap().unwrap_err().code(), Code::DeadlineExceeded);
@@ -222,19 +222,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_upload_that_drips_ends_at_its_deadline_however_lively_it_is() {
+    async fn a_slow_upload_ends_at_its_deadline_even_if_it_is_active() {
         let file = file();
         let assembly = Assembly::new(ContentHash::of(&file), file.len() as u64, 1 << 30).unwrap();
         let chunk = Part::Chunk(file.slice(..1));
         let part = Ok(v1::PublishCheckpointRequest { part: Some(chunk) });
-        // A byte has just come, so the upload is not idle, and the rest may come yet.
+        // A byte has just arrived, so the upload is not idle.
         let mut parts = tokio_stream::once(part).chain(tokio_stream::pending());
         let error = incoming(&mut parts, assembly, Duration::ZERO).await.unwrap_err();
         assert!(matches!(error, CallError::Slow(Duration::ZERO)), "{error}");
     }
 
     #[tokio::test]
-    async fn a_download_that_is_read_or_dropped_gives_its_slot_back() {
+    async fn a_download_that_is_read_or_dropped_releases_its_slot() {
         let downloads = Arc::new(Semaphore::new(1));
         let stream = outgoing(file(), slot(&downloads).await, TRANSFER_TIMEOUT);
         let sizes: Vec<usize> = stream.map(|message| message.unwrap().chunk.len()).collect().await;

@@ -1,13 +1,16 @@
-//! What every store must do, run on each of them; then what only a file can do.
+//! Claims about every store, checked on each implementation; then claims about files.
+
+use std::path::Path;
 
 use ouro_game::record::Recorder;
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, GameConfig};
-use ouro_proto::CheckpointStatus;
+use ouro_net::{ContentHash, Generation};
+use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_rating::{ClusterResult, ClusterShape, GameResult, Gate, GateConfig, Ranking};
 
 use super::*;
-use crate::player_id::MatchKey;
+use crate::player_id::{MatchKey, PlayerId};
 
 fn checkpoint(generation: u32) -> Checkpoint {
     Checkpoint {
@@ -21,7 +24,7 @@ fn checkpoint(generation: u32) -> Checkpoint {
     }
 }
 
-/// A rule that one won pair decides.
+/// A rule that one won pair satisfies.
 fn rule() -> GateConfig {
     GateConfig { games: 2, ..GateConfig::default() }
 }
@@ -29,22 +32,22 @@ fn rule() -> GateConfig {
 const SHAPE: ClusterShape = ClusterShape { seats: 2 };
 
 fn info(key: MatchKey) -> MatchInfo {
-    let rule = (key.kind == crate::MatchKind::Gate).then(rule);
+    let rule = (key.kind == crate::player_id::MatchKind::Gate).then(rule);
     let player = "net{weights=self}".to_owned();
     MatchInfo { number: 77, key, shape: SHAPE, rule, player, opened_at: 0.5 }
 }
 
 /// A pair with these results of the first player.
-fn pair(cluster: u32, results: [f32; 2]) -> Played {
+fn pair(cluster: u32, results: [f32; 2]) -> StoredCluster {
     let game = |index: usize| GameResult {
         ranking: Ranking::new(results[index], &[0.0]),
         margin: 0.25,
         fingerprint: 2 * u64::from(cluster) + index as u64,
     };
-    Played { result: ClusterResult { cluster, games: vec![game(0), game(1)] }, counts: true }
+    StoredCluster { result: ClusterResult { cluster, games: vec![game(0), game(1)] }, counts: true }
 }
 
-/// Plays a pair at the gate against the champion and decides by it.
+/// Records a pair at the gate against the champion and decides by it.
 fn ruled(store: &dyn Store, candidate: u32, champion: PlayerId, result: f32) -> Decision {
     let key = MatchKey::gate(Generation(candidate), champion.clone());
     let number = store.open_match(&info(key)).unwrap().number;
@@ -59,7 +62,7 @@ fn ruled(store: &dyn Store, candidate: u32, champion: PlayerId, result: f32) -> 
 }
 
 fn dropped(generation: u32) -> Decision {
-    let outcome = Outcome::Dropped { reason: "overtaken".into() };
+    let outcome = Outcome::Dropped { reason: "superseded".into() };
     let generation = Generation(generation);
     Decision { generation, decided_at: 1.0, explanation: String::new(), outcome }
 }
@@ -85,7 +88,7 @@ fn a_generation_has_one_set_of_weights(store: &dyn Store) {
         store.add_checkpoint(&checkpoint(number)).unwrap();
     }
     store.decide(&dropped(1)).unwrap();
-    // Publishing again changes nothing, and tells how it stands.
+    // Publishing again changes nothing and returns the stored state.
     let again = store.add_checkpoint(&checkpoint(1)).unwrap();
     assert_eq!(again.status, CheckpointStatus::Rejected);
     let other = Checkpoint { hash: ContentHash::of(b"other"), ..checkpoint(2) };
@@ -133,13 +136,13 @@ fn results_count_once_however_often_they_are_reported(store: &dyn Store) {
     let rating = MatchKey::rating(generation(3), PlayerId::random());
     let rating = store.open_match(&info(rating)).unwrap();
     assert_eq!((gate.number, rating.number), (0, 1));
-    // Begun again after a restart, it is the same match.
+    // Opened again after a restart, it is the same match.
     assert_eq!(store.open_match(&MatchInfo { opened_at: 9.0, ..gate.clone() }).unwrap(), gate);
 
     let first = [pair(0, [1.0, -1.0]), pair(1, [0.0, 1.0])];
     assert_eq!(store.record(0, &first, &[]).unwrap(), 2);
     assert_eq!(store.record(0, &first, &[]).unwrap(), 0);
-    let repeated = Played { counts: false, ..pair(2, [1.0, 1.0]) };
+    let repeated = StoredCluster { counts: false, ..pair(2, [1.0, 1.0]) };
     assert_eq!(store.record(0, &[pair(1, [-1.0; 2]), repeated.clone()], &[]).unwrap(), 1);
     assert_eq!(store.record(1, &[pair(0, [1.0; 2])], &[]).unwrap(), 1);
     let unknown = store.record(2, &first, &[]);
@@ -197,9 +200,9 @@ fn the_log_replays_to_what_the_store_holds(store: &dyn Store) {
     // Four published; three matches begun, played and decided; one dropped; one for ratings.
     assert_eq!(store.log(0, 100).unwrap().len(), 4 + 3 * 3 + 1 + 2);
     assert_eq!(store.log(14, 1).unwrap().len(), 1);
-    // A game that is said to count although it is a repetition is found out.
+    // A repetition that is marked as counting is detected.
     let again = ClusterResult { cluster: 1, ..pair(0, [1.0, 0.0]).result };
-    store.record(rating.number, &[Played { result: again, counts: true }], &[]).unwrap();
+    store.record(rating.number, &[StoredCluster { result: again, counts: true }], &[]).unwrap();
     let error = replay(store).unwrap_err().to_string();
     assert!(error.starts_with("line 16: cluster 1 of match 3"), "{error}");
 }
@@ -234,7 +237,7 @@ conformance!(
 );
 
 #[test]
-fn everything_committed_is_there_after_reopening() {
+fn everything_committed_survives_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("arena.redb");
     {
@@ -257,7 +260,7 @@ fn everything_committed_is_there_after_reopening() {
 }
 
 #[test]
-fn a_second_process_is_told_that_the_store_is_in_use() {
+fn a_second_process_is_refused_while_the_store_is_in_use() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("arena.redb");
     let _open = EmbeddedStore::open(&path).unwrap();
@@ -265,7 +268,7 @@ fn a_second_process_is_told_that_the_store_is_in_use() {
 }
 
 #[test]
-fn a_disk_that_runs_full_anywhere_in_a_write_costs_nothing_but_time() {
+fn a_disk_that_runs_full_during_a_write_loses_nothing() {
     let mut refused = 0;
     // Up to the byte with which everything fits.
     for room in (0..).map(|step| 509 * step) {
@@ -283,16 +286,16 @@ fn a_disk_that_runs_full_anywhere_in_a_write_costs_nothing_but_time() {
             Err(StoreError::NoSpace { folder, .. }) => {
                 refused += 1;
                 assert_eq!(folder, Path::new("small"));
-                // Opening it again may take more room than there is; what is read is the old.
+                // Opening it again may take more space than is free; reads return the old state.
                 let says_so = matches!(&held, Err(StoreError::NoSpace { .. }));
                 assert!(says_so || held.is_ok_and(|rows| rows.is_empty()), "{room}");
-                assert!(matches!(store.mend(), Err(StoreError::NoSpace { .. })));
+                assert!(matches!(store.recover(), Err(StoreError::NoSpace { .. })));
                 assert_eq!(disk.opened(), 2, "opened again at once, and then no more");
             }
             other => panic!("{room}: {other:?}"),
         }
         disk.leave_room(None);
-        store.mend().unwrap();
+        store.recover().unwrap();
         store.record(number, &results, &[]).unwrap();
         store.decide(&ruled(&store, 0, PlayerId::random(), 1.0)).unwrap();
         let replayed = replay(&store).unwrap();
@@ -307,7 +310,7 @@ fn a_disk_that_runs_full_anywhere_in_a_write_costs_nothing_but_time() {
 }
 
 #[test]
-fn what_breaks_for_another_reason_than_room_says_so_every_time() {
+fn a_failure_other_than_a_full_disk_is_reported_every_time() {
     let disk = SmallDisk::default();
     let store = disk.store();
     disk.damage(std::io::ErrorKind::PermissionDenied);
@@ -320,7 +323,7 @@ fn what_breaks_for_another_reason_than_room_says_so_every_time() {
 }
 
 #[test]
-fn a_file_that_is_something_else_is_refused_in_one_line() {
+fn a_file_that_is_no_store_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("arena.redb");
     for content in [b"not a database".to_vec(), vec![0; 8192], vec![0xa5; 1 << 20]] {
@@ -332,22 +335,22 @@ fn a_file_that_is_something_else_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_start_that_was_killed_before_the_store_was_whole_costs_nothing() {
+fn a_start_killed_before_the_store_was_complete_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("arena.redb");
     let unfinished = folder.path().join("arena.redb.new");
     std::fs::write(&unfinished, vec![0; 8192]).unwrap();
     EmbeddedStore::open(&path).unwrap().add_checkpoint(&checkpoint(0)).unwrap();
     assert!(!unfinished.exists());
-    // A leftover beside a store that is whole does not touch it.
+    // A leftover beside a complete store does not affect it.
     std::fs::write(&unfinished, vec![0; 8192]).unwrap();
     assert_eq!(EmbeddedStore::open(&path).unwrap().checkpoints().unwrap().len(), 1);
 }
 
 #[test]
-fn a_store_of_another_version_is_refused_with_what_to_do() {
+fn a_store_of_another_version_is_refused_with_the_remedy() {
     for (version, remedy) in
-        [(SCHEMA_VERSION + 1, "use a newer program"), (1, "use an older program, or another data")]
+        [(SCHEMA_VERSION + 1, "use a newer program"), (1, "use an older program or another data")]
     {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("arena.redb");

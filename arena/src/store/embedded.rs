@@ -1,9 +1,9 @@
 //! The store in one file, by redb.
 //!
-//! Rows are JSON, so that a store can be looked into. redb commits durably (fsync) by default
-//! and is consistent after a crash. After a failed write it has to be opened again; the store
-//! does so by itself. If that takes more room than there is, it cannot be read either until
-//! [`Store::mend`] finds some.
+//! Rows are JSON, so that an operator can inspect a store. redb commits durably (fsync) by default
+//! and is consistent after a crash. After a failed write the database must be opened again, which
+//! the store does by itself. If that takes more space than is free, the store cannot be read until
+//! [`Store::recover`] finds space.
 
 use std::fs;
 use std::io;
@@ -18,13 +18,15 @@ use redb::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{
-    Decision, Entry, GameKey, MatchInfo, MatchSums, Played, Promotion, Run, SCHEMA_VERSION, Store,
-    StoreError, StoredGame, sync_folder,
+use super::disk::sync_folder;
+use super::error::{SCHEMA_VERSION, StoreError, failed};
+use super::interface::Store;
+use super::rows::{
+    Decision, GameKey, LogEntry, MatchInfo, MatchSums, Promotion, Run, StoredCluster, StoredGame,
 };
 use crate::player_id::PlayerId;
 
-use connection::{Connection, of_room};
+use connection::{Connection, or_no_space};
 use medium::{InFile, InMemory, Medium};
 
 mod connection;
@@ -46,11 +48,11 @@ const MATCHES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("matches")
 const NUMBERS: TableDefinition<'_, &str, u32> = TableDefinition::new("numbers");
 /// Results by match and cluster.
 const CLUSTERS: TableDefinition<'_, (u32, u32), &[u8]> = TableDefinition::new("clusters");
-/// What the clusters add up to, by match.
+/// Sums of the clusters, by match.
 const SUMS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("sums");
 /// Games by match, cluster and game.
 const GAMES: TableDefinition<'_, (u32, u32, u32), &[u8]> = TableDefinition::new("games");
-/// Everything that happened, by number.
+/// Every change, by number.
 const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
 
 /// A store in a file of its own, or in memory.
@@ -64,13 +66,13 @@ impl EmbeddedStore {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let medium = InFile(path.to_owned());
         if !path.exists() {
-            Self::create(path).map_err(|error| of_room(error, &medium))?;
+            Self::create(path).map_err(|error| or_no_space(error, &medium))?;
         }
         Self::on(Box::new(medium))
     }
 
-    /// Makes an empty store beside `path` and moves it there. redb grows a file before it
-    /// writes what it knows it by: one that a `kill -9` left between the two would never open.
+    /// Makes an empty store beside `path` and moves it there. redb grows a file before it writes
+    /// the header: a file that a `kill -9` left between the two could never be opened.
     fn create(path: &Path) -> Result<(), StoreError> {
         let mut unfinished = path.as_os_str().to_owned();
         unfinished.push(".new");
@@ -94,7 +96,7 @@ impl EmbeddedStore {
         Ok(Self { connection: Connection::open(medium, prepare)? })
     }
 
-    /// One durable transaction; an error leaves no trace of it.
+    /// Runs one durable transaction; an error leaves no trace of it.
     fn change<T>(
         &self,
         change: impl FnOnce(&WriteTransaction) -> Result<T, StoreError>,
@@ -107,12 +109,12 @@ impl EmbeddedStore {
         })
     }
 
-    /// A look at what is committed.
-    fn look<T>(
+    /// Reads what is committed.
+    fn read<T>(
         &self,
-        look: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>,
+        read: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.connection.run(|database| look(&database.begin_read().map_err(failed)?))
+        self.connection.run(|database| read(&database.begin_read().map_err(failed)?))
     }
 }
 
@@ -160,7 +162,7 @@ impl Store for EmbeddedStore {
             match get::<Checkpoint, _>(&table, generation.0, "checkpoint")? {
                 None => {
                     put(&mut table, generation.0, checkpoint)?;
-                    log(write, &Entry::Published(checkpoint.clone()))?;
+                    log(write, &LogEntry::Published(checkpoint.clone()))?;
                     Ok(checkpoint.clone())
                 }
                 Some(stored) if stored.hash == checkpoint.hash => Ok(stored),
@@ -172,7 +174,7 @@ impl Store for EmbeddedStore {
     }
 
     fn checkpoints(&self) -> Result<Vec<Checkpoint>, StoreError> {
-        self.look(|read| all(&read.open_table(CHECKPOINTS).map_err(failed)?, "checkpoint"))
+        self.read(|read| all(&read.open_table(CHECKPOINTS).map_err(failed)?, "checkpoint"))
     }
 
     fn decide(&self, decision: &Decision) -> Result<(), StoreError> {
@@ -205,20 +207,20 @@ impl Store for EmbeddedStore {
             }
             put(&mut checkpoints, generation.0, &checkpoint)?;
             put(&mut decisions, generation.0, decision)?;
-            log(write, &Entry::Decided(decision.clone()))
+            log(write, &LogEntry::Decided(decision.clone()))
         })
     }
 
     fn decisions(&self) -> Result<Vec<Decision>, StoreError> {
-        self.look(|read| all(&read.open_table(DECISIONS).map_err(failed)?, "decision"))
+        self.read(|read| all(&read.open_table(DECISIONS).map_err(failed)?, "decision"))
     }
 
     fn promotions(&self) -> Result<Vec<Promotion>, StoreError> {
-        self.look(|read| all(&read.open_table(PROMOTIONS).map_err(failed)?, "promotion"))
+        self.read(|read| all(&read.open_table(PROMOTIONS).map_err(failed)?, "promotion"))
     }
 
     fn champion(&self) -> Result<PlayerId, StoreError> {
-        self.look(|read| {
+        self.read(|read| {
             let (_, last) = last_promotion(&read.open_table(PROMOTIONS).map_err(failed)?)?;
             Ok(champion_of(last.as_ref()))
         })
@@ -242,13 +244,13 @@ impl Store for EmbeddedStore {
             put(&mut matches, number, &info)?;
             let mut sums = write.open_table(SUMS).map_err(failed)?;
             put(&mut sums, number, &MatchSums::default())?;
-            log(write, &Entry::Opened(info.clone()))?;
+            log(write, &LogEntry::Opened(info.clone()))?;
             Ok(info)
         })
     }
 
     fn matches(&self) -> Result<Vec<(MatchInfo, MatchSums)>, StoreError> {
-        self.look(|read| {
+        self.read(|read| {
             let infos: Vec<MatchInfo> = all(&read.open_table(MATCHES).map_err(failed)?, "match")?;
             let sums = read.open_table(SUMS).map_err(failed)?;
             let sums_of = |info: &MatchInfo| get(&sums, info.number, "sums");
@@ -263,7 +265,7 @@ impl Store for EmbeddedStore {
     fn record(
         &self,
         number: u32,
-        results: &[Played],
+        results: &[StoredCluster],
         games: &[(GameKey, StoredGame)],
     ) -> Result<u32, StoreError> {
         self.change(|write| {
@@ -289,13 +291,13 @@ impl Store for EmbeddedStore {
             }
             put(&mut sums_table, number, &sums)?;
             let count = new.len() as u32;
-            log(write, &Entry::Played { number, clusters: new })?;
+            log(write, &LogEntry::Played { number, clusters: new })?;
             Ok(count)
         })
     }
 
-    fn results(&self, number: u32) -> Result<Vec<Played>, StoreError> {
-        self.look(|read| {
+    fn results(&self, number: u32) -> Result<Vec<StoredCluster>, StoreError> {
+        self.read(|read| {
             let clusters = read.open_table(CLUSTERS).map_err(failed)?;
             let rows = clusters.range((number, 0)..=(number, u32::MAX)).map_err(failed)?;
             rows.map(|row| parse(row.map_err(failed)?.1.value(), "cluster")).collect()
@@ -303,14 +305,14 @@ impl Store for EmbeddedStore {
     }
 
     fn game(&self, key: GameKey) -> Result<Option<StoredGame>, StoreError> {
-        self.look(|read| {
+        self.read(|read| {
             let games = read.open_table(GAMES).map_err(failed)?;
             get(&games, (key.number, key.cluster, key.game), "game")
         })
     }
 
     fn game_keys(&self, number: u32) -> Result<Vec<GameKey>, StoreError> {
-        self.look(|read| {
+        self.read(|read| {
             let games = read.open_table(GAMES).map_err(failed)?;
             let range = (number, 0, 0)..=(number, u32::MAX, u32::MAX);
             games
@@ -336,12 +338,12 @@ impl Store for EmbeddedStore {
         })
     }
 
-    fn mend(&self) -> Result<(), StoreError> {
-        self.connection.mend()
+    fn recover(&self) -> Result<(), StoreError> {
+        self.connection.recover()
     }
 
-    fn log(&self, first: u64, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        self.look(|read| {
+    fn log(&self, first: u64, limit: usize) -> Result<Vec<LogEntry>, StoreError> {
+        self.read(|read| {
             let table = read.open_table(LOG).map_err(failed)?;
             let rows = table.range(first..).map_err(failed)?.take(limit);
             rows.map(|row| parse(row.map_err(failed)?.1.value(), "log")).collect()
@@ -354,7 +356,7 @@ fn game_key((number, cluster, game): (u32, u32, u32)) -> GameKey {
 }
 
 /// Writes the next line of the log.
-fn log(write: &WriteTransaction, entry: &Entry) -> Result<(), StoreError> {
+fn log(write: &WriteTransaction, entry: &LogEntry) -> Result<(), StoreError> {
     let mut table = write.open_table(LOG).map_err(failed)?;
     let last = table.last().map_err(failed)?.map(|(number, _)| number.value());
     put(&mut table, last.map_or(0, |last| last + 1), entry)
@@ -369,7 +371,7 @@ fn champion_of(last: Option<&Promotion>) -> PlayerId {
     last.map_or_else(PlayerId::random, |last| last.generation.into())
 }
 
-/// The number of the next promotion, and the last.
+/// The number of the next promotion, and the last promotion.
 fn last_promotion(
     log: &impl ReadableTable<u32, &'static [u8]>,
 ) -> Result<(u32, Option<Promotion>), StoreError> {
@@ -416,13 +418,9 @@ fn parse<T: DeserializeOwned>(bytes: &[u8], row: &'static str) -> Result<T, Stor
     serde_json::from_slice(bytes).map_err(|error| StoreError::Row(row, error.to_string()))
 }
 
-fn failed(error: impl Into<redb::Error>) -> StoreError {
-    StoreError::Database(Box::new(error.into()))
-}
-
 #[cfg(test)]
 impl EmbeddedStore {
-    /// Pretends that a newer program wrote the store.
+    /// Sets the schema version, as a newer program would.
     pub(super) fn set_schema(&self, version: u32) {
         self.change(|write| put(&mut write.open_table(META).map_err(failed)?, "schema", &version))
             .unwrap();

@@ -1,9 +1,9 @@
-//! What follows from the log alone.
+//! Replays the log of a store.
 //!
-//! [`replay`] folds a log through the same pure gate that decided, and refuses it where a decision is
-//! not the one that its games lead to, where a game counts twice or where a promotion is over somebody
-//! who was not the champion. A store whose tables are equal to what its log gives has lost nothing
-//! and doubled nothing.
+//! [`replay`] folds the log through the same pure gate that decided. It fails where a decision does
+//! not follow from its games, where a game counts twice, or where a promotion is over a player that
+//! was not the champion. If the tables of a store equal the replay of its log, the store has neither
+//! lost nor duplicated anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,16 @@ use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_rating::gate::Ruling;
 use ouro_rating::{DistinctGames, Gate, GateConfigError, Ratings};
 
-use super::{Decision, Entry, MatchInfo, MatchSums, Outcome, Played, Promotion, Store, StoreError};
-use crate::ledger::{Ledger, lineage};
+use super::error::StoreError;
+use super::interface::Store;
+use super::match_index::{MatchIndex, listed_players};
+use super::rows::{Decision, LogEntry, MatchInfo, MatchSums, Outcome, Promotion, StoredCluster};
 use crate::player_id::{ANCHOR, PlayerId};
 
 /// Lines of the log read at once.
 const BATCH: usize = 1_024;
 
-/// What a log comes to: everything that is not kept for its own sake, such as games.
+/// The state that a log leads to, without the games.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replayed {
     /// Checkpoints by generation, as they stand at the end.
@@ -28,46 +30,47 @@ pub struct Replayed {
     pub decisions: Vec<Decision>,
     /// Promotions, oldest first.
     pub promotions: Vec<Promotion>,
-    /// Matches by number, with what their games add up to.
+    /// Matches by number, with the sums of their games.
     pub matches: Vec<(MatchInfo, MatchSums)>,
 }
 
 impl Replayed {
-    /// Everybody's rating, from the games of the log alone.
+    /// The ratings, from the games of the log alone. They equal those that the arena publishes bit
+    /// for bit: anchors without games, which the log does not name, change no rating.
     pub fn ratings(&self) -> Ratings {
-        let evidence = Ledger::new(self.matches.clone()).evidence();
-        let lineage = lineage(std::iter::empty(), &self.checkpoints);
-        Ratings::fit(&evidence, &lineage, ANCHOR)
+        let results = MatchIndex::new(self.matches.clone()).pair_results();
+        let listed = listed_players(std::iter::empty(), &self.checkpoints);
+        Ratings::fit(&results, &listed, ANCHOR)
     }
 }
 
-/// Why a log does not replay.
+/// Why a log cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// It cannot be read.
+    /// The log cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A match has a rule that cannot be.
+    /// A match has an invalid rule.
     #[error("line {line}: {error}")]
     Rule {
         /// Line of the log, from 0.
         line: u64,
-        /// What is wrong with it.
+        /// The problem.
         error: GateConfigError,
     },
-    /// A line does not follow from those before it.
+    /// A line contradicts the lines before it.
     #[error("line {line}: {problem}")]
     Line {
         /// Line of the log, from 0.
         line: u64,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
 }
 
-/// One match on its way.
+/// A match as far as it is replayed.
 #[derive(Debug)]
-struct Going {
+struct ReplayedMatch {
     info: MatchInfo,
     sums: MatchSums,
     distinct: DistinctGames,
@@ -80,7 +83,7 @@ struct State {
     checkpoints: BTreeMap<Generation, Checkpoint>,
     decisions: BTreeMap<Generation, Decision>,
     promotions: Vec<Promotion>,
-    matches: BTreeMap<u32, Going>,
+    matches: BTreeMap<u32, ReplayedMatch>,
 }
 
 /// Replays the log of a store.
@@ -93,7 +96,7 @@ pub fn replay(store: &dyn Store) -> Result<Replayed, ReplayError> {
             break;
         }
         for entry in entries {
-            state.take(line, entry)?;
+            state.apply(line, entry)?;
             line += 1;
         }
     }
@@ -101,44 +104,48 @@ pub fn replay(store: &dyn Store) -> Result<Replayed, ReplayError> {
         checkpoints: state.checkpoints.into_values().collect(),
         decisions: state.decisions.into_values().collect(),
         promotions: state.promotions,
-        matches: state.matches.into_values().map(|going| (going.info, going.sums)).collect(),
+        matches: state
+            .matches
+            .into_values()
+            .map(|replayed| (replayed.info, replayed.sums))
+            .collect(),
     })
 }
 
 impl State {
-    fn take(&mut self, line: u64, entry: Entry) -> Result<(), ReplayError> {
+    fn apply(&mut self, line: u64, entry: LogEntry) -> Result<(), ReplayError> {
         let wrong = |problem: String| ReplayError::Line { line, problem };
         match entry {
-            Entry::Published(checkpoint) => {
+            LogEntry::Published(checkpoint) => {
                 let generation = checkpoint.generation;
                 if self.checkpoints.insert(generation, checkpoint).is_some() {
-                    return Err(wrong(format!("{generation} is published twice")));
+                    return Err(wrong(format!("{generation} is published more than once")));
                 }
             }
-            Entry::Opened(info) => {
+            LogEntry::Opened(info) => {
                 let rule = |rule| Gate::new(rule, info.shape);
                 let gate = info.rule.map(rule).transpose();
                 let gate = gate.map_err(|error| ReplayError::Rule { line, error })?;
                 let number = info.number;
-                let going = Going {
+                let replayed = ReplayedMatch {
                     info,
                     sums: MatchSums::default(),
                     distinct: DistinctGames::default(),
                     gate,
                     clusters: BTreeSet::new(),
                 };
-                if self.matches.insert(number, going).is_some() {
-                    return Err(wrong(format!("match {number} begins twice")));
+                if self.matches.insert(number, replayed).is_some() {
+                    return Err(wrong(format!("match {number} is opened more than once")));
                 }
             }
-            Entry::Played { number, clusters } => {
-                let unknown = || wrong(format!("match {number} has not begun"));
-                let going = self.matches.get_mut(&number).ok_or_else(unknown)?;
+            LogEntry::Played { number, clusters } => {
+                let unknown = || wrong(format!("match {number} was not opened"));
+                let replayed = self.matches.get_mut(&number).ok_or_else(unknown)?;
                 for played in clusters {
-                    going.take(&played).map_err(wrong)?;
+                    replayed.add(&played).map_err(wrong)?;
                 }
             }
-            Entry::Decided(decision) => self.decide(decision).map_err(wrong)?,
+            LogEntry::Decided(decision) => self.decide(decision).map_err(wrong)?,
         }
         Ok(())
     }
@@ -146,15 +153,16 @@ impl State {
     fn decide(&mut self, decision: Decision) -> Result<(), String> {
         let generation = decision.generation;
         if self.decisions.contains_key(&generation) {
-            return Err(format!("{generation} is decided twice"));
+            return Err(format!("{generation} is decided more than once"));
         }
         if let Outcome::Ruled { number, champion, report } = &decision.outcome {
-            let going = self.matches.get(number).ok_or(format!("match {number} has not begun"))?;
-            let key = &going.info.key;
+            let replayed =
+                self.matches.get(number).ok_or(format!("match {number} was not opened"))?;
+            let key = &replayed.info.key;
             if key.first != generation.into() || key.second != *champion {
                 return Err(format!("match {number} is {key}, not {generation} vs {champion}"));
             }
-            let ruling: Option<Ruling> = going.gate.as_ref().and_then(Gate::ruling);
+            let ruling: Option<Ruling> = replayed.gate.as_ref().and_then(Gate::ruling);
             if ruling.is_none() || ruling != report.ruling {
                 return Err(format!(
                     "the games of match {number} lead to {ruling:?}, not {:?}",
@@ -185,11 +193,11 @@ impl State {
     }
 }
 
-impl Going {
-    fn take(&mut self, played: &Played) -> Result<(), String> {
+impl ReplayedMatch {
+    fn add(&mut self, played: &StoredCluster) -> Result<(), String> {
         let (number, cluster) = (self.info.number, played.result.cluster);
         if !self.clusters.insert(cluster) {
-            return Err(format!("cluster {cluster} of match {number} is there twice"));
+            return Err(format!("cluster {cluster} of match {number} is stored more than once"));
         }
         let counts = match &mut self.gate {
             Some(gate) => gate.fold(&played.result),
@@ -197,7 +205,7 @@ impl Going {
         };
         if counts != played.counts {
             return Err(format!(
-                "cluster {cluster} of match {number} says that it counts: {}; its games say {counts}",
+                "cluster {cluster} of match {number} is marked as counting: {}; its games say {counts}",
                 played.counts
             ));
         }

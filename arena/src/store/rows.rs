@@ -1,4 +1,4 @@
-//! What the rows of a store hold.
+//! The rows of a store.
 
 use std::collections::BTreeMap;
 
@@ -14,45 +14,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::player_id::{MatchKey, PlayerId};
 
-/// What must not change during the life of a store.
+/// The game and seed of a run, which never change during the life of a store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// The game that everybody plays.
+    /// The game of all matches.
     pub game: GameConfig,
     /// Seed of all games.
     pub seed: u64,
 }
 
-/// A match that has begun.
+/// An open match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchInfo {
-    /// Counts matches from 0, in the order in which they began.
+    /// Counts matches from 0, in the order in which they were opened.
     pub number: u32,
-    /// Who plays, and what for.
+    /// The players and the purpose.
     pub key: MatchKey,
-    /// Games of a cluster.
+    /// Size of a cluster.
     pub shape: ClusterShape,
-    /// The rule that the match decides by; `None` if it is for ratings.
+    /// The promotion rule; `None` for a rating match.
     pub rule: Option<GateConfig>,
-    /// Name of the player that networks play as.
+    /// Name of the player that networks play as, such as `net{weights=self}`.
     pub player: String,
-    /// Unix time of its beginning, in seconds.
+    /// Unix time of the opening, in seconds.
     pub opened_at: f64,
 }
 
-/// The games of one seed of a match, and whether they count.
+/// The stored results of one cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Played {
-    /// The games.
+pub struct StoredCluster {
+    /// The results.
     pub result: ClusterResult,
-    /// Whether they are distinct from all that was played in the match before.
+    /// Whether all games are distinct from earlier games of the match.
     pub counts: bool,
 }
 
-/// What the games of a match add up to.
+/// The sums of a match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchSums {
@@ -62,7 +62,7 @@ pub struct MatchSums {
     pub counted: u32,
     /// Games that count.
     pub games: u32,
-    /// How often each ranking came about, in games that count.
+    /// Number of games that count, by ranking.
     #[serde(with = "pairs")]
     pub rankings: BTreeMap<Ranking, u32>,
     /// Share of points by clusters that count.
@@ -71,7 +71,7 @@ pub struct MatchSums {
 
 impl MatchSums {
     /// Adds a cluster.
-    pub fn add(&mut self, played: &Played) {
+    pub fn add(&mut self, played: &StoredCluster) {
         self.clusters += 1;
         if played.counts {
             self.counted += 1;
@@ -83,7 +83,7 @@ impl MatchSums {
         }
     }
 
-    /// The first player against each opponent in each game that counts.
+    /// The score of the first player against each opponent in each game that counts.
     pub fn score(&self) -> Score {
         self.rankings.iter().map(|(ranking, &count)| ranking.score().times(count)).sum()
     }
@@ -96,13 +96,13 @@ impl MatchSums {
     }
 }
 
-/// A map as a list of pairs, since JSON has texts for keys only.
+/// A map as a list of pairs, because JSON keys are strings.
 mod pairs {
     use std::collections::BTreeMap;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::Ranking;
+    use ouro_rating::Ranking;
 
     pub(super) fn serialize<S: Serializer>(
         map: &BTreeMap<Ranking, u32>,
@@ -118,8 +118,8 @@ mod pairs {
     }
 }
 
-/// Names one game. Of games that are played alone, game 0 of a cluster is the first player's and
-/// game 1 the second's.
+/// The key of one game. In games for one player, game 0 of a cluster is the first player's and
+/// game 1 the second player's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameKey {
@@ -137,17 +137,17 @@ pub struct GameKey {
 pub struct StoredGame {
     /// Rules, seed and joint actions.
     pub record: GameRecord<GameConfig>,
-    /// Who sat at each seat.
+    /// The player of each seat.
     pub players: Vec<PlayerId>,
     /// Result of each seat, 1 win to −1 loss.
     pub outcomes: Vec<f32>,
     /// Score of each seat, as the game counts.
     pub scores: Vec<f32>,
-    /// Whether it was cut short.
+    /// Whether it was truncated at the ply limit.
     pub truncated: bool,
 }
 
-/// What became of a candidate.
+/// The decision about a candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decision {
@@ -155,26 +155,26 @@ pub struct Decision {
     pub generation: Generation,
     /// Unix time, in seconds.
     pub decided_at: f64,
-    /// The same in words.
+    /// The decision in words.
     pub explanation: String,
-    /// What it was.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// How a candidate ended.
+/// The outcome for a candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The gate ruled.
+    /// The gate reached a ruling.
     Ruled {
         /// Number of the match.
         number: u32,
-        /// Whom it played.
+        /// The opponent.
         champion: PlayerId,
-        /// How the match ended.
+        /// The final state of the match.
         report: Box<GateReport>,
     },
-    /// It was turned down without a verdict.
+    /// The candidate was dropped without a verdict.
     Dropped {
         /// Why, in one line.
         reason: String,
@@ -209,11 +209,11 @@ pub struct Promotion {
     pub promoted_at: f64,
 }
 
-/// One line of the log: everything that happened, in order. What else a store holds follows from
-/// it, see [`replay`](super::replay()).
+/// One line of the log. All other tables of a store follow from the log, see
+/// [`replay`](crate::store::replay()).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Entry {
+pub enum LogEntry {
     /// A checkpoint arrived.
     Published(Checkpoint),
     /// A match began.
@@ -223,8 +223,8 @@ pub enum Entry {
         /// Number of the match.
         number: u32,
         /// Its new clusters.
-        clusters: Vec<Played>,
+        clusters: Vec<StoredCluster>,
     },
-    /// A candidate was decided about.
+    /// A candidate was decided.
     Decided(Decision),
 }

@@ -1,7 +1,7 @@
 //! Weights files by content hash, beside the store.
 //!
-//! A file that has its name is whole: bytes go to a temporary file, are synced, then renamed,
-//! and the folder is synced. Reading checks the hash, so damage is noticed before it plays.
+//! A file under its final name is complete: bytes go to a temporary file, which is synced and then
+//! renamed, and the folder is synced. Reading checks the hash, so damaged weights never play.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,30 +9,30 @@ use std::path::{Path, PathBuf};
 
 use ouro_net::ContentHash;
 
-use super::{is_no_space, sync_folder};
+use super::disk::{is_no_space, sync_folder};
 
 const SUFFIX: &str = "safetensors";
 
 /// Why a weights file cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
-    /// The disk said no.
+    /// The disk failed.
     #[error("weights file {}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The message of the system.
         source: io::Error,
     },
-    /// There is no room on the disk. Nothing is left of the file, and writing it again may do.
-    #[error("no space in {}: {source}; make room there, and it goes on by itself", folder.display())]
+    /// The disk is full. Nothing is left of the file, and a later write may succeed.
+    #[error("no space in {}: {source}; free space there, and the arena resumes by itself", folder.display())]
     NoSpace {
         /// The folder of weights.
         folder: PathBuf,
-        /// What the system says.
+        /// The message of the system.
         source: io::Error,
     },
-    /// The file was removed, or never came.
+    /// The file was removed or never arrived.
     #[error("weights {0} are not held here; only pool members, candidates and the newest are kept")]
     Missing(ContentHash),
     /// The bytes on disk have changed.

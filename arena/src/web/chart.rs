@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use maud::{Markup, html};
 
-/// Size of a chart in its own units, which are those of its letters: a phone shows one to one.
+/// Size of a chart in SVG units, in which letters are as large as the page's on a phone.
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 230.0;
 /// Room for the labels of the axes and lines.
@@ -21,7 +21,7 @@ const LETTERS: f64 = 11.0;
 /// Lines over one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Chart<'a> {
-    /// What the chart shows, for those who hear it.
+    /// What the chart shows, for screen readers.
     pub(super) title: &'a str,
     /// Label of the horizontal axis.
     pub(super) across: &'a str,
@@ -29,16 +29,16 @@ pub(super) struct Chart<'a> {
     pub(super) up: &'a str,
     /// The lines.
     pub(super) curves: Vec<Curve>,
-    /// Levels without a course, with their names.
+    /// Constant levels, with their names.
     pub(super) levels: Vec<(String, f64)>,
 }
 
 /// A line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Curve {
-    /// Its name; one of several lines is told by it.
+    /// Its name, which labels it among several lines.
     pub(super) name: String,
-    /// Where it goes, from left to right.
+    /// Its points, from left to right.
     pub(super) points: Vec<(f64, f64)>,
     /// Lower and upper end of the band around each point; empty without one.
     pub(super) band: Vec<(f64, f64)>,
@@ -46,7 +46,7 @@ pub(super) struct Curve {
     pub(super) marked: bool,
 }
 
-/// From values to places.
+/// Maps values to coordinates.
 struct Scale {
     low: f64,
     high: f64,
@@ -55,7 +55,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// Spans the values, or a little around them if they are all one.
+    /// Spans the values, or a little around them if they are all equal.
     fn over(values: impl Iterator<Item = f64>, (from, to): (f64, f64)) -> Self {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| value.is_finite()) {
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn numbers_are_as_long_as_they_need_to_be() {
-        let told = [0.0, 12_345.0, -250.0, 2.50, 0.021, 0.0002].map(number);
-        assert_eq!(told, ["0", "12k", "-250", "2.5", "0.021", "2e-4"]);
+        let texts = [0.0, 12_345.0, -250.0, 2.50, 0.021, 0.0002].map(number);
+        assert_eq!(texts, ["0", "12k", "-250", "2.5", "0.021", "2e-4"]);
     }
 }

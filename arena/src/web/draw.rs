@@ -1,8 +1,8 @@
-//! Drawings of a game, one frame after each ply.
+//! Renders games as frames, one after each ply.
 //!
-//! Frames are made here, from the rules; whoever shows them needs to know no game. A frame is
-//! what lies on the board, what is said of each seat, and a sentence. Battlesnake, Snake,
-//! Connect Four and tic-tac-toe are drawn as SVG, every other game is shown as its text.
+//! Frames are rendered here from the rules, so the script knows no game. A frame consists of the board,
+//! a line per seat, and a caption. Battlesnake, Snake, Connect Four and tic-tac-toe are rendered as
+//! SVG, every other game as text.
 
 use std::any::Any;
 use std::fmt::Write;
@@ -19,18 +19,18 @@ use serde::Serialize;
 mod snakes;
 mod stones;
 
-/// Plies of a game that are drawn at most, so that no game fills the memory.
+/// Most plies of a game that are rendered, which bounds the memory.
 pub(super) const MOST_PLIES: usize = 4_000;
 
-/// Side of a cell, in the units of a drawing.
+/// Side of a cell, in SVG units.
 const CELL: i32 = 10;
 
-/// Colours of seats; more seats repeat them.
+/// Number of seat colours; further seats repeat them.
 const COLOURS: usize = 8;
 
-/// What frames are laid upon.
+/// The part of a picture that is the same in all frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum Background {
     /// Square cells with lines between them.
     Cells {
         /// Columns.
@@ -52,47 +52,47 @@ pub(super) enum Stage {
 /// One moment of a game.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Frame {
-    /// SVG of what lies on the board, or escaped text.
+    /// SVG of the pieces on the board, or escaped text.
     pub(super) board: String,
-    /// HTML of what is said of each seat, as list items.
+    /// HTML list items, one per seat.
     pub(super) seats: String,
-    /// The moment in a sentence.
+    /// The last moves in a sentence.
     pub(super) caption: String,
 }
 
 /// A whole game.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Film {
-    /// What all frames are laid upon.
-    pub(super) stage: Stage,
+pub(super) struct Animation {
+    /// The background of all frames.
+    pub(super) background: Background,
     /// The first position and that after each ply; at least one.
     pub(super) frames: Vec<Frame>,
 }
 
-/// What is drawn of one position.
-struct Scene {
+/// The game-specific part of a frame.
+struct Drawing {
     board: String,
-    /// Per seat, what stands beside its name.
+    /// Per seat, the text beside its name.
     seats: Vec<Markup>,
 }
 
-/// A game that is drawn while it is played.
-pub(super) trait Reel: Send {
-    /// What frames are laid upon.
-    fn stage(&self) -> Stage;
+/// Renders a game while it is played.
+pub(super) trait LiveRenderer: Send {
+    /// The background of all frames.
+    fn background(&self) -> Background;
 
-    /// The position as it stands.
+    /// The frame of the current position.
     fn frame(&self) -> Frame;
 
     /// Plays a ply: the actions of the players to move, in seat order.
     fn play(&mut self, actions: &[Action]) -> Result<(), StepError>;
 }
 
-/// Draws a recorded game, up to [`MOST_PLIES`], or says where the record and the rules disagree.
-pub(super) fn film(record: &GameRecord, players: &[String]) -> Result<Film, ReplayError> {
+/// Renders a recorded game up to [`MOST_PLIES`]. Fails where the record contradicts the rules.
+pub(super) fn animate(record: &GameRecord, players: &[String]) -> Result<Animation, ReplayError> {
     struct Draw<'a>(&'a [String]);
     impl ReplayVisitor for Draw<'_> {
-        type Output = Result<Film, ReplayError>;
+        type Output = Result<Animation, ReplayError>;
 
         fn visit<G: Game>(self, game: &G, mut replay: Replay<'_, G>) -> Self::Output {
             let mut frames = vec![frame(game, self.0, replay.state(), None, 0)];
@@ -103,34 +103,34 @@ pub(super) fn film(record: &GameRecord, players: &[String]) -> Result<Film, Repl
                 let last = Some((&before, &*joint));
                 frames.push(frame(game, self.0, replay.state(), last, replay.ply()));
             }
-            Ok(Film { stage: stage(game), frames })
+            Ok(Animation { background: background(game), frames })
         }
     }
     record.replay(Draw(players))?
 }
 
-/// Begins to draw the game of `seed`.
-pub(super) fn reel(
+/// Starts to render the game of `seed`.
+pub(super) fn live_renderer(
     config: &GameConfig,
     seed: u64,
     players: Vec<String>,
-) -> Result<Box<dyn Reel>, ConfigError> {
-    struct Begin(u64, Vec<String>);
-    impl GameVisitor for Begin {
-        type Output = Box<dyn Reel>;
+) -> Result<Box<dyn LiveRenderer>, ConfigError> {
+    struct Start(u64, Vec<String>);
+    impl GameVisitor for Start {
+        type Output = Box<dyn LiveRenderer>;
 
-        fn visit<G: Game>(self, game: G) -> Box<dyn Reel> {
+        fn visit<G: Game>(self, game: G) -> Box<dyn LiveRenderer> {
             let Self(seed, players) = self;
             let mut rng = Rng::new(seed, GAME_RNG);
             let mut state = game.initial(&mut rng);
             game.settle(&mut state, &mut rng);
-            Box::new(Rolling { game, players, rng, state, last: None, ply: 0 })
+            Box::new(GameRenderer { game, players, rng, state, last: None, ply: 0 })
         }
     }
-    config.visit(Begin(seed, players))
+    config.visit(Start(seed, players))
 }
 
-struct Rolling<G: Game> {
+struct GameRenderer<G: Game> {
     game: G,
     players: Vec<String>,
     rng: Rng,
@@ -139,9 +139,9 @@ struct Rolling<G: Game> {
     ply: usize,
 }
 
-impl<G: Game> Reel for Rolling<G> {
-    fn stage(&self) -> Stage {
-        stage(&self.game)
+impl<G: Game> LiveRenderer for GameRenderer<G> {
+    fn background(&self) -> Background {
+        background(&self.game)
     }
 
     fn frame(&self) -> Frame {
@@ -165,16 +165,16 @@ impl<G: Game> Reel for Rolling<G> {
     }
 }
 
-/// What a game is drawn upon.
-fn stage<G: Game>(game: &G) -> Stage {
+/// The background of a game.
+fn background<G: Game>(game: &G) -> Background {
     let rules: &dyn Any = game;
-    let cells = |config: &battlesnake::Config| Stage::Cells {
+    let cells = |config: &battlesnake::Config| Background::Cells {
         width: config.width.into(),
         height: config.height.into(),
     };
     let square = |config: &snake::Config| {
         let side = config.size.into();
-        Stage::Cells { width: side, height: side }
+        Background::Cells { width: side, height: side }
     };
     if let Some(rules) = rules.downcast_ref::<battlesnake::Small>() {
         cells(rules.config())
@@ -185,11 +185,11 @@ fn stage<G: Game>(game: &G) -> Stage {
     } else if let Some(rules) = rules.downcast_ref::<snake::Large>() {
         square(rules.config())
     } else {
-        stones::stage(rules).unwrap_or(Stage::Text)
+        stones::background(rules).unwrap_or(Background::Text)
     }
 }
 
-/// Draws a position; `last` is the one before it with the joint action that was played there.
+/// Renders a position; `last` is the position before it with the joint action played there.
 fn frame<G: Game>(
     game: &G,
     players: &[String],
@@ -199,12 +199,12 @@ fn frame<G: Game>(
 ) -> Frame {
     let (rules, now): (&dyn Any, &dyn Any) = (game, state);
     let before = last.map(|(state, _)| state as &dyn Any);
-    let scene = snakes::scene::<u8, 2, 8>(rules, now, before)
-        .or_else(|| snakes::scene::<u16, 10, 16>(rules, now, before))
+    let drawing = snakes::drawing::<u8, 2, 8>(rules, now, before)
+        .or_else(|| snakes::drawing::<u16, 10, 16>(rules, now, before))
         .or_else(|| snakes::alone::<2>(rules, now))
         .or_else(|| snakes::alone::<7>(rules, now))
-        .or_else(|| stones::scene(rules, now, before))
-        .unwrap_or_else(|| Scene {
+        .or_else(|| stones::drawing(rules, now, before))
+        .unwrap_or_else(|| Drawing {
             board: html! { (game.render(state)) }.into_string(),
             seats: Vec::new(),
         });
@@ -216,7 +216,7 @@ fn frame<G: Game>(
             li class=(colour(seat)) {
                 span.swatch {}
                 span.name { (name(seat)) }
-                @if let Some(said) = scene.seats.get(seat) { (said) }
+                @if let Some(text) = drawing.seats.get(seat) { (text) }
                 @if over { span.result { (result(outcomes[seat], &outcomes)) } }
             }
         }
@@ -230,7 +230,7 @@ fn frame<G: Game>(
         let _ = write!(caption, ": {}", moves.join(", "));
     }
     caption.push_str(if over { ". The game is over." } else { "." });
-    Frame { board: scene.board, seats: seats.into_string(), caption }
+    Frame { board: drawing.board, seats: seats.into_string(), caption }
 }
 
 /// The class that gives a seat its colour.
@@ -238,8 +238,8 @@ fn colour(seat: usize) -> String {
     format!("seat{}", seat % COLOURS)
 }
 
-/// The result of a seat in a word, beside those of all seats: whoever shares the best one drew,
-/// whatever the game says that a draw is worth, down to a whole loss.
+/// The result of a seat in a word. Seats that share the best outcome drew, whatever outcome the game
+/// gives a draw.
 pub(super) fn result(outcome: f32, all: &[f32]) -> &'static str {
     let shared = all.iter().filter(|&&other| other == outcome).count() > 1;
     let best = all.iter().all(|&other| other <= outcome);
@@ -253,9 +253,9 @@ pub(super) fn result(outcome: f32, all: &[f32]) -> &'static str {
     }
 }
 
-impl Stage {
-    /// The stage with a frame on it. What has the id `frame` is all that changes.
-    pub(super) fn with(self, frame: &Frame) -> Markup {
+impl Background {
+    /// The background with a frame on it. Only the element with the id `frame` changes.
+    pub(super) fn with_frame(self, frame: &Frame) -> Markup {
         let content = PreEscaped(&frame.board);
         let (width, height, class) = match self {
             Self::Text => return html! { pre.board #frame { (content) } },

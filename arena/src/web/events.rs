@@ -1,8 +1,8 @@
-//! What changes, as server-sent events: `swap` with the HTML of a part of the run's page, `say`
-//! with a sentence.
+//! Changes as server-sent events: `swap` with the HTML of a part of the run's page, `say` with a
+//! sentence.
 //!
-//! A stream begins with all parts, so that a browser that was cut off is whole again, and gathers
-//! what changes for a moment, so that a burst of events draws each part once.
+//! A stream starts with all parts, so a browser that reconnects is complete again. Changes are
+//! collected for a moment, so a burst of events renders each part once.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -20,29 +20,29 @@ use super::overview::Part;
 use super::page::Refused;
 use crate::event::ArenaEvent;
 
-/// How long changes are gathered.
-const GATHER: Duration = Duration::from_millis(250);
-/// Events that wait for a slow browser; then the stream waits.
-const WAITING: usize = 16;
+/// How long changes are collected.
+const COLLECT: Duration = Duration::from_millis(250);
+/// Events buffered for a slow browser; then the stream pauses.
+const BUFFERED: usize = 16;
 
-/// Answers with the events that `tell` sends, until it ends or the arena stops; with an error if
-/// too many are listening.
-pub(super) fn stream<F>(site: Site, tell: impl FnOnce(Site, mpsc::Sender<Event>) -> F) -> Response
+/// Answers with the events that `send` produces, until it ends or the arena stops. Answers with an
+/// error if too many streams are open.
+pub(super) fn stream<F>(site: Site, send: impl FnOnce(Site, mpsc::Sender<Event>) -> F) -> Response
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    let Ok(place) = site.streams.clone().try_acquire_owned() else {
+    let Ok(permit) = site.streams.clone().try_acquire_owned() else {
         let busy = "too many pages are open; close one";
         return (StatusCode::SERVICE_UNAVAILABLE, busy).into_response();
     };
-    let (sender, receiver) = mpsc::channel(WAITING);
+    let (sender, receiver) = mpsc::channel(BUFFERED);
     let stop = site.stop.clone();
     let gone = sender.clone();
-    let telling = tell(site, sender);
+    let sending = send(site, sender);
     tokio::spawn(async move {
-        let _place = place;
+        let _permit = permit;
         tokio::select! {
-            () = telling => {}
+            () = sending => {}
             () = stop.cancelled() => {}
             () = gone.closed() => {}
         }
@@ -53,7 +53,7 @@ where
 
 /// The events of the run's page.
 pub(super) async fn watch(State(site): State<Site>) -> Response {
-    stream(site, tell)
+    stream(site, send_changes)
 }
 
 /// Which parts an event changes.
@@ -67,7 +67,7 @@ fn changed(event: &ArenaEvent) -> &'static [Part] {
     }
 }
 
-/// The sentence of an event, unless a part of the page or another event says the same.
+/// The sentence of an event; `None` if a part of the page or another event says the same.
 fn sentence(event: &ArenaEvent) -> Option<String> {
     match event {
         ArenaEvent::GateProgress { .. } | ArenaEvent::Promoted(_) => None,
@@ -78,78 +78,78 @@ fn sentence(event: &ArenaEvent) -> Option<String> {
     }
 }
 
-/// What is told next.
+/// Changes that are not sent yet.
 #[derive(Default)]
-struct News {
+struct Changes {
     parts: BTreeSet<Part>,
     sentences: Vec<String>,
 }
 
-impl News {
+impl Changes {
     fn add(&mut self, event: Result<ArenaEvent, broadcast::error::RecvError>) -> Option<()> {
         match event {
             Ok(event) => {
                 self.parts.extend(changed(&event));
                 self.sentences.extend(sentence(&event));
             }
-            // What was missed may have changed anything.
+            // A lost event may have changed any part.
             Err(broadcast::error::RecvError::Lagged(_)) => self.parts.extend(Part::ALL),
             Err(broadcast::error::RecvError::Closed) => return None,
         }
         Some(())
     }
 
-    /// Waits for something to tell, then a moment for more.
-    async fn gather(
+    /// Waits for a change, then a moment for more.
+    async fn collect(
         events: &mut broadcast::Receiver<ArenaEvent>,
         figures: &mut watch::Receiver<()>,
     ) -> Option<Self> {
-        let mut news = Self::default();
+        let mut changes = Self::default();
         tokio::select! {
-            event = events.recv() => news.add(event)?,
-            Ok(()) = figures.changed() => { news.parts.insert(Part::Learner); }
+            event = events.recv() => changes.add(event)?,
+            Ok(()) = figures.changed() => { changes.parts.insert(Part::Learner); }
         }
-        tokio::time::sleep(GATHER).await;
+        tokio::time::sleep(COLLECT).await;
         while let Ok(event) = events.try_recv() {
-            news.add(Ok(event))?;
+            changes.add(Ok(event))?;
         }
-        Some(news)
+        Some(changes)
     }
 }
 
-async fn tell(site: Site, sender: mpsc::Sender<Event>) {
-    let mut events = site.keeper.events();
+async fn send_changes(site: Site, sender: mpsc::Sender<Event>) {
+    let mut events = site.state.events();
     let mut figures = site.gauges.changes();
-    let mut news = News { parts: Part::ALL.into(), sentences: Vec::new() };
+    let mut changes = Changes { parts: Part::ALL.into(), sentences: Vec::new() };
     loop {
-        for sentence in news.sentences {
+        for sentence in changes.sentences {
             let event = Event::default().event("say").data(one_line(&sentence));
             if sender.send(event).await.is_err() {
                 return;
             }
         }
-        for html in draw(&site, news.parts).await.unwrap_or_default() {
+        for html in render(&site, changes.parts).await.unwrap_or_default() {
             let event = Event::default().event("swap").data(one_line(&html));
             if sender.send(event).await.is_err() {
                 return;
             }
         }
-        match News::gather(&mut events, &mut figures).await {
-            Some(next) => news = next,
+        match Changes::collect(&mut events, &mut figures).await {
+            Some(next) => changes = next,
             None => return,
         }
     }
 }
 
-async fn draw(site: &Site, parts: BTreeSet<Part>) -> Result<Vec<String>, Refused> {
+async fn render(site: &Site, parts: BTreeSet<Part>) -> Result<Vec<String>, Refused> {
     let gauges = site.gauges.clone();
-    site.blocking(move |keeper| {
-        parts.into_iter().map(|part| Ok(part.draw(keeper, &gauges)?.into_string())).collect()
+    site.blocking(move |state| {
+        parts.into_iter().map(|part| Ok(part.draw(state, &gauges)?.into_string())).collect()
     })
     .await
 }
 
-/// Events hold no carriage returns, which would end a line of theirs.
+/// Removes carriage returns, which would end a line of an event.
 fn one_line(text: &str) -> String {
     text.replace('\r', "")
 }

@@ -1,7 +1,7 @@
-//! Recorded games: one page with a player for each.
+//! Recorded games, each on a page with controls.
 //!
-//! The page is whole without the script: it shows one ply, and links lead to those around it. The
-//! script fetches all frames once and turns them by itself.
+//! The page works without the script: it shows one ply, with links to the neighbouring ones. The script
+//! fetches all frames once and animates them.
 
 use axum::extract::{Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
@@ -12,43 +12,44 @@ use serde::Deserialize;
 
 use super::Site;
 use super::chart::number;
-use super::draw::{self, Film, Frame, MOST_PLIES, Stage, result};
+use super::draw::{self, Animation, Background, Frame, MOST_PLIES, result};
 use super::page::{Refused, page};
 use crate::error::CallError;
 use crate::store::{GameKey, StoredGame};
 
-/// A game in a path.
-type Place = Path<(u32, u32, u32)>;
+/// The key of a game in a path.
+type KeyPath = Path<(u32, u32, u32)>;
 
-/// Which ply a page shows.
+/// Query of a game page.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct At {
     /// The ply; left out, the last.
     ply: Option<usize>,
 }
 
-fn key(Path((number, cluster, game)): Place) -> GameKey {
+fn key(Path((number, cluster, game)): KeyPath) -> GameKey {
     GameKey { number, cluster, game }
 }
 
-/// Where the page of a game is.
+/// The path of the page of a game.
 pub(super) fn path(GameKey { number, cluster, game }: GameKey) -> String {
     format!("/games/{number}/{cluster}/{game}")
 }
 
 impl Site {
-    /// Draws a game. Few at a time: each fills some megabytes.
-    async fn film(&self, key: GameKey) -> Result<(StoredGame, Film), Refused> {
-        let _turn = self.films.acquire().await.map_err(|_| CallError::Stopping)?;
-        self.blocking(move |keeper| {
+    /// Renders a game. Only a few at a time, because each takes some megabytes.
+    async fn animate(&self, key: GameKey) -> Result<(StoredGame, Animation), Refused> {
+        let _permit = self.renderings.acquire().await.map_err(|_| CallError::Stopping)?;
+        self.blocking(move |state| {
             let GameKey { number, cluster, game } = key;
             let gone = CallError::NoGame { number, cluster, game };
-            let stored = keeper.store().game(key)?.ok_or(gone)?;
+            let stored = state.store().game(key)?.ok_or(gone)?;
             let players: Vec<String> = stored.players.iter().map(ToString::to_string).collect();
-            let film = draw::film(&stored.record, &players).map_err(|error: ReplayError| {
-                CallError::Unreadable { number, cluster, game, reason: error.to_string() }
-            })?;
-            Ok((stored, film))
+            let animation =
+                draw::animate(&stored.record, &players).map_err(|error: ReplayError| {
+                    CallError::Unreadable { number, cluster, game, reason: error.to_string() }
+                })?;
+            Ok((stored, animation))
         })
         .await
     }
@@ -57,27 +58,27 @@ impl Site {
 /// The page of a game.
 pub(super) async fn show(
     State(site): State<Site>,
-    place: Place,
+    key_path: KeyPath,
     Query(At { ply }): Query<At>,
 ) -> Result<Markup, Refused> {
-    let key = key(place);
-    let (stored, film) = site.film(key).await?;
-    let last = film.frames.len() - 1;
+    let key = key(key_path);
+    let (stored, animation) = site.animate(key).await?;
+    let last = animation.frames.len() - 1;
     let ply = ply.unwrap_or(last).min(last);
     let players: Vec<String> = stored.players.iter().map(ToString::to_string).collect();
     let title = players.join(" – ");
     let here = path(key);
-    let cut = stored.record.plies.len() > MOST_PLIES;
+    let is_cut = stored.record.plies.len() > MOST_PLIES;
     let content = html! {
         h1 { (title) }
         p.quiet {
             "Game " (key.game) " of seed " (key.cluster) ", "
             a href=(format!("/matches/{}", key.number)) { "match " (key.number) } ". "
             (results(&players, &stored))
-            @if stored.truncated { " It was cut short." }
-            @if cut { " The first " (MOST_PLIES) " turns are shown." }
+            @if stored.truncated { " It was truncated." }
+            @if is_cut { " The first " (MOST_PLIES) " turns are shown." }
         }
-        (viewer(film.stage, &film.frames[ply], Source::Frames(format!("{here}/frames")), html! {
+        (viewer(animation.background, &animation.frames[ply], Source::Frames(format!("{here}/frames")), html! {
             nav.controls aria-label="Turns" data-controls="" {
                 a data-go="first" href=(format!("{here}?ply=0")) title="First turn (Home)" { "|◀" }
                 a data-go="back" href=(format!("{here}?ply={}", ply.saturating_sub(1)))
@@ -101,23 +102,28 @@ pub(super) async fn show(
     Ok(page(&title, content))
 }
 
-/// Where the script finds more frames.
+/// Where the script fetches more frames.
 pub(super) enum Source {
-    /// All of them, in one answer.
+    /// All frames in one answer.
     Frames(String),
-    /// A stream of them.
+    /// A stream of frames.
     Live(&'static str),
 }
 
-/// Board, seats and controls.
-pub(super) fn viewer(stage: Stage, frame: &Frame, source: Source, controls: Markup) -> Markup {
+/// Background, seats and controls.
+pub(super) fn viewer(
+    background: Background,
+    frame: &Frame,
+    source: Source,
+    controls: Markup,
+) -> Markup {
     let (frames, live) = match source {
         Source::Frames(url) => (Some(url), None),
         Source::Live(url) => (None, Some(url)),
     };
     html! {
         div.viewer #viewer data-frames=[frames] data-live=[live] {
-            div.stage { (stage.with(frame)) }
+            div.background { (background.with_frame(frame)) }
             div.beside {
                 p #caption { (frame.caption) }
                 ol.seats #seats { (PreEscaped(&frame.seats)) }
@@ -127,19 +133,22 @@ pub(super) fn viewer(stage: Stage, frame: &Frame, source: Source, controls: Mark
     }
 }
 
-/// Who came out how.
+/// The result of each player.
 fn results(players: &[String], stored: &StoredGame) -> String {
     let seats = players.iter().zip(stored.outcomes.iter().zip(&stored.scores));
-    let told = seats.map(|(player, (&outcome, &score))| {
+    let results = seats.map(|(player, (&outcome, &score))| {
         format!("{player} {} (score {})", result(outcome, &stored.outcomes), number(score.into()))
     });
-    let told: Vec<String> = told.collect();
-    format!("{}.", told.join(", "))
+    let results: Vec<String> = results.collect();
+    format!("{}.", results.join(", "))
 }
 
 /// All frames, as JSON: a list of objects with `board`, `seats` and `caption`.
-pub(super) async fn frames(State(site): State<Site>, place: Place) -> Result<Response, Refused> {
-    let (_, film) = site.film(key(place)).await?;
-    let json = serde_json::to_string(&film.frames).unwrap_or_default();
+pub(super) async fn frames(
+    State(site): State<Site>,
+    key_path: KeyPath,
+) -> Result<Response, Refused> {
+    let (_, animation) = site.animate(key(key_path)).await?;
+    let json = serde_json::to_string(&animation.frames).unwrap_or_default();
     Ok(([(CONTENT_TYPE, "application/json")], json).into_response())
 }

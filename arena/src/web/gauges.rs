@@ -1,26 +1,26 @@
-//! Figures that others let the page show: losses, games a second, whatever has a name and a unit.
+//! Time series on the page that other parts of the process supply, such as losses or games per second.
 //!
-//! Whoever runs a learner beside the arena takes the [`Gauges`] of [`Arena`](crate::Arena) and
-//! notes values as they come. A line that grows beyond [`MOST_POINTS`] keeps the mean of each two
-//! neighbours, so that it always spans the whole run in bounded memory.
+//! A process with a learner takes the [`Gauges`] of its [`Arena`](crate::Arena) and adds values. A
+//! line that reaches [`MOST_POINTS`] is reduced to the means of neighbouring points, so that it spans
+//! the whole run in bounded memory.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-/// Points of a line at most.
+/// Most points of a line.
 pub const MOST_POINTS: usize = 512;
-/// Lines of all charts at most; values of more are not taken.
+/// Most lines of all charts; values of further lines are dropped.
 pub const MOST_LINES: usize = 64;
 
-/// What a value is a value of.
+/// The identity of a value: chart, line and unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gauge<'a> {
-    /// The chart that it is drawn in, such as `loss`.
+    /// The chart, such as `loss`.
     pub chart: &'a str,
-    /// Its line there, such as `policy`.
+    /// The line in the chart, such as `policy`.
     pub line: &'a str,
-    /// Its unit, such as `nats` or `games/s`; the unit of a chart is that of its first line.
+    /// The unit, such as `nats` or `games/s`; the unit of a chart is that of its first line.
     pub unit: &'a str,
 }
 
@@ -45,17 +45,17 @@ pub(super) struct Line {
     pub(super) name: String,
     /// Seconds of training, value.
     pub(super) points: Vec<(f64, f64)>,
-    /// The last value, as it was noted.
+    /// The last value, without averaging.
     pub(super) last: f64,
-    /// Values that make one point.
+    /// Values per point.
     stride: u32,
-    /// Sums of those that wait for the rest of theirs, and how many they are.
-    waiting: (f64, f64, u32),
+    /// Sums of times and values of the unfinished point, and the number of its values.
+    unfinished: (f64, f64, u32),
 }
 
 impl Gauges {
-    /// Notes a value `seconds` into the run. What is no number is left out.
-    pub fn note(&self, gauge: Gauge<'_>, seconds: f64, value: f64) {
+    /// Adds a value `seconds` into the run. Values that are not finite are dropped.
+    pub fn add(&self, gauge: Gauge<'_>, seconds: f64, value: f64) {
         if !seconds.is_finite() || !value.is_finite() {
             return;
         }
@@ -83,12 +83,12 @@ impl Gauges {
         self.changed.send_replace(());
     }
 
-    /// Everything that was noted, in the order in which charts and lines first were.
+    /// All charts, in the order in which they were first added to.
     pub(super) fn charts(&self) -> Vec<Chart> {
         self.held().clone()
     }
 
-    /// Tells of changes from now on.
+    /// Notifies of changes from now on.
     pub(super) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
@@ -105,19 +105,19 @@ impl Line {
             points: Vec::new(),
             last: 0.0,
             stride: 1,
-            waiting: (0.0, 0.0, 0),
+            unfinished: (0.0, 0.0, 0),
         }
     }
 
     fn add(&mut self, seconds: f64, value: f64) {
         self.last = value;
-        let (times, values, count) = self.waiting;
+        let (times, values, count) = self.unfinished;
         let (times, values, count) = (times + seconds, values + value, count + 1);
         if count < self.stride {
-            self.waiting = (times, values, count);
+            self.unfinished = (times, values, count);
             return;
         }
-        self.waiting = (0.0, 0.0, 0);
+        self.unfinished = (0.0, 0.0, 0);
         self.points.push((times / f64::from(count), values / f64::from(count)));
         if self.points.len() == MOST_POINTS {
             let halved = self.points.chunks(2).map(|pair| {
@@ -140,7 +140,7 @@ mod tests {
     fn a_long_line_spans_the_whole_run_in_few_points() {
         let gauges = Gauges::default();
         for step in 0..10_000 {
-            gauges.note(LOSS, f64::from(step), f64::from(step));
+            gauges.add(LOSS, f64::from(step), f64::from(step));
         }
         let line = &gauges.charts()[0].lines[0];
         assert!((MOST_POINTS / 2..=MOST_POINTS).contains(&line.points.len()));
@@ -151,21 +151,21 @@ mod tests {
     }
 
     #[test]
-    fn lines_share_a_chart_and_what_is_no_number_is_left_out() {
+    fn lines_share_a_chart_and_values_that_are_not_finite_are_dropped() {
         let gauges = Gauges::default();
-        gauges.note(LOSS, 0.0, 1.0);
-        gauges.note(Gauge { line: "value", ..LOSS }, 0.0, 2.0);
-        gauges.note(LOSS, 1.0, f64::NAN);
+        gauges.add(LOSS, 0.0, 1.0);
+        gauges.add(Gauge { line: "value", ..LOSS }, 0.0, 2.0);
+        gauges.add(LOSS, 1.0, f64::NAN);
         let charts = gauges.charts();
         assert_eq!((charts.len(), charts[0].lines.len()), (1, 2));
         assert_eq!(charts[0].lines[0].points, [(0.0, 1.0)]);
     }
 
     #[test]
-    fn there_are_only_so_many_lines() {
+    fn the_number_of_lines_is_bounded() {
         let gauges = Gauges::default();
         for line in 0..2 * MOST_LINES {
-            gauges.note(Gauge { line: &line.to_string(), ..LOSS }, 0.0, 1.0);
+            gauges.add(Gauge { line: &line.to_string(), ..LOSS }, 0.0, 1.0);
         }
         assert_eq!(gauges.charts()[0].lines.len(), MOST_LINES);
     }

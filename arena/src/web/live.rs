@@ -1,8 +1,7 @@
-//! The game that is being played now.
+//! The page of the game that is played now.
 //!
-//! The arena plays faster than anybody can watch. Each watcher is shown whole games at a pace of
-//! its own: the one that is being played when it comes, to its end, then the one that is being
-//! played by then.
+//! The arena plays faster than a person can watch. Each viewer receives whole games at its own pace:
+//! the game that is played when the page opens, to its end, then the game that is played by then.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,65 +13,64 @@ use maud::{Markup, html};
 use tokio::sync::{broadcast, mpsc};
 
 use super::Site;
-use super::draw::{self, Reel, result};
+use super::draw::{self, LiveRenderer, result};
 use super::events::stream;
 use super::games::{Source, viewer};
 use super::page::page;
 use crate::showcase::{LiveEvent, LiveGame};
 
-/// Time that a position is shown for at least.
+/// Shortest time for which a position is shown.
 const PACE: Duration = Duration::from_millis(160);
-/// Time that a last position is shown for.
+/// Time for which a last position is shown.
 const AFTER: Duration = Duration::from_millis(1_500);
 
-/// The page of the game that is being played. It begins with the first position of the run's
-/// seed; the stream brings what is played.
+/// The page. It starts with the first position of the run's seed; the stream brings the games.
 pub(super) async fn show(State(site): State<Site>) -> Markup {
-    let run = site.keeper.run();
+    let run = site.state.run();
     // The rules were built when the arena started.
-    let first = draw::reel(&run.game, run.seed, Vec::new()).ok();
+    let first = draw::live_renderer(&run.game, run.seed, Vec::new()).ok();
     let content = html! {
         h1 { "Live game" }
         (title(html! { "Waiting for the next game that the arena plays." }))
-        @if let Some(reel) = first {
-            (viewer(reel.stage(), &reel.frame(), Source::Live("/live/events"), html! {}))
+        @if let Some(renderer) = first {
+            (viewer(renderer.background(), &renderer.frame(), Source::Live("/live/events"), html! {}))
         }
         noscript { p { "Live games need the page's script." } }
     };
     page("Live game", content)
 }
 
-/// What is said above the board.
+/// The line above the board.
 fn title(content: Markup) -> Markup {
     html! { p #live-title role="status" { (content) } }
 }
 
-/// The events of that page: `swap` with what is said above the board, `frame` with a frame as JSON.
+/// The events of the page: `swap` with the line above the board, `frame` with a frame as JSON.
 pub(super) async fn watch(State(site): State<Site>) -> Response {
-    stream(site, tell)
+    stream(site, send_games)
 }
 
-async fn tell(site: Site, sender: mpsc::Sender<Event>) {
+async fn send_games(site: Site, sender: mpsc::Sender<Event>) {
     loop {
-        let (so_far, told) = site.keeper.live().watch();
-        if tell_game(&sender, so_far.into(), told).await.is_none() {
+        let (so_far, events) = site.state.matches().live().subscribe();
+        if send_game(&sender, so_far.into(), events).await.is_none() {
             return;
         }
     }
 }
 
-/// Tells the next game to its end, or as far as it can be followed. `None` ends the stream; a
-/// browser that is still there then connects anew.
-async fn tell_game(
+/// Sends the next game to its end, or as far as its events arrive. `None` ends the stream; a browser
+/// that is still open then reconnects.
+async fn send_game(
     sender: &mpsc::Sender<Event>,
     mut so_far: VecDeque<LiveEvent>,
-    mut told: broadcast::Receiver<LiveEvent>,
+    mut events: broadcast::Receiver<LiveEvent>,
 ) -> Option<()> {
-    let mut shown: Option<(LiveGame, Box<dyn Reel>)> = None;
+    let mut shown: Option<(LiveGame, Box<dyn LiveRenderer>)> = None;
     loop {
         let event = match so_far.pop_front() {
             Some(event) => event,
-            None => match told.recv().await {
+            None => match events.recv().await {
                 Ok(event) => event,
                 Err(broadcast::error::RecvError::Lagged(_)) => return Some(()),
                 Err(broadcast::error::RecvError::Closed) => return None,
@@ -81,15 +79,15 @@ async fn tell_game(
         match (event, &mut shown) {
             (LiveEvent::Started(game), _) => {
                 let players = game.players.iter().map(ToString::to_string).collect();
-                let reel = draw::reel(&game.config, game.seed, players).ok()?;
-                send(sender, "swap", &title(begun(&game)).into_string()).await?;
-                send(sender, "frame", &frame(&*reel)).await?;
-                shown = Some((game, reel));
+                let renderer = draw::live_renderer(&game.config, game.seed, players).ok()?;
+                send(sender, "swap", &title(started(&game)).into_string()).await?;
+                send(sender, "frame", &frame(&*renderer)).await?;
+                shown = Some((game, renderer));
                 tokio::time::sleep(PACE).await;
             }
-            (LiveEvent::Moved { actions, .. }, Some((_, reel))) => {
-                reel.play(&actions).ok()?;
-                send(sender, "frame", &frame(&**reel)).await?;
+            (LiveEvent::Moved { actions, .. }, Some((_, renderer))) => {
+                renderer.play(&actions).ok()?;
+                send(sender, "frame", &frame(&**renderer)).await?;
                 tokio::time::sleep(PACE).await;
             }
             (LiveEvent::Ended { outcomes, .. }, Some((game, _))) => {
@@ -97,7 +95,7 @@ async fn tell_game(
                 tokio::time::sleep(AFTER).await;
                 return Some(());
             }
-            // Of a game whose start was told before this watcher came and that has ended since.
+            // Of a game that started before this viewer subscribed and has ended since.
             (LiveEvent::Moved { .. } | LiveEvent::Ended { .. }, None) => {}
         }
     }
@@ -107,11 +105,11 @@ async fn send(sender: &mpsc::Sender<Event>, name: &str, data: &str) -> Option<()
     sender.send(Event::default().event(name).data(data)).await.ok()
 }
 
-fn frame(reel: &dyn Reel) -> String {
-    serde_json::to_string(&reel.frame()).unwrap_or_default()
+fn frame(renderer: &dyn LiveRenderer) -> String {
+    serde_json::to_string(&renderer.frame()).unwrap_or_default()
 }
 
-fn begun(game: &LiveGame) -> Markup {
+fn started(game: &LiveGame) -> Markup {
     let players: Vec<String> = game.players.iter().map(ToString::to_string).collect();
     let number = game.key.number;
     html! {
@@ -121,10 +119,10 @@ fn begun(game: &LiveGame) -> Markup {
 
 fn over(game: &LiveGame, outcomes: &[f32]) -> Markup {
     let seats = game.players.iter().zip(outcomes);
-    let told: Vec<String> =
+    let results: Vec<String> =
         seats.map(|(player, &outcome)| format!("{player} {}", result(outcome, outcomes))).collect();
     let number = game.key.number;
     html! {
-        (told.join(", ")) ", in " a href=(format!("/matches/{number}")) { "match " (number) } "."
+        (results.join(", ")) ", in " a href=(format!("/matches/{number}")) { "match " (number) } "."
     }
 }

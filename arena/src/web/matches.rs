@@ -1,4 +1,4 @@
-//! Matches and the games of each that are kept.
+//! Matches and their kept games.
 
 use axum::extract::{Path, Query, State};
 use maud::{Markup, html};
@@ -9,16 +9,16 @@ use super::games::path;
 use super::page::{Refused, page};
 use super::text::{percent, time};
 use crate::error::CallError;
-use crate::keeper::Keeper;
 use crate::player_id::MatchKind;
+use crate::state::ArenaState;
 use crate::store::{MatchInfo, MatchSums};
 
-/// Matches of a page.
+/// Matches on a page.
 const PAGE: usize = 50;
-/// Games of a match that are listed.
+/// Games of a match in its list.
 const GAMES: usize = 200;
 
-/// Where a list begins.
+/// Query of a list.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct Before {
     /// Lists matches with lower numbers; left out, the newest.
@@ -27,23 +27,23 @@ pub(super) struct Before {
 
 /// Matches with numbers below `before`, newest first.
 pub(super) fn newest(
-    keeper: &Keeper,
+    state: &ArenaState,
     before: Option<u32>,
     limit: usize,
 ) -> Vec<(MatchInfo, MatchSums)> {
-    let ledger = keeper.ledger();
+    let index = state.matches().index();
     let wanted = |info: &MatchInfo| before.is_none_or(|before| info.number < before);
-    ledger.matches().rev().filter(|(info, _)| wanted(info)).take(limit).cloned().collect()
+    index.matches().rev().filter(|(info, _)| wanted(info)).take(limit).cloned().collect()
 }
 
-/// Matches as a table, which the element `title` names.
+/// Matches as a table, labelled by the element `title`.
 pub(super) fn table(rows: &[(MatchInfo, MatchSums)], title: &str) -> Markup {
     html! {
         div.wide tabindex="0" role="region" aria-labelledby=(title) { table {
             thead { tr {
                 th scope="col" { "Match" }
                 th scope="col" { "Players" }
-                th scope="col" { "Aim" }
+                th scope="col" { "Purpose" }
                 th scope="col" { "Games" }
                 th scope="col" { "Won, drawn, lost" }
                 th scope="col" { "Points" }
@@ -55,7 +55,7 @@ pub(super) fn table(rows: &[(MatchInfo, MatchSums)], title: &str) -> Markup {
                         a href=(format!("/matches/{}", info.number)) { (info.number) }
                     }
                     td { (info.key.first) " – " (info.key.second) }
-                    td { (aim(info)) }
+                    td { (purpose(info)) }
                     td { (sums.games) }
                     td { (score.wins) " · " (score.draws) " · " (score.losses) }
                     td { @if sums.games > 0 { (percent(score.share())) } @else { "–" } }
@@ -65,7 +65,7 @@ pub(super) fn table(rows: &[(MatchInfo, MatchSums)], title: &str) -> Markup {
     }
 }
 
-fn aim(info: &MatchInfo) -> &'static str {
+fn purpose(info: &MatchInfo) -> &'static str {
     match info.key.kind {
         MatchKind::Gate => "gate",
         MatchKind::Rating => "rating",
@@ -77,13 +77,13 @@ pub(super) async fn list(
     State(site): State<Site>,
     Query(Before { before }): Query<Before>,
 ) -> Result<Markup, Refused> {
-    site.blocking(move |keeper| {
-        let rows = newest(keeper, before, PAGE);
+    site.blocking(move |state| {
+        let rows = newest(state, before, PAGE);
         let older = rows.last().map(|(info, _)| info.number).filter(|&last| last > 0);
         let content = html! {
             h1 #title { "Matches" }
             @if rows.is_empty() {
-                p.quiet { "No match has begun." }
+                p.quiet { "No match has started." }
             } @else {
                 (table(&rows, "title"))
             }
@@ -101,17 +101,17 @@ pub(super) async fn show(
     State(site): State<Site>,
     Path(number): Path<u32>,
 ) -> Result<Markup, Refused> {
-    site.blocking(move |keeper| {
-        let known = keeper.ledger().get(number).cloned();
+    site.blocking(move |state| {
+        let known = state.matches().index().get(number).cloned();
         let (info, sums) = known.ok_or(CallError::NoMatch(number))?;
-        let keys = keeper.store().game_keys(number)?;
+        let keys = state.store().game_keys(number)?;
         let (score, share) = (sums.score(), sums.share());
         let title = format!("{} against {}", info.key.first, info.key.second);
         let seats = info.shape.seats;
         let content = html! {
             h1 { (title) }
             p.quiet {
-                "Match " (number) ", " (aim(&info)) ", begun " (time(info.opened_at)) " UTC. "
+                "Match " (number) ", " (purpose(&info)) ", started " (time(info.opened_at)) " UTC. "
                 "Networks play as " code { (info.player) } "."
             }
             @if sums.games == 0 {
@@ -127,11 +127,11 @@ pub(super) async fn show(
             h2 { "Games" }
             @if keys.is_empty() {
                 p.quiet {
-                    "No game of this match is kept: those of promotions are, and of the last "
-                    "matches."
+                    "No game of this match is kept. Only games of promotions and of the latest "
+                    "matches are."
                 }
             }
-            // Newest first: of a match that goes on, these are the ones of today.
+            // Newest first: in a long match these are the games of the current networks.
             ul.games { @for &key in keys.iter().rev().take(GAMES) {
                 li { a href=(path(key)) {
                     "Seed " (key.cluster) ", "

@@ -1,4 +1,4 @@
-//! The run at a glance, in parts that are drawn again when they have changed.
+//! The overview of the run, in parts that are rendered again when they change.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,29 @@ use super::page::{Refused, page};
 use super::text::{elo, percent, time};
 use super::{Site, matches};
 use crate::error::CallError;
-use crate::keeper::Keeper;
+use crate::state::ArenaState;
 
-/// Decisions that are told in words.
+/// Decisions shown in words.
 const DECISIONS: usize = 5;
-/// Matches that are listed.
+/// Matches in the list.
 const MATCHES: usize = 8;
-/// Pool members that are listed, newest first.
+/// Pool members in the list, newest first.
 const MEMBERS: usize = 50;
 
 /// A part of the page; its name is the id of its element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
-    /// The candidate that is being judged, and the last decisions.
+    /// The match at the gate, and the last decisions.
     Gate,
     /// Strength over time.
     Strength,
     /// The pool.
     Pool,
-    /// Everybody's rating.
+    /// All ratings.
     Ratings,
     /// The newest matches.
     Matches,
-    /// What the learner tells.
+    /// Figures of the learner.
     Learner,
 }
 
@@ -44,14 +44,14 @@ impl Part {
     pub(super) const ALL: [Self; 6] =
         [Self::Gate, Self::Strength, Self::Pool, Self::Ratings, Self::Matches, Self::Learner];
 
-    /// Draws the part. Blocks.
-    pub(super) fn draw(self, keeper: &Keeper, gauges: &Gauges) -> Result<Markup, CallError> {
+    /// Renders the part. Blocks.
+    pub(super) fn draw(self, state: &ArenaState, gauges: &Gauges) -> Result<Markup, CallError> {
         match self {
-            Self::Gate => gate(keeper),
-            Self::Strength => strength(keeper),
-            Self::Pool => pool(keeper),
-            Self::Ratings => Ok(ratings(keeper)),
-            Self::Matches => Ok(newest(keeper)),
+            Self::Gate => gate(state),
+            Self::Strength => strength(state),
+            Self::Pool => pool(state),
+            Self::Ratings => Ok(ratings(state)),
+            Self::Matches => Ok(newest(state)),
             Self::Learner => Ok(learner(gauges)),
         }
     }
@@ -60,12 +60,12 @@ impl Part {
 /// The page.
 pub(super) async fn show(State(site): State<Site>) -> Result<Markup, Refused> {
     let gauges = site.gauges.clone();
-    site.blocking(move |keeper| {
-        let run = keeper.run();
+    site.blocking(move |state| {
+        let run = state.run();
         let rules = serde_json::to_string(&run.game).unwrap_or_default();
         let mut parts = Vec::new();
         for part in Part::ALL {
-            parts.push(part.draw(keeper, &gauges)?);
+            parts.push(part.draw(state, &gauges)?);
         }
         let content = html! {
             h1.game { (run.game.name().replace('_', " ")) }
@@ -74,7 +74,7 @@ pub(super) async fn show(State(site): State<Site>) -> Result<Markup, Refused> {
             section aria-labelledby="news-title" {
                 h2 #news-title { "News" }
                 ol #news aria-live="polite" {
-                    li.quiet { "What happens from now on is told here." }
+                    li.quiet { "New events appear here." }
                 }
             }
         };
@@ -90,10 +90,10 @@ fn section(id: &str, title: &str, content: Markup) -> Markup {
     }
 }
 
-fn gate(keeper: &Keeper) -> Result<Markup, CallError> {
-    let mut decisions = keeper.store().decisions()?;
+fn gate(state: &ArenaState) -> Result<Markup, CallError> {
+    let mut decisions = state.store().decisions()?;
     decisions.sort_by(|a, b| b.decided_at.total_cmp(&a.decided_at));
-    let now = match keeper.at_gate() {
+    let now = match state.matches().at_gate() {
         None => html! { p.quiet { "No candidate is at the gate." } },
         Some((info, report)) => {
             let (first, second) = (info.key.first.to_string(), info.key.second.to_string());
@@ -125,11 +125,11 @@ fn gate(keeper: &Keeper) -> Result<Markup, CallError> {
     ))
 }
 
-fn strength(keeper: &Keeper) -> Result<Markup, CallError> {
-    let table = keeper.ratings().borrow().clone();
+fn strength(state: &ArenaState) -> Result<Markup, CallError> {
+    let table = state.ratings().table().borrow().clone();
     let by_name: BTreeMap<&str, &Rating> =
         table.ratings.iter().map(|row| (&*row.player, row)).collect();
-    let checkpoints = keeper.store().checkpoints()?;
+    let checkpoints = state.store().checkpoints()?;
     let start = checkpoints.iter().map(|row| row.published_at).fold(f64::INFINITY, f64::min);
     let mut curve = Curve { marked: true, ..Curve::default() };
     for row in &checkpoints {
@@ -143,7 +143,7 @@ fn strength(keeper: &Keeper) -> Result<Markup, CallError> {
     }
     let empty = curve.points.is_empty();
     let is_checkpoint = |row: &Rating| {
-        row.player.parse::<crate::PlayerId>().is_ok_and(|id| id.generation().is_some())
+        row.player.parse::<crate::player_id::PlayerId>().is_ok_and(|id| id.generation().is_some())
     };
     let levels = table.ratings.iter().filter(|row| !is_checkpoint(row));
     let levels = levels.map(|row| (row.player.clone(), row.elo)).collect();
@@ -163,7 +163,7 @@ fn strength(keeper: &Keeper) -> Result<Markup, CallError> {
             } @else {
                 (chart.draw())
                 p.quiet {
-                    "Each generation at its arrival, from all " (table.games) " games; the band is "
+                    "Each generation at the time of its arrival, from all " (table.games) " games; the band is "
                     "its 95 % interval. " (table.anchor) " has 0."
                 }
             }
@@ -171,15 +171,15 @@ fn strength(keeper: &Keeper) -> Result<Markup, CallError> {
     ))
 }
 
-fn pool(keeper: &Keeper) -> Result<Markup, CallError> {
-    let table = keeper.ratings().borrow().clone();
+fn pool(state: &ArenaState) -> Result<Markup, CallError> {
+    let table = state.ratings().table().borrow().clone();
     let rating = |generation: Generation| {
         let name = generation.to_string();
         table.ratings.iter().find(|row| row.player == name)
     };
     let promoted: BTreeMap<Generation, f64> =
-        keeper.store().promotions()?.iter().map(|one| (one.generation, one.promoted_at)).collect();
-    let checkpoints = keeper.store().checkpoints()?;
+        state.store().promotions()?.iter().map(|one| (one.generation, one.promoted_at)).collect();
+    let checkpoints = state.store().checkpoints()?;
     let is_member = |row: &&Checkpoint| {
         matches!(row.status, CheckpointStatus::Pool | CheckpointStatus::Champion)
     };
@@ -192,7 +192,7 @@ fn pool(keeper: &Keeper) -> Result<Markup, CallError> {
         html! {
             p.quiet {
                 (members.len()) " promoted, " (count(CheckpointStatus::Rejected)) " rejected, "
-                (count(CheckpointStatus::Candidate)) " waiting."
+                (count(CheckpointStatus::Candidate)) " undecided."
             }
             @if !members.is_empty() {
                 div.wide tabindex="0" role="region" aria-labelledby="pool-title" { table {
@@ -225,16 +225,16 @@ fn pool(keeper: &Keeper) -> Result<Markup, CallError> {
                     } }
                 } }
             }
-            @if older > 0 { p.quiet { "and " (older) " older ones; gRPC's ListCheckpoints has all." } }
+            @if older > 0 { p.quiet { "and " (older) " older ones; ListCheckpoints of the gRPC API lists all." } }
         },
     ))
 }
 
-fn ratings(keeper: &Keeper) -> Markup {
-    let table = keeper.ratings().borrow().clone();
+fn ratings(state: &ArenaState) -> Markup {
+    let table = state.ratings().table().borrow().clone();
     let content = html! {
         @if table.ratings.is_empty() {
-            p.quiet { "Nobody has played yet." }
+            p.quiet { "No player is rated yet." }
         } @else {
             details {
                 summary { (table.ratings.len()) " players, " (table.games) " games" }
@@ -258,11 +258,11 @@ fn ratings(keeper: &Keeper) -> Markup {
     section("ratings", "Ratings", content)
 }
 
-fn newest(keeper: &Keeper) -> Markup {
-    let rows = matches::newest(keeper, None, MATCHES);
+fn newest(state: &ArenaState) -> Markup {
+    let rows = matches::newest(state, None, MATCHES);
     let content = html! {
         @if rows.is_empty() {
-            p.quiet { "No match has begun." }
+            p.quiet { "No match has started." }
         } @else {
             (matches::table(&rows, "matches-title"))
             p { a href="/matches" { "All matches" } }
@@ -276,7 +276,7 @@ fn learner(gauges: &Gauges) -> Markup {
     let content = html! {
         @if charts.is_empty() {
             p.quiet {
-                "The learner is another process and tells nothing here. Ask it: "
+                "The learner runs in another process. Its status: "
                 code {
                     "grpcurl -plaintext LEARNER ouro.learner.v1.LearnerService/GetStatus"
                 }

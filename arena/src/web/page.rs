@@ -1,4 +1,4 @@
-//! What all pages share: head, navigation, errors, and the way to blocking work.
+//! Parts of all pages: head, navigation, errors, and access to the blocking store.
 
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -7,7 +7,7 @@ use ouro_service::error::chain;
 
 use super::Site;
 use crate::error::CallError;
-use crate::keeper::Keeper;
+use crate::state::ArenaState;
 
 /// A page that cannot be shown.
 #[derive(Debug)]
@@ -26,18 +26,18 @@ impl IntoResponse for Refused {
             CallError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        sorry(status, &chain(&self.0)).into_response()
+        error_page(status, &chain(&self.0)).into_response()
     }
 }
 
 impl Site {
-    /// Makes a page away from the runtime's threads, since the store blocks.
+    /// Renders a page outside the threads of the runtime, because the store blocks.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Keeper) -> Result<T, CallError> + Send + 'static,
+        work: impl FnOnce(&ArenaState) -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, Refused> {
-        let keeper = self.keeper.clone();
-        let result = tokio::task::spawn_blocking(move || work(&keeper)).await;
+        let state = self.state.clone();
+        let result = tokio::task::spawn_blocking(move || work(&state)).await;
         Ok(result.map_err(|_| CallError::Stopping)??)
     }
 }
@@ -73,20 +73,20 @@ pub(super) fn page(title: &str, content: Markup) -> Markup {
     }
 }
 
-/// A page that says what is wrong.
-fn sorry(status: StatusCode, what: &str) -> (StatusCode, Markup) {
-    let title = status.canonical_reason().unwrap_or("Sorry");
+/// A page with an error.
+fn error_page(status: StatusCode, message: &str) -> (StatusCode, Markup) {
+    let title = status.canonical_reason().unwrap_or("Error");
     let content = html! {
         h1 { (title) }
-        p { (what) "." }
+        p { (message) "." }
         p { a href="/" { "To the run" } }
     };
     (status, page(title, content))
 }
 
-/// The answer to a path that leads nowhere.
+/// The answer to an unknown path.
 pub(super) async fn not_found(uri: Uri) -> impl IntoResponse {
-    // Cut, because it comes from a stranger.
+    // Cut, because the path comes from an untrusted client.
     let path: String = uri.path().chars().take(200).collect();
-    sorry(StatusCode::NOT_FOUND, &format!("there is no page {path} here"))
+    error_page(StatusCode::NOT_FOUND, &format!("there is no page {path} here"))
 }

@@ -1,4 +1,4 @@
-//! How times and figures are written on a page.
+//! Formats times and figures.
 
 use maud::{Markup, html};
 use ouro_rating::Rating;
@@ -12,8 +12,8 @@ pub(super) fn time(unix: f64) -> Markup {
     html! { time datetime=(format!("{date}T{clock}Z")) { (date) " " (clock) } }
 }
 
-/// Date and time of day, UTC. Dates as in Hinnant's `civil_from_days`: years begin in March, so
-/// that the leap day is a year's last.
+/// Date and time of day, UTC, by Hinnant's `civil_from_days`: years start in March, so that the leap
+/// day is the last day of a year.
 fn utc(unix: f64) -> (String, String) {
     let seconds = unix.floor() as i64;
     let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));

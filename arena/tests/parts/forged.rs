@@ -1,4 +1,4 @@
-//! Calls that no honest client makes: each is refused by its code and says what is wrong.
+//! Malformed and forged calls: each is refused with its code and a message.
 
 use bytes::Bytes;
 use ouro_game::{Game, GameConfig, GameVisitor};
@@ -12,7 +12,7 @@ use tonic::{Code, Status};
 
 use super::running::{MAX_BYTES, Running, game, uniform, weights};
 
-/// A network for the game with other layers and heads than the rules ask for.
+/// A network for the game whose layers and heads do not fit the rules.
 struct Misfit;
 
 impl GameVisitor for Misfit {
@@ -34,13 +34,13 @@ fn header(file: &[u8]) -> v1::PublishHeader {
     }
 }
 
-/// A file as it is published, in pieces of this size.
+/// A file as it is published, in chunks of this size.
 fn pieces(file: &[u8], size: usize) -> Vec<Part> {
     let chunks = file.chunks(size).map(|chunk| Part::Chunk(Bytes::copy_from_slice(chunk)));
     [Part::Header(header(file))].into_iter().chain(chunks).collect()
 }
 
-/// An honest publication with something changed in its header.
+/// A valid publication with a changed header.
 fn announced(file: &[u8], change: impl FnOnce(&mut v1::PublishHeader)) -> Vec<Part> {
     let mut parts = pieces(file, file.len());
     if let Part::Header(header) = &mut parts[0] {
@@ -64,7 +64,7 @@ fn assert_refused(name: &str, answer: Result<(), Status>, code: Code, says: &str
 }
 
 #[tokio::test]
-async fn forged_publications_are_refused_in_words_and_leave_nothing() {
+async fn forged_publications_are_refused_with_a_message_and_leave_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = Running::start(folder.path()).await;
     let channel = arena.channel().await;
@@ -183,7 +183,7 @@ async fn forged_publications_are_refused_in_words_and_leave_nothing() {
     for (name, parts, code, says) in cases {
         assert_refused(name, publish(&channel, parts).await, code, says);
     }
-    // A message over the transport's limit is cut off before it is read.
+    // A message over the transport's limit is refused before it is read.
     let large = vec![Part::Header(header(&honest)), Part::Chunk(vec![7; 2 << 20].into())];
     let answer = publish(&channel, large).await;
     assert_refused("a chunk of two megabytes", answer, Code::OutOfRange, "length too large");
@@ -197,7 +197,7 @@ async fn forged_publications_are_refused_in_words_and_leave_nothing() {
 }
 
 #[tokio::test]
-async fn questions_about_what_is_not_there_are_answered_in_words() {
+async fn requests_for_missing_things_are_answered_with_a_message() {
     let folder = tempfile::tempdir().unwrap();
     let arena = Running::start(folder.path()).await;
     let channel = arena.channel().await;
@@ -211,7 +211,7 @@ async fn questions_about_what_is_not_there_are_answered_in_words() {
     let draws = [
         ("no draw", 0, even, Code::OutOfRange, "count is 0; draw 1 to 4096 opponents at once"),
         ("too many draws", 4_097, even, Code::OutOfRange, "count is 4097; draw 1 to 4096"),
-        ("no shares", 1, None, wrong, "shares are missing; say how often to draw whom"),
+        ("no shares", 1, None, wrong, "shares are missing; set self_play, prioritised and uniform"),
         (
             "shares of nothing",
             1,
@@ -246,12 +246,12 @@ async fn questions_about_what_is_not_there_are_answered_in_words() {
     }
     let game = v1::GameId { r#match: 7, cluster: 1, game: 2 };
     let answer = asked.get_game(v1::GetGameRequest { id: Some(game) }).await;
-    let says = "game 2 of cluster 1 of match 7 is not kept; GetMatch names those that are";
+    let says = "game 2 of cluster 1 of match 7 is not kept; GetMatch lists the kept games";
     assert_refused("a game", answer.map(drop), Code::NotFound, says);
     let answer = asked.get_game(v1::GetGameRequest { id: None }).await;
     assert_refused("no game", answer.map(drop), wrong, "id is missing");
     let answer = asked.get_match(v1::GetMatchRequest { number: u32::MAX }).await;
-    let says = "match 4294967295 is not known here; ListMatches names those that are";
+    let says = "match 4294967295 does not exist; ListMatches lists all matches";
     assert_refused("a match", answer.map(drop), Code::NotFound, says);
     drop((pool, asked, channel));
     arena.stop().await;

@@ -1,4 +1,4 @@
-//! The web page, asked for as a browser would.
+//! The web page, requested as a browser would.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -31,13 +31,13 @@ async fn get(address: SocketAddr, path: &str) -> (String, String) {
     (head.to_ascii_lowercase(), body.to_owned())
 }
 
-/// The body of a page that is there.
+/// The body of an existing page.
 async fn page(address: SocketAddr, path: &str) -> String {
     let (head, body) = get(address, path).await;
     assert!(head.starts_with("http/1.1 200 "), "{path}: {head}");
     let policy = head.lines().find(|line| line.starts_with("content-security-policy:")).unwrap();
     assert!(policy.contains("default-src 'self'") && !policy.contains("unsafe"), "{policy}");
-    // Nothing that the policy forbids, and nothing from elsewhere.
+    // Nothing that the policy forbids, and nothing from other hosts.
     for forbidden in [" style=", "<style", " onclick=", "http://", "https://", "//cdn"] {
         assert!(!body.contains(forbidden), "{path} has {forbidden}");
     }
@@ -55,7 +55,7 @@ async fn read_until(stream: &mut TcpStream, read: &mut String, part: &str) {
 }
 
 #[tokio::test]
-async fn every_page_of_an_empty_run_says_that_there_is_nothing_yet() {
+async fn every_page_of_an_empty_run_says_that_it_is_empty() {
     let folder = tempfile::tempdir().unwrap();
     let arena = Running::start_with(with_page(folder.path())).await;
     let address = arena.web.unwrap();
@@ -63,20 +63,20 @@ async fn every_page_of_an_empty_run_says_that_there_is_nothing_yet() {
     for part in [
         "No candidate is at the gate.",
         "No generation is rated yet.",
-        "0 promoted, 0 rejected, 0 waiting.",
-        "Nobody has played yet.",
-        "No match has begun.",
+        "0 promoted, 0 rejected, 0 undecided.",
+        "No player is rated yet.",
+        "No match has started.",
         "ouro.learner.v1.LearnerService/GetStatus",
     ] {
         assert!(home.contains(part), "{part} is not in {home}");
     }
-    assert!(page(address, "/matches").await.contains("No match has begun."));
+    assert!(page(address, "/matches").await.contains("No match has started."));
     assert!(page(address, "/live").await.contains("Waiting for the next game"));
     for asset in ["css", "js"] {
         assert!(!page(address, &format!("/assets/ouro.{asset}")).await.is_empty());
     }
     for (path, part) in [
-        ("/matches/7", "match 7 is not known here"),
+        ("/matches/7", "match 7 does not exist"),
         ("/games/7/0/1", "game 1 of cluster 0 of match 7 is not kept"),
         ("/games/7/0/1/frames", "game 1 of cluster 0 of match 7 is not kept"),
         ("/nowhere", "there is no page /nowhere here"),
@@ -103,7 +103,7 @@ async fn a_run_with_games_shows_its_champion_its_curve_and_every_kept_game() {
 
     let home = page(address, "/").await;
     for part in [
-        "1 promoted, 0 rejected, 0 waiting.",
+        "1 promoted, 0 rejected, 0 undecided.",
         "champion",
         "<path class=\"band\"",
         "Promoted: ",
@@ -136,21 +136,25 @@ async fn events_bring_changed_parts_sentences_and_live_games_until_the_arena_sto
     let address = arena.web.unwrap();
     let mut events = request(address, "GET", "/events").await;
     let mut live = request(address, "GET", "/live/events").await;
-    let (mut told, mut shown) = (String::new(), String::new());
-    read_until(&mut events, &mut told, "<section id=\"learner\"").await;
-    assert!(told.to_ascii_lowercase().contains("content-type: text/event-stream"));
+    let (mut received, mut shown) = (String::new(), String::new());
+    read_until(&mut events, &mut received, "<section id=\"learner\"").await;
+    assert!(received.to_ascii_lowercase().contains("content-type: text/event-stream"));
 
     let loss = Gauge { chart: "loss", line: "policy", unit: "nats" };
-    arena.gauges.note(loss, 1.0, 2.25);
-    read_until(&mut events, &mut told, "<b>2.25</b> nats").await;
+    arena.gauges.add(loss, 1.0, 2.25);
+    read_until(&mut events, &mut received, "<b>2.25</b> nats").await;
     arena.publish(1, strong(1)).await;
-    read_until(&mut events, &mut told, "event: say\ndata: generation-1 arrived, after 10 steps.")
-        .await;
-    read_until(&mut events, &mut told, "1 promoted, 0 rejected").await;
+    read_until(
+        &mut events,
+        &mut received,
+        "event: say\ndata: generation-1 arrived, after 10 steps.",
+    )
+    .await;
+    read_until(&mut events, &mut received, "1 promoted, 0 rejected").await;
     read_until(&mut live, &mut shown, "\"caption\":\"Turn 1: ").await;
     assert!(shown.contains("event: swap\ndata: <p id=\"live-title\"") && shown.contains("match 0"));
 
-    // Both streams are open, and do not hold the drain.
+    // Both streams are open and do not delay the drain.
     arena.stop().await;
     for stream in [&mut events, &mut live] {
         stream.read_to_end(&mut Vec::new()).await.unwrap();
@@ -158,7 +162,7 @@ async fn events_bring_changed_parts_sentences_and_live_games_until_the_arena_sto
 }
 
 #[tokio::test]
-async fn a_port_in_use_is_said_in_one_line_with_the_remedy() {
+async fn a_port_in_use_is_reported_in_one_line_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let arena = Running::start_with(with_page(folder.path())).await;
     let other = tempfile::tempdir().unwrap();
@@ -176,7 +180,7 @@ async fn a_port_in_use_is_said_in_one_line_with_the_remedy() {
 }
 
 #[tokio::test]
-async fn connections_that_ask_for_nothing_do_not_hold_the_drain() {
+async fn idle_connections_do_not_delay_the_drain() {
     let folder = tempfile::tempdir().unwrap();
     let arena = Running::start_with(with_page(folder.path())).await;
     let address = arena.web.unwrap();

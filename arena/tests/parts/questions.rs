@@ -1,4 +1,4 @@
-//! What people ask an arena, and what they hear from it.
+//! Queries of an arena, and its events.
 
 use ouro_arena::ArenaConfig;
 use ouro_arena::config::MatchConfig;
@@ -19,7 +19,7 @@ fn refused_as_missing<T: std::fmt::Debug>(answer: Result<T, ClientError>) {
 }
 
 #[tokio::test]
-async fn matches_games_and_decisions_can_be_asked_for() {
+async fn matches_games_and_decisions_can_be_queried() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = Running::start(folder.path()).await;
     refused_as_missing(arena.client.get_gate(None).await);
@@ -27,7 +27,7 @@ async fn matches_games_and_decisions_can_be_asked_for() {
     arena.settled().await;
     arena.publish(1, uniform(1)).await;
     let client = &mut arena.client;
-    // Ratings are told more than once on the way, so the matches themselves are waited for.
+    // Ratings are emitted more than once meanwhile, so the test waits for the matches themselves.
     while client.list_matches(None, None, 0).await.unwrap().len() < 8 {
         tokio::task::yield_now().await;
     }
@@ -72,7 +72,7 @@ async fn matches_games_and_decisions_can_be_asked_for() {
 }
 
 #[tokio::test]
-async fn watchers_hear_everything_in_words_and_see_a_game_being_played() {
+async fn watchers_receive_events_as_sentences_and_a_live_game() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = Running::start(folder.path()).await;
     let mut watch = arena.client.watch_events(true).await.unwrap();
@@ -109,14 +109,14 @@ async fn watchers_hear_everything_in_words_and_see_a_game_being_played() {
     assert!(decided.starts_with("generation-0 took "), "{decided}");
     kinds.dedup();
     assert_eq!(kinds[..3], ["published", "match", "progress"]);
-    // Without moves nothing of the game is told.
+    // Without moves the stream has no events of the live game.
     while let Some(news) = quiet.next().await.unwrap() {
         assert!(!matches!(news.kind, NewsKind::MovePlayed { .. } | NewsKind::GameStarted { .. }));
         if matches!(news.kind, NewsKind::Decided(_)) {
             break;
         }
     }
-    // Streams end with the arena, not with its patience.
+    // Streams end when the arena stops, not at the end of the drain time.
     arena.stop.cancel();
     while watch.next().await.unwrap().is_some() {}
     drop((watch, quiet));
@@ -203,7 +203,7 @@ async fn networks_may_search_for_their_moves() {
 }
 
 #[tokio::test]
-async fn spare_games_are_played_while_nobody_waits() {
+async fn spare_games_are_played_while_no_candidate_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = config(folder.path());
     config.matches.spare_share = 1.0;
@@ -212,7 +212,7 @@ async fn spare_games_are_played_while_nobody_waits() {
     arena.games_rated("minimax{depth=1}", 16).await;
     arena.publish(0, strong(0)).await;
     arena.settled().await;
-    // Whoever is new is less certain than the anchors.
+    // A new player is less certain than the anchors.
     let rated = arena.client.get_ratings().await.unwrap();
     let row = rated.ratings.iter().find(|row| row.player == "generation-0").unwrap();
     arena.games_rated("generation-0", row.games + 8).await;

@@ -1,4 +1,4 @@
-//! An arena that runs, and networks that play tic-tac-toe.
+//! A running arena, and networks that play tic-tac-toe.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(crate) fn weights(game: &GameConfig, generation: u32) -> Weights {
     network::weights(game, ARCHITECTURE, generation, 10, 3)
 }
 
-/// A network with nothing but these policy biases: it plays without looking.
+/// A network with only these policy biases: its moves do not depend on the position.
 pub(crate) fn biased(generation: u32, biases: [f32; 9]) -> Bytes {
     let weights = weights(&game(), generation);
     let (spec, meta) = (weights.spec().clone(), weights.meta().clone());
@@ -48,7 +48,7 @@ pub(crate) fn biased(generation: u32, biases: [f32; 9]) -> Bytes {
     Weights::from_tensors(spec, meta, tensors).unwrap().to_safetensors().into()
 }
 
-/// Takes the middle, then corners: clearly better than `random`.
+/// Prefers the middle, then corners: clearly better than `random`.
 pub(crate) fn strong(generation: u32) -> Bytes {
     biased(generation, [4.0, 0.0, 3.0, 0.0, 6.0, 0.0, 3.5, 0.0, 4.5])
 }
@@ -98,7 +98,7 @@ impl Running {
         Self { endpoint, client, web, gauges, events, stop, task }
     }
 
-    /// Publishes and waits for what becomes of it.
+    /// Publishes a candidate and waits for its decision.
     pub(crate) async fn publish(&mut self, generation: u32, weights: Bytes) -> Decision {
         let stored = self.client.publish(Generation(generation), 10, weights).await.unwrap();
         assert_eq!(stored.status, CheckpointStatus::Candidate);
@@ -114,7 +114,7 @@ impl Running {
         while !matches!(self.events.recv().await.unwrap(), ArenaEvent::Rated(_)) {}
     }
 
-    /// Waits until the ratings hold so many games of a player.
+    /// Waits until the ratings include this number of games of a player.
     pub(crate) async fn games_rated(&mut self, player: &str, games: u32) {
         loop {
             let event = match self.events.recv().await {

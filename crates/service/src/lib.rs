@@ -8,18 +8,18 @@
 pub mod background;
 pub mod backoff;
 pub mod clock;
+pub mod conditions;
 pub mod error;
 pub mod process;
 pub mod server;
 pub mod shutdown;
 pub mod telemetry;
-pub mod trouble;
 
 pub use background::{Background, BackgroundError};
 pub use backoff::Backoff;
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use conditions::Conditions;
 pub use error::{IntoStatus, ServiceError};
 pub use process::{ExitStatus, Failure};
 pub use server::GrpcServer;
 pub use shutdown::{Drain, Shutdown};
-pub use trouble::Trouble;

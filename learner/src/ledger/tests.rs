@@ -109,17 +109,17 @@ async fn a_full_disk_is_told_and_waited_for() {
     let mut own = life(&ledger, None).await.expect("a new life");
     disk.set_faults(Faults { capacity: Some(1), ..Faults::default() });
     decide(&ledger, &own, 1, accept()).await;
-    let trouble = || progress.get().trouble.describe();
-    while trouble().is_none() {
+    let conditions = || progress.get().conditions.describe();
+    while conditions().is_none() {
         tokio::task::yield_now().await;
     }
-    assert!(trouble().expect("some").starts_with("no space for"));
+    assert!(conditions().expect("some").starts_with("no space for"));
     // What the training thread waits for is its own.
-    progress.note_trouble(Waiting::Checkpoint, Some("a checkpoint".to_owned()));
+    progress.set_condition(Condition::Checkpoint, Some("a checkpoint".to_owned()));
     assert_eq!(*own.watermark.borrow(), 0);
     disk.set_faults(Faults::default());
     reaches(&mut own, 1).await;
-    assert_eq!(trouble().as_deref(), Some("a checkpoint"));
+    assert_eq!(conditions().as_deref(), Some("a checkpoint"));
 }
 
 #[tokio::test]

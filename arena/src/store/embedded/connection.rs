@@ -1,26 +1,26 @@
-//! An open database that is opened again when a full disk has spoilt it.
+//! A database connection that is opened again after a full disk has broken it.
 
 use std::io;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use redb::Database;
 
-use super::failed;
 use super::medium::Medium;
-use crate::store::{StoreError, is_no_space};
+use crate::store::disk::is_no_space;
+use crate::store::error::{StoreError, failed};
 
-/// See the [module](self).
+/// A connection to one database. Threads share it.
 #[derive(Debug)]
 pub(super) struct Connection {
     medium: Box<dyn Medium>,
     opened: RwLock<Opened>,
 }
 
-/// What the system said when a database failed first: afterwards the database says only that
-/// something failed before. Each opening has its own.
+/// The system's first error of a database. Later errors only say that an earlier write failed. Each
+/// opening has its own.
 type First = Arc<OnceLock<(io::ErrorKind, String)>>;
 
-/// The database as it was opened last.
+/// The database since it was last opened.
 #[derive(Debug)]
 struct Opened {
     /// `None` if it could not be opened again.
@@ -43,19 +43,19 @@ impl Connection {
             prepare(&database)?;
             Ok(database)
         });
-        let database = prepared.map_err(|error| of_room(error, &*medium))?;
+        let database = prepared.map_err(|error| or_no_space(error, &*medium))?;
         let opened = RwLock::new(Opened::new(Some(database)));
         Ok(Self { medium, opened })
     }
 
-    /// Works on the database. If that fails for want of room, the database is opened again, so
-    /// that it can be read meanwhile, if there is room enough for that.
+    /// Runs `work` on the database. If it fails because the disk is full, the database is opened
+    /// again if there is space for that, so that it can be read meanwhile.
     pub(super) fn run<T>(
         &self,
         work: impl FnOnce(&Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let (error, first) = {
-            // Only whole databases are put there, so that no panic leaves half of one.
+            // Only whole databases are stored there, so a panic cannot leave a broken one.
             let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
             let database = opened.database.as_ref().ok_or_else(|| {
                 no_space("the store could not be opened again".to_owned(), &*self.medium)
@@ -70,49 +70,50 @@ impl Connection {
             (error, opened.first.clone())
         };
         Err(match failure(&error) {
-            Some(redb::Error::Io(_) | redb::Error::PreviousIo) => self.broken(&first),
+            Some(redb::Error::Io(_) | redb::Error::PreviousIo) => self.reopen(&first),
             _ => error,
         })
     }
 
-    /// Says why what failed with `first` is broken, and opens it again if that may help.
-    fn broken(&self, first: &First) -> StoreError {
-        // Nobody works on it any more, so that whoever failed first has said so.
+    /// Returns the error of a database that failed with `first`, and opens it again if that may
+    /// help.
+    fn reopen(&self, first: &First) -> StoreError {
+        // The write lock waits for all readers, so the first failure is recorded.
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         let error = match first.get() {
             Some((kind, words)) => failed(io::Error::new(*kind, words.clone())),
-            // It failed where nobody asked, such as at the end of a transaction that was given
-            // up: what is not for want of room fails again once it was opened again.
+            // It failed where no error is returned, such as when a transaction was dropped. If the
+            // cause is not a full disk, the next operation fails again after opening.
             None => no_space("an earlier write failed".to_owned(), &*self.medium),
         };
-        let error = of_room(error, &*self.medium);
+        let error = or_no_space(error, &*self.medium);
         let is_open = Arc::ptr_eq(&opened.first, first);
-        // Somebody else may have seen the same failure.
+        // Another thread may have handled the same failure.
         if is_open && matches!(error, StoreError::NoSpace { .. }) {
-            // Closed first: a file is open once.
+            // Closed first: a file can be open only once.
             opened.database = None;
             *opened = Opened::new(self.medium.open().ok());
         }
         error
     }
 
-    /// Whether there is room again; the database is open if there is.
-    pub(super) fn mend(&self) -> Result<(), StoreError> {
-        // Nobody else tries at the same time, for what is tried with is one file.
+    /// Checks that the disk has space again; if so, the database is open.
+    pub(super) fn recover(&self) -> Result<(), StoreError> {
+        // The lock also keeps two threads from probing with the same file.
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         self.medium.has_room().map_err(|error| match error {
             error if is_no_space(&error) => no_space(error.to_string(), &*self.medium),
             error => failed(error),
         })?;
         if opened.database.is_none() {
-            let database = self.medium.open().map_err(|error| of_room(error, &*self.medium))?;
+            let database = self.medium.open().map_err(|error| or_no_space(error, &*self.medium))?;
             *opened = Opened::new(Some(database));
         }
         Ok(())
     }
 }
 
-/// What the database says, if it is the database that failed.
+/// The error of the database, if the database failed.
 fn failure(error: &StoreError) -> Option<&redb::Error> {
     match error {
         StoreError::Database(failure) => Some(failure),
@@ -120,8 +121,8 @@ fn failure(error: &StoreError) -> Option<&redb::Error> {
     }
 }
 
-/// Tells a want of room from other failures of a database.
-pub(super) fn of_room(error: StoreError, medium: &dyn Medium) -> StoreError {
+/// Turns a failure of the database because of a full disk into [`StoreError::NoSpace`].
+pub(super) fn or_no_space(error: StoreError, medium: &dyn Medium) -> StoreError {
     match failure(&error) {
         Some(redb::Error::Io(source)) if is_no_space(source) => {
             no_space(source.to_string(), medium)

@@ -1,8 +1,8 @@
-//! Where a database lives: what it takes to open it, and to open it again.
+//! Where a database is kept, and how it is opened.
 //!
-//! redb gives an open database up for good after one failed write, so a full disk calls for
-//! opening it anew. Whether there is room again is asked before that is worth the trouble: an
-//! open that follows a failed write reads the whole file.
+//! After one failed write redb refuses all further work on an open database, so after a full disk it
+//! must be opened again. Free space is checked first, because opening after a failed write reads the
+//! whole file.
 
 use std::fmt::Debug;
 use std::fs::{self, File};
@@ -12,22 +12,21 @@ use std::path::{Path, PathBuf};
 use redb::backends::InMemoryBackend;
 use redb::{Database, DatabaseError, StorageError};
 
-use super::failed;
-use crate::store::StoreError;
+use crate::store::error::{StoreError, failed};
 
-/// Room that there must be again before matches go on, in bytes: some clusters with their games
-/// and what redb writes beside them.
+/// Free bytes required before matches resume: some clusters with their games, and the pages that
+/// redb writes beside them.
 const ROOM: usize = 1 << 20;
 
-/// See the [module](self).
+/// A place for one database.
 pub(super) trait Medium: Debug + Send + Sync {
-    /// Opens the database, or creates it. Not while it is open.
+    /// Opens the database, or creates it. Fails while it is open.
     fn open(&self) -> Result<Database, StoreError>;
 
-    /// Fails while there is no room for some more.
+    /// Fails while the disk is full.
     fn has_room(&self) -> io::Result<()>;
 
-    /// The folder that a person must make room in.
+    /// The folder in which an operator must free space.
     fn folder(&self) -> &Path;
 }
 
@@ -40,7 +39,7 @@ impl Medium for InFile {
         let Self(path) = self;
         Database::create(path).map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => StoreError::Locked { path: path.clone() },
-            // Not there, not allowed, no room: no word against the file.
+            // Missing folder, no permission or a full disk: nothing is wrong with the file.
             DatabaseError::Storage(StorageError::Io(error))
                 if error.kind() != io::ErrorKind::InvalidData =>
             {
@@ -56,7 +55,7 @@ impl Medium for InFile {
             file.write_all(&vec![0; ROOM])?;
             file.sync_all()
         });
-        // Nothing is left of it, however it went.
+        // The probe is removed whether it succeeded or not.
         let removed = fs::remove_file(&path);
         filled.and(removed)
     }
@@ -69,7 +68,7 @@ impl Medium for InFile {
     }
 }
 
-/// Memory, which has room: it is opened once.
+/// Memory. It never runs full, so it is opened once.
 #[derive(Debug)]
 pub(super) struct InMemory;
 

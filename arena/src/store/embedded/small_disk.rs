@@ -1,4 +1,4 @@
-//! A disk for tests that can run full, anywhere within a write, or break.
+//! A disk for tests that can run full at any byte of a write, or fail.
 
 use std::io;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use redb::{Database, StorageBackend};
 
+use super::EmbeddedStore;
 use super::medium::Medium;
-use super::{EmbeddedStore, failed};
-use crate::store::StoreError;
+use crate::store::error::{StoreError, failed};
 
-/// One file on a disk with so much room. Clones share it.
+/// One file on a disk with limited space. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SmallDisk(Arc<(Mutex<State>, Condvar)>);
 
@@ -19,11 +19,11 @@ struct State {
     bytes: Vec<u8>,
     /// Bytes that may still be written, over others or not; `None` for any number.
     room: Option<usize>,
-    /// What a write says for which there is no room, if not that.
+    /// The error of a write without space, if it is not that of a full disk.
     damage: Option<io::ErrorKind>,
-    /// Syncs until one fails, with everything written all the same.
+    /// Syncs until one fails although everything is written.
     syncs: Option<usize>,
-    /// How often somebody looked for room in vain.
+    /// Number of failed checks for space.
     looks: usize,
     opened: usize,
 }
@@ -37,29 +37,28 @@ impl SmallDisk {
         EmbeddedStore::on(Box::new(self.clone())).expect("there is room to begin with")
     }
 
-    /// From now on so many bytes can be written.
+    /// Limits the bytes that can be written from now on.
     pub(crate) fn leave_room(&self, room: Option<usize>) {
         self.state().room = room;
     }
 
-    /// From now on no byte can be written, for a reason other than room.
+    /// Makes every write fail from now on, with an error other than that of a full disk.
     pub(crate) fn damage(&self, kind: io::ErrorKind) {
         let mut state = self.state();
         (state.room, state.damage) = (Some(0), Some(kind));
     }
 
-    /// After so many more syncs, if given, one fails for want of room, which there was for what
-    /// it syncs.
+    /// Makes the sync after this number of syncs fail as on a full disk, although its data is written.
     pub(crate) fn fail_sync(&self, after: Option<usize>) {
         self.state().syncs = after;
     }
 
-    /// How often it was opened.
+    /// Number of times it was opened.
     pub(crate) fn opened(&self) -> usize {
         self.state().opened
     }
 
-    /// Returns once somebody has looked for room in vain.
+    /// Returns after a failed check for space.
     pub(crate) fn wait_until_looked_at(&self) {
         let mut state = self.state();
         let before = state.looks;
@@ -102,7 +101,7 @@ impl StorageBackend for SmallDisk {
         Ok(())
     }
 
-    /// Takes no room, as a hole in a file does not.
+    /// Takes no space, like a hole in a file.
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.state().bytes.resize(len as usize, 0);
         Ok(())
@@ -115,7 +114,7 @@ impl StorageBackend for SmallDisk {
         if fails { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
-    /// Writes what there is room for, as a disk does.
+    /// Writes as much as there is space for, as a disk does.
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut state = self.state();
         let fits = state.room.map_or(data.len(), |room| room.min(data.len()));

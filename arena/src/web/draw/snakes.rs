@@ -1,5 +1,5 @@
-//! Battlesnake as its players know it: rounded snakes with heads and eyes, food, hazards, and
-//! beside the board the health and length of each. Snake looks the same.
+//! Battlesnake: rounded snakes with heads and eyes, food and hazards; beside the board the health and
+//! length of each snake. Snake looks the same.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -11,17 +11,17 @@ use ouro_game::battlesnake::{
 };
 use ouro_game::{Game, snake};
 
-use super::{CELL, Scene, colour};
+use super::{CELL, Drawing, colour};
 
-/// Hazards of a stack that are drawn one upon the other.
+/// Most hazards of a stack that are drawn on top of each other.
 const DRAWN_HAZARDS: u32 = 4;
 
-/// A position if the rules are these, with how those that have just died lay `before`.
-pub(super) fn scene<C: Cell, const W: usize, const S: usize>(
+/// A position, if the rules are Battlesnake's. Snakes that have just died are drawn as they lay `before`.
+pub(super) fn drawing<C: Cell, const W: usize, const S: usize>(
     rules: &dyn Any,
     now: &dyn Any,
     before: Option<&dyn Any>,
-) -> Option<Scene> {
+) -> Option<Drawing> {
     let rules = rules.downcast_ref::<Battlesnake<C, W, S>>()?;
     // Bodies of the dead are taken from the position before, so none are kept here.
     let position = |state| rules.position(state, &DeadBodies::new(S));
@@ -30,11 +30,11 @@ pub(super) fn scene<C: Cell, const W: usize, const S: usize>(
     let before = before.and_then(|before| before.downcast_ref()).map(position);
     let length = |seat: usize| state.length(seat);
     let seats = now.snakes.iter().enumerate().map(|(seat, snake)| beside(snake, length(seat)));
-    Some(Scene { board: board(&now, before.as_ref()), seats: seats.collect() })
+    Some(Drawing { board: board(&now, before.as_ref()), seats: seats.collect() })
 }
 
-/// A position of Snake if the rules are these.
-pub(super) fn alone<const W: usize>(rules: &dyn Any, now: &dyn Any) -> Option<Scene> {
+/// A position, if the rules are Snake's.
+pub(super) fn alone<const W: usize>(rules: &dyn Any, now: &dyn Any) -> Option<Drawing> {
     let rules = rules.downcast_ref::<snake::Snake<W>>()?;
     let state = now.downcast_ref::<snake::State<W>>()?;
     let size = state.size();
@@ -48,10 +48,10 @@ pub(super) fn alone<const W: usize>(rules: &dyn Any, now: &dyn Any) -> Option<Sc
         span.length { "length " (state.length()) " of " (state.cells()) }
         span { "step " (state.elapsed()) " of " (rules.config().limit()) }
     };
-    Some(Scene { board, seats: vec![seat] })
+    Some(Drawing { board, seats: vec![seat] })
 }
 
-/// What lies on the board.
+/// The pieces on the board.
 fn board(now: &Position, before: Option<&Position>) -> String {
     let mut svg = String::new();
     let height = i32::from(now.height);
@@ -69,7 +69,7 @@ fn board(now: &Position, before: Option<&Position>) -> String {
     for &cell in &now.food {
         feed(&mut svg, cell, height);
     }
-    // The dead first, so that they lie below the living.
+    // Dead snakes first, so that living ones cover them.
     for (seat, snake) in now.snakes.iter().enumerate() {
         let lay = before.and_then(|before| before.snakes.get(seat));
         if let (Some(_), Some(Snake { body, death: None, .. })) = (snake.death, lay) {
@@ -84,14 +84,14 @@ fn board(now: &Position, before: Option<&Position>) -> String {
     svg
 }
 
-/// Puts food on a cell.
+/// Draws food on a cell.
 fn feed(svg: &mut String, cell: Point, height: i32) {
     let (x, y) = centre(cell, height);
     // Writing to a string cannot fail.
     let _ = write!(svg, r#"<circle class="food" cx="{x}" cy="{y}" r="2.5"/>"#);
 }
 
-/// The middle of a cell; drawings count rows from the top.
+/// The centre of a cell; SVG counts rows from the top.
 fn centre(cell: Point, height: i32) -> (i32, i32) {
     (cell.x * CELL + CELL / 2, (height - 1 - cell.y) * CELL + CELL / 2)
 }
@@ -100,7 +100,7 @@ fn draw(svg: &mut String, seat: usize, body: &[Point], height: i32, class: &str)
     let Some(&head) = body.first() else { return };
     let (x, y) = centre(head, height);
     let (path, colour) = (path(body, height), colour(seat));
-    // Where the head looks: away from the neck, up while the whole snake is on one cell.
+    // The head faces away from the neck, and up while the whole snake is on one cell.
     let neck = body.iter().find(|&&cell| cell != head);
     let angle = match neck.map(|&neck| towards(neck, head)) {
         Some((1, _)) => 0,
@@ -170,7 +170,7 @@ fn flush(path: &mut String, run: &mut (i32, i32)) {
     *run = (0, 0);
 }
 
-/// What is said of a snake.
+/// The text beside a snake.
 fn beside(snake: &Snake, length: u16) -> Markup {
     html! {
         span.length { "length " (length) }

@@ -1,4 +1,4 @@
-//! Connect Four and tic-tac-toe: stones that stay where they were put.
+//! Connect Four and tic-tac-toe, whose stones never move.
 
 use std::any::Any;
 use std::fmt::Write;
@@ -6,9 +6,9 @@ use std::fmt::Write;
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 
-use super::{CELL, Scene, Stage, colour};
+use super::{Background, CELL, Drawing, colour};
 
-/// Whose stone lies where, and how many in a row win.
+/// The owner of each cell, and the length of a winning row.
 struct Stones {
     width: usize,
     height: usize,
@@ -17,21 +17,21 @@ struct Stones {
     owners: Vec<Option<usize>>,
 }
 
-pub(super) fn stage(rules: &dyn Any) -> Option<Stage> {
+pub(super) fn background(rules: &dyn Any) -> Option<Background> {
     use ouro_game::Game;
     if let Some(rules) = rules.downcast_ref::<ConnectFour>() {
         let (width, height) = (rules.config().width.into(), rules.config().height.into());
-        return Some(Stage::Holes { width, height });
+        return Some(Background::Holes { width, height });
     }
-    rules.is::<TicTacToe>().then_some(Stage::Cells { width: 3, height: 3 })
+    rules.is::<TicTacToe>().then_some(Background::Cells { width: 3, height: 3 })
 }
 
-/// A position if the rules are one of these.
-pub(super) fn scene(rules: &dyn Any, now: &dyn Any, before: Option<&dyn Any>) -> Option<Scene> {
+/// A position, if the rules are one of the two.
+pub(super) fn drawing(rules: &dyn Any, now: &dyn Any, before: Option<&dyn Any>) -> Option<Drawing> {
     let marks = rules.is::<TicTacToe>();
     let now = Stones::of(now)?;
     let before = before.and_then(Stones::of);
-    Some(Scene { board: now.draw(before.as_ref(), marks), seats: Vec::new() })
+    Some(Drawing { board: now.draw(before.as_ref(), marks), seats: Vec::new() })
 }
 
 impl Stones {
@@ -49,7 +49,7 @@ impl Stones {
         Some(Self { width: 3, height: 3, row: 3, owners: cells.map(owner).collect() })
     }
 
-    /// The middle of a cell.
+    /// The centre of a cell.
     fn centre(&self, cell: usize) -> (i32, i32) {
         let middle = |cells: usize| cells as i32 * CELL + CELL / 2;
         (middle(cell % self.width), middle(cell / self.width))
@@ -84,7 +84,7 @@ impl Stones {
         svg
     }
 
-    /// The ends of every row of stones that wins.
+    /// The ends of every winning row.
     fn lines(&self) -> Vec<(usize, usize)> {
         let (width, height, row) = (self.width as i32, self.height as i32, self.row as i32);
         let mut lines = Vec::new();

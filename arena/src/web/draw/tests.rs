@@ -41,10 +41,13 @@ const RIGHT: u32 = 3;
 
 #[test]
 fn a_duel_is_drawn_with_heads_food_and_the_snake_that_just_died() {
-    let film = film(&record(&duel(), 1, &[&[UP, DOWN], &[UP, RIGHT]]), &names(&["a", "<b>"]));
-    let film = film.unwrap();
-    assert_eq!(film.stage, Stage::Cells { width: 5, height: 5 });
-    let [first, _, last] = &film.frames[..] else { panic!("{} frames", film.frames.len()) };
+    let animation =
+        animate(&record(&duel(), 1, &[&[UP, DOWN], &[UP, RIGHT]]), &names(&["a", "<b>"]));
+    let animation = animation.unwrap();
+    assert_eq!(animation.background, Background::Cells { width: 5, height: 5 });
+    let [first, _, last] = &animation.frames[..] else {
+        panic!("{} frames", animation.frames.len())
+    };
     let face = r#"<rect class="head" x="-4" y="-4" width="8.6" height="8" rx="3.2"/><circle class="eye" cx="1.6" cy="-1.9" r="1.3"/><circle class="eye" cx="1.6" cy="1.9" r="1.3"/><circle class="pupil" cx="2.1" cy="-1.9" r=".6"/><circle class="pupil" cx="2.1" cy="1.9" r=".6"/></g></g>"#;
     assert_eq!(
         first.board,
@@ -55,12 +58,12 @@ fn a_duel_is_drawn_with_heads_food_and_the_snake_that_just_died() {
     assert_eq!(first.caption, "Turn 0.");
     assert!(first.seats.contains("health 50") && first.seats.contains("length 3"));
     assert!(first.seats.contains("&lt;b&gt;") && !first.seats.contains("<b>"));
-    // It lies where it was, faded and below the other, and the game is over.
+    // The dead snake lies where it was, faded and below the other, and the game is over.
     assert!(last.board.starts_with(r#"<g class="seat1 dead"><path class="body" d="M45 45v-20"/>"#));
     assert!(last.board.contains(r#"<g class="seat0"><path class="body" d="M15 5v30"/>"#));
     assert_eq!(last.caption, "Turn 2: up, right. The game is over.");
     assert!(last.seats.contains("left the board, turn 2") && last.seats.contains("won"));
-    let page = film.stage.with(first).into_string();
+    let page = animation.background.with_frame(first).into_string();
     assert!(
         page.contains(r#"viewBox="0 0 50 50" role="img""#) && page.contains("<g id=\"frame\">")
     );
@@ -70,9 +73,9 @@ fn a_duel_is_drawn_with_heads_food_and_the_snake_that_just_died() {
 fn stones_are_drawn_where_they_fall_and_the_row_that_wins_is_marked() {
     let config = GameConfig::ConnectFour(connect_four::Config::default());
     let moves: [&[u32]; 7] = [&[0], &[6], &[1], &[6], &[2], &[6], &[3]];
-    let film = film(&record(&config, 1, &moves), &names(&["a", "b"])).unwrap();
-    assert_eq!(film.stage, Stage::Holes { width: 7, height: 6 });
-    let board = |ply: usize| film.frames[ply].board.as_str();
+    let animation = animate(&record(&config, 1, &moves), &names(&["a", "b"])).unwrap();
+    assert_eq!(animation.background, Background::Holes { width: 7, height: 6 });
+    let board = |ply: usize| animation.frames[ply].board.as_str();
     assert_eq!(board(0), "");
     assert_eq!(board(1), r#"<circle class="stone seat0 new" cx="5" cy="55" r="4"/>"#);
     assert!(board(4).contains(r#"<circle class="stone seat1 new" cx="65" cy="45" r="4"/>"#));
@@ -82,13 +85,13 @@ fn stones_are_drawn_where_they_fall_and_the_row_that_wins_is_marked() {
 #[test]
 fn marks_of_tic_tac_toe_are_drawn_with_row_one_at_the_bottom() {
     let config = GameConfig::by_name("tic_tac_toe").unwrap();
-    let film = film(&record(&config, 1, &[&[0], &[8]]), &names(&["a", "b"])).unwrap();
-    let board = &film.frames[2].board;
+    let animation = animate(&record(&config, 1, &[&[0], &[8]]), &names(&["a", "b"])).unwrap();
+    let board = &animation.frames[2].board;
     assert_eq!(
         board,
         r#"<circle class="mark seat1 new" cx="25" cy="5" r="3"/><path class="mark seat0" d="M2 22l6 6m0-6l-6 6"/>"#
     );
-    assert_eq!(film.frames[2].caption, "Turn 2: c3.");
+    assert_eq!(animation.frames[2].caption, "Turn 2: c3.");
 }
 
 #[test]
@@ -101,50 +104,50 @@ fn a_snake_alone_is_drawn_with_its_apple_on_boards_of_either_size() {
     for size in [4, 12] {
         let text = format!(r#"{{"game":"snake","size":{size}}}"#);
         let config = serde_json::from_str(&text).unwrap();
-        let film = film(&record(&config, 1, &[&[UP], &[RIGHT]]), &names(&["a"])).unwrap();
-        assert_eq!(film.stage, Stage::Cells { width: size, height: size });
-        assert_eq!(film.frames[0].board.matches("food").count(), 1);
-        assert_eq!(film.frames.len(), 3);
-        let [(x, y), up, right] = [0, 1, 2].map(|ply| head(&film.frames[ply]));
+        let animation = animate(&record(&config, 1, &[&[UP], &[RIGHT]]), &names(&["a"])).unwrap();
+        assert_eq!(animation.background, Background::Cells { width: size, height: size });
+        assert_eq!(animation.frames[0].board.matches("food").count(), 1);
+        assert_eq!(animation.frames.len(), 3);
+        let [(x, y), up, right] = [0, 1, 2].map(|ply| head(&animation.frames[ply]));
         assert_eq!((up, right), ((x, y - 10), (x + 10, y - 10)));
-        let frame = &film.frames[2];
+        let frame = &animation.frames[2];
         assert!(frame.seats.contains("length 2 of"), "{}", frame.seats);
         assert!(frame.seats.contains("step 2 of"), "{}", frame.seats);
     }
 }
 
 #[test]
-fn any_other_game_would_be_shown_as_its_text() {
+fn other_games_are_rendered_as_text() {
     let (board, seats, caption) = ("x.\n.o".to_owned(), String::new(), String::new());
-    let page = Stage::Text.with(&Frame { board, seats, caption }).into_string();
+    let page = Background::Text.with_frame(&Frame { board, seats, caption }).into_string();
     assert_eq!(page, "<pre class=\"board\" id=\"frame\">x.\n.o</pre>");
 }
 
 #[test]
-fn a_game_that_is_drawn_while_it_is_played_looks_like_its_record() {
+fn a_live_game_is_rendered_like_its_record() {
     let plies: [&[u32]; 2] = [&[UP, DOWN], &[UP, RIGHT]];
     let players = names(&["a", "b"]);
-    let film = film(&record(&duel(), 1, &plies), &players).unwrap();
-    let mut reel = reel(&duel(), 1, players).unwrap();
-    let mut frames = vec![reel.frame()];
+    let animation = animate(&record(&duel(), 1, &plies), &players).unwrap();
+    let mut renderer = live_renderer(&duel(), 1, players).unwrap();
+    let mut frames = vec![renderer.frame()];
     for ply in plies {
-        reel.play(&[Action(ply[0]), Action(ply[1])]).unwrap();
-        frames.push(reel.frame());
+        renderer.play(&[Action(ply[0]), Action(ply[1])]).unwrap();
+        frames.push(renderer.frame());
     }
-    assert_eq!((reel.stage(), frames), (film.stage, film.frames));
-    assert_eq!(reel.play(&[Action(0)]), Err(StepError::GameOver));
+    assert_eq!((renderer.background(), frames), (animation.background, animation.frames));
+    assert_eq!(renderer.play(&[Action(0)]), Err(StepError::GameOver));
 }
 
 #[test]
 fn a_record_that_does_not_replay_is_refused() {
     let mut broken = record(&duel(), 1, &[&[UP, DOWN]]);
     broken.digests[1] ^= 1;
-    let error = film(&broken, &[]).unwrap_err();
+    let error = animate(&broken, &[]).unwrap_err();
     assert!(matches!(error, ReplayError::Digest { .. }), "{error}");
 }
 
 #[test]
-fn whoever_shares_the_best_result_drew_whatever_that_is_worth() {
+fn seats_that_share_the_best_outcome_drew() {
     for draw in [0.0, -0.5, -1.0] {
         assert_eq!(result(draw, &[draw, draw]), "drew");
         assert_eq!(result(-1.0, &[draw.max(-0.9), draw.max(-0.9), -1.0]), "lost");

@@ -30,6 +30,6 @@ pub(super) fn note(gauges: &Gauges, seconds: f64, progress: &Progress) {
         ]);
     }
     for (gauge, value) in values {
-        gauges.note(gauge, seconds, value);
+        gauges.add(gauge, seconds, value);
     }
 }

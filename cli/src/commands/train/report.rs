@@ -6,14 +6,14 @@ use std::time::Instant;
 use ouro_actor::{Actor, ActorCounters};
 use ouro_arena::store::{self, Outcome};
 use ouro_arena::web::Gauges;
-use ouro_arena::{Arena, ArenaEvent, PlayerId, Waiting};
+use ouro_arena::{Arena, ArenaEvent, Condition, PlayerId};
 use ouro_learner::Learner;
 use ouro_learner::replay::SharedReplay;
 use ouro_learner::status::SharedStatus;
 use ouro_proto::pool::PoolSnapshot;
 use ouro_rating::RatingTable;
 use ouro_rating::gate::Verdict;
-use ouro_service::Trouble;
+use ouro_service::Conditions;
 use tokio::sync::{broadcast, watch};
 
 use super::curves;
@@ -37,7 +37,7 @@ pub(super) struct Reporter<'a> {
     counters: Arc<ActorCounters>,
     events: broadcast::Receiver<ArenaEvent>,
     ratings: watch::Receiver<Arc<RatingTable>>,
-    arena_trouble: watch::Receiver<Trouble<Waiting>>,
+    arena_conditions: watch::Receiver<Conditions<Condition>>,
     gauges: Gauges,
     /// Nothing where it cannot be opened.
     history: Option<History>,
@@ -46,7 +46,7 @@ pub(super) struct Reporter<'a> {
     pool: watch::Receiver<Arc<PoolSnapshot>>,
     gate: Option<Match>,
     /// What the run waits for, as it was told.
-    trouble: Option<String>,
+    pause_reason: Option<String>,
     /// When progress was told last, and the moves and games by then.
     last: (Instant, u64, u64),
 }
@@ -97,13 +97,13 @@ impl<'a> Reporter<'a> {
             counters: actor.counters(),
             events: arena.events(),
             ratings: arena.ratings(),
-            arena_trouble: arena.trouble(),
+            arena_conditions: arena.conditions(),
             gauges,
             history,
             earlier,
             pool: arena.pool(),
             gate: None,
-            trouble: None,
+            pause_reason: None,
             last: (now, 0, start.games),
             start,
         }
@@ -123,7 +123,7 @@ impl<'a> Reporter<'a> {
             tokio::select! {
                 _ = tick.tick() => self.tell_progress()?,
                 _ = redraw.tick() => {
-                    self.tell_trouble()?;
+                    self.report_conditions()?;
                     self.draw();
                 }
                 event = self.events.recv() => match event {
@@ -207,17 +207,17 @@ impl<'a> Reporter<'a> {
         self.tell(Event::Progress(progress))
     }
 
-    /// Tells when learner or arena begins to wait for a person, and when both go on.
-    fn tell_trouble(&mut self) -> Result<(), Failure> {
-        let learner = self.progress.get().trouble.describe();
-        let arena = self.arena_trouble.borrow().describe();
+    /// Emits an event when a condition blocks the learner or the arena, and when none is left.
+    fn report_conditions(&mut self) -> Result<(), Failure> {
+        let learner = self.progress.get().conditions.describe();
+        let arena = self.arena_conditions.borrow().describe();
         let parts: Vec<String> = [learner, arena].into_iter().flatten().collect();
-        let trouble = (!parts.is_empty()).then(|| parts.join("; "));
-        if trouble == self.trouble {
+        let pause_reason = (!parts.is_empty()).then(|| parts.join("; "));
+        if pause_reason == self.pause_reason {
             return Ok(());
         }
-        self.trouble.clone_from(&trouble);
-        self.tell(trouble.map_or(Event::Resumed, |reason| Event::Pause { reason }))
+        self.pause_reason.clone_from(&pause_reason);
+        self.tell(pause_reason.map_or(Event::Resumed, |reason| Event::Pause { reason }))
     }
 
     /// Checkpoints in the pool, which is shown before it is told what was decided.

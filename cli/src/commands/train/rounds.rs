@@ -38,7 +38,7 @@ pub(super) struct Rounds {
     waves: Waves,
     replay: Arc<SharedReplay>,
     progress: SharedStatus,
-    rested: watch::Receiver<Option<Generation>>,
+    idle_after: watch::Receiver<Option<Generation>>,
     pool: watch::Receiver<Arc<PoolSnapshot>>,
     /// Number of the next game.
     next_game: u64,
@@ -59,7 +59,7 @@ impl Rounds {
         Self {
             waves,
             replay,
-            rested: arena.rested(),
+            idle_after: arena.idle_after(),
             pool: arena.pool(),
             // Every game of the run so far was accepted.
             next_game: progress.get().games,
@@ -83,8 +83,8 @@ impl Rounds {
     async fn rounds(&mut self) -> Option<()> {
         let mut generation = self.progress.generation();
         loop {
-            let is_judged = |rested: &Option<Generation>| *rested >= Some(generation);
-            drop(self.rested.wait_for(is_judged).await.ok()?);
+            let is_judged = |idle_after: &Option<Generation>| *idle_after >= Some(generation);
+            drop(self.idle_after.wait_for(is_judged).await.ok()?);
             if self.last.is_some_and(|last| generation.0 >= last) {
                 return Some(());
             }

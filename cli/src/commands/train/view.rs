@@ -16,7 +16,7 @@ pub(super) struct View {
     start: Start,
     progress: Progress,
     gate: Option<Match>,
-    trouble: Option<String>,
+    pause_reason: Option<String>,
     draining: bool,
 }
 
@@ -39,8 +39,8 @@ impl View {
                 self.gate = None;
             }
             Event::Rejection(_) | Event::Dropped { .. } => self.gate = None,
-            Event::Pause { reason } => self.trouble = Some(reason.clone()),
-            Event::Resumed => self.trouble = None,
+            Event::Pause { reason } => self.pause_reason = Some(reason.clone()),
+            Event::Resumed => self.pause_reason = None,
             Event::Draining => self.draining = true,
             Event::End(_) => {}
         }
@@ -131,8 +131,8 @@ impl View {
     /// The next step of the run, or the reason why it is paused.
     fn next(&self) -> String {
         let Self { start, progress, .. } = self;
-        if let Some(trouble) = &self.trouble {
-            return format!("PAUSED: {trouble}");
+        if let Some(pause_reason) = &self.pause_reason {
+            return format!("PAUSED: {pause_reason}");
         }
         if self.draining {
             return "draining; Ctrl-C again stops at once".to_owned();

@@ -1,10 +1,10 @@
-//! Plays every match, on a thread of its own.
+//! The thread that plays all matches.
 //!
-//! A candidate goes to the gate at once: its match against the champion is what everybody waits
-//! for. Then it plays a few games against each anchor, so that it has a rating. While no
-//! candidate waits, spare games go where the ratings are least certain, within their share of
-//! the time. Results are stored as they come, so that a restart goes on where it was: games are
-//! never played twice, and a stop costs only the games in play.
+//! A new candidate plays the champion at the gate first, because training and promotion depend on
+//! that match. Then it plays a few games against each anchor, so that it has a rating. While no
+//! candidate is left, spare games go where the ratings are least certain, within their share of the
+//! time. Results are stored as they arrive, so a restart resumes the match: no game is played twice,
+//! and a stop costs only the games in play.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,49 +16,49 @@ use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_rating::{DistinctGames, Gate};
 use tokio_util::sync::CancellationToken;
 
+use crate::condition::Condition;
 use crate::config::MatchConfig;
-use crate::contestant::Contestant;
 use crate::error::{ArenaError, CallError};
-use crate::keeper::Keeper;
-use crate::matchmaking::{self, Allowance};
+use crate::matchmaking::{self, DutyCycle};
 use crate::player_id::{MatchKey, MatchKind, PlayerId};
-use crate::run::Waiting;
+use crate::side::Side;
+use crate::state::ArenaState;
 use crate::store::{MatchInfo, Outcome, StoreError};
 
-mod session;
+mod in_progress;
 
-use session::{Ended, Folded, Session};
+use in_progress::{Folded, MatchEnd, MatchInProgress};
 
-/// Members of the pool that spare games look at: each pairing of them is weighed up.
+/// Most members of the pool that spare games consider. Their number is bounded because every pairing
+/// is evaluated.
 const POOL_OF_INTEREST: usize = 12;
 
-/// The newest of these are looked at whatever is known of them; the others are those of whom the
-/// least is known.
+/// The newest members among them. The others are those with the widest intervals.
 const NEWEST_OF_INTEREST: usize = 6;
 
-/// Pause before the ratings are looked at again when they are certain.
+/// Pause before the next check, when the ratings are certain enough.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Pause before a full disk is looked at again.
+/// Pause between checks of a full disk.
 const FULL: Duration = Duration::from_secs(1);
 
-/// The evaluator. [`run`](Self::run) is the thread.
+/// Plays matches on a thread of its own, see [`run`](Self::run).
 #[derive(Debug)]
-pub(crate) struct Evaluator {
-    pub(crate) keeper: Arc<Keeper>,
+pub(crate) struct MatchRunner {
+    pub(crate) state: Arc<ArenaState>,
     pub(crate) config: MatchConfig,
     pub(crate) wake: Receiver<()>,
     pub(crate) stop: CancellationToken,
 }
 
-impl Evaluator {
-    /// Evaluates candidates until it is stopped (and woken).
+impl MatchRunner {
+    /// Plays matches until `stop` is cancelled and the thread is woken.
     pub(crate) fn run(self) -> Result<(), ArenaError> {
-        let mut allowance = Allowance::new(self.config.spare_share);
+        let mut duty_cycle = DutyCycle::new(self.config.spare_share);
         let mut is_resumed = false;
         while !self.stop.is_cancelled() {
-            let turn = if is_resumed { self.turn(&mut allowance) } else { self.resume() };
-            match turn {
+            let step = if is_resumed { self.step(&mut duty_cycle) } else { self.resume() };
+            match step {
                 Ok(ControlFlow::Continue(())) => is_resumed = true,
                 Ok(ControlFlow::Break(())) => return Ok(()),
                 Err(ArenaError::Store(full @ StoreError::NoSpace { .. })) => {
@@ -71,18 +71,18 @@ impl Evaluator {
         Ok(())
     }
 
-    /// A candidate, some spare games or a wait; breaks once nobody can wake it any more.
-    fn turn(&self, allowance: &mut Allowance) -> Result<ControlFlow<()>, ArenaError> {
-        if let Some(candidate) = self.keeper.next_candidate()? {
+    /// Evaluates a candidate, plays spare games or waits. Breaks once nothing can wake the thread.
+    fn step(&self, duty_cycle: &mut DutyCycle) -> Result<ControlFlow<()>, ArenaError> {
+        if let Some(candidate) = self.state.next_candidate()? {
             self.evaluate(&candidate)?;
             return Ok(ControlFlow::Continue(()));
         }
-        self.keeper.rest()?;
-        let wait = match allowance.wait(self.keeper.clock().monotonic()) {
+        self.state.candidates().set_idle()?;
+        let wait = match duty_cycle.wait(self.state.clock().monotonic()) {
             Some(wait) if wait.is_zero() => {
-                let start = self.keeper.clock().monotonic();
-                if self.spare()? {
-                    allowance.spent(start, self.keeper.clock().monotonic());
+                let start = self.state.clock().monotonic();
+                if self.play_spare_games()? {
+                    duty_cycle.spent(start, self.state.clock().monotonic());
                     return Ok(ControlFlow::Continue(()));
                 }
                 Some(IDLE)
@@ -96,21 +96,22 @@ impl Evaluator {
         Ok(if gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    /// Waits until the disk has room again, or for the stop, and says both. What was not stored
-    /// never was: the match that broke off is taken up where its results end, and its clusters
-    /// have the same seeds again.
+    /// Waits until the disk has space again or the arena stops, and sets the condition meanwhile.
+    ///
+    /// The interrupted match is then resumed after its last stored cluster. The lost clusters are
+    /// played again with the same seeds.
     fn wait_for_space(&self, full: &StoreError) -> Result<(), ArenaError> {
         tracing::error!(error = %full, "the disk is full: matches pause");
-        self.keeper.note_trouble(Waiting::Matches, Some(full.to_string()));
+        self.state.set_condition(Condition::Matches, Some(full.to_string()));
         while !self.stop.is_cancelled() {
-            // Woken or not, it is worth a look.
+            // Woken or timed out: the disk is checked in any case.
             let _ = self.wake.recv_timeout(FULL);
-            match self.keeper.recover() {
+            match self.state.recover() {
                 Err(StoreError::NoSpace { .. }) => {}
                 recovered => {
                     recovered?;
-                    tracing::warn!("there is space again: matches go on");
-                    self.keeper.note_trouble(Waiting::Matches, None);
+                    tracing::warn!("there is space again: matches continue");
+                    self.state.set_condition(Condition::Matches, None);
                     return Ok(());
                 }
             }
@@ -118,11 +119,11 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Has the newest generation play the anchors to the end, should that have been broken off
-    /// after it was decided about.
+    /// Completes the games of the newest generation against the anchors, if they were interrupted
+    /// after its decision.
     fn resume(&self) -> Result<ControlFlow<()>, ArenaError> {
         let (newest, last) = {
-            let store = self.keeper.store();
+            let store = self.state.store();
             (store.checkpoints()?.pop(), store.decisions()?.pop())
         };
         let is_ruled = |newest: &Checkpoint| {
@@ -134,9 +135,9 @@ impl Evaluator {
         if let Some(newest) = newest.filter(is_ruled) {
             let generation = newest.generation;
             match self.engine(newest.hash) {
-                Ok(_) => self.meet_anchors(generation)?,
+                Ok(_) => self.play_anchors(generation)?,
                 Err(error) => {
-                    tracing::warn!(generation = generation.0, %error, "plays no anchor");
+                    tracing::warn!(generation = generation.0, %error, "cannot play the anchors");
                 }
             }
         }
@@ -149,52 +150,56 @@ impl Evaluator {
             Ok(engine) => engine,
             Err(error) => {
                 tracing::error!(generation = generation.0, %error, "candidate cannot play");
-                return Ok(self.keeper.drop_candidate(generation, &error.to_string())?);
+                return Ok(self.state.drop_candidate(generation, &error.to_string())?);
             }
         };
-        if self.challenge(generation, &engine)? == Ended::Stopped {
+        if self.play_gate(generation, &engine)? == MatchEnd::Interrupted {
             return Ok(());
         }
-        self.meet_anchors(generation)
+        self.play_anchors(generation)
     }
 
-    /// The games against each anchor that are still to be played, and everybody's rating.
-    fn meet_anchors(&self, generation: Generation) -> Result<(), ArenaError> {
-        let cluster = self.keeper.checked().shape.games();
-        for anchor in self.keeper.checked().anchors.clone() {
+    /// Plays the missing games against each anchor, then updates all ratings.
+    fn play_anchors(&self, generation: Generation) -> Result<(), ArenaError> {
+        let cluster = self.state.checked().shape.games();
+        for anchor in self.state.checked().anchors.clone() {
             let anchor = PlayerId::Anchor(anchor);
             let key = MatchKey::rating(generation.into(), anchor);
-            let played = self.keeper.ledger().clusters(&key).saturating_mul(cluster);
+            let played = self.state.matches().index().clusters(&key).saturating_mul(cluster);
             let games = self.config.anchor_games.saturating_sub(played);
-            // News is more pressing than a rating, which spare games make up for.
-            if self.rating_games(key, games)? == Ended::Stopped {
+            // A new candidate is more urgent than a rating, which spare games complete later.
+            if self.rating_games(key, games)? == MatchEnd::Interrupted {
                 break;
             }
         }
-        self.keeper.rate()?;
-        if let Err(error) = self.keeper.tidy(self.config.kept_matches) {
-            tracing::warn!(%error, "what is no longer needed stays on disk");
+        self.state.update_ratings()?;
+        if let Err(error) = self.state.remove_unneeded(self.config.kept_matches) {
+            tracing::warn!(%error, "unneeded files stay on disk");
         }
         Ok(())
     }
 
-    /// The match against the champion, and the decision.
-    fn challenge(&self, candidate: Generation, engine: &Arc<Engine>) -> Result<Ended, ArenaError> {
-        let champion = self.keeper.store().champion()?;
+    /// Plays the match against the champion and decides.
+    fn play_gate(
+        &self,
+        candidate: Generation,
+        engine: &Arc<Engine>,
+    ) -> Result<MatchEnd, ArenaError> {
+        let champion = self.state.store().champion()?;
         let key = MatchKey::gate(candidate, champion.clone());
         let info = self.open(key, true)?;
         let rule = info.rule.unwrap_or(self.config.gate);
         let mut gate = Gate::new(rule, info.shape).map_err(crate::config::ConfigError::from)?;
-        for played in &self.keeper.store().results(info.number)? {
+        for played in &self.state.store().results(info.number)? {
             gate.fold(&played.result);
         }
         if gate.ruling().is_none() {
-            self.keeper.note_gate(&info, gate.report());
+            self.state.matches().set_gate(&info, gate.report());
             let clusters = gate.next_cluster()..gate.max_clusters();
             let player = &info.player;
-            let sides = [network(engine, player), self.contestant(&champion, player)?];
-            let session = Session { evaluator: self, info: &info, sides };
-            session.play(
+            let sides = [network(engine, player), self.side(&champion, player)?];
+            let running = MatchInProgress { runner: self, info: &info, sides };
+            running.play(
                 clusters,
                 &mut |result| {
                     let counts = gate.fold(result);
@@ -202,57 +207,57 @@ impl Evaluator {
                         Some(_) => ControlFlow::Break(()),
                         None => ControlFlow::Continue(()),
                     };
-                    // Told when it is stored, which is before the next ply.
+                    // Emitted once the cluster is stored, which is before the next ply.
                     Folded { counts, next, report: Some(gate.report()) }
                 },
                 &|| self.stop.is_cancelled(),
             )?;
         }
         if gate.ruling().is_none() {
-            return Ok(Ended::Stopped);
+            return Ok(MatchEnd::Interrupted);
         }
         let report = gate.report();
         let explanation = report.explain(&candidate.to_string(), &champion.to_string());
-        // Ratings first: whoever hears of the decision can ask for them.
-        self.keeper.rate()?;
+        // Ratings first: a client that receives the decision may ask for them at once.
+        self.state.update_ratings()?;
         let outcome = Outcome::Ruled { number: info.number, champion, report: Box::new(report) };
-        self.keeper.decide(candidate, outcome, explanation)?;
-        Ok(Ended::Whole)
+        self.state.decide(candidate, outcome, explanation)?;
+        Ok(MatchEnd::Complete)
     }
 
-    /// Some more games between two players, for their ratings.
-    fn rating_games(&self, key: MatchKey, games: u32) -> Result<Ended, ArenaError> {
+    /// Plays `games` more games between two players for their ratings.
+    fn rating_games(&self, key: MatchKey, games: u32) -> Result<MatchEnd, ArenaError> {
         let info = self.open(key, false)?;
-        let side = |id| self.contestant(id, &info.player);
+        let side = |id| self.side(id, &info.player);
         let sides = [side(&info.key.first)?, side(&info.key.second)?];
         let mut distinct = DistinctGames::default();
-        let played = self.keeper.store().results(info.number)?;
+        let played = self.state.store().results(info.number)?;
         for earlier in &played {
             distinct.insert(&earlier.result);
         }
         let first = played.len() as u32;
         let clusters = first..first + games.div_ceil(info.shape.games());
-        let session = Session { evaluator: self, info: &info, sides };
-        session.play(
+        let running = MatchInProgress { runner: self, info: &info, sides };
+        running.play(
             clusters,
             &mut |result| {
                 let counts = distinct.insert(result);
                 Folded { counts, next: ControlFlow::Continue(()), report: None }
             },
-            &|| self.stop.is_cancelled() || self.keeper.has_news(),
+            &|| self.stop.is_cancelled() || self.state.candidates().has_arrival(),
         )
     }
 
-    /// Some games where the ratings are least certain; `false` if they are certain enough.
-    fn spare(&self) -> Result<bool, ArenaError> {
-        let players = self.of_interest()?;
+    /// Plays some games where the ratings are least certain; `false` if they are certain enough.
+    fn play_spare_games(&self) -> Result<bool, ArenaError> {
+        let players = self.players_of_interest()?;
         let names: Vec<String> = players.iter().map(ToString::to_string).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let model = self.keeper.model();
+        let model = self.state.ratings().current();
         let chosen = {
-            let ledger = self.keeper.ledger();
+            let index = self.state.matches().index();
             let fresh = |a: &str, b: &str| match (a.parse(), b.parse()) {
-                (Ok(a), Ok(b)) => ledger.is_fresh(&a, &b),
+                (Ok(a), Ok(b)) => index.has_distinct_games(&a, &b),
                 _ => false,
             };
             matchmaking::choose(&model, &names, &fresh)
@@ -260,19 +265,19 @@ impl Evaluator {
         let Some((first, second)) = chosen else { return Ok(false) };
         let key = MatchKey::rating(players[first].clone(), players[second].clone());
         self.rating_games(key, self.config.spare_games)?;
-        self.keeper.rate()?;
+        self.state.update_ratings()?;
         Ok(true)
     }
 
-    /// The newest weights, the newest members of the pool with the champion, the members with the
-    /// widest intervals, the anchors.
-    fn of_interest(&self) -> Result<Vec<PlayerId>, StoreError> {
-        let model = self.keeper.model();
+    /// The players that spare games consider: the newest weights, the newest members of the pool,
+    /// the members with the widest intervals, and the anchors.
+    fn players_of_interest(&self) -> Result<Vec<PlayerId>, StoreError> {
+        let model = self.state.ratings().current();
         let width = |row: &Checkpoint| {
-            let known = model.compare(&row.generation.to_string(), crate::ANCHOR);
+            let known = model.compare(&row.generation.to_string(), crate::player_id::ANCHOR);
             known.map_or(f64::INFINITY, |known| known.elo.high - known.elo.low)
         };
-        let checkpoints = self.keeper.store().checkpoints()?;
+        let checkpoints = self.state.store().checkpoints()?;
         let newest = checkpoints.last().map(|row| row.generation);
         let in_pool = |row: &&Checkpoint| {
             matches!(row.status, CheckpointStatus::Pool | CheckpointStatus::Champion)
@@ -284,30 +289,30 @@ impl Evaluator {
         let pool = pool.into_iter().take(POOL_OF_INTEREST);
         let pool = pool.map(|row| row.generation).filter(|&generation| Some(generation) != newest);
         let generations = newest.into_iter().chain(pool).map(PlayerId::from);
-        let anchors = self.keeper.checked().anchors.iter().cloned().map(PlayerId::Anchor);
+        let anchors = self.state.checked().anchors.iter().cloned().map(PlayerId::Anchor);
         Ok(generations.chain(anchors).collect())
     }
 
     fn open(&self, key: MatchKey, decides: bool) -> Result<MatchInfo, StoreError> {
         debug_assert_eq!(decides, key.kind == MatchKind::Gate);
-        self.keeper.open_match(&MatchInfo {
+        self.state.matches().open(&MatchInfo {
             number: 0,
             key,
-            shape: self.keeper.checked().shape,
+            shape: self.state.checked().shape,
             rule: decides.then_some(self.config.gate),
             player: self.config.player.clone(),
-            opened_at: self.keeper.now(),
+            opened_at: self.state.now(),
         })
     }
 
-    /// Who plays for `id`; networks play as `player` says, which is what the match was begun with:
-    /// the settings may have changed since.
-    fn contestant(&self, id: &PlayerId, player: &str) -> Result<Contestant, ArenaError> {
+    /// The side that plays for `id`. Networks play as `player` says, the setting with which the match
+    /// was opened: the settings may have changed since.
+    fn side(&self, id: &PlayerId, player: &str) -> Result<Side, ArenaError> {
         let generation = match id {
-            PlayerId::Anchor(name) => return Ok(Contestant::Anchor(name.clone())),
+            PlayerId::Anchor(name) => return Ok(Side::Anchor(name.clone())),
             PlayerId::Generation(generation) => *generation,
         };
-        let checkpoints = self.keeper.store().checkpoints()?;
+        let checkpoints = self.state.store().checkpoints()?;
         let row = checkpoints
             .iter()
             .find(|row| row.generation == generation)
@@ -320,14 +325,14 @@ impl Evaluator {
     }
 
     fn engine(&self, hash: ContentHash) -> Result<Arc<Engine>, CallError> {
-        let weights = Weights::from_safetensors(&self.keeper.read_weights(hash)?)?;
+        let weights = Weights::from_safetensors(&self.state.candidates().read_weights(hash)?)?;
         Ok(Arc::new(Engine::new(&weights)))
     }
 }
 
-/// A network as `player` plays it.
-fn network(engine: &Arc<Engine>, player: &str) -> Contestant {
-    Contestant::Network { player: player.into(), engine: Arc::clone(engine) }
+/// The side of a network that plays as `player`.
+fn network(engine: &Arc<Engine>, player: &str) -> Side {
+    Side::Network { player: player.into(), engine: Arc::clone(engine) }
 }
 
 #[cfg(test)]

@@ -1,33 +1,33 @@
-//! What the arena keeps at hand of its matches, so that ratings and lists need no reading.
+//! An index of all matches in memory, so that ratings and lists need not read the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ouro_proto::Checkpoint;
 use ouro_rating::ratings::{ListedPlayer, PairResults};
 
+use super::rows::{GameKey, MatchInfo, MatchSums, Promotion, StoredCluster};
 use crate::player_id::{MatchKey, PlayerId};
-use crate::store::{GameKey, MatchInfo, MatchSums, Played, Promotion};
 
-/// Newest clusters of a match for ratings whose games are kept: it may go on for a whole run.
+/// Newest clusters of a rating match whose games are kept. Such a match may last a whole run.
 const KEPT_CLUSTERS: u32 = 64;
 
-/// Clusters beyond twice those that count after which two players are taken to repeat themselves.
+/// Clusters beyond twice those that count after which two players are assumed to repeat their games.
 const REPEATING: u32 = 16;
 
-/// Every match and what its games add up to.
+/// Every match with the sums of its games.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct MatchIndex {
     matches: BTreeMap<u32, (MatchInfo, MatchSums)>,
     numbers: BTreeMap<MatchKey, u32>,
 }
 
-impl Ledger {
+impl MatchIndex {
     pub(crate) fn new(rows: Vec<(MatchInfo, MatchSums)>) -> Self {
-        let mut ledger = Self::default();
+        let mut index = Self::default();
         for (info, sums) in rows {
-            ledger.open(info, sums);
+            index.open(info, sums);
         }
-        ledger
+        index
     }
 
     fn open(&mut self, info: MatchInfo, sums: MatchSums) {
@@ -35,15 +35,15 @@ impl Ledger {
         self.matches.insert(info.number, (info, sums));
     }
 
-    /// Takes in a match that has begun, unless it is known.
-    pub(crate) fn opened(&mut self, info: &MatchInfo) {
+    /// Adds an open match, unless it is known.
+    pub(crate) fn add_match(&mut self, info: &MatchInfo) {
         if !self.matches.contains_key(&info.number) {
             self.open(info.clone(), MatchSums::default());
         }
     }
 
-    /// Takes in new clusters.
-    pub(crate) fn played(&mut self, number: u32, clusters: &[Played]) {
+    /// Adds new clusters of a match.
+    pub(crate) fn add_clusters(&mut self, number: u32, clusters: &[StoredCluster]) {
         if let Some((_, sums)) = self.matches.get_mut(&number) {
             clusters.iter().for_each(|played| sums.add(played));
         }
@@ -59,28 +59,27 @@ impl Ledger {
         self.matches.get(&number)
     }
 
-    /// How many there are.
+    /// Number of matches.
     pub(crate) fn len(&self) -> usize {
         self.matches.len()
     }
 
-    /// Whether two players can be expected to play games for their ratings that they have not
-    /// played before.
-    pub(crate) fn is_fresh(&self, a: &PlayerId, b: &PlayerId) -> bool {
+    /// Whether more rating games between two players are likely to be distinct from earlier ones.
+    pub(crate) fn has_distinct_games(&self, a: &PlayerId, b: &PlayerId) -> bool {
         let number = self.numbers.get(&MatchKey::rating(a.clone(), b.clone()));
         let sums = number.and_then(|number| self.matches.get(number));
         sums.is_none_or(|(_, sums)| sums.clusters < 2 * sums.counted + REPEATING)
     }
 
-    /// Clusters of a match that are there.
+    /// Number of stored clusters of a match.
     pub(crate) fn clusters(&self, key: &MatchKey) -> u32 {
         let number = self.numbers.get(key);
         let sums = number.and_then(|number| self.matches.get(number));
         sums.map_or(0, |(_, sums)| sums.clusters)
     }
 
-    /// All games that count, for ratings.
-    pub(crate) fn evidence(&self) -> Vec<PairResults> {
+    /// All games that count, as the ratings take them.
+    pub(crate) fn pair_results(&self) -> Vec<PairResults> {
         self.matches
             .values()
             .map(|(info, sums)| PairResults {
@@ -91,9 +90,9 @@ impl Ledger {
             .collect()
     }
 
-    /// Which games are kept: those of promotions, and of the last `matches` matches, of matches
-    /// for ratings the newest only.
-    pub(crate) fn keeps(
+    /// Which games are kept: those of promotions and those of the last `matches` matches. Of rating
+    /// matches only the newest games are kept.
+    pub(crate) fn kept_games(
         &self,
         promotions: &[Promotion],
         matches: u32,
@@ -119,8 +118,9 @@ impl Ledger {
     }
 }
 
-/// Everybody who is to have a rating: anchors, and checkpoints with their parents.
-pub(crate) fn lineage<'a>(
+/// All players that have a strength before their first game: anchors, and checkpoints with their
+/// parents.
+pub(crate) fn listed_players<'a>(
     anchors: impl Iterator<Item = &'a str>,
     checkpoints: &[Checkpoint],
 ) -> Vec<ListedPlayer> {
@@ -140,14 +140,14 @@ mod tests {
     use ouro_rating::{ClusterResult, ClusterShape, GateConfig, Score};
 
     fn info(number: u32, key: MatchKey) -> MatchInfo {
-        let rule = (key.kind == crate::MatchKind::Gate).then(GateConfig::default);
+        let rule = (key.kind == crate::player_id::MatchKind::Gate).then(GateConfig::default);
         let (shape, player) = (ClusterShape { seats: 2 }, String::new());
         MatchInfo { number, key, shape, rule, player, opened_at: 0.0 }
     }
 
-    fn clusters(count: u32, counts: bool) -> Vec<Played> {
+    fn clusters(count: u32, counts: bool) -> Vec<StoredCluster> {
         let result = |cluster| ClusterResult { cluster, games: Vec::new() };
-        (0..count).map(|cluster| Played { result: result(cluster), counts }).collect()
+        (0..count).map(|cluster| StoredCluster { result: result(cluster), counts }).collect()
     }
 
     fn generation(number: u32) -> PlayerId {
@@ -155,35 +155,35 @@ mod tests {
     }
 
     #[test]
-    fn games_of_promotions_stay_and_others_go_with_their_match() {
-        let mut ledger = Ledger::default();
-        ledger.opened(&info(0, MatchKey::gate(Generation(0), PlayerId::random())));
-        ledger.opened(&info(1, MatchKey::gate(Generation(1), generation(0))));
-        ledger.opened(&info(2, MatchKey::rating(generation(1), PlayerId::random())));
-        ledger.played(2, &clusters(100, true));
+    fn games_of_promotions_are_kept_longer_than_those_of_other_matches() {
+        let mut index = MatchIndex::default();
+        index.add_match(&info(0, MatchKey::gate(Generation(0), PlayerId::random())));
+        index.add_match(&info(1, MatchKey::gate(Generation(1), generation(0))));
+        index.add_match(&info(2, MatchKey::rating(generation(1), PlayerId::random())));
+        index.add_clusters(2, &clusters(100, true));
         let promotion = Promotion {
             generation: Generation(0),
             beat: PlayerId::random(),
             score: Score::default(),
             promoted_at: 0.0,
         };
-        let keeps = ledger.keeps(&[promotion], 1);
+        let keeps = index.kept_games(&[promotion], 1);
         let kept = |number, cluster| keeps(GameKey { number, cluster, game: 0 });
         assert!(kept(0, 0) && !kept(1, 0));
-        // Of a match that may go on for a whole run, the newest games.
+        // Of a rating match only the newest games are kept.
         assert!(kept(2, 99) && kept(2, 36) && !kept(2, 35));
     }
 
     #[test]
     fn players_that_repeat_their_games_are_not_paired_again() {
-        let mut ledger = Ledger::default();
+        let mut index = MatchIndex::default();
         let (a, b) = (generation(1), PlayerId::random());
-        assert!(ledger.is_fresh(&a, &b));
-        ledger.opened(&info(0, MatchKey::rating(a.clone(), b.clone())));
-        ledger.played(0, &clusters(5, true));
-        ledger.played(0, &clusters(20, false));
-        assert!(ledger.is_fresh(&b, &a));
-        ledger.played(0, &clusters(1, false));
-        assert!(!ledger.is_fresh(&b, &a));
+        assert!(index.has_distinct_games(&a, &b));
+        index.add_match(&info(0, MatchKey::rating(a.clone(), b.clone())));
+        index.add_clusters(0, &clusters(5, true));
+        index.add_clusters(0, &clusters(20, false));
+        assert!(index.has_distinct_games(&b, &a));
+        index.add_clusters(0, &clusters(1, false));
+        assert!(!index.has_distinct_games(&b, &a));
     }
 }

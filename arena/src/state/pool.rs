@@ -1,22 +1,43 @@
 //! The pool as actors see it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ouro_proto::pool::{PoolMember, PoolSnapshot};
 use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_rating::Ratings;
+use tokio::sync::watch;
 
-use super::{Keeper, held};
+use super::shared::{Shared, lock};
 use crate::store::StoreError;
 
-impl Keeper {
-    /// Shows the pool as it stands to whoever watches, if it has changed.
-    pub(super) fn show_pool(&self) -> Result<(), StoreError> {
-        let _showing = held(&self.showing);
-        let checkpoints = self.store.checkpoints()?;
-        let model = self.model();
+/// The snapshot of the pool that subscribers receive.
+#[derive(Debug)]
+pub(crate) struct PoolState {
+    shared: Arc<Shared>,
+    snapshots: watch::Sender<Arc<PoolSnapshot>>,
+    /// Held from reading the store to publishing, so that an older snapshot never replaces a newer
+    /// one.
+    refreshing: Mutex<()>,
+}
+
+impl PoolState {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, snapshots: watch::Sender::default(), refreshing: Mutex::default() }
+    }
+
+    /// The pool, whenever it changes.
+    pub(crate) fn snapshots(&self) -> watch::Receiver<Arc<PoolSnapshot>> {
+        self.snapshots.subscribe()
+    }
+
+    /// Publishes the pool if it has changed.
+    pub(super) fn refresh(&self, ratings: impl FnOnce() -> Arc<Ratings>) -> Result<(), StoreError> {
+        let _refreshing = lock(&self.refreshing);
+        let checkpoints = self.shared.store.checkpoints()?;
+        let ratings = ratings();
         let newest = checkpoints.last().cloned();
-        let known = newest.as_ref().and_then(|newest| rated_ancestor(&model, &checkpoints, newest));
+        let known =
+            newest.as_ref().and_then(|newest| rated_ancestor(&ratings, &checkpoints, newest));
         let is = |status| move |row: &&Checkpoint| row.status == status;
         let champion = checkpoints.iter().find(is(CheckpointStatus::Champion)).cloned();
         let members: Vec<PoolMember> = checkpoints
@@ -25,8 +46,9 @@ impl Keeper {
             .map(|checkpoint| {
                 let newest_wins = known.as_ref().and_then(|newest| {
                     let member = checkpoint.generation.to_string();
-                    let rated = model.is_rated(&member);
-                    rated.then(|| model.compare(newest, &member)).flatten().map(|one| one.share)
+                    let is_rated = ratings.is_rated(&member);
+                    let difference = is_rated.then(|| ratings.compare(newest, &member)).flatten();
+                    difference.map(|difference| difference.share)
                 });
                 PoolMember { checkpoint, newest_wins }
             })
@@ -45,17 +67,19 @@ impl Keeper {
     }
 }
 
-/// The newest weights if they have a game that counts, else the nearest ancestor that has one: what
-/// is best known of weights that have just arrived is how strong those were that they came from.
+/// The newest checkpoint if it has a game that counts, else its nearest ancestor that has one.
+///
+/// The strength of weights that have just arrived is best estimated by that of the weights from
+/// which they were trained.
 fn rated_ancestor(
-    model: &Ratings,
+    ratings: &Ratings,
     checkpoints: &[Checkpoint],
     newest: &Checkpoint,
 ) -> Option<String> {
     let mut row = newest;
     loop {
         let name = row.generation.to_string();
-        if model.is_rated(&name) {
+        if ratings.is_rated(&name) {
             return Some(name);
         }
         // A parent has a lower number, so this ends.

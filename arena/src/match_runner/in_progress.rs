@@ -1,4 +1,4 @@
-//! Some clusters of one match: played, folded, stored, then told.
+//! A match in progress: its clusters are played, folded, stored, then emitted.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -6,56 +6,56 @@ use std::time::Duration;
 
 use ouro_rating::{ClusterResult, GateReport};
 
-use super::Evaluator;
-use crate::contestant::{Contestant, PlayersClock};
+use super::MatchRunner;
 use crate::error::ArenaError;
 use crate::event::ArenaEvent;
 use crate::matches::{PlayClusters, PlayError, PlayedCluster};
-use crate::matchmaking::Allowance;
-use crate::store::{GameKey, MatchInfo, Played, StoreError};
+use crate::matchmaking::DutyCycle;
+use crate::side::{PlayersClock, Side};
+use crate::store::{GameKey, MatchInfo, StoreError, StoredCluster};
 
 /// How a match ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// Everything that was asked for was played.
-    Whole,
-    /// It was broken off.
-    Stopped,
+pub(super) enum MatchEnd {
+    /// Every cluster was played.
+    Complete,
+    /// The match was interrupted and can be resumed.
+    Interrupted,
 }
 
-/// What a cluster did to a match.
+/// The effect of a cluster on its match.
 #[derive(Debug)]
 pub(super) struct Folded {
-    /// Whether it counts.
+    /// Whether the cluster counts.
     pub(super) counts: bool,
-    /// Whether the match goes on.
+    /// Whether the match continues.
     pub(super) next: ControlFlow<()>,
-    /// How the match at the gate stands.
+    /// The state of a match at the gate.
     pub(super) report: Option<GateReport>,
 }
 
-/// Rests between plies, so that matches keep to their share of a processor.
+/// Pauses between plies, so that matches keep to their share of a processor.
 struct Pace<'a> {
-    evaluator: &'a Evaluator,
-    allowance: Allowance,
+    runner: &'a MatchRunner,
+    duty_cycle: DutyCycle,
     since: Duration,
 }
 
 impl<'a> Pace<'a> {
-    fn new(evaluator: &'a Evaluator) -> Self {
-        let allowance = Allowance::new(evaluator.config.match_share);
-        Self { evaluator, allowance, since: evaluator.keeper.clock().monotonic() }
+    fn new(runner: &'a MatchRunner) -> Self {
+        let duty_cycle = DutyCycle::new(runner.config.match_share);
+        Self { runner, duty_cycle, since: runner.state.clock().monotonic() }
     }
 
-    /// Rests as long as the ply that has just ended makes due, or until somebody wakes the
-    /// evaluator: what woke it is asked for right after.
-    fn rest(&mut self) {
-        let clock = self.evaluator.keeper.clock();
+    /// Pauses for as long as the last ply requires, or until the match runner is woken: the caller
+    /// checks for the cause right after.
+    fn pause(&mut self) {
+        let clock = self.runner.state.clock();
         let now = clock.monotonic();
-        self.allowance.spent(self.since, now);
-        if let Some(wait) = self.allowance.wait(now).filter(|wait| !wait.is_zero()) {
-            // Woken, waited or alone: it goes on in any case.
-            let _ = self.evaluator.wake.recv_timeout(wait);
+        self.duty_cycle.spent(self.since, now);
+        if let Some(wait) = self.duty_cycle.wait(now).filter(|wait| !wait.is_zero()) {
+            // Woken, timed out or disconnected: the match continues in any case.
+            let _ = self.runner.wake.recv_timeout(wait);
         }
         self.since = clock.monotonic();
     }
@@ -63,29 +63,29 @@ impl<'a> Pace<'a> {
 
 /// A match that is being played.
 #[derive(Debug)]
-pub(super) struct Session<'a> {
-    pub(super) evaluator: &'a Evaluator,
+pub(super) struct MatchInProgress<'a> {
+    pub(super) runner: &'a MatchRunner,
     pub(super) info: &'a MatchInfo,
-    pub(super) sides: [Contestant; 2],
+    pub(super) sides: [Side; 2],
 }
 
-impl Session<'_> {
-    /// Plays clusters. `fold` sees each in turn, before it is stored; `stop` is asked after every
+impl MatchInProgress<'_> {
+    /// Plays clusters. `fold` receives each in turn before it is stored; `stop` is checked after every
     /// ply.
     pub(super) fn play(
         self,
         clusters: Range<u32>,
         fold: &mut dyn FnMut(&ClusterResult) -> Folded,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Ended, ArenaError> {
-        let Evaluator { keeper, config, .. } = self.evaluator;
+    ) -> Result<MatchEnd, ArenaError> {
+        let MatchRunner { state, config, .. } = self.runner;
         if clusters.is_empty() {
-            return Ok(Ended::Whole);
+            return Ok(MatchEnd::Complete);
         }
-        keeper.tell(ArenaEvent::MatchStarted(self.info.clone()));
+        state.emit(ArenaEvent::MatchStarted(self.info.clone()));
         let mut failed = None;
-        let mut ended = Ended::Whole;
-        let mut pace = Pace::new(self.evaluator);
+        let mut ended = MatchEnd::Complete;
+        let mut pace = Pace::new(self.runner);
         let mut report = |clusters: Vec<PlayedCluster>| {
             if !clusters.is_empty() {
                 match self.store(clusters, fold) {
@@ -97,31 +97,31 @@ impl Session<'_> {
                     }
                 }
             }
-            pace.rest();
+            pace.pause();
             if stop() {
-                ended = Ended::Stopped;
+                ended = MatchEnd::Interrupted;
                 return ControlFlow::Break(());
             }
             ControlFlow::Continue(())
         };
-        let run = keeper.run();
+        let run = state.run();
         let visitor = PlayClusters {
             seed: run.seed,
             config: &run.game,
             key: &self.info.key,
             number: self.info.number,
             shape: self.info.shape,
-            contestants: self.sides.clone(),
-            clock: Arc::new(PlayersClock(keeper.clock().clone())),
+            sides: self.sides.clone(),
+            clock: Arc::new(PlayersClock(state.clock().clone())),
             clusters,
-            opening_plies: keeper.checked().opening_plies,
+            opening_plies: state.checked().opening_plies,
             max_plies: config.max_plies,
             parallel: config.parallel,
             report: &mut report,
-            live: &mut |event| keeper.live().tell(event),
+            live: &mut |event| state.matches().live().publish(event),
         };
         let played = run.game.visit(visitor).map_err(PlayError::from);
-        keeper.live().clear();
+        state.matches().live().clear();
         played??;
         match failed {
             Some(error) => Err(error.into()),
@@ -129,7 +129,7 @@ impl Session<'_> {
         }
     }
 
-    /// Folds clusters, stores those that were folded, then tells of them.
+    /// Folds clusters, stores them, then emits the state of the match.
     fn store(
         &self,
         clusters: Vec<PlayedCluster>,
@@ -142,17 +142,18 @@ impl Session<'_> {
             let (number, cluster) = (self.info.number, result.cluster);
             let key = |game| GameKey { number, cluster, game };
             games.extend((0..).map(key).zip(played));
-            results.push(Played { result, counts: folded.counts });
+            results.push(StoredCluster { result, counts: folded.counts });
             (next, report) = (folded.next, folded.report.or(report));
-            // What comes after the ruling was never played, as far as anybody will know.
+            // Clusters after the ruling are discarded: they were played in parallel, and a resumed
+            // match would not have them.
             if next.is_break() {
                 break;
             }
         }
-        let keeper = &self.evaluator.keeper;
-        keeper.record(self.info.number, &results, &games)?;
+        let state = &self.runner.state;
+        state.matches().record(self.info.number, &results, &games)?;
         if let Some(report) = report {
-            keeper.show_gate(self.info, report);
+            state.matches().update_gate(self.info, report);
         }
         Ok(next)
     }

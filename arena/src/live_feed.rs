@@ -1,4 +1,4 @@
-//! The game that is being shown, for watchers that come late.
+//! The moves of the game that is shown live, also for subscribers that join late.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,25 +7,25 @@ use tokio::sync::broadcast;
 
 use crate::showcase::{LiveEvent, LiveGame};
 
-/// Moves that a slow watcher may be behind.
+/// Moves that a slow subscriber may be behind before it loses the oldest.
 const MOVES: usize = 4_096;
 
-/// Tells the moves of the game that is being shown. What a watcher hears first is the game so far.
+/// Publishes the moves of the game that is shown live. A subscriber first receives the game so far.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub(crate) struct LiveFeed {
     shown: Mutex<Option<(LiveGame, Vec<Vec<Action>>)>>,
     events: broadcast::Sender<LiveEvent>,
 }
 
-impl Default for Live {
+impl Default for LiveFeed {
     fn default() -> Self {
         Self { shown: Mutex::default(), events: broadcast::Sender::new(MOVES) }
     }
 }
 
-impl Live {
-    /// Takes what happened.
-    pub(crate) fn tell(&self, event: LiveEvent) {
+impl LiveFeed {
+    /// Publishes an event of the shown game.
+    pub(crate) fn publish(&self, event: LiveEvent) {
         let mut shown = self.shown();
         match &event {
             LiveEvent::Started(game) => *shown = Some((game.clone(), Vec::new())),
@@ -36,17 +36,18 @@ impl Live {
             }
             LiveEvent::Ended { .. } => *shown = None,
         }
-        // Told under the lock, so that who subscribes misses nothing. Nobody watching is no error.
+        // Sent under the lock, so that a new subscriber misses no event. Sending fails only without
+        // subscribers, which is no error.
         let _ = self.events.send(event);
     }
 
-    /// Forgets a game that was broken off.
+    /// Removes an interrupted game.
     pub(crate) fn clear(&self) {
         *self.shown() = None;
     }
 
-    /// The game so far, and what follows.
-    pub(crate) fn watch(&self) -> (Vec<LiveEvent>, broadcast::Receiver<LiveEvent>) {
+    /// The game so far, and a receiver of the events that follow.
+    pub(crate) fn subscribe(&self) -> (Vec<LiveEvent>, broadcast::Receiver<LiveEvent>) {
         let shown = self.shown();
         let mut events = Vec::new();
         if let Some((game, plies)) = &*shown {

@@ -1,4 +1,4 @@
-//! Who chooses the moves of one side.
+//! The two sides of a match, and the players that choose their moves.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use ouro_net::Engine;
 use ouro_players::registry::BuildContext;
 use ouro_players::{Choice, NameError, Player, Random, Request, by_name};
 
-/// What a network's weights are called in the name of its player.
+/// Name of the weights in the player name of a network, as in `net{weights=self}`.
 pub(crate) const SELF: &str = "self";
 
 /// One side of a match.
 #[derive(Clone)]
-pub(crate) enum Contestant {
+pub(crate) enum Side {
     /// A player that never changes, by name.
     Anchor(Arc<str>),
     /// A network that plays as the named player does.
@@ -26,7 +26,7 @@ pub(crate) enum Contestant {
     },
 }
 
-impl fmt::Debug for Contestant {
+impl fmt::Debug for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Anchor(name) => f.debug_tuple("Anchor").field(name).finish(),
@@ -35,9 +35,9 @@ impl fmt::Debug for Contestant {
     }
 }
 
-impl Contestant {
-    /// Builds the player. `used` is called when it asks for the network.
-    pub(crate) fn seat<G: Game>(
+impl Side {
+    /// Builds the player. `used` is called if the player asks for the network.
+    pub(crate) fn build<G: Game>(
         &self,
         game: &G,
         clock: &Arc<dyn ouro_players::Clock>,
@@ -56,23 +56,23 @@ impl Contestant {
     }
 }
 
-/// A player whose first plies are played at random.
+/// A player whose first plies are random.
 ///
-/// The random moves draw from the generator of each seat, so that games of one seed have the same
-/// opening whoever sits where.
-pub(crate) struct WithOpening<G: Game> {
+/// The random moves draw from the generator of each seat, so all games of one seed have the same
+/// opening, whichever player has which seat.
+pub(crate) struct RandomOpening<G: Game> {
     inner: Box<dyn Player<G>>,
     random: Random,
     plies: u32,
 }
 
-impl<G: Game> WithOpening<G> {
+impl<G: Game> RandomOpening<G> {
     pub(crate) fn new(inner: Box<dyn Player<G>>, plies: u32) -> Self {
         Self { inner, random: Random::new(), plies }
     }
 }
 
-impl<G: Game> Player<G> for WithOpening<G> {
+impl<G: Game> Player<G> for RandomOpening<G> {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -97,7 +97,7 @@ impl<G: Game> Player<G> for WithOpening<G> {
         if !late.is_empty() {
             self.inner.choose(game, &mut late, &mut own);
         }
-        // Whoever answers too little is found out by the table, which counts.
+        // A player that returns too few choices is detected by the table, which counts them.
         let (mut random, mut own) = (random.into_iter(), own.into_iter());
         choices.extend(
             opening.iter().filter_map(|&opening| if opening { random.next() } else { own.next() }),
@@ -105,7 +105,7 @@ impl<G: Game> Player<G> for WithOpening<G> {
     }
 }
 
-/// The arena's clock as players see it.
+/// The arena's clock for players.
 #[derive(Debug)]
 pub(crate) struct PlayersClock(pub(crate) Arc<dyn ouro_service::Clock>);
 
@@ -115,17 +115,17 @@ impl ouro_players::Clock for PlayersClock {
     }
 }
 
-/// A clock for players that are built and never asked.
+/// A clock for players that are built but never play.
 #[derive(Debug)]
-pub(crate) struct Standstill;
+pub(crate) struct StoppedClock;
 
-impl Standstill {
+impl StoppedClock {
     pub(crate) fn clock() -> Arc<dyn ouro_players::Clock> {
         Arc::new(Self)
     }
 }
 
-impl ouro_players::Clock for Standstill {
+impl ouro_players::Clock for StoppedClock {
     fn monotonic(&self) -> Duration {
         Duration::ZERO
     }

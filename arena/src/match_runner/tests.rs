@@ -3,18 +3,18 @@
 use std::thread::JoinHandle;
 
 use ouro_rating::GateConfig;
-use ouro_service::Trouble;
+use ouro_service::Conditions;
 use tokio::sync::broadcast;
 
 use super::*;
 use crate::event::ArenaEvent;
-use crate::store::{Decision, EmbeddedStore, Played, SmallDisk, replay};
-use crate::testing::{keeper, offer};
+use crate::store::{Decision, EmbeddedStore, SmallDisk, StoredCluster, replay};
+use crate::testing::{offer, state};
 
-/// An evaluator that runs, and what it works on.
+/// A match runner on its thread, and what it works on.
 struct Running {
     disk: SmallDisk,
-    keeper: Arc<Keeper>,
+    state: Arc<ArenaState>,
     /// Since the start.
     events: broadcast::Receiver<ArenaEvent>,
     stop: CancellationToken,
@@ -35,26 +35,26 @@ impl Running {
             gate: GateConfig { games: 40, ..GateConfig::default() },
             ..MatchConfig::default()
         };
-        let (keeper, wake) = keeper(folder.path(), disk.store(), &config);
-        let events = keeper.events();
+        let (state, wake) = state(folder.path(), disk.store(), &config);
+        let events = state.events();
         if has_candidate {
-            offer(&keeper, 0).unwrap();
+            offer(&state, 0).unwrap();
         }
         disk.leave_room(room);
-        let (keeper, stop) = (Arc::new(keeper), CancellationToken::new());
-        let evaluator = Evaluator { keeper: keeper.clone(), config, wake, stop: stop.clone() };
+        let (state, stop) = (Arc::new(state), CancellationToken::new());
+        let runner = MatchRunner { state: state.clone(), config, wake, stop: stop.clone() };
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
         let thread = std::thread::spawn(move || {
             let _guard = guard;
-            evaluator.run()
+            runner.run()
         });
-        Self { disk, keeper, events, stop, ended, thread, _folder: folder }
+        Self { disk, state, events, stop, ended, thread, _folder: folder }
     }
 
     fn is_decided(&self) -> bool {
         // A store without room may have to wait for some before it can be read again.
-        self.keeper.store().decisions().is_ok_and(|decisions| !decisions.is_empty())
+        self.state.store().decisions().is_ok_and(|decisions| !decisions.is_empty())
     }
 
     fn wait_until_decided(&mut self) {
@@ -64,55 +64,55 @@ impl Running {
                     // A decision has an event of its own; if its commit failed and happened all
                     // the same, ratings come after it.
                     _ = self.events.recv() => {}
-                    () = self.ended.cancelled() => panic!("the evaluator gave up"),
+                    () = self.ended.cancelled() => panic!("the match runner gave up"),
                 }
             }
         };
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(decided);
     }
 
-    fn trouble(&self) -> Trouble<Waiting> {
-        self.keeper.trouble().borrow().clone()
+    fn conditions(&self) -> Conditions<Condition> {
+        self.state.conditions().borrow().clone()
     }
 
-    fn end(self) -> (Decision, Vec<Played>) {
+    fn end(self) -> (Decision, Vec<StoredCluster>) {
         self.stop.cancel();
-        self.keeper.wake();
+        self.state.candidates().wake();
         self.thread.join().unwrap().unwrap();
-        assert_eq!(self.keeper.trouble().borrow().describe(), None);
-        let store = self.keeper.store();
+        assert_eq!(self.state.conditions().borrow().describe(), None);
+        let store = self.state.store();
         let replayed = replay(store).unwrap();
         assert_eq!(replayed.matches, store.matches().unwrap());
         assert_eq!(replayed.decisions, store.decisions().unwrap());
-        // What is kept at hand is what is stored.
-        let held: Vec<_> = self.keeper.ledger().matches().cloned().collect();
+        // The index in memory equals the store.
+        let held: Vec<_> = self.state.matches().index().matches().cloned().collect();
         assert_eq!(held, replayed.matches);
         (store.decisions().unwrap().remove(0), store.results(0).unwrap())
     }
 }
 
 /// A candidate's way through the gate; the disk runs full after `room` bytes, if given.
-fn gate(room: Option<usize>) -> (Decision, Vec<Played>) {
+fn gate(room: Option<usize>) -> (Decision, Vec<StoredCluster>) {
     let mut running = Running::start(room, true);
     if room.is_some() {
         running.disk.wait_until_looked_at();
         assert!(!running.is_decided());
-        let trouble = running.trouble();
-        assert_eq!(trouble.of(Waiting::Candidates), None);
-        let said = trouble.of(Waiting::Matches).expect("matches wait");
+        let conditions = running.conditions();
+        assert_eq!(conditions.get(Condition::Candidates), None);
+        let said = conditions.get(Condition::Matches).expect("matches wait");
         assert!(said.starts_with("no space in small: "), "{said}");
-        assert!(said.ends_with("; make room there, and it goes on by itself"), "{said}");
-        // What is at hand can be asked for while it waits.
-        assert_eq!(running.keeper.ratings().borrow().anchor, "random");
+        assert!(said.ends_with("; free space there, and the arena resumes by itself"), "{said}");
+        // Ratings can be read while matches wait.
+        assert_eq!(running.state.ratings().table().borrow().anchor, "random");
         running.disk.leave_room(None);
-        running.keeper.wake();
+        running.state.candidates().wake();
     }
     running.wait_until_decided();
     running.end()
 }
 
 #[test]
-fn a_full_disk_pauses_a_match_and_changes_nothing_about_it() {
+fn a_full_disk_pauses_a_match_and_changes_no_result() {
     let undisturbed = gate(None);
     assert!(undisturbed.1.len() >= 10, "{undisturbed:?}");
     for room in [0, 10_000, 100_000] {
@@ -125,52 +125,52 @@ fn a_stop_ends_the_wait_for_space() {
     let running = Running::start(Some(0), true);
     running.disk.wait_until_looked_at();
     running.stop.cancel();
-    running.keeper.wake();
+    running.state.candidates().wake();
     assert!(!running.is_decided());
     running.thread.join().unwrap().unwrap();
 }
 
 #[test]
-fn a_candidate_that_finds_no_room_is_taken_when_it_comes_again() {
+fn a_candidate_refused_for_lack_of_space_is_accepted_later() {
     let mut running = Running::start(Some(0), false);
-    let refused = offer(&running.keeper, 0).unwrap_err();
+    let refused = offer(&running.state, 0).unwrap_err();
     assert!(refused.is_no_space(), "{refused}");
     assert!(refused.to_string().contains("small"), "{refused}");
-    // The evaluator may have come upon it, too.
-    assert_eq!(running.trouble().of(Waiting::Candidates), Some(&*refused.to_string()));
+    // The match runner may have met the full disk, too.
+    assert_eq!(running.conditions().get(Condition::Candidates), Some(&*refused.to_string()));
     running.disk.leave_room(None);
-    offer(&running.keeper, 0).unwrap();
-    assert_eq!(running.trouble().of(Waiting::Candidates), None);
+    offer(&running.state, 0).unwrap();
+    assert_eq!(running.conditions().get(Condition::Candidates), None);
     running.wait_until_decided();
     running.end();
 }
 
 #[test]
-fn games_against_anchors_that_were_broken_off_are_played_by_the_next_start() {
+fn interrupted_games_against_anchors_are_completed_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let gate = GateConfig { games: 40, ..GateConfig::default() };
     let config = MatchConfig { spare_share: 0.0, gate, ..MatchConfig::default() };
-    let (keeper, _) = keeper(folder.path(), EmbeddedStore::in_memory().unwrap(), &config);
-    let (keeper, stop) = (Arc::new(keeper), CancellationToken::new());
-    offer(&keeper, 0).unwrap();
-    let candidate = keeper.next_candidate().unwrap().unwrap();
-    // Nobody can wake it, so that it ends when there is nothing left to do.
-    let evaluator = || {
-        let (keeper, config, stop) = (keeper.clone(), config.clone(), stop.clone());
-        Evaluator { keeper, config, wake: std::sync::mpsc::sync_channel(1).1, stop }
+    let (state, _) = state(folder.path(), EmbeddedStore::in_memory().unwrap(), &config);
+    let (state, stop) = (Arc::new(state), CancellationToken::new());
+    offer(&state, 0).unwrap();
+    let candidate = state.next_candidate().unwrap().unwrap();
+    // Nothing can wake it, so it ends when no work is left.
+    let runner = || {
+        let (state, config, stop) = (state.clone(), config.clone(), stop.clone());
+        MatchRunner { state, config, wake: std::sync::mpsc::sync_channel(1).1, stop }
     };
-    let broken_off = evaluator();
-    let engine = broken_off.engine(candidate.hash).unwrap();
-    assert_eq!(broken_off.challenge(candidate.generation, &engine).unwrap(), Ended::Whole);
-    assert_eq!(*keeper.rested().borrow(), None);
-    // The second start has nothing to add to what the first has played.
+    let interrupted = runner();
+    let engine = interrupted.engine(candidate.hash).unwrap();
+    assert_eq!(interrupted.play_gate(candidate.generation, &engine).unwrap(), MatchEnd::Complete);
+    assert_eq!(*state.candidates().idle_after().borrow(), None);
+    // The second start finds no games left to play.
     for _ in 0..2 {
-        evaluator().run().unwrap();
-        assert_eq!(*keeper.rested().borrow(), Some(candidate.generation));
-        for anchor in &keeper.checked().anchors {
+        runner().run().unwrap();
+        assert_eq!(*state.candidates().idle_after().borrow(), Some(candidate.generation));
+        for anchor in &state.checked().anchors {
             let anchor = PlayerId::Anchor(anchor.clone());
             let key = MatchKey::rating(candidate.generation.into(), anchor);
-            assert_eq!(keeper.ledger().clusters(&key) * 2, config.anchor_games);
+            assert_eq!(state.matches().index().clusters(&key) * 2, config.anchor_games);
         }
     }
 }

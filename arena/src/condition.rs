@@ -1,0 +1,10 @@
+//! What an operator must see to before the arena can continue.
+
+/// Work that is blocked until an operator acts, for example frees space on a full disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Condition {
+    /// Matches and decisions cannot be stored.
+    Matches,
+    /// Candidates cannot be stored.
+    Candidates,
+}

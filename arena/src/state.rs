@@ -1,0 +1,220 @@
+//! The state of the arena, shared by the gRPC handlers, the web page and the match runner.
+//!
+//! Each concern has its own part with its own locks: [`CandidateState`], [`PoolState`],
+//! [`RatingState`] and [`MatchState`]. [`ArenaState`] coordinates steps that change several of them.
+//! Methods block, because the store does.
+
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+
+use ouro_net::Generation;
+use ouro_proto::Checkpoint;
+use ouro_service::{Clock, Conditions};
+use tokio::sync::{broadcast, watch};
+
+use crate::condition::Condition;
+use crate::config::Checked;
+use crate::error::CallError;
+use crate::event::ArenaEvent;
+use crate::store::{Decision, Outcome, Run, Store, StoreError, WeightsFolder};
+
+mod candidates;
+mod matches;
+mod pool;
+mod ratings;
+mod shared;
+
+pub(crate) use candidates::{CandidateState, Offer};
+pub(crate) use matches::MatchState;
+pub(crate) use pool::PoolState;
+pub(crate) use ratings::RatingState;
+
+use shared::Shared;
+
+/// The whole state. See the [module](self).
+#[derive(Debug)]
+pub(crate) struct ArenaState {
+    shared: Arc<Shared>,
+    candidates: CandidateState,
+    pool: PoolState,
+    ratings: RatingState,
+    matches: MatchState,
+}
+
+impl ArenaState {
+    /// Loads the state of a run. Fails if the store belongs to another run.
+    pub(crate) fn load(
+        run: Run,
+        checked: Checked,
+        store: Box<dyn Store>,
+        weights: WeightsFolder,
+        clock: Arc<dyn Clock>,
+        wake: SyncSender<()>,
+    ) -> Result<Self, StoreError> {
+        store.bind_run(&run)?;
+        let shared = Arc::new(Shared::new(run, checked, store, clock));
+        let state = Self {
+            candidates: CandidateState::new(shared.clone(), weights, wake)?,
+            pool: PoolState::new(shared.clone()),
+            ratings: RatingState::new(shared.clone()),
+            matches: MatchState::new(shared.clone())?,
+            shared,
+        };
+        state.update_ratings()?;
+        Ok(state)
+    }
+
+    pub(crate) fn run(&self) -> &Run {
+        &self.shared.run
+    }
+
+    /// What follows from the game: seats, anchors, openings.
+    pub(crate) fn checked(&self) -> &Checked {
+        &self.shared.checked
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        self.shared.store.as_ref()
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.shared.clock
+    }
+
+    pub(crate) fn candidates(&self) -> &CandidateState {
+        &self.candidates
+    }
+
+    pub(crate) fn pool(&self) -> &PoolState {
+        &self.pool
+    }
+
+    pub(crate) fn ratings(&self) -> &RatingState {
+        &self.ratings
+    }
+
+    pub(crate) fn matches(&self) -> &MatchState {
+        &self.matches
+    }
+
+    /// Conditions that an operator must see to.
+    pub(crate) fn conditions(&self) -> watch::Receiver<Conditions<Condition>> {
+        self.shared.conditions.subscribe()
+    }
+
+    /// Sets a condition, or clears it with `None`. Returns whether that changed anything.
+    pub(crate) fn set_condition(&self, condition: Condition, message: Option<String>) -> bool {
+        self.shared.set_condition(condition, message)
+    }
+
+    /// Events from now on.
+    pub(crate) fn events(&self) -> broadcast::Receiver<ArenaEvent> {
+        self.shared.events.subscribe()
+    }
+
+    /// Emits an event.
+    pub(crate) fn emit(&self, event: ArenaEvent) {
+        self.shared.emit(event);
+    }
+
+    /// Unix time, in seconds.
+    pub(crate) fn now(&self) -> f64 {
+        self.shared.now()
+    }
+
+    /// Stores a published candidate. While the disk is full, the call fails, the condition is set
+    /// once, and the sender repeats the publication.
+    pub(crate) fn publish(&self, offer: Offer, bytes: &[u8]) -> Result<Checkpoint, CallError> {
+        let was_full = self.shared.conditions.borrow().get(Condition::Candidates).is_some();
+        let has_space = if was_full { self.store().recover() } else { Ok(()) };
+        let stored = has_space.map_err(CallError::from).and_then(|()| {
+            let stored = self.candidates.add(offer, bytes)?;
+            self.refresh_pool()?;
+            Ok(stored)
+        });
+        let message = match &stored {
+            Ok(_) => None,
+            Err(error) if error.is_no_space() => Some(error.to_string()),
+            Err(_) => return stored,
+        };
+        if self.set_condition(Condition::Candidates, message) {
+            match &stored {
+                Ok(_) => tracing::warn!("there is space again: candidates are accepted"),
+                Err(error) => tracing::error!(%error, "the disk is full: candidates are refused"),
+            }
+        }
+        stored
+    }
+
+    /// The candidate to play next: the newest. Drops the candidates that it supersedes.
+    pub(crate) fn next_candidate(&self) -> Result<Option<Checkpoint>, StoreError> {
+        let (newest, superseded) = self.candidates.next()?;
+        for candidate in superseded {
+            self.drop_candidate(candidate.generation, candidate.reason)?;
+        }
+        Ok(newest)
+    }
+
+    /// Drops a candidate without a verdict.
+    pub(crate) fn drop_candidate(
+        &self,
+        generation: Generation,
+        reason: &str,
+    ) -> Result<(), StoreError> {
+        let explanation = format!("{generation} was dropped without a verdict: {reason}.");
+        self.decide(generation, Outcome::Dropped { reason: reason.to_owned() }, explanation)
+    }
+
+    /// Decides about a candidate: stores the decision, then emits it.
+    pub(crate) fn decide(
+        &self,
+        generation: Generation,
+        outcome: Outcome,
+        explanation: String,
+    ) -> Result<(), StoreError> {
+        let decision = Decision { generation, decided_at: self.now(), explanation, outcome };
+        self.store().decide(&decision)?;
+        self.matches.clear_gate();
+        tracing::info!(generation = generation.0, explanation = decision.explanation, "decided");
+        let promotion = decision.promotion();
+        let refreshed = self.refresh_pool();
+        // Emitted even if the refresh failed: the decision is stored and is not made again.
+        self.emit(ArenaEvent::Decided(decision));
+        if let Some(promotion) = promotion {
+            self.emit(ArenaEvent::Promoted(promotion));
+        }
+        refreshed
+    }
+
+    /// Continues from the stored state after [`StoreError::NoSpace`]. Fails with the same error
+    /// while there is no space.
+    pub(crate) fn recover(&self) -> Result<(), StoreError> {
+        self.store().recover()?;
+        self.matches.reload()?;
+        self.update_ratings()
+    }
+
+    /// Computes all ratings, then refreshes the pool, whose win probabilities depend on them.
+    pub(crate) fn update_ratings(&self) -> Result<(), StoreError> {
+        let checkpoints = self.store().checkpoints()?;
+        let results = self.matches.index().pair_results();
+        self.ratings.update(&results, &checkpoints);
+        self.refresh_pool()
+    }
+
+    fn refresh_pool(&self) -> Result<(), StoreError> {
+        self.pool.refresh(|| self.ratings.current())
+    }
+
+    /// Removes files that are no longer needed: games of old matches and weights of rejected
+    /// candidates.
+    pub(crate) fn remove_unneeded(&self, kept_matches: u32) -> Result<(), CallError> {
+        let promotions = self.store().promotions()?;
+        let is_kept = self.matches.index().kept_games(&promotions, kept_matches);
+        self.store().prune_games(&is_kept)?;
+        self.candidates.remove_rejected_weights()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,242 @@
+//! Candidates: arrival, weights files, and which candidate plays next.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, Mutex};
+
+use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_net::{ContentHash, Generation, NetSpec, Weights};
+use ouro_proto::{Checkpoint, CheckpointStatus};
+use tokio::sync::watch;
+
+use super::shared::{Shared, lock};
+use crate::error::CallError;
+use crate::event::ArenaEvent;
+use crate::store::{StoreError, WeightsError, WeightsFolder};
+
+/// The header of a publication.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    pub(crate) hash: ContentHash,
+    pub(crate) generation: Generation,
+    pub(crate) step: u64,
+    /// `None` means the newest generation before it.
+    pub(crate) parent: Option<Generation>,
+}
+
+/// A candidate that is dropped without a match.
+#[derive(Debug)]
+pub(super) struct Superseded {
+    pub(super) generation: Generation,
+    pub(super) reason: &'static str,
+}
+
+/// Published weights and the candidates among them.
+#[derive(Debug)]
+pub(crate) struct CandidateState {
+    shared: Arc<Shared>,
+    weights: WeightsFolder,
+    /// Wakes the match runner.
+    wake: SyncSender<()>,
+    /// Whether a candidate arrived since the match runner last asked for one.
+    has_arrival: AtomicBool,
+    /// Every generation whose arrival was announced, by this process or an earlier one.
+    announced: Mutex<BTreeSet<Generation>>,
+    /// The newest generation after whose evaluation no candidate was left.
+    idle_after: watch::Sender<Option<Generation>>,
+    /// Held while a file and its row are written or files are removed. Otherwise the removal could
+    /// take a file whose row is about to be written.
+    files: Mutex<()>,
+}
+
+impl CandidateState {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        weights: WeightsFolder,
+        wake: SyncSender<()>,
+    ) -> Result<Self, StoreError> {
+        let announced = shared.store.checkpoints()?.iter().map(|row| row.generation).collect();
+        Ok(Self {
+            shared,
+            weights,
+            wake,
+            has_arrival: AtomicBool::new(false),
+            announced: Mutex::new(announced),
+            idle_after: watch::Sender::default(),
+            files: Mutex::default(),
+        })
+    }
+
+    /// Wakes the match runner.
+    pub(crate) fn wake(&self) {
+        match self.wake.try_send(()) {
+            // Full: a wake-up is already pending. Disconnected: the runner has ended.
+            Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => {}
+        }
+    }
+
+    /// The newest generation after whose evaluation no candidate was left.
+    pub(crate) fn idle_after(&self) -> watch::Receiver<Option<Generation>> {
+        self.idle_after.subscribe()
+    }
+
+    /// Publishes that no candidate is left, unless one has arrived in the meantime.
+    pub(crate) fn set_idle(&self) -> Result<(), StoreError> {
+        let checkpoints = self.shared.store.checkpoints()?;
+        let newest = checkpoints.last().filter(|row| row.status != CheckpointStatus::Candidate);
+        if let Some(newest) = newest {
+            self.idle_after.send_replace(Some(newest.generation));
+        }
+        Ok(())
+    }
+
+    /// The weights file with this hash.
+    pub(crate) fn read_weights(&self, hash: ContentHash) -> Result<Vec<u8>, WeightsError> {
+        self.weights.read(hash)
+    }
+
+    /// Checks and stores a candidate whose bytes have the announced hash, and wakes the match
+    /// runner if the candidate is new.
+    pub(super) fn add(&self, offer: Offer, bytes: &[u8]) -> Result<Checkpoint, CallError> {
+        self.check(offer, &Weights::from_safetensors(bytes)?)?;
+        let checkpoint = Checkpoint {
+            hash: offer.hash,
+            generation: offer.generation,
+            step: offer.step,
+            size_bytes: bytes.len() as u64,
+            status: CheckpointStatus::Candidate,
+            published_at: self.shared.now(),
+            parent: self.parent(offer)?,
+        };
+        let stored = {
+            let _files = lock(&self.files);
+            // The file first: a row never points at a missing file.
+            self.weights.write(offer.hash, bytes)?;
+            self.shared.store.add_checkpoint(&checkpoint)?
+        };
+        // The store cannot say whether the row is new: a commit that failed may have been applied.
+        // The runner is woken before anything else can fail, because a repeated publication counts
+        // as known.
+        if self.announce(&stored) {
+            self.has_arrival.store(true, Ordering::Release);
+            self.wake();
+        }
+        Ok(stored)
+    }
+
+    /// Emits the arrival of a stored candidate once, however often it is published. Returns whether
+    /// it is new.
+    fn announce(&self, candidate: &Checkpoint) -> bool {
+        let is_new = lock(&self.announced).insert(candidate.generation);
+        if is_new {
+            let (generation, hash) = (candidate.generation.0, candidate.hash);
+            tracing::info!(generation, %hash, "candidate arrived");
+            self.shared.emit(ArenaEvent::Published(candidate.clone()));
+        }
+        is_new
+    }
+
+    /// The generation from which a candidate was trained: the announced one, or the newest before
+    /// it.
+    fn parent(&self, offer: Offer) -> Result<Option<Generation>, CallError> {
+        match offer.parent {
+            Some(parent) if parent >= offer.generation => {
+                Err(CallError::Parent { parent, generation: offer.generation })
+            }
+            Some(parent) => Ok(Some(parent)),
+            None => {
+                let rows = self.shared.store.checkpoints()?;
+                let before = |row: &&Checkpoint| row.generation < offer.generation;
+                Ok(rows.iter().rev().find(before).map(|row| row.generation))
+            }
+        }
+    }
+
+    fn check(&self, offer: Offer, weights: &Weights) -> Result<(), CallError> {
+        let meta = weights.meta();
+        for (field, header, file) in [
+            ("generation", u64::from(offer.generation.0), u64::from(meta.generation.0)),
+            ("step", offer.step, meta.step),
+        ] {
+            if header != file {
+                return Err(CallError::HeaderMismatch { field, header, file });
+            }
+        }
+        let theirs = serde_json::from_str::<GameConfig>(&meta.game);
+        if theirs.ok().as_ref() != Some(&self.shared.run.game) {
+            let ours = serde_json::to_string(&self.shared.run.game)
+                .unwrap_or_else(|error| format!("an unreadable game: {error}"));
+            // Cut, because the text comes from an untrusted file.
+            return Err(CallError::ForeignGame {
+                theirs: meta.game.chars().take(400).collect(),
+                ours,
+            });
+        }
+        self.shared
+            .run
+            .game
+            .visit(Fits(weights.spec()))
+            .unwrap_or_else(|error| Err(error.to_string()))
+            .map_err(CallError::ForeignSpec)
+    }
+
+    /// Whether a candidate arrived since [`next`](Self::next) was called.
+    pub(crate) fn has_arrival(&self) -> bool {
+        self.has_arrival.load(Ordering::Acquire)
+    }
+
+    /// The candidate to play next, which is the newest, and those that it supersedes: candidates
+    /// older than it or than the champion.
+    pub(super) fn next(&self) -> Result<(Option<Checkpoint>, Vec<Superseded>), StoreError> {
+        self.has_arrival.store(false, Ordering::Release);
+        let champion = self.shared.store.champion()?.generation();
+        let mut candidates = self.shared.store.checkpoints()?;
+        candidates.retain(|row| row.status == CheckpointStatus::Candidate);
+        for candidate in &candidates {
+            self.announce(candidate);
+        }
+        let newest = candidates.pop_if(|row| Some(row.generation) > champion);
+        let superseded = candidates.into_iter().map(|row| {
+            let reason = if Some(row.generation) < champion {
+                "older than the champion"
+            } else {
+                "superseded by a newer candidate"
+            };
+            Superseded { generation: row.generation, reason }
+        });
+        Ok((newest, superseded.collect()))
+    }
+
+    /// Removes weights of rejected candidates, except the newest weights, which actors play.
+    pub(super) fn remove_rejected_weights(&self) -> Result<(), CallError> {
+        let _files = lock(&self.files);
+        let checkpoints = self.shared.store.checkpoints()?;
+        let newest = checkpoints.last().map(|row| row.hash);
+        let is_kept = |hash| {
+            Some(hash) == newest
+                || checkpoints
+                    .iter()
+                    .any(|row| row.hash == hash && row.status != CheckpointStatus::Rejected)
+        };
+        Ok(self.weights.retain(is_kept)?)
+    }
+}
+
+/// Checks that a network has the game's input and output sizes.
+struct Fits<'a>(&'a NetSpec);
+
+impl GameVisitor for Fits<'_> {
+    type Output = Result<(), String>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        let (planes, actions) = (self.0.planes, self.0.actions);
+        if planes != game.planes() {
+            return Err(format!("it reads {planes:?}, the game shows {:?}", game.planes()));
+        }
+        if actions != game.action_count() {
+            return Err(format!("it has {actions} actions, the game {}", game.action_count()));
+        }
+        Ok(())
+    }
+}

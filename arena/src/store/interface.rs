@@ -1,0 +1,78 @@
+//! The operations of a store, independent of where it keeps its rows.
+
+use std::fmt::Debug;
+
+use ouro_proto::Checkpoint;
+
+use super::error::StoreError;
+use super::rows::{
+    Decision, GameKey, LogEntry, MatchInfo, MatchSums, Promotion, Run, StoredCluster, StoredGame,
+};
+use crate::player_id::PlayerId;
+
+/// The durable state of the arena, with a single writer.
+///
+/// Each method is one atomic, durable step: when it returns, a `kill -9` loses nothing of it. Each
+/// method is idempotent, so a step whose answer was lost can be repeated. Methods block and are not
+/// called on the async runtime.
+pub trait Store: Debug + Send + Sync {
+    /// Binds an empty store to a run; refuses a store of another run.
+    fn bind_run(&self, run: &Run) -> Result<(), StoreError>;
+
+    /// Adds a checkpoint and returns it as stored. Changes nothing if the same weights are already
+    /// stored under the same generation.
+    fn add_checkpoint(&self, checkpoint: &Checkpoint) -> Result<Checkpoint, StoreError>;
+
+    /// Every checkpoint, by generation.
+    fn checkpoints(&self) -> Result<Vec<Checkpoint>, StoreError>;
+
+    /// Stores the decision about a candidate, in one step with its promotion if it is promoted.
+    ///
+    /// Repeating a decision with the same outcome changes nothing. A different outcome is refused,
+    /// and so is a promotion over a player that is not the champion.
+    fn decide(&self, decision: &Decision) -> Result<(), StoreError>;
+
+    /// Every decision, by generation.
+    fn decisions(&self) -> Result<Vec<Decision>, StoreError>;
+
+    /// Every promotion, oldest first.
+    fn promotions(&self) -> Result<Vec<Promotion>, StoreError>;
+
+    /// The last promoted player; `random` before the first promotion.
+    fn champion(&self) -> Result<PlayerId, StoreError>;
+
+    /// Opens a match, or returns the open match with this key. The store assigns the number, so
+    /// `info.number` is ignored.
+    fn open_match(&self, info: &MatchInfo) -> Result<MatchInfo, StoreError>;
+
+    /// Every match with the sums of its games, by number.
+    fn matches(&self) -> Result<Vec<(MatchInfo, MatchSums)>, StoreError>;
+
+    /// Adds results of a match and games to keep. Clusters that are already stored are not counted
+    /// again. Returns the number of new clusters.
+    fn record(
+        &self,
+        number: u32,
+        results: &[StoredCluster],
+        games: &[(GameKey, StoredGame)],
+    ) -> Result<u32, StoreError>;
+
+    /// The results of a match, by cluster.
+    fn results(&self, number: u32) -> Result<Vec<StoredCluster>, StoreError>;
+
+    /// A game, if it is still kept.
+    fn game(&self, key: GameKey) -> Result<Option<StoredGame>, StoreError>;
+
+    /// The kept games of a match.
+    fn game_keys(&self, number: u32) -> Result<Vec<GameKey>, StoreError>;
+
+    /// Removes every game for which `keep` is false and returns their number. Results stay.
+    fn prune_games(&self, keep: &dyn Fn(GameKey) -> bool) -> Result<u32, StoreError>;
+
+    /// Makes the store usable again after [`StoreError::NoSpace`]. Fails with the same error while
+    /// there is no space.
+    fn recover(&self) -> Result<(), StoreError>;
+
+    /// Lines of the log from number `first` on, at most `limit`.
+    fn log(&self, first: u64, limit: usize) -> Result<Vec<LogEntry>, StoreError>;
+}
