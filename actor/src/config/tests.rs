@@ -27,7 +27,7 @@ fn the_defaults_are_valid_and_each_bad_value_is_named() {
         ("actor.tree_memory_mib", |config| config.play.tree_memory_mib = 0),
         ("outbox_games", |config| config.outbox_games = 0),
         ("actor.cohort", |config| config.play.cohort = Some(0)),
-        ("actor.remembered_positions", |config| config.play.remembered_positions = usize::MAX),
+        ("actor.cached_evaluations", |config| config.play.cached_evaluations = usize::MAX),
         ("actor.opponents.self_play", |config| config.play.opponents.self_play = f64::NAN),
         ("actor.opponents.prioritised", |config| config.play.opponents.prioritised = -1.0),
         ("actor.opponents is 0 for", |config| {

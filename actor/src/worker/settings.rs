@@ -38,7 +38,7 @@ pub struct WorkerSettings {
     pub max_plies: usize,
     /// Bytes that all trees may take together.
     pub tree_bytes: usize,
-    /// See [`PlayConfig::remembered_positions`].
+    /// See [`PlayConfig::cached_evaluations`].
     pub remembered: usize,
     /// Seed of games and opponents.
     pub seed: u64,
@@ -71,7 +71,7 @@ impl WorkerSettings {
             swap: play.swap,
             max_plies: play.max_plies,
             tree_bytes: play.tree_memory_mib.saturating_mul(1 << 20) / threads.max(1),
-            remembered: play.remembered_positions,
+            remembered: play.cached_evaluations,
             seed,
             index: index as u64,
         }

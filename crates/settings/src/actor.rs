@@ -49,7 +49,7 @@ pub struct PlayConfig {
     /// evaluate it once. Helps games that often repeat positions and costs others a little. The
     /// moves are the same.
     #[schemars(range(min = 0, max = 16_777_216))]
-    pub remembered_positions: usize,
+    pub cached_evaluations: usize,
 }
 
 impl Default for PlayConfig {
@@ -65,7 +65,7 @@ impl Default for PlayConfig {
             swap: Swap::default(),
             max_plies: 400,
             tree_memory_mib: 1_024,
-            remembered_positions: 0,
+            cached_evaluations: 0,
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What happens in a run, as told to people and programs.
+//! The events of a run, for people and programs.
 //!
-//! Without a terminal each event is one line of JSON, whose key `event` names it; these structs
-//! are the shapes of the others, and docs/events.md shows one of each. On a terminal most are a
-//! line that scrolls by above the panel.
+//! Without a terminal each event is one line of JSON, whose key `event` names it. These structs are
+//! the shapes of the other keys; docs/events.md shows one of each. On a terminal most events are a
+//! line above the panel.
 
 use std::fmt;
 
@@ -10,43 +10,43 @@ use ouro_net::Generation;
 use ouro_rating::{GateReport, Rating, RatingTable};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Something that happened.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(super) enum Event {
-    /// The first: where everything is.
+    /// The first event: folder, device, addresses and state of the run.
     Start(Start),
-    /// How the run stands, every few seconds.
+    /// The state of the run, every few seconds.
     Progress(Progress),
     /// A candidate joined the pool.
     Promotion(Decision),
-    /// A candidate did not.
+    /// A candidate lost its match and did not join the pool.
     Rejection(Decision),
-    /// A candidate was turned down without a match.
+    /// A candidate was rejected without a match.
     Dropped {
         /// The candidate.
         generation: Generation,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Learner, arena or both wait for something that a person must see to; told again when that
-    /// changes.
+    /// The learner or the arena waits for an operator, for example because the disk is full. A
+    /// changed reason is a new event.
     Pause {
-        /// What that is.
+        /// The reason.
         reason: String,
     },
-    /// Neither waits any more.
+    /// Neither the learner nor the arena waits any more.
     Resumed,
-    /// The run was told to stop and finishes what it must.
+    /// The run stops and finishes its work in progress.
     Draining,
-    /// The last.
+    /// The last event.
     End(End),
 }
 
-/// Where everything is.
+/// The first event: folder, device, addresses and state of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Start {
-    /// Whether the run begins, rather than goes on.
+    /// Whether the run is new; otherwise it resumes.
     pub(super) new: bool,
     /// The folder of the run.
     pub(super) run: String,
@@ -177,10 +177,10 @@ pub(super) struct Decision {
 /// The last event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct End {
-    /// Everybody, strongest first.
+    /// All players, strongest first.
     #[serde(serialize_with = "rated")]
     pub(super) ratings: RatingTable,
-    /// The command that goes on from here.
+    /// The command that resumes the run.
     pub(super) resume: String,
 }
 
@@ -214,7 +214,7 @@ impl Match {
     }
 }
 
-/// The line that scrolls by; empty for what only the panel shows.
+/// The line above the panel; empty for events that only the panel shows.
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -245,9 +245,9 @@ impl fmt::Display for Event {
                 write!(f, "dropped {generation}: {reason}")
             }
             Self::Pause { reason } => write!(f, "PAUSED: {reason}"),
-            Self::Resumed => f.write_str("the run goes on"),
+            Self::Resumed => f.write_str("the run resumes"),
             Self::Draining => f.write_str("draining; Ctrl-C again stops at once"),
-            Self::End(end) => write!(f, "{}go on with: {}", Table(&end.ratings), end.resume),
+            Self::End(end) => write!(f, "{}resume with: {}", Table(&end.ratings), end.resume),
         }
     }
 }
@@ -257,7 +257,7 @@ pub(super) struct Clock(pub(super) f64);
 
 impl fmt::Display for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Saturates, and is 0 for what is no number.
+        // The cast saturates, and NaN becomes 0.
         let seconds = self.0 as u64;
         write!(f, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
     }

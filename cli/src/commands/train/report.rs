@@ -39,20 +39,20 @@ pub(super) struct Reporter<'a> {
     ratings: watch::Receiver<Arc<RatingTable>>,
     arena_conditions: watch::Receiver<Conditions<Condition>>,
     gauges: Gauges,
-    /// Nothing where it cannot be opened.
+    /// `None` if it cannot be opened.
     history: Option<History>,
     /// Seconds of training before this start.
     earlier: f64,
     pool: watch::Receiver<Arc<PoolSnapshot>>,
     gate: Option<Match>,
-    /// What the run waits for, as it was told.
+    /// The last reported reason why the run waits.
     pause_reason: Option<String>,
-    /// When progress was told last, and the moves and games by then.
+    /// Time of the last progress event, and the moves and games by then.
     last: (Instant, u64, u64),
 }
 
 impl<'a> Reporter<'a> {
-    /// Watches the parts; they need not run yet.
+    /// Watches the parts, which need not run yet.
     pub(super) fn new(
         screen: Screen<'a>,
         plan: &Plan,
@@ -109,21 +109,21 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Tells where everything is.
+    /// Emits the first event.
     pub(super) fn opening(&mut self) -> Result<(), Failure> {
-        self.tell(Event::Start(self.start.clone()))
+        self.emit(Event::Start(self.start.clone()))
     }
 
-    /// Shows what happens until it is dropped; ends only when nobody reads any more.
+    /// Reports events until the future is dropped. Ends only if the output has no reader any more.
     pub(super) async fn follow(&mut self) -> Result<(), Failure> {
         let mut tick = tokio::time::interval(PROGRESS_EVERY);
         let mut redraw = tokio::time::interval(REDRAW_EVERY);
         tick.tick().await;
         loop {
             tokio::select! {
-                _ = tick.tick() => self.tell_progress()?,
+                _ = tick.tick() => self.emit_progress()?,
                 _ = redraw.tick() => {
-                    self.report_conditions()?;
+                    self.emit_conditions()?;
                     self.draw();
                 }
                 event = self.events.recv() => match event {
@@ -135,32 +135,32 @@ impl<'a> Reporter<'a> {
                         self.gate = Some(gate);
                     }
                     Ok(_) => {}
-                    // It may have been decided meanwhile.
+                    // The match may have been decided in the missed events.
                     Err(broadcast::error::RecvError::Lagged(_)) => self.gate = None,
-                    // The arena ended; its own task says why.
+                    // The arena ended; its task returns the reason.
                     Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
                 },
             }
         }
     }
 
-    /// Tells that the run is about to end.
+    /// Reports that the run is about to end.
     pub(super) fn draining(&mut self) -> Result<(), Failure> {
-        self.tell(Event::Draining)
+        self.emit(Event::Draining)
     }
 
-    /// Tells the ratings as they stand, and how to go on.
+    /// Emits the last event: the ratings, and the command that resumes the run.
     pub(super) fn closing(&mut self) -> Result<(), Failure> {
         let ratings = RatingTable::clone(&self.ratings.borrow());
-        self.tell(Event::End(End { ratings, resume: self.resume.clone() }))
+        self.emit(Event::End(End { ratings, resume: self.resume.clone() }))
     }
 
-    fn tell(&mut self, event: Event) -> Result<(), Failure> {
+    fn emit(&mut self, event: Event) -> Result<(), Failure> {
         self.view.note(&event);
         if let Some(history) = &mut self.history {
             history.note(&event);
         }
-        self.screen.tell(&event)?;
+        self.screen.print(&event)?;
         if !matches!(event, Event::End(_)) {
             self.draw();
         }
@@ -175,7 +175,7 @@ impl<'a> Reporter<'a> {
         self.started.elapsed().as_secs_f64()
     }
 
-    fn tell_progress(&mut self) -> Result<(), Failure> {
+    fn emit_progress(&mut self) -> Result<(), Failure> {
         let stands = self.progress.get();
         let (now, moves) = (Instant::now(), self.counters.moves());
         let seconds = now.duration_since(self.last.0).as_secs_f64().max(1e-9);
@@ -204,11 +204,11 @@ impl<'a> Reporter<'a> {
         };
         self.last = (now, moves, stands.games);
         curves::note(&self.gauges, self.earlier + progress.seconds, &progress);
-        self.tell(Event::Progress(progress))
+        self.emit(Event::Progress(progress))
     }
 
     /// Emits an event when a condition blocks the learner or the arena, and when none is left.
-    fn report_conditions(&mut self) -> Result<(), Failure> {
+    fn emit_conditions(&mut self) -> Result<(), Failure> {
         let learner = self.progress.get().conditions.describe();
         let arena = self.arena_conditions.borrow().describe();
         let parts: Vec<String> = [learner, arena].into_iter().flatten().collect();
@@ -217,10 +217,10 @@ impl<'a> Reporter<'a> {
             return Ok(());
         }
         self.pause_reason.clone_from(&pause_reason);
-        self.tell(pause_reason.map_or(Event::Resumed, |reason| Event::Pause { reason }))
+        self.emit(pause_reason.map_or(Event::Resumed, |reason| Event::Pause { reason }))
     }
 
-    /// Checkpoints in the pool, which is shown before it is told what was decided.
+    /// Checkpoints in the pool. The pool shows a promotion before the decision is reported.
     fn pool_size(&self) -> usize {
         self.pool.borrow().members.len()
     }
@@ -230,21 +230,21 @@ impl<'a> Reporter<'a> {
         let generation = decision.generation;
         let (champion, report) = match decision.outcome {
             Outcome::Ruled { champion, report, .. } => (champion, report),
-            Outcome::Dropped { reason } => return self.tell(Event::Dropped { generation, reason }),
+            Outcome::Dropped { reason } => return self.emit(Event::Dropped { generation, reason }),
         };
         let promoted = report.ruling.is_some_and(|ruling| ruling.verdict == Verdict::Promote);
-        let told = Decision {
+        let event = Decision {
             seconds: self.seconds(),
             generation,
             played: Match::new(decision.generation.to_string(), champion.to_string(), &report),
             pool: self.pool_size(),
             explanation: decision.explanation,
         };
-        self.tell(if promoted { Event::Promotion(told) } else { Event::Rejection(told) })
+        self.emit(if promoted { Event::Promotion(event) } else { Event::Rejection(event) })
     }
 }
 
-/// The strongest checkpoint; players that never change are stronger for a while.
+/// The strongest checkpoint. Early in a run, fixed players are stronger.
 fn best(table: &RatingTable) -> Option<Rated> {
     let is_ours = |player: &str| matches!(player.parse(), Ok(PlayerId::Generation(_)));
     table.ratings.iter().find(|row| is_ours(&row.player)).map(Rated::from)

@@ -37,7 +37,7 @@ impl<'a> Screen<'a> {
     }
 
     /// Shows an event.
-    pub(super) fn tell(&mut self, event: &Event) -> Result<(), Failure> {
+    pub(super) fn print(&mut self, event: &Event) -> Result<(), Failure> {
         let text = event.to_string();
         match &self.panel {
             Some(Panel { bar }) => {

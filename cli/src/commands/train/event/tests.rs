@@ -100,5 +100,5 @@ fn what_scrolls_by_is_told_in_words() {
     assert_eq!(texts[2], "00:01:10  PROMOTED It won.");
     assert_eq!(texts[5], "PAUSED: no space left");
     assert!(texts[8].contains("generation-2         +540     +497 to +583    416    77 %"));
-    assert!(texts[8].ends_with("go on with: ouro train --run runs/mine"), "{texts:?}");
+    assert!(texts[8].ends_with("resume with: ouro train --run runs/mine"), "{texts:?}");
 }
