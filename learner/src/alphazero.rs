@@ -13,7 +13,7 @@
 //! z is [`targets::value_target`]. Surprise weights positions when they are drawn, not in the
 //! loss: see [`surprise_weights`](ouro_replay::surprise_weights).
 
-pub mod targets;
+pub(crate) mod targets;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use ouro_net::NetSpec;
@@ -86,7 +86,7 @@ impl Batch for Positions {
     }
 }
 
-/// The loss. See the [module](self).
+/// The loss of AlphaZero.
 #[derive(Clone, Debug)]
 pub struct AlphaZero {
     value_coefficient: f32,

@@ -14,12 +14,12 @@ use crate::error::{ExportMismatch, TrainError};
 use crate::model::{Net, planes_tensor, read};
 
 /// Number of positions to compare.
-pub const POSITIONS: usize = 256;
+pub(crate) const POSITIONS: usize = 256;
 
 /// Largest difference allowed, relative to the largest result of the layer or to 1, whichever is
 /// larger. Rounding in f32 stays below 1e-4 in the deepest preset, Winograd's transforms included.
 /// A wrong tensor exceeds 1e-3 in every architecture, as a test shows.
-pub const TOLERANCE: f32 = 1e-3;
+pub(crate) const TOLERANCE: f32 = 1e-3;
 
 /// Moves from one position to the next in a random game, so that positions differ.
 const STRIDE: u32 = 8;
@@ -156,12 +156,12 @@ fn random_play<G: Game>(game: &G) -> Vec<f32> {
 
 /// Reads the network as weights. Waits for the device. Fails if a value is not finite, also after
 /// batch norm is folded in.
-pub fn weights(net: &Net, meta: WeightsMeta) -> Result<Weights, TrainError> {
+pub(crate) fn weights(net: &Net, meta: WeightsMeta) -> Result<Weights, TrainError> {
     Ok(Weights::from_tensors(net.layout().spec().clone(), meta, net.tensors()?)?)
 }
 
 /// [`weights`] that passed the check against the CPU engine.
-pub fn checked(
+pub(crate) fn checked(
     net: &Net,
     meta: WeightsMeta,
     export_check: &ExportCheck,

@@ -147,7 +147,7 @@ impl Learner {
     /// Validates the configuration, opens the port and prepares the run.
     ///
     /// The newest training state is loaded, or generation 0 is created. The chosen device must
-    /// [agree](crate::export) with the CPU engine on its weights. The replay is filled from the
+    /// agree with the CPU engine on its weights. The replay is filled from the
     /// journal. No call is answered and no step is taken yet.
     pub async fn bind(config: Config) -> Result<Self, LearnerError> {
         config.validate()?;
@@ -221,7 +221,8 @@ impl Learner {
         Arc::clone(&self.replay)
     }
 
-    /// Serves and trains until `stop` is cancelled, then drains. See the [module](self).
+    /// Serves and trains until `stop` is cancelled, then drains: streams end, a last generation
+    /// is made, and the port closes.
     pub async fn run_until(mut self, stop: CancellationToken) -> Result<(), LearnerError> {
         let newest = match &mut self.arena {
             Some(arena) => tokio::select! {

@@ -3,45 +3,50 @@
 //! A [`Learner`] is bound, then runs until its stop token is cancelled. Games pass through these
 //! modules:
 //!
-//! 1. [`service`] receives an actor's games. The [`rules`] replay each and refuse what disagrees.
-//! 2. The [`ledger`] thread journals and acknowledges accepted games, and inserts them into the
-//!    [`replay`].
-//! 3. The [`feed`] threads draw positions and make batches.
-//! 4. The [`training_loop`] thread takes optimiser steps ([`trainer`]) with the loss of an
-//!    [`algorithm`]. Every so many steps it makes a *generation*: a [`training_state`] on disk,
-//!    then weights for the arena ([`publisher`]). Weights are published only if the CPU engine
-//!    computes what training computed ([`export`]).
+//! 1. `service` receives an actor's games. The `rules` replay each and refuse what disagrees.
+//! 2. The `ledger` thread journals and acknowledges accepted games, and inserts them into the
+//!    `replay`.
+//! 3. The `feed` threads draw positions and make batches.
+//! 4. The `training_loop` thread takes optimiser steps (`trainer`) with the loss of an
+//!    `algorithm`. Every so many steps it makes a *generation*: a `training_state` on disk,
+//!    then weights for the arena (`publisher`). Weights are published only if the CPU engine
+//!    computes what training computed (`export`).
 //!
 //! This is the only crate that uses burn. Weights enter and leave as [`ouro_net::Weights`].
 
-pub mod algorithm;
-pub mod alphazero;
-pub mod batch;
+mod algorithm;
+mod alphazero;
+mod batch;
 pub mod config;
 pub mod device;
-pub mod error;
-pub mod export;
+mod error;
+mod export;
 pub mod feed;
-pub mod learner;
+mod learner;
 pub mod ledger;
-pub mod loss;
-pub mod model;
-pub mod optimizer;
+mod loss;
+mod model;
+mod optimizer;
 pub mod parity;
-pub mod publisher;
+mod publisher;
 pub mod refusal;
-pub mod reinforce;
+mod reinforce;
 pub mod replay;
 pub mod rules;
 pub mod service;
-pub mod status;
-pub mod trainer;
-pub mod training_loop;
-pub mod training_state;
-pub mod weight_average;
+mod status;
+mod trainer;
+mod training_loop;
+mod training_state;
+mod weight_average;
 
 #[cfg(test)]
 mod testing;
 
+pub use alphazero::{AlphaZero, Positions};
 pub use config::Config;
+pub use error::TrainError;
 pub use learner::{Learner, LearnerError};
+pub use reinforce::Reinforce;
+pub use status::{LearnerStatus, SharedStatus};
+pub use trainer::Trainer;

@@ -7,7 +7,7 @@ use crate::error::TrainError;
 use crate::model::read;
 
 /// Replaces illegal logits. Finite: with −∞, a target of 0 would give 0 · −∞ = NaN.
-pub const ILLEGAL_LOGIT: f32 = -1e9;
+pub(crate) const ILLEGAL_LOGIT: f32 = -1e9;
 
 /// A loss and its parts, weighted means over the batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -4,12 +4,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use ouro_game::Rng;
-use ouro_learner::alphazero::AlphaZero;
 use ouro_learner::config::{AlgorithmConfig, DeviceChoice};
 use ouro_learner::device::TrainDevice;
 use ouro_learner::parity::ParitySettings;
-use ouro_learner::reinforce::Reinforce;
-use ouro_learner::{Config, Learner, LearnerError, parity};
+use ouro_learner::{AlphaZero, Config, Learner, LearnerError, Reinforce, parity};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown};

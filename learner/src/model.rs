@@ -16,7 +16,7 @@ use std::sync::Arc;
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use ouro_net::{NetSpec, TensorRole, TensorSpec, Weights};
 
-pub use layers::{Mode, Outputs};
+pub(crate) use layers::{Mode, Outputs};
 
 use crate::error::TrainError;
 
@@ -231,12 +231,12 @@ impl Parameters {
 }
 
 /// The numbers of a tensor. Waits for the device.
-pub fn read<const D: usize>(tensor: &Tensor<D>) -> Result<Vec<f32>, TrainError> {
+pub(crate) fn read<const D: usize>(tensor: &Tensor<D>) -> Result<Vec<f32>, TrainError> {
     tensor.try_to_vec_as().map_err(TrainError::read)
 }
 
 /// Rows of planes as the input of [`Parameters::forward`].
-pub fn planes_tensor(spec: &NetSpec, planes: Vec<f32>, device: &Device) -> Tensor<4> {
+pub(crate) fn planes_tensor(spec: &NetSpec, planes: Vec<f32>, device: &Device) -> Tensor<4> {
     let shape = spec.planes;
     let rows = planes.len() / shape.len();
     let data = TensorData::new(planes, [rows, shape.channels, shape.height, shape.width]);

@@ -24,7 +24,7 @@ pub struct OptimizerState {
 }
 
 /// The optimiser of one network.
-pub struct Optimizer {
+pub(crate) struct Optimizer {
     config: OptimizerConfig,
     max_norm: f32,
     weight_decay: f64,
@@ -36,7 +36,7 @@ pub struct Optimizer {
 
 impl Optimizer {
     /// An optimiser that continues from `state`, which is empty at the start of a run.
-    pub fn new(
+    pub(crate) fn new(
         config: OptimizerConfig,
         weight_decay: f32,
         max_norm: f32,
@@ -62,7 +62,7 @@ impl Optimizer {
 
     /// Updates the trained values by their gradient, both `[trained]`, with learning rate `rate`.
     /// Returns the new values and the gradient's norm before clipping, on the device.
-    pub fn step(
+    pub(crate) fn step(
         &mut self,
         trained: Tensor<1>,
         gradient: Tensor<1>,
@@ -103,7 +103,7 @@ impl Optimizer {
     }
 
     /// The state as plain numbers. Waits for the device.
-    pub fn state(&self) -> Result<OptimizerState, TrainError> {
+    pub(crate) fn state(&self) -> Result<OptimizerState, TrainError> {
         let slots = self.slots.iter().map(read).collect::<Result<_, _>>()?;
         Ok(OptimizerState { time: self.time, slots })
     }

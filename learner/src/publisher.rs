@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use crate::training_loop::WeightsSnapshot;
 
 /// The arena as the publisher sees it, so that tests need no server.
-pub trait PublishTarget: Send {
+pub(crate) trait PublishTarget: Send {
     /// The newest generation that the arena has, whichever process published it; `None` before
     /// the first.
     fn newest_generation(
@@ -40,7 +40,7 @@ impl PublishTarget for ArenaClient {
 }
 
 /// Asks for the newest generation until the arena answers.
-pub async fn newest_generation(
+pub(crate) async fn newest_generation(
     target: &mut impl PublishTarget,
     mut backoff: Backoff,
 ) -> Result<Option<Generation>, ArenaError> {
@@ -57,7 +57,7 @@ pub async fn newest_generation(
 
 /// Publishes every snapshot of `snapshots` that is still the newest when its turn comes. Returns
 /// once the sender is gone and the last snapshot is delivered, or with the arena's refusal.
-pub async fn publish(
+pub(crate) async fn publish(
     mut target: impl PublishTarget,
     mut snapshots: watch::Receiver<Option<Arc<WeightsSnapshot>>>,
     mut backoff: Backoff,

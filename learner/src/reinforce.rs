@@ -28,10 +28,10 @@
 
 mod segments;
 mod transitions;
-pub mod vtrace;
+pub(crate) mod vtrace;
 
-pub use segments::Segments;
-pub use transitions::{SeatTransitions, Transition, seat_transitions};
+pub(crate) use segments::Segments;
+pub(crate) use transitions::{SeatTransitions, seat_transitions};
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
@@ -45,7 +45,7 @@ use vtrace::{TruncationLevels, vtrace};
 /// Keeps a standard deviation from dividing by zero.
 const ADVANTAGE_EPSILON: f64 = 1e-6;
 
-/// The loss. See the [module](self).
+/// The loss of REINFORCE with V-trace.
 #[derive(Clone, Debug)]
 pub struct Reinforce {
     config: ReinforceConfig,

@@ -233,7 +233,7 @@ impl<A: Algorithm> Trainer<A> {
         WeightsMeta { game: self.game.clone(), generation, step: self.step }
     }
 
-    /// The published network as weights of `generation`, after the [export check](crate::export).
+    /// The published network as weights of `generation`, after the export check.
     /// Waits for the device.
     pub fn export(
         &self,

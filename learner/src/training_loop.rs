@@ -31,7 +31,7 @@ const DISK_FULL_PAUSE: Duration = Duration::from_secs(1);
 
 /// Published form of one generation's weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WeightsSnapshot {
+pub(crate) struct WeightsSnapshot {
     /// The generation.
     pub generation: Generation,
     /// Optimiser steps taken before.
@@ -48,7 +48,7 @@ impl From<&Weights> for WeightsSnapshot {
 }
 
 /// Sender of the newest snapshot. A snapshot that was not taken yet is replaced by the next.
-pub type SnapshotSender = watch::Sender<Option<Arc<WeightsSnapshot>>>;
+pub(crate) type SnapshotSender = watch::Sender<Option<Arc<WeightsSnapshot>>>;
 
 /// Why the training thread ended before the replay was closed.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +68,7 @@ pub enum TrainingLoopError {
 }
 
 /// The state of the training thread.
-pub struct TrainingLoop<A: Algorithm> {
+pub(crate) struct TrainingLoop<A: Algorithm> {
     /// The network.
     pub trainer: Trainer<A>,
     /// The check that every export passes before it is saved.
@@ -98,7 +98,7 @@ pub struct TrainingLoop<A: Algorithm> {
 impl<A: Algorithm> TrainingLoop<A> {
     /// Trains until the replay is closed. Steps since the last generation then become a last
     /// generation, unless the replay is led. Blocks.
-    pub fn run(mut self) -> Result<(), TrainingLoopError> {
+    pub(crate) fn run(mut self) -> Result<(), TrainingLoopError> {
         let mut published_step = self.trainer.step_count();
         // The first record that each kept training state needs, oldest first.
         let mut needed = VecDeque::new();

@@ -39,7 +39,7 @@ const TEMPORARY: &str = "tmp-";
 /// What a run resumes with besides weights and trainer: the contents of `state.json`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RunState {
+pub(crate) struct RunState {
     /// The algorithm of the run. A run cannot change its algorithm, because each selects positions
     /// from the journal in its own way.
     pub algorithm: AlgorithmName,
@@ -50,7 +50,7 @@ pub struct RunState {
 
 /// Everything a run resumes from. The weights hold the step and the generation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TrainingState {
+pub(crate) struct TrainingState {
     /// The weights as published.
     pub weights: Weights,
     /// The network in training and its optimiser.
@@ -144,7 +144,7 @@ struct FileEntry {
 
 /// The saved training states of one run. The learner is the only writer.
 #[derive(Clone, Debug)]
-pub struct StateStore {
+pub(crate) struct StateStore {
     root: PathBuf,
     /// Number of states to keep.
     keep: usize,
@@ -155,7 +155,7 @@ pub struct StateStore {
 
 /// Result of [`StateStore::load`].
 #[derive(Debug)]
-pub struct LoadedState {
+pub(crate) struct LoadedState {
     /// The newest whole state; `None` in a new run.
     pub newest: Option<TrainingState>,
     /// One error for each newer state that was skipped.
@@ -167,7 +167,7 @@ pub struct LoadedState {
 impl StateStore {
     /// Opens or creates the store of the run in `directory`, which keeps the newest `keep` states.
     /// Removes temporary folders that a killed writer left.
-    pub fn open(directory: &Path, keep: usize) -> Result<Self, TrainingStateError> {
+    pub(crate) fn open(directory: &Path, keep: usize) -> Result<Self, TrainingStateError> {
         let root = directory.join("checkpoints");
         fs::create_dir_all(&root).map_err(at(&root))?;
         let store = Self { root, keep, damaged: Vec::new() };
@@ -177,7 +177,10 @@ impl StateStore {
     }
 
     /// Writes a state durably, then removes the oldest beyond the number to keep.
-    pub fn save(&mut self, training_state: &TrainingState) -> Result<(), TrainingStateError> {
+    pub(crate) fn save(
+        &mut self,
+        training_state: &TrainingState,
+    ) -> Result<(), TrainingStateError> {
         let TrainingState { weights, trainer, run } = training_state;
         let meta = weights.meta();
         let name = format!("{PREFIX}{:012}", meta.step);
@@ -214,7 +217,7 @@ impl StateStore {
     }
 
     /// Loads the newest whole state. Fails if states exist but none can be read.
-    pub fn load(&mut self) -> Result<LoadedState, TrainingStateError> {
+    pub(crate) fn load(&mut self) -> Result<LoadedState, TrainingStateError> {
         let names = self.names(PREFIX)?;
         let (mut skipped, mut lost_generation) = (Vec::new(), None);
         for name in names.iter().rev() {

@@ -13,7 +13,7 @@ use crate::model::Net;
 
 /// The moving average of a network's weights.
 #[derive(Clone, Debug)]
-pub struct WeightAverage {
+pub(crate) struct WeightAverage {
     net: Net,
     /// Number of weights in the average, the initial ones included.
     count: u64,
@@ -24,7 +24,7 @@ pub struct WeightAverage {
 impl WeightAverage {
     /// An average that holds `net`, the average of `count` weights so far. `None` if `config` asks
     /// for no average.
-    pub fn new(config: &WeightAveraging, net: Net, count: u64) -> Option<Self> {
+    pub(crate) fn new(config: &WeightAveraging, net: Net, count: u64) -> Option<Self> {
         match *config {
             WeightAveraging::None => None,
             WeightAveraging::Exponential { every_steps, half_life_steps } => {
@@ -34,18 +34,18 @@ impl WeightAverage {
     }
 
     /// The averaged network.
-    pub fn net(&self) -> &Net {
+    pub(crate) fn net(&self) -> &Net {
         &self.net
     }
 
     /// Number of weights in the average.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
     /// Adds the network after `step` steps, if an update is due. `statistics` computes a network's
     /// batch norm statistics on the step's batch, and `momentum` is that of batch norm.
-    pub fn update(
+    pub(crate) fn update(
         &mut self,
         net: &Net,
         step: u64,

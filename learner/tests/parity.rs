@@ -4,11 +4,10 @@
 //! set.
 
 use ouro_game::{PlaneShape, Rng};
-use ouro_learner::alphazero::AlphaZero;
 use ouro_learner::config::{AlphaZeroConfig, ReinforceConfig, TrainConfig};
 use ouro_learner::device::TrainDevice;
 use ouro_learner::parity::{self, ParityError, ParityReport, ParitySettings};
-use ouro_learner::reinforce::Reinforce;
+use ouro_learner::{AlphaZero, Reinforce};
 use ouro_net::{Architecture, GlobalPooling, NetSpec, ValueRange};
 use ouro_testkit::{not_run, print_uncaptured, requires_all_checks};
 

@@ -11,7 +11,7 @@ use crate::config::AlphaZeroConfig;
 /// `outcome` is the mover's own, for any number of players. `left` counts the time steps from the
 /// position to the end of the game, and `gamma` is the discount for each. λ is
 /// [`root_value_share`](AlphaZeroConfig::root_value_share).
-pub fn value_target(
+pub(crate) fn value_target(
     config: &AlphaZeroConfig,
     gamma: f32,
     outcome: f32,

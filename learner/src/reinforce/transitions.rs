@@ -4,7 +4,7 @@ use ouro_game::{Game, Turn};
 
 /// One move of the seat, up to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Transition {
+pub(crate) struct Transition {
     /// Index of the state in which the seat moves.
     pub ply: usize,
     /// Sum of the scaled rewards up to the seat's next move or the last state, each discounted by
@@ -16,7 +16,7 @@ pub struct Transition {
 
 /// The transitions of one seat in one game.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SeatTransitions {
+pub(crate) struct SeatTransitions {
     /// In order of play.
     pub transitions: Vec<Transition>,
     /// Whether the game was cut short while the seat still played. The value of the last state then
@@ -27,7 +27,7 @@ pub struct SeatTransitions {
 /// The transitions of `seat` through `states`, which are all states of a game, the last included.
 /// The reward of a ply is the change of [`Game::returns`], times `scale`. `gamma` is the discount
 /// per time step.
-pub fn seat_transitions<G: Game>(
+pub(crate) fn seat_transitions<G: Game>(
     game: &G,
     states: &[G::State],
     seat: usize,

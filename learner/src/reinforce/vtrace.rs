@@ -18,7 +18,7 @@ use super::segments::Segments;
 
 /// Truncation levels of the importance ratios, and the trace decay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TruncationLevels {
+pub(crate) struct TruncationLevels {
     /// ρ̄, the level for one step.
     pub ratio: f64,
     /// c̄, the level for later steps.
@@ -30,7 +30,7 @@ pub struct TruncationLevels {
 /// Targets of a batch, `[rows]` each. A row of weight 0 has its own value as target, and advantage
 /// 0.
 #[derive(Clone, Debug, PartialEq)]
-pub struct VTraceTargets {
+pub(crate) struct VTraceTargets {
     /// v, the value targets.
     pub values: Vec<f64>,
     /// A, the advantages.
@@ -38,7 +38,7 @@ pub struct VTraceTargets {
 }
 
 /// V-trace of all segments. `ratios` are w before truncation and `values` are V, both `[rows]`.
-pub fn vtrace(
+pub(crate) fn vtrace(
     levels: TruncationLevels,
     batch: &Segments,
     ratios: &[f64],

@@ -8,12 +8,10 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use ouro_bench::{NetworkCase, network_cases};
 use ouro_game::Rng;
-use ouro_learner::alphazero::{AlphaZero, Positions};
 use ouro_learner::config::{AlphaZeroConfig, DeviceChoice, TrainConfig};
 use ouro_learner::device::TrainDevice;
-use ouro_learner::error::TrainError;
 use ouro_learner::parity::random_positions;
-use ouro_learner::trainer::Trainer;
+use ouro_learner::{AlphaZero, Positions, TrainError, Trainer};
 use ouro_net::{Weights, WeightsMeta};
 use serde::Serialize;
 
