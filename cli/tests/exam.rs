@@ -26,9 +26,9 @@ fn the_solver_marks_moves_of_connect_four() {
     let arguments = ["perfect", "--game", "connect_four", "--positions", "20", "--first", "20"];
     let report = exam(&[&arguments[..], &["--json"]].concat());
     let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
-    let marks = &report["marks"];
-    assert_eq!((&marks["positions"], &marks["kept"]), (&20.into(), &20.into()), "{report}");
-    assert_eq!(marks["critical"], marks["kept_critical"], "{report}");
+    let agreement = &report["agreement"];
+    assert_eq!((&agreement["positions"], &agreement["kept"]), (&20.into(), &20.into()), "{report}");
+    assert_eq!(agreement["critical"], agreement["kept_critical"], "{report}");
 }
 
 #[test]
