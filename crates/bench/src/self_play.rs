@@ -144,7 +144,8 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
         } else if warm && now.saturating_sub(start) >= workload.time {
             let simulations =
                 (speed.simulations + unfinished(&searches)).saturating_sub(unfinished_at_start);
-            // The first batch evaluates roots only, so it is not a figure, however slow the evaluator.
+            // The first batch evaluates roots only, so it is not a figure, however slow the
+            // evaluator.
             if simulations == 0 {
                 continue;
             }

@@ -4,7 +4,7 @@
 //! * [`connect_four()`] compares a player's moves in random positions with the solver.
 //!
 //! A player is called once per position, with randomness that depends on the seed and the
-//! position alone: what is examined is one fixed policy, and the same exam gives the same agreement.
+//! position alone. The exam therefore tests one fixed policy, and its results are reproducible.
 
 mod connect_four;
 mod every_line;

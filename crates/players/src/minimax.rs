@@ -158,8 +158,8 @@ impl<G: Game, S: Searcher<G>, E: Heuristic<G>> Player<G> for MinimaxPlayer<S, E>
                 }
             };
             let query = Query { game, state, player, limits };
-            // An error means that the seat is not to move. Then the missing choice is an error of the
-            // batch.
+            // An error means that the seat is not to move. Then the missing choice is an error of
+            // the batch.
             if let Ok(found) = self.searcher.search(query, &mut self.heuristic) {
                 choices.push(Choice { action: found.action, probability: 1.0 });
             }

@@ -1,5 +1,5 @@
-//! Probabilities match the rules. Seeds are fixed, so tests are deterministic; each bound is so wide
-//! that a correct engine fails it for about one seed in a million.
+//! Probabilities match the rules. Seeds are fixed, so tests are deterministic; each bound is so
+//! wide that a correct engine fails it for about one seed in a million.
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@ use ouro_game::{
 };
 use serde::{Deserialize, Serialize};
 
-/// In each turn every living player picks one of three doors; players that picked the trap are out. The
-/// trap of the first turn is door 0, later ones are drawn. Last one alive wins.
+/// In each turn every living player picks one of three doors. Players that pick the trap are out.
+/// The trap of the first turn is door 0, later ones are drawn. Last one alive wins.
 #[derive(Clone, Debug)]
 pub(crate) struct Survivors {
     players: usize,

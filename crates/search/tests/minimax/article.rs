@@ -1,5 +1,5 @@
-//! The model of the opponents decides which action is best: paranoid search expects them to harm the
-//! searching player, MaxN expects them to maximise their own values.
+//! The model of the opponents decides which action is best: paranoid search expects them to harm
+//! the searching player, MaxN expects them to maximise their own values.
 
 use ouro_game::{Action, Game};
 use ouro_search::{Limits, MaxN, MinimaxResult, OutcomeOnly, Paranoid, Plain, Query, Searcher};
