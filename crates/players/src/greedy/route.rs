@@ -119,12 +119,12 @@ impl Router {
             let Some(step) = step(direction).filter(|_| ahead != WALL) else { continue };
             let ahead = usize::from(ahead);
             // Food protects from the hazard on its cell.
-            let toll = if state.food_cells().contains(ahead) {
+            let cost = if state.food_cells().contains(ahead) {
                 1
             } else {
                 game.move_cost(state, ahead).max(1).unsigned_abs()
             };
-            let spent = spent + toll;
+            let spent = spent + cost;
             if moves + 1 >= self.free_at[ahead] && spent < self.spent[ahead] {
                 self.spent[ahead] = spent;
                 let estimate = spent + distance_to_food(game, state, ahead);
