@@ -168,7 +168,7 @@ fn conflicting_options_of_a_tree_search_are_refused() {
     }
     for options in ["cache=100", "weights=rollout,cache=100", "weights=uniform,cache=100"] {
         let text = error(&format!("mcts{{sims=2,{options}}}"));
-        assert!(text.ends_with("name the weights of one or leave it out"), "{text}");
+        assert!(text.ends_with("name weights of a network or leave it out"), "{text}");
     }
     // No memory is reserved for simulations that are never made.
     assert!(build("mcts{sims=268435456,gumbel}", &tic_tac_toe()).is_ok());

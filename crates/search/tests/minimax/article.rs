@@ -130,8 +130,7 @@ fn who_is_not_to_move_is_told_so() {
     for (state, player) in [(0, 1), (7, 0), (0, 9)] {
         let query = Query { game: &game, state: &state, player, limits: Limits::FULL };
         let error = Paranoid::new().search(query, &mut OutcomeOnly).unwrap_err();
-        let text =
-            format!("player {player} is not to move in this position of tree; search where it is");
-        assert_eq!(error.to_string(), text);
+        let cause = format!("player {player} is not to move in this position of tree");
+        assert_eq!(error.to_string(), format!("{cause}; search for a player to move"));
     }
 }
