@@ -32,7 +32,7 @@ use crate::alphazero::AlphaZero;
 use crate::config::{AlgorithmConfig, Config};
 use crate::device::DeviceError;
 use crate::feed::{self, Assemble};
-use crate::ledger::{Ledger, LedgerError, LedgerThread};
+use crate::journal_writer::{JournalWriter, JournalWriterError, JournalWriterThread};
 use crate::publisher;
 use crate::reinforce::Reinforce;
 use crate::replay::SharedReplay;
@@ -78,7 +78,7 @@ pub enum LearnerError {
     TrainingState(#[from] TrainingStateError),
     /// The journal cannot be read or written.
     #[error(transparent)]
-    Ledger(#[from] LedgerError),
+    JournalWriter(#[from] JournalWriterError),
     /// The rules do not replay a game of the journal.
     #[error("game {number} of the journal: {error}")]
     Journalled {
@@ -113,7 +113,7 @@ impl LearnerError {
         match self {
             Self::Config(_) | Self::Game(_) | Self::OtherRun { .. } => ExitStatus::BadConfiguration,
             Self::TrainingState(_)
-            | Self::Ledger(_)
+            | Self::JournalWriter(_)
             | Self::Journalled { .. }
             | Self::Replay(_)
             | Self::Device(_)
@@ -134,8 +134,8 @@ pub struct Learner {
     server: GrpcServer,
     rules: Arc<dyn Rules>,
     replay: Arc<SharedReplay>,
-    ledger: Ledger,
-    ledger_thread: LedgerThread,
+    journal_writer: JournalWriter,
+    journal_thread: JournalWriterThread,
     resumed: ResumedRun,
     arena: Option<ArenaClient>,
     progress: SharedStatus,
@@ -177,12 +177,12 @@ impl Learner {
             games,
             "ready"
         );
-        let (ledger, ledger_thread) =
-            Ledger::start(journal, Arc::clone(&replay), progress.clone())?;
+        let (journal_writer, journal_thread) =
+            JournalWriter::start(journal, Arc::clone(&replay), progress.clone())?;
         let stop_streams = CancellationToken::new();
         let intake = Intake::new(
             Arc::clone(&rules),
-            ledger.clone(),
+            journal_writer.clone(),
             Arc::clone(&replay),
             progress.clone(),
             &config,
@@ -196,8 +196,8 @@ impl Learner {
             server,
             rules,
             replay,
-            ledger,
-            ledger_thread,
+            journal_writer,
+            journal_thread,
             resumed,
             arena,
             progress,
@@ -255,13 +255,13 @@ impl Learner {
             while published.changed().await.is_ok() {}
             Ok(())
         });
-        let ledger_orders = self.ledger.clone();
+        let journal_intake = self.journal_writer.clone();
         let thread = TrainingThread {
             config: self.config.clone(),
             resumed: self.resumed,
             rules: self.rules,
             replay: Arc::clone(&self.replay),
-            ledger: self.ledger,
+            journal_writer: self.journal_writer,
             progress: self.progress,
             snapshots,
         };
@@ -269,11 +269,11 @@ impl Learner {
 
         let stop_server = CancellationToken::new();
         let mut server = Background::task("server", self.server.run_until(stop_server.clone()));
-        let mut ledger = self.ledger_thread;
+        let mut journal_writer = self.journal_thread;
         tokio::select! {
             () = stop.cancelled() => {}
             () = training.ended() => {}
-            () = ledger.ended() => {}
+            () = journal_writer.ended() => {}
             () = publisher.ended() => {}
             () = server.ended() => {}
         }
@@ -282,7 +282,7 @@ impl Learner {
         if tokio::time::timeout(DRAIN, self.intake.drained()).await.is_err() {
             tracing::warn!("streams still open after the drain time");
         }
-        ledger_orders.close().await;
+        journal_intake.close().await;
         let trained = training.join().await;
         // The training thread has dropped the sender, so the publisher ends once the last snapshot
         // is delivered.
@@ -296,7 +296,7 @@ impl Learner {
         }
         stop_server.cancel();
         let served = server.join().await?;
-        ledger.join().await??;
+        journal_writer.join().await??;
         trained??;
         if delivered {
             publisher.join().await??;
@@ -312,7 +312,7 @@ struct TrainingThread {
     resumed: ResumedRun,
     rules: Arc<dyn Rules>,
     replay: Arc<SharedReplay>,
-    ledger: Ledger,
+    journal_writer: JournalWriter,
     progress: SharedStatus,
     snapshots: SnapshotSender,
 }
@@ -326,7 +326,7 @@ impl TrainingThread {
     }
 
     fn train<A: Assemble>(self, algorithm: A) -> Result<(), LearnerError> {
-        let Self { config, resumed, rules, replay, ledger, progress, snapshots } = self;
+        let Self { config, resumed, rules, replay, journal_writer, progress, snapshots } = self;
         let ResumedRun { store, training_state, device, export_check, .. } = resumed;
         let TrainingState {
             weights,
@@ -345,7 +345,7 @@ impl TrainingThread {
             algorithm: name,
             trained,
             replay,
-            ledger,
+            journal_writer,
             store,
             keep: config.checkpoint.keep,
             progress,

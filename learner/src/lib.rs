@@ -4,8 +4,8 @@
 //! modules:
 //!
 //! 1. `service` receives an actor's games. The `rules` replay each and refuse what disagrees.
-//! 2. The `ledger` thread journals and acknowledges accepted games, and inserts them into the
-//!    `replay`.
+//! 2. The `journal_writer` thread journals and acknowledges accepted games, and inserts them into
+//!    the `replay`.
 //! 3. The `feed` threads draw positions and make batches.
 //! 4. The `training_loop` thread takes optimiser steps (`trainer`) with the loss of an
 //!    `algorithm`. Every so many steps it makes a *generation*: a `training_state` on disk,
@@ -22,8 +22,8 @@ pub mod device;
 mod error;
 mod export;
 pub mod feed;
+pub mod journal_writer;
 mod learner;
-pub mod ledger;
 mod loss;
 mod model;
 mod optimizer;

@@ -1,4 +1,4 @@
-//! The games that are learned from, shared by the ledger that adds to them, the threads that
+//! The games that are learned from, shared by the journal writer that adds to them, the threads that
 //! draw batches, and whoever asks how things stand.
 //!
 //! A [`SharedReplay`] makes both sides of a [`Replay`] wait for each other: drawing waits for

@@ -1,15 +1,15 @@
-//! `LearnerService`: takes games from actors.
+//! `LearnerService`: receives games from actors.
 //!
-//! Each stream reads ahead by [`AHEAD`] games, which are checked and replayed on threads for
-//! blocking work, and hands them to the [ledger](crate::ledger) in their order. It acknowledges
-//! what the ledger has made durable, cumulatively. While the ledger takes nothing in, the stream
-//! is not read, HTTP/2 flow control fills up and the actor waits; acknowledgements say for
-//! [how long](crate::ledger::Ledger::pause) it had better not even try. So a stream costs a few
-//! messages, whatever it sends; and games are replayed only under one of
-//! [`replay_threads`](crate::config::IntakeConfig) permits.
+//! Each connection reads ahead by [`AHEAD`] games. They are checked and replayed on threads for
+//! blocking work, under one of [`replay_threads`](crate::config::IntakeConfig) permits, and sent to
+//! the [journal writer](crate::journal_writer) in their order. The connection acknowledges durable
+//! games cumulatively. While the journal writer accepts nothing, the connection is not read, HTTP/2
+//! flow control fills up and the actor waits; acknowledgements suggest a
+//! [pause](crate::journal_writer::JournalWriter::pause). A connection holds a few messages at most,
+//! whatever the actor sends.
 //!
-//! Nobody else waits for a client: one that does not say hello is cut off, and one that does not
-//! read its answers cannot hold a drain.
+//! Clients cannot hold up the learner: one that does not say hello in time is disconnected, and
+//! one that does not read its answers does not delay a drain.
 
 mod stream;
 
@@ -28,14 +28,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::{Code, Request, Response, Status, Streaming};
 
-use crate::ledger::Ledger;
+use crate::journal_writer::JournalWriter;
 use crate::replay::SharedReplay;
 use crate::rules::Rules;
 use crate::status::SharedStatus;
 
 pub use ouro_proto::trajectory::MAX_MESSAGE_BYTES;
 
-/// Games of one stream that are examined, or wait for the ledger, at a time.
+/// Games of one connection that are checked, or wait for the journal writer, at a time.
 pub const AHEAD: usize = 8;
 
 /// Why a stream ends.
@@ -68,7 +68,7 @@ pub enum StreamError {
     Fenced {
         /// The actor's name.
         name: String,
-        /// The life it wants to go on with.
+        /// The session it wants to go on with.
         epoch: u64,
     },
     /// A trajectory is missing.
@@ -113,7 +113,7 @@ pub struct Intake {
 
 struct Shared {
     rules: Arc<dyn Rules>,
-    ledger: Ledger,
+    journal_writer: JournalWriter,
     replay: Arc<SharedReplay>,
     progress: SharedStatus,
     game: Arc<GameConfig>,
@@ -127,11 +127,11 @@ struct Shared {
 }
 
 impl Intake {
-    /// A service that examines with `rules`, hands over to `ledger` and ends its streams on
+    /// A service that examines with `rules`, sends games to `journal_writer` and ends its streams on
     /// `stop`.
     pub fn new(
         rules: Arc<dyn Rules>,
-        ledger: Ledger,
+        journal_writer: JournalWriter,
         replay: Arc<SharedReplay>,
         progress: SharedStatus,
         config: &crate::config::Config,
@@ -140,7 +140,7 @@ impl Intake {
         let max_streams = config.intake.max_streams;
         let shared = Shared {
             rules,
-            ledger,
+            journal_writer,
             replay,
             progress,
             game: Arc::new(config.game.clone()),

@@ -20,7 +20,7 @@ use crate::config::AlgorithmName;
 use crate::error::TrainError;
 use crate::export::ExportCheck;
 use crate::feed::{Fed, Feed, FeedError};
-use crate::ledger::Ledger;
+use crate::journal_writer::JournalWriter;
 use crate::replay::SharedReplay;
 use crate::status::{Condition, SharedStatus};
 use crate::trainer::{StepReport, Trainer};
@@ -82,7 +82,7 @@ pub(crate) struct TrainingLoop<A: Algorithm> {
     /// The replay, for its end and for the newest generation.
     pub replay: Arc<SharedReplay>,
     /// The journal, to release records that no training state needs.
-    pub ledger: Ledger,
+    pub journal_writer: JournalWriter,
     /// The saved training states.
     pub store: StateStore,
     /// Number of training states to keep.
@@ -114,7 +114,7 @@ impl<A: Algorithm> TrainingLoop<A> {
                 }
                 // Fewer states than kept: a state of an earlier process may need older records.
                 if needed.len() == self.keep {
-                    self.ledger.release(needed.pop_front().unwrap_or_default());
+                    self.journal_writer.release(needed.pop_front().unwrap_or_default());
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The ledger of what was accepted and refused: append-only, checksummed, synced before anybody
+//! The journal of accepted and refused games: append-only, checksummed, synced before anybody
 //! is told.
 //!
 //! ```text

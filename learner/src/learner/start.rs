@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::device::TrainDevice;
 use crate::error::TrainError;
 use crate::export::ExportCheck;
-use crate::ledger::LedgerError;
+use crate::journal_writer::JournalWriterError;
 use crate::replay::SharedReplay;
 use crate::rules::Rules;
 use crate::trainer::TrainerState;
@@ -44,9 +44,9 @@ pub(super) fn resume(
     let resumed = load_or_create(config, &game)?;
     let state = resumed.training_state.run.replay;
     let disk = FolderDisk::open(&config.checkpoint.directory.join(JOURNAL))
-        .map_err(LedgerError::Journal)?;
-    let (journal, opened) =
-        Journal::open(disk, game.as_bytes(), Options::default()).map_err(LedgerError::Journal)?;
+        .map_err(JournalWriterError::Journal)?;
+    let (journal, opened) = Journal::open(disk, game.as_bytes(), Options::default())
+        .map_err(JournalWriterError::Journal)?;
     if let Some(cut) = opened.cut {
         tracing::warn!("{cut}");
     }
@@ -61,10 +61,10 @@ pub(super) fn resume(
         };
         match replay.insert(number, game) {
             Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(LedgerError::Window(error).into()),
+            Err(error) => ControlFlow::Break(JournalWriterError::Window(error).into()),
         }
     });
-    if let Some(error) = filled.map_err(LedgerError::Journal)? {
+    if let Some(error) = filled.map_err(JournalWriterError::Journal)? {
         return Err(error);
     }
     let replay = Arc::new(SharedReplay::new(replay, resumed.generation));

@@ -1,4 +1,4 @@
-//! One stream of one actor.
+//! One connection of one actor.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tonic::{Status, Streaming};
 
 use super::{AHEAD, Shared, StreamError};
-use crate::ledger::{Decision, Ended, Life, Order};
+use crate::journal_writer::{Command, Decision, Ended, PushSession};
 use crate::refusal::Refusal;
 
 type Responses = mpsc::Sender<Result<wire::PushResponse, Status>>;
@@ -24,7 +24,7 @@ impl From<Ended> for StreamError {
     }
 }
 
-/// Serves one stream until it ends. An error ends it with a status.
+/// Serves one connection until it ends. An error ends it with a status.
 pub(super) async fn serve(
     shared: &Arc<Shared>,
     mut requests: Streaming<wire::PushRequest>,
@@ -40,25 +40,25 @@ pub(super) async fn serve(
         Ok(None) => return Ok(()),
         Err(error) => return Err(error),
     };
-    let mut life = begin(shared, &hello).await?;
-    let watermark = *life.watermark.borrow_and_update();
-    tracing::info!(actor = %life.actor, epoch = life.epoch, watermark, "actor connected");
-    let stream = Stream {
+    let mut session = open_session(shared, &hello).await?;
+    let watermark = *session.watermark.borrow_and_update();
+    tracing::info!(actor = %session.actor, epoch = session.epoch, watermark, "actor connected");
+    let connection = Connection {
         shared,
         hello,
-        life,
+        session,
         responses,
-        taken: watermark,
-        told: watermark,
+        received: watermark,
+        acknowledged: watermark,
         repeated: false,
         examining: VecDeque::new(),
         examined: None,
     };
-    stream.run(requests).await
+    connection.run(requests).await
 }
 
-/// The life that an actor goes on with.
-async fn begin(shared: &Shared, hello: &Hello) -> Result<Life, StreamError> {
+/// Opens the session of an actor.
+async fn open_session(shared: &Shared, hello: &Hello) -> Result<PushSession, StreamError> {
     if hello.config != shared.game {
         let text = |game: &Arc<GameConfig>| {
             serde_json::to_string(game.as_ref())
@@ -67,12 +67,12 @@ async fn begin(shared: &Shared, hello: &Hello) -> Result<Life, StreamError> {
         let (got, expected) = (text(&hello.config), text(&shared.game));
         return Err(StreamError::OtherGame { got, expected });
     }
-    let life = tokio::select! {
+    let session = tokio::select! {
         biased;
         () = shared.stop.cancelled() => return Err(StreamError::Closing),
-        life = shared.ledger.greet(hello.actor.clone(), hello.epoch) => life?,
+        session = shared.journal_writer.open_session(hello.actor.clone(), hello.epoch) => session?,
     };
-    life.ok_or_else(|| StreamError::Fenced {
+    session.ok_or_else(|| StreamError::Fenced {
         name: hello.actor.clone(),
         epoch: hello.epoch.unwrap_or_default(),
     })
@@ -94,30 +94,30 @@ async fn next(
     }
 }
 
-/// A stream after its welcome.
-struct Stream<'a> {
+/// A connection after its welcome.
+struct Connection<'a> {
     shared: &'a Arc<Shared>,
     hello: Hello,
-    life: Life,
+    session: PushSession,
     responses: Responses,
     /// Highest sequence number that came.
-    taken: u64,
-    /// Highest one that the actor was told is decided.
-    told: u64,
-    /// Whether something came again that is decided, so that the actor must be told again.
+    received: u64,
+    /// Highest one that was acknowledged.
+    acknowledged: u64,
+    /// Whether a decided game came again, so that it must be acknowledged again.
     repeated: bool,
     examining: VecDeque<(u64, JoinHandle<Decision>)>,
-    /// Examined and waiting for the ledger.
+    /// Checked, and waiting for room in the journal writer.
     examined: Option<(u64, Decision)>,
 }
 
-impl Stream<'_> {
+impl Connection<'_> {
     async fn run(mut self, mut requests: Streaming<wire::PushRequest>) -> Result<(), StreamError> {
         let welcome = wire::Welcome {
-            epoch: self.life.epoch,
-            watermark: self.told,
+            epoch: self.session.epoch,
+            watermark: self.acknowledged,
             newest_generation: self.shared.progress.generation().0,
-            refusals: self.refusals(self.hello.answered, self.told),
+            refusals: self.refusals(self.hello.answered, self.acknowledged),
         };
         if !self.send(Answer::Welcome(welcome)).await? {
             return Ok(());
@@ -126,20 +126,20 @@ impl Stream<'_> {
         let mut open = true;
         loop {
             let ahead = self.examining.len() + usize::from(self.examined.is_some());
-            if !open && ahead == 0 && self.told >= self.taken {
-                tracing::info!(actor = %self.life.actor, "actor disconnected");
+            if !open && ahead == 0 && self.acknowledged >= self.received {
+                tracing::info!(actor = %self.session.actor, "actor disconnected");
                 return Ok(());
             }
             tokio::select! {
                 () = stop.cancelled() => return Err(StreamError::Closing),
-                changed = self.life.watermark.changed() => {
-                    changed.map_err(|_| self.taken_over())?;
+                changed = self.session.watermark.changed() => {
+                    changed.map_err(|_| self.closed_by())?;
                     if !self.acknowledge().await? {
                         return Ok(());
                     }
                 }
-                permit = shared.ledger.room(), if self.examined.is_some() => {
-                    self.hand_over(permit?);
+                permit = shared.journal_writer.room(), if self.examined.is_some() => {
+                    self.submit(permit?);
                 }
                 decision = front(&mut self.examining),
                     if !self.examining.is_empty() && self.examined.is_none() =>
@@ -150,7 +150,7 @@ impl Stream<'_> {
                     match message.map_err(|status| StreamError::Transport(Box::new(status)))? {
                         None => open = false,
                         Some(wire::PushRequest { message: Some(Ask::Trajectory(message)) }) => {
-                            if !self.take(message).await? {
+                            if !self.accept(message).await? {
                                 return Ok(());
                             }
                         }
@@ -161,18 +161,18 @@ impl Stream<'_> {
         }
     }
 
-    /// Why nobody raises the watermark any more.
-    fn taken_over(&self) -> StreamError {
-        // An actor that is fenced gives up for good, so a ledger that failed must not look alike.
-        if self.shared.ledger.is_closed() {
+    /// Why the watermark is closed.
+    fn closed_by(&self) -> StreamError {
+        // A fenced actor gives up for good, so a failed journal writer must not look like fencing.
+        if self.shared.journal_writer.is_closed() {
             return StreamError::Closing;
         }
-        StreamError::Fenced { name: self.hello.actor.clone(), epoch: self.life.epoch }
+        StreamError::Fenced { name: self.hello.actor.clone(), epoch: self.session.epoch }
     }
 
-    /// Takes a message in; `false` if the client is gone.
-    async fn take(&mut self, message: wire::Trajectory) -> Result<bool, StreamError> {
-        let (got, expected) = (message.sequence, self.taken + 1);
+    /// Accepts a message; `false` if the client is gone.
+    async fn accept(&mut self, message: wire::Trajectory) -> Result<bool, StreamError> {
+        let (got, expected) = (message.sequence, self.received + 1);
         if got == 0 || got > expected {
             return Err(StreamError::Gap { got, expected });
         }
@@ -180,9 +180,9 @@ impl Stream<'_> {
             self.repeated = true;
             return self.acknowledge().await;
         }
-        self.taken = got;
-        if got <= self.told {
-            // Taken in by an earlier stream of this life, and decided since the welcome.
+        self.received = got;
+        if got <= self.acknowledged {
+            // An earlier connection of this epoch brought it, and it was decided since the welcome.
             self.repeated = true;
             return self.acknowledge().await;
         }
@@ -192,25 +192,26 @@ impl Stream<'_> {
         Ok(true)
     }
 
-    /// Gives what was examined to the ledger.
-    fn hand_over(&mut self, permit: mpsc::Permit<'_, Order>) {
+    /// Sends a checked game to the journal writer.
+    fn submit(&mut self, permit: mpsc::Permit<'_, Command>) {
         let Some((sequence, decision)) = self.examined.take() else { return };
         if let Decision::Refuse(reason, detail) = &decision {
-            tracing::info!(actor = %self.life.actor, sequence, ?reason, detail, "game refused");
+            tracing::info!(actor = %self.session.actor, sequence, ?reason, detail, "game refused");
         }
-        let (actor, epoch) = (Arc::clone(&self.life.actor), self.life.epoch);
-        permit.send(Order::Decide { actor, epoch, sequence, decision });
+        let (actor, epoch) = (Arc::clone(&self.session.actor), self.session.epoch);
+        permit.send(Command::Decide { actor, epoch, sequence, decision });
     }
 
-    /// Tells what is decided and on disk, and whether to go on; `false` if the client is gone.
+    /// Acknowledges what is decided and on disk, with the suggested pause; `false` if the client is
+    /// gone.
     async fn acknowledge(&mut self) -> Result<bool, StreamError> {
-        let watermark = *self.life.watermark.borrow_and_update();
-        let pause = self.shared.ledger.pause();
-        if watermark <= self.told && !self.repeated && pause.is_zero() {
+        let watermark = *self.session.watermark.borrow_and_update();
+        let pause = self.shared.journal_writer.pause();
+        if watermark <= self.acknowledged && !self.repeated && pause.is_zero() {
             return Ok(true);
         }
-        let refusals = self.refusals(self.told, watermark);
-        (self.told, self.repeated) = (self.told.max(watermark), false);
+        let refusals = self.refusals(self.acknowledged, watermark);
+        (self.acknowledged, self.repeated) = (self.acknowledged.max(watermark), false);
         let newest_generation = self.shared.progress.generation().0;
         let pause_ms = u32::try_from(pause.as_millis()).unwrap_or(u32::MAX);
         let ack = wire::Ack { watermark, refusals, newest_generation, pause_ms };
@@ -219,7 +220,7 @@ impl Stream<'_> {
 
     /// What was refused after `answered`, up to a watermark.
     fn refusals(&self, answered: u64, watermark: u64) -> Vec<wire::Refusal> {
-        self.life.refusals.tell(answered, watermark).into_iter().map(Into::into).collect()
+        self.session.refusals.report(answered, watermark).into_iter().map(Into::into).collect()
     }
 
     /// Sends an answer; `false` if the client is gone.
@@ -236,7 +237,7 @@ impl Stream<'_> {
 /// The decision on the oldest game that is being examined.
 async fn front(examining: &mut VecDeque<(u64, JoinHandle<Decision>)>) -> Decision {
     let Some((_, oldest)) = examining.front_mut() else { return std::future::pending().await };
-    // Decided like any other if it panicked, or the actor would send it again for ever.
+    // A game whose check panicked is refused, or the actor would send it again for ever.
     oldest.await.unwrap_or_else(|_| refuse(&Refusal::Panicked))
 }
 
@@ -244,7 +245,7 @@ fn refuse(refusal: &Refusal) -> Decision {
     Decision::Refuse(refusal.reason(), refusal.to_string())
 }
 
-/// Checks and replays a game, when it is its turn.
+/// Checks and replays a game, once a replay permit is free.
 pub(super) async fn examine(
     shared: &Arc<Shared>,
     hello: &Hello,
@@ -258,7 +259,7 @@ pub(super) async fn examine(
         let examined = from_wire(message, &hello)
             .map_err(Refusal::from)
             .and_then(|(_, trajectory)| rules.examine(&trajectory, newest));
-        // In here, so that it is not given back before the work is done.
+        // Dropped here, so that the permit is not given back before the work is done.
         drop(permit);
         examined
     });

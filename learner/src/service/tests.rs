@@ -11,7 +11,7 @@ mod pause;
 use super::*;
 use crate::alphazero::Positions;
 use crate::batch::RowShape;
-use crate::ledger::Decision;
+use crate::journal_writer::Decision;
 use crate::refusal::Refusal;
 use crate::reinforce::Segments;
 use crate::rules::{AcceptedGame, UnpackError};
@@ -59,9 +59,9 @@ async fn a_game_whose_replay_panics_is_refused_and_gives_its_permit_back() {
     let (progress, stop) = (SharedStatus::default(), CancellationToken::new());
     let disk = ouro_replay::testing::MemoryDisk::new();
     let (journal, _) = Journal::open(disk, b"", Default::default()).expect("an empty disk");
-    let (ledger, _thread) =
-        Ledger::start(journal, Arc::clone(&replay), progress.clone()).expect("a thread");
-    let intake = Intake::new(Arc::new(Faulty), ledger, replay, progress, &config, stop);
+    let (journal_writer, _thread) =
+        JournalWriter::start(journal, Arc::clone(&replay), progress.clone()).expect("a thread");
+    let intake = Intake::new(Arc::new(Faulty), journal_writer, replay, progress, &config, stop);
     let hello = Hello {
         actor: "a".to_owned(),
         epoch: None,

@@ -1,4 +1,4 @@
-//! What an actor is told, over the wire, while the ledger takes nothing in.
+//! What an actor is told, over the wire, while the journal writer takes nothing in.
 
 use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
@@ -32,11 +32,17 @@ impl Pushed {
         let (progress, stop) = (SharedStatus::default(), CancellationToken::new());
         let disk = MemoryDisk::new();
         let (journal, _) = Journal::open(disk.clone(), b"", Default::default()).expect("empty");
-        let (ledger, _) =
-            Ledger::start(journal, Arc::clone(&replay), progress.clone()).expect("a thread");
+        let (journal_writer, _) =
+            JournalWriter::start(journal, Arc::clone(&replay), progress.clone()).expect("a thread");
         let rules = crate::rules::rules(&config).expect("a valid configuration").into();
-        let intake =
-            Intake::new(rules, ledger, Arc::clone(&replay), progress, &config, stop.clone());
+        let intake = Intake::new(
+            rules,
+            journal_writer,
+            Arc::clone(&replay),
+            progress,
+            &config,
+            stop.clone(),
+        );
         let server = GrpcServer::bind(config.listen, Limits::default()).await;
         let server = server.expect("a free port").add_service(LearnerServiceServer::new(intake));
         let url = format!("http://{}", server.local_addr());
@@ -110,6 +116,6 @@ async fn far_ahead_of_training_actors_are_asked_to_wait_and_close_to_it_they_are
     }
     assert!(told.iter().all(|&(_, pause)| [0, 50].contains(&pause)), "{told:?}");
     assert!(told.iter().any(|&(_, pause)| pause == 50), "{told:?}");
-    // Fewer than half of what the ledger holds are left.
+    // Fewer than half of what the journal writer holds are left.
     assert!(told.iter().rev().take(32).all(|&(_, pause)| pause == 0), "{told:?}");
 }

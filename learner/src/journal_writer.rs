@@ -1,11 +1,13 @@
-//! The thread that decides: it alone writes the journal, and only what is on disk counts.
+//! The thread that writes the journal. It alone does, and only what is on disk counts.
 //!
-//! Streams hand it what they have examined ([`Order::Decide`]). It appends in the order of
-//! arrival, commits in groups (see [`GroupCommit`]), and only then inserts games into the
-//! [`SharedReplay`] and lets the streams' watermarks rise. While there is no room in the replay it takes
-//! nothing more in, so streams are not read and actors wait. While the disk is full it says so
-//! once, keeps what waits, tries again every second and goes on when there is space. For how long
-//! actors had better send nothing then, [`Ledger::pause`] says.
+//! Connections send it games that were checked ([`Command::Decide`]). The thread appends them in
+//! order of arrival and commits in groups ([`GroupCommit`]). After a commit it inserts the games
+//! into the [`SharedReplay`] and raises the watermarks of the connections.
+//!
+//! While the replay has no room the thread accepts no command, so connections are not read and
+//! actors wait. While the disk is full it keeps the uncommitted games, tries again every second,
+//! and reports the condition once. [`JournalWriter::pause`] is the suggested back-off for actors
+//! in both cases.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -26,20 +28,20 @@ use crate::replay::SharedReplay;
 use crate::rules::AcceptedGame;
 use crate::status::{Condition, SharedStatus};
 
-use hold::Hold;
+use stall::Stall;
 
 pub use refusals::Refusals;
 
-mod hold;
 mod refusals;
+mod stall;
 
-/// Decisions that wait for the thread.
-const ORDERS: usize = 64;
+/// Commands that wait for the thread.
+const MAX_COMMANDS: usize = 64;
 
-/// Why the ledger ended before it was told to. What it had acknowledged is on disk.
+/// Why the thread ended early. Everything that it acknowledged is on disk.
 #[derive(Debug, thiserror::Error)]
-pub enum LedgerError {
-    /// The disk.
+pub enum JournalWriterError {
+    /// The disk failed.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// Journal and window disagree: a bug.
@@ -50,140 +52,144 @@ pub enum LedgerError {
     Thread(#[from] BackgroundError),
 }
 
-/// What was found about a game.
+/// The verdict on a game.
 #[derive(Debug)]
 pub enum Decision {
-    /// It is trained on.
+    /// The game is trained on.
     Accept(Box<AcceptedGame>),
-    /// It is not, for this reason.
+    /// The game is refused: the reason for counting, and in words.
     Refuse(RefusalReason, String),
 }
 
-/// A life of an actor, as its stream sees it.
+/// One epoch of an actor, as its connection sees it.
 #[derive(Debug)]
-pub struct Life {
+pub struct PushSession {
     /// The actor's name.
     pub actor: Arc<str>,
-    /// Number of the life.
+    /// Number of the epoch.
     pub epoch: u64,
-    /// The highest sequence number that is decided and on disk. Closed when another stream has
-    /// taken over the name.
+    /// The highest sequence number that is decided and on disk. Closed when another connection
+    /// takes over the name.
     pub watermark: watch::Receiver<u64>,
-    /// What was decided against, by whichever stream of this life it came.
+    /// The refusals of this epoch, from all its connections.
     pub refusals: Refusals,
 }
 
-/// What the thread is asked.
+/// A request to the thread.
 #[derive(Debug)]
-pub enum Order {
+pub enum Command {
     /// An actor connects.
-    Greet {
-        /// Its name.
+    Open {
+        /// The actor's name.
         actor: String,
-        /// The life it wants to go on with.
+        /// The epoch that the actor wants to resume.
         claim: Option<u64>,
-        /// `None` if that life is over.
-        reply: oneshot::Sender<Option<Life>>,
+        /// Receives the session, or `None` if that epoch has ended.
+        reply: oneshot::Sender<Option<PushSession>>,
     },
-    /// A game was examined.
+    /// A game was checked.
     Decide {
         /// The actor's name.
         actor: Arc<str>,
-        /// Its life.
+        /// The actor's epoch.
         epoch: u64,
-        /// The game's number in it.
+        /// The game's number in the epoch.
         sequence: u64,
-        /// What was found.
+        /// The verdict.
         decision: Decision,
     },
-    /// Nothing more is to come.
+    /// No further command follows.
     Close,
 }
 
-/// The way to the thread. Clones share it. The thread ends with a last commit when it is
-/// [closed](Ledger::close), or when all clones are gone.
+/// A handle to the thread. Clones share it. The thread ends with a last commit when it is
+/// [closed](JournalWriter::close), or when all clones are gone.
 #[derive(Clone, Debug)]
-pub struct Ledger {
-    orders: mpsc::Sender<Order>,
-    /// No checkpoint needs records before this number. Beside the orders, since whoever trains
+pub struct JournalWriter {
+    commands: mpsc::Sender<Command>,
+    /// No checkpoint needs records before this number. Beside the commands, since whoever trains
     /// must never wait for room that only training makes.
     needed: Arc<AtomicU64>,
-    /// Why the thread takes nothing in, if so.
-    hold: watch::Receiver<Option<Hold>>,
+    /// Why the thread accepts no command, if so.
+    stall: watch::Receiver<Option<Stall>>,
 }
 
 /// The thread.
-pub type LedgerThread = Background<Result<(), LedgerError>>;
+pub type JournalWriterThread = Background<Result<(), JournalWriterError>>;
 
 /// Name of the thread.
-const THREAD: &str = "ouro-ledger";
+const THREAD: &str = "ouro-journal";
 
-impl Ledger {
+impl JournalWriter {
     /// Starts the thread.
     pub fn start<D: Disk<File: Send> + Send + 'static>(
         journal: Journal<D>,
         replay: Arc<SharedReplay>,
         progress: SharedStatus,
-    ) -> Result<(Self, LedgerThread), LedgerError> {
-        let (orders, receiver) = mpsc::channel(ORDERS);
+    ) -> Result<(Self, JournalWriterThread), JournalWriterError> {
+        let (commands, receiver) = mpsc::channel(MAX_COMMANDS);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
             .map_err(|source| BackgroundError::Start { name: THREAD.to_owned(), source })?;
         let needed = Arc::<AtomicU64>::default();
-        let (says, hold) = watch::channel(None);
-        let clerk = Clerk {
+        let (stalls, stall) = watch::channel(None);
+        let writer = WriterState {
             journal,
             replay,
             progress,
             group: GroupCommit::new(Policy::default()),
             start: Instant::now(),
-            lives: BTreeMap::new(),
-            greeted: Vec::new(),
+            sessions: BTreeMap::new(),
+            opening: Vec::new(),
             waiting: VecDeque::new(),
             refused: Vec::new(),
-            held: None,
-            hold: says,
+            blocked: None,
+            stall: stalls,
             needed: Arc::clone(&needed),
             released: 0,
         };
-        let thread = Background::thread(THREAD, move || runtime.block_on(clerk.run(receiver)))?;
-        Ok((Self { orders, needed, hold }, thread))
+        let thread = Background::thread(THREAD, move || runtime.block_on(writer.run(receiver)))?;
+        Ok((Self { commands, needed, stall }, thread))
     }
 
-    /// The life that an actor goes on with: a new one unless it claims its last. `Ok(None)` if it
-    /// claims any other, `Err` once the thread has ended.
-    pub async fn greet(&self, actor: String, claim: Option<u64>) -> Result<Option<Life>, Ended> {
+    /// Opens a session under a new epoch, or under the actor's last if it claims that one.
+    /// `Ok(None)` if it claims any other, `Err` once the thread has ended.
+    pub async fn open_session(
+        &self,
+        actor: String,
+        claim: Option<u64>,
+    ) -> Result<Option<PushSession>, Ended> {
         let (reply, answer) = oneshot::channel();
-        self.orders.send(Order::Greet { actor, claim, reply }).await.map_err(|_| Ended)?;
+        self.commands.send(Command::Open { actor, claim, reply }).await.map_err(|_| Ended)?;
         answer.await.map_err(|_| Ended)
     }
 
-    /// Room for one order, waiting as long as the thread takes nothing in.
-    pub async fn room(&self) -> Result<mpsc::Permit<'_, Order>, Ended> {
-        self.orders.reserve().await.map_err(|_| Ended)
+    /// Waits until the thread accepts another command.
+    pub async fn room(&self) -> Result<mpsc::Permit<'_, Command>, Ended> {
+        self.commands.reserve().await.map_err(|_| Ended)
     }
 
-    /// For how long an actor had better send nothing; zero while games are taken in. On a full
-    /// disk the watermark of every [`Life`] counts as changed at each attempt to go on, so that
-    /// streams can tell.
+    /// The suggested back-off for actors; zero while games are accepted. On a full disk the
+    /// watermark of every [`PushSession`] counts as changed at each attempt to write, so that its
+    /// connection repeats the suggestion.
     pub fn pause(&self) -> Duration {
-        let waiting = self.orders.max_capacity() - self.orders.capacity();
-        hold::pause(*self.hold.borrow(), waiting)
+        let waiting = self.commands.max_capacity() - self.commands.capacity();
+        stall::pause(*self.stall.borrow(), waiting)
     }
 
     /// Whether the thread has ended.
     pub fn is_closed(&self) -> bool {
-        self.orders.is_closed()
+        self.commands.is_closed()
     }
 
-    /// Lets the thread end, after everything that was ordered before.
+    /// Ends the thread after all earlier commands.
     pub async fn close(&self) {
         // Without the thread there is nothing to end.
-        let _ = self.orders.send(Order::Close).await;
+        let _ = self.commands.send(Command::Close).await;
     }
 
-    /// Tells that no checkpoint needs records before `number`; they may go at some later commit.
+    /// Allows records before `number`, which no checkpoint needs, to be removed at a later commit.
     pub fn release(&self, number: u64) {
         self.needed.fetch_max(number, Ordering::Relaxed);
     }
@@ -194,46 +200,49 @@ impl Ledger {
 #[error("the journal is closed")]
 pub struct Ended;
 
-/// What the thread owns.
-struct Clerk<D: Disk> {
+/// The state of the thread.
+struct WriterState<D: Disk> {
     journal: Journal<D>,
     replay: Arc<SharedReplay>,
     progress: SharedStatus,
     group: GroupCommit,
     start: Instant,
-    /// The stream of each actor.
-    lives: BTreeMap<Arc<str>, Lease>,
-    /// New lives that wait for their commit.
-    greeted: Vec<(oneshot::Sender<Option<Life>>, Life)>,
-    /// Accepted games that wait for theirs, with their numbers.
+    /// The open session of each actor.
+    sessions: BTreeMap<Arc<str>, OpenSession>,
+    /// Sessions under new epochs that wait for their commit.
+    opening: Vec<(oneshot::Sender<Option<PushSession>>, PushSession)>,
+    /// Accepted games that wait for their commit, with their numbers.
     waiting: VecDeque<(u64, Box<AcceptedGame>)>,
     refused: Vec<RefusalReason>,
-    /// Taken in, but without room in the replay.
-    held: Option<Order>,
-    hold: watch::Sender<Option<Hold>>,
+    /// A command that waits for room in the replay.
+    blocked: Option<Command>,
+    stall: watch::Sender<Option<Stall>>,
     needed: Arc<AtomicU64>,
     /// Records before this one were released.
     released: u64,
 }
 
-/// The clerk's end of a [`Life`].
-struct Lease {
+/// The thread's end of a [`PushSession`].
+struct OpenSession {
     epoch: u64,
     watermark: watch::Sender<u64>,
     refusals: Refusals,
 }
 
-impl<D: Disk> Clerk<D> {
-    async fn run(mut self, mut orders: mpsc::Receiver<Order>) -> Result<(), LedgerError> {
+impl<D: Disk> WriterState<D> {
+    async fn run(
+        mut self,
+        mut commands: mpsc::Receiver<Command>,
+    ) -> Result<(), JournalWriterError> {
         let mut open = true;
         loop {
-            self.say_hold();
+            self.publish_stall();
             let due = self.group.due(self.now());
             if due == Due::Now {
                 self.commit()?;
                 continue;
             }
-            if !open && self.held.is_none() {
+            if !open && self.blocked.is_none() {
                 return self.close();
             }
             let until = match due {
@@ -241,21 +250,21 @@ impl<D: Disk> Clerk<D> {
                 Due::Now | Due::Never => None,
             };
             let (positions, waiting) =
-                (self.held.as_ref().map(positions), self.waiting_positions());
+                (self.blocked.as_ref().map(positions), self.waiting_positions());
             tokio::select! {
                 () = sleep_until(until) => {}
                 () = self.replay.room(positions.unwrap_or(0), waiting), if positions.is_some() => {
-                    if let Some(order) = self.held.take() {
-                        self.take(order)?;
+                    if let Some(command) = self.blocked.take() {
+                        self.take(command)?;
                     }
                 }
-                order = orders.recv(), if open && self.held.is_none() && !self.group.is_paused() => {
-                    match order {
-                        None | Some(Order::Close) => open = false,
-                        Some(order) if self.replay.has_room(self::positions(&order), waiting) => {
-                            self.take(order)?;
+                command = commands.recv(), if open && self.blocked.is_none() && !self.group.is_paused() => {
+                    match command {
+                        None | Some(Command::Close) => open = false,
+                        Some(command) if self.replay.has_room(self::positions(&command), waiting) => {
+                            self.take(command)?;
                         }
-                        Some(order) => self.held = Some(order),
+                        Some(command) => self.blocked = Some(command),
                     }
                 }
             }
@@ -265,47 +274,48 @@ impl<D: Disk> Clerk<D> {
         }
     }
 
-    /// Says whether anything is taken in, before anybody looks.
-    fn say_hold(&self) {
-        let hold = if self.group.is_paused() {
-            Some(Hold::DiskFull)
+    /// Publishes why no command is accepted. Called before connections are notified, because they
+    /// read it then.
+    fn publish_stall(&self) {
+        let stall = if self.group.is_paused() {
+            Some(Stall::DiskFull)
         } else {
-            self.held.as_ref().map(|_| Hold::Behind)
+            self.blocked.as_ref().map(|_| Stall::ReplayFull)
         };
-        self.hold.send_replace(hold);
+        self.stall.send_replace(stall);
     }
 
     fn now(&self) -> Duration {
         self.start.elapsed()
     }
 
-    /// Positions that are on their way into the replay.
+    /// Positions of accepted games that wait for their commit.
     fn waiting_positions(&self) -> u64 {
         self.waiting.iter().map(|(_, accepted)| u64::from(accepted.game.positions())).sum()
     }
 
-    fn take(&mut self, order: Order) -> Result<(), LedgerError> {
-        match order {
-            Order::Greet { actor, claim, reply } => self.greet(actor.into(), claim, reply),
-            Order::Decide { actor, epoch, sequence, decision } => {
+    fn take(&mut self, command: Command) -> Result<(), JournalWriterError> {
+        match command {
+            Command::Open { actor, claim, reply } => self.open_session(actor.into(), claim, reply),
+            Command::Decide { actor, epoch, sequence, decision } => {
                 self.decide(&actor, epoch, sequence, decision)
             }
-            // Never held: it brings no positions.
-            Order::Close => Ok(()),
+            // Never blocked: it brings no positions.
+            Command::Close => Ok(()),
         }
     }
 
-    fn greet(
+    fn open_session(
         &mut self,
         actor: Arc<str>,
         claim: Option<u64>,
-        reply: oneshot::Sender<Option<Life>>,
-    ) -> Result<(), LedgerError> {
+        reply: oneshot::Sender<Option<PushSession>>,
+    ) -> Result<(), JournalWriterError> {
         let (epoch, is_new) = match self.journal.greet(&actor, claim)? {
             Greeting::Issued(epoch) => (epoch, true),
             Greeting::Known(epoch) => (epoch, false),
             Greeting::Fenced { .. } => {
-                // Whoever asked may be gone.
+                // The connection may be gone.
                 let _ = reply.send(None);
                 return Ok(());
             }
@@ -313,17 +323,17 @@ impl<D: Disk> Clerk<D> {
         let decided = self.journal.watermark(&actor).filter(|&(current, _)| current == epoch);
         let known = decided.map_or(0, |(_, watermark)| watermark);
         let (sender, watermark) = watch::channel(known);
-        let before = self.lives.remove(&actor).filter(|lease| lease.epoch == epoch);
-        let refusals = before.map(|lease| lease.refusals).unwrap_or_default();
-        // The stream that had the name before sees its end.
-        let lease = Lease { epoch, watermark: sender, refusals: refusals.clone() };
-        self.lives.insert(Arc::clone(&actor), lease);
-        let life = Life { actor, epoch, watermark, refusals };
+        let before = self.sessions.remove(&actor).filter(|open| open.epoch == epoch);
+        let refusals = before.map(|open| open.refusals).unwrap_or_default();
+        // The connection that held the name before sees its watermark close.
+        let open = OpenSession { epoch, watermark: sender, refusals: refusals.clone() };
+        self.sessions.insert(Arc::clone(&actor), open);
+        let session = PushSession { actor, epoch, watermark, refusals };
         if is_new {
             self.group.appended(self.now());
-            self.greeted.push((reply, life));
+            self.opening.push((reply, session));
         } else {
-            let _ = reply.send(Some(life));
+            let _ = reply.send(Some(session));
         }
         Ok(())
     }
@@ -334,7 +344,7 @@ impl<D: Disk> Clerk<D> {
         epoch: u64,
         sequence: u64,
         decision: Decision,
-    ) -> Result<(), LedgerError> {
+    ) -> Result<(), JournalWriterError> {
         let appended = match decision {
             Decision::Accept(accepted) => {
                 let (generation, payload) = (accepted.game.generation(), accepted.game.as_bytes());
@@ -351,8 +361,8 @@ impl<D: Disk> Clerk<D> {
                 let refused = self.journal.refuse(record)?;
                 if let Appended::Waiting(_) = refused {
                     self.refused.push(reason);
-                    if let Some(lease) = self.lives.get(actor).filter(|one| one.epoch == epoch) {
-                        lease.refusals.push(RefusedGame { sequence, reason, detail });
+                    if let Some(open) = self.sessions.get(actor).filter(|one| one.epoch == epoch) {
+                        open.refusals.push(RefusedGame { sequence, reason, detail });
                     }
                 }
                 refused
@@ -361,7 +371,7 @@ impl<D: Disk> Clerk<D> {
         match appended {
             Appended::Waiting(_) => self.group.appended(self.now()),
             Appended::Duplicate => {}
-            // A stream checks its numbers itself, and one that was taken over is ending.
+            // A connection checks its numbers itself, and a fenced one is ending.
             Appended::Gap { .. } | Appended::Fenced { .. } => {
                 tracing::warn!(actor, epoch, sequence, ?appended, "game out of turn");
             }
@@ -369,28 +379,28 @@ impl<D: Disk> Clerk<D> {
         Ok(())
     }
 
-    /// Makes durable what waits, and tells everybody.
-    fn commit(&mut self) -> Result<(), LedgerError> {
+    /// Commits what waits, then inserts the games and notifies the connections.
+    fn commit(&mut self) -> Result<(), JournalWriterError> {
         match self.journal.commit() {
             Ok(_) => {}
             Err(error @ JournalError::NoSpace { .. }) => {
                 if !self.group.is_paused() {
-                    tracing::error!(%error, "the disk is full: no more games are taken in");
+                    tracing::error!(%error, "the disk is full: no game is accepted");
                     self.progress.set_condition(Condition::Journal, Some(error.to_string()));
                 }
                 self.group.failed(self.now());
-                self.say_hold();
-                self.lives.values().for_each(|lease| lease.watermark.send_modify(|_| {}));
+                self.publish_stall();
+                self.sessions.values().for_each(|open| open.watermark.send_modify(|_| {}));
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
         }
         if self.group.is_paused() {
-            tracing::warn!("there is space again: games are taken in");
+            tracing::warn!("there is space again: games are accepted");
             self.progress.set_condition(Condition::Journal, None);
         }
         self.group.committed();
-        self.say_hold();
+        self.publish_stall();
         for (number, accepted) in self.waiting.drain(..) {
             let AcceptedGame { game, returns } = *accepted;
             self.progress.accepted(game.positions() as usize, &returns);
@@ -399,28 +409,28 @@ impl<D: Disk> Clerk<D> {
         for reason in self.refused.drain(..) {
             self.progress.refused(reason);
         }
-        for (reply, life) in self.greeted.drain(..) {
-            let _ = reply.send(Some(life));
+        for (reply, session) in self.opening.drain(..) {
+            let _ = reply.send(Some(session));
         }
         self.release()?;
         let journal = &self.journal;
-        self.lives.retain(|actor, Lease { epoch, watermark: sender, refusals }| {
-            // A life that the journal has forgotten, for too many came after it, ends for its
-            // stream, too.
+        self.sessions.retain(|actor, OpenSession { epoch, watermark: sender, refusals }| {
+            // The journal forgets the epochs of old actors when there are too many. Their
+            // connections end.
             let Some((_, watermark)) = journal.watermark(actor).filter(|(now, _)| now == epoch)
             else {
                 return false;
             };
             let raise = |known: &mut u64| std::mem::replace(known, watermark) != watermark;
             sender.send_if_modified(raise);
-            // Of an actor that is gone for now, only what it may have missed.
+            // Of an actor that has disconnected, only unreported refusals are kept.
             !sender.is_closed() || !refusals.is_empty()
         });
         Ok(())
     }
 
-    /// Removes what no checkpoint needs any more.
-    fn release(&mut self) -> Result<(), LedgerError> {
+    /// Removes records that no checkpoint needs.
+    fn release(&mut self) -> Result<(), JournalWriterError> {
         let needed = self.needed.load(Ordering::Relaxed);
         if needed <= self.released {
             return Ok(());
@@ -436,11 +446,11 @@ impl<D: Disk> Clerk<D> {
         }
     }
 
-    /// The last commit.
-    fn close(mut self) -> Result<(), LedgerError> {
+    /// Makes the last commit.
+    fn close(mut self) -> Result<(), JournalWriterError> {
         match self.journal.commit() {
             Err(error @ JournalError::NoSpace { .. }) => {
-                tracing::warn!(%error, "what was not acknowledged is dropped; actors send it again");
+                tracing::warn!(%error, "games without an acknowledgement are dropped; actors send them again");
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -449,10 +459,10 @@ impl<D: Disk> Clerk<D> {
     }
 }
 
-/// Positions that an order brings.
-fn positions(order: &Order) -> u64 {
-    match order {
-        Order::Decide { decision: Decision::Accept(accepted), .. } => {
+/// Positions that a command brings.
+fn positions(command: &Command) -> u64 {
+    match command {
+        Command::Decide { decision: Decision::Accept(accepted), .. } => {
             accepted.game.positions().into()
         }
         _ => 0,

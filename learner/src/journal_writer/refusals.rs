@@ -1,0 +1,76 @@
+//! What actors have yet to be reported: the refusals of each session.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ouro_proto::RefusedGame;
+
+/// Refusals that are kept after they were reported, since the answer may be lost.
+const KEPT: usize = 64;
+
+/// The refusals of a session: those that its actor has not been reported of, and the last that it has.
+/// Clones share them, so that a stream can tell what another one of the same session brought in.
+#[derive(Clone, Debug, Default)]
+pub struct Refusals(Arc<Mutex<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Oldest first.
+    refused: VecDeque<RefusedGame>,
+    /// The highest watermark that was reported.
+    reported: u64,
+}
+
+impl Refusals {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // Whole refusals only are put in and taken out.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Another game was refused.
+    pub(super) fn push(&self, refused: RefusedGame) {
+        self.lock().refused.push_back(refused);
+    }
+
+    /// Whether there is nothing to report, not even again.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().refused.is_empty()
+    }
+
+    /// Those after `answered` up to a watermark, in order, to be reported now.
+    pub fn report(&self, answered: u64, watermark: u64) -> Vec<RefusedGame> {
+        let mut kept = self.lock();
+        kept.reported = kept.reported.max(watermark);
+        let is_due = |one: &&RefusedGame| one.sequence > answered && one.sequence <= watermark;
+        let refusals = kept.refused.iter().filter(is_due).cloned().collect();
+        let reported = kept.refused.partition_point(|refused| refused.sequence <= kept.reported);
+        kept.refused.drain(..reported.saturating_sub(KEPT));
+        refusals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_replay::RefusalReason;
+
+    use super::*;
+
+    #[test]
+    fn reported_refusals_are_kept_for_a_while_and_others_until_they_are() {
+        let refusals = Refusals::default();
+        let refuse = |sequence| {
+            let (reason, detail) = (RefusalReason::Stale, "old".to_owned());
+            refusals.push(RefusedGame { sequence, reason, detail });
+        };
+        let reported = |answered, watermark| -> Vec<u64> {
+            refusals.report(answered, watermark).iter().map(|one| one.sequence).collect()
+        };
+        let most = 2 * KEPT as u64;
+        (1..=most).for_each(refuse);
+        assert_eq!(reported(0, most - 1), (1..most).collect::<Vec<_>>());
+        // The answer was lost, and so are the oldest.
+        assert_eq!(reported(3, most - 1), (most - KEPT as u64..most).collect::<Vec<_>>());
+        assert_eq!(reported(most - 2, most), [most - 1, most]);
+        assert!(reported(most, most).is_empty());
+    }
+}

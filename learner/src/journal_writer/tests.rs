@@ -1,0 +1,206 @@
+use ouro_replay::journal::Options;
+use ouro_replay::testing::{Faults, MemoryDisk};
+use ouro_replay::{EncodedTrajectory, PositionRef, Replay, ReplayState};
+
+use super::*;
+use crate::testing::fifo;
+
+const RUN: &[u8] = b"a test";
+
+fn replay(max_positions: u64) -> Arc<SharedReplay> {
+    let replay =
+        Replay::resume(fifo(max_positions, 1, 9), &ReplayState::default()).expect("possible");
+    Arc::new(SharedReplay::new(replay, Generation(0)))
+}
+
+fn start(
+    disk: &MemoryDisk,
+    replay: &Arc<SharedReplay>,
+) -> (JournalWriter, JournalWriterThread, SharedStatus) {
+    let (journal, _) = Journal::open(disk.clone(), RUN, Options::default()).expect("a journal");
+    let progress = SharedStatus::default();
+    let (writer, thread) =
+        JournalWriter::start(journal, Arc::clone(replay), progress.clone()).expect("a thread");
+    (writer, thread, progress)
+}
+
+/// A game with two positions.
+fn accept() -> Decision {
+    let positions = [PositionRef { ply: 0, mover: 0, seat: 0 }; 2];
+    let game = EncodedTrajectory::new(*b"a game", Generation(3), positions);
+    Decision::Accept(Box::new(AcceptedGame { game, returns: vec![1.0] }))
+}
+
+async fn decide(writer: &JournalWriter, session: &PushSession, sequence: u64, decision: Decision) {
+    let (actor, epoch) = (Arc::clone(&session.actor), session.epoch);
+    let permit = writer.room().await.expect("it runs");
+    permit.send(Command::Decide { actor, epoch, sequence, decision });
+}
+
+async fn open(writer: &JournalWriter, claim: Option<u64>) -> Option<PushSession> {
+    writer.open_session("a".to_owned(), claim).await.expect("it runs")
+}
+
+async fn reaches(session: &mut PushSession, watermark: u64) {
+    session.watermark.wait_for(|known| *known >= watermark).await.expect("it runs");
+}
+
+#[tokio::test]
+async fn what_is_acknowledged_is_on_disk_and_in_the_replay() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (writer, thread, progress) = start(&disk, &replay);
+    let mut own = open(&writer, None).await.expect("a new epoch");
+    assert_eq!(own.epoch, 1);
+    decide(&writer, &own, 1, accept()).await;
+    decide(&writer, &own, 2, Decision::Refuse(RefusalReason::Stale, "old".to_owned())).await;
+    decide(&writer, &own, 3, accept()).await;
+    // Again: decided before, so it changes nothing.
+    decide(&writer, &own, 3, accept()).await;
+    reaches(&mut own, 3).await;
+    assert_eq!(replay.status().0.counters.inserts, 4);
+    let reported = progress.get();
+    assert_eq!((reported.games, reported.moves), (2, 4));
+    assert_eq!(reported.refused.get(&RefusalReason::Stale), Some(&1));
+    drop((writer, own));
+    thread.join().await.expect("no panic").expect("a clean end");
+
+    // Another process: the same state, and the session goes on.
+    let (writer, thread, _) = start(&disk, &self::replay(100));
+    let mut again = open(&writer, Some(1)).await.expect("its last epoch");
+    assert_eq!((again.epoch, *again.watermark.borrow_and_update()), (1, 3));
+    drop((writer, again));
+    thread.join().await.expect("no panic").expect("a clean end");
+}
+
+#[tokio::test]
+async fn a_second_process_of_a_name_ends_the_epoch_of_the_first() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (writer, _thread, _) = start(&disk, &replay);
+    let mut first = open(&writer, None).await.expect("a new epoch");
+    let second = open(&writer, None).await.expect("a new epoch");
+    assert_eq!((first.epoch, second.epoch), (1, 2));
+    assert!(first.watermark.changed().await.is_err());
+    assert!(open(&writer, Some(1)).await.is_none());
+    assert!(open(&writer, Some(7)).await.is_none());
+    decide(&writer, &first, 1, accept()).await;
+    let mut second = second;
+    decide(&writer, &second, 1, accept()).await;
+    reaches(&mut second, 1).await;
+    assert_eq!(replay.status().0.counters.inserts, 2);
+}
+
+#[tokio::test]
+async fn while_there_is_no_room_no_game_is_accepted() {
+    let (disk, replay) = (MemoryDisk::default(), replay(4));
+    let (writer, _thread, _) = start(&disk, &replay);
+    let mut own = open(&writer, None).await.expect("a new epoch");
+    for sequence in 1..=4 {
+        decide(&writer, &own, sequence, accept()).await;
+    }
+    reaches(&mut own, 2).await;
+    assert_eq!(*own.watermark.borrow(), 2);
+    assert_eq!(replay.draw(2).expect("it is open").batch.draws.len(), 2);
+    reaches(&mut own, 3).await;
+    assert_eq!(replay.draw(4).expect("it is open").batch.draws.len(), 4);
+    reaches(&mut own, 4).await;
+}
+
+#[tokio::test]
+async fn a_full_disk_is_reported_until_there_is_space() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (writer, _thread, progress) = start(&disk, &replay);
+    let mut own = open(&writer, None).await.expect("a new epoch");
+    disk.set_faults(Faults { capacity: Some(1), ..Faults::default() });
+    decide(&writer, &own, 1, accept()).await;
+    let conditions = || progress.get().conditions.describe();
+    while conditions().is_none() {
+        tokio::task::yield_now().await;
+    }
+    assert!(conditions().expect("some").starts_with("no space for"));
+    // What the training thread waits for is its own.
+    progress.set_condition(Condition::Checkpoint, Some("a checkpoint".to_owned()));
+    assert_eq!(*own.watermark.borrow(), 0);
+    disk.set_faults(Faults::default());
+    reaches(&mut own, 1).await;
+    assert_eq!(conditions().as_deref(), Some("a checkpoint"));
+}
+
+#[tokio::test]
+async fn a_refusal_is_reported_to_the_session_that_is_open_when_it_is_decided() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (writer, _thread, _) = start(&disk, &replay);
+    let first = open(&writer, None).await.expect("a new epoch");
+    disk.set_faults(Faults { capacity: Some(1), ..Faults::default() });
+    let refuse = || Decision::Refuse(RefusalReason::Stale, "old".to_owned());
+    decide(&writer, &first, 1, refuse()).await;
+    decide(&writer, &first, 2, accept()).await;
+    // The connection breaks before anything is on disk; what it brought in is still on its way.
+    let mut second = open(&writer, Some(1)).await.expect("its last epoch");
+    assert_eq!(*second.watermark.borrow_and_update(), 0);
+    decide(&writer, &second, 1, accept()).await;
+    disk.set_faults(Faults::default());
+    reaches(&mut second, 2).await;
+    let reported = second.refusals.report(0, 2);
+    assert_eq!(reported.len(), 1);
+    assert_eq!((reported[0].sequence, reported[0].reason), (1, RefusalReason::Stale));
+    assert_eq!(replay.status().0.counters.inserts, 2, "the first decision stands");
+}
+
+#[tokio::test]
+async fn a_refusal_that_a_disconnected_actor_may_have_missed_is_reported_again() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (writer, _thread, _) = start(&disk, &replay);
+    let mut first = open(&writer, None).await.expect("a new epoch");
+    let refusal = Decision::Refuse(RefusalReason::Stale, "old".to_owned());
+    decide(&writer, &first, 1, refusal).await;
+    reaches(&mut first, 1).await;
+    assert_eq!(first.refusals.report(0, 1).len(), 1);
+    drop(first);
+    let mut other = writer.open_session("b".to_owned(), None).await.expect("it runs").expect("new");
+    decide(&writer, &other, 1, accept()).await;
+    reaches(&mut other, 1).await;
+    let second = open(&writer, Some(1)).await.expect("its last epoch");
+    assert_eq!(second.refusals.report(0, 1).len(), 1);
+    assert!(second.refusals.report(1, 1).is_empty(), "it has seen that answer");
+}
+
+#[tokio::test]
+async fn a_session_opens_while_there_is_no_room_for_games() {
+    let (disk, replay) = (MemoryDisk::default(), replay(2));
+    let (writer, _thread, _) = start(&disk, &replay);
+    let mut own = open(&writer, None).await.expect("a new epoch");
+    decide(&writer, &own, 1, accept()).await;
+    reaches(&mut own, 1).await;
+    assert!(!replay.has_room(2, 0));
+    let mut other = writer.open_session("b".to_owned(), None).await.expect("it runs").expect("new");
+    let refusal = Decision::Refuse(RefusalReason::Stale, "old".to_owned());
+    decide(&writer, &other, 1, refusal).await;
+    reaches(&mut other, 1).await;
+}
+
+#[tokio::test]
+async fn the_session_of_a_forgotten_actor_ends() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (writer, _thread, _) = start(&disk, &replay);
+    let mut forgotten = open(&writer, None).await.expect("a new epoch");
+    let mut others = tokio::task::JoinSet::new();
+    for number in 0..ouro_replay::journal::MAX_ACTORS {
+        let writer = writer.clone();
+        others.spawn(async move { writer.open_session(format!("other {number}"), None).await });
+    }
+    others.join_all().await;
+    assert!(forgotten.watermark.changed().await.is_err());
+}
+
+#[tokio::test]
+async fn a_sync_that_fails_ends_the_thread() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (writer, thread, _) = start(&disk, &replay);
+    let own = open(&writer, None).await.expect("a new epoch");
+    disk.set_faults(Faults { sync_fails: true, ..Faults::default() });
+    decide(&writer, &own, 1, accept()).await;
+    let ended = thread.join().await.expect("no panic").expect_err("it cannot continue");
+    assert!(matches!(ended, JournalWriterError::Journal(JournalError::Fatal { .. })), "{ended}");
+    assert!(writer.open_session("b".to_owned(), None).await.is_err());
+    assert_eq!(*own.watermark.borrow(), 0);
+}
