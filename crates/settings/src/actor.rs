@@ -26,7 +26,7 @@ pub struct PlayConfig {
     /// recorded probability is that of the mixture.
     #[schemars(range(min = 0, max = 1))]
     pub epsilon: f32,
-    /// OpponentShares of self-play, of opponents from the pool preferred by how hard they are, and of
+    /// Shares of self-play, of opponents from the pool preferred by how hard they are, and of
     /// opponents drawn uniformly.
     pub opponents: OpponentShares,
     /// Consecutive games of a thread that share opponents, which keeps the batches of the

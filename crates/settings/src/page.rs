@@ -92,6 +92,8 @@ fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -106,5 +108,12 @@ mod tests {
             }
         }
         assert!(page.lines().all(|line| !line.starts_with('|') || line.ends_with('|')));
+    }
+
+    #[test]
+    fn the_page_in_the_documentation_is_up_to_date() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md");
+        let page = std::fs::read_to_string(path).expect("the page is there");
+        assert!(page == settings_page(), "docs/settings.md is stale; run cargo xtask settings");
     }
 }
