@@ -7,7 +7,8 @@ use tokio::sync::broadcast;
 
 use crate::showcase::{LiveEvent, LiveGame};
 
-/// Moves that a slow subscriber may be behind before it loses the oldest.
+/// Moves that a slow subscriber may be behind before it loses the oldest. Pages show games at their own
+/// pace, so they fall behind by whole games.
 const MOVES: usize = 4_096;
 
 /// Publishes the moves of the game that is shown live. A subscriber first receives the game so far.

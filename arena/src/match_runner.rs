@@ -36,7 +36,7 @@ const POOL_OF_INTEREST: usize = 12;
 /// The newest members among them. The others are those with the widest intervals.
 const NEWEST_OF_INTEREST: usize = 6;
 
-/// Pause before the next check, when the ratings are certain enough.
+/// Pause before the next check, when the ratings are certain enough. A new candidate ends it early.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Pause between checks of a full disk.
@@ -190,6 +190,7 @@ impl MatchRunner {
         let info = self.open(key, true)?;
         let rule = info.rule.unwrap_or(self.config.gate);
         let mut gate = Gate::new(rule, info.shape).map_err(crate::config::ConfigError::from)?;
+        // A resumed match starts from its stored clusters. The rule is the one it was opened with.
         for played in &self.state.store().results(info.number)? {
             gate.fold(&played.result);
         }
@@ -230,6 +231,7 @@ impl MatchRunner {
         let info = self.open(key, false)?;
         let side = |id| self.side(id, &info.player);
         let sides = [side(&info.key.first)?, side(&info.key.second)?];
+        // Earlier games of the match count as seen, so a resumed match finds the same repetitions.
         let mut distinct = DistinctGames::default();
         let played = self.state.store().results(info.number)?;
         for earlier in &played {
@@ -283,6 +285,7 @@ impl MatchRunner {
             matches!(row.status, CheckpointStatus::Pool | CheckpointStatus::Champion)
         };
         let mut pool: Vec<_> = checkpoints.iter().rev().filter(in_pool).collect();
+        // A stable sort: with equal widths the newer member comes first.
         if let Some((_, older)) = pool.split_at_mut_checked(NEWEST_OF_INTEREST) {
             older.sort_by(|a, b| width(b).total_cmp(&width(a)));
         }

@@ -98,6 +98,7 @@ impl GameVisitor for PlayClusters<'_> {
             if (self.report)(ended).is_break() {
                 return Ok(());
             }
+            // Clusters start whole, so their games end at about the same time and few are pending.
             while batch.len() < self.parallel.max(1) {
                 let Some(cluster) = self.clusters.next() else { break };
                 let seed = self.key.seed(self.seed, cluster);
@@ -110,6 +111,7 @@ impl GameVisitor for PlayClusters<'_> {
             if batch.is_empty() {
                 return Ok(());
             }
+            // Advances every game by one ply, with one batch per player.
             let finished = batch.advance(&mut players)?;
             let name = |seed: u64, seats: &[usize]| self.name(&pending, seed, seats);
             for event in showcase.update(self.config, batch.in_progress(), &finished, &name) {

@@ -28,6 +28,7 @@ pub fn choose(
     if !players.iter().any(wide) {
         return None;
     }
+    // Every pairing costs one sparse solve, which is why the caller bounds the number of players.
     let mut best: Option<(f64, (usize, usize))> = None;
     for first in 0..players.len() {
         for second in first + 1..players.len() {
@@ -67,6 +68,7 @@ impl DutyCycle {
     /// Records a piece of work that lasted from `start` to `now`.
     pub fn spent(&mut self, start: Duration, now: Duration) {
         let worked = now.saturating_sub(start).as_secs_f64();
+        // Work takes its share of work and pause together. A share of 0 must not divide by zero.
         let rest = worked * (1.0 - self.share) / self.share.max(1e-9);
         let rest = Duration::try_from_secs_f64(rest).unwrap_or(Self::LONGEST);
         self.next = now + rest.min(Self::LONGEST);

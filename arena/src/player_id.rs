@@ -1,4 +1,4 @@
-//! Who plays in the arena, and which match is which.
+//! Identities of players and matches.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ pub const ANCHOR: &str = "random";
 /// Prefix of the name of every generation.
 const GENERATION: &str = "generation-";
 
-/// Longest name, in bytes.
+/// Longest name, in bytes: far above that of any player with parameters. Names are part of store keys.
 const LONGEST_NAME: usize = 200;
 
 /// A player that can be rated. Its text form is used everywhere: `generation-7`, `minimax{depth=2}`.
@@ -134,6 +134,7 @@ impl MatchKey {
 
     /// The seed that all games of a cluster share.
     pub fn seed(&self, run: u64, cluster: u32) -> u64 {
+        // Two levels, so that no cluster shares its seed with a cluster of another match.
         let own = Rng::indexed(run, "match", digest_serialized(self)).bits();
         Rng::indexed(own, "cluster", cluster.into()).bits()
     }

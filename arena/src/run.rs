@@ -147,6 +147,7 @@ impl Arena {
             stop.cancel();
             result?
         };
+        // The match runner may wait for work without a limit, so a stop must wake it.
         let waker = async {
             stop.cancelled().await;
             self.state.candidates().wake();
@@ -164,6 +165,7 @@ impl Arena {
             result
         };
         let (served, shown, played, ()) = tokio::join!(serving, page, playing, waker);
+        // The error of the match runner comes first: the servers stop because of it, without an error.
         played?;
         Ok(match (served?, shown?) {
             (Drain::Clean, Drain::Clean) => Drain::Clean,

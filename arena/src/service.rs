@@ -20,9 +20,10 @@ mod convert;
 mod events;
 mod pool;
 
-/// Uploads held in memory at once.
+/// Uploads held in memory at once. A run has one learner; a second slot serves it after a reconnect,
+/// while its broken upload still waits for the deadline.
 const UPLOADS: usize = 2;
-/// Downloads held in memory at once.
+/// Downloads held in memory at once: 1 GiB at the default limit of a weights file.
 const DOWNLOADS: usize = 16;
 
 /// The handlers of both services. Clones share everything.

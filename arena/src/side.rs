@@ -87,6 +87,7 @@ impl<G: Game> Player<G> for RandomOpening<G> {
         if !opening.contains(&true) {
             return self.inner.choose(game, requests, choices);
         }
+        // Games of one batch are at different plies, so the requests are split and merged again.
         let (mut early, mut late) = (Vec::new(), Vec::new());
         for (Request { state, player, rng }, &opening) in requests.iter_mut().zip(&opening) {
             let request = Request { state: *state, player: *player, rng };

@@ -51,6 +51,7 @@ impl ArenaState {
         clock: Arc<dyn Clock>,
         wake: SyncSender<()>,
     ) -> Result<Self, StoreError> {
+        // Before anything is read: the rows of another run would be mixed with those of this one.
         store.bind_run(&run)?;
         let shared = Arc::new(Shared::new(run, checked, store, clock));
         let state = Self {
@@ -125,6 +126,7 @@ impl ArenaState {
     /// Stores a published candidate. While the disk is full, the call fails, the condition is set
     /// once, and the sender repeats the publication.
     pub(crate) fn publish(&self, offer: Offer, bytes: &[u8]) -> Result<Checkpoint, CallError> {
+        // Recovery reads the store again, so it is tried only while the condition is set.
         let was_full = self.shared.conditions.borrow().get(Condition::Candidates).is_some();
         let has_space = if was_full { self.store().recover() } else { Ok(()) };
         let stored = has_space.map_err(CallError::from).and_then(|()| {
@@ -173,6 +175,7 @@ impl ArenaState {
         explanation: String,
     ) -> Result<(), StoreError> {
         let decision = Decision { generation, decided_at: self.now(), explanation, outcome };
+        // The store first: no event reports a decision that a crash would lose.
         self.store().decide(&decision)?;
         self.matches.clear_gate();
         tracing::info!(generation = generation.0, explanation = decision.explanation, "decided");
@@ -209,6 +212,7 @@ impl ArenaState {
     /// Removes files that are no longer needed: games of old matches and weights of rejected
     /// candidates.
     pub(crate) fn remove_unneeded(&self, kept_matches: u32) -> Result<(), CallError> {
+        // Rows of games before weights: a failure in between leaves files too many, never too few.
         let promotions = self.store().promotions()?;
         let is_kept = self.matches.index().kept_games(&promotions, kept_matches);
         self.store().prune_games(&is_kept)?;

@@ -41,9 +41,9 @@ pub use gauges::{Gauge, Gauges};
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'; object-src 'none'";
 
-/// Most event streams at once. A browser beyond the limit shows the page as it was loaded.
+/// Most event streams at once; each holds a task and a buffer. A browser beyond the limit shows the page as it was loaded.
 const STREAMS: usize = 64;
-/// Most recorded games that are rendered at once.
+/// Most recorded games that are rendered at once; each takes some megabytes.
 const RENDERINGS: usize = 2;
 
 /// A web server on an open port.

@@ -14,10 +14,11 @@ use crate::side::{Side, StoppedClock};
 /// The anchors of a game that has them all.
 const USUAL_ANCHORS: [&str; 3] = ["greedy", "minimax{depth=1}", "minimax{depth=2}"];
 
-/// Fewest different openings of a game that always starts from the same position.
+/// Fewest different openings of a game that always starts from the same position. Deterministic players
+/// repeat their game after the same opening, and repeated games do not count.
 const OPENINGS: usize = 64;
 
-/// Seeds with which the start of a game is compared.
+/// Seeds with which the start of a game is compared. Random starts are hardly equal for all of them.
 const SEEDS: u64 = 8;
 
 /// Why a configuration is invalid. Every message names the key, its value and a valid value.

@@ -82,6 +82,7 @@ impl MatchInProgress<'_> {
         if clusters.is_empty() {
             return Ok(MatchEnd::Complete);
         }
+        // Only after the check: a match without clusters to play has not started.
         state.emit(ArenaEvent::MatchStarted(self.info.clone()));
         let mut failed = None;
         let mut ended = MatchEnd::Complete;
@@ -121,6 +122,7 @@ impl MatchInProgress<'_> {
             live: &mut |event| state.matches().live().publish(event),
         };
         let played = run.game.visit(visitor).map_err(PlayError::from);
+        // Before any error returns: an interrupted game must not stay on the page.
         state.matches().live().clear();
         played??;
         match failed {

@@ -25,7 +25,8 @@ use super::{Answers, Handlers, answer};
 use crate::error::CallError;
 use crate::state::Offer;
 
-/// Longest pause between two chunks of an upload.
+/// Longest pause between two chunks of an upload. A client that died without closing its connection
+/// frees its slot after this time instead of at the deadline of the transfer.
 const IDLE: Duration = Duration::from_secs(30);
 
 impl Handlers {

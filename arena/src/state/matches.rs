@@ -56,6 +56,7 @@ impl MatchState {
         clusters: &[StoredCluster],
         games: &[(GameKey, StoredGame)],
     ) -> Result<(), StoreError> {
+        // The store first: the index never holds clusters that a crash would lose.
         self.shared.store.record(number, clusters, games)?;
         self.index().add_clusters(number, clusters);
         Ok(())

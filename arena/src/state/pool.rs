@@ -56,6 +56,7 @@ impl PoolState {
         self.snapshots.send_if_modified(|shown| {
             let revision = shown.revision;
             let mut snapshot = PoolSnapshot { revision, newest, champion, members };
+            // Revision 0 is the default before the first snapshot, which is published even if empty.
             if **shown == snapshot && revision > 0 {
                 return false;
             }

@@ -43,6 +43,7 @@ impl RatingState {
         let listed = listed_players(anchors, checkpoints);
         let ratings = Arc::new(Ratings::fit(results, &listed, ANCHOR));
         let table = Arc::new(ratings.table());
+        // The ratings before the table: a subscriber that sees a new table can compare its players.
         *lock(&self.current) = ratings;
         self.table.send_replace(table.clone());
         self.shared.emit(ArenaEvent::Rated(table));

@@ -10,7 +10,7 @@ use crate::config::Checked;
 use crate::event::ArenaEvent;
 use crate::store::{Run, Store};
 
-/// Events that a slow receiver may be behind before it loses the oldest.
+/// Events that a slow receiver may be behind before it loses the oldest: minutes of a busy gate.
 const EVENTS: usize = 1_024;
 
 /// The run, its store, the clock and the outgoing events.

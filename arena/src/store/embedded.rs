@@ -185,6 +185,7 @@ impl Store for EmbeddedStore {
             let mut decisions = write.open_table(DECISIONS).map_err(failed)?;
             let mut checkpoint = known(&checkpoints, generation)?;
             if let Some(stored) = get::<Decision, _>(&decisions, generation.0, "decision")? {
+                // A repeated decision has another time, so only the outcome is compared.
                 let same = stored.promotion().is_some() == promotion.is_some();
                 return if same { Ok(()) } else { Err(StoreError::Decided(generation)) };
             }
@@ -237,6 +238,7 @@ impl Store for EmbeddedStore {
                 let stored = get(&matches, number, "match")?;
                 return stored.ok_or(StoreError::UnknownMatch(number));
             }
+            // Matches are never removed, so the last number plus one is free.
             let last = matches.last().map_err(failed)?.map(|(number, _)| number.value());
             let number = last.map_or(0, |last| last + 1);
             let info = MatchInfo { number, ..info.clone() };
@@ -286,6 +288,7 @@ impl Store for EmbeddedStore {
             for (GameKey { number, cluster, game }, stored) in games {
                 put(&mut kept, (*number, *cluster, *game), stored)?;
             }
+            // No log line without new clusters: the replay would see them more than once.
             if new.is_empty() {
                 return Ok(0);
             }

@@ -18,7 +18,7 @@ use super::match_index::{MatchIndex, listed_players};
 use super::rows::{Decision, LogEntry, MatchInfo, MatchSums, Outcome, Promotion, StoredCluster};
 use crate::player_id::{ANCHOR, PlayerId};
 
-/// Lines of the log read at once.
+/// Lines of the log read at once, which bounds the memory of a long log.
 const BATCH: usize = 1_024;
 
 /// The state that a log leads to, without the games.

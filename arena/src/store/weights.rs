@@ -80,8 +80,7 @@ impl WeightsFolder {
             sync_folder(&self.path)
         };
         write().map_err(|source| {
-            // What was written of it takes room that is wanted. If it cannot be removed, the next
-            // start does.
+            // The partial file takes space. If it cannot be removed now, the next start removes it.
             let _ = fs::remove_file(&partial);
             if is_no_space(&source) {
                 return WeightsError::NoSpace { folder: self.path.clone(), source };

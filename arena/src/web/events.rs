@@ -20,7 +20,8 @@ use super::overview::Part;
 use super::page::Refused;
 use crate::event::ArenaEvent;
 
-/// How long changes are collected.
+/// How long changes are collected: unnoticed by a viewer, and longer than the bursts of events around a
+/// decision.
 const COLLECT: Duration = Duration::from_millis(250);
 /// Events buffered for a slow browser; then the stream pauses.
 const BUFFERED: usize = 16;

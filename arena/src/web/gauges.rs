@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-/// Most points of a line.
+/// Most points of a line: more than a chart has pixels.
 pub const MOST_POINTS: usize = 512;
 /// Most lines of all charts; values of further lines are dropped.
 pub const MOST_LINES: usize = 64;
