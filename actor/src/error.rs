@@ -8,7 +8,7 @@ pub enum ActorError {
     Setting(#[from] ouro_settings::SettingError),
     /// The search does not fit the game or its memory.
     #[error("actor config: {0}")]
-    Play(#[source] crate::WorkerError),
+    Play(#[source] crate::worker::WorkerError),
     /// A file that was asked for cannot be written.
     #[error("actor config: {field} is {path}: {error}; give a path that can be written")]
     File {

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::ActorCounters;
+use crate::counters::ActorCounters;
 use crate::loader::{LoadError, Loader};
 use crate::roster::{Member, Roster};
 

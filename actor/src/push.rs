@@ -25,7 +25,7 @@ use tonic::Code;
 use tonic::transport::Endpoint;
 use tracing::{info, warn};
 
-use crate::ActorCounters;
+use crate::counters::ActorCounters;
 use crate::dead_letters::DeadLetters;
 use crate::error::ActorError;
 use crate::outbox::Outbox;

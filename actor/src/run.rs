@@ -18,15 +18,18 @@ use tonic::transport::Endpoint;
 use tracing::{error, info};
 
 use crate::cache::Cache;
-use crate::config::check;
+use crate::config::{ActorConfig, DrainConfig, check};
+use crate::counters::ActorCounters;
 use crate::dead_letters::DeadLetters;
+use crate::error::ActorError;
 use crate::loader::Loader;
+use crate::outbox::Outbox;
 use crate::pool_watch::PoolWatcher;
 use crate::push::{Progress, Pusher};
+use crate::roster::Roster;
 use crate::send_log::SendLog;
-use crate::waves::Wave;
-use crate::worker::{FinishedGame, TreeLimits, WorkerError, WorkerSettings};
-use crate::{ActorConfig, ActorCounters, ActorError, DrainConfig, Outbox, Roster, Waves, Worker};
+use crate::waves::{Wave, Waves};
+use crate::worker::{FinishedGame, TreeLimits, Worker, WorkerError, WorkerSettings};
 
 /// How often a thread that has nothing to play, or nobody to play it, looks again.
 const IDLE: Duration = Duration::from_millis(50);

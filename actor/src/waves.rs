@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::ActorCounters;
+use crate::counters::ActorCounters;
 
 /// Some games to play.
 #[derive(Clone, Debug)]

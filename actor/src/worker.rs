@@ -15,6 +15,7 @@
 //! again from game to game.
 
 mod active_game;
+mod error;
 mod finished;
 mod index;
 mod seat_policies;
@@ -24,59 +25,15 @@ mod shared;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ouro_game::{Game, GameConfig, StepError};
-use ouro_players::FitError;
-use ouro_search::mcts::SearchConfigError;
+use ouro_game::{Game, GameConfig};
 
 use self::active_game::ActiveGame;
+pub use self::error::WorkerError;
 pub use self::finished::{FinishedGame, WorkerStats};
 use self::index::GameSlot;
 pub use self::settings::{TreeLimits, WorkerSettings};
 use self::shared::Shared;
 use crate::roster::Roster;
-
-/// Plies that a kept tree follows without being searched. Beyond that a new tree costs less than
-/// replaying the plies in the old one.
-const MAX_PLIES_BEHIND: usize = 16;
-
-/// Why a worker cannot continue.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkerError {
-    /// The weights are for another game.
-    #[error(transparent)]
-    Fit(#[from] FitError),
-    /// The search does not fit the game.
-    #[error(transparent)]
-    Search(#[from] SearchConfigError),
-    /// The trees do not fit their memory.
-    #[error(
-        "{trees} trees of {simulations} simulations need {needed} bytes; tree memory is {bytes}, \
-         give more or play fewer games at once"
-    )]
-    Memory {
-        /// Trees at once.
-        trees: usize,
-        /// Simulations per decision.
-        simulations: u32,
-        /// Bytes they may take.
-        bytes: usize,
-        /// Bytes they need.
-        needed: usize,
-    },
-    /// A policy has no tree for a game: a bug.
-    #[error("a seat policy has no tree for a game that it plays")]
-    NoTree,
-    /// A move broke the rules: a bug.
-    #[error("game {seed}, ply {ply}: {error}")]
-    Step {
-        /// Seed of the game.
-        seed: u64,
-        /// Ply, from 0.
-        ply: usize,
-        /// What the rules say.
-        error: StepError,
-    },
-}
 
 /// Plays games between networks. See the [module](self).
 pub struct Worker<G: Game> {

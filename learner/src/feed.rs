@@ -54,7 +54,7 @@ impl Assemble for Reinforce {
 
 /// A batch on its way to training.
 #[derive(Debug)]
-pub struct Fed<B> {
+pub struct AssembledBatch<B> {
     /// The batch.
     pub batch: B,
     /// Where the replay stood after it was drawn.
@@ -79,7 +79,7 @@ pub enum FeedError {
 }
 
 /// What training reads batches from. Ends once the replay is closed.
-pub type Feed<B> = Receiver<Result<Fed<B>, FeedError>>;
+pub type Feed<B> = Receiver<Result<AssembledBatch<B>, FeedError>>;
 
 /// Starts `threads` threads that make batches of `rows` positions.
 pub fn start<A: Assemble>(
@@ -97,8 +97,8 @@ pub fn start<A: Assemble>(
                 let mut augmentation = Rng::indexed(seed, "augment", drawn.index);
                 let batch = assemble::<A>(&*rules, &drawn.batch.draws, &mut augmentation);
                 let failed = batch.is_err();
-                let fed = batch.map(|batch| Fed { batch, state: drawn.state });
-                if batches.send(fed).is_err() || failed {
+                let assembled = batch.map(|batch| AssembledBatch { batch, state: drawn.state });
+                if batches.send(assembled).is_err() || failed {
                     return;
                 }
             }

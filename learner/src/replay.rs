@@ -37,7 +37,7 @@ struct State {
 
 /// Positions to make a batch of.
 #[derive(Debug)]
-pub struct Drawn {
+pub struct DrawnPositions {
     /// The positions.
     pub batch: Batch<EncodedTrajectory>,
     /// Batches drawn before this one since the start of the run.
@@ -130,7 +130,7 @@ impl SharedReplay {
     }
 
     /// Draws `count` positions, waiting for them; `None` once the replay is closed. Blocks.
-    pub fn draw(&self, count: usize) -> Option<Drawn> {
+    pub fn draw(&self, count: usize) -> Option<DrawnPositions> {
         let mut state = self.lock();
         while !state.closed {
             if state.allowed == Some(0) {
@@ -147,7 +147,7 @@ impl SharedReplay {
                     self.drawn.notify_waiters();
                     // Another thread that draws may find enough as well.
                     self.inserted.notify_one();
-                    return Some(Drawn { batch, index, state: state.replay.state() });
+                    return Some(DrawnPositions { batch, index, state: state.replay.state() });
                 }
                 Err(error) => state.waiting_for = Some(error),
             }

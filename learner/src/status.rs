@@ -43,7 +43,7 @@ pub enum Condition {
     /// Games cannot be journaled.
     Journal,
     /// The training state cannot be written.
-    Checkpoint,
+    TrainingState,
 }
 
 /// A [`LearnerStatus`] that the learner writes and any thread reads. Clones share it.

@@ -19,7 +19,7 @@ use crate::algorithm::Algorithm;
 use crate::config::AlgorithmName;
 use crate::error::TrainError;
 use crate::export::ExportCheck;
-use crate::feed::{Fed, Feed, FeedError};
+use crate::feed::{AssembledBatch, Feed, FeedError};
 use crate::journal_writer::JournalWriter;
 use crate::replay::SharedReplay;
 use crate::status::{Condition, SharedStatus};
@@ -102,8 +102,8 @@ impl<A: Algorithm> TrainingLoop<A> {
         let mut published_step = self.trainer.step_count();
         // The first record that each kept training state needs, oldest first.
         let mut needed = VecDeque::new();
-        while let Ok(fed) = self.feed.recv() {
-            let Fed { batch, state } = fed?;
+        while let Ok(assembled) = self.feed.recv() {
+            let AssembledBatch { batch, state } = assembled?;
             let report = self.trainer.step(&batch)?;
             self.trained = later(self.trained, state);
             self.report(report);
@@ -182,7 +182,8 @@ impl<A: Algorithm> TrainingLoop<A> {
                 Err(error) if error.is_no_space() => {
                     if !waited {
                         tracing::error!(%error, "the disk is full: training pauses");
-                        self.progress.set_condition(Condition::Checkpoint, Some(error.to_string()));
+                        self.progress
+                            .set_condition(Condition::TrainingState, Some(error.to_string()));
                     }
                     if self.replay.is_closed() {
                         tracing::warn!(
@@ -196,7 +197,7 @@ impl<A: Algorithm> TrainingLoop<A> {
                 saved => {
                     if waited {
                         tracing::warn!("the disk has space again: training continues");
-                        self.progress.set_condition(Condition::Checkpoint, None);
+                        self.progress.set_condition(Condition::TrainingState, None);
                     }
                     saved?;
                     return Ok(true);

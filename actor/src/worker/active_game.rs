@@ -6,8 +6,9 @@ use ouro_game::record::{Playthrough, RECORD_VERSION};
 use ouro_game::{Action, ActionMask, Game, GameConfig, PlayerSet, Rng, StepError, Turn};
 use ouro_replay::{Move, Ply, RecordHeader, SearchTarget, Seat, Trajectory};
 
+use super::error::WorkerError;
+use super::finished::FinishedGame;
 use super::index::SeatPolicyId;
-use super::{FinishedGame, WorkerError};
 
 /// Times that a random opening is drawn again because it ended the game.
 const OPENINGS: u64 = 8;

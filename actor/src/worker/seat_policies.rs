@@ -11,8 +11,10 @@ use ouro_net::{ContentHash, Generation};
 use ouro_players::{NetEvaluator, NetPlayer, Selection};
 use ouro_search::{Cached, Evaluator, Scheduler, Search, SearchConfig};
 
+use super::error::WorkerError;
+use super::finished::WorkerStats;
 use super::index::{GameSlot, SeatPolicyId, TreeSlot};
-use super::{WorkerError, WorkerSettings, WorkerStats};
+use super::settings::WorkerSettings;
 use crate::roster::Entry;
 
 /// One set of weights in one role.

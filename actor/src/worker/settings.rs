@@ -6,7 +6,7 @@ use ouro_search::SearchConfig;
 use ouro_search::mcts::node_bytes;
 use ouro_settings::{PlayConfig, Swap};
 
-use super::WorkerError;
+use super::error::WorkerError;
 
 /// Nodes that a tree may grow to for each simulation of a decision: the new ones, what is kept
 /// from the decision before, and chance between them.

@@ -9,10 +9,16 @@ use ouro_search::mcts::Objective;
 use ouro_settings::Swap;
 
 use super::active_game::{ActiveGame, GameTree, TreeProgress};
+use super::error::WorkerError;
+use super::finished::{FinishedGame, WorkerStats};
 use super::index::{GameSlot, SeatPolicyId};
 use super::seat_policies::{PolicyKind, SeatPolicies, SeatPolicy};
-use super::{FinishedGame, MAX_PLIES_BEHIND, TreeLimits, WorkerError, WorkerSettings, WorkerStats};
+use super::settings::{TreeLimits, WorkerSettings};
 use crate::roster::Roster;
+
+/// Plies that a kept tree follows without being searched. Beyond that a new tree costs less than
+/// replaying the plies in the old one.
+const MAX_PLIES_BEHIND: usize = 16;
 
 /// The rules, the settings, the seat policies and the buffers of a worker.
 pub(super) struct Shared<G: Game> {

@@ -4,6 +4,7 @@
 //! a run holds everything that a second start needs to resume. Ctrl-C drains: actors flush, the
 //! learner receives their games and makes a last generation, the arena commits.
 
+mod arguments;
 mod curves;
 mod event;
 mod history;
@@ -15,81 +16,24 @@ mod rounds;
 mod screen;
 mod view;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
-use clap::Args;
 use ouro_actor::Actor;
 use ouro_arena::Arena;
 use ouro_learner::Learner;
 use ouro_service::shutdown::until_signal;
 use ouro_service::telemetry::{self, LogFormat};
 use ouro_service::{Background, Shutdown, SystemClock};
-use ouro_settings::Preset;
-use ouro_settings::arguments::{ActorArguments, AddressArguments, DeviceArguments, WebArguments};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::arguments::Arguments;
 use self::plan::Plan;
 use self::report::Reporter;
 use self::rounds::Rounds;
 use self::screen::Screen;
 use crate::failure::Failure;
 use crate::output::Output;
-
-/// Train by self-play in one process, until Ctrl-C. `ouro` without a verb does the same.
-///
-/// On a terminal a panel shows the state of the run. Elsewhere, and with --json, each event is a
-/// line of JSON (docs/events.md).
-///
-/// The first start writes DIR/run.toml, and a second start in DIR resumes the run. Settings may
-/// change between two starts, except game, network, seed and algorithm. docs/running.md shows how
-/// to run the parts as processes of their own.
-#[derive(Clone, Debug, Default, Args)]
-#[command(after_help = "Examples:
-  ouro train                                  a Battlesnake duel 7x7, in runs/duel-7x7
-  ouro train tictactoe --for 2m               another preset, for two minutes
-  ouro train --run runs/mine --config my.toml settings of your own
-  ouro train --deterministic --generations 9  a run that repeats bit for bit
-
-While it runs:
-  http://127.0.0.1:8080                       the run in a browser
-  grpcurl -plaintext localhost:50061 ouro.arena.v1.ArenaService/GetRatings")]
-pub(crate) struct Arguments {
-    /// What to train [default: duel-7x7].
-    #[arg(value_enum)]
-    preset: Option<Preset>,
-    /// Folder of the run [default: runs/PRESET; with --config the folder of run.toml, or
-    /// runs/NAME for a file NAME.toml].
-    #[arg(long, value_name = "DIR", env = "OURO_RUN")]
-    run: Option<PathBuf>,
-    /// Settings of the run (TOML), for new runs or the run.toml of the run itself; see
-    /// `ouro config`.
-    #[arg(long, value_name = "FILE", env = "OURO_CONFIG", conflicts_with = "preset")]
-    config: Option<PathBuf>,
-    /// Seed of a new run [default: 1].
-    #[arg(long)]
-    seed: Option<u64>,
-    #[command(flatten)]
-    addresses: AddressArguments,
-    #[command(flatten)]
-    web: WebArguments,
-    #[command(flatten)]
-    device: DeviceArguments,
-    #[command(flatten)]
-    actor: ActorArguments,
-    /// Drain after so long: 90s, 30m, 1h 30m.
-    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
-    time: Option<Duration>,
-    /// Play, train and judge in turns, one thread of each, on the CPU: the same settings and seed
-    /// give the same games, weights and verdicts, bit for bit.
-    #[arg(long)]
-    deterministic: bool,
-    /// With --deterministic: end once generation N is judged.
-    #[arg(long, value_name = "N")]
-    generations: Option<u32>,
-}
 
 /// Trains until a signal or the time is up.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
@@ -176,8 +120,3 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
     actor_end.map_err(Failure::bug)?.map_err(Failure::bug)?;
     reported
 }
-
-/// Pause between two events of progress.
-const PROGRESS_EVERY: Duration = Duration::from_secs(5);
-/// Pause between two drawings of the panel.
-const REDRAW_EVERY: Duration = Duration::from_secs(1);

@@ -6,8 +6,9 @@
 use std::future::Future;
 use std::process::ExitCode;
 
+use crate::error;
+use crate::shutdown::{self, Shutdown};
 use crate::telemetry::{self, LogFormat};
-use crate::{Shutdown, error, shutdown};
 
 /// How a process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,7 +20,8 @@ use tonic_health::ServingStatus;
 use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::{HealthReporter, HealthService};
 
-use crate::{Drain, ServiceError};
+use crate::error::ServiceError;
+use crate::shutdown::Drain;
 
 /// Resource limits of one connection.
 ///

@@ -118,7 +118,7 @@ async fn a_full_disk_is_reported_until_there_is_space() {
     }
     assert!(conditions().expect("some").starts_with("no space for"));
     // What the training thread waits for is its own.
-    progress.set_condition(Condition::Checkpoint, Some("a checkpoint".to_owned()));
+    progress.set_condition(Condition::TrainingState, Some("a checkpoint".to_owned()));
     assert_eq!(*own.watermark.borrow(), 0);
     disk.set_faults(Faults::default());
     reaches(&mut own, 1).await;

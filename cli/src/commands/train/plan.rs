@@ -13,7 +13,8 @@ use ouro_game::GameConfig;
 use ouro_learner::config::{AlgorithmConfig, Config};
 use ouro_settings::{DeviceChoice, Preset, SETTINGS_FILE, Settings};
 
-use super::{Arguments, resume, rounds};
+use super::arguments::Arguments;
+use super::{resume, rounds};
 use crate::commands::settings;
 use crate::failure::Failure;
 

@@ -1,7 +1,7 @@
 //! Follows a run: asks its parts how they stand, and makes events of what they answer.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ouro_actor::{Actor, ActorCounters};
 use ouro_arena::store::{self, Outcome};
@@ -21,8 +21,12 @@ use super::history::History;
 use super::plan::Plan;
 use super::screen::Screen;
 use super::view::View;
-use super::{PROGRESS_EVERY, REDRAW_EVERY};
 use crate::failure::Failure;
+
+/// Pause between two events of progress.
+const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+/// Pause between two drawings of the panel.
+const REDRAW_EVERY: Duration = Duration::from_secs(1);
 
 /// Follows a run and shows what happens.
 pub(super) struct Reporter<'a> {

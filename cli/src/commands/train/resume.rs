@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use super::Arguments;
+use super::arguments::Arguments;
 
 /// The command, for the program as it was called. It repeats the flags of this start, except the
 /// time limit and what the folder knows: preset, settings and seed.

@@ -28,7 +28,7 @@ use ouro_proto::pool::PoolSnapshot;
 use ouro_settings::{DeviceChoice, Settings};
 use tokio::sync::watch;
 
-use super::Arguments;
+use super::arguments::Arguments;
 use super::plan::Plan;
 use crate::failure::Failure;
 

@@ -1,0 +1,44 @@
+//! Why a worker cannot play.
+
+use ouro_game::StepError;
+use ouro_players::FitError;
+use ouro_search::mcts::SearchConfigError;
+
+/// Why a worker cannot continue.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// The weights are for another game.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// The search does not fit the game.
+    #[error(transparent)]
+    Search(#[from] SearchConfigError),
+    /// The trees do not fit their memory.
+    #[error(
+        "{trees} trees of {simulations} simulations need {needed} bytes; tree memory is {bytes}, \
+         give more or play fewer games at once"
+    )]
+    Memory {
+        /// Trees at once.
+        trees: usize,
+        /// Simulations per decision.
+        simulations: u32,
+        /// Bytes they may take.
+        bytes: usize,
+        /// Bytes they need.
+        needed: usize,
+    },
+    /// A policy has no tree for a game: a bug.
+    #[error("a seat policy has no tree for a game that it plays")]
+    NoTree,
+    /// A move broke the rules: a bug.
+    #[error("game {seed}, ply {ply}: {error}")]
+    Step {
+        /// Seed of the game.
+        seed: u64,
+        /// Ply, from 0.
+        ply: usize,
+        /// What the rules say.
+        error: StepError,
+    },
+}
