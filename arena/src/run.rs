@@ -167,6 +167,10 @@ impl Arena {
         let (served, shown, played, ()) = tokio::join!(serving, page, playing, waker);
         // The error of the match runner comes first: the servers stop because of it, without an error.
         played?;
+        // Games that were stored after the last fit and checkpoints that were published while
+        // draining count too: the ratings published last are those that the log replays to.
+        let state = self.state;
+        Background::thread("arena-ratings", move || state.update_ratings())?.join().await??;
         Ok(match (served?, shown?) {
             (Drain::Clean, Drain::Clean) => Drain::Clean,
             _ => Drain::DeadlinePassed,

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use ouro_arena::config::MatchConfig;
 use ouro_arena::run::STORE_FILE;
 use ouro_arena::store::{EmbeddedStore, Outcome, Store, replay};
-use ouro_arena::{Arena, ArenaError};
+use ouro_arena::{Arena, ArenaError, ArenaEvent};
 use ouro_game::GameConfig;
 use ouro_net::{ContentHash, Generation, Weights};
 use ouro_proto::CheckpointStatus;
@@ -20,6 +20,7 @@ use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_client::PoolServiceClient;
 use ouro_proto::arena::v1::publish_checkpoint_request::Part;
 use ouro_proto::arena_client::{ArenaError as ClientError, OpponentShares};
+use ouro_rating::GateConfig;
 use ouro_rating::gate::Reason;
 use ouro_testkit::network::net_spec;
 use parts::running::{
@@ -112,6 +113,25 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
 }
 
 /// The status code of a raw upload of these parts.
+#[tokio::test]
+async fn the_ratings_published_last_count_every_stored_game() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config(folder.path());
+    // A match that is under way for long enough to be stopped in the middle.
+    config.matches.gate = GateConfig { games: 100_000, sequential: false, ..config.matches.gate };
+    let mut arena = Running::start_with(config).await;
+    arena.client.publish(Generation(0), 10, uniform(0)).await.unwrap();
+    while !matches!(arena.events.recv().await.unwrap(), ArenaEvent::GateProgress { .. }) {}
+    let ratings = arena.ratings.clone();
+    arena.stop().await;
+
+    let store = EmbeddedStore::open(&folder.path().join(STORE_FILE)).unwrap();
+    let replayed = replay(&store).unwrap();
+    assert_eq!(replayed.decisions, []);
+    assert!(replayed.ratings().table().games > 0);
+    assert_eq!(**ratings.borrow(), replayed.ratings().table());
+}
+
 async fn upload(channel: &Channel, parts: Vec<Part>) -> Code {
     let messages: Vec<_> =
         parts.into_iter().map(|part| v1::PublishCheckpointRequest { part: Some(part) }).collect();

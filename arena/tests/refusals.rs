@@ -1,5 +1,4 @@
 //! Messages and exit codes of `ouro-arena` for invalid input.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::net::TcpListener;

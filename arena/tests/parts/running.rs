@@ -12,10 +12,10 @@ use ouro_arena::{Arena, ArenaConfig, ArenaError, ArenaEvent};
 use ouro_game::GameConfig;
 use ouro_net::{Architecture, Generation, Weights};
 use ouro_proto::{ArenaClient, CheckpointStatus};
-use ouro_rating::GateConfig;
+use ouro_rating::{GateConfig, RatingTable};
 use ouro_service::{Drain, ManualClock};
 use ouro_testkit::network;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
@@ -79,6 +79,7 @@ pub(crate) struct Running {
     pub(crate) web: Option<SocketAddr>,
     pub(crate) gauges: Gauges,
     pub(crate) events: broadcast::Receiver<ArenaEvent>,
+    pub(crate) ratings: watch::Receiver<Arc<RatingTable>>,
     pub(crate) stop: CancellationToken,
     pub(crate) task: JoinHandle<Result<Drain, ArenaError>>,
 }
@@ -92,10 +93,11 @@ impl Running {
         let arena = Arena::bind(config, clock()).await.unwrap();
         let endpoint = format!("http://{}", arena.local_addr());
         let (web, gauges) = (arena.web_addr(), arena.gauges());
-        let (events, stop) = (arena.events(), CancellationToken::new());
+        let (events, ratings) = (arena.events(), arena.ratings());
+        let stop = CancellationToken::new();
         let task = tokio::spawn(arena.run_until(stop.clone()));
         let client = ArenaClient::new(&endpoint).unwrap();
-        Self { endpoint, client, web, gauges, events, stop, task }
+        Self { endpoint, client, web, gauges, events, ratings, stop, task }
     }
 
     /// Publishes a candidate and waits for its decision.
