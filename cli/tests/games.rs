@@ -142,6 +142,6 @@ fn bench_learner_tells_the_cost_of_a_step_and_names_what_it_does_not_know() {
         assert!(measured["samples_per_second"].as_f64() > Some(0.0), "{report}");
     }
     fails(&["bench", "learner", "--network", "huge"], 64, "known are tiny");
-    fails(&["bench", "learner", "--device", "tpu"], 64, "known are auto");
+    fails(&["bench", "learner", "--device", "tpu"], 64, "possible values: auto");
     fails(&["bench", "learner", "--batch", "0"], 64, "--batch is 0");
 }

@@ -58,8 +58,7 @@ fn the_defaults_are_valid_and_each_bad_value_is_named() {
 
 #[test]
 fn an_actor_of_a_run_has_its_settings_and_a_folder_of_its_own() {
-    let mut settings = Settings::default();
-    settings.discount = 0.5;
+    let mut settings = Settings { discount: 0.5, ..Settings::default() };
     settings.deploy.threads = Some(3);
     let url = |port: u16| format!("http://127.0.0.1:{port}");
     let actor = ActorConfig::of_run(&settings, Path::new("run"), url(1), url(2));

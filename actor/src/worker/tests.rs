@@ -32,7 +32,7 @@ fn number(seat: &Seat) -> u32 {
 }
 
 fn generations(played: &Trajectory) -> Vec<u32> {
-    played.seats.iter().map(|seat| number(seat)).collect()
+    played.seats.iter().map(number).collect()
 }
 
 /// Replays a game to its end and holds each recorded probability against the network that

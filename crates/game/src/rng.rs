@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Bytes of a purpose that enter the key: what seed (8 bytes) leaves of ChaCha8's 32.
+/// Bytes of a purpose that enter the key: what seed (8 bytes) leaves of `ChaCha8`'s 32.
 const PURPOSE_BYTES: usize = 24;
 
 /// A seeded random number generator. A clone continues with the same numbers.

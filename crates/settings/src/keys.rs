@@ -156,8 +156,8 @@ impl Keys {
         let kinds: BTreeSet<String> = plain.iter().filter_map(|schema| kind(schema)).collect();
         let kinds: Vec<String> = kinds.into_iter().collect();
         // The bounds of an optional number stand beside its variants.
-        let ranges = plain.iter().copied().chain([schema]).filter_map(Range::of);
-        let range = ranges.filter(|range| !range.is_unbounded()).last();
+        let mut ranges = plain.iter().copied().chain([schema]).filter_map(Range::of);
+        let range = ranges.rfind(|range| !range.is_unbounded());
         Meaning {
             within,
             about,
