@@ -1,23 +1,24 @@
-//! The journal of accepted and refused games: append-only, checksummed, synced before anybody
-//! is told.
+//! The journal of accepted and refused games.
+//!
+//! The journal is append-only and checksummed. Entries are synced before they are acknowledged.
 //!
 //! ```text
 //! greet               an epoch for an actor that connects
 //! append, refuse, …   judged and kept in memory
-//! commit              one write, one sync; only now may the actors be told
-//! visit               every accepted record from some number on, to fill a window again
+//! commit              one write and one sync; acknowledgements may follow
+//! visit               every accepted record from a number on, to refill a window
 //! release_before      removes segments that no checkpoint needs any more
 //! ```
 //!
-//! Whoever appends asks [`Journal::watermark`] after the commit and acknowledges that, never
-//! more. The state of deduplication is what the entries say ([`Dedup`]), so a record and the
-//! fact that it was decided are on disk together or not at all. Each segment begins with the
-//! state that all earlier ones left, so that removing them forgets nothing.
+//! The caller acknowledges [`Journal::watermark`] after a commit, never more. The deduplication
+//! state ([`Dedup`]) follows from the entries. A record and its decision therefore reach the disk
+//! together or not at all. Each segment starts with a snapshot of the deduplication state, so
+//! removing earlier segments loses none of it.
 //!
-//! When the disk is full a commit fails with [`JournalError::NoSpace`]: what was half written is
-//! cut off again, what waits keeps waiting, and the commit may be repeated. When a sync fails
-//! the handle is done for ([`JournalError::Fatal`]): nobody knows what reached the disk, and a
-//! second sync may claim success for bytes that are gone.
+//! If the disk is full, a commit fails with [`JournalError::NoSpace`]. The partial write is cut
+//! off, the entries stay in memory, and the commit may be repeated. If a sync fails, the handle
+//! is unusable ([`JournalError::Fatal`]): the content of the disk is unknown, and a second sync
+//! may report success for lost bytes.
 
 use std::io;
 
@@ -43,38 +44,38 @@ pub(crate) mod scan;
 pub(crate) mod segments;
 mod visit;
 
-/// Longest name of an actor, bytes.
+/// Longest name of an actor, in bytes. An entry stores the length in one byte.
 pub const MAX_ACTOR_BYTES: usize = 255;
-/// Longest identity of a run, bytes.
+/// Longest identity of a run, in bytes.
 pub const MAX_IDENTITY_BYTES: usize = 1 << 20;
 
-/// Sizes of a journal, bytes. They may change between runs.
+/// Size limits of a journal, in bytes. They may differ each time the journal is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// A segment that has reached this gets no further commit. Opening and visiting read one
-    /// segment at a time into memory.
+    /// Size from which a segment takes no further commit. Opening and visiting read one segment
+    /// at a time into memory.
     pub segment_bytes: u64,
-    /// Longest payload.
+    /// Longest payload of an entry.
     pub max_payload: usize,
-    /// Most that may wait for a commit. Beyond it nothing is appended.
+    /// Bytes of uncommitted entries from which appending is refused.
     pub max_waiting: usize,
 }
 
 impl Default for Options {
-    /// Segments of 32 MiB, payloads of 1 MiB, 64 MiB waiting.
+    /// Segments of 32 MiB, payloads of 1 MiB, 64 MiB of uncommitted entries.
     fn default() -> Self {
         Self { segment_bytes: 32 << 20, max_payload: 1 << 20, max_waiting: 64 << 20 }
     }
 }
 
-/// A record on its way in or out.
+/// A record to append, or one that [`Journal::visit`] reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
     /// The actor's name.
     pub actor: &'a str,
-    /// Which life of the actor.
+    /// Epoch of the actor.
     pub epoch: u64,
-    /// Its number in that life, from 1.
+    /// Sequence number in the epoch, from 1.
     pub sequence: u64,
     /// Generation of the weights that played it.
     pub generation: Generation,
@@ -82,51 +83,51 @@ pub struct Record<'a> {
     pub payload: &'a [u8],
 }
 
-/// What became of an append.
+/// Result of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
-    /// It waits for the next commit. An accepted record has this number among all accepted
-    /// records, from 0; a refusal has none.
+    /// The entry is in memory until the next commit. An accepted record carries its number
+    /// among all accepted records, from 0; a refusal has none.
     Waiting(Option<u64>),
-    /// It was decided before, though perhaps not yet committed. Nothing changed.
+    /// The record was decided before, but perhaps not yet committed. Nothing changed.
     Duplicate,
-    /// A record before it is missing. Nothing changed.
+    /// An earlier record is missing. Nothing changed.
     Gap {
-        /// The sequence number that is due.
+        /// The next sequence number.
         expected: u64,
     },
-    /// Its epoch is over, or was never issued. Nothing changed.
+    /// The record's epoch has ended or was never issued. Nothing changed.
     Fenced {
-        /// The epoch that the actor lives under, if any.
+        /// The current epoch of the actor, if any.
         current: Option<u64>,
     },
 }
 
-/// What an actor that connects is to be told.
+/// Answer to an actor that connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting {
-    /// It goes on under this epoch, from its [watermark](Journal::watermark).
+    /// The actor continues this epoch from its [watermark](Journal::watermark).
     Known(u64),
-    /// This epoch was issued just now; nobody may hear of it before a commit.
+    /// A new epoch, which must not be sent to the actor before a commit.
     Issued(u64),
-    /// The epoch that it claims is not the one that its name lives under: another process goes
-    /// by the name, or it was forgotten. Nothing changed.
+    /// The claimed epoch is not the current one of the name. Another process uses the name, or
+    /// the actor was forgotten. Nothing changed.
     Fenced {
-        /// The epoch that the name lives under, if any.
+        /// The current epoch of the name, if any.
         current: Option<u64>,
     },
 }
 
-/// What a commit has made durable.
+/// Size of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Committed {
-    /// Entries.
+    /// Entries made durable.
     pub entries: u32,
     /// Bytes written.
     pub bytes: usize,
 }
 
-/// A decision that waits for its commit.
+/// A decision that is not yet committed.
 #[derive(Debug)]
 enum Decision {
     Begin { actor: Box<str>, epoch: u64 },
@@ -139,28 +140,28 @@ pub struct Journal<D: Disk = FolderDisk> {
     disk: D,
     identity: Vec<u8>,
     options: Options,
-    /// Whole segments, oldest first; the last is the tail.
+    /// Complete segments, oldest first; the last is the tail.
     segments: Vec<Segment>,
     tail: D::File,
-    /// What is on disk.
+    /// Deduplication state on disk.
     durable: Dedup,
-    /// That and what waits.
+    /// `durable` after the uncommitted decisions.
     staged: Dedup,
-    /// A frame without its header and end.
+    /// The frame of the next commit, with room for its header and without its last byte.
     frame: Vec<u8>,
     entries: u32,
     decisions: Vec<Decision>,
     next_commit: u64,
-    /// Records on disk since the start of the run.
+    /// Accepted records on disk since the start of the run.
     records: u64,
-    /// Records that wait.
+    /// Accepted records that are not yet committed.
     waiting_records: u64,
     fatal: Option<(String, String)>,
 }
 
 impl<D: Disk> Journal<D> {
-    /// The epoch for an actor that connects. One that claims none gets a new one, which ends
-    /// all earlier ones of its name.
+    /// Returns the epoch for an actor that connects. Without a claim the actor gets a new epoch,
+    /// which ends all earlier epochs of its name.
     pub fn greet(&mut self, actor: &str, claim: Option<u64>) -> Result<Greeting, JournalError> {
         self.check(actor, 0)?;
         let current = self.staged.watermark(actor).map(|(epoch, _)| epoch);
@@ -191,7 +192,7 @@ impl<D: Disk> Journal<D> {
         Ok(Appended::Waiting(Some(number)))
     }
 
-    /// Appends that a record was refused for good; its payload is the reason.
+    /// Appends a permanent refusal; its payload is the reason.
     pub fn refuse(&mut self, refusal: Record<'_>) -> Result<Appended, JournalError> {
         self.decide(Kind::Refused, refusal)
     }
@@ -210,7 +211,7 @@ impl<D: Disk> Journal<D> {
         Ok(Appended::Waiting(None))
     }
 
-    /// Whether the handle, a name and a payload are usable and there is room to wait.
+    /// Checks that the handle is usable, the sizes are valid and there is room in memory.
     fn check(&self, actor: &str, payload: usize) -> Result<(), JournalError> {
         self.alive()?;
         let max = self.options.max_payload;
@@ -241,7 +242,8 @@ impl<D: Disk> Journal<D> {
         self.entries += 1;
     }
 
-    /// Makes everything that waits durable. After [`JournalError::NoSpace`] it still waits.
+    /// Writes and syncs all uncommitted entries. After [`JournalError::NoSpace`] they stay in
+    /// memory.
     pub fn commit(&mut self) -> Result<Committed, JournalError> {
         self.alive()?;
         if self.entries == 0 {
@@ -281,8 +283,8 @@ impl<D: Disk> Journal<D> {
         Ok(committed)
     }
 
-    /// Cuts a write that failed off the tail. What was cut is gone for good before anything
-    /// else is written there, or a crash could mix the two.
+    /// Removes a failed write from the tail. The truncation is synced before anything else is
+    /// written there; otherwise a crash could mix old and new bytes.
     fn take_back(&mut self, length: u64, source: io::Error) -> JournalError {
         let name = self.tail_segment().name();
         if !is_no_space(&source) {
@@ -294,39 +296,39 @@ impl<D: Disk> Journal<D> {
         JournalError::NoSpace { path: self.disk.describe(&name), source }
     }
 
-    /// Notes that nothing is known any more.
+    /// Makes the handle unusable, because the content of the disk is unknown.
     fn fatal(&mut self, name: String, action: &str, error: &io::Error) -> JournalError {
         let (path, reason) = (self.disk.describe(&name), format!("{action} failed: {error}"));
         self.fatal = Some((path.clone(), reason.clone()));
         JournalError::Fatal { path, reason }
     }
 
-    /// Epoch and watermark of an actor, as far as they are on disk: what may be acknowledged.
+    /// Epoch and watermark of an actor on disk, which may be acknowledged.
     pub fn watermark(&self, actor: &str) -> Option<(u64, u64)> {
         self.durable.watermark(actor)
     }
 
-    /// The state of deduplication, as far as it is on disk.
+    /// The deduplication state on disk.
     pub fn dedup(&self) -> &Dedup {
         &self.durable
     }
 
-    /// Accepted records on disk since the start of the run: the number of the next one.
+    /// Accepted records on disk since the start of the run; also the number of the next record.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Number of the oldest record that is still held.
+    /// Number of the oldest record in the journal.
     pub fn oldest_record(&self) -> u64 {
         self.segments.first().map_or(self.records, |segment| segment.first_record)
     }
 
-    /// Entries that wait for a commit.
+    /// Uncommitted entries.
     pub fn waiting(&self) -> u32 {
         self.entries
     }
 
-    /// Bytes that wait for a commit.
+    /// Bytes of uncommitted entries.
     pub fn waiting_bytes(&self) -> usize {
         self.frame.len() - FRAME_BYTES
     }
@@ -337,7 +339,7 @@ impl<D: Disk> Journal<D> {
     }
 }
 
-/// Writes all of `bytes`, however little the file takes at a time.
+/// Writes all of `bytes`, with repeated calls after short writes.
 fn write_all(file: &mut impl SegmentFile, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match file.write_at(offset, bytes) {

@@ -1,38 +1,38 @@
-//! What has been decided, so that nothing is decided twice.
+//! Deduplication: which records were decided, so that none is decided twice.
 //!
-//! Every actor lives under an *epoch*, a number that is issued once and never again. A new
-//! epoch of an actor ends its older ones: whoever still uses one is a leftover and is turned
-//! away. Within an epoch records are numbered 1, 2, 3 …, and the *watermark* is the last
-//! number decided, accepted or refused. Only the next number is news; a smaller one was decided
-//! before, a larger one would leave a gap that nobody could fill later.
+//! Every actor has an *epoch*, a number that is issued only once. A new epoch of an actor ends
+//! its older ones, and records with an older epoch are rejected. Within an epoch records are
+//! numbered 1, 2, 3 …. The *watermark* is the last number decided, accepted or refused. Only the
+//! next number is new. A smaller number was decided before. A larger number is rejected, because
+//! it would leave a gap that can never be filled.
 //!
-//! A refusal counts like an acceptance: it raises the watermark, is journalled and survives
-//! restarts, so a refused record is not judged again by other weights or another program.
+//! A refusal counts like an acceptance: it raises the watermark and survives restarts. A refused
+//! record is therefore not judged again under other weights or by another program version.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::bytes::Reader;
 
-/// Actors remembered at most. Beyond it the one that has been silent longest is forgotten: it
-/// needs a new epoch to go on, because old numbers are never issued again.
+/// Most actors in the state. Beyond this limit the actor with the oldest decision is removed.
+/// A removed actor needs a new epoch, because epochs are never issued twice.
 pub const MAX_ACTORS: usize = 4_096;
 
-/// What a record would be.
+/// Relation of a record to the decisions so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The next one of its actor.
+    /// The next record of its actor.
     New,
     /// Decided before.
     Duplicate,
-    /// Not the next one.
+    /// A number above the next one.
     Gap {
-        /// The sequence number that is due.
+        /// The next sequence number.
         expected: u64,
     },
-    /// From a life of the actor that is over, was forgotten or never began.
+    /// From an epoch that has ended, was forgotten or was never issued.
     Fenced {
-        /// The epoch that the actor lives under, if any.
+        /// The current epoch of the actor, if any.
         current: Option<u64>,
     },
 }
@@ -41,11 +41,11 @@ pub enum Verdict {
 struct Life {
     epoch: u64,
     watermark: u64,
-    /// Counts decisions, to know who has been silent longest.
+    /// Count of all decisions at this actor's last one, to find the longest silent actor.
     last: u64,
 }
 
-/// The state of deduplication: a few numbers for each actor.
+/// The deduplication state: a few numbers for each actor.
 #[derive(Clone, Debug, Default)]
 pub struct Dedup {
     actors: BTreeMap<Arc<str>, Life>,
@@ -54,7 +54,7 @@ pub struct Dedup {
 }
 
 impl Dedup {
-    /// What a record would be.
+    /// Classifies a record without deciding it.
     pub fn judge(&self, actor: &str, epoch: u64, sequence: u64) -> Verdict {
         match self.actors.get(actor) {
             Some(life) if life.epoch == epoch => match life.watermark + 1 {
@@ -71,20 +71,20 @@ impl Dedup {
         self.actors.get(actor).map(|life| (life.epoch, life.watermark))
     }
 
-    /// Every actor with its epoch and watermark, the longest silent first.
+    /// Every actor with its epoch and watermark, the longest silent actor first.
     pub fn watermarks(&self) -> Vec<(&str, u64, u64)> {
         let mut lives: Vec<_> = self.actors.iter().collect();
         lives.sort_by_key(|(_, life)| life.last);
         lives.into_iter().map(|(name, life)| (&**name, life.epoch, life.watermark)).collect()
     }
 
-    /// Epochs issued so far: the last one's number.
+    /// Number of epochs issued so far; also the number of the last one.
     pub fn issued(&self) -> u64 {
         self.issued
     }
 
-    /// Begins a life of an actor under `epoch`, which must be above all issued before; `false`
-    /// and no change if it is not.
+    /// Starts `epoch` for an actor. Returns `false` and changes nothing unless `epoch` is above
+    /// all issued epochs.
     pub fn begin(&mut self, actor: &str, epoch: u64) -> bool {
         if epoch <= self.issued {
             return false;
@@ -107,7 +107,7 @@ impl Dedup {
         true
     }
 
-    /// Takes a record as decided, if it is [`Verdict::New`]; says what it was.
+    /// Records the decision of a [`Verdict::New`] record. Returns the verdict.
     pub fn decide(&mut self, actor: &str, epoch: u64, sequence: u64) -> Verdict {
         let verdict = self.judge(actor, epoch, sequence);
         if let (Verdict::New, Some(life)) = (verdict, self.actors.get_mut(actor)) {
@@ -117,7 +117,7 @@ impl Dedup {
         verdict
     }
 
-    /// The state as bytes: equal states give equal bytes.
+    /// Encodes the state; equal states give equal bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = self.issued.to_le_bytes().to_vec();
         for (name, epoch, watermark) in self.watermarks() {
@@ -129,7 +129,7 @@ impl Dedup {
         bytes
     }
 
-    /// The state that [`encode`](Self::encode) gave, or nothing for other bytes.
+    /// Decodes the output of [`encode`](Self::encode); `None` for other bytes.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(bytes);
         let mut dedup = Self { issued: reader.u64()?, ..Self::default() };

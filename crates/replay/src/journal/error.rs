@@ -1,8 +1,8 @@
-//! Why a journal cannot be opened, written or read.
+//! Errors of opening, writing and reading a journal.
 
 use std::io;
 
-/// What went wrong, where, and what to do about it.
+/// Error of a journal. Messages name the file and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The folder belongs to another process.
@@ -11,59 +11,58 @@ pub enum JournalError {
         /// The folder.
         path: String,
     },
-    /// The file system failed before anything was promised.
+    /// A file operation failed, with no effect on acknowledged entries.
     #[error("cannot {action} {path}: {source}; check the path, its permissions and the disk")]
     Io {
-        /// What was tried.
+        /// The failed action.
         action: &'static str,
         /// The file or folder.
         path: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// There is no room. Nothing was lost: what waits stays in memory, and the commit may be
-    /// tried again.
+    /// The disk is full. Uncommitted entries stay in memory, and the commit may be repeated.
     #[error("no space for {path}: {source}; free some, nothing is acknowledged until then")]
     NoSpace {
         /// The file.
         path: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Nobody knows any more what is on disk. This handle is of no further use; opening the
-    /// journal again finds out.
+    /// The content of the disk is unknown and this handle is unusable. Opening the journal again
+    /// reads what is on disk.
     #[error("{path}: {reason}; restart to go on from what is on disk")]
     Fatal {
         /// The file or folder.
         path: String,
-        /// What failed first.
+        /// The first failure.
         reason: String,
     },
-    /// Bytes that were written whole are not what was written.
+    /// Completely written bytes have changed since.
     #[error(
         "{path} is damaged at byte {offset}: {what} is {found}, not {expected}; restore the file from a copy, or move the folder away to start with an empty journal"
     )]
     Damaged {
         /// The segment.
         path: String,
-        /// Where, from the start of the file.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// Which part.
+        /// The damaged part.
         what: &'static str,
-        /// What should be there.
+        /// The expected content.
         expected: String,
-        /// What is there.
+        /// The content found.
         found: String,
     },
-    /// A segment between others is not there.
+    /// A segment between two others is missing.
     #[error("{path} is missing, though segment {next} is there; restore it from a copy")]
     Missing {
-        /// The segment that should be there.
+        /// The missing segment.
         path: String,
-        /// Number of the next one that is.
+        /// Number of the next segment found.
         next: u64,
     },
-    /// The journal of something else.
+    /// The journal belongs to another run.
     #[error(
         "{path} belongs to another run: it is for {found}, this run is {expected}; choose another folder"
     )]
@@ -75,7 +74,7 @@ pub enum JournalError {
         /// Identity in the segment.
         found: String,
     },
-    /// Written by a newer program.
+    /// The journal was written by a newer program.
     #[error(
         "{path} has format version {found}; this program reads up to {newest}: use the program that wrote it"
     )]
@@ -84,35 +83,35 @@ pub enum JournalError {
         path: String,
         /// Version in the segment.
         found: u32,
-        /// Newest version known here.
+        /// Newest version that this program reads.
         newest: u32,
     },
-    /// A name, reason, payload or identity that no journal takes.
+    /// A name, reason, payload or identity has an invalid length.
     #[error("{what} has {found} bytes; {min} to {max} are possible")]
     Size {
-        /// Of what.
+        /// The part with the invalid length.
         what: &'static str,
-        /// Bytes given.
+        /// Its length.
         found: usize,
-        /// Fewest.
+        /// Minimum length.
         min: usize,
-        /// Most.
+        /// Maximum length.
         max: usize,
     },
-    /// Too much waits for a commit.
+    /// Too many bytes are uncommitted.
     #[error("{waiting} bytes wait for a commit; {max} may: commit before going on")]
     Backlog {
-        /// Bytes that wait.
+        /// Uncommitted bytes.
         waiting: usize,
-        /// Most that may.
+        /// The limit.
         max: usize,
     },
-    /// Records that were asked for are not in the journal.
+    /// The journal does not hold the requested records.
     #[error(
         "records from {from} on were asked for; the journal holds {oldest} to {next} (the last not included): it does not belong to this checkpoint"
     )]
     Range {
-        /// First record asked for.
+        /// First record requested.
         from: u64,
         /// Oldest record held.
         oldest: u64,
@@ -121,7 +120,7 @@ pub enum JournalError {
     },
 }
 
-/// Whether an error only says that there is no room.
+/// Whether an error means only that the disk, a quota or the file is full.
 pub(crate) fn is_no_space(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)

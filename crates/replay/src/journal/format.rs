@@ -1,4 +1,4 @@
-//! How a journal lies on disk. All numbers are little-endian.
+//! The journal's format on disk. All numbers are little-endian.
 //!
 //! ```text
 //! segment  = header frame*           the first frame holds one snapshot, and nothing else does
@@ -10,13 +10,13 @@
 //!            actor payload           length counts from `kind` on
 //! ```
 //!
-//! A frame is one commit: written by one write, synced once. Every checksum is CRC32C. That of
-//! a frame's header is salted with the segment and the offset, that of an entry with the commit
-//! and its place in it, so bytes that are whole but in the wrong place are damage too. Neither
-//! a frame's first byte nor its last is zero: no part of it that lies alone in a disk sector can
-//! be mistaken for a sector that was never written.
+//! A frame is one commit: one write and one sync. Every checksum is CRC32C. The checksum of a
+//! frame's header is salted with the segment and the offset. The checksum of an entry is salted
+//! with the commit and the entry's index. Intact bytes in the wrong place are therefore detected
+//! as damage. The first and the last byte of a frame are not zero. If only one of them lies in a
+//! disk sector, that sector still differs from one that was never written.
 //!
-//! The layout of the header never changes, so that every version can tell a newer one from
+//! The layout of the header never changes, so every version can distinguish a newer format from
 //! damage.
 
 use crc32c::{crc32c, crc32c_append};
@@ -27,7 +27,7 @@ use crate::bytes::Reader;
 
 /// First bytes of a segment.
 pub(crate) const MAGIC: [u8; 8] = *b"OUROJRNL";
-/// The version this code writes, and the newest it reads.
+/// The format version that this code writes and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 1;
 /// Bytes of a segment's header before the identity.
 pub(crate) const HEADER_BYTES: usize = 44;
@@ -35,24 +35,24 @@ pub(crate) const HEADER_BYTES: usize = 44;
 pub(crate) const FRAME_MAGIC: [u8; 4] = *b"OFRM";
 /// Bytes of a frame before its body.
 pub(crate) const FRAME_BYTES: usize = 24;
-/// Last byte of a frame.
+/// Last byte of a frame, any value but zero.
 pub(crate) const FRAME_END: u8 = 0xE5;
-/// Bytes of an entry that its length does not count.
+/// Bytes of an entry before the part that its length counts: length and checksum.
 const ENTRY_PREFIX: usize = 8;
-/// Bytes of an entry from its kind to its actor.
+/// Bytes of an entry from its kind up to the actor's name.
 const ENTRY_FIXED: usize = 22;
 
-/// What an entry says.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
     /// A record was accepted; the payload is the record.
     Record = 1,
-    /// A record was refused for good; the payload is the reason.
+    /// A record was permanently refused; the payload is the reason.
     Refused = 2,
-    /// An actor was given a new epoch, which ends all its older ones.
+    /// A new epoch was issued to an actor, which ends all its older ones.
     Epoch = 3,
-    /// What earlier segments have left behind; the payload is the state of deduplication.
+    /// The deduplication state after all earlier segments, as the payload.
     Snapshot = 4,
 }
 
@@ -64,27 +64,27 @@ impl Kind {
     }
 }
 
-/// One entry of a journal, where it lies.
+/// One entry of a journal, borrowed from the bytes of its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// What it says.
+    /// The entry's kind.
     pub kind: Kind,
     /// The actor's name; empty in a snapshot.
     pub actor: &'a str,
-    /// Which life of the actor; 0 in a snapshot.
+    /// Epoch of the actor; 0 in a snapshot.
     pub epoch: u64,
-    /// The record's number in that life, from 1; 0 where there is no record.
+    /// The record's sequence number in the epoch, from 1; 0 if there is no record.
     pub sequence: u64,
-    /// Generation of the weights that played a record; 0 elsewhere.
+    /// Generation of the weights that played the record; 0 if there is no record.
     pub generation: Generation,
-    /// Record, reason or state.
+    /// Record, reason or deduplication state.
     pub payload: &'a [u8],
 }
 
-/// What is wrong with bytes.
+/// A deviation from the format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// From the start of the segment.
+    /// Bytes from the start of the segment.
     pub(crate) offset: usize,
     pub(crate) what: &'static str,
     pub(crate) expected: String,
@@ -106,7 +106,7 @@ fn hex(number: u32) -> String {
     format!("{number:08x}")
 }
 
-/// Where a segment stands in its journal.
+/// A segment's header: the position of the segment in its journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) segment: u64,
@@ -136,7 +136,7 @@ impl Header {
         bytes
     }
 
-    /// The header at the start of a segment.
+    /// Decodes the header at the start of a segment.
     pub(crate) fn decode(bytes: &[u8]) -> Result<HeaderRead<'_>, Fault> {
         let magic = &bytes[..bytes.len().min(MAGIC.len())];
         if *magic != MAGIC {
@@ -176,14 +176,14 @@ impl Header {
     }
 }
 
-/// Checksum of a frame's header that starts with `fields` and lies at `offset`.
+/// Checksum of the frame header at `offset`, over its other `fields`.
 fn frame_checksum(fields: &[u8], segment: u64, offset: usize) -> u32 {
     let salt = crc32c_append(crc32c(&segment.to_le_bytes()), &(offset as u64).to_le_bytes());
     crc32c_append(salt, fields)
 }
 
-/// Writes the header into the first [`FRAME_BYTES`] of `frame`, whose body is in place, and
-/// ends the frame.
+/// Writes the header into the first [`FRAME_BYTES`] of `frame` and appends the last byte. The
+/// body must already be in `frame`.
 pub(crate) fn seal_frame(frame: &mut Vec<u8>, at: FramePlace, commit: u64, entries: u32) {
     let body = (frame.len() - FRAME_BYTES) as u32;
     frame[..4].copy_from_slice(&FRAME_MAGIC);
@@ -195,7 +195,7 @@ pub(crate) fn seal_frame(frame: &mut Vec<u8>, at: FramePlace, commit: u64, entri
     frame.push(FRAME_END);
 }
 
-/// Where a frame lies.
+/// Position of a frame on disk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FramePlace {
     pub(crate) segment: u64,
@@ -211,7 +211,7 @@ pub(crate) struct FrameHeader {
 }
 
 impl FrameHeader {
-    /// The header of the frame that lies there.
+    /// Decodes the header of the frame at `at`.
     pub(crate) fn decode(bytes: &[u8], at: FramePlace) -> Result<Self, Fault> {
         let short = || {
             let found = bytes.len().saturating_sub(at.offset);
@@ -234,7 +234,7 @@ impl FrameHeader {
     }
 }
 
-/// Checksum of an entry, except for its checksum field.
+/// Checksum of an entry without its checksum field.
 fn entry_checksum(commit: u64, index: u32, length: [u8; 4], rest: &[u8]) -> u32 {
     let mut salt = [0; 16];
     salt[..8].copy_from_slice(&commit.to_le_bytes());
@@ -244,12 +244,13 @@ fn entry_checksum(commit: u64, index: u32, length: [u8; 4], rest: &[u8]) -> u32 
 }
 
 impl<'a> Entry<'a> {
-    /// Bytes of the entry on disk.
+    /// Size of the entry on disk, in bytes.
     pub(crate) fn encoded_bytes(&self) -> usize {
         ENTRY_PREFIX + ENTRY_FIXED + self.actor.len() + self.payload.len()
     }
 
-    /// Appends entry number `index` of commit `commit`. Name and payload have lawful lengths.
+    /// Appends the entry as number `index` of commit `commit`. The caller has checked the
+    /// lengths of name and payload.
     pub(crate) fn encode(&self, commit: u64, index: u32, out: &mut Vec<u8>) {
         let start = out.len();
         let length = ((self.encoded_bytes() - ENTRY_PREFIX) as u32).to_le_bytes();
@@ -265,8 +266,8 @@ impl<'a> Entry<'a> {
         out[start + 4..start + ENTRY_PREFIX].copy_from_slice(&checksum.to_le_bytes());
     }
 
-    /// Reads entry number `index` of commit `commit`, which lies at `offset` of the segment,
-    /// off the front of `reader`.
+    /// Reads entry number `index` of commit `commit` from the front of `reader`. `offset` is the
+    /// entry's position in the segment, for errors.
     pub(crate) fn decode(
         reader: &mut Reader<'a>,
         commit: u64,

@@ -1,60 +1,61 @@
-//! When to commit: soon enough that nobody waits, late enough that many share one sync.
+//! The timing of commits: a short delay lets many entries share one sync.
 //!
-//! A [`GroupCommit`] is pure. It is told of entries and of commits with the time at which they
-//! happened, and says when the next commit is due: [`delay`](Policy::delay) after the first
-//! entry that waits, or at once when [`entries`](Policy::entries) wait. A failed commit (no
-//! space) is tried again after [`pause`](Policy::pause).
+//! A [`GroupCommit`] has no clock and no disk. The caller reports entries and commits with their
+//! times. The next commit is due [`delay`](Policy::delay) after the first uncommitted entry, or
+//! at once with [`entries`](Policy::entries) of them. A commit that failed (disk full) is
+//! repeated after [`pause`](Policy::pause).
 
 use std::time::Duration;
 
-/// How long entries may wait.
+/// Limits on the delay of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Longest wait of an entry before its commit begins.
+    /// Longest time from an entry to the start of its commit.
     pub delay: Duration,
-    /// Entries that are committed without waiting longer.
+    /// Number of entries that is committed at once.
     pub entries: u32,
-    /// Pause before a failed commit is tried again.
+    /// Pause before a failed commit is repeated.
     pub pause: Duration,
 }
 
 impl Default for Policy {
-    /// 5 ms, 64 entries, 1 s.
+    /// A delay of 5 ms, 64 entries and a pause of 1 s.
     fn default() -> Self {
         let [delay, pause] = [5, 1_000].map(Duration::from_millis);
         Self { delay, entries: 64, pause }
     }
 }
 
-/// What to do next.
+/// Time of the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// Nothing waits.
+    /// There are no uncommitted entries.
     Never,
-    /// Commit at this time, unless more comes before.
+    /// Commit at this time, or earlier if more entries arrive.
     At(Duration),
-    /// Commit.
+    /// Commit at once.
     Now,
 }
 
-/// Entries that wait. Times are durations since any fixed moment and never go back.
+/// The count and age of uncommitted entries. Times are durations since any fixed moment and never
+/// decrease.
 #[derive(Clone, Debug)]
 pub struct GroupCommit {
     policy: Policy,
     waiting: u32,
-    /// When the first of those that wait came.
+    /// Time of the first uncommitted entry.
     since: Duration,
-    /// No commit before this, after one that failed.
+    /// Earliest time of the next commit, after a failed one.
     paused_until: Option<Duration>,
 }
 
 impl GroupCommit {
-    /// Nothing waits.
+    /// A state without uncommitted entries.
     pub fn new(policy: Policy) -> Self {
         Self { policy, waiting: 0, since: Duration::ZERO, paused_until: None }
     }
 
-    /// An entry was appended.
+    /// Reports an appended entry.
     pub fn appended(&mut self, now: Duration) {
         if self.waiting == 0 {
             self.since = now;
@@ -62,23 +63,23 @@ impl GroupCommit {
         self.waiting = self.waiting.saturating_add(1);
     }
 
-    /// Everything that waited is on disk.
+    /// Reports a successful commit of all entries.
     pub fn committed(&mut self) {
         self.waiting = 0;
         self.paused_until = None;
     }
 
-    /// A commit failed and may be tried again.
+    /// Reports a failed commit that may be repeated.
     pub fn failed(&mut self, now: Duration) {
         self.paused_until = Some(now + self.policy.pause);
     }
 
-    /// Whether a commit failed and none has succeeded since.
+    /// Whether a commit has failed and none has succeeded since.
     pub fn is_paused(&self) -> bool {
         self.paused_until.is_some()
     }
 
-    /// When to commit.
+    /// Returns the time of the next commit.
     pub fn due(&self, now: Duration) -> Due {
         if self.waiting == 0 {
             return Due::Never;

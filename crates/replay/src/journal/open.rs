@@ -1,4 +1,4 @@
-//! Opening: every byte is read, checked and understood before the first append.
+//! Opening a journal. Every byte is read and validated before the first append.
 
 use std::io;
 
@@ -11,30 +11,30 @@ use super::{
 };
 use crate::disk::{Disk, SegmentFile};
 
-/// Greatest sizes that [`Options`] may ask for.
+/// Upper bound of the sizes in [`Options`]; it keeps the length of a frame within 32 bits.
 const MAX_OPTION_BYTES: usize = 1 << 30;
 
-/// What was found.
+/// Result of opening a journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opened {
-    /// Segments; 0 if the journal was made just now.
+    /// Segments found; 0 if the journal is new.
     pub segments: usize,
     /// Bytes read.
     pub bytes: u64,
     /// Commits read.
     pub commits: u64,
-    /// A write at the end that a crash had cut short; nobody was told of what it held.
+    /// An unfinished write at the end, left by a crash. None of it was acknowledged.
     pub cut: Option<Cut>,
 }
 
-/// A write that never finished and was cut off.
+/// An unfinished write that was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The segment.
     pub path: String,
-    /// Its length now, bytes.
+    /// Length of the segment after the removal, in bytes.
     pub offset: u64,
-    /// Bytes cut off.
+    /// Bytes removed.
     pub bytes: u64,
 }
 
@@ -48,22 +48,22 @@ impl std::fmt::Display for Cut {
     }
 }
 
-/// Reads segments in order and checks that they go together.
+/// Reads segments in order and checks that each continues the one before.
 pub(crate) struct Walk {
     pub(crate) dedup: Dedup,
-    /// The segment before, once there is one.
+    /// The previous segment; `None` before the first.
     before: Option<Segment>,
     last_commit: u64,
     records: u64,
 }
 
-/// One segment, read.
+/// The result of reading one segment.
 pub(crate) struct Walked {
     pub(crate) segment: Segment,
     pub(crate) commits: u64,
-    /// Where the last commit starts.
+    /// Offset of the last commit.
     last_frame: usize,
-    /// Bytes behind the last whole commit.
+    /// Bytes after the last complete commit.
     pub(crate) torn: usize,
 }
 
@@ -100,8 +100,8 @@ impl Walk {
         Self { dedup: Dedup::default(), before: None, last_commit: 0, records: 0 }
     }
 
-    /// Reads segment `number`. Every entry is handed to `each` with the number of the record
-    /// that it is, or that comes next. `identity` is that of the run, where it is known.
+    /// Reads segment `number` and calls `each` with every entry. The number passed with an entry
+    /// is that of its accepted record, or of the next one. `identity` is that of the run, if known.
     pub(crate) fn segment(
         &mut self,
         number: u64,
@@ -145,7 +145,8 @@ impl Walk {
                     (walked.last_frame, walked.commits) = (offset, walked.commits + 1);
                     (offset, commit) = (end, commit + 1);
                 }
-                // Header and snapshot were synced before the segment got its name.
+                // Header and snapshot are synced before the segment is renamed, so a crash cannot
+                // cut them short.
                 Found::End | Found::Torn if offset == start => {
                     let (expected, found) = ("whole", "cut short");
                     return Err(Fault::new(offset, "the snapshot", expected, found).into());
@@ -170,7 +171,7 @@ impl Walk {
         Ok(walked)
     }
 
-    /// A segment must begin where the one before it ended.
+    /// Checks that a segment starts where the previous one ended.
     fn check_header(&mut self, number: u64, header: &Header) -> Result<(), Fault> {
         if header.segment != number {
             return Err(Fault::new(16, "the number of the segment", number, header.segment));
@@ -188,7 +189,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Takes an entry in. What contradicts the entries before it was not written by us.
+    /// Applies an entry. An entry that contradicts earlier ones was not written by a journal and
+    /// is a fault.
     fn entry(&mut self, entry: &Entry<'_>, offset: usize, is_first: bool) -> Result<(), Fault> {
         let fault =
             |what, expected: String, found: String| Err(Fault::new(offset, what, expected, found));
@@ -232,7 +234,7 @@ impl Walk {
     }
 }
 
-/// Numbers of the segments among `names`, in order and without a hole.
+/// Numbers of the segments among `names`, in ascending order. A gap is an error.
 pub(crate) fn numbers(
     names: &[String],
     describe: impl Fn(&str) -> String,
@@ -249,15 +251,17 @@ pub(crate) fn numbers(
 }
 
 impl<D: Disk> Journal<D> {
-    /// Opens the journal on `disk`, or makes one for a run of this `identity` (any bytes that
-    /// tell runs apart and read well in a message). Checks everything; a write that a crash cut
-    /// short is removed, anything else that is wrong is refused.
+    /// Opens the journal on `disk`, or creates one for the run with this `identity`. The
+    /// identity is any text that is unique to the run; errors quote it.
+    ///
+    /// An unfinished write at the end is removed. Any other deviation is an error.
     pub fn open(
         disk: D,
         identity: &[u8],
         options: Options,
     ) -> Result<(Self, Opened), JournalError> {
-        // Whatever waits, and one payload more, fits the length of a commit.
+        // With these bounds a full backlog and one more payload fit the 32-bit length of a
+        // frame.
         let sizes = [
             ("identity of a run", identity.len(), MAX_IDENTITY_BYTES),
             ("largest payload", options.max_payload, MAX_OPTION_BYTES),
@@ -295,7 +299,8 @@ impl<D: Disk> Journal<D> {
         }
         let tail = match tail {
             Some(tail) => {
-                // A name that was not synced when the last process died.
+                // The last process may have died between the rename of a segment and the sync of
+                // the folder.
                 disk.sync().map_err(at(&disk, "sync the folder of", &segments::name(1)))?;
                 tail
             }
@@ -334,9 +339,11 @@ impl<D: Disk> Journal<D> {
     }
 }
 
-/// Cuts off a torn write and makes sure that the last commit is on disk: the process that wrote
-/// it may have died before its sync, or of a sync that failed, after which the system may take
-/// for clean what never reached the disk. So it is written once more.
+/// Removes a torn write and rewrites the last commit, so that it is certainly on disk.
+///
+/// The previous process may have died before the sync, or after a failed one. After a failed
+/// sync the system may treat pages as clean that never reached the disk. A second sync alone
+/// would not write them.
 fn settle(file: &mut impl SegmentFile, bytes: &[u8], walked: &Walked) -> io::Result<()> {
     let length = walked.segment.bytes as usize;
     if walked.torn > 0 {

@@ -1,49 +1,50 @@
-//! Reading a segment's bytes, and telling a write that a crash cut short from damage.
+//! Reads the commits of a segment and distinguishes torn writes from damage.
 //!
 //! A commit is acknowledged only after its sync, and the next one is written only after that.
-//! So a bad commit is *torn*, never acknowledged and safe to cut off, only if nothing was
-//! written behind it and bytes of it are missing: the file ends too soon, or a disk sector of it
-//! was never written and reads as zeros. Anything else that is wrong was once whole and has
-//! changed since: damage, which is never cut off. (etcd's log reader draws the same line by
-//! sectors.)
+//! A bad commit is *torn* if nothing was written after it and some of its bytes are missing.
+//! Bytes are missing if the file ends too soon, or if a disk sector was never written and reads
+//! as zeros. A torn commit was never acknowledged and is removed.
 //!
-//! What this cannot tell from a torn write: a file that lost its end, and a sector turned to
-//! zeros that held the headers of the last commits, all of them.
+//! Any other bad commit was once complete and has changed since. Such damage is never removed.
+//! etcd's log reader uses the same criterion of zero sectors.
+//!
+//! Two kinds of damage look like a torn write: a file that lost its end, and a zeroed sector that
+//! held the headers of all of the last commits.
 
 use super::format::{Entry, FRAME_BYTES, FRAME_END, FRAME_MAGIC, Fault, FrameHeader, FramePlace};
 use crate::bytes::Reader;
 
-/// Smallest unit that a disk writes whole, bytes.
+/// Smallest unit that a disk writes atomically, in bytes.
 const SECTOR: usize = 512;
 
-/// What lies at an offset of a segment.
+/// The content at an offset of a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// A whole commit that ends at this offset; its entries were collected.
+    /// A complete commit; its entries were collected.
     Commit {
-        /// One past its last byte.
+        /// Offset after its last byte.
         end: usize,
     },
     /// The end of the segment.
     End,
-    /// A write that never finished.
+    /// An unfinished write.
     Torn,
-    /// Something else.
+    /// Bytes that were complete and have changed.
     Damaged(Fault),
 }
 
-/// How far a bad commit reaches.
+/// The extent of a bad commit.
 enum Extent {
     /// Past the end of the file.
     Beyond,
     /// To this offset.
     Until(usize),
-    /// It is whole, but not what should be here.
+    /// Complete, but with another commit's number.
     Whole,
 }
 
-/// Reads the commit at `offset`, which should have number `commit`; its entries replace those
-/// in `entries`.
+/// Reads the commit at `at`, which must have number `commit`. Its entries replace those in
+/// `entries`.
 pub(crate) fn commit_at<'a>(
     bytes: &'a [u8],
     at: FramePlace,
@@ -109,8 +110,8 @@ fn read<'a>(
     Ok(end)
 }
 
-/// Whether nothing was written behind a bad commit that reaches to `end`: no header of another
-/// one, and nothing but zeros past the end.
+/// Whether nothing was written after a bad commit that extends to `end`: there is no header of
+/// another commit, and all bytes from `end` on are zero.
 fn is_last(bytes: &[u8], at: FramePlace, end: usize) -> bool {
     let last = bytes.len().saturating_sub(FRAME_BYTES);
     let another = (at.offset + 1..=last).any(|offset| {
@@ -120,7 +121,7 @@ fn is_last(bytes: &[u8], at: FramePlace, end: usize) -> bool {
     !another && bytes[end..].iter().all(|&byte| byte == 0)
 }
 
-/// Whether the part of some sector that lies in `from..to` is all zeros.
+/// Whether some sector's part of `from..to` is all zeros.
 fn has_lost_sector(bytes: &[u8], from: usize, to: usize) -> bool {
     let mut start = from;
     while start < to {

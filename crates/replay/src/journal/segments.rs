@@ -1,7 +1,8 @@
-//! Segments: their names, how the next one begins, how old ones go.
+//! Segments: names, creation, rotation and removal.
 //!
 //! A segment is written under a temporary name with its header and its snapshot, synced, and
-//! only then renamed. Under its own name it is whole, and the one before it is complete.
+//! only then renamed. A segment with its final name therefore has a complete start, and the
+//! previous segment is complete.
 
 use ouro_net::Generation;
 
@@ -11,14 +12,14 @@ use crate::disk::{Disk, SegmentFile};
 
 const PREFIX: &str = "segment-";
 const SUFFIX: &str = ".journal";
-/// What a segment is called while it is being made.
+/// File name of a segment that is not yet complete.
 pub(super) const TEMPORARY: &str = "segment.tmp";
 
 const MAKE: &str = "make";
 const WRITE: &str = "write";
 const RENAME: &str = "rename";
 
-/// What is known of a segment.
+/// The numbers of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) number: u64,
@@ -46,7 +47,8 @@ impl Segment {
     }
 }
 
-/// Makes a segment that starts from `dedup`, durably. An error says what was tried.
+/// Creates a segment that starts with a snapshot of `dedup`, durably. An error names the failed
+/// action.
 pub(super) fn create<D: Disk>(
     disk: &D,
     header: Header,
@@ -78,10 +80,10 @@ impl<D: Disk> Journal<D> {
         self.segments.last().expect("an open journal has a tail")
     }
 
-    /// Begins the next segment, whose snapshot takes the place of the commit that is due.
+    /// Starts the next segment. Its snapshot repeats the number of the last commit.
     ///
-    /// What waits was encoded for that commit's number, so the snapshot gets the same number as
-    /// the last commit before it, and the numbers of commits go on behind it.
+    /// The uncommitted entries are already encoded with the next number (it salts their
+    /// checksums), so the snapshot cannot take that number.
     pub(super) fn rotate(&mut self) -> Result<(), JournalError> {
         let header = Header {
             segment: self.tail_segment().number + 1,
@@ -94,10 +96,11 @@ impl<D: Disk> Journal<D> {
                 self.tail = file;
                 Ok(())
             }
-            // Before the new name stands there is nothing to undo but the temporary file; once
-            // a sync has failed, all bets are off.
+            // Before the rename succeeds, only the temporary file has to be removed. After a
+            // failed sync the state on disk is unknown.
             Err((MAKE | WRITE | RENAME, source)) if is_no_space(&source) => {
-                // Should it stay, the next attempt or the next start overwrites it.
+                // If this fails, the next attempt overwrites the file, or the next start removes
+                // it.
                 let _ = self.disk.remove(TEMPORARY);
                 let path = self.disk.describe(&name(header.segment));
                 Err(JournalError::NoSpace { path, source })
@@ -106,8 +109,9 @@ impl<D: Disk> Journal<D> {
         }
     }
 
-    /// Removes segments that hold only records before `record`, never the last segment.
-    /// Returns how many. Oldest first and one at a time, so that a crash leaves no hole.
+    /// Removes segments that hold only records before `record`, but never the last segment.
+    /// Returns the number of removed segments. The oldest is removed first, one at a time, so a
+    /// crash leaves no gap.
     pub fn release_before(&mut self, record: u64) -> Result<usize, JournalError> {
         self.alive()?;
         let last = self.segments.len() - 1;

@@ -10,8 +10,8 @@ use super::{Journal, JournalError, Record};
 use crate::disk::{Disk, SegmentFile};
 
 impl<D: Disk> Journal<D> {
-    /// Hands every committed record from number `from` on to `each`, in order, until it breaks.
-    /// Checksums are verified again on the way. Reads one segment at a time.
+    /// Calls `each` with every committed record from number `from` on, in order, until it breaks.
+    /// Checksums are verified again. Segments are read into memory one at a time.
     pub fn visit<B>(
         &self,
         from: u64,
@@ -43,13 +43,13 @@ impl<D: Disk> Journal<D> {
     }
 }
 
-/// The records of a segment that was whole when the journal was opened.
+/// Calls `each` with the records of a segment whose commits were complete at opening.
 fn records<B>(
     segment: &Segment,
     bytes: &[u8],
     mut each: impl FnMut(u64, Record<'_>) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, Unreadable> {
-    // Bytes behind the last commit are a write in progress.
+    // Bytes after the last commit belong to a write in progress.
     let length = usize::try_from(segment.bytes).unwrap_or(usize::MAX);
     let bytes = bytes.get(..length).ok_or_else(|| {
         Fault::new(bytes.len(), "the length of the segment", segment.bytes, bytes.len())
