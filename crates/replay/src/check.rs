@@ -1,10 +1,11 @@
-//! Checks a run afterwards: reads a journal without touching it, and joins it with what the
-//! actors say they were told.
+//! Checks the journal of a run, and compares it with the logs of the actors.
 //!
-//! Every actor may keep a log: one [`ClientLine`] when it sends a record and one when the record
-//! is acknowledged. [`join()`] holds all of them against the journal: what was acknowledged must
-//! be there, as it was sent, once. A journal that is in use may be read too; its last write may
-//! then look torn.
+//! An actor may keep a log: one [`ClientLine`] when it sends a record and one when the record is
+//! acknowledged. [`join()`] compares all logs with the journal. Every acknowledged record must be
+//! in the journal once and unchanged.
+//!
+//! The check never writes to the journal. A journal in use can be read too, but its last write
+//! may look torn.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,24 +20,24 @@ mod join;
 
 pub use join::{ClientLine, Finding, Joined, RecordId, join};
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Debug, Default)]
 pub struct Inspection {
-    /// Whose journal it is; empty if it has no segment.
+    /// Identity of the run; empty if the journal has no segment.
     pub identity: String,
-    /// The segments that could be read, oldest first.
+    /// The readable segments, oldest first.
     pub segments: Vec<SegmentReport>,
     /// Entries by kind: accepted, refused, epochs.
     pub entries: [u64; 3],
     /// Numbers of the records held.
     pub records: Range<u64>,
-    /// What is decided: actor, epoch and watermark, the longest silent actor first.
+    /// Actor, epoch and watermark of all decisions, the longest silent actor first.
     pub watermarks: Vec<(String, u64, u64)>,
-    /// Bytes at the end of the last segment that are no whole commit.
+    /// Bytes of an incomplete commit at the end of the last segment.
     pub torn: u64,
-    /// The first thing that is wrong, if anything; what is behind it was not read.
+    /// The first damage, if any; nothing after it was read.
     pub damage: Option<JournalError>,
-    /// What segments that are gone had decided.
+    /// Decisions in segments that were removed.
     pub(crate) released: Dedup,
 }
 
@@ -45,17 +46,19 @@ pub struct Inspection {
 pub struct SegmentReport {
     /// File name.
     pub name: String,
-    /// Bytes of whole commits, header included.
+    /// Bytes of the header and of all complete commits.
     pub bytes: u64,
-    /// Commits, its snapshot included.
+    /// Commits, including the snapshot.
     pub commits: u64,
     /// Numbers of its records.
     pub records: Range<u64>,
 }
 
-/// Reads the journal in `folder` and hands every entry to `each`: an accepted record with its
-/// number, any other with the number of the next record. Damage ends the reading and is part of
-/// the result; an error says that the folder or a file cannot be read at all.
+/// Reads the journal in `folder` and calls `each` with every entry. An accepted record comes with
+/// its number, any other entry with the number of the next record.
+///
+/// Damage ends the reading and is part of the result. An error means that the folder or a file
+/// cannot be read.
 pub fn inspect(
     folder: &Path,
     mut each: impl FnMut(u64, &Entry<'_>),

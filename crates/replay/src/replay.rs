@@ -1,9 +1,9 @@
-//! Window or queue together with the ratio, as one thing that a checkpoint can bring back.
+//! The replay: a window or queue together with the sample-to-insert ratio.
 //!
-//! A [`Replay`] takes accepted games in the order of the journal and gives batches. For
-//! `AlphaZero` it is a [`Window`] held to a [`Ratio`]; for REINFORCE a [`Fifo`], where every
-//! position is used once and the room in the queue is the only limit. [`ReplayState`] is what a
-//! checkpoint keeps. After a restart:
+//! A [`Replay`] takes accepted games in journal order and returns batches. For `AlphaZero` it is a
+//! [`Window`] limited by a [`Ratio`]. For REINFORCE it is a [`Fifo`], which uses each position
+//! once and is limited only by its capacity. A checkpoint keeps the [`ReplayState`]. After a
+//! restart:
 //!
 //! ```text
 //! state.check(journal.oldest_record(), journal.records())?
@@ -11,8 +11,8 @@
 //! journal.visit(replay.next(), |number, record| replay.insert(number, …))
 //! ```
 //!
-//! Games up to the checkpoint come back without being counted again; those that were accepted
-//! after it count as inserted now.
+//! Games before the checkpoint are inserted without being counted again. Games accepted after it
+//! are counted as they are inserted.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,63 +24,62 @@ use crate::window::{
     WindowSettings,
 };
 
-/// The version of [`ReplayState`] that this code writes; it reads those before it, too. In
-/// version 1 there is no [`pace`](ReplayState::pace), before version 3 nothing
-/// [dealt](Cursor::dealt).
+/// The version of [`ReplayState`] that this code writes. Earlier versions can be read too:
+/// version 1 has no [`pace`](ReplayState::pace), and versions below 3 have no
+/// [`dealt`](Cursor::dealt).
 pub const STATE_VERSION: u32 = 3;
 
-/// What a replay is to be.
+/// Settings of a replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReplaySettings {
-    /// Sampled again and again.
+    /// A window, whose positions may be sampled repeatedly.
     Window {
         /// The window.
         window: WindowSettings,
-        /// How often.
+        /// The number of samples per inserted position.
         ratio: Settings,
     },
-    /// Used once, in order.
+    /// A queue, whose positions are used once.
     Fifo(FifoSettings),
 }
 
-/// Settings under which inserting and sampling would wait for each other for ever, or which
-/// mean nothing.
+/// Error in [`ReplaySettings`]: a value out of range, or a deadlock of inserting and sampling.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SettingsError {
-    /// The ratio.
+    /// The ratio's settings are invalid.
     #[error(transparent)]
     Ratio(#[from] RatioError),
-    /// The window's size.
+    /// The window's size is invalid.
     #[error("window: {0}")]
     Growth(#[from] GrowthError),
-    /// Sampling would wait for more positions than may come.
+    /// Sampling needs more positions than may be inserted before it.
     #[error("min_positions is {got}; with {what} of {limit} it may be at most that")]
     MinPositions {
-        /// The least positions to sample from.
+        /// Positions needed before the first sample.
         got: u64,
-        /// What limits them.
+        /// The setting that limits them.
         what: &'static str,
         /// The limit.
         limit: u64,
     },
-    /// A queue that a deal does not fit.
+    /// A deal does not fit into the queue.
     #[error("max_positions is {got}; {round} positions are dealt together, and must fit")]
     MaxPositions {
-        /// Most positions that wait.
+        /// Capacity of the queue, in positions.
         got: u64,
         /// Positions dealt together.
         round: u64,
     },
-    /// Batches or segments of nothing.
+    /// A count is 0.
     #[error("{what} is 0; it must be at least 1")]
     Zero {
-        /// What is 0.
+        /// The setting that is 0.
         what: &'static str,
     },
 }
 
 impl ReplaySettings {
-    /// Says what is impossible.
+    /// Validates the settings.
     pub fn check(&self) -> Result<(), SettingsError> {
         match *self {
             Self::Window { window, ratio } => {
@@ -110,26 +109,25 @@ impl ReplaySettings {
     }
 }
 
-/// Everything about replay that goes into a checkpoint, as one unit with the weights that were
-/// trained on it.
+/// State of the replay in a checkpoint, saved as one unit with the weights trained on it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayState {
     /// [`STATE_VERSION`].
     pub version: u32,
-    /// Where window or queue stand.
+    /// Position of the window or queue in the journal.
     pub cursor: Cursor,
-    /// What was counted.
+    /// Positions inserted and sampled.
     pub counters: Counters,
-    /// What the ratio was held to; `None` for a queue.
+    /// The ratio's pace; `None` for a queue.
     #[serde(default)]
     pub pace: Option<Pace>,
 }
 
-/// Why a state cannot be resumed.
+/// Reason why a state cannot be resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// Written by another program.
+    /// The state has an unknown version.
     #[error("replay state has version {got}; this program reads up to {STATE_VERSION}")]
     Version {
         /// Version in the state.
@@ -143,7 +141,7 @@ pub enum StateError {
         /// See [`Cursor::next`].
         next: u64,
     },
-    /// The journal is not the one the state was written for.
+    /// The journal does not hold the games of the state.
     #[error(
         "replay state needs games {first} to {next} (the last not included); the journal holds {oldest} to {newest}: restore the journal that belongs to this checkpoint"
     )]
@@ -154,7 +152,7 @@ pub enum StateError {
         next: u64,
         /// Oldest record of the journal.
         oldest: u64,
-        /// One past its newest.
+        /// One past the newest record of the journal.
         newest: u64,
     },
 }
@@ -168,7 +166,7 @@ impl Default for ReplayState {
 }
 
 impl ReplayState {
-    /// Whether a journal with records `oldest..newest` can bring the state back.
+    /// Checks that a journal with records `oldest..newest` can restore the state.
     pub fn check(&self, oldest: u64, newest: u64) -> Result<(), StateError> {
         let Cursor { first, next, .. } = self.cursor;
         if !(1..=STATE_VERSION).contains(&self.version) {
@@ -184,30 +182,30 @@ impl ReplayState {
     }
 }
 
-/// Figures for people.
+/// Figures of a replay, for display.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Status {
     /// Games held.
     pub games: usize,
-    /// Positions held and not used up.
+    /// Positions held that can still be drawn.
     pub positions: u64,
-    /// Positions that fit.
+    /// Limit of positions.
     pub capacity: u64,
-    /// Memory of the games held, bytes.
+    /// Memory of the games held, in bytes.
     pub bytes: usize,
     /// Positions inserted and sampled since the start of the run.
     pub counters: Counters,
-    /// Positions that went unused because they were too old, since the process started.
+    /// Positions dropped unused because they were too old, since the process started.
     pub dropped: u64,
-    /// How old the last batch was.
+    /// Mean age of the last batch.
     pub staleness: Staleness,
 }
 
-/// Where accepted games go and batches come from. See the [module](self).
+/// The replay, which turns accepted games into batches. See the [module](self).
 #[derive(Debug)]
 pub struct Replay<T> {
     store: Store<T>,
-    /// Games before this one are in the counters already.
+    /// Games before this number are already in the counters.
     counted_until: u64,
 }
 
@@ -218,8 +216,8 @@ enum Store<T> {
 }
 
 impl<T: Item> Replay<T> {
-    /// A replay that goes on from `state`, under the settings it was made with or others; which
-    /// kind of store it was must be the same.
+    /// Resumes a replay at `state`. The settings may have changed, but not the kind of replay
+    /// (window or queue).
     pub fn resume(settings: ReplaySettings, state: &ReplayState) -> Result<Self, SettingsError> {
         settings.check()?;
         let ReplayState { cursor, counters, pace, .. } = *state;
@@ -246,9 +244,10 @@ impl<T: Item> Replay<T> {
         }
     }
 
-    /// Whether a game of so many positions is welcome, beside those that are on their way: in the
-    /// journal, but not inserted yet. If not, whoever brings it waits. What brings no positions is
-    /// always welcome.
+    /// Whether a game of `positions` positions may be accepted now.
+    ///
+    /// `on_their_way` counts positions that are in the journal but not yet inserted. On `false`
+    /// the caller must hold the game back. A game without positions may always be accepted.
     pub fn may_insert(&self, positions: u64, on_their_way: u64) -> bool {
         positions == 0
             || match &self.store {
@@ -257,8 +256,8 @@ impl<T: Item> Replay<T> {
             }
     }
 
-    /// Inserts game `number`, which must be the [next](Self::next), welcome or not: it is in
-    /// the journal already.
+    /// Inserts game `number`, which must be the [next](Self::next). The game is already in the
+    /// journal, so [`may_insert`](Self::may_insert) is not checked.
     pub fn insert(&mut self, number: u64, item: T) -> Result<(), WindowError> {
         let is_new = number >= self.counted_until;
         let positions = if is_new { u64::from(item.positions()) } else { 0 };
@@ -275,8 +274,8 @@ impl<T: Item> Replay<T> {
         Ok(())
     }
 
-    /// A batch of `count` positions, if there is enough to draw from and sampling is not too far
-    /// ahead. `newest` is the newest generation.
+    /// Draws a batch of `count` positions. Too few positions, or sampling too far ahead of
+    /// inserting, are errors. `newest` is the newest generation.
     pub fn batch(&mut self, count: usize, newest: Generation) -> Result<Batch<T>, WindowError> {
         match &mut self.store {
             Store::Window { window, ratio } => {
@@ -296,8 +295,8 @@ impl<T: Item> Replay<T> {
         }
     }
 
-    /// Whether so many batches of `count` positions can be drawn in a row, with nothing inserted
-    /// between them. `newest` is the newest generation.
+    /// Whether `batches` batches of `count` positions can be drawn without another insertion.
+    /// `newest` is the newest generation. A queue first drops games that are too old.
     pub fn holds(&mut self, batches: u64, count: usize, newest: Generation) -> bool {
         match &mut self.store {
             Store::Window { window, ratio } => {
@@ -307,7 +306,7 @@ impl<T: Item> Replay<T> {
         }
     }
 
-    /// What a checkpoint must keep.
+    /// Returns the state that a checkpoint must keep.
     pub fn state(&self) -> ReplayState {
         let (cursor, counters, pace) = match &self.store {
             Store::Window { window, ratio } => {
@@ -318,7 +317,7 @@ impl<T: Item> Replay<T> {
         ReplayState { version: STATE_VERSION, cursor, counters, pace }
     }
 
-    /// The ratio, where there is one.
+    /// The ratio; `None` for a queue.
     pub fn ratio(&self) -> Option<&Ratio> {
         match &self.store {
             Store::Window { ratio, .. } => Some(ratio),
@@ -326,7 +325,7 @@ impl<T: Item> Replay<T> {
         }
     }
 
-    /// Figures for people.
+    /// Figures of a replay, for display.
     pub fn status(&self) -> Status {
         match &self.store {
             Store::Window { window, ratio } => Status {

@@ -1,14 +1,15 @@
-//! The newest positions, to be sampled again and again.
+//! The replay window: the newest positions, which may be sampled repeatedly.
 //!
-//! A [`Window`] holds whole games, oldest first, and is measured in positions. It
-//! [grows](Growth) more slowly than the run, so that it forgets weak play early and yet never
-//! learns from a handful of games; beyond its size, or beyond a number of bytes, the oldest
-//! games go. Sampling is uniform over positions, or over *copies*: a position of weight 2.3 is
-//! there twice, or three times with chance 0.3 (KataGo's policy surprise weighting).
+//! A [`Window`] holds complete games, oldest first. Its size is counted in positions and
+//! [grows](Growth) more slowly than the run. It thus drops early weak play, but always holds more
+//! than a few games. Beyond this size, or beyond a number of bytes, the oldest games are dropped.
 //!
-//! Games are numbered as the journal numbers its records. All randomness is keyed by these
-//! numbers and by a count of batches, so a [`Cursor`] is all that a checkpoint keeps: filled
-//! again from the journal, a window has the same content and draws the same batches.
+//! Sampling is uniform over positions, or over *copies* if positions have weights. A position of
+//! weight 2.3 has two copies, or three with probability 0.3 (KataGo's policy surprise weighting).
+//!
+//! Games have the numbers of their journal records. All randomness is keyed by these numbers and
+//! by the count of batches, so a checkpoint keeps only a [`Cursor`]. Refilled from the journal, a
+//! window has the same content and draws the same batches.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,13 +34,13 @@ pub trait Item {
     /// Positions that may be drawn.
     fn positions(&self) -> u32;
 
-    /// Memory it takes, bytes.
+    /// Memory of the game, in bytes.
     fn bytes(&self) -> usize;
 
-    /// Generation of the weights that played it.
+    /// Generation of the weights that played the game.
     fn generation(&self) -> Generation;
 
-    /// How often a position is there on average; finite, not negative.
+    /// Mean number of copies of a position; finite, not negative.
     fn weight(&self, _position: u32) -> f32 {
         1.0
     }
@@ -52,32 +53,32 @@ pub struct Draw<T> {
     pub item: Arc<T>,
     /// The game's number in the journal.
     pub number: u64,
-    /// Which of the game's positions.
+    /// Index of the position in the game.
     pub position: u32,
 }
 
-/// What was sampled together.
+/// Positions that were sampled together.
 #[derive(Debug)]
 pub struct Batch<T> {
     /// The positions.
     pub draws: Vec<Draw<T>>,
-    /// How old they are.
+    /// Mean age of the positions.
     pub staleness: Staleness,
 }
 
-/// How old a batch is, on average.
+/// Mean age of the positions of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Staleness {
-    /// Generations between the weights that played and the newest.
+    /// Generations between the weights that played and the newest weights.
     pub lag: f64,
-    /// Positions inserted after the game, until the batch was drawn.
+    /// Positions inserted between the game and the draw of the batch.
     pub age: f64,
 }
 
-/// Why nothing can be sampled or inserted.
+/// Reason why sampling or inserting is not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
-    /// There is too little to sample from.
+    /// There are too few positions to sample from.
     #[error("{held} positions are in, {needed} are needed before sampling")]
     TooFew {
         /// Positions held.
@@ -85,38 +86,39 @@ pub enum WindowError {
         /// Positions needed.
         needed: u64,
     },
-    /// Sampling is ahead of inserting as far as it may be.
+    /// Sampling may get no further ahead of inserting.
     #[error("{count} more samples would be too many for what was inserted")]
     Ahead {
-        /// Samples asked for.
+        /// Samples requested.
         count: usize,
     },
-    /// Games up to this number must come back from the journal first.
+    /// The window must first be refilled from the journal.
     #[error("the window is being filled again: game {next} of those before {until} is due")]
     Refilling {
-        /// The game that is due.
+        /// The next game to insert.
         next: u64,
         /// One past the last game of the checkpoint.
         until: u64,
     },
-    /// A game is not the next one.
+    /// A game was inserted out of order.
     #[error("game {got} was inserted where game {expected} was due")]
     Order {
-        /// The game that was due.
+        /// The next game to insert.
         expected: u64,
-        /// The game that came.
+        /// The inserted game.
         got: u64,
     },
 }
 
-/// What a window is to be.
+/// Settings of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowSettings {
-    /// Its size in positions.
+    /// Size in positions.
     pub growth: Growth,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub max_bytes: usize,
-    /// Positions needed before anything is sampled, unless so few fit that games go already.
+    /// Positions needed before the first sample. Fewer suffice once the window is full and drops
+    /// games.
     pub min_positions: u64,
     /// Seed of all draws.
     pub seed: u64,
@@ -125,36 +127,35 @@ pub struct WindowSettings {
 #[derive(Debug)]
 struct Held<T> {
     item: Arc<T>,
-    /// Copies of all games before it.
+    /// Copies inserted before this game.
     start: u64,
-    /// Positions inserted before it since the start of the run.
+    /// Positions inserted before this game since the start of the run.
     before: u64,
-    /// Copies of its positions up to each, that one included; `None` if each is there once.
+    /// Cumulative copies up to and including each position; `None` if each has one copy.
     copies: Option<Box<[u32]>>,
 }
 
-/// The window. See the [module](self).
+/// The replay window. See the [module](self).
 #[derive(Debug)]
 pub struct Window<T> {
     settings: WindowSettings,
     games: VecDeque<Held<T>>,
-    /// Number of the oldest game held, or of the next one.
+    /// Number of the oldest game held, or of the next game if none is held.
     first: u64,
-    /// Until this game is in, nothing is sampled.
+    /// One past the last game of the checkpoint; nothing is sampled before the refill reaches it.
     refill_until: u64,
     positions: u64,
     bytes: usize,
     /// Positions inserted since the start of the run.
     total: u64,
-    /// Copies inserted.
+    /// Copies inserted since the process started.
     copies: u64,
     batches: u64,
     staleness: Staleness,
 }
 
 impl<T: Item> Window<T> {
-    /// A window that goes on from `cursor`: the next games to insert are those from
-    /// [`Cursor::first`] on.
+    /// Resumes a window at `cursor`. The next game to insert is [`Cursor::first`].
     pub fn resume(settings: WindowSettings, cursor: Cursor) -> Self {
         Self {
             settings,
@@ -170,7 +171,7 @@ impl<T: Item> Window<T> {
         }
     }
 
-    /// A window of a new run.
+    /// Creates the window of a new run.
     pub fn new(settings: WindowSettings) -> Self {
         Self::resume(settings, Cursor::default())
     }
@@ -180,7 +181,7 @@ impl<T: Item> Window<T> {
         self.first + self.games.len() as u64
     }
 
-    /// Inserts game `number`, which must be the [next](Self::next); the oldest games may go.
+    /// Inserts game `number`, which must be the [next](Self::next). May drop the oldest games.
     pub fn insert(&mut self, number: u64, item: T) -> Result<(), WindowError> {
         let expected = self.next();
         if number != expected {
@@ -195,13 +196,13 @@ impl<T: Item> Window<T> {
         self.positions += u64::from(positions);
         self.total += u64::from(positions);
         self.copies += u64::from(count);
-        // While the window is filled again nothing goes: at every step of the run that filled it
-        // first, more games than these were in. A window made smaller since keeps to its size.
+        // A refill with unchanged settings drops nothing: the window held all of these games at
+        // the checkpoint. If the settings have become smaller, the new size applies at once.
         self.evict();
         Ok(())
     }
 
-    /// Lets the oldest games go until the rest fits; one always stays.
+    /// Drops the oldest games until the rest fits. The newest game always stays.
     fn evict(&mut self) {
         let capacity = self.capacity();
         while self.positions > capacity || self.bytes > self.settings.max_bytes {
@@ -215,7 +216,7 @@ impl<T: Item> Window<T> {
         }
     }
 
-    /// Whether [`sample`](Self::sample) would give a batch.
+    /// Checks that [`sample`](Self::sample) can return a batch.
     pub fn ready(&self) -> Result<(), WindowError> {
         if self.next() < self.refill_until {
             return Err(WindowError::Refilling { next: self.next(), until: self.refill_until });
@@ -240,7 +241,8 @@ impl<T: Item> Window<T> {
         let (mut lag, mut age) = (0.0, 0.0);
         for _ in 0..count {
             let copy = start + below(&mut rng, self.copies - start);
-            // Games without copies begin where the next one does, so the last is meant.
+            // A game without copies has the same start as the next one. The last game with this
+            // start is the one with copies.
             let index = self.games.partition_point(|held| held.start <= copy) - 1;
             let held = &self.games[index];
             let inside = (copy - held.start) as u32;
@@ -258,14 +260,14 @@ impl<T: Item> Window<T> {
         Ok(Batch { draws, staleness: self.staleness })
     }
 
-    /// What a checkpoint must keep.
+    /// Returns the state that a checkpoint must keep.
     pub fn cursor(&self) -> Cursor {
         let before = self.games.front().map_or(self.total, |held| held.before);
         let (first, batches) = (self.first, self.batches);
         Cursor { first, next: self.next(), before, batches, ..Cursor::default() }
     }
 
-    /// Positions it may hold now.
+    /// Current limit of positions.
     pub fn capacity(&self) -> u64 {
         self.settings.growth.size(self.total)
     }
@@ -285,18 +287,18 @@ impl<T: Item> Window<T> {
         self.games.len()
     }
 
-    /// Memory of the games held, bytes.
+    /// Memory of the games held, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How old the last batch was.
+    /// Mean age of the last batch.
     pub fn staleness(&self) -> Staleness {
         self.staleness
     }
 }
 
-/// A uniform number below `bound`, which is not 0.
+/// Draws a uniform number below `bound`, which must not be 0.
 fn below(rng: &mut Rng, bound: u64) -> u64 {
     if let Ok(bound) = u32::try_from(bound) {
         return u64::from(rng.below(bound));

@@ -1,4 +1,4 @@
-//! What actors were told against what is in the journal.
+//! Compares the acknowledgements in the actors' logs with the journal.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,14 +10,14 @@ use super::{Inspection, inspect};
 use crate::journal::{Entry, JournalError, Kind};
 use crate::trajectory::fingerprint;
 
-/// A record's name.
+/// Identifier of a record.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordId {
     /// The actor.
     pub actor: String,
-    /// Which life of it.
+    /// Epoch of the actor.
     pub epoch: u64,
-    /// Its number in that life.
+    /// Sequence number in the epoch.
     pub sequence: u64,
 }
 
@@ -28,36 +28,36 @@ impl fmt::Display for RecordId {
     }
 }
 
-/// One line of an actor's log. The line of a record that was sent has `acked` false, and there
-/// may be several; the line of its acknowledgement has it true.
+/// One line of an actor's log. Each time a record is sent adds a line with `acked` false; its
+/// acknowledgement adds a line with `acked` true.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientLine {
     /// The actor.
     pub actor: String,
-    /// The epoch that it sent under.
+    /// The actor's epoch when it sent the record.
     pub epoch: u64,
-    /// The record's number.
+    /// The record's sequence number.
     pub sequence: u64,
-    /// [`fingerprint`] of the payload that it expects in the journal, 16 hexadecimal digits.
+    /// Expected [`fingerprint`] of the payload in the journal, 16 hexadecimal digits.
     pub hash: String,
-    /// Whether it was acknowledged.
+    /// Whether the line reports the acknowledgement.
     pub acked: bool,
-    /// Whether it was refused; part of the acknowledgement.
+    /// Whether the acknowledgement was a refusal.
     #[serde(default)]
     pub refused: bool,
 }
 
-/// Something that must not be.
+/// A contradiction between a log and the journal, or within one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// Acknowledged, and not in the journal.
+    /// Acknowledged, but not in the journal.
     Lost(RecordId),
-    /// In the journal more than once under the same name.
+    /// In the journal more than once under the same identifier.
     Doubled(RecordId),
-    /// The same bytes in the journal under two names.
+    /// The same bytes in the journal under two identifiers.
     Repeated(RecordId, RecordId),
-    /// In the journal, but not as it was sent.
+    /// In the journal, but with other bytes than were sent.
     Changed {
         /// The record.
         id: RecordId,
@@ -66,9 +66,9 @@ pub enum Finding {
         /// Its hash in the journal.
         held: String,
     },
-    /// Accepted there and refused here, or the other way round.
+    /// Accepted in the journal and refused in the log, or the reverse.
     Disputed(RecordId),
-    /// An actor used one number for two records.
+    /// An actor used one sequence number for two records.
     Reused(RecordId),
 }
 
@@ -89,26 +89,26 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What [`join()`] found.
+/// Result of [`join()`].
 #[derive(Debug, Default)]
 pub struct Joined {
     /// The journal.
     pub inspection: Inspection,
-    /// Records that the logs know.
+    /// Records in the logs.
     pub sent: usize,
-    /// Those that were acknowledged.
+    /// Acknowledged records in the logs.
     pub acked: usize,
-    /// Acknowledged records that were decided in segments that are gone: known to have been
-    /// decided, no longer there to be looked at.
+    /// Acknowledged records whose segments were removed. A snapshot confirms their decision; their
+    /// content cannot be compared.
     pub released: usize,
-    /// Records in the journal that no log knows.
+    /// Records in the journal that no log mentions.
     pub unknown: usize,
-    /// What must not be.
+    /// All contradictions.
     pub findings: Vec<Finding>,
 }
 
 impl Joined {
-    /// Whether journal and logs agree and the journal is sound.
+    /// Whether the journal is undamaged and agrees with the logs.
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty() && self.inspection.damage.is_none()
     }
@@ -127,21 +127,21 @@ impl fmt::Display for Joined {
     }
 }
 
-/// What the logs say of a record.
+/// A record as the logs report it.
 struct Told {
     hash: String,
     acked: bool,
     refused: bool,
 }
 
-/// What the journal says of a record.
+/// A record as the journal holds it.
 #[derive(Clone, Copy)]
 struct HeldRecord {
     hash: u64,
     is_refused: bool,
 }
 
-/// Holds the lines of all actors against the journal in `folder`.
+/// Compares the log lines of all actors with the journal in `folder`.
 pub fn join(
     folder: &Path,
     lines: impl IntoIterator<Item = ClientLine>,
@@ -188,7 +188,7 @@ pub fn join(
     Ok(joined)
 }
 
-/// Notes an entry of the journal.
+/// Adds a journal entry to `held`, and its contradictions to `findings`.
 fn hold(
     entry: &Entry<'_>,
     held: &mut BTreeMap<RecordId, HeldRecord>,
@@ -211,8 +211,8 @@ fn hold(
     }
 }
 
-/// Whether a record was decided before the oldest segment that is left. Of lives that were over
-/// by then only the epoch is known.
+/// Whether a record was decided before the oldest remaining segment. For epochs that had ended by
+/// then the watermark is not known, so every number counts as decided.
 fn was_released(inspection: &Inspection, id: &RecordId) -> bool {
     let released = &inspection.released;
     match released.watermark(&id.actor) {

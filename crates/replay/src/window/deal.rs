@@ -1,11 +1,13 @@
-//! Games of a queue, cut up and mixed before they are learned from.
+//! Deals short segments of queued games to several batches at random.
 //!
-//! Consecutive moves of a game resemble each other. A batch of a few whole games says little about
-//! play in general, the less the longer games become: its gradient is noisy, and so are the
-//! statistics that batch norm takes from it. Actors that step in parallel have each batch hold a
-//! short segment of many games (Mnih et al. 2016, "Asynchronous methods for deep reinforcement
-//! learning"; Espeholt et al. 2018, "IMPALA"); here the games of several batches are cut into such
-//! segments, and these are dealt out to the batches by chance.
+//! Consecutive moves of a game resemble each other. A batch of a few complete games is a poor
+//! sample of play, and becomes poorer as games get longer. Its gradient and its batch-norm
+//! statistics are noisy.
+//!
+//! With parallel actors each batch holds a short segment of many games (Mnih et al. 2016,
+//! "Asynchronous methods for deep reinforcement learning"; Espeholt et al. 2018, "IMPALA"). Here
+//! the games of several batches are cut into such segments, which are dealt to the batches at
+//! random.
 
 use std::collections::VecDeque;
 
@@ -15,11 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Draw;
 
-/// How positions that wait are dealt out.
+/// Settings of dealing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deal {
-    /// Batches that are dealt together, at least 1; 1 keeps games in one piece but for the seams
-    /// between batches.
+    /// Batches that are dealt together, at least 1. With 1, games are split only at the ends of
+    /// batches.
     pub batches: u64,
     /// Consecutive positions of a game that stay together, at least 1.
     pub segment: u32,
@@ -28,34 +30,34 @@ pub struct Deal {
 }
 
 impl Default for Deal {
-    /// Games in one piece, in order.
+    /// Undivided games, in order.
     fn default() -> Self {
         Self { batches: 1, segment: u32::MAX, seed: 0 }
     }
 }
 
-/// Where a queue stands within a deal.
+/// Progress of a queue within a deal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dealt {
-    /// Batches of the deal that were drawn.
+    /// Batches of the deal drawn so far.
     pub batches: u64,
-    /// The newest generation when it was made: it says which games were too old.
+    /// The newest generation when the deal was made, which decided which games were too old.
     pub newest: Generation,
 }
 
-/// A position with what tells its age.
+/// A position with the numbers from which its age is computed.
 #[derive(Debug)]
 pub(super) struct Card<T> {
     pub(super) draw: Draw<T>,
     pub(super) generation: Generation,
-    /// Positions inserted up to its game, that one included, since the start of the run.
+    /// Positions inserted up to and including its game, since the start of the run.
     pub(super) end: u64,
 }
 
 impl Deal {
-    /// Deals `cards`, which are in order, out to batches of `count`. `index` is that of the first
-    /// of these batches. Within a batch positions are in order.
+    /// Deals `cards`, which are in journal order, to batches of `count` positions. `index` is the
+    /// index of the first batch and keys the shuffle. Positions within a batch are in order.
     pub(super) fn out<T>(
         &self,
         cards: Vec<Card<T>>,

@@ -1,4 +1,4 @@
-//! Every position once, first in, first out: for learning on policy.
+//! A first-in, first-out queue that uses each position once, for on-policy learning.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,24 +8,24 @@ use ouro_net::Generation;
 use super::deal::{Card, Deal, Dealt};
 use super::{Batch, Cursor, Draw, Item, Staleness, WindowError};
 
-/// What a queue is to be.
+/// Settings of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FifoSettings {
-    /// Positions beyond which it has no room.
+    /// Positions from which the queue has no room.
     pub max_positions: u64,
-    /// Bytes beyond which it has no room, as soon as a deal waits.
+    /// Bytes from which the queue has no room, unless it needs more positions for a deal.
     pub max_bytes: usize,
     /// Positions of a batch.
     pub batch: u64,
-    /// How batches are made of them.
+    /// Distribution of the positions over batches.
     pub deal: Deal,
-    /// A game whose weights are more generations behind the newest when it is dealt is dropped
-    /// unused.
+    /// Most generations between a game's weights and the newest ones when it is dealt. Older
+    /// games are dropped unused.
     pub max_lag: u32,
 }
 
 impl FifoSettings {
-    /// Positions that are dealt together: so many always find room.
+    /// Positions that are dealt together. The queue always has room for this number.
     pub fn round(&self) -> u64 {
         self.batch.saturating_mul(self.deal.batches)
     }
@@ -33,44 +33,44 @@ impl FifoSettings {
 
 #[derive(Debug)]
 struct Waiting<T> {
-    /// `None` once it was dropped.
+    /// `None` once the game was dropped.
     item: Option<Arc<T>>,
     positions: u32,
 }
 
-/// Batches that were dealt and wait to be drawn.
+/// Dealt batches that are not yet drawn.
 #[derive(Debug)]
 struct Round<T> {
     batches: VecDeque<Vec<Card<T>>>,
     dealt: Dealt,
-    /// Where the queue stood before: a queue that goes on deals the same again.
+    /// Position of the queue before the deal. A resumed queue repeats the deal from here.
     start: Place,
 }
 
-/// Where a queue begins.
+/// Position of the oldest unused position.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Number of the oldest game held, or of the next one.
+    /// Number of the oldest game held, or of the next game if none is held.
     first: u64,
-    /// Positions of the oldest game that were used up.
+    /// Used positions of the oldest game.
     used: u32,
     /// Positions inserted before the oldest game since the start of the run.
     before: u64,
 }
 
-/// Games in the order of the journal; each position is used once. The oldest are
-/// [dealt](Deal) out to some batches at a time.
+/// A queue of games in journal order that uses each position once. The oldest positions are
+/// [dealt](Deal) to several batches at a time.
 #[derive(Debug)]
 pub struct Fifo<T> {
     settings: FifoSettings,
     games: VecDeque<Waiting<T>>,
     place: Place,
     round: Option<Round<T>>,
-    /// The deal that the checkpoint was in the middle of.
+    /// The unfinished deal of the checkpoint, until it is repeated.
     resumed: Option<Dealt>,
-    /// Games before this one were in the checkpoint.
+    /// One past the last game of the checkpoint.
     refill_until: u64,
-    /// Positions held and not dealt.
+    /// Positions held but not dealt.
     waiting: u64,
     bytes: usize,
     /// Positions inserted since the start of the run.
@@ -81,9 +81,10 @@ pub struct Fifo<T> {
 }
 
 impl<T: Item> Fifo<T> {
-    /// A queue that goes on from `cursor`: the next games to insert are those from
-    /// [`Cursor::first`] on. In the middle of a deal under other settings than before, some of
-    /// its positions are used twice or not at all.
+    /// Resumes a queue at `cursor`. The next game to insert is [`Cursor::first`].
+    ///
+    /// If the settings have changed during a deal, some of its positions are used twice or not at
+    /// all.
     pub fn resume(settings: FifoSettings, cursor: Cursor) -> Self {
         let Cursor { first, next, before, used, batches, dealt } = cursor;
         Self {
@@ -102,7 +103,7 @@ impl<T: Item> Fifo<T> {
         }
     }
 
-    /// A queue of a new run.
+    /// Creates the queue of a new run.
     pub fn new(settings: FifoSettings) -> Self {
         Self::resume(settings, Cursor::default())
     }
@@ -112,8 +113,8 @@ impl<T: Item> Fifo<T> {
         self.place.first + self.games.len() as u64
     }
 
-    /// Whether another game may be inserted beside so many positions that are on their way. The
-    /// last one may go over the bounds, so that no game is too large for ever.
+    /// Whether another game may be inserted, given `on_their_way` positions that are in the
+    /// journal but not yet inserted. One game may exceed the bounds, so no game is too large.
     pub fn has_room(&self, on_their_way: u64) -> bool {
         let FifoSettings { max_positions, max_bytes, .. } = self.settings;
         let undealt = self.waiting.saturating_add(on_their_way);
@@ -122,8 +123,8 @@ impl<T: Item> Fifo<T> {
         is_needed || (positions < max_positions && self.bytes < max_bytes)
     }
 
-    /// Inserts game `number`, which must be the [next](Self::next), whether there is room or
-    /// not: it is in the journal already.
+    /// Inserts game `number`, which must be the [next](Self::next). The game is already in the
+    /// journal, so it is inserted even if there is no room.
     pub fn insert(&mut self, number: u64, item: T) -> Result<(), WindowError> {
         let expected = self.next();
         if number != expected {
@@ -138,8 +139,8 @@ impl<T: Item> Fifo<T> {
         Ok(())
     }
 
-    /// Takes the next `count` positions, or none if too few wait to be dealt. Games that are too
-    /// old for `newest`, the newest generation, go unused.
+    /// Takes the next `count` positions. Too few positions for a deal are an error. Games that are
+    /// too old for `newest`, the newest generation, are dropped unused.
     pub fn take(&mut self, count: usize, newest: Generation) -> Result<Batch<T>, WindowError> {
         if self.next() < self.refill_until {
             return Err(WindowError::Refilling { next: self.next(), until: self.refill_until });
@@ -167,7 +168,7 @@ impl<T: Item> Fifo<T> {
         Ok(Batch { draws, staleness: self.staleness })
     }
 
-    /// Deals the oldest positions out to batches of `count`.
+    /// Deals the oldest positions to batches of `count`.
     fn deal(&mut self, count: usize, newest: Generation) -> Result<(), WindowError> {
         let Dealt { batches: drawn, newest } = self.resumed.unwrap_or(Dealt { batches: 0, newest });
         self.drop_stale(newest);
@@ -179,7 +180,7 @@ impl<T: Item> Fifo<T> {
         let start = self.place;
         let cards = self.oldest(needed as usize);
         let mut batches = self.settings.deal.out(cards, count, self.batches.saturating_sub(drawn));
-        // One batch at least is left, also if fewer are dealt together now.
+        // At least one batch stays, even if the settings now deal fewer together.
         let drawn = drawn.min(batches.len().saturating_sub(1) as u64);
         batches.drain(..drawn as usize);
         let dealt = Dealt { batches: drawn, newest };
@@ -187,7 +188,7 @@ impl<T: Item> Fifo<T> {
         Ok(())
     }
 
-    /// Takes the oldest `count` positions out of the queue.
+    /// Removes the oldest `count` positions from the queue.
     fn oldest(&mut self, count: usize) -> Vec<Card<T>> {
         let mut cards = Vec::with_capacity(count);
         while cards.len() < count {
@@ -215,8 +216,8 @@ impl<T: Item> Fifo<T> {
         cards
     }
 
-    /// Whether so many batches of `count` positions can be drawn with nothing inserted between
-    /// them, none of it too old for `newest`, the newest generation. What is too old goes unused.
+    /// Whether `batches` batches of `count` positions can be drawn without another insertion.
+    /// Games that are too old for `newest`, the newest generation, are dropped first.
     pub fn holds(&mut self, batches: u64, count: usize, newest: Generation) -> bool {
         if self.next() < self.refill_until {
             return false;
@@ -229,7 +230,7 @@ impl<T: Item> Fifo<T> {
         dealt + (rounds * self.settings.deal.batches).saturating_sub(drawn) >= batches
     }
 
-    /// Drops what is not dealt yet of games that lag too far.
+    /// Drops the undealt positions of games that are too old.
     fn drop_stale(&mut self, newest: Generation) {
         let mut used = self.place.used;
         for game in &mut self.games {
@@ -253,7 +254,7 @@ impl<T: Item> Fifo<T> {
         }
     }
 
-    /// What a checkpoint must keep.
+    /// Returns the state that a checkpoint must keep.
     pub fn cursor(&self) -> Cursor {
         let place = self.round.as_ref().map_or(self.place, |round| round.start);
         let dealt = self.round.as_ref().map(|round| round.dealt).or(self.resumed);
@@ -261,18 +262,18 @@ impl<T: Item> Fifo<T> {
         Cursor { first, next: self.next(), before, used, batches: self.batches, dealt }
     }
 
-    /// Positions that wait.
+    /// Positions that are not yet drawn.
     pub fn waiting(&self) -> u64 {
         let dealt = self.round.iter().flat_map(|round| &round.batches).map(Vec::len);
         self.waiting + dealt.sum::<usize>() as u64
     }
 
-    /// Games that wait, but for those that were dealt.
+    /// Games that are not completely dealt.
     pub fn games(&self) -> usize {
         self.games.len()
     }
 
-    /// Memory of these games, bytes.
+    /// Memory of these games, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -282,7 +283,7 @@ impl<T: Item> Fifo<T> {
         self.dropped
     }
 
-    /// How old the last batch was.
+    /// Mean age of the last batch.
     pub fn staleness(&self) -> Staleness {
         self.staleness
     }

@@ -1,6 +1,6 @@
-//! How large a window is.
+//! The size of a replay window as a function of all inserted positions.
 
-/// A size that grows with a power of what was ever inserted, below 1.
+/// A window size that grows sublinearly with the number of inserted positions.
 ///
 /// With `N` positions inserted, the window has
 ///
@@ -8,14 +8,14 @@
 /// c · (1 + β · ((N / c)^α − 1) / α)        positions once N > c, and c before
 /// ```
 ///
-/// which is the curve `N^α`, scaled so that at `N = c` it has value `c` and slope `β` (Wu 2019,
-/// "Accelerating self-play learning in Go", appendix C; KataGo took c = 250,000, α = 0.75,
-/// β = 0.4). α = 1 grows linearly; β = 0 stays at `c`.
+/// This is the curve `N^α`, scaled to value `c` and slope `β` at `N = c` (Wu 2019, "Accelerating
+/// self-play learning in Go", appendix C; KataGo used c = 250,000, α = 0.75, β = 0.4). With α = 1
+/// the size grows linearly; with β = 0 it stays at `c`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
-    /// Positions at which it starts to grow, `c`.
+    /// Inserted positions from which the window grows, and its size until then, `c`.
     pub start: u64,
-    /// The power, α, in (0, 1].
+    /// The exponent, α, in (0, 1].
     pub power: f64,
     /// The slope at the start, β, in [0, 1].
     pub slope: f64,
@@ -31,12 +31,12 @@ pub struct GrowthError {
 }
 
 impl Growth {
-    /// A size that stays the same.
+    /// A constant size.
     pub fn fixed(positions: u64) -> Self {
         Self { start: positions, power: 1.0, slope: 0.0 }
     }
 
-    /// Says what is out of range.
+    /// Validates the fields.
     pub fn check(&self) -> Result<(), GrowthError> {
         let Self { start, power, slope } = *self;
         let checks = [
@@ -50,13 +50,14 @@ impl Growth {
         }
     }
 
-    /// Positions in the window when `total` were inserted.
+    /// Size of the window in positions after `total` insertions.
     pub fn size(&self, total: u64) -> u64 {
         if total <= self.start {
             return self.start;
         }
         let start = self.start as f64;
-        // From libm, so that every machine lets the same game go at the same moment.
+        // libm gives the same bits on every machine, so the window drops the same game at the same
+        // time.
         let grown = (libm::pow(total as f64 / start, self.power) - 1.0) / self.power;
         (start * (1.0 + self.slope * grown)) as u64
     }
@@ -72,7 +73,7 @@ mod tests {
     fn it_starts_at_c_with_slope_beta_and_bends_down() {
         assert_eq!((KATAGO.size(0), KATAGO.size(250_000)), (250_000, 250_000));
         assert_eq!(KATAGO.size(251_000), 250_399);
-        // c (1 + 0.4 (10^0.75 − 1) / 0.75), computed apart.
+        // c (1 + 0.4 (10^0.75 − 1) / 0.75), computed independently.
         assert_eq!(KATAGO.size(2_500_000), 866_455);
         let sizes: Vec<u64> = (0..60).map(|step| KATAGO.size(step * 100_000)).collect();
         assert!(sizes.windows(3).all(|w| w[0] <= w[1] && w[1] <= w[2]));

@@ -1,4 +1,4 @@
-//! Positions that count more than others.
+//! Weights of positions in a window, and their rounding to numbers of copies.
 
 use ouro_game::Rng;
 
@@ -7,13 +7,14 @@ use super::Item;
 /// Most copies of one position.
 const MAX_COPIES: f32 = 1_000.0;
 
-/// Weights of a game's positions by how much the search surprised the network there.
+/// Weights of a game's positions by policy surprise.
 ///
 /// `surprises` are KL divergences of the policy target from the network's policy, in nats. The
-/// share `1 − share` of all weight is even, the rest goes in proportion to surprise; the
+/// part `1 − share` of the total weight is uniform; the rest is proportional to surprise. The
 /// weights add up to the number of positions. Without any surprise all weights are 1.
-/// KataGo's policy surprise weighting, with a share of 0.5 (Wu, "Other methods implemented in
-/// KataGo").
+///
+/// This is KataGo's policy surprise weighting, which uses a share of 0.5 (Wu, "Other methods
+/// implemented in KataGo").
 pub fn surprise_weights(surprises: &[f32], share: f32) -> Vec<f32> {
     let sum: f32 = surprises.iter().sum();
     let mean = sum / surprises.len() as f32;
@@ -23,10 +24,10 @@ pub fn surprise_weights(surprises: &[f32], share: f32) -> Vec<f32> {
     surprises.iter().map(|surprise| 1.0 - share + share * surprise / mean).collect()
 }
 
-/// Cumulative copies of the positions of game `number`, or `None` if each is there once.
+/// Cumulative copies of the positions of game `number`, or `None` if each has one copy.
 ///
-/// Weights are rounded at random to one of the two nearest numbers, keeping the mean. The
-/// draws belong to the game's number, so that a window filled again rounds the same.
+/// Weights are rounded at random to one of the two nearest integers, which preserves the mean.
+/// The draws are keyed by the game's number, so a refilled window rounds identically.
 pub(super) fn copies<T: Item>(item: &T, seed: u64, number: u64) -> Option<Box<[u32]>> {
     let positions = item.positions();
     if (0..positions).all(|position| item.weight(position) == 1.0) {
