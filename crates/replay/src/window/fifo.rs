@@ -47,7 +47,7 @@ struct Round<T> {
     start: Place,
 }
 
-/// Position of the oldest unused position.
+/// The start of a queue: its oldest game and the used part of it.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     /// Number of the oldest game held, or of the next game if none is held.
