@@ -1,7 +1,7 @@
-//! The arena as its clients see it: actors, the learner, the command line.
+//! A client of the arena, for actors, the learner and the command line.
 //!
-//! Answers are domain types, weights are verified against their hash, and an error says
-//! whether trying again can help ([`ArenaError::is_retryable`]). Retrying is the caller's.
+//! Answers are domain types, and weights are verified against their hash. An error states whether
+//! a retry can succeed ([`ArenaError::is_retryable`]). The caller does the retries.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub use questions::{EventWatch, PlayerComparison};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const KEEPALIVE: Duration = Duration::from_secs(20);
-/// Longest time for one weights file: [`DEFAULT_MAX_WEIGHTS_BYTES`] at 2 Mbit/s.
+/// Longest transfer of one weights file: [`DEFAULT_MAX_WEIGHTS_BYTES`] at about 2 Mbit/s.
 pub const TRANSFER_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A connection to the arena. Clones share it.
@@ -39,8 +39,8 @@ pub struct ArenaClient {
 }
 
 impl ArenaClient {
-    /// Names the arena at `address`, a URL such as `http://127.0.0.1:50061`. The connection is
-    /// made by the first call, and made anew after it breaks.
+    /// Creates a client for `address`, a URL such as `http://127.0.0.1:50061`. The first call
+    /// connects; a later call reconnects if the connection broke.
     ///
     /// # Panics
     ///
@@ -59,7 +59,7 @@ impl ArenaClient {
         Ok(Self::from_channel(channel))
     }
 
-    /// Uses a channel that exists.
+    /// Creates a client on an existing channel.
     pub fn from_channel(channel: Channel) -> Self {
         let limit = MESSAGE_BYTES.max(4 << 20);
         Self {
@@ -76,7 +76,7 @@ impl ArenaClient {
         self
     }
 
-    /// The newest weights, the champion, the pool: the first snapshot of
+    /// Returns the newest weights, the champion and the pool, from the first snapshot of
     /// [`watch_pool`](Self::watch_pool).
     pub async fn get_pool(&mut self) -> Result<Pool, ArenaError> {
         within(CALL_TIMEOUT, async {
@@ -87,14 +87,14 @@ impl ArenaClient {
         .await
     }
 
-    /// The pool as it stands, and again whenever it changes.
+    /// Streams snapshots of the pool: one at once, and another after each change.
     pub async fn watch_pool(&mut self) -> Result<PoolWatch, ArenaError> {
         let snapshots = self.pool.watch_pool(v1::WatchPoolRequest {}).await?.into_inner();
         Ok(PoolWatch(snapshots))
     }
 
-    /// Opponents for the newest weights, `count` independent draws that depend on `seed`, the
-    /// shares and the pool alone.
+    /// Draws `count` independent opponents for the newest weights. The result depends only on
+    /// `seed`, the shares and the pool.
     pub async fn draw_opponents(
         &mut self,
         count: u32,
@@ -107,13 +107,13 @@ impl ArenaClient {
         drawn.into_iter().map(|opponent| Ok(opponent.try_into()?)).collect()
     }
 
-    /// Every checkpoint that arrived, oldest first.
+    /// Lists every checkpoint that the arena knows, oldest first.
     pub async fn list_checkpoints(&mut self) -> Result<Vec<Checkpoint>, ArenaError> {
         let request = timed(v1::ListCheckpointsRequest {});
         read_all(self.arena.list_checkpoints(request).await?.into_inner().checkpoints)
     }
 
-    /// Everyone's rating.
+    /// Returns the ratings of all players.
     pub async fn get_ratings(&mut self) -> Result<RatingTable, ArenaError> {
         let answer = self.arena.get_ratings(timed(v1::GetRatingsRequest {})).await?.into_inner();
         let ratings = answer.ratings.into_iter().map(|row| Rating {
@@ -127,7 +127,7 @@ impl ArenaClient {
         Ok(RatingTable { ratings: ratings.collect(), anchor: answer.anchor, games: answer.games })
     }
 
-    /// The weights file of `checkpoint`, with size and hash verified. Takes at most
+    /// Fetches the weights file of `checkpoint` and verifies its size and hash. Takes at most
     /// [`TRANSFER_TIMEOUT`].
     pub async fn fetch_weights(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u8>, ArenaError> {
         let mut assembly =
@@ -154,8 +154,8 @@ impl ArenaClient {
         self.publish_from(None, generation, step, weights).await
     }
 
-    /// [`publish`](Self::publish) of weights whose parent is not the newest generation published
-    /// before them, which is what `None` stands for.
+    /// Like [`publish`](Self::publish), with an explicit parent. `None` stands for the newest
+    /// generation published before.
     pub async fn publish_from(
         &mut self,
         parent: Option<Generation>,
@@ -183,18 +183,19 @@ impl ArenaClient {
     }
 }
 
-/// Snapshots of the pool, the newest whenever there is a new one.
+/// A stream of pool snapshots. A slow reader skips to the newest.
 #[derive(Debug)]
 pub struct PoolWatch(Streaming<v1::WatchPoolResponse>);
 
 impl PoolWatch {
-    /// The next snapshot; `None` when the arena stops.
+    /// Returns the next snapshot; `None` when the arena stops.
     pub async fn next(&mut self) -> Result<Option<PoolSnapshot>, ArenaError> {
         Ok(self.0.message().await?.map(TryInto::try_into).transpose()?)
     }
 }
 
-/// A transfer with a deadline: the request's own timeout ends with the answer's first byte.
+/// Runs a transfer with a deadline. The request's own timeout covers only the time to the first
+/// byte of the answer.
 async fn within<T>(
     limit: Duration,
     transfer: impl Future<Output = Result<T, ArenaError>>,

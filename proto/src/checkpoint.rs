@@ -1,23 +1,23 @@
 //! Checkpoints as domain types.
 //!
-//! A [`Checkpoint`] is well formed: its status is one of four and its time is finite.
+//! A [`Checkpoint`] is validated: its status is known and its time is finite.
 
 use ouro_net::{ContentHash, Generation, HashError};
 use serde::{Deserialize, Serialize};
 
 use crate::arena::v1;
 
-/// Where a checkpoint stands.
+/// Status of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckpointStatus {
-    /// Waits for its match, or is playing it.
+    /// Without a verdict; its match has not started or is in progress.
     Candidate,
     /// Rejected by the gate, or superseded by a newer candidate.
     Rejected,
     /// In the pool.
     Pool,
-    /// In the pool, and the last to be promoted.
+    /// The last promoted checkpoint; also in the pool.
     Champion,
 }
 
@@ -25,23 +25,23 @@ pub enum CheckpointStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
-    /// Names the weights file.
+    /// Hash of the weights file.
     pub hash: ContentHash,
-    /// Which publication of the learner it is.
+    /// Generation of the weights.
     pub generation: Generation,
-    /// Optimiser steps behind it. The wire holds 32 bits of it, for people; more saturates.
+    /// Optimiser steps that led to the weights. The wire form has 32 bits and saturates.
     pub step: u64,
-    /// Bytes in the weights file. The wire holds 32 bits of it, for people; more saturates.
+    /// Size of the weights file, in bytes. The wire form has 32 bits and saturates.
     pub size_bytes: u64,
-    /// Where it stands.
+    /// Status in the arena.
     pub status: CheckpointStatus,
     /// Unix time of its arrival, in seconds.
     pub published_at: f64,
-    /// The weights that training went on from; `None` for the first.
+    /// Generation of the weights from which training continued; `None` for the first.
     pub parent: Option<Generation>,
 }
 
-/// Why a checkpoint from the wire is not one.
+/// Error in a checkpoint or pool member from the wire.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CheckpointError {
     /// The hash is malformed.
@@ -50,13 +50,13 @@ pub enum CheckpointError {
     /// The status is missing or from a newer protocol.
     #[error("checkpoint status {0} is unknown")]
     Status(i32),
-    /// The time is not a number.
+    /// The time is not finite.
     #[error("checkpoint time {0} is not finite")]
     Time(f64),
-    /// A member of the pool without a checkpoint.
+    /// A member of the pool has no checkpoint.
     #[error("a member of the pool has no checkpoint")]
     Absent,
-    /// An estimate that is no share.
+    /// An estimate is outside 0 to 1.
     #[error("newest_wins is {0}; a share is a number from 0 to 1")]
     Share(f64),
 }

@@ -1,8 +1,8 @@
-//! Weights in pieces: splitting a file into chunks and putting it together again.
+//! Chunked transfer of weights: splitting a file and reassembling it.
 //!
-//! A gRPC decoder reserves the declared length of a message before its bytes arrive, so
-//! messages stay small. The receiver's memory is bounded by what has arrived, never by what a
-//! header claims, and nothing leaves an [`Assembly`] whose size and hash are not as announced.
+//! A gRPC decoder reserves the declared length of a message before its bytes arrive, so messages
+//! must be small. The receiver's memory is bounded by the bytes that have arrived, not by the
+//! announced size. An [`Assembly`] returns a file only if its size and hash are as announced.
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -12,16 +12,16 @@ use ouro_net::ContentHash;
 /// Largest chunk, in bytes.
 pub const CHUNK_BYTES: usize = 1 << 20;
 
-/// Largest message that carries a chunk: the chunk, and room for the framing around it.
+/// Largest message with a chunk: the chunk and 64 KiB for framing.
 pub const MESSAGE_BYTES: usize = CHUNK_BYTES + (64 << 10);
 
 /// Largest weights file accepted unless configured otherwise, in bytes.
 pub const DEFAULT_MAX_WEIGHTS_BYTES: u64 = 64 << 20;
 
-/// Why chunks do not make the announced file.
+/// Reason why chunks do not form the announced file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
-    /// The announced size is over the limit.
+    /// The announced size exceeds the limit.
     #[error("weights of {size} bytes are over the limit of {limit}")]
     TooLarge {
         /// Size announced.
@@ -29,22 +29,22 @@ pub enum ChunkError {
         /// Largest size accepted.
         limit: u64,
     },
-    /// A single chunk is over the limit.
+    /// One chunk exceeds the limit.
     #[error("chunk of {size} bytes is over the limit of {CHUNK_BYTES}")]
     ChunkTooLarge {
         /// Bytes in the chunk.
         size: usize,
     },
-    /// A chunk without bytes: a sender could go on with them for ever.
+    /// A chunk is empty. Without this error a sender could prolong a transfer without end.
     #[error("a chunk is empty; send chunks of 1 to {CHUNK_BYTES} bytes")]
     Empty,
-    /// More bytes came than were announced.
+    /// More bytes arrived than were announced.
     #[error("more than the announced {announced} bytes of weights arrived")]
     TooMany {
         /// Size announced.
         announced: u64,
     },
-    /// The chunks ended early.
+    /// The chunks ended before the announced size.
     #[error("{got} bytes of weights arrived, {announced} were announced")]
     TooFew {
         /// Bytes that arrived.
@@ -52,17 +52,17 @@ pub enum ChunkError {
         /// Size announced.
         announced: u64,
     },
-    /// The bytes are not the announced ones.
+    /// The bytes do not have the announced hash.
     #[error("weights hash to {got}, {announced} was announced")]
     Hash {
-        /// Hash of what arrived.
+        /// Hash of the bytes that arrived.
         got: ContentHash,
         /// Hash announced.
         announced: ContentHash,
     },
 }
 
-/// The chunks of a file, in order; none if it is empty. Shares the file's memory.
+/// Splits a file into chunks, in order. An empty file has none. The chunks share its memory.
 pub fn split(mut file: Bytes) -> impl Iterator<Item = Bytes> + Send + use<> {
     std::iter::from_fn(move || {
         let size = file.len().min(CHUNK_BYTES);
@@ -70,7 +70,7 @@ pub fn split(mut file: Bytes) -> impl Iterator<Item = Bytes> + Send + use<> {
     })
 }
 
-/// A file on its way in.
+/// A file that is being received.
 #[derive(Debug)]
 pub struct Assembly {
     hash: ContentHash,
@@ -80,7 +80,7 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// Expects a file of `size` bytes with this hash; refuses one over `limit` bytes.
+    /// Starts a file of `size` bytes with this hash. More than `limit` bytes are an error.
     pub fn new(hash: ContentHash, size: u64, limit: u64) -> Result<Self, ChunkError> {
         if size > limit {
             return Err(ChunkError::TooLarge { size, limit });
@@ -88,7 +88,7 @@ impl Assembly {
         Ok(Self { hash, size, file: Vec::new(), hasher: Sha256::new() })
     }
 
-    /// Takes the next chunk.
+    /// Appends the next chunk.
     pub fn push(&mut self, chunk: &[u8]) -> Result<(), ChunkError> {
         if chunk.is_empty() {
             return Err(ChunkError::Empty);
@@ -104,7 +104,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// The whole file, if it is the announced one.
+    /// Returns the complete file if its size and hash are as announced.
     pub fn finish(self) -> Result<Vec<u8>, ChunkError> {
         let got = self.file.len() as u64;
         if got != self.size {

@@ -1,8 +1,8 @@
-//! The wire: generated gRPC code, and conversions to types that cannot hold nonsense.
+//! The wire protocol: generated gRPC code, and its conversion to validated domain types.
 //!
-//! Services implement the traits under [`arena::v1`] and [`learner::v1`]; everything behind
-//! that border speaks the domain types of [`checkpoint`] and the other modules here. A
-//! conversion from the wire validates; one to the wire cannot fail.
+//! Services implement the traits under [`arena::v1`] and [`learner::v1`]. All other code uses the
+//! domain types of [`checkpoint`] and the other modules here. Conversion from the wire validates;
+//! conversion to the wire cannot fail.
 
 pub mod arena_client;
 pub mod checkpoint;
@@ -40,6 +40,5 @@ pub mod learner {
     }
 }
 
-/// Descriptors of every service and message here: an encoded `FileDescriptorSet`, for gRPC
-/// reflection.
+/// An encoded `FileDescriptorSet` of all services and messages, for gRPC reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("ouro");

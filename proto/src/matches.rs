@@ -5,13 +5,13 @@ use ouro_game::{Action, GameConfig, GameRecord};
 use crate::arena::v1;
 use ouro_net::Generation;
 
-/// What is wrong with an answer.
+/// Error in an answer of the arena.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// A part that has to be there is not.
+    /// A required part is missing.
     #[error("the answer has no {0}")]
     Missing(&'static str),
-    /// A value from a newer protocol.
+    /// A value is unknown, perhaps from a newer protocol.
     #[error("{field} is {value}, which is not known here")]
     Unknown {
         /// The field.
@@ -19,38 +19,38 @@ pub enum AnswerError {
         /// Its value.
         value: i32,
     },
-    /// A game that cannot be read.
+    /// A game record cannot be parsed.
     #[error("game does not read: {0}")]
     Game(String),
 }
 
-/// What a match is played for.
+/// The purpose of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchKind {
     /// Decides about a candidate.
     Gate,
-    /// Makes ratings more certain.
+    /// Makes the ratings more precise.
     Rating,
 }
 
-/// Two players and what their games came to, as the first sees it.
+/// Two players and the results of their games, from the first player's side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchSummary {
     /// Counts matches from 0.
     pub number: u32,
-    /// What it is played for.
+    /// Purpose of the match.
     pub kind: MatchKind,
-    /// Whose results these are; at the gate, the candidate.
+    /// The player with these results; at the gate, the candidate.
     pub first: String,
-    /// Whom it played; at the gate, the champion.
+    /// The other player; at the gate, the champion.
     pub second: String,
     /// Distinct games.
     pub games: u32,
-    /// Opponents that were beaten, came out equal and won, over all games.
+    /// Wins, draws and losses against single opponents, over all games.
     pub wins_draws_losses: [u32; 3],
     /// Share of points with the ends of its 95 % interval.
     pub score: [f64; 3],
-    /// Unix time of its beginning, in seconds.
+    /// Unix time of the start, in seconds.
     pub opened_at: f64,
 }
 
@@ -78,7 +78,7 @@ impl TryFrom<v1::Match> for MatchSummary {
     }
 }
 
-/// Names a game.
+/// Identifies a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GameId {
     /// Number of the match.
@@ -104,13 +104,13 @@ impl From<GameId> for v1::GameId {
 /// A game that can be replayed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedGame {
-    /// What it is called.
+    /// Id of the game.
     pub id: GameId,
-    /// Rules, seed and moves. Not verified: [`GameRecord::verify`] does that.
+    /// Rules, seed and moves. They are not verified here; use [`GameRecord::verify`].
     pub record: GameRecord<GameConfig>,
-    /// Who sat where, with result and score, in seat order.
+    /// The players with result and score, in seat order.
     pub seats: Vec<RecordedSeat>,
-    /// Whether it was cut short.
+    /// Whether the game was stopped before its end.
     pub truncated: bool,
 }
 
@@ -119,9 +119,9 @@ pub struct RecordedGame {
 pub struct RecordedSeat {
     /// The player.
     pub player: String,
-    /// Its result, 1 win to −1 loss.
+    /// Result of the seat, 1 win to −1 loss.
     pub outcome: f64,
-    /// Its score, as the game counts.
+    /// Score of the seat, in the game's own unit.
     pub score: f64,
 }
 
@@ -154,16 +154,16 @@ pub(crate) fn actions(wire: &[u32]) -> Vec<Action> {
     wire.iter().map(|&action| Action(action)).collect()
 }
 
-/// How a decision stands.
+/// State of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateState {
     /// Games are being played.
     InProgress,
     /// The candidate is in the pool.
     Promoted,
-    /// It is not.
+    /// The candidate is not in the pool.
     Rejected,
-    /// It was turned down without a verdict.
+    /// The candidate was discarded without a verdict.
     Dropped,
 }
 
@@ -172,18 +172,18 @@ pub enum GateState {
 pub struct GateStatus {
     /// The candidate.
     pub candidate: Generation,
-    /// How it stands.
+    /// State of the decision.
     pub state: GateState,
-    /// Whom it plays, and the number of the match; `None` if it was dropped.
+    /// The champion and the number of the match; `None` if the candidate was dropped.
     pub champion: Option<(String, u32)>,
-    /// Everything in a few sentences.
+    /// The decision in a few sentences.
     pub explanation: String,
-    /// Games that count, and how many count at most.
+    /// Games that count, and their maximum.
     pub games: (u32, u32),
-    /// Share of points with the ends of its 95 % interval; `None` if it was dropped.
+    /// Share of points with the ends of its 95 % interval; `None` if the candidate was dropped.
     pub score: Option<[f64; 3]>,
-    /// Log-likelihood ratio of the sequential test, and the bounds at which it rejects and
-    /// promotes; `None` without one.
+    /// Log-likelihood ratio of the sequential test, and its bounds for rejection and promotion;
+    /// `None` without a test.
     pub test: Option<[f64; 3]>,
 }
 

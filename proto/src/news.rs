@@ -1,4 +1,4 @@
-//! What happens in an arena, as domain types.
+//! Events of an arena, as domain types.
 
 use ouro_game::{Action, GameConfig};
 
@@ -8,45 +8,45 @@ use crate::arena_client::ArenaError;
 use crate::checkpoint::Checkpoint;
 use crate::matches::{AnswerError, GameId, GateStatus, MatchSummary, actions};
 
-/// Something that happened.
+/// An event of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct News {
-    /// Unix time at which it was told, in seconds.
+    /// Unix time of the report, in seconds.
     pub at: f64,
-    /// The same in a sentence.
+    /// The event as a sentence.
     pub text: String,
-    /// What it was.
+    /// The kind of event.
     pub kind: NewsKind,
 }
 
-/// What happened.
+/// The kind of an event, with its data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NewsKind {
     /// A candidate arrived.
     Published(Checkpoint),
-    /// A match begins, or goes on after a break.
+    /// A match started, or resumed after an interruption.
     MatchStarted(MatchSummary),
     /// Some games at the gate have ended.
     GateProgress(GateStatus),
     /// A candidate was promoted, rejected or dropped.
     Decided(GateStatus),
-    /// Ratings were computed anew, from so many games.
+    /// The ratings were recomputed.
     RatingsChanged {
-        /// Distinct games behind them.
+        /// Distinct games from which they were computed.
         games: u32,
     },
-    /// A game begins to be shown.
+    /// A game is now shown.
     GameStarted {
-        /// What it is called, should it be kept.
+        /// Id of the game, under which it is stored if it is kept.
         id: GameId,
-        /// Its rules.
+        /// Rules of the game.
         config: GameConfig,
-        /// Its seed.
+        /// Seed of the game.
         seed: u64,
-        /// Who sits at each seat.
+        /// The players, in seat order.
         players: Vec<String>,
     },
-    /// A ply of the game that is being shown.
+    /// A ply of the shown game.
     MovePlayed {
         /// The game.
         id: GameId,
@@ -55,7 +55,7 @@ pub enum NewsKind {
         /// Actions of the players that were to move, in seat order.
         actions: Vec<Action>,
     },
-    /// The game that was being shown is over.
+    /// The shown game has ended.
     GameEnded {
         /// The game.
         id: GameId,

@@ -4,10 +4,10 @@ use crate::arena::v1;
 use crate::checkpoint::{Checkpoint, CheckpointError};
 use ouro_net::{ContentHash, Generation};
 
-/// What actors choose their opponents from.
+/// The pool from which actors choose opponents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pool {
-    /// The newest weights published, whatever their verdict.
+    /// The newest published weights, regardless of their verdict.
     pub newest: Option<Checkpoint>,
     /// The last promoted checkpoint.
     pub champion: Option<Checkpoint>,
@@ -15,49 +15,49 @@ pub struct Pool {
     pub pool: Vec<Checkpoint>,
 }
 
-/// The pool at one moment, with what the ratings say about it.
+/// The pool at one moment, with estimates from the ratings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PoolSnapshot {
     /// Counts the snapshots of one arena process from 1; 0 before the first.
     pub revision: u32,
-    /// The newest weights published, whatever their verdict.
+    /// The newest published weights, regardless of their verdict.
     pub newest: Option<Checkpoint>,
     /// The last promoted checkpoint.
     pub champion: Option<Checkpoint>,
-    /// Every promoted checkpoint, oldest first, champion included.
+    /// Every promoted checkpoint including the champion, oldest first.
     pub members: Vec<PoolMember>,
 }
 
 /// A member of the pool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolMember {
-    /// Its weights.
+    /// The weights.
     pub checkpoint: Checkpoint,
-    /// Estimated share of points that the newest weights take against it, 0 to 1. While those
-    /// have no rated game, their nearest ancestor that has one stands for them; `None` if there
-    /// is none.
+    /// Estimated share of points of the newest weights against this member, 0 to 1. Before the
+    /// newest weights have a rated game, the rating of their nearest rated ancestor is used;
+    /// `None` if there is none.
     pub newest_wins: Option<f64>,
 }
 
 /// Shares of games by kind of opponent; only their proportions count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpponentShares {
-    /// The newest weights play themselves.
+    /// The newest weights, which then play themselves.
     pub self_play: f64,
-    /// A member of the pool, the more often the harder it is.
+    /// A member of the pool; harder members are drawn more often.
     pub prioritised: f64,
-    /// A member of the pool, each as often as any other.
+    /// A member of the pool, with equal probability for each.
     pub uniform: f64,
 }
 
-/// An opponent that the arena has drawn.
+/// An opponent drawn by the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrawnOpponent {
-    /// Its generation.
+    /// Generation of the weights.
     pub generation: Generation,
-    /// Names its weights.
+    /// Hash of the weights.
     pub hash: ContentHash,
-    /// Whether it is the newest weights, drawn to play themselves.
+    /// Whether these are the newest weights, which play themselves.
     pub self_play: bool,
 }
 
@@ -78,7 +78,7 @@ impl TryFrom<v1::Opponent> for DrawnOpponent {
 }
 
 impl PoolSnapshot {
-    /// The checkpoints alone.
+    /// Removes the estimates and keeps the checkpoints.
     pub fn into_pool(self) -> Pool {
         let pool = self.members.into_iter().map(|member| member.checkpoint).collect();
         Pool { newest: self.newest, champion: self.champion, pool }

@@ -1,8 +1,7 @@
-//! A push of games to the learner, from the actor's end.
+//! The actor's side of a push of games to the learner.
 //!
-//! [`open`] says hello and reads the welcome. Games then go out through a [`GameSender`] and
-//! acknowledgements come in through an [`AckReceiver`]. The order of messages is in
-//! `learner.proto`.
+//! [`open`] sends the hello and reads the welcome. A [`GameSender`] then sends games, and an
+//! [`AckReceiver`] receives acknowledgements. `learner.proto` defines the order of messages.
 
 use std::time::Duration;
 
@@ -28,27 +27,27 @@ pub struct Welcome {
     pub watermark: u64,
     /// Newest generation published.
     pub newest_generation: Generation,
-    /// Games refused since what the hello says was answered, as far as the learner knows.
+    /// Refused games after [`Hello::answered`], as far as the learner knows.
     pub refused: Vec<RefusedGame>,
 }
 
-/// Everything up to a sequence number is decided and on disk.
+/// An acknowledgement: all games up to a sequence number are decided and on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// Highest sequence number decided; all below it are, too.
+    /// Highest sequence number decided; all numbers below it are decided too.
     pub watermark: u64,
     /// Games refused since the last acknowledgement. All others were accepted.
     pub refused: Vec<RefusedGame>,
     /// Newest generation published.
     pub newest_generation: Generation,
-    /// Time in which the actor should send nothing; zero to continue.
+    /// Suggested time without sending; zero ends an earlier pause.
     pub pause: Duration,
 }
 
 /// A game that the learner refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedGame {
-    /// Its sequence number.
+    /// Sequence number of the game.
     pub sequence: u64,
     /// The reason, for counting.
     pub reason: RefusalReason,
@@ -56,19 +55,19 @@ pub struct RefusedGame {
     pub detail: String,
 }
 
-/// Why a push ended.
+/// Reason for the end of a push.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     /// The learner cannot be reached.
     #[error("cannot connect: {0}")]
     Connect(#[from] tonic::transport::Error),
-    /// What the learner or the transport says.
+    /// The learner or the transport reported an error.
     #[error("{}: {}", .0.code(), .0.message())]
     Status(#[from] Status),
     /// The learner closed the stream.
     #[error("the learner closed the stream")]
     Closed,
-    /// The first answer is not a welcome.
+    /// The first message of the learner is not a welcome.
     #[error("the learner did not answer the hello with a welcome")]
     NoWelcome,
 }
@@ -77,7 +76,7 @@ pub enum PushError {
 #[derive(Debug)]
 pub struct GameSender(mpsc::Sender<wire::PushRequest>);
 
-/// Room for one game.
+/// A reserved place in the send queue for one game.
 #[derive(Debug)]
 pub struct SendPermit<'a>(mpsc::Permit<'a, wire::PushRequest>);
 
@@ -85,12 +84,12 @@ pub struct SendPermit<'a>(mpsc::Permit<'a, wire::PushRequest>);
 #[derive(Debug)]
 pub struct AckReceiver(Streaming<wire::PushResponse>);
 
-/// The learner at a URL, with the transport's default settings.
+/// The endpoint of the learner at a URL, with the transport's default settings.
 pub fn endpoint(url: String) -> Result<Endpoint, PushError> {
     Ok(Endpoint::from_shared(url)?)
 }
 
-/// Connects and opens a push. At most `in_flight` messages wait between the sender and the connection.
+/// Connects and opens a push. At most `in_flight` messages are queued for the connection.
 pub async fn open(
     endpoint: Endpoint,
     hello: Hello,
@@ -108,26 +107,26 @@ pub async fn open(
 }
 
 impl GameSender {
-    /// Waits for room for one game. Safe to cancel.
+    /// Waits until the send queue has room for one game. Cancel-safe.
     pub async fn reserve(&self) -> Result<SendPermit<'_>, PushError> {
         self.0.reserve().await.map(SendPermit).map_err(|_| PushError::Closed)
     }
 }
 
 impl SendPermit<'_> {
-    /// Sends a game under this sequence number.
+    /// Sends a game with this sequence number.
     pub fn send(self, sequence: u64, game: &Trajectory) {
         self.0.send(message(Request::Trajectory(to_wire(sequence, game))));
     }
 }
 
 impl AckReceiver {
-    /// Waits for the next acknowledgement; `None` once the learner has closed the stream. Safe to
-    /// cancel.
+    /// Waits for the next acknowledgement; `None` once the learner has closed the stream.
+    /// Cancel-safe.
     pub async fn next(&mut self) -> Result<Option<Ack>, PushError> {
         while let Some(response) = self.0.message().await? {
-            // A learner sends one welcome; a second one would say nothing that an
-            // acknowledgement does not.
+            // A learner sends one welcome. A second one is ignored, because it would hold no more
+            // than an acknowledgement.
             if let Some(Response::Ack(ack)) = response.message {
                 return Ok(Some(ack.into()));
             }

@@ -1,8 +1,8 @@
-//! Finished games between actors and the learner.
+//! The wire form of trajectories, between actors and the learner.
 //!
-//! The game is [`ouro_replay::Trajectory`]. Its wire form is flat, with one list of actions for
-//! all plies. [`from_wire`] folds the lists and refuses what does not fold, before it allocates
-//! more than the message already took. [`to_wire`] cannot fail.
+//! The domain type is [`ouro_replay::Trajectory`]. Its wire form is flat, with one list of actions
+//! for all plies. [`from_wire`] splits the lists into plies. It checks their lengths before it
+//! allocates more memory than the message has. [`to_wire`] cannot fail.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ mod size;
 pub use hello::{ActorId, Hello, HelloError, MAX_ACTOR_NAME, MAX_CONFIG_BYTES};
 pub use size::{MAX_MESSAGE_BYTES, message_bytes};
 
-/// Why a message is not a trajectory.
+/// Error in a trajectory message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
     /// The sequence number is 0.
@@ -32,13 +32,13 @@ pub enum MessageError {
         /// Entries in the message.
         got: usize,
     },
-    /// A ply without actions.
+    /// A ply has no actions.
     #[error("ply {ply} has no actions")]
     EmptyPly {
         /// Ply, from 0.
         ply: usize,
     },
-    /// The plies do not use up the actions.
+    /// The ply lengths do not add up to the number of actions.
     #[error("plies hold {plies} actions, but actions has {actions} entries")]
     ActionCount {
         /// Sum of the ply lengths.
@@ -46,7 +46,7 @@ pub enum MessageError {
         /// Entries in `actions`.
         actions: usize,
     },
-    /// Not one probability per action.
+    /// The number of probabilities differs from the number of actions.
     #[error("behaviour has {got} entries for {actions} actions")]
     BehaviourCount {
         /// Entries in `behaviour`.
@@ -54,13 +54,13 @@ pub enum MessageError {
         /// Entries in `actions`.
         actions: usize,
     },
-    /// No seats, or too many.
+    /// There are no seats, or too many.
     #[error("seats has {got} entries; 1 to {MAX_SEATS} are possible")]
     Seats {
         /// Entries in the message.
         got: usize,
     },
-    /// Not one outcome per seat.
+    /// The number of outcomes differs from the number of seats.
     #[error("outcomes has {got} entries for {seats} seats")]
     OutcomeCount {
         /// Entries in `outcomes`.
@@ -68,20 +68,20 @@ pub enum MessageError {
         /// Entries in `seats`.
         seats: usize,
     },
-    /// A list of the search's results does not fit.
+    /// A list of search results has the wrong length.
     #[error("search.{field} has {got} entries; {expected} are due")]
     Search {
         /// The list.
         field: &'static str,
         /// Its entries.
         got: usize,
-        /// How many the rest of the message asks for.
+        /// Length that the rest of the message requires.
         expected: u64,
     },
 }
 
-/// Reads a message of a push that began with `hello`: the game's sequence number, and the game.
-/// Nothing in the game has been checked against the rules.
+/// Converts a message of a push that started with `hello` to the game and its sequence number.
+/// The game is not checked against the rules.
 pub fn from_wire(
     message: wire::Trajectory,
     hello: &Hello,
@@ -112,7 +112,7 @@ pub fn from_wire(
     Ok((message.sequence, Trajectory { record, seats, plies }))
 }
 
-/// The lengths that [`from_wire`] relies on.
+/// Checks the lengths on which [`from_wire`] relies.
 fn check(message: &wire::Trajectory) -> Result<(), MessageError> {
     if message.sequence == 0 {
         return Err(MessageError::Sequence);
@@ -141,8 +141,8 @@ fn check(message: &wire::Trajectory) -> Result<(), MessageError> {
     }
 }
 
-/// The message for a game under this sequence number. The configuration is not part of the
-/// message, because the hello holds it.
+/// Converts a game to a message with this sequence number. The message leaves out the
+/// configuration, because the hello holds it.
 pub fn to_wire(sequence: u64, game: &Trajectory) -> wire::Trajectory {
     let Trajectory { record, seats, plies } = game;
     let count = game.moves().count();

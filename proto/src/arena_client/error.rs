@@ -1,4 +1,4 @@
-//! Why the arena did not do what was asked.
+//! Errors of calls to the arena.
 
 use tonic::{Code, Status};
 
@@ -6,33 +6,33 @@ use crate::checkpoint::CheckpointError;
 use crate::chunks::ChunkError;
 use crate::matches::AnswerError;
 
-/// Why the arena did not do what was asked.
+/// Error of a call to the arena.
 #[derive(Debug, thiserror::Error)]
 pub enum ArenaError {
     /// The address is not a URL.
     #[error("arena address {0:?} is not a URL; write http://host:port")]
     Address(String),
-    /// The arena cannot be reached, or said that it cannot answer now.
+    /// The arena cannot be reached, or cannot answer now.
     #[error("arena is unavailable: {0}")]
     Unavailable(String),
-    /// The arena refused; the same call will be refused again.
+    /// The arena refused the call and will refuse the same call again.
     #[error("arena refused ({code:?}): {message}")]
     Refused {
         /// The gRPC code.
         code: Code,
-        /// What the arena said.
+        /// The message of the arena.
         message: String,
     },
-    /// The answer is not well formed.
+    /// The checkpoint in an answer is invalid.
     #[error("arena sent a malformed answer: {0}")]
     Malformed(#[from] CheckpointError),
-    /// The answer cannot be made sense of.
+    /// The match, game or decision in an answer is invalid.
     #[error("arena sent an answer that does not read: {0}")]
     Unreadable(#[from] AnswerError),
     /// The answer to a publication holds no checkpoint.
     #[error("arena answered a publication without a checkpoint")]
     Empty,
-    /// The weights are not the ones asked for.
+    /// The weights are not the requested ones.
     #[error("arena sent wrong weights: {0}")]
     Corrupt(#[from] ChunkError),
 }
@@ -47,9 +47,9 @@ impl ArenaError {
 impl From<Status> for ArenaError {
     fn from(status: Status) -> Self {
         match status.code() {
-            // `Unknown` and `Cancelled` are what a connection that breaks in mid-call gives;
-            // `ResourceExhausted` is a disk that is full, `Internal` one that is failing: both pass
-            // when somebody looks.
+            // A connection that breaks during a call gives `Unknown` or `Cancelled`. A full disk of
+            // the arena gives `ResourceExhausted` and a failing one `Internal`; an operator can
+            // repair both.
             Code::Unavailable
             | Code::DeadlineExceeded
             | Code::ResourceExhausted
@@ -78,7 +78,7 @@ mod tests {
             Code::Internal,
             Code::Unknown,
         ];
-        // 0 is success and 16 the last there is.
+        // 0 is success and 16 is the last gRPC code.
         for code in (1..=16).map(Code::from_i32) {
             assert_eq!(retryable(code), passing.contains(&code), "{code:?}");
         }

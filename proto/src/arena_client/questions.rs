@@ -1,4 +1,4 @@
-//! What people and pages ask: matches, games, decisions, events.
+//! Calls for people and web pages: comparisons, matches, games, decisions and events.
 
 use tonic::Streaming;
 
@@ -8,19 +8,19 @@ use crate::matches::{AnswerError, GameId, GateStatus, MatchSummary, RecordedGame
 use crate::news::News;
 use ouro_net::Generation;
 
-/// How much stronger one player is than another.
+/// The strength of one player relative to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlayerComparison {
     /// Elo difference with the ends of its 95 % interval.
     pub elo: [f64; 3],
-    /// Probability that the first is the stronger one.
+    /// Probability that the first player is stronger.
     pub superiority: f64,
-    /// Share of points that the first is expected to take.
+    /// Expected share of points of the first player.
     pub expected_score: f64,
 }
 
 impl ArenaClient {
-    /// How much stronger one player is than another, by the ratings.
+    /// Compares the strength of two players by their ratings.
     pub async fn compare_players(
         &mut self,
         first: &str,
@@ -36,7 +36,7 @@ impl ArenaClient {
         })
     }
 
-    /// Matches, the newest first: of one player if it is named, before a number if one is given.
+    /// Lists matches, newest first, optionally of one player and before a number.
     pub async fn list_matches(
         &mut self,
         player: Option<&str>,
@@ -49,7 +49,7 @@ impl ArenaClient {
         answer.matches.into_iter().map(|row| Ok(row.try_into()?)).collect()
     }
 
-    /// One match, and its games that are kept.
+    /// Returns one match and its kept games.
     pub async fn get_match(
         &mut self,
         number: u32,
@@ -60,14 +60,15 @@ impl ArenaClient {
         Ok((row, answer.games.into_iter().map(Into::into).collect()))
     }
 
-    /// A recorded game.
+    /// Returns a recorded game.
     pub async fn get_game(&mut self, id: GameId) -> Result<RecordedGame, ArenaError> {
         let request = timed(v1::GetGameRequest { id: Some(id.into()) });
         let game = self.arena.get_game(request).await?.into_inner().game;
         Ok(game.ok_or(AnswerError::Missing("game"))?.try_into()?)
     }
 
-    /// The decision about a generation; `None` asks for the one in progress, else the last.
+    /// Returns the decision about a generation; `None` asks for the one in progress, otherwise
+    /// for the last one.
     pub async fn get_gate(
         &mut self,
         generation: Option<Generation>,
@@ -78,19 +79,19 @@ impl ArenaClient {
         Ok(gate.ok_or(AnswerError::Missing("gate"))?.try_into()?)
     }
 
-    /// What happens from now on, with the moves of one game if they are wanted.
+    /// Streams events from now on, optionally with the moves of one game.
     pub async fn watch_events(&mut self, moves: bool) -> Result<EventWatch, ArenaError> {
         let request = v1::WatchEventsRequest { moves };
         Ok(EventWatch(self.arena.watch_events(request).await?.into_inner()))
     }
 }
 
-/// Events as they happen.
+/// A stream of events.
 #[derive(Debug)]
 pub struct EventWatch(Streaming<v1::WatchEventsResponse>);
 
 impl EventWatch {
-    /// The next event; `None` when the arena stops.
+    /// Returns the next event; `None` when the arena stops.
     pub async fn next(&mut self) -> Result<Option<News>, ArenaError> {
         self.0.message().await?.map(TryInto::try_into).transpose()
     }

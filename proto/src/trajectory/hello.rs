@@ -1,4 +1,4 @@
-//! The first message of a push: the actor, and the game that it plays.
+//! The first message of a push: the actor and the configuration of its games.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub const MAX_ACTOR_NAME: usize = 64;
 pub struct ActorId {
     /// Name, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`.
     pub name: String,
-    /// Number of the epoch, issued by the learner and rising.
+    /// Number of the epoch. The learner issues ascending numbers.
     pub epoch: u64,
 }
 
@@ -35,18 +35,18 @@ pub struct Hello {
     pub actor: String,
     /// The epoch that the actor resumes; `None` for a new one.
     pub epoch: Option<u64>,
-    /// Highest sequence number of that epoch whose acknowledgement the actor has seen.
+    /// Highest sequence number of that epoch that the actor knows to be acknowledged.
     pub answered: u64,
-    /// The game of all trajectories that follow.
+    /// Configuration of the game for all trajectories that follow.
     pub config: Arc<GameConfig>,
-    /// Their record format.
+    /// Record format version of the trajectories.
     pub version: u32,
 }
 
-/// Why a message is not a hello.
+/// Error in a hello.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HelloError {
-    /// The actor's name is empty, too long or has odd characters.
+    /// The actor's name is empty, too long or has forbidden characters.
     #[error(
         "actor is {got:?}; a name has 1 to {MAX_ACTOR_NAME} letters, digits, dots, underscores or dashes"
     )]

@@ -1,4 +1,4 @@
-//! The search targets of a game as flat lists.
+//! The wire form of the search targets of a game: flat lists.
 
 use std::slice::Iter;
 
@@ -18,7 +18,7 @@ pub(super) struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    /// The targets of a game of so many actions. Refuses lists whose lengths disagree.
+    /// Reads the targets of a game. Lists of the wrong length are errors.
     pub(super) fn new(
         message: &'a wire::SearchResults,
         actions: usize,

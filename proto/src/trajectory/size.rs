@@ -1,7 +1,7 @@
-//! The size of a game's message, without making the message.
+//! The size of a game's message, computed without building the message.
 //!
-//! Protocol Buffers write each field as a tag and its content. Lists of numbers are packed: tag,
-//! length in bytes, numbers. All tags of these messages take one byte.
+//! Protocol Buffers write each field as a tag and its content. Lists of numbers are packed: a tag,
+//! the length in bytes, and the numbers. All tags of these messages take one byte.
 
 use ouro_replay::{Seat, Trajectory};
 use prost::length_delimiter_len;
@@ -11,11 +11,11 @@ use super::targets;
 /// Longest message of a push that a learner reads, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
-/// Bytes around a game in a message of its own: a tag and a length.
+/// Upper bound for the bytes around a game in its own message: a tag and a length.
 const AROUND: usize = 16;
 
-/// Bytes that a game takes under this sequence number in a message of its own, at most. Compare
-/// with [`MAX_MESSAGE_BYTES`] before sending it.
+/// Upper bound for the size of a game's message, in bytes. Compare it with [`MAX_MESSAGE_BYTES`]
+/// before sending.
 pub fn message_bytes(sequence: u64, game: &Trajectory) -> usize {
     let moves = game.moves().count();
     let (sequence, seed) = (number(sequence), number(game.record.seed));
@@ -44,22 +44,22 @@ fn search(game: &Trajectory, moves: usize) -> usize {
     packed(lengths) + packed(actions) + packed(4 * entries) + 2 * packed(4 * moves)
 }
 
-/// A field that is a number; 0 is left out.
+/// Size of a field with one number; 0 is left out.
 fn number(number: u64) -> usize {
     if number == 0 { 0 } else { 1 + varint(number) }
 }
 
-/// A number.
+/// Size of a number.
 fn varint(number: u64) -> usize {
     (64 - number.max(1).leading_zeros() as usize).div_ceil(7)
 }
 
-/// A field of so many bytes with its tag and length.
+/// Size of a field of `bytes` bytes with its tag and length.
 fn delimited(bytes: usize) -> usize {
     1 + length_delimiter_len(bytes) + bytes
 }
 
-/// A list of numbers; an empty one is left out.
+/// Size of a list of numbers; an empty list is left out.
 fn packed(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { delimited(bytes) }
 }
