@@ -1,6 +1,6 @@
-//! Reading numbers off a slice without ever reading past its end.
+//! Reads numbers from a slice, with bounds checks.
 
-/// What is left to read.
+/// A reader of the remaining bytes of a slice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
@@ -48,7 +48,8 @@ impl<'a> Reader<'a> {
         self.array().map(f32::from_le_bytes)
     }
 
-    /// A number below 2^32 in LEB128; a longer form than needed is none.
+    /// Reads a number below 2^32 in LEB128. Padded forms are rejected, so each number has exactly
+    /// one encoding.
     pub(crate) fn varint(&mut self) -> Option<u32> {
         let mut number = 0_u64;
         for shift in (0..35).step_by(7) {
@@ -63,7 +64,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends a number as [`Reader::varint`] reads it.
+/// Appends a number in the form that [`Reader::varint`] reads.
 pub(crate) fn push_varint(mut number: u32, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);

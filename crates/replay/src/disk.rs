@@ -1,10 +1,9 @@
-//! The few file operations that a journal is made of.
+//! The file operations on which a journal is built.
 //!
-//! A [`Disk`] is one flat folder of [`SegmentFile`]s. Nothing is durable before the matching
-//! sync has returned: bytes before [`SegmentFile::sync`], names before [`Disk::sync`]. The
-//! journal works on any disk, so that tests can take away space, cut writes short, fail syncs
-//! and lose what was not synced ([`MemoryDisk`](crate::testing::MemoryDisk)); programs use a
-//! [`FolderDisk`].
+//! A [`Disk`] is one flat folder of [`SegmentFile`]s. Bytes are durable after
+//! [`SegmentFile::sync`] has returned, names after [`Disk::sync`]. Programs use a [`FolderDisk`].
+//! Tests use a [`MemoryDisk`](crate::testing::MemoryDisk), which simulates full disks, short
+//! writes, failed syncs and crashes.
 
 use std::fmt::Debug;
 use std::io;
@@ -14,7 +13,7 @@ mod folder;
 pub use folder::FolderDisk;
 pub(crate) use folder::{names, os_path};
 
-/// A flat folder.
+/// A flat folder of files.
 pub trait Disk: Debug {
     /// An open file.
     type File: SegmentFile;
@@ -22,13 +21,13 @@ pub trait Disk: Debug {
     /// Names of the files, in any order.
     fn names(&self) -> io::Result<Vec<String>>;
 
-    /// Opens a file that is there, for reading and writing.
+    /// Opens an existing file for reading and writing.
     fn open(&self, name: &str) -> io::Result<Self::File>;
 
-    /// Makes an empty file; one of that name loses its content.
+    /// Creates an empty file. An existing file of that name loses its content.
     fn create(&self, name: &str) -> io::Result<Self::File>;
 
-    /// Gives a file another name, in one step, instead of any file that had it.
+    /// Renames a file atomically and replaces any file of the new name.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
     /// Removes a file.
@@ -37,22 +36,22 @@ pub trait Disk: Debug {
     /// Makes all names durable.
     fn sync(&self) -> io::Result<()>;
 
-    /// How people find a file, for messages.
+    /// The path of a file, for messages.
     fn describe(&self, name: &str) -> String;
 }
 
 /// One file of a [`Disk`].
 pub trait SegmentFile: Debug {
-    /// Everything in the file.
+    /// Reads the complete file.
     fn read(&mut self) -> io::Result<Vec<u8>>;
 
-    /// Writes at `offset`; may write less than asked, and says how much.
+    /// Writes at `offset` and returns the number of bytes written, which may be less than all.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<usize>;
 
     /// Cuts the file to `length` bytes.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
 
-    /// Makes content and length durable. After an error nobody knows what is on disk, and a
-    /// second call may wrongly succeed: never sync again.
+    /// Makes content and length durable. After an error the content of the disk is unknown. Do
+    /// not call this again then, because a second call may report success for lost bytes.
     fn sync(&mut self) -> io::Result<()>;
 }

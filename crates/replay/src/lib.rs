@@ -1,6 +1,8 @@
-//! What lies between accepting a game and learning from it: the [`trajectory`] that a finished
-//! game is, the [`journal`] that never loses or doubles one, the [`window`] that positions are
-//! sampled from, and the [`ratio`] that keeps playing and learning in step.
+//! Storage and sampling of finished games.
+//!
+//! A finished game is a [`trajectory`]. The [`journal`] stores each one durably and only once.
+//! The [`window`] samples their positions, and the [`ratio`] limits playing and learning to the
+//! same pace.
 //!
 //! ```text
 //! Trajectory ─► encode ─► Journal::append, commit ─► acknowledged
@@ -12,9 +14,9 @@
 //!                                Replay::batch ─► training ─► checkpoint with ReplayState
 //! ```
 //!
-//! Everything here is a plain state machine: time, randomness and the disk are passed in, and
-//! there is no thread, no network, no tensor. So each part is tested alone, crash by crash and
-//! byte by byte, and what checks a finished run reads the journal with the code that wrote it.
+//! Every part is a plain state machine without threads, network or tensors; time, randomness and
+//! the disk are passed in. Each part can therefore be tested alone, for every crash and every
+//! damaged byte. The [`check`] of a finished run reads the journal with the same code.
 
 pub use disk::{Disk, FolderDisk, SegmentFile};
 pub use journal::{

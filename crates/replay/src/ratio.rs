@@ -1,51 +1,51 @@
-//! How often each inserted position is sampled: playing and learning held in step, both ways.
+//! The sample-to-insert ratio, which limits playing and learning to the same pace.
 //!
-//! A [`Ratio`] counts positions inserted and positions sampled. With `r` samples wanted per
-//! insert, `error = inserts · r − samples`, counted from the end of the warm-up, says how far
-//! sampling lags behind. An insert that would push the error above its upper bound waits, and so
-//! does a sample that would push it below the lower one: too much data parks the actors, too
-//! little parks the learner. This is the rate limiter of Reverb (Cassirer et al. 2021, "Reverb: a
-//! framework for experience replay", §3.4).
+//! A [`Ratio`] counts inserted and sampled positions. For `r` samples per insert, the error is
+//! `inserts · r − samples`, counted from the end of the warm-up. It measures how far sampling lags
+//! behind. An insert must not raise the error above its upper bound, and a sample must not lower
+//! it below its lower bound. Too much data blocks the actors, too little blocks the learner. This
+//! is the rate limiter of Reverb (Cassirer et al. 2021, "Reverb: a framework for experience
+//! replay", §3.4).
 //!
-//! Until [`warmup`](Settings::warmup) positions are in, inserting is always allowed and
-//! sampling never. Counters only grow, and are part of a checkpoint ([`Counters`]), and so is
-//! what the error is counted from ([`Pace`]): a run that goes on under another setting is held to
-//! it from there on, not as if it had always been in force.
+//! Before [`warmup`](Settings::warmup) positions are inserted, inserting is always allowed and
+//! sampling never. A checkpoint keeps the [`Counters`], which only grow, and the [`Pace`], from
+//! which the error is counted. If a run resumes with other settings, they apply from then on and
+//! not to the past.
 
 use serde::{Deserialize, Serialize};
 
-/// What is wanted. Positions are the unit of everything.
+/// Settings of a ratio. All counts are positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Samples per insert, above 0.
     pub samples_per_insert: f64,
     /// Inserts before the first sample, at least 1.
     pub warmup: u64,
-    /// How far the error may be from 0, in samples.
+    /// Greatest distance of the error from 0, in samples.
     pub tolerance: f64,
-    /// Most positions that are inserted at once: those of the longest game.
+    /// Most positions inserted at once: those of the longest game.
     pub largest_insert: u64,
-    /// Most positions that are sampled at once: a batch.
+    /// Most positions sampled at once: one batch.
     pub largest_sample: u64,
 }
 
-/// Why settings are impossible.
+/// Error in [`Settings`].
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum RatioError {
-    /// The ratio is no ratio.
+    /// The ratio is not positive and finite.
     #[error("samples_per_insert is {0}; it must be above 0 and finite")]
     SamplesPerInsert(f64),
     /// A count is 0.
     #[error("{0} is 0; it must be at least 1")]
     Zero(&'static str),
-    /// The bounds are so near to each other that both sides would wait for ever.
+    /// The tolerance is so small that inserting and sampling can block each other.
     #[error(
         "tolerance is {got}; with {samples_per_insert} samples per insert, games of up to {largest_insert} positions and batches of {largest_sample} it must be at least {least}, or inserting and sampling would wait for each other for ever"
     )]
     Tolerance {
         /// The tolerance.
         got: f64,
-        /// The least that cannot lock up.
+        /// The smallest tolerance without deadlock.
         least: f64,
         /// See [`Settings::samples_per_insert`].
         samples_per_insert: f64,
@@ -57,14 +57,14 @@ pub enum RatioError {
 }
 
 impl Settings {
-    /// The least tolerance with which somebody may always go on: whatever the error is, either
-    /// the largest insert fits below the upper bound or the largest sample above the lower one.
+    /// The smallest tolerance without deadlock. For any error, the largest insert then fits below
+    /// the upper bound or the largest sample fits above the lower bound.
     pub fn least_tolerance(&self) -> f64 {
         let insert = self.largest_insert as f64 * self.samples_per_insert;
         (insert + self.largest_sample as f64) / 2.0
     }
 
-    /// Says what is impossible.
+    /// Validates the settings.
     pub fn check(&self) -> Result<(), RatioError> {
         let samples_per_insert = self.samples_per_insert;
         if !(samples_per_insert > 0.0 && samples_per_insert.is_finite()) {
@@ -79,7 +79,7 @@ impl Settings {
             return Err(RatioError::Zero(name));
         }
         let (got, least) = (self.tolerance, self.least_tolerance());
-        // Written so that NaN is refused.
+        // Comparisons with NaN are false, so NaN is refused.
         if got >= least && got.is_finite() {
             return Ok(());
         }
@@ -94,7 +94,7 @@ impl Settings {
     }
 }
 
-/// What was counted since the start of the run. Part of a checkpoint.
+/// Counts since the start of the run. Part of a checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counters {
@@ -104,22 +104,23 @@ pub struct Counters {
     pub samples: u64,
 }
 
-/// What the error is counted by, and from where. Part of a checkpoint.
+/// The rate of the error and the point from which it is counted. Part of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// [`Settings::samples_per_insert`] that is in force.
+    /// The current [`Settings::samples_per_insert`].
     pub samples_per_insert: f64,
-    /// [`Settings::warmup`] that is in force.
+    /// The current [`Settings::warmup`].
     pub warmup: u64,
-    /// The counters when the error was `lead`; inserts may yet have to come so far.
+    /// The counters at which the error is `lead`. During a warm-up `from.inserts` is above the
+    /// current count.
     pub from: Counters,
-    /// The error at that moment, in samples.
+    /// The error at `from`, in samples.
     pub lead: f64,
 }
 
 impl Pace {
-    /// That of a new run: the error is 0 at the end of the warm-up.
+    /// The pace of a new run, with an error of 0 at the end of the warm-up.
     fn new(settings: &Settings) -> Self {
         let Settings { samples_per_insert, warmup, .. } = *settings;
         Self {
@@ -136,9 +137,11 @@ impl Pace {
         self.lead + inserts * self.samples_per_insert - samples
     }
 
-    /// Goes on under `settings`, with `held` positions to sample from. Under the same ones
-    /// nothing changes. Under others the error stays what it is, as far as the new bounds let it;
-    /// and where less is held than the warm-up wants, there is another one for the rest.
+    /// Resumes under `settings`, with `held` positions to sample from.
+    ///
+    /// With the same ratio and warm-up the pace stays the same. Otherwise the error is kept,
+    /// clamped to the new bounds. If fewer positions are held than the warm-up requires, another
+    /// warm-up covers the difference, and the error starts at 0.
     fn resume(self, settings: &Settings, counters: Counters, held: u64) -> Self {
         let Settings { samples_per_insert, warmup, tolerance, .. } = *settings;
         if (self.samples_per_insert, self.warmup) == (samples_per_insert, warmup) {
@@ -156,7 +159,7 @@ impl Pace {
     }
 }
 
-/// The controller. See the [module](self).
+/// The sample-to-insert ratio of a run. See the [module](self).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ratio {
     settings: Settings,
@@ -165,16 +168,16 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// A controller for a new run; refuses settings that could lock up.
+    /// Creates the ratio of a new run. Settings that can deadlock are an error.
     pub fn new(settings: Settings) -> Result<Self, RatioError> {
         settings.check()?;
         let pace = Pace::new(&settings);
         Ok(Self { settings, counters: Counters::default(), pace })
     }
 
-    /// A controller that goes on with `counters` and `pace`, where `held` positions can be
-    /// sampled from; refuses settings that could lock up. Without a pace the settings are taken
-    /// to have been the same all along.
+    /// Resumes a ratio with `counters` and `pace`, where `held` positions can be sampled. Settings
+    /// that can deadlock are an error. Without a pace, the settings are assumed never to have
+    /// changed.
     pub fn resume(
         settings: Settings,
         counters: Counters,
@@ -186,19 +189,21 @@ impl Ratio {
         Ok(Self { counters, pace, ..new })
     }
 
-    /// Samples by which sampling lags behind what is wanted; below 0 it is ahead.
+    /// Samples by which sampling lags behind the ratio; negative if it is ahead.
     pub fn error(&self) -> f64 {
         self.pace.error(self.counters)
     }
 
-    /// Least and greatest error that inserting and sampling may lead to.
+    /// Least and greatest error that inserting and sampling may cause.
     pub fn bounds(&self) -> (f64, f64) {
         (-self.settings.tolerance, self.settings.tolerance)
     }
 
-    /// Whether so many positions may be inserted at once, after those that are on their way. An
-    /// insert beyond [`largest_insert`](Settings::largest_insert) counts as one of that size, or
-    /// nobody could ever make it.
+    /// Whether `positions` positions may be inserted at once, after the `on_their_way` accepted
+    /// but not yet inserted ones.
+    ///
+    /// An insert above [`largest_insert`](Settings::largest_insert) counts as one of that size;
+    /// otherwise it might never be allowed.
     pub fn may_insert(&self, positions: u64, on_their_way: u64) -> bool {
         let Settings { samples_per_insert, largest_insert, .. } = self.settings;
         if self.counters.inserts.saturating_add(on_their_way) < self.pace.from.inserts {
@@ -208,23 +213,23 @@ impl Ratio {
         self.error() + positions * samples_per_insert <= self.bounds().1
     }
 
-    /// Whether so many positions may be sampled at once; limited like
-    /// [`may_insert`](Self::may_insert).
+    /// Whether `positions` positions may be sampled at once. A sample above
+    /// [`largest_sample`](Settings::largest_sample) counts as one of that size.
     pub fn may_sample(&self, positions: u64) -> bool {
         let positions = positions.min(self.settings.largest_sample) as f64;
         let is_warm = self.counters.inserts >= self.pace.from.inserts;
         is_warm && self.error() - positions >= self.bounds().0
     }
 
-    /// Whether so many positions may be sampled so many times in a row, with no insert between.
+    /// Whether `positions` positions may be sampled `times` times without another insert.
     pub fn may_sample_repeatedly(&self, times: u64, positions: u64) -> bool {
         let mut last = self.clone();
         last.sample(times.saturating_sub(1).saturating_mul(positions));
         last.may_sample(positions)
     }
 
-    /// Counts an insert. What has happened is counted whether it was allowed or not: after a
-    /// restart the journal may hold more than the checkpoint has seen.
+    /// Counts an insert, even if it was not allowed. After a restart the journal may hold more
+    /// games than the checkpoint has counted, and all of them are inserted.
     pub fn insert(&mut self, positions: u64) {
         self.counters.inserts += positions;
     }
@@ -234,22 +239,22 @@ impl Ratio {
         self.counters.samples = self.counters.samples.saturating_add(positions);
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// What the error is counted by.
+    /// The pace.
     pub fn pace(&self) -> Pace {
         self.pace
     }
 
-    /// What is wanted.
+    /// The settings.
     pub fn settings(&self) -> Settings {
         self.settings
     }
 
-    /// Samples per insert so far, not counting the warm-up; 0 before its end.
+    /// Samples per insert so far, without the warm-up; 0 before its end.
     pub fn achieved(&self) -> f64 {
         let inserts = self.counters.inserts.saturating_sub(self.settings.warmup);
         if inserts == 0 { 0.0 } else { self.counters.samples as f64 / inserts as f64 }

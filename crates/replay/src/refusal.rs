@@ -1,8 +1,8 @@
-//! Why a learner refuses a game, for counting.
+//! The reasons for which a learner refuses games, for counting.
 
 use std::fmt;
 
-/// Why a game is refused. The sender must not send it again.
+/// Reason for the refusal of a game. The sender must not send the game again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RefusalReason {
     /// Its fields do not form a game: lengths that disagree, too many plies.
@@ -25,14 +25,14 @@ pub enum RefusalReason {
     Outcome,
     /// It is a real game with nothing in it to train on.
     NothingToLearn,
-    /// Replaying it failed: a fault of the rules.
+    /// Replaying it failed because of a fault in the rules.
     Internal,
-    /// A reason that this program does not know, from a newer learner.
+    /// A reason from a newer learner, unknown to this program.
     Unknown,
 }
 
 impl RefusalReason {
-    /// Every reason that a learner of this version gives.
+    /// Every reason that a learner of this version reports.
     pub const ALL: [Self; 11] = [
         Self::Malformed,
         Self::Oversize,

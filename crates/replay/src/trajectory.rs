@@ -1,9 +1,9 @@
-//! One finished game, from the worker that played it to the batch that learns from it.
+//! The trajectory of one finished game.
 //!
-//! A [`Trajectory`] holds what replays a game and what training needs besides: who played which
-//! seat, with what probability each action was chosen, and what a search found before it.
-//! Observations are not kept, since the rules recompute them. A worker makes it, `ouro-proto`
-//! carries it to the learner, and the journal keeps its [canonical bytes](Trajectory::encode).
+//! A [`Trajectory`] holds the game's record and the data for training: the player of each seat,
+//! the probability of each chosen action, and the search target of each move. Observations are
+//! not kept, because the rules recompute them. A worker creates the trajectory, `ouro-proto`
+//! transfers it to the learner, and the journal keeps its [canonical bytes](Trajectory::encode).
 //!
 //! A trajectory has exactly one canonical form. [`decode`](Trajectory::decode) refuses bytes that
 //! [`encode`](Trajectory::encode) would not write. Numbers are little-endian; `varint` is LEB128
@@ -18,10 +18,10 @@
 //! entry      = action:varint weight:f32
 //! ```
 //!
-//! Floats keep their bits. The configuration is not part of the form, because every segment of
-//! the journal names the run's. Of the fingerprints only the last is kept: it shows whether the
-//! rules still lead to the same state. Forty plies of a duel with a search target of three
-//! actions behind every move take 2.3 kB, without any search 0.5 kB.
+//! Floats keep their bits. The configuration is left out, because every segment of the journal
+//! holds the identity of the run. Of the digests only the last is kept; it suffices to detect
+//! rules that lead to another state. A duel of 40 plies with a search target of three actions per
+//! move takes 2.3 kB, without search 0.5 kB.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub use encoded::{EncodedTrajectory, PositionRef};
 
 /// The version of the canonical form that this code writes and reads.
 pub const TRAJECTORY_VERSION: u8 = 1;
-/// Most seats of a game, and most players that move together.
+/// Most seats of a game, and most moves of a ply.
 pub const MAX_SEATS: usize = 16;
 /// Most plies of a game.
 pub const MAX_PLIES: usize = 1 << 16;
@@ -53,7 +53,7 @@ const GENERATION: u8 = 2;
 /// One finished game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
-    /// What replays the game, apart from its moves.
+    /// The game's record, without its moves.
     pub record: RecordHeader,
     /// The players, in seat order.
     pub seats: Vec<Seat>,
@@ -61,17 +61,17 @@ pub struct Trajectory {
     pub plies: Vec<Ply>,
 }
 
-/// What replays a game, apart from its moves.
+/// The record of a game, without its moves: all else that its replay needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordHeader {
     /// Version of the record format, [`RECORD_VERSION`](ouro_game::record::RECORD_VERSION).
     pub version: u32,
-    /// The rules. Shared, because all games of a run have the same.
+    /// Configuration of the game, shared by all games of a run.
     pub config: Arc<GameConfig>,
     /// Seed of the game's generator.
     pub seed: u64,
-    /// [`Game::digest`] of the first state and of the state after each ply. A trajectory that was
-    /// decoded from the journal has that of the last state alone.
+    /// [`Game::digest`] of the first state and of the state after each ply. A trajectory from the
+    /// journal has only the digest of the last state.
     pub digests: Vec<u64>,
 }
 
@@ -87,7 +87,7 @@ pub struct Seat {
     pub outcome: f32,
 }
 
-/// One ply: the moves of all players that were to move, in seat order.
+/// One ply: the moves of all its movers, in seat order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ply {
     /// At least one move.
@@ -101,24 +101,24 @@ pub struct Move {
     pub action: Action,
     /// Probability with which the action was chosen.
     pub behaviour: f32,
-    /// What a search found before the move. Either every move of a game has one, or none has.
+    /// Search target of the move. Either every move of a game has one, or none has.
     pub search: Option<SearchTarget>,
 }
 
-/// What a search found before a move.
+/// Result of the search before a move: the policy target and the root value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchTarget {
-    /// Policy target: actions with a share above 0, which add up to 1. Empty after a fast search,
-    /// for a random opening move, and for a seat that does not learn.
+    /// Policy target: the actions with a probability above 0; the probabilities add up to 1. Empty
+    /// after a fast search, for a random opening move, and for a seat that does not learn.
     pub policy: Vec<(Action, f32)>,
     /// Value of the root for the mover, −1 to 1.
     pub value: f32,
-    /// Kullback-Leibler divergence of the policy target from the network's policy, in nats. Means
-    /// nothing without a policy target; the canonical form then leaves it out.
+    /// Kullback-Leibler divergence of the policy target from the network's policy, in nats.
+    /// Meaningless without a policy target; the canonical form then leaves it out.
     pub surprise: f32,
 }
 
-/// Why a trajectory has no canonical form, or bytes are not one.
+/// Reason why a trajectory has no canonical form, or why bytes are not one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrajectoryError {
     /// A list is too long or too short.
@@ -144,17 +144,17 @@ pub enum TrajectoryError {
     /// The bytes are not a canonical form.
     #[error("byte {offset} of {length}: {what}")]
     Malformed {
-        /// Bytes that were understood.
+        /// Offset of the error.
         offset: usize,
-        /// Bytes there are.
+        /// Number of all bytes.
         length: usize,
-        /// What is wrong.
+        /// The error.
         what: &'static str,
     },
 }
 
 impl RecordHeader {
-    /// Fingerprint of the last state; 0 without fingerprints.
+    /// Digest of the last state; 0 without digests.
     pub fn last_digest(&self) -> u64 {
         self.digests.last().copied().unwrap_or_default()
     }
@@ -167,7 +167,7 @@ impl RecordedPly for Ply {
 }
 
 impl Trajectory {
-    /// Moves of all players.
+    /// The moves of all players, in order of play.
     pub fn moves(&self) -> impl Iterator<Item = &Move> {
         self.plies.iter().flat_map(|ply| &ply.moves)
     }
@@ -183,14 +183,14 @@ impl Trajectory {
         learning.filter_map(|seat| seat.generation).min().unwrap_or_default()
     }
 
-    /// Sets the game up to be stepped through. Every state is compared with its fingerprint.
-    /// `game` must have been built from the record's configuration.
+    /// Starts a replay of the game. Every state is compared with its digest. `game` must have
+    /// been built from the record's configuration.
     pub fn replay<'a, G: Game>(&'a self, game: &'a G) -> Result<Replay<'a, G, Ply>, ReplayError> {
         let RecordHeader { version, seed, digests, .. } = &self.record;
         Replay::verified(game, *version, *seed, &self.plies, digests)
     }
 
-    /// The game as a record for `ouro show` and other readers of records.
+    /// Converts the game to a record, for `ouro show` and other readers of records.
     pub fn to_record(&self) -> GameRecord<GameConfig> {
         let RecordHeader { version, config, seed, digests } = &self.record;
         GameRecord {
@@ -202,7 +202,7 @@ impl Trajectory {
         }
     }
 
-    /// The lengths that the canonical form bounds.
+    /// Checks the lengths that the canonical form bounds.
     fn check(&self) -> Result<(), TrajectoryError> {
         let ranges =
             [("seats", self.seats.len(), 1, MAX_SEATS), ("plies", self.plies.len(), 0, MAX_PLIES)];
@@ -220,7 +220,7 @@ impl Trajectory {
         }
     }
 
-    /// The canonical bytes. A surprise without a policy target is left out.
+    /// Encodes the game to its canonical bytes. A surprise without a policy target is left out.
     pub fn encode(&self) -> Result<Vec<u8>, TrajectoryError> {
         self.check()?;
         let moves: usize = self.plies.iter().map(|ply| ply.moves.len()).sum();
@@ -271,7 +271,7 @@ impl SearchTarget {
     }
 }
 
-/// A fingerprint of canonical bytes, for logs that are joined with the journal: FNV-1a, 64 bits.
+/// Fingerprint of canonical bytes (64-bit FNV-1a), which logs and the journal check compare.
 pub fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

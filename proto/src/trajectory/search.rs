@@ -18,7 +18,7 @@ pub(super) struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    /// Reads the targets of a game. Lists of the wrong length are errors.
+    /// Reads the targets of a game with `actions` actions. Lists of the wrong length are errors.
     pub(super) fn new(
         message: &'a wire::SearchResults,
         actions: usize,

@@ -1,4 +1,4 @@
-//! A folder of the file system, held by one process at a time.
+//! A folder of the file system, locked by one process at a time.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use super::{Disk, SegmentFile};
 use crate::journal::JournalError;
 
-/// The file whose lock stands for the folder.
+/// The lock file of the folder.
 const LOCK: &str = "LOCK";
 
-/// A folder. As long as the value lives no other process, and nobody else in this one, gets
-/// the folder; the system gives the lock back however the process ends.
+/// A locked folder. While the value exists, it cannot be opened again, neither by this process
+/// nor by another. The operating system releases the lock when the process ends.
 #[derive(Debug)]
 pub struct FolderDisk {
     folder: PathBuf,
@@ -19,7 +19,7 @@ pub struct FolderDisk {
 }
 
 impl FolderDisk {
-    /// Makes the folder if it is not there and locks it.
+    /// Creates the folder if it is missing, and locks it.
     pub fn open(folder: &Path) -> Result<Self, JournalError> {
         let at = |action: &'static str, path: &Path| {
             let path = path.display().to_string();
@@ -68,7 +68,7 @@ impl Disk for FolderDisk {
     }
 
     fn sync(&self) -> io::Result<()> {
-        // Windows cannot open folders; there the rename itself has to do.
+        // Windows cannot open folders, so there the rename alone must suffice.
         if cfg!(unix) { File::open(&self.folder)?.sync_all() } else { Ok(()) }
     }
 
@@ -77,13 +77,13 @@ impl Disk for FolderDisk {
     }
 }
 
-/// Names of the files in `folder`; those that are not Unicode are not ours.
+/// Names of the files in `folder`, without names that are not Unicode, which no journal uses.
 pub(crate) fn names(folder: &Path) -> io::Result<Vec<String>> {
     let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
     names.filter_map(io::Result::transpose).collect()
 }
 
-/// How people find a file of `folder`; the folder itself for an empty name.
+/// The path of a file in `folder`, for messages; the folder itself for an empty name.
 pub(crate) fn os_path(folder: &Path, name: &str) -> String {
     let path = if name.is_empty() { folder.to_owned() } else { folder.join(name) };
     path.display().to_string()

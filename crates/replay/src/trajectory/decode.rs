@@ -1,4 +1,4 @@
-//! Reading the canonical form, trusting nothing in it.
+//! Decodes the canonical form from untrusted bytes.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use super::{
 };
 use crate::bytes::Reader;
 
-/// Fewest bytes of a ply: its count, one action, one probability.
+/// Fewest bytes of a ply: its count (1), one action (1) and one probability (4).
 const LEAST_PLY: usize = 6;
-/// Fewest bytes of an entry of a policy target.
+/// Fewest bytes of an entry of a policy target: its action (1) and its weight (4).
 const LEAST_ENTRY: usize = 5;
 
 const SHORT: &str = "the trajectory ends too soon";
@@ -47,8 +47,8 @@ impl Decoder<'_> {
         self.reader.varint().ok_or_else(|| self.wrong(NUMBER))
     }
 
-    /// A count of things that take at least `least` bytes each, so that a false one cannot
-    /// reserve more than what was sent.
+    /// Reads a count of elements of at least `least` bytes each. A count beyond the remaining
+    /// bytes is an error, so a false count cannot reserve memory.
     fn count(&mut self, least: usize, what: &'static str) -> Result<usize, TrajectoryError> {
         let count = self.varint()? as usize;
         if count > self.reader.left() / least { Err(self.wrong(what)) } else { Ok(count) }
@@ -127,8 +127,8 @@ impl Decoder<'_> {
 }
 
 impl Trajectory {
-    /// Reads canonical bytes of a game with this configuration, which the bytes do not hold.
-    /// Refuses anything that [`encode`](Self::encode) would not write.
+    /// Decodes the canonical bytes of a game. The bytes do not hold the configuration `config`.
+    /// Bytes that [`encode`](Self::encode) would not write are an error.
     pub fn decode(bytes: &[u8], config: &Arc<GameConfig>) -> Result<Self, TrajectoryError> {
         Decoder { reader: Reader::new(bytes), length: bytes.len() }.trajectory(config)
     }

@@ -1,4 +1,4 @@
-//! A game in the window: its canonical bytes, and which of its moves are trained on.
+//! A game in the window: its canonical bytes and the positions for training.
 
 use std::sync::Arc;
 
@@ -19,9 +19,10 @@ pub struct PositionRef {
     pub seat: u8,
 }
 
-/// A trajectory kept as its [canonical bytes](Trajectory::encode), a few dozen for each move. It
-/// is decoded when one of its positions is drawn. The positions are found by replaying the game,
-/// because the bytes do not say which seats moved when.
+/// A trajectory as its [canonical bytes](Trajectory::encode), a few dozen per move.
+///
+/// The bytes are decoded when one of the positions is drawn. The caller finds the positions by
+/// replaying the game, because the bytes do not state which seats moved in a ply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EncodedTrajectory {
     bytes: Box<[u8]>,
@@ -31,8 +32,8 @@ pub struct EncodedTrajectory {
 }
 
 impl EncodedTrajectory {
-    /// A game of which `positions` may be drawn, each with weight 1. `bytes` is the canonical
-    /// form, `generation` that of the weights that played these positions.
+    /// Creates a game from its canonical `bytes`, with `positions` that may be drawn, each with
+    /// weight 1. `generation` is that of the weights that played these positions.
     pub fn new(
         bytes: impl Into<Box<[u8]>>,
         generation: Generation,
@@ -42,14 +43,14 @@ impl EncodedTrajectory {
         Self { bytes, positions, weights: None, generation }
     }
 
-    /// Gives every position a weight; missing ones count 1.
+    /// Sets the weights of the positions. A missing weight is 1.
     #[must_use]
     pub fn weighted(mut self, weights: &[f32]) -> Self {
         self.weights = Some(weights.into());
         self
     }
 
-    /// The whole game; `config` is the run's.
+    /// Decodes the complete game; `config` is the run's.
     pub fn decode(&self, config: &Arc<GameConfig>) -> Result<Trajectory, TrajectoryError> {
         Trajectory::decode(&self.bytes, config)
     }
@@ -59,14 +60,14 @@ impl EncodedTrajectory {
         &self.bytes
     }
 
-    /// What may be drawn, in order.
+    /// The positions that may be drawn, in order.
     pub fn position_refs(&self) -> &[PositionRef] {
         &self.positions
     }
 }
 
 impl Draw<EncodedTrajectory> {
-    /// The move that was drawn.
+    /// The drawn position.
     pub fn position_ref(&self) -> PositionRef {
         self.item.positions[self.position as usize]
     }
