@@ -1,11 +1,13 @@
-//! The way of a game through replay, in positions per second: encoded, appended and committed;
-//! read back, decoded and inserted; sampled and decoded.
+//! Throughput of the stages of replay, in positions per second.
+//!
+//! The stages are encoding, appending and committing a game; reading, decoding and inserting it;
+//! and sampling and decoding a position.
 //!
 //! `cargo bench -p ouro-replay`
 //!
-//! The game is a duel of 40 plies, 80 positions with a policy target of three moves each, 2.4 kB.
-//! The journal lies in the system's folder for temporary files (`TMPDIR`), on whatever disk that
-//! is; its syncs are real.
+//! The game is a duel of 40 plies: 80 positions, each with a policy target of three moves, 2.4 kB.
+//! The journal is in the system's folder for temporary files (`TMPDIR`). Its syncs are real, so
+//! the figures depend on that disk.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -23,7 +25,7 @@ use tempfile::TempDir;
 
 const PLIES: u16 = 40;
 const POSITIONS: u64 = 2 * PLIES as u64;
-/// Games behind the benches that read.
+/// Games in the journal of the benches that read.
 const GAMES: u64 = 3_200;
 
 fn main() {
@@ -120,7 +122,7 @@ fn decode(bencher: Bencher<'_, '_>) {
         .bench_local(|| Trajectory::decode(black_box(&bytes), &config));
 }
 
-/// One sync per this many games.
+/// Appends and commits encoded games, with one sync per `games` games.
 #[divan::bench(args = [1, 8, 64], sample_count = 200, sample_size = 1)]
 fn append_and_commit(bencher: Bencher<'_, '_>, games: u64) {
     let (_folder, mut journal) = journal();
@@ -134,7 +136,7 @@ fn append_and_commit(bencher: Bencher<'_, '_>, games: u64) {
     });
 }
 
-/// Without the sync: what the processor does.
+/// Appends without a sync, which measures the CPU time.
 #[divan::bench(sample_count = 50, sample_size = 1)]
 fn append_only(bencher: Bencher<'_, '_>) {
     let payload = duel(1).encode().expect("it has a form");

@@ -1,10 +1,10 @@
-//! Reads the journal of a run and says what is in it; with logs of actors, whether everything
-//! that was acknowledged is there, once.
+//! Prints the content of a run's journal. With logs of actors it also checks that every
+//! acknowledged record is in the journal once.
 //!
 //! `cargo run -p ouro-replay --example journal_check -- runs/duel-7x7/journal [LOG …]`
 //!
-//! A log has one JSON object per line, see [`ouro_replay::check::ClientLine`]. Exit code 0 if all is well, 1 if
-//! not, 2 if it cannot be told.
+//! A log has one JSON object per line, see [`ouro_replay::check::ClientLine`]. Exit code 0: the
+//! journal is sound. 1: the journal is not sound. 2: the check failed.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write, stderr, stdout};
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         Ok(joined) if joined.is_sound() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),
         Err(error) => {
-            // Nobody is left to tell if this fails.
+            // If this fails, there is no other way to report the error.
             let _ = writeln!(stderr(), "journal_check: {error}");
             ExitCode::from(2)
         }
@@ -38,7 +38,7 @@ fn check() -> Result<Joined> {
             text.clear();
             let read = reader.read_line(&mut text);
             read.map_err(|error| anyhow!("cannot read {log}: {error}"))?;
-            // A last line without its end was being written when its actor was killed.
+            // The actor was killed while it wrote an incomplete last line.
             if !text.ends_with('\n') {
                 break;
             }

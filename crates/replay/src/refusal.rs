@@ -19,7 +19,7 @@ pub enum RefusalReason {
     Behaviour,
     /// It states a policy target, value or surprise that no search can have given.
     Search,
-    /// The rules disagree with the moves or the fingerprints.
+    /// The rules disagree with the moves or the digests.
     Replay,
     /// The rules disagree with the outcome.
     Outcome,

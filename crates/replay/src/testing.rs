@@ -1,13 +1,12 @@
-//! A disk in memory that fails on order, for tests of whatever stands on a journal.
+//! A disk in memory with injected faults, for tests of the journal and of code that uses one.
 //!
-//! A [`MemoryDisk`] knows what was synced and what was not. It can run out of space, write less
-//! than asked, fail a sync, and crash at any operation; after a crash it starts anew with what
-//! was synced and a chosen part of the rest. Clones share the disk.
+//! A [`MemoryDisk`] distinguishes synced from unsynced data. It can run out of space, shorten
+//! writes, fail syncs, and crash at any operation. After a crash it holds the synced data and a
+//! chosen part of the rest. Clones share the disk.
 //!
-//! It is meaner than most real ones: of what was not synced, any sector may hold any of the
-//! versions it ever had, and any name may have changed or not, whatever came first. After a sync
-//! that failed, the bytes that it should have written count as clean and are never written,
-//! as on Linux.
+//! The faults are harsher than those of most real disks. Any unsynced sector may hold any of its
+//! versions since the last sync, and unsynced names may have changed in any order. After a failed
+//! sync the unwritten bytes count as clean and are never written, as on Linux.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,30 +16,30 @@ use ouro_game::Rng;
 
 use crate::disk::{Disk, SegmentFile};
 
-/// Smallest unit that reaches the platter whole, bytes.
+/// Smallest unit that the disk writes atomically, in bytes.
 const SECTOR: usize = 512;
 
-/// What goes wrong.
+/// Injected faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Bytes that fit on the disk, all files together.
+    /// Capacity of the disk, in bytes.
     pub capacity: Option<usize>,
-    /// Most bytes that one write takes.
+    /// Most bytes per write.
     pub short_write: Option<usize>,
     /// Whether every sync of a file fails.
     pub sync_fails: bool,
-    /// The operation, counted from 0, in the middle of which everything ends.
+    /// Index, from 0, of the operation during which the disk crashes.
     pub crash_at: Option<u64>,
 }
 
-/// How much of what was not synced is there after a crash.
+/// The part of the unsynced data that survives a crash.
 #[derive(Clone, Debug)]
 pub enum Survival {
     /// Nothing.
     Synced,
     /// Everything.
     All,
-    /// Each sector, length and name by chance.
+    /// A random choice for each sector, length and name.
     Some(Rng),
 }
 
@@ -48,7 +47,7 @@ pub enum Survival {
 struct Content {
     synced: Vec<u8>,
     current: Vec<u8>,
-    /// Every state since the last sync.
+    /// Every content since the last sync.
     versions: Vec<Vec<u8>>,
     /// Sectors that the next sync writes.
     dirty: BTreeSet<usize>,
@@ -64,11 +63,11 @@ struct State {
     files: Vec<Content>,
     names: Names,
     synced_names: Names,
-    /// Every file that a name has stood for since the names were synced.
+    /// For each name, every file that had it since the last sync of names.
     renames: BTreeMap<String, Vec<Option<usize>>>,
 }
 
-/// The disk. See the [module](self).
+/// A disk in memory. See the [module](self).
 #[derive(Clone, Debug, Default)]
 pub struct MemoryDisk {
     state: Arc<Mutex<State>>,
@@ -95,7 +94,7 @@ impl Content {
         Self { synced, current, ..Self::default() }
     }
 
-    /// Changes the content from byte `from` to byte `to`.
+    /// Applies a change of the bytes `from..to`.
     fn change(&mut self, from: usize, to: usize, change: impl FnOnce(&mut Vec<u8>)) {
         change(&mut self.current);
         self.dirty.extend(from / SECTOR..to.div_ceil(SECTOR));
@@ -110,7 +109,7 @@ impl Content {
         self.versions.clear();
     }
 
-    /// Each sector in any version since the last sync; likewise the length.
+    /// Chooses a version since the last sync at random for each sector and for the length.
     fn mixed(&self, rng: &mut Rng) -> Vec<u8> {
         let version = |rng: &mut Rng| match rng.below(self.versions.len() as u32 + 1) {
             0 => &self.synced,
@@ -128,7 +127,7 @@ impl Content {
     }
 }
 
-/// Copies what both have of a sector.
+/// Copies the part of a sector that both slices have.
 fn copy_sector(from: &[u8], to: &mut [u8], sector: usize) {
     let start = sector * SECTOR;
     let end = (start + SECTOR).min(from.len()).min(to.len());
@@ -138,7 +137,7 @@ fn copy_sector(from: &[u8], to: &mut [u8], sector: usize) {
 }
 
 impl State {
-    /// Counts an operation that changes something. `true` if the crash comes in the middle of it.
+    /// Counts a changing operation. Returns `true` if the crash happens during it.
     fn operate(&mut self) -> io::Result<bool> {
         if self.crashed {
             return Err(crashed());
@@ -152,7 +151,7 @@ impl State {
         self.names.get(name).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Gives a name another meaning.
+    /// Assigns a name to a file, or removes the name.
     fn name(&mut self, name: &str, index: Option<usize>) {
         match index {
             Some(index) => self.names.insert(name.to_owned(), index),
@@ -161,7 +160,7 @@ impl State {
         self.renames.entry(name.to_owned()).or_default().push(index);
     }
 
-    /// Each name for any file it has stood for since the names were synced.
+    /// Chooses a file at random for each name, among those that had it since the last sync.
     fn mixed_names(&self, rng: &mut Rng) -> Names {
         let mut names = self.synced_names.clone();
         for (name, meanings) in &self.renames {
@@ -183,33 +182,33 @@ impl State {
 }
 
 impl MemoryDisk {
-    /// An empty disk.
+    /// Creates an empty disk.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says what goes wrong from now on.
+    /// Sets the faults of all later operations.
     pub fn set_faults(&self, faults: Faults) {
         lock(&self.state).faults = faults;
     }
 
-    /// Operations so far that changed something.
+    /// Number of changing operations so far.
     pub fn operations(&self) -> u64 {
         lock(&self.state).operations
     }
 
-    /// Whether the crash has come.
+    /// Whether the disk has crashed.
     pub fn has_crashed(&self) -> bool {
         lock(&self.state).crashed
     }
 
-    /// A file as it is now, not only what was synced.
+    /// The current content of a file, including unsynced data.
     pub fn content(&self, name: &str) -> Option<Vec<u8>> {
         let state = lock(&self.state);
         state.names.get(name).map(|&index| state.files[index].current.clone())
     }
 
-    /// Puts a file there, synced.
+    /// Adds a file with synced content.
     pub fn put(&self, name: &str, content: &[u8]) {
         let mut state = lock(&self.state);
         let index = state.files.len();
@@ -218,20 +217,20 @@ impl MemoryDisk {
         state.synced_names.insert(name.to_owned(), index);
     }
 
-    /// A copy that shares nothing, with everything synced and without faults.
+    /// Returns an independent copy with everything synced and without faults.
     pub fn copy(&self) -> Self {
         self.after_crash(Survival::All)
     }
 
-    /// The disk after the process was killed, but the machine goes on: everything is there, and
-    /// what was not synced still is not.
+    /// The disk after the process was killed while the machine stays up. All data is there, and
+    /// unsynced data stays unsynced.
     pub fn after_kill(&self) -> Self {
         let mut state = lock(&self.state).clone();
         (state.faults, state.crashed, state.operations) = (Faults::default(), false, 0);
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The disk after the power was gone: without faults, and with what has survived.
+    /// The disk after a power failure, with the surviving data and without faults.
     pub fn after_crash(&self, mut survival: Survival) -> Self {
         let (state, fresh) = (lock(&self.state), Self::new());
         let names = match &mut survival {

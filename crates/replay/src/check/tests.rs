@@ -1,4 +1,4 @@
-//! The checker must find what it looks for.
+//! Tests that the check finds each kind of contradiction.
 
 use std::fs;
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ fn a_sound_run_is_told_in_numbers() {
     ] {
         assert!(said.contains(expected), "{said}");
     }
-    // What no log mentions is no fault: the log may have died with its actor.
+    // A record that no log mentions is no fault; the log may be lost with its actor.
     let joined = join(&run.folder, run.lines[..4].to_vec()).unwrap();
     assert!(joined.is_sound() && joined.unknown == 10);
 }
@@ -171,6 +171,6 @@ fn an_unfinished_write_is_neither_damage_nor_a_loss() {
     let joined = join(&run.folder, run.lines).unwrap();
     assert!(joined.is_sound() && joined.inspection.torn == 16, "{joined}");
     assert!(joined.to_string().contains("unfinished 16 bytes at the end"));
-    // It was not touched.
+    // The check has not changed the file.
     assert_eq!(fs::read(&last).unwrap(), bytes);
 }

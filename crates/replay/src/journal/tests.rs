@@ -24,7 +24,7 @@ fn record<'a>(actor: &'a str, epoch: u64, sequence: u64, payload: &'a [u8]) -> R
     Record { actor, epoch, sequence, generation: Generation(7), payload }
 }
 
-/// What `actor` sends as its record `sequence`: lengths from 0 to 60.
+/// Payload of the record `sequence` of `actor`, with a length from 0 to 60.
 fn payload(actor: &str, sequence: u64) -> Vec<u8> {
     let mut payload = format!("{actor}{sequence} ").into_bytes();
     payload.resize(sequence as usize * 7 % 61, b'.');
@@ -46,7 +46,7 @@ fn all(journal: &Journal<MemoryDisk>, from: u64) -> Vec<(String, u64, u64, Vec<u
     found
 }
 
-/// A journal of one actor with `commits` commits of two records each, every fifth refused.
+/// A journal of one actor with `commits` commits of two records each. Every fifth is refused.
 fn filled(disk: &MemoryDisk, commits: u64, options: Options) -> Journal<MemoryDisk> {
     let (mut journal, _) = Journal::open(disk.clone(), RUN, options).expect("opens");
     assert_eq!(journal.greet("a", None).unwrap(), Greeting::Issued(1));

@@ -1,4 +1,4 @@
-//! Neither side runs away, neither waits for ever.
+//! Tests that the error stays within its bounds and that neither side blocks forever.
 
 use proptest::prelude::*;
 
@@ -33,7 +33,7 @@ fn either_side_waits_at_its_bound_until_the_other_moves() {
     let mut ratio = ratio();
     ratio.insert(1_000);
     assert_eq!((ratio.error(), ratio.bounds()), (0.0, (-1_000.0, 1_000.0)));
-    // 250 positions bring the error to its upper bound exactly.
+    // 250 positions raise the error exactly to its upper bound.
     ratio.insert(50);
     assert!(ratio.may_insert(200, 0));
     ratio.insert(200);
@@ -44,7 +44,7 @@ fn either_side_waits_at_its_bound_until_the_other_moves() {
         assert!(ratio.may_sample(256));
         ratio.sample(256);
     }
-    // 1000 − 4 − 1792 = −796: another whole batch would go below −1000.
+    // 1000 − 4 − 1792 = −796: another full batch would fall below −1000.
     assert!(!ratio.may_sample(256) && ratio.may_sample(204) && !ratio.may_sample(205));
     ratio.insert(13);
     assert!(ratio.may_sample(256));
@@ -101,11 +101,11 @@ fn counters_come_back_exactly_as_they_were() {
     let pace = serde_json::to_string(&ratio.pace()).expect("plain numbers");
     let pace = serde_json::from_str(&pace).expect("it was just written");
     assert_eq!(Ratio::resume(settings(), counters, Some(pace), 9), Ok(ratio.clone()));
-    // A state of before there were paces.
+    // A state of version 1, without a pace.
     assert_eq!(Ratio::resume(settings(), counters, None, 9), Ok(ratio));
 }
 
-/// A run of a million positions that kept its ratio of 4.
+/// A run with a million positions that kept its ratio of 4.
 fn long_run() -> Ratio {
     let counters = Counters { inserts: 1_000_000, samples: 3_995_500 };
     let ratio = Ratio::resume(settings(), counters, None, 1_000_000).expect("possible");
@@ -137,7 +137,7 @@ fn another_ratio_holds_from_where_a_run_is_and_not_for_what_is_past() {
         let inserted = (after.inserts - before.inserts) as f64;
         let achieved = (after.samples - before.samples) as f64 / inserted;
         assert!((achieved / samples_per_insert - 1.0).abs() < 0.01, "{achieved}");
-        // And again, back to the first setting.
+        // The change back to the first setting.
         let back = changed(&ratio, self::settings(), 500_000);
         assert_eq!(back.error(), ratio.error());
     }
@@ -162,9 +162,9 @@ fn a_longer_warm_up_waits_for_what_is_missing_and_no_more() {
     }
     assert_eq!(ratio.error(), 0.0);
     assert!(ratio.may_sample(256) && ratio.may_insert(200, 0));
-    // Where enough is held there is nothing to wait for.
+    // With enough positions held there is no second warm-up.
     assert!(changed(&long_run(), settings, 60_000).may_sample(256));
-    // A warm-up that is cut short ends now.
+    // A warm-up that becomes shorter ends at once.
     let mut early = Ratio::new(settings).expect("possible");
     early.insert(30_000);
     let short = Settings { warmup: 20_000, ..settings };
@@ -190,7 +190,7 @@ proptest! {
             let insert = 1 + ((largest_insert - 1) as f64 * share) as u64;
             let sample = 1 + ((largest_sample - 1) as f64 * share) as u64;
             let (may_insert, may_sample) = (ratio.may_insert(insert, 0), ratio.may_sample(sample));
-            // A rounding of the last bit may hide behind the sum of two bounds.
+            // At the smallest tolerance, rounding of the last bit may block both sides.
             let tight = slack < 1e-6;
             prop_assert!(may_insert || may_sample || tight, "both wait at {}", ratio.error());
             if may_insert && (inserts_first || !may_sample) {
@@ -200,7 +200,7 @@ proptest! {
             }
             let (least, most) = ratio.bounds();
             prop_assert!(ratio.error() >= least || ratio.counters().inserts < warmup);
-            // The last insert of the warm-up may go beyond its end.
+            // The last insert of the warm-up may exceed its end.
             prop_assert!(ratio.error() <= most.max(largest_insert as f64 * samples_per_insert));
         }
     }

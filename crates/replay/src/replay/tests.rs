@@ -1,4 +1,4 @@
-//! A whole life of a replay: journal, checkpoints, crashes, both kinds.
+//! Tests of both kinds of replay with a journal, checkpoints and crashes.
 
 use std::ops::ControlFlow;
 
@@ -63,7 +63,7 @@ fn open(disk: &MemoryDisk) -> Journal<MemoryDisk> {
     Journal::open(disk.clone(), b"run", options).expect("opens").0
 }
 
-/// What a learner does at its start.
+/// Resumes a replay from state and journal, as a learner does at its start.
 fn start(
     settings: ReplaySettings,
     state: &ReplayState,
@@ -316,7 +316,7 @@ fn as_many_batches_are_held_as_can_be_drawn_in_a_row() {
             replay.insert(number, Game::new(number)).expect("in order");
             let newest = Generation((number / 16) as u32);
             let held = (1..).take_while(|&batches| replay.holds(batches, 32, newest)).count();
-            // Every third time, so that there is something to draw.
+            // Only after every third game, so that there are enough positions to draw.
             if number % 3 == 2 {
                 let can = (0..).take_while(|_| replay.batch(32, newest).is_ok()).count();
                 assert_eq!(held, can, "{settings:?}, game {number}");

@@ -1,4 +1,4 @@
-//! Round trips, hostile bytes, sizes.
+//! Tests of round trips, hostile bytes and sizes.
 
 use ouro_game::Rng;
 use ouro_game::record::RECORD_VERSION;
@@ -42,12 +42,12 @@ fn trajectories() -> impl Strategy<Value = Trajectory> {
     )
 }
 
-/// The configuration, of which the canonical form knows nothing.
+/// The configuration, which is not part of the canonical form.
 fn config() -> Arc<GameConfig> {
     Arc::new(GameConfig::by_name("tic_tac_toe").expect("it is in the box"))
 }
 
-/// A header as it is read back from the journal.
+/// A header as the journal returns it, with one digest.
 fn record(seed: u64, digest: u64) -> RecordHeader {
     RecordHeader { version: RECORD_VERSION, config: config(), seed, digests: vec![digest] }
 }
@@ -58,7 +58,7 @@ fn empty() -> Trajectory {
     Trajectory { record: record(0, 0), seats, plies: Vec::new() }
 }
 
-/// A duel of 40 plies, with a search target of `entries` actions behind every move, or none.
+/// A duel of 40 plies with a search target of `entries` actions per move, or without targets.
 fn duel(entries: u32) -> Trajectory {
     let mut rng = Rng::new(3, "duel");
     let mut draw = || rng.unit() as f32;
@@ -84,7 +84,7 @@ proptest! {
         let bytes = trajectory.encode().expect("it has a form");
         let back = Trajectory::decode(&bytes, &config()).expect("it was just written");
         prop_assert_eq!(&back, &trajectory);
-        // Equality takes −0 for 0; bytes do not.
+        // −0 equals 0 as a number, but not as bytes.
         prop_assert_eq!(back.encode().expect("it has a form"), bytes);
     }
 
@@ -133,7 +133,7 @@ fn a_count_that_lies_reserves_nothing() {
     bytes.extend([0xff, 0xff, 0xff, 0xff, 0x0f]);
     let error = Trajectory::decode(&bytes, &config()).unwrap_err().to_string();
     assert!(error.ends_with("more plies than bytes"), "{error}");
-    // As many plies as 6 MB can hold are still too many.
+    // The largest number of plies that 6 MB can hold is still too large.
     bytes.truncate(bytes.len() - 5);
     push_varint(1 << 20, &mut bytes);
     bytes.resize(bytes.len() + (6 << 20), 1);
@@ -196,7 +196,7 @@ fn fingerprints_follow_the_published_definition() {
     assert_eq!(fingerprint(b"foobar"), 0x8594_4171_f739_67e8);
 }
 
-/// One game with every kind of entry that version 1 of the format has.
+/// A game with every kind of entry of format version 1.
 fn example(is_searched: bool) -> Trajectory {
     let seat = |generation: Option<u32>, learns, outcome| Seat {
         generation: generation.map(Generation),
@@ -222,8 +222,8 @@ fn example(is_searched: bool) -> Trajectory {
     }
 }
 
-/// The bytes of [`example`], without and with search targets, as the first program that kept a
-/// journal wrote them. Journals of that program are still read.
+/// The bytes of [`example`], without and with search targets, as the first release of the journal
+/// wrote them. Such journals must stay readable.
 const GOLDEN: [&str; 2] = [
     "0100efcdab89674523011032547698badcfe0303c8010000803f0200000000bf00000000800202ac020000003f010000803f01020000803e",
     "0101efcdab89674523011032547698badcfe0303c8010000803f0200000000bf00000000800202ac020000003f0000003f020000003eac020000403f010000803e010000803f000080be0001020000803e000000800100000000020000803f",

@@ -1,4 +1,4 @@
-//! Windows against plain lists, and against themselves after a restart.
+//! Tests of windows against plain lists, and of their restart.
 
 use ouro_game::Rng;
 use proptest::prelude::*;
@@ -8,13 +8,13 @@ use super::*;
 mod fifo;
 mod restart;
 
-/// A game of `positions`, numbered so that every position is told apart.
+/// A game with `positions` positions and a unique name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Game {
     pub(super) name: u64,
     pub(super) positions: u32,
     pub(super) generation: Generation,
-    /// Weight of every position with an odd number.
+    /// Weight of every position with an odd index.
     pub(super) odd: f32,
 }
 
@@ -102,7 +102,7 @@ fn every_position_is_drawn_equally_often_whatever_the_length_of_its_game() {
     for (number, length) in [60, 1, 0, 40, 9, 50].into_iter().enumerate() {
         window.insert(number as u64, Game::new(number as u64, length)).unwrap();
     }
-    // The 60 are gone.
+    // The first game, with 60 positions, was dropped.
     assert_eq!((window.positions(), window.cursor().first), (100, 1));
     let mut counts = std::collections::BTreeMap::new();
     for _ in 0..100 {
@@ -143,14 +143,15 @@ fn nothing_is_sampled_before_there_is_enough() {
     assert_eq!(window.sample(3, Generation(0)).unwrap().draws.len(), 3);
     let error = window.insert(3, Game::new(3, 1)).unwrap_err();
     assert_eq!(error.to_string(), "game 3 was inserted where game 2 was due");
-    // So little fits that games go already: then it is as full as it gets.
+    // The window is so small that it drops games before it holds 25 positions. A full window can
+    // be sampled nevertheless.
     let mut narrow =
         Window::new(WindowSettings { min_positions: 25, max_bytes: 150, ..settings(1_000) });
     narrow.insert(0, Game::new(0, 10)).unwrap();
     assert!(narrow.sample(1, Generation(0)).is_err());
     narrow.insert(1, Game::new(1, 10)).unwrap();
     assert_eq!((narrow.games(), narrow.sample(1, Generation(0)).is_ok()), (1, true));
-    // Positions without any copy cannot be drawn.
+    // Positions without copies cannot be drawn.
     let mut window = Window::new(settings(10));
     let none = Game { odd: 0.0, ..Game::new(0, 0) };
     window.insert(0, none).unwrap();
@@ -179,7 +180,7 @@ fn staleness_tells_generations_behind_and_positions_since() {
     window.insert(2, Game { generation: Generation(3), odd: 0.0, ..Game::new(2, 1) }).unwrap();
     let batch = window.sample(4_000, Generation(5)).unwrap();
     assert_eq!(batch.staleness.lag, 2.0);
-    // 10 of 11 positions have one behind them.
+    // Of 11 positions, 10 were followed by one more.
     assert!((batch.staleness.age - 10.0 / 11.0).abs() < 0.03);
     assert_eq!(window.staleness(), batch.staleness);
 }

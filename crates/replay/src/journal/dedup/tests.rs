@@ -1,4 +1,4 @@
-//! Deduplication against the plainest thing that could be right.
+//! Tests of deduplication against a simple reference model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Keeps everything that ever happened and looks it all up.
+/// A reference model that keeps the full history and searches it.
 #[derive(Default)]
 struct Reference {
     decided: BTreeSet<(u8, u64, u64)>,
@@ -116,7 +116,7 @@ fn a_state_that_contradicts_itself_is_not_read() {
     let bytes = dedup.encode();
     assert!(Dedup::decode(&bytes).is_some());
     for cut in 0..bytes.len() {
-        // Whole actors at the end may be missing: only a checksum can tell.
+        // A cut between two actors gives a valid state; only the entry's checksum detects it.
         let read = Dedup::decode(&bytes[..cut]);
         assert_eq!(read.is_some(), cut == 8 || cut == 8 + 18, "cut at {cut}");
     }

@@ -1,4 +1,4 @@
-//! What a journal promises when nothing goes wrong.
+//! Tests of a journal without faults.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn what_was_decided_stays_decided_after_a_restart() {
     drop(filled(&disk, 3, small()));
     let mut journal = open(&disk);
     assert_eq!(journal.watermark("a"), Some((1, 6)));
-    // Number 5 was refused: it has a place in the order, but none among the records.
+    // Sequence number 5 was refused, so it has no record number.
     assert_eq!(journal.records(), 5);
     let found: Vec<u64> =
         all(&journal, 0).into_iter().map(|(_, _, sequence, _)| sequence).collect();
@@ -60,7 +60,7 @@ fn a_new_epoch_ends_the_old_one_for_good() {
     let stranger = journal.append(record("c", 1, 1, b"z")).unwrap();
     assert_eq!(stranger, Appended::Fenced { current: None });
     assert_eq!(journal.watermark("a"), Some((3, 0)));
-    // An epoch that was not committed was told to nobody, and may be issued again.
+    // An uncommitted epoch was sent to no actor and may be issued again.
     assert_eq!(journal.greet("c", None).unwrap(), Greeting::Issued(4));
     drop(journal);
     assert_eq!(open(&disk).greet("d", None).unwrap(), Greeting::Issued(4));
@@ -86,7 +86,7 @@ fn removing_old_segments_forgets_no_decision() {
     assert!(matches!(error, JournalError::Range { .. }), "{error}");
     let error = journal.visit(65, |_, _| ControlFlow::Break(())).unwrap_err().to_string();
     assert!(error.starts_with("records from 65 on were asked for; the journal holds"), "{error}");
-    // The last segment stays whatever is asked for.
+    // The last segment is never removed.
     journal.release_before(u64::MAX).unwrap();
     assert_eq!(journal.size().0, 1);
     drop(journal);
@@ -111,7 +111,7 @@ fn another_run_a_newer_format_and_a_hole_are_named() {
         other(&holed, RUN),
         "segment-000000000002.journal is missing, though segment 3 is there; restore it from a copy"
     );
-    // A header as a later version would write it.
+    // A header of a later version.
     let newer = MemoryDisk::new();
     let mut bytes = disk.content("segment-000000000001.journal").unwrap();
     bytes[8] = 9;

@@ -1,4 +1,4 @@
-//! A crash in the middle of every single disk operation, with everything that may survive it.
+//! Crashes in every disk operation, with many sets of surviving writes.
 
 use ouro_game::Rng;
 
@@ -12,22 +12,22 @@ const RECORDS: u64 = 60;
 const OPTIONS: Options =
     Options { segment_bytes: 4_000, max_payload: 1 << 10, max_waiting: 1 << 20 };
 
-/// What `actor` sends as its record `sequence`: lengths from 0 to 900.
+/// Payload of the record `sequence` of `actor`, with a length from 0 to 900.
 fn payload(actor: &str, sequence: u64) -> Vec<u8> {
     let mut payload = format!("{actor}{sequence} ").into_bytes();
     payload.resize(sequence as usize * 131 % 901, b'.');
     payload
 }
 
-/// What an actor knows: only what it was told.
+/// State of an actor: only acknowledged facts.
 #[derive(Clone, Debug, Default)]
 struct Actor {
     epoch: Option<u64>,
     acknowledged: u64,
 }
 
-/// Both actors play until all their records are acknowledged; old segments go on the way.
-/// Stops at the first error, as a process would.
+/// Both actors play until all their records are acknowledged. Old segments are released
+/// meanwhile. Stops at the first error, as a process would.
 fn play(disk: &MemoryDisk, actors: &mut [Actor; 2]) -> Result<(), JournalError> {
     let (mut journal, _) = Journal::open(disk.clone(), RUN, OPTIONS)?;
     let mut sent = [0; 2];
@@ -80,7 +80,7 @@ fn play(disk: &MemoryDisk, actors: &mut [Actor; 2]) -> Result<(), JournalError> 
     Ok(())
 }
 
-/// Every record that is held is there once, in order, as it was sent.
+/// Checks that every held record is present once, in order and unchanged.
 fn check(journal: &Journal<MemoryDisk>) {
     let mut last = [0; 2];
     let found = all(journal, journal.oldest_record());
@@ -173,7 +173,7 @@ fn what_was_acknowledged_after_a_kill_survives_a_loss_of_power() {
         disk.set_faults(Faults { crash_at: Some(operation), ..Faults::default() });
         let mut actors = <[Actor; 2]>::default();
         play(&disk, &mut actors).expect_err("it was killed");
-        // The next process finds what the last one wrote, synced or not, and goes on.
+        // The next process finds all writes of the last one, synced or not, and continues.
         let killed = disk.after_kill();
         let mut restarted = actors.clone();
         play(&killed, &mut restarted).expect("it goes on");

@@ -1,8 +1,8 @@
-//! Every cut and every flip of a sample of 4 KiB.
+//! Tests with every truncation of a 4 KiB sample and every flip of a bit or byte.
 
 use super::*;
 
-/// A journal in one segment of at least 4 KiB, and where each of its commits ends.
+/// A journal of one segment of at least 4 KiB, with the offsets of the ends of its commits.
 fn sample() -> (Vec<u8>, Vec<usize>) {
     let (disk, options) = (MemoryDisk::new(), Options::default());
     let mut ends = Vec::new();
@@ -53,14 +53,14 @@ fn a_segment_cut_at_any_byte_keeps_every_whole_commit_or_is_refused_by_name() {
                 let found = all(&journal, 0);
                 let records = (1..=watermark).filter(|sequence| sequence % 5 != 0);
                 assert!(found.iter().map(|found| found.2).eq(records));
-                // And it goes on from there.
+                // The journal accepts further records.
                 if commits > 0 {
                     let more = journal.append(record("a", 1, watermark + 1, b"more")).unwrap();
                     assert!(matches!(more, Appended::Waiting(Some(_))));
                     journal.commit().unwrap();
                 }
             }
-            // Header and snapshot are synced before the segment is named: no crash cuts them.
+            // Header and snapshot are synced before the rename, so no crash cuts them.
             Err(JournalError::Damaged { path, offset, .. }) => {
                 assert!(cut < start, "cut at {cut}");
                 assert!(offset as usize <= cut && path.starts_with("segment-"), "cut at {cut}");
@@ -79,7 +79,7 @@ fn every_flipped_bit_is_found_and_its_place_named() {
         flipped[byte] ^= mask;
         match open_bytes(&flipped) {
             Err(JournalError::Damaged { offset, expected, found, what, .. }) => {
-                // In the same commit, or the same header.
+                // The reported offset lies in the same commit or header.
                 let offset = offset as usize;
                 let unit = |at: usize| match at {
                     at if at < start => 0,
@@ -110,7 +110,7 @@ fn a_lost_sector_of_the_last_commit_is_cut_and_one_of_an_older_commit_refused() 
     let bytes = disk.content("segment-000000000001.journal").unwrap();
     let last = ends[2];
     for sector in 0..bytes.len().div_ceil(512) {
-        // A sector that a crash kept from the disk holds what was synced, and zeros after it.
+        // A sector that a crash did not write holds the synced bytes, followed by zeros.
         for from in [ends[0], ends[1], last] {
             let (start, end) = ((sector * 512).max(from), ((sector + 1) * 512).min(bytes.len()));
             if start >= end {
@@ -128,7 +128,7 @@ fn a_lost_sector_of_the_last_commit_is_cut_and_one_of_an_older_commit_refused() 
             }
         }
     }
-    // Never written at all: the file has grown, the bytes have not come.
+    // The file has grown, but none of the new bytes were written.
     let mut grown = bytes[..last].to_vec();
     grown.resize(bytes.len() + 3_000, 0);
     let (journal, opened) = open_bytes(&grown).unwrap();
@@ -148,7 +148,7 @@ fn damage_in_a_segment_that_is_not_the_last_is_refused_even_at_its_end() {
         let error = Journal::open(damaged, RUN, small()).unwrap_err();
         assert!(matches!(&error, JournalError::Damaged { path, .. } if path.contains("0002")));
     }
-    // Cut between two commits: every byte that is left is sound, but the next segment knows more.
+    // A cut between two commits leaves valid bytes, but contradicts the next segment's header.
     let damaged = disk.copy();
     let (journal, _) = Journal::open(disk, RUN, small()).unwrap();
     drop(journal);

@@ -1,4 +1,4 @@
-//! Full disks, failing syncs and short writes.
+//! Tests of full disks, failed syncs and short writes.
 
 use super::*;
 use crate::testing::Faults;
@@ -10,7 +10,7 @@ fn a_disk_that_is_full_at_any_byte_costs_nothing_but_time() {
     let total: usize =
         finished.names().unwrap().iter().map(|name| finished.content(name).unwrap().len()).sum();
     let (empty, _) = Journal::open(MemoryDisk::new(), RUN, small()).unwrap();
-    // Room for the temporary copy of the next segment, too.
+    // The upper end includes room for the temporary file of the next segment.
     for capacity in empty.size().1 as usize..total + 400 {
         let disk = MemoryDisk::new();
         disk.set_faults(Faults { capacity: Some(capacity), ..Faults::default() });
@@ -33,7 +33,7 @@ fn a_disk_that_is_full_at_any_byte_costs_nothing_but_time() {
                     failed += 1;
                     let after = (journal.records(), journal.watermark("a"));
                     assert_eq!(after, (records, watermark));
-                    // Nothing half-written is left, not even for a moment.
+                    // No partial write is left, not even between two operations.
                     let reopened = open(&disk.after_crash(crate::testing::Survival::All));
                     assert_eq!(reopened.watermark("a"), watermark);
                     disk.set_faults(Faults::default());
@@ -78,7 +78,7 @@ fn what_a_failed_sync_left_unsynced_is_written_again_before_it_counts() {
     disk.set_faults(Faults { sync_fails: true, ..Faults::default() });
     journal.commit().unwrap_err();
     disk.set_faults(Faults::default());
-    // The system still shows the bytes that never reached the disk, and takes them for clean.
+    // The system still shows the bytes that never reached the disk and treats them as clean.
     drop(journal);
     assert_eq!(open(&disk).watermark("a"), Some((1, 7)));
     let rebooted = disk.after_crash(crate::testing::Survival::Synced);
@@ -116,7 +116,7 @@ fn a_crash_after_a_full_disk_never_mixes_the_commit_that_failed_with_its_success
             };
             assert!(matches!(error, JournalError::NoSpace { .. }), "{error}");
             let acknowledged = journal.watermark("a").map_or(0, |(_, watermark)| watermark);
-            // The next attempt holds more, then the power goes.
+            // The next attempt has more entries and ends with a power failure.
             journal.append(record("a", 1, sequence + 1, &body)).unwrap();
             let crash_at = Some(disk.operations() + operation);
             disk.set_faults(Faults { crash_at, ..Faults::default() });

@@ -1,4 +1,4 @@
-//! Every position once, in order, or not at all.
+//! Tests that a queue uses every position at most once.
 
 use super::*;
 
@@ -56,7 +56,7 @@ fn a_game_that_is_too_old_goes_unused_wherever_it_waits() {
     let first = queue.take(5, Generation(3)).unwrap();
     assert!(drawn(&first).iter().all(|&(number, _)| number == 0));
     assert_eq!((queue.dropped(), queue.waiting()), (10, 35));
-    // Of game 0 five positions are left when its time is over.
+    // Game 0 has five positions left when it becomes too old.
     let next = queue.take(10, Generation(7)).unwrap();
     assert_eq!(drawn(&next), (0..10).map(|position| (4, position)).collect::<Vec<_>>());
     assert_eq!((queue.dropped(), queue.waiting(), queue.games(), queue.bytes()), (35, 0, 0, 0));
@@ -74,7 +74,7 @@ fn a_full_queue_has_no_room_until_a_batch_leaves() {
     assert!(!queue.has_room(0));
     queue.take(50, Generation(0)).unwrap();
     assert!(queue.has_room(0));
-    // Whatever it weighs, a whole batch must come together.
+    // The queue accepts a full batch, regardless of its size in bytes.
     let mut narrow = Fifo::new(FifoSettings { max_bytes: 100, ..settings() });
     narrow.insert(0, Game::new(0, 9)).unwrap();
     assert!(narrow.has_room(0));
@@ -115,7 +115,7 @@ fn a_deal_gives_every_batch_segments_of_many_games() {
     seen.sort_unstable();
     let expected = (0..5).flat_map(|number| (0..8).map(move |position| (number, position)));
     assert_eq!(seen, expected.collect::<Vec<_>>());
-    // Segments end with a batch or after three moves, and never before.
+    // Segments end with a batch or after three moves, never earlier.
     let again = filled(mixed(), Cursor::default(), &lengths).take(10, Generation(0)).unwrap();
     let other = FifoSettings { deal: Deal { seed: 2, ..mixed().deal }, ..mixed() };
     let other = filled(other, Cursor::default(), &lengths).take(10, Generation(0)).unwrap();
@@ -128,7 +128,7 @@ fn a_queue_goes_on_in_the_middle_of_a_deal() {
     let mut whole = filled(mixed(), Cursor::default(), &lengths);
     let mut parts = filled(mixed(), Cursor::default(), &lengths);
     for step in 0..9 {
-        // Newer generations come while batches wait; what was dealt stays dealt.
+        // Newer generations do not change batches that are already dealt.
         let newest = Generation(u32::from(step > 2));
         let held = (1..).take_while(|&batches| whole.holds(batches, 10, newest)).count();
         assert_eq!(held, [8, 7, 6, 5, 4, 3, 2, 1, 0][step]);
@@ -151,7 +151,7 @@ fn what_is_dealt_is_not_too_old_any_more_after_a_restart() {
     let lengths = [10; 8];
     let mut queue = filled(mixed(), Cursor::default(), &lengths);
     queue.take(10, Generation(2)).unwrap();
-    // Generation 0 is three behind by now, and the queue may lag by two.
+    // Generation 0 is now three behind, and `max_lag` is two.
     let mut again = filled(mixed(), queue.cursor(), &lengths);
     for _ in 1..4 {
         assert_eq!(
