@@ -257,11 +257,13 @@ impl<D: Disk> Journal<D> {
         seal_frame(&mut self.frame, at, self.next_commit, self.entries);
         let written = write_all(&mut self.tail, length, &self.frame);
         let bytes = self.frame.len();
+        // Without its last byte the frame can be sealed again if the commit is repeated.
         self.frame.pop();
         if let Err(source) = written {
             return Err(self.take_back(length, source));
         }
         self.tail.sync().map_err(|error| self.fatal(self.tail_segment().name(), "sync", &error))?;
+        // The durable state changes only after the sync, so no watermark is acknowledged early.
         let committed = Committed { entries: self.entries, bytes };
         for decision in self.decisions.drain(..) {
             match decision {

@@ -223,6 +223,7 @@ impl Ratio {
 
     /// Whether `positions` positions may be sampled `times` times without another insert.
     pub fn may_sample_repeatedly(&self, times: u64, positions: u64) -> bool {
+        // Sampling only lowers the error, so the last sample is the hardest to allow.
         let mut last = self.clone();
         last.sample(times.saturating_sub(1).saturating_mul(positions));
         last.may_sample(positions)

@@ -221,6 +221,7 @@ impl<T: Item> Window<T> {
         if self.next() < self.refill_until {
             return Err(WindowError::Refilling { next: self.next(), until: self.refill_until });
         }
+        // A window that has dropped a game has been full.
         let is_full = self.first > 0;
         let needed = if is_full { 1 } else { self.settings.min_positions.max(1) };
         let held = self.positions;
@@ -303,6 +304,7 @@ fn below(rng: &mut Rng, bound: u64) -> u64 {
     if let Ok(bound) = u32::try_from(bound) {
         return u64::from(rng.below(bound));
     }
+    // Rejection sampling has no modulo bias; the mask keeps at least half of the draws.
     let mask = u64::MAX >> bound.leading_zeros();
     loop {
         let drawn = rng.bits() & mask;

@@ -77,6 +77,7 @@ impl Deal {
             }
         }
         if self.batches > 1 {
+            // Fisher–Yates shuffle, keyed so that a resumed queue repeats it.
             let mut rng = Rng::indexed(self.seed, "deal", index);
             for at in (1..segments.len()).rev() {
                 segments.swap(at, rng.below(at as u32 + 1) as usize);
