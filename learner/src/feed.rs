@@ -1,8 +1,8 @@
 //! Threads that turn drawn positions into batches, a little ahead of training.
 //!
-//! Each batch says where the replay stood when it was drawn, so that a checkpoint made after it
-//! was trained on resumes with the next one, whatever was drawn ahead. With one thread batches
-//! come in the order of their draws.
+//! Each batch carries the state of the replay after its draw. A training state that includes the
+//! batch therefore resumes with the next one, even if more batches were drawn ahead. With one
+//! thread, batches arrive in the order of their draws.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::reinforce::Reinforce;
 use crate::replay::SharedReplay;
 use crate::rules::{Rules, UnpackError};
 
-/// Batches that wait for training. Two hide the time of an assembly; more would only make data
-/// older.
+/// Batches that are ready ahead of training. Two hide the time of an assembly; more would only use
+/// older data.
 const AHEAD: usize = 2;
 
-/// An algorithm whose batches are made of journalled games.
+/// An algorithm whose batches are assembled from journaled games.
 pub trait Assemble: Algorithm {
-    /// A batch of drawn positions.
+    /// Assembles a batch from drawn positions.
     fn assemble(
         rules: &dyn Rules,
         draws: &[Draw<EncodedTrajectory>],
@@ -57,31 +57,31 @@ impl Assemble for Reinforce {
 pub struct AssembledBatch<B> {
     /// The batch.
     pub batch: B,
-    /// Where the replay stood after it was drawn.
+    /// State of the replay after the draw.
     pub state: ReplayState,
 }
 
-/// Why a batch cannot be made.
+/// Why a batch cannot be assembled.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FeedError {
-    /// A game of the journal cannot be played any more.
+    /// A game of the journal cannot be replayed any more.
     #[error(transparent)]
     Unpack(#[from] UnpackError),
-    /// The code of the game panicked. Nothing is wrong with the journal.
+    /// The code of the game panicked. The journal is intact.
     #[error(
         "the code of the game panicked where game {} of the journal is seen by the network; mend it and start again",
         .game.map_or_else(|| "(unknown)".to_owned(), |number| number.to_string())
     )]
     Panicked {
-        /// Number of the game, if it panics there again.
+        /// Number of the first game that panics again when it is assembled alone, if any.
         game: Option<u64>,
     },
 }
 
-/// What training reads batches from. Ends once the replay is closed.
+/// The queue from which training reads batches. Ends once the replay is closed.
 pub type Feed<B> = Receiver<Result<AssembledBatch<B>, FeedError>>;
 
-/// Starts `threads` threads that make batches of `rows` positions.
+/// Starts `threads` threads that assemble batches of `rows` positions.
 pub fn start<A: Assemble>(
     replay: &Arc<SharedReplay>,
     rules: &Arc<dyn Rules>,
@@ -103,14 +103,16 @@ pub fn start<A: Assemble>(
                 }
             }
         };
-        // Detached: the channel tells when the thread has ended.
+        // Detached: the channel disconnects when all threads have ended.
         drop(Background::thread(format!("ouro-feed-{index}"), run)?);
     }
     Ok(feed)
 }
 
-/// A batch, also of a game whose code may panic: of the draws nothing is changed, and what was
-/// made of them is dropped.
+/// Assembles a batch and turns a panic of the game's code into an error.
+///
+/// Unwinding is safe: the draws are not changed, and a partial batch is dropped. After a panic each
+/// draw is assembled alone to find the game.
 fn assemble<A: Assemble>(
     rules: &dyn Rules,
     draws: &[Draw<EncodedTrajectory>],

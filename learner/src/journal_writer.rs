@@ -1,13 +1,13 @@
-//! The thread that writes the journal. It alone does, and only what is on disk counts.
+//! The thread that writes the journal. It is the only writer, and only games on disk count.
 //!
-//! Connections send it games that were checked ([`Command::Decide`]). The thread appends them in
+//! Connections send checked games to the thread ([`Command::Decide`]). The thread appends them in
 //! order of arrival and commits in groups ([`GroupCommit`]). After a commit it inserts the games
 //! into the [`SharedReplay`] and raises the watermarks of the connections.
 //!
-//! While the replay has no room the thread accepts no command, so connections are not read and
-//! actors wait. While the disk is full it keeps the uncommitted games, tries again every second,
-//! and reports the condition once. [`JournalWriter::pause`] is the suggested back-off for actors
-//! in both cases.
+//! While the replay has no room, the thread accepts no command. Connections are then not read, and
+//! actors wait. While the disk is full, the thread keeps the uncommitted games, retries every
+//! second, and reports the condition once. [`JournalWriter::pause`] is the suggested back-off for
+//! actors in both cases.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -35,16 +35,16 @@ pub use refusals::Refusals;
 mod refusals;
 mod stall;
 
-/// Commands that wait for the thread.
+/// Capacity of the command queue.
 const MAX_COMMANDS: usize = 64;
 
-/// Why the thread ended early. Everything that it acknowledged is on disk.
+/// Why the thread ended early. All acknowledged games are on disk.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalWriterError {
     /// The disk failed.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Journal and window disagree: a bug.
+    /// Journal and replay disagree, which is a bug.
     #[error(transparent)]
     Window(#[from] WindowError),
     /// The thread could not be started.
@@ -57,7 +57,7 @@ pub enum JournalWriterError {
 pub enum Decision {
     /// The game is trained on.
     Accept(Box<AcceptedGame>),
-    /// The game is refused: the reason for counting, and in words.
+    /// The game is refused, with the reason as a code for counters and in words.
     Refuse(RefusalReason, String),
 }
 
@@ -68,7 +68,7 @@ pub struct PushSession {
     pub actor: Arc<str>,
     /// Number of the epoch.
     pub epoch: u64,
-    /// The highest sequence number that is decided and on disk. Closed when another connection
+    /// The highest sequence number whose decision is on disk. Closed when another connection
     /// takes over the name.
     pub watermark: watch::Receiver<u64>,
     /// The refusals of this epoch, from all its connections.
@@ -87,7 +87,7 @@ pub enum Command {
         /// Receives the session, or `None` if that epoch has ended.
         reply: oneshot::Sender<Option<PushSession>>,
     },
-    /// A game was checked.
+    /// A checked game with its verdict.
     Decide {
         /// The actor's name.
         actor: Arc<str>,
@@ -102,15 +102,15 @@ pub enum Command {
     Close,
 }
 
-/// A handle to the thread. Clones share it. The thread ends with a last commit when it is
-/// [closed](JournalWriter::close), or when all clones are gone.
+/// A handle to the thread. Clones share the thread, which ends with a last commit when it is
+/// [closed](JournalWriter::close) or when all clones are dropped.
 #[derive(Clone, Debug)]
 pub struct JournalWriter {
     commands: mpsc::Sender<Command>,
-    /// No checkpoint needs records before this number. Beside the commands, since whoever trains
-    /// must never wait for room that only training makes.
+    /// No training state needs records before this number. Not a command: the training thread
+    /// would wait for room in the queue, which only training can make.
     needed: Arc<AtomicU64>,
-    /// Why the thread accepts no command, if so.
+    /// The reason while the thread accepts no command.
     stall: watch::Receiver<Option<Stall>>,
 }
 
@@ -153,8 +153,8 @@ impl JournalWriter {
         Ok((Self { commands, needed, stall }, thread))
     }
 
-    /// Opens a session under a new epoch, or under the actor's last if it claims that one.
-    /// `Ok(None)` if it claims any other, `Err` once the thread has ended.
+    /// Opens a session under a new epoch, or under the actor's last epoch if `claim` names it.
+    /// `Ok(None)` if `claim` names any other epoch, `Err` once the thread has ended.
     pub async fn open_session(
         &self,
         actor: String,
@@ -170,9 +170,10 @@ impl JournalWriter {
         self.commands.reserve().await.map_err(|_| Ended)
     }
 
-    /// The suggested back-off for actors; zero while games are accepted. On a full disk the
-    /// watermark of every [`PushSession`] counts as changed at each attempt to write, so that its
-    /// connection repeats the suggestion.
+    /// The suggested back-off for actors; zero while games are accepted.
+    ///
+    /// On a full disk, each attempt to write marks the watermark of every [`PushSession`] as
+    /// changed. The connections then repeat the suggestion.
     pub fn pause(&self) -> Duration {
         let waiting = self.commands.max_capacity() - self.commands.capacity();
         stall::pause(*self.stall.borrow(), waiting)
@@ -185,11 +186,11 @@ impl JournalWriter {
 
     /// Ends the thread after all earlier commands.
     pub async fn close(&self) {
-        // Without the thread there is nothing to end.
+        // An error means that the thread has already ended.
         let _ = self.commands.send(Command::Close).await;
     }
 
-    /// Allows records before `number`, which no checkpoint needs, to be removed at a later commit.
+    /// Allows a later commit to remove records before `number`, which no training state needs.
     pub fn release(&self, number: u64) {
         self.needed.fetch_max(number, Ordering::Relaxed);
     }
@@ -275,7 +276,7 @@ impl<D: Disk> WriterState<D> {
     }
 
     /// Publishes why no command is accepted. Called before connections are notified, because they
-    /// read it then.
+    /// read the reason at once.
     fn publish_stall(&self) {
         let stall = if self.group.is_paused() {
             Some(Stall::DiskFull)
@@ -300,7 +301,7 @@ impl<D: Disk> WriterState<D> {
             Command::Decide { actor, epoch, sequence, decision } => {
                 self.decide(&actor, epoch, sequence, decision)
             }
-            // Never blocked: it brings no positions.
+            // Never blocked, because a close adds no positions.
             Command::Close => Ok(()),
         }
     }
@@ -315,7 +316,7 @@ impl<D: Disk> WriterState<D> {
             Greeting::Issued(epoch) => (epoch, true),
             Greeting::Known(epoch) => (epoch, false),
             Greeting::Fenced { .. } => {
-                // The connection may be gone.
+                // The send fails if the connection is gone, which is harmless.
                 let _ = reply.send(None);
                 return Ok(());
             }
@@ -325,7 +326,7 @@ impl<D: Disk> WriterState<D> {
         let (sender, watermark) = watch::channel(known);
         let before = self.sessions.remove(&actor).filter(|open| open.epoch == epoch);
         let refusals = before.map(|open| open.refusals).unwrap_or_default();
-        // The connection that held the name before sees its watermark close.
+        // Replacing the sender closes the watermark of the connection that held the name.
         let open = OpenSession { epoch, watermark: sender, refusals: refusals.clone() };
         self.sessions.insert(Arc::clone(&actor), open);
         let session = PushSession { actor, epoch, watermark, refusals };
@@ -371,7 +372,7 @@ impl<D: Disk> WriterState<D> {
         match appended {
             Appended::Waiting(_) => self.group.appended(self.now()),
             Appended::Duplicate => {}
-            // A connection checks its numbers itself, and a fenced one is ending.
+            // Connections check sequence numbers themselves, and a fenced connection is ending.
             Appended::Gap { .. } | Appended::Fenced { .. } => {
                 tracing::warn!(actor, epoch, sequence, ?appended, "game out of turn");
             }
@@ -379,7 +380,7 @@ impl<D: Disk> WriterState<D> {
         Ok(())
     }
 
-    /// Commits what waits, then inserts the games and notifies the connections.
+    /// Commits the appended records, then inserts the games and notifies the connections.
     fn commit(&mut self) -> Result<(), JournalWriterError> {
         match self.journal.commit() {
             Ok(_) => {}
@@ -415,7 +416,7 @@ impl<D: Disk> WriterState<D> {
         self.release()?;
         let journal = &self.journal;
         self.sessions.retain(|actor, OpenSession { epoch, watermark: sender, refusals }| {
-            // The journal forgets the epochs of old actors when there are too many. Their
+            // The journal drops the epochs of old actors when there are too many. Their
             // connections end.
             let Some((_, watermark)) = journal.watermark(actor).filter(|(now, _)| now == epoch)
             else {
@@ -423,13 +424,13 @@ impl<D: Disk> WriterState<D> {
             };
             let raise = |known: &mut u64| std::mem::replace(known, watermark) != watermark;
             sender.send_if_modified(raise);
-            // Of an actor that has disconnected, only unreported refusals are kept.
+            // The session of a disconnected actor is kept only while it has refusals to report.
             !sender.is_closed() || !refusals.is_empty()
         });
         Ok(())
     }
 
-    /// Removes records that no checkpoint needs.
+    /// Removes records that no training state needs.
     fn release(&mut self) -> Result<(), JournalWriterError> {
         let needed = self.needed.load(Ordering::Relaxed);
         if needed <= self.released {
@@ -459,7 +460,7 @@ impl<D: Disk> WriterState<D> {
     }
 }
 
-/// Positions that a command brings.
+/// Positions that a command adds.
 fn positions(command: &Command) -> u64 {
     match command {
         Command::Decide { decision: Decision::Accept(accepted), .. } => {

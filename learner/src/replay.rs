@@ -1,12 +1,13 @@
-//! The games that are learned from, shared by the journal writer that adds to them, the threads that
-//! draw batches, and whoever asks how things stand.
+//! The replay as the threads of the learner share it.
 //!
+//! The journal writer inserts games, the feed threads draw batches, and status requests read the
+//! figures.
 //! A [`SharedReplay`] makes both sides of a [`Replay`] wait for each other: drawing waits for
 //! games, and [`room`](SharedReplay::room) waits for drawing. Closing wakes both sides.
 //!
-//! Who waits for whom depends on the moment. For runs that must repeat bit for bit somebody can
-//! [`lead`](SharedReplay::lead): first games come, as many as it takes, then batches are drawn.
-//! Before a run ends, it [takes whatever comes](SharedReplay::take_all).
+//! The order of these waits depends on timing. A deterministic run therefore
+//! [leads](SharedReplay::lead) the replay: it first collects enough games, then allows a number of
+//! batches. At the end of a run the replay [accepts all games](SharedReplay::take_all).
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -27,22 +28,22 @@ struct State {
     replay: Replay<EncodedTrajectory>,
     newest: Generation,
     closed: bool,
-    /// Whether there is room for whatever comes.
+    /// Whether every game has room, regardless of the sample-to-insert ratio.
     takes_all: bool,
-    /// Batches that may be drawn; as many as there are where nobody leads.
+    /// Batches that a led replay may still draw; `None` if the replay is not led.
     allowed: Option<u64>,
-    /// Why the last draw has to wait.
+    /// The reason if the last draw had to wait.
     waiting_for: Option<WindowError>,
 }
 
-/// Positions to make a batch of.
+/// The drawn positions of one batch.
 #[derive(Debug)]
 pub struct DrawnPositions {
     /// The positions.
     pub batch: Batch<EncodedTrajectory>,
     /// Batches drawn before this one since the start of the run.
     pub index: u64,
-    /// Where the replay stands after it: what a checkpoint of weights trained on it keeps.
+    /// State of the replay after the draw. A training state keeps it with the trained weights.
     pub state: ReplayState,
 }
 
@@ -61,16 +62,16 @@ impl SharedReplay {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change of the state is whole before anything can panic.
+        // Poisoning is ignored, because every change of the state is complete before a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until [`has_room`](Self::has_room).
+    /// Waits until the replay [has room](Self::has_room).
     pub async fn room(&self, positions: u64, on_their_way: u64) {
         loop {
             let drawn = self.drawn.notified();
             tokio::pin!(drawn);
-            // Registered before the look, so that room made in between is not missed.
+            // Registered before the check, so that no notification in between is missed.
             drawn.as_mut().enable();
             if self.has_room(positions, on_their_way) {
                 return;
@@ -79,33 +80,34 @@ impl SharedReplay {
         }
     }
 
-    /// From now on nothing is drawn but what [`allow`](Self::allow) allows, and there is room for
-    /// whatever comes: whoever leads keeps the ratio of the two.
+    /// Makes this a led replay, for a deterministic run. From now on only batches that
+    /// [`allow`](Self::allow) permits are drawn, and every game has room. The caller keeps the
+    /// sample-to-insert ratio.
     pub fn lead(&self) {
         self.lock().allowed = Some(0);
         self.drawn.notify_waiters();
     }
 
-    /// From now on there is room for whatever comes: the last games of actors that stop, which
-    /// would be lost if they had to wait until training has come so far.
+    /// Gives every game room from now on, for the end of a run. Stopping actors would otherwise
+    /// lose their last games while they wait for training.
     pub fn take_all(&self) {
         self.lock().takes_all = true;
         self.drawn.notify_waiters();
     }
 
-    /// Whether somebody leads.
+    /// Whether the replay is [led](Self::lead).
     pub fn is_led(&self) -> bool {
         self.lock().allowed.is_some()
     }
 
-    /// Whether so many batches of `count` positions can be drawn with nothing inserted between.
+    /// Whether `batches` batches of `count` positions can be drawn without another insertion.
     pub fn holds(&self, batches: u64, count: usize) -> bool {
         let mut state = self.lock();
         let newest = state.newest;
         state.replay.holds(batches, count, newest)
     }
 
-    /// Lets so many more batches be drawn, where somebody leads.
+    /// Permits `batches` more draws. No effect unless the replay is led.
     pub fn allow(&self, batches: u64) {
         if let Some(allowed) = &mut self.lock().allowed {
             *allowed = allowed.saturating_add(batches);
@@ -113,23 +115,24 @@ impl SharedReplay {
         self.inserted.notify_all();
     }
 
-    /// Whether so many positions may be inserted, beside those `on_their_way` already. A closed
-    /// replay takes anything, since nobody draws any more, and so does one that somebody leads or
-    /// that was told to.
+    /// Whether `positions` may be inserted in addition to those `on_their_way`.
+    ///
+    /// A closed replay always has room, because nothing is drawn from it any more. So do a
+    /// [led](Self::lead) replay and one that [takes all](Self::take_all) games.
     pub fn has_room(&self, positions: u64, on_their_way: u64) -> bool {
         let state = self.lock();
         let is_free = state.closed || state.takes_all || state.allowed.is_some();
         is_free || state.replay.may_insert(positions, on_their_way)
     }
 
-    /// Inserts the game that the journal has under `number`.
+    /// Inserts a game. `number` is its number in the journal.
     pub fn insert(&self, number: u64, game: EncodedTrajectory) -> Result<(), WindowError> {
         self.lock().replay.insert(number, game)?;
         self.inserted.notify_one();
         Ok(())
     }
 
-    /// Draws `count` positions, waiting for them; `None` once the replay is closed. Blocks.
+    /// Draws `count` positions; `None` once the replay is closed. Blocks until they are available.
     pub fn draw(&self, count: usize) -> Option<DrawnPositions> {
         let mut state = self.lock();
         while !state.closed {
@@ -145,38 +148,38 @@ impl SharedReplay {
                         *allowed -= 1;
                     }
                     self.drawn.notify_waiters();
-                    // Another thread that draws may find enough as well.
+                    // An insertion wakes one thread. Another one may find enough positions as well.
                     self.inserted.notify_one();
                     return Some(DrawnPositions { batch, index, state: state.replay.state() });
                 }
                 Err(error) => state.waiting_for = Some(error),
             }
-            // A queue may have dropped games that were too old, which makes room as well.
+            // A queue may have dropped stale games, which makes room as well.
             self.drawn.notify_waiters();
             state = self.inserted.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         None
     }
 
-    /// There are newer weights than before.
+    /// Raises the newest generation; an older one changes nothing.
     pub fn published(&self, generation: Generation) {
         let mut state = self.lock();
         state.newest = state.newest.max(generation);
     }
 
-    /// Figures for people, and why nothing could be drawn last, if so.
+    /// Figures for status reports, and the reason if the last draw had to wait.
     pub fn status(&self) -> (Status, Option<String>) {
         let state = self.lock();
         let waiting_for = state.waiting_for.as_ref().map(ToString::to_string);
         (state.replay.status(), waiting_for)
     }
 
-    /// Whether it was closed.
+    /// Whether the replay was closed.
     pub fn is_closed(&self) -> bool {
         self.lock().closed
     }
 
-    /// Ends both sides.
+    /// Closes the replay: draws return `None`, and every insertion has room.
     pub fn close(&self) {
         self.lock().closed = true;
         self.inserted.notify_all();

@@ -1,9 +1,10 @@
 //! The published network: an exponential moving average (EMA) of the weights in training.
 //!
-//! Averaged weights play better than the weights of a single step (Izmailov et al. 2018, "WeightAveraging
-//! weights leads to wider optima and better generalization"; KataGo averages with exponential
-//! decay). Batch norm's running statistics cannot be averaged: the statistics of averaged weights
-//! are not the average of the statistics. Passes of the averaged network track them instead.
+//! Averaged weights play better than the weights of a single step (Izmailov et al. 2018,
+//! "Averaging weights leads to wider optima and better generalization"; KataGo averages with
+//! exponential decay). Batch norm's running statistics cannot be averaged, because the statistics
+//! of averaged weights are not the average of the statistics. Passes of the averaged network track
+//! the statistics instead.
 
 use burn::tensor::Tensor;
 use ouro_settings::WeightAveraging;

@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 use crate::reinforce::Segments;
 use crate::rules::AcceptedGame;
 
-/// Rules that panic where they see the game of generation 7.
+/// Rules that panic on the game of generation 7.
 struct Brittle;
 
 impl Rules for Brittle {

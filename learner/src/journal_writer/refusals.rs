@@ -1,15 +1,17 @@
-//! What actors have yet to be reported: the refusals of each session.
+//! The refusals of each session that its actor may not know yet.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ouro_proto::RefusedGame;
 
-/// Refusals that are kept after they were reported, since the answer may be lost.
+/// Reported refusals that are kept, because the answer with them may be lost.
 const KEPT: usize = 64;
 
-/// The refusals of a session: those that its actor has not been reported of, and the last that it has.
-/// Clones share them, so that a stream can tell what another one of the same session brought in.
+/// The refusals of a session: all that were not reported yet, and the last that were.
+///
+/// Clones share the refusals. A stream therefore reports refused games of an earlier stream of the
+/// same session.
 #[derive(Clone, Debug, Default)]
 pub struct Refusals(Arc<Mutex<Kept>>);
 
@@ -23,21 +25,22 @@ struct Kept {
 
 impl Refusals {
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // Whole refusals only are put in and taken out.
+        // Poisoning is ignored, because refusals are only added and removed whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Another game was refused.
+    /// Adds the refusal of a game.
     pub(super) fn push(&self, refused: RefusedGame) {
         self.lock().refused.push_back(refused);
     }
 
-    /// Whether there is nothing to report, not even again.
+    /// Whether no refusal is left to report, for the first time or again.
     pub(super) fn is_empty(&self) -> bool {
         self.lock().refused.is_empty()
     }
 
-    /// Those after `answered` up to a watermark, in order, to be reported now.
+    /// Returns the refusals after `answered` up to `watermark`, in order, and marks them as
+    /// reported.
     pub fn report(&self, answered: u64, watermark: u64) -> Vec<RefusedGame> {
         let mut kept = self.lock();
         kept.reported = kept.reported.max(watermark);
@@ -68,7 +71,7 @@ mod tests {
         let most = 2 * KEPT as u64;
         (1..=most).for_each(refuse);
         assert_eq!(reported(0, most - 1), (1..most).collect::<Vec<_>>());
-        // The answer was lost, and so are the oldest.
+        // After a lost answer only the last `KEPT` reported refusals are repeated.
         assert_eq!(reported(3, most - 1), (most - KEPT as u64..most).collect::<Vec<_>>());
         assert_eq!(reported(most - 2, most), [most - 1, most]);
         assert!(reported(most, most).is_empty());

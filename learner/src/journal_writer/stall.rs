@@ -1,8 +1,8 @@
 //! Why the journal writer accepts no commands, and the pause that it suggests to actors.
 //!
-//! Flow control stops actors in any case: a stream that is not read fills up. During a pause their
-//! games stay with the actor instead of in the buffers between. The pause is a hint. Each
-//! acknowledgement replaces the pause of the one before, and zero ends it.
+//! Flow control stops actors in any case, because a stream that is not read fills up. With a
+//! pause, games stay with the actor instead of in buffers. The pause is a hint. Each
+//! acknowledgement replaces the previous pause, and zero ends it.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use ouro_replay::Policy;
 
 use super::MAX_COMMANDS;
 
-/// The pause while training is behind. Short, since the time that training needs is unknown: the
-/// commands that wait last longer than this at anything below 640 games a second.
+/// The pause while training is behind. Short, because the time that training needs is unknown.
+/// [`PLENTY`] queued games last longer than this pause at rates below 640 games per second.
 const CATCH_UP: Duration = Duration::from_millis(50);
 
-/// Waiting commands from which a pause is suggested: half of the queue, so that training finds
-/// games when it makes room.
+/// Number of queued commands from which a pause is suggested. Half of the queue, so that games are
+/// available as soon as training makes room.
 const PLENTY: usize = MAX_COMMANDS / 2;
 
 /// Why no command is accepted.
@@ -27,10 +27,10 @@ pub(super) enum Stall {
     DiskFull,
 }
 
-/// The pause to suggest while so many commands wait.
+/// The pause to suggest while `waiting` commands are queued.
 pub(super) fn pause(stall: Option<Stall>, waiting: usize) -> Duration {
     match stall {
-        // Nothing is accepted before the next attempt to write, which suggests a pause again.
+        // No game is accepted before the next attempt to write, which renews the pause.
         Some(Stall::DiskFull) => Policy::default().pause,
         Some(Stall::ReplayFull) if waiting >= PLENTY => CATCH_UP,
         Some(Stall::ReplayFull) | None => Duration::ZERO,
@@ -48,7 +48,7 @@ mod tests {
         let behind = [0, PLENTY - 1, PLENTY, MAX_COMMANDS]
             .map(|waiting| ms(Some(Stall::ReplayFull), waiting));
         assert_eq!(behind, [0, 0, 50, 50]);
-        // On a full disk the queue does not matter.
+        // On a full disk the pause does not depend on the queue.
         assert_eq!([0, MAX_COMMANDS].map(|waiting| ms(Some(Stall::DiskFull), waiting)), [1_000; 2]);
     }
 }

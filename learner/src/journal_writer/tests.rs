@@ -54,7 +54,7 @@ async fn what_is_acknowledged_is_on_disk_and_in_the_replay() {
     decide(&writer, &own, 1, accept()).await;
     decide(&writer, &own, 2, Decision::Refuse(RefusalReason::Stale, "old".to_owned())).await;
     decide(&writer, &own, 3, accept()).await;
-    // Again: decided before, so it changes nothing.
+    // A repeated game changes nothing, because its decision stands.
     decide(&writer, &own, 3, accept()).await;
     reaches(&mut own, 3).await;
     assert_eq!(replay.status().0.counters.inserts, 4);
@@ -64,7 +64,7 @@ async fn what_is_acknowledged_is_on_disk_and_in_the_replay() {
     drop((writer, own));
     thread.join().await.expect("no panic").expect("a clean end");
 
-    // Another process: the same state, and the session goes on.
+    // A new process loads the same state, and the session resumes.
     let (writer, thread, _) = start(&disk, &self::replay(100));
     let mut again = open(&writer, Some(1)).await.expect("its last epoch");
     assert_eq!((again.epoch, *again.watermark.borrow_and_update()), (1, 3));
@@ -117,7 +117,7 @@ async fn a_full_disk_is_reported_until_there_is_space() {
         tokio::task::yield_now().await;
     }
     assert!(conditions().expect("some").starts_with("no space for"));
-    // What the training thread waits for is its own.
+    // The condition of the training thread is independent of the journal's condition.
     progress.set_condition(Condition::TrainingState, Some("a checkpoint".to_owned()));
     assert_eq!(*own.watermark.borrow(), 0);
     disk.set_faults(Faults::default());
@@ -134,7 +134,7 @@ async fn a_refusal_is_reported_to_the_session_that_is_open_when_it_is_decided() 
     let refuse = || Decision::Refuse(RefusalReason::Stale, "old".to_owned());
     decide(&writer, &first, 1, refuse()).await;
     decide(&writer, &first, 2, accept()).await;
-    // The connection breaks before anything is on disk; what it brought in is still on its way.
+    // A second connection replaces the first while its games are not on disk yet.
     let mut second = open(&writer, Some(1)).await.expect("its last epoch");
     assert_eq!(*second.watermark.borrow_and_update(), 0);
     decide(&writer, &second, 1, accept()).await;

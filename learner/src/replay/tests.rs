@@ -42,13 +42,13 @@ fn actors_wait_for_training_and_training_for_actors() {
         assert!(replay.has_room(4, 0));
         replay.insert(number, game(4)).expect("in order");
     }
-    // 12 inserts are worth 24 samples; 8 are due at the end of the warm-up, give or take 8.
+    // 12 inserts allow 24 samples. 8 are due at the end of the warm-up, with a tolerance of 8.
     assert!(!replay.has_room(4, 0));
     for _ in 0..4 {
         assert_eq!(replay.draw(4).expect("it is open").batch.draws.len(), 4);
     }
     assert!(replay.has_room(4, 0) && !replay.has_room(4, 100));
-    // The fifth would be too many: it waits for another game.
+    // A fifth draw would exceed the ratio, so it waits for another game.
     let drawing = std::thread::spawn({
         let replay = Arc::clone(&replay);
         move || replay.draw(4).is_some()
@@ -80,7 +80,7 @@ fn whoever_leads_says_what_is_drawn_and_lets_everything_in() {
         assert!(replay.has_room(1_000, 1_000));
         replay.insert(number, game(4)).expect("in order");
     }
-    // 36 inserts are worth 72 samples; 8 more may be drawn ahead.
+    // 36 inserts allow 72 samples, and 8 more may be drawn ahead.
     assert!(replay.holds(16, 4) && !replay.holds(17, 4));
     let drawing = std::thread::spawn({
         let replay = Arc::clone(&replay);
