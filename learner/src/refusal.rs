@@ -7,30 +7,30 @@ use ouro_net::Generation;
 use ouro_proto::trajectory::MessageError;
 use ouro_replay::{RefusalReason, TrajectoryError};
 
-/// Why a game is not trained on. It must not be sent again.
+/// Why a game is not trained on. The actor must not send the game again.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The message does not fold into a game.
+    /// The message cannot be decoded into a trajectory.
     #[error(transparent)]
     Malformed(#[from] MessageError),
     /// The game has no canonical form.
     #[error(transparent)]
     Form(#[from] TrajectoryError),
-    /// Another game, or other rules.
+    /// The trajectory is of another game, or of other rules.
     #[error("trajectory is for another game configuration than this run's")]
     Game,
-    /// Longer than this learner accepts.
+    /// The game has more plies than this learner accepts.
     #[error("game has {got} plies; this run accepts {max}")]
     Oversize {
         /// Plies in the game.
         got: usize,
-        /// Most that are accepted.
+        /// Maximum number of plies.
         max: usize,
     },
-    /// The game ended before anybody moved.
+    /// The game has no plies.
     #[error("game has no plies")]
     Empty,
-    /// Not one seat or outcome per player.
+    /// The number of seats or outcomes differs from the number of players.
     #[error("trajectory has {got} seats or outcomes; the game has {expected} players")]
     Seats {
         /// Entries in the message.
@@ -38,26 +38,26 @@ pub enum Refusal {
         /// Players of the game.
         expected: usize,
     },
-    /// The actor saw another result.
+    /// The stated outcome differs from the replayed outcome.
     #[error("seat {seat} claims outcome {got}; the rules say {expected}")]
     Outcome {
         /// The seat.
         seat: usize,
-        /// What the message says.
+        /// Outcome in the message.
         got: f32,
-        /// What the rules say.
+        /// Outcome by the rules.
         expected: f32,
     },
-    /// Nobody's moves may be trained on.
+    /// No seat learns, so no move may be trained on.
     #[error("no seat learns")]
     NobodyLearns,
-    /// A seat learns but does not say which weights it played.
+    /// A seat learns but names no generation.
     #[error("seat {seat} learns but names no generation")]
     NoGeneration {
         /// The seat.
         seat: usize,
     },
-    /// Weights that this learner has not published.
+    /// A seat played weights that this learner has not published.
     #[error("seat {seat} played generation {}; the newest published is {}", .got.0, .newest.0)]
     Future {
         /// The seat.
@@ -67,7 +67,7 @@ pub enum Refusal {
         /// Newest generation published.
         newest: Generation,
     },
-    /// Weights that are too old to learn from.
+    /// A learning seat played weights that are too old.
     #[error("seat {seat} played generation {}; the oldest accepted is {}", .got.0, .oldest.0)]
     Stale {
         /// The seat.
@@ -77,40 +77,40 @@ pub enum Refusal {
         /// Oldest generation accepted.
         oldest: Generation,
     },
-    /// A probability that no choice can have had.
+    /// The behaviour probability of a move is outside (0, 1].
     #[error("ply {ply} has probability {got}; it must be above 0 and at most 1")]
     Probability {
         /// Ply, from 0.
         ply: usize,
-        /// What the message says.
+        /// Probability in the message.
         got: f32,
     },
-    /// A result that no search can have had.
+    /// A search target is one that no search can return.
     #[error("search at ply {ply} {what}")]
     Search {
         /// Ply, from 0.
         ply: usize,
-        /// What is wrong with it.
+        /// The defect, as a phrase.
         what: String,
     },
     /// The rules disagree with the record.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// A real game, but no move in it is of use to this run's algorithm.
+    /// The game is valid, but this run's algorithm cannot use any of its moves.
     #[error("no move of a learning seat can be trained on; AlphaZero needs policy targets")]
     NothingToLearn,
-    /// The replay panicked: a fault of the rules, which this game would meet again.
+    /// Replaying the game panicked. This is a bug in the rules, and the game would panic again.
     #[error("replaying the game failed; report its record as a bug")]
     Panicked,
 }
 
 impl Refusal {
-    /// A result at `ply` that no search can have had.
+    /// The refusal of a search target at `ply`.
     pub(crate) fn search(ply: usize, what: impl Display) -> Self {
         Self::Search { ply, what: what.to_string() }
     }
 
-    /// The reason, for counting.
+    /// The reason as a code, for counters.
     pub fn reason(&self) -> RefusalReason {
         match self {
             Self::Malformed(_) | Self::Form(_) | Self::Game | Self::Empty => {

@@ -1,9 +1,8 @@
-//! What the learner needs of a game's rules, whatever the game.
+//! The rules of the run's game, behind an interface without the game's type.
 //!
-//! [`Rules`] hides the game's type: it examines what actors report, reads journalled games back,
-//! and makes batches of drawn positions. A game passes through it twice: once when it arrives and
-//! everything in it is checked, and again whenever one of its positions is drawn, since only
-//! moves are kept.
+//! [`Rules`] examines received games, restores games from the journal, and makes batches of drawn
+//! positions. A game is replayed when it arrives, to check it. It is replayed again whenever one of
+//! its positions is drawn, because the replay window keeps only moves.
 
 mod batch;
 mod examine;
@@ -21,10 +20,10 @@ use crate::config::{AlgorithmConfig, AlphaZeroConfig, Config};
 use crate::refusal::Refusal;
 use crate::reinforce::Segments;
 
-/// A game that is accepted.
+/// A game that passed the rules check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcceptedGame {
-    /// The game, with the positions that may be trained on.
+    /// The game with the positions that training may use.
     pub game: EncodedTrajectory,
     /// Undiscounted, unscaled return of each learning seat.
     pub returns: Vec<f32>,
@@ -33,13 +32,13 @@ pub struct AcceptedGame {
 /// Why a game of the journal cannot be trained on any more.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum UnpackError {
-    /// Its bytes are not a trajectory.
+    /// The bytes are not a trajectory.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
-    /// The rules do not allow it.
+    /// The rules do not allow the game.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// The rules lead somewhere else.
+    /// The replay ends in another state.
     #[error(
         "the last state is {got:016x}, the journal says {expected:016x}: the rules have changed since; start a new run"
     )]
@@ -53,29 +52,30 @@ pub enum UnpackError {
 
 /// The rules of the run. See the [module](self).
 pub trait Rules: Send + Sync {
-    /// Checks a game as an actor reports it, trusting nothing. `newest` is the newest generation
-    /// published.
+    /// Checks every part of a received game. `newest` is the newest published generation.
     fn examine(&self, trajectory: &Trajectory, newest: Generation)
     -> Result<AcceptedGame, Refusal>;
 
-    /// A game that was accepted before, as the journal has it.
+    /// Restores an accepted game from its bytes in the journal.
     fn restore(
         &self,
         payload: &[u8],
         generation: Generation,
     ) -> Result<EncodedTrajectory, UnpackError>;
 
-    /// Drawn positions with what a search found in them, each under a symmetry drawn from
-    /// `augmentation`. Rows are in the order of games, not of draws.
+    /// Makes a batch of drawn positions with their search targets. Each position is transformed by
+    /// a symmetry drawn from `augmentation`. Rows are in the order of games, not of draws.
     fn positions(
         &self,
         draws: &[Draw<EncodedTrajectory>],
         augmentation: &mut Rng,
     ) -> Result<Positions, UnpackError>;
 
-    /// Drawn positions as segments of play, each under a symmetry drawn from `augmentation`.
-    /// Draws that follow each other within a game become one segment; one that does not end its
-    /// seat's play gets the state behind it as one more row.
+    /// Makes a batch of segments from drawn positions. Each segment is transformed by a symmetry
+    /// drawn from `augmentation`.
+    ///
+    /// Consecutive draws of one seat in a game form one segment. If the seat plays on after the
+    /// segment, the next state becomes one more row.
     fn segments(
         &self,
         draws: &[Draw<EncodedTrajectory>],
@@ -125,7 +125,7 @@ impl<G: Game> OfGame<G> {
         if self.augment { self.game.symmetries() } else { &[Symmetry::Identity] }
     }
 
-    /// The numbers of AlphaZero, if that is the algorithm.
+    /// The settings of AlphaZero; `None` for another algorithm.
     fn alphazero(&self) -> Option<&AlphaZeroConfig> {
         match &self.algorithm {
             AlgorithmConfig::AlphaZero(config) => Some(config),
@@ -133,13 +133,13 @@ impl<G: Game> OfGame<G> {
         }
     }
 
-    /// An accepted game from its canonical bytes, with every state, the last included.
+    /// Decodes an accepted game and replays it. Returns every state, the last included.
     fn restored(&self, bytes: &[u8]) -> Result<(Trajectory, Vec<G::State>), UnpackError> {
         let trajectory = Trajectory::decode(bytes, &self.config)?;
         let seed = trajectory.record.seed;
         let plies = &trajectory.plies;
         let states = states(Replay::of_plies(&self.game, seed, plies), plies.len())?;
-        // The journal keeps the fingerprint of the last state alone.
+        // The journal keeps only the fingerprint of the last state.
         let got = self.game.digest(&states[states.len() - 1]);
         let expected = trajectory.record.last_digest();
         if got != expected {

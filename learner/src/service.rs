@@ -1,15 +1,17 @@
 //! `LearnerService`: receives games from actors.
 //!
-//! Each connection reads ahead by [`AHEAD`] games. They are checked and replayed on threads for
-//! blocking work, under one of [`replay_threads`](crate::config::IntakeConfig) permits, and sent to
-//! the [journal writer](crate::journal_writer) in their order. The connection acknowledges durable
-//! games cumulatively. While the journal writer accepts nothing, the connection is not read, HTTP/2
-//! flow control fills up and the actor waits; acknowledgements suggest a
-//! [pause](crate::journal_writer::JournalWriter::pause). A connection holds a few messages at most,
-//! whatever the actor sends.
+//! Each connection reads ahead by [`AHEAD`] games. Threads for blocking work check and replay
+//! them, limited to [`replay_threads`](crate::config::IntakeConfig) at a time. The games go to the
+//! [journal writer](crate::journal_writer) in their order. The connection acknowledges durable
+//! games cumulatively.
 //!
-//! Clients cannot hold up the learner: one that does not say hello in time is disconnected, and
-//! one that does not read its answers does not delay a drain.
+//! While the journal writer accepts no game, connections are not read. HTTP/2 flow control then
+//! stops the actors, and acknowledgements suggest a
+//! [pause](crate::journal_writer::JournalWriter::pause). A connection never holds more than a few
+//! messages.
+//!
+//! Clients cannot block the learner. A client without a hello within the time limit is
+//! disconnected, and a client that does not read its answers does not delay a drain.
 
 mod stream;
 
@@ -35,25 +37,25 @@ use crate::status::SharedStatus;
 
 pub use ouro_proto::trajectory::MAX_MESSAGE_BYTES;
 
-/// Games of one connection that are checked, or wait for the journal writer, at a time.
+/// Maximum number of games of one connection between receipt and the journal writer.
 pub const AHEAD: usize = 8;
 
 /// Why a stream ends.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
-    /// As many actors are connected as this learner serves.
+    /// The maximum number of streams is open.
     #[error("all {0} streams of this learner are taken; try again later")]
     Saturated(usize),
     /// The first message is not a hello.
     #[error("the first message must be a hello")]
     NoHello,
-    /// A hello, or nothing, where a trajectory was due.
+    /// A later message is a hello or empty instead of a trajectory.
     #[error("only trajectories may follow the hello")]
     NoTrajectory,
-    /// The hello is not usable.
+    /// The hello is invalid.
     #[error(transparent)]
     Hello(#[from] HelloError),
-    /// Another game, or other rules.
+    /// The actor plays another game, or other rules.
     #[error("actor plays {got}; this run is of {expected}")]
     OtherGame {
         /// The actor's configuration.
@@ -61,31 +63,31 @@ pub enum StreamError {
         /// The learner's.
         expected: String,
     },
-    /// Another process has taken the name, or the run is another.
+    /// Another process has taken over the name, or the epoch belongs to another run.
     #[error(
         "epoch {epoch} of actor {name} is not its last one here; give every actor its own name, and restart those of an older run"
     )]
     Fenced {
         /// The actor's name.
         name: String,
-        /// The session it wants to go on with.
+        /// The epoch that the actor wants to resume.
         epoch: u64,
     },
-    /// A trajectory is missing.
+    /// A sequence number was skipped.
     #[error("trajectory {got} came where {expected} was due")]
     Gap {
-        /// Its sequence number.
+        /// The sequence number received.
         got: u64,
-        /// The next one.
+        /// The next sequence number.
         expected: u64,
     },
     /// The learner drains.
     #[error("the learner is shutting down")]
     Closing,
-    /// Nothing came.
+    /// No message arrived within the time limit for a hello.
     #[error("no hello within {} ms", .0.as_millis())]
     Silent(Duration),
-    /// What the transport says.
+    /// The transport failed.
     #[error("{}", .0.message())]
     Transport(Box<Status>),
 }
@@ -105,7 +107,7 @@ impl IntoStatus for StreamError {
     }
 }
 
-/// The service. Clones share everything.
+/// The gRPC service. Clones share all state.
 #[derive(Clone)]
 pub struct Intake {
     shared: Arc<Shared>,
@@ -127,8 +129,8 @@ struct Shared {
 }
 
 impl Intake {
-    /// A service that examines with `rules`, sends games to `journal_writer` and ends its streams on
-    /// `stop`.
+    /// A service that checks games with `rules` and sends them to `journal_writer`. Its streams end
+    /// when `stop` is cancelled.
     pub fn new(
         rules: Arc<dyn Rules>,
         journal_writer: JournalWriter,
@@ -173,7 +175,7 @@ impl LearnerService for Intake {
         let permit = Arc::clone(&self.shared.streams)
             .try_acquire_owned()
             .map_err(|_| StreamError::Saturated(self.shared.max_streams).status())?;
-        // One place for an answer and one kept for the status.
+        // One slot for an answer, and one reserved for the final status.
         let (responses, stream) = mpsc::channel(2);
         let last = responses.clone().reserve_owned().await;
         let last = last.map_err(|_| StreamError::Closing.status())?;
@@ -232,7 +234,7 @@ impl LearnerService for Intake {
     }
 }
 
-/// A count as people read it through grpcurl, where 64-bit integers are text.
+/// A count as `u32`, because grpcurl prints 64-bit integers as text.
 fn small(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Batches of drawn positions: what the network sees there, and what it should say.
+//! Batches of drawn positions: observations and legal actions with the targets of each row.
 
 use ouro_game::{ActionMask, Game, Rng, Symmetry};
 use ouro_replay::{Draw, EncodedTrajectory, PositionRef, Trajectory};
@@ -23,7 +23,7 @@ impl<G: Game> OfGame<G> {
         let config = self.alphazero().cloned().unwrap_or_default();
         let shape = self.shape();
         let mut batch = Positions::with_capacity(shape, draws.len());
-        // Games come one after the other, so that each is played once.
+        // Draws are sorted by game, so that each game is replayed once.
         let mut order: Vec<&Draw<EncodedTrajectory>> = draws.iter().collect();
         order.sort_by_key(|draw| (draw.number, draw.position));
         for draws in order.chunk_by(|one, other| one.number == other.number) {
@@ -38,7 +38,7 @@ impl<G: Game> OfGame<G> {
                 let from = batch.policy.len();
                 batch.policy.resize(from + shape.actions, 0.0);
                 let ply = &trajectory.plies[usize::from(position.ply)];
-                // Without a target there is no position to draw: see `encoded`.
+                // Never skips: `encoded` lists only positions with a target.
                 let Some(target) = &ply.moves[usize::from(position.mover)].search else { continue };
                 for &(action, share) in &target.policy {
                     let image = self.game.transform_action(action, symmetry);
@@ -48,7 +48,7 @@ impl<G: Game> OfGame<G> {
                 let left = end.saturating_sub(self.game.elapsed(state));
                 let value = value_target(&config, self.discount, outcome, left, target.value);
                 batch.values.push(value);
-                // Surprise weighs positions where they are drawn, not once more in the loss.
+                // Surprise already weights the draw. A weight in the loss would count it twice.
                 batch.weights.push(1.0);
             }
         }
@@ -79,8 +79,8 @@ impl<G: Game> OfGame<G> {
         Ok(batch)
     }
 
-    /// The consecutive moves of one seat as a segment. All are seen under one symmetry: what comes
-    /// after a move must be what it led to.
+    /// Appends consecutive moves of one seat as a segment. One symmetry transforms all rows, so
+    /// that each row follows from the move before.
     fn segment(
         &self,
         restored: &RestoredGame<G::State>,
@@ -105,7 +105,7 @@ impl<G: Game> OfGame<G> {
             batch.weights.push(1.0);
             batch.ends.push(false);
         }
-        // What follows the last of these moves, if anything can.
+        // The state after the last of these moves, unless the seat can receive nothing more.
         let next = steps.iter().find(|step| step.ply > usize::from(last.ply)).map(|step| step.ply);
         let behind = next.or(is_truncated.then_some(states.len() - 1));
         if let Some(ply) = behind {
@@ -136,7 +136,7 @@ impl<G: Game> OfGame<G> {
         symmetries[rng.below(symmetries.len() as u32) as usize]
     }
 
-    /// Appends what a seat sees of a state, and what it may do.
+    /// Appends the observation and the legal actions of the position's seat in `state`.
     fn see(
         &self,
         state: &G::State,

@@ -1,8 +1,8 @@
-//! Checks a reported game against the rules, and finds what can be learned from it.
+//! Checks a received game against the rules, and selects the positions for training.
 //!
-//! A game that passes is possible under these rules. That its actions were drawn with the stated
-//! probabilities, or that a search found what is claimed, cannot be checked; only that both are
-//! possible.
+//! A game that passes is possible under these rules. The learner cannot check that actions were
+//! drawn with the stated probabilities, or that a search returned the stated targets. It checks
+//! only that both are possible.
 
 use ouro_game::{ActionMask, Game, Turn};
 use ouro_net::Generation;
@@ -11,14 +11,15 @@ use ouro_replay::{EncodedTrajectory, PositionRef, SearchTarget, Trajectory, surp
 use super::OfGame;
 use crate::refusal::Refusal;
 
-/// How far a policy target's sum may be from 1.
+/// Largest difference between the sum of a policy target and 1.
 const SUM_TOLERANCE: f32 = 1e-3;
 
-/// How far a root value may be outside -1 to 1: means of values in that range, rounded.
+/// Largest excess of a root value over the range -1 to 1. A root value is a mean of values in that
+/// range, with rounding.
 const VALUE_TOLERANCE: f32 = 1e-3;
 
 impl<G: Game> OfGame<G> {
-    /// What can be checked without playing.
+    /// Checks everything that needs no replay.
     pub(super) fn check(&self, trajectory: &Trajectory, newest: Generation) -> Result<(), Refusal> {
         let plies = &trajectory.plies;
         if trajectory.record.config != self.config {
@@ -33,7 +34,7 @@ impl<G: Game> OfGame<G> {
         self.check_seats(trajectory, newest)?;
         for (ply, played) in plies.iter().enumerate() {
             let mut behaviour = played.moves.iter().map(|one| one.behaviour);
-            // Written so that NaN is refused.
+            // Negated, so that NaN is refused as well.
             if let Some(got) = behaviour.find(|&p| !(p > 0.0 && p <= 1.0)) {
                 return Err(Refusal::Probability { ply, got });
             }
@@ -64,7 +65,7 @@ impl<G: Game> OfGame<G> {
         Ok(())
     }
 
-    /// Refuses a result that is not, bit for bit, the one of the last state.
+    /// Refuses outcomes that differ from those of the last state, bit for bit.
     pub(super) fn check_outcomes(
         &self,
         trajectory: &Trajectory,
@@ -79,7 +80,7 @@ impl<G: Game> OfGame<G> {
         Ok(())
     }
 
-    /// Refuses search targets that no search can have found.
+    /// Refuses search targets that no search can return.
     pub(super) fn check_searches(
         &self,
         trajectory: &Trajectory,
@@ -97,9 +98,10 @@ impl<G: Game> OfGame<G> {
         Ok(())
     }
 
-    /// The game for the window, with the moves that can be learned from, seat by seat in order of
-    /// play: those of learning seats, with AlphaZero only where there is a policy target. `bytes`
-    /// is the canonical form of `trajectory`, `states` are all its states.
+    /// The game for the replay, with the positions for training: seat by seat, in order of play.
+    ///
+    /// These are the moves of learning seats; AlphaZero also needs a policy target. `bytes` is the
+    /// canonical form of `trajectory`, and `states` are all its states.
     pub(super) fn encoded(
         &self,
         bytes: impl Into<Box<[u8]>>,
@@ -119,7 +121,7 @@ impl<G: Game> OfGame<G> {
                     continue;
                 }
                 surprises.push(target.map_or(0.0, |target| target.surprise));
-                // All fit: see the limits of a trajectory.
+                // No cast truncates, because the limits of a trajectory are lower.
                 let (ply, mover, seat) = (ply as u16, mover as u8, seat as u8);
                 positions.push(PositionRef { ply, mover, seat });
             }

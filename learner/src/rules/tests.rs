@@ -28,7 +28,7 @@ fn examine(config: &Config, trajectory: &Trajectory) -> Result<AcceptedGame, Ref
     rules(config).expect("a valid configuration").examine(trajectory, NEWEST)
 }
 
-/// A game of weights that are new enough.
+/// The game, played by weights of an accepted generation.
 fn fresh(mut game: Trajectory) -> Trajectory {
     for seat in &mut game.seats {
         seat.generation = Some(NEWEST);
@@ -36,7 +36,7 @@ fn fresh(mut game: Trajectory) -> Trajectory {
     game
 }
 
-/// The won game as it is kept.
+/// The won game as the replay keeps it.
 fn fresh_game(config: &Config) -> EncodedTrajectory {
     examine(config, &fresh(won_game())).unwrap().game
 }
@@ -59,15 +59,15 @@ fn a_game_for_reinforce_becomes_one_segment_per_learning_seat() {
     let examined = examine(&config, &game).unwrap();
     assert_eq!(examined.returns, [1.0]);
     let batch = rules.segments(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
-    // The seat moves on plies 0, 2 and 4, two time steps apart; the reward 2 · 1 is the last's.
+    // The seat moves on plies 0, 2 and 4, two time steps apart. Only ply 4 earns 2 · 1.
     assert_eq!(batch.actions, [0, 3, 6]);
     assert_eq!(batch.behaviour, [0.5; 3]);
     assert_eq!((batch.rewards, batch.discounts), (vec![0.0, 0.0, 2.0], vec![0.25, 0.25, 0.0]));
     assert_eq!((batch.weights, batch.ends), (vec![1.0; 3], vec![false, false, true]));
-    // First position: an empty board, everything legal.
+    // The first position is an empty board with all actions legal.
     assert!(batch.planes[..18].iter().all(|&value| value == 0.0));
     assert!(batch.legal[..9].iter().all(|&legal| legal));
-    // Second: own mark on cell 0, the opponent's on 1.
+    // The second position has the seat's mark on cell 0 and the opponent's on cell 1.
     let second = &batch.planes[18..36];
     assert_eq!((second[0], second[9 + 1]), (1.0, 1.0));
     assert_eq!(batch.legal[9..13], [false, false, true, true]);
@@ -94,7 +94,7 @@ fn a_segment_that_does_not_end_with_its_game_gets_the_state_behind_it() {
     let batch = rules.segments(&apart, &mut Rng::new(1, "augment")).unwrap();
     assert_eq!((batch.actions, batch.weights), (vec![0, 0, 6], vec![1.0, 0.0, 1.0]));
     assert_eq!(batch.ends, [false, true, true]);
-    // A game that was cut short: the last state stands for what was not played.
+    // In a game that was cut short, the last state bootstraps the return.
     let mut cut = fresh(won_game());
     cut.plies.truncate(4);
     cut.record.digests.truncate(5);

@@ -33,7 +33,7 @@ pub(super) async fn serve(
     let first = tokio::time::timeout(shared.hello, next(shared, &mut requests)).await;
     let hello = match first.map_err(|_| StreamError::Silent(shared.hello))? {
         Ok(Some(Ask::Hello(hello))) => Hello::try_from(hello)?,
-        // A message that holds nothing is no hello either.
+        // An empty message is not a hello either.
         Ok(Some(Ask::Trajectory(_))) | Err(StreamError::NoTrajectory) => {
             return Err(StreamError::NoHello);
         }
@@ -100,14 +100,14 @@ struct Connection<'a> {
     hello: Hello,
     session: PushSession,
     responses: Responses,
-    /// Highest sequence number that came.
+    /// Highest sequence number received.
     received: u64,
-    /// Highest one that was acknowledged.
+    /// Highest sequence number acknowledged.
     acknowledged: u64,
-    /// Whether a decided game came again, so that it must be acknowledged again.
+    /// Whether a decided game arrived again and needs another acknowledgement.
     repeated: bool,
     examining: VecDeque<(u64, JoinHandle<Decision>)>,
-    /// Checked, and waiting for room in the journal writer.
+    /// The checked game that waits for room in the journal writer's queue.
     examined: Option<(u64, Decision)>,
 }
 
@@ -170,7 +170,7 @@ impl Connection<'_> {
         StreamError::Fenced { name: self.hello.actor.clone(), epoch: self.session.epoch }
     }
 
-    /// Accepts a message; `false` if the client is gone.
+    /// Starts the check of a received game; `false` if the client is gone.
     async fn accept(&mut self, message: wire::Trajectory) -> Result<bool, StreamError> {
         let (got, expected) = (message.sequence, self.received + 1);
         if got == 0 || got > expected {
@@ -182,7 +182,8 @@ impl Connection<'_> {
         }
         self.received = got;
         if got <= self.acknowledged {
-            // An earlier connection of this epoch brought it, and it was decided since the welcome.
+            // An earlier connection of this epoch sent the game, and its decision reached the disk
+            // after the welcome.
             self.repeated = true;
             return self.acknowledge().await;
         }
@@ -202,8 +203,8 @@ impl Connection<'_> {
         permit.send(Command::Decide { actor, epoch, sequence, decision });
     }
 
-    /// Acknowledges what is decided and on disk, with the suggested pause; `false` if the client is
-    /// gone.
+    /// Acknowledges the games whose decisions are on disk, with the suggested pause. `false` if the
+    /// client is gone.
     async fn acknowledge(&mut self) -> Result<bool, StreamError> {
         let watermark = *self.session.watermark.borrow_and_update();
         let pause = self.shared.journal_writer.pause();
@@ -218,7 +219,7 @@ impl Connection<'_> {
         self.send(Answer::Ack(ack)).await
     }
 
-    /// What was refused after `answered`, up to a watermark.
+    /// The refusals after `answered` up to `watermark`.
     fn refusals(&self, answered: u64, watermark: u64) -> Vec<wire::Refusal> {
         self.session.refusals.report(answered, watermark).into_iter().map(Into::into).collect()
     }
@@ -237,7 +238,7 @@ impl Connection<'_> {
 /// The decision on the oldest game that is being examined.
 async fn front(examining: &mut VecDeque<(u64, JoinHandle<Decision>)>) -> Decision {
     let Some((_, oldest)) = examining.front_mut() else { return std::future::pending().await };
-    // A game whose check panicked is refused, or the actor would send it again for ever.
+    // A game whose check panicked is refused. Otherwise the actor would resend it forever.
     oldest.await.unwrap_or_else(|_| refuse(&Refusal::Panicked))
 }
 
@@ -245,13 +246,14 @@ fn refuse(refusal: &Refusal) -> Decision {
     Decision::Refuse(refusal.reason(), refusal.to_string())
 }
 
-/// Checks and replays a game, once a replay permit is free.
+/// Checks and replays a game as soon as a replay permit is free.
 pub(super) async fn examine(
     shared: &Arc<Shared>,
     hello: &Hello,
     message: wire::Trajectory,
 ) -> Decision {
-    // A decoded game takes several times the memory of its message, so it waits for its turn.
+    // The permit comes before decoding: a decoded game needs several times the memory of its
+    // message.
     let permit = Arc::clone(&shared.replays).acquire_owned().await;
     let (rules, newest) = (Arc::clone(&shared.rules), shared.progress.generation());
     let hello = hello.clone();
@@ -259,7 +261,7 @@ pub(super) async fn examine(
         let examined = from_wire(message, &hello)
             .map_err(Refusal::from)
             .and_then(|(_, trajectory)| rules.examine(&trajectory, newest));
-        // Dropped here, so that the permit is not given back before the work is done.
+        // Moved into this task and dropped here, so that the permit covers the whole check.
         drop(permit);
         examined
     });

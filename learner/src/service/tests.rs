@@ -17,7 +17,7 @@ use crate::reinforce::Segments;
 use crate::rules::{AcceptedGame, UnpackError};
 use crate::testing::{config, random_game};
 
-/// Rules with a fault.
+/// Rules with a bug.
 struct Faulty;
 
 impl Rules for Faulty {

@@ -1,4 +1,4 @@
-//! What an actor is told, over the wire, while the journal writer takes nothing in.
+//! The acknowledgements that an actor receives while the journal writer accepts no game.
 
 use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
@@ -12,10 +12,10 @@ use tokio_util::sync::DropGuard;
 use super::*;
 use crate::testing::{fifo, won_game};
 
-/// Positions with something to learn in a [`won_game`].
+/// Positions of a [`won_game`] that can be trained on.
 const POSITIONS: usize = 3;
 
-/// An actor that was welcomed by a service over a queue that only the test draws from.
+/// An actor with an open session. Only the test draws from the service's replay.
 struct Pushed {
     requests: mpsc::Sender<wire::PushRequest>,
     responses: Streaming<wire::PushResponse>,
@@ -103,12 +103,12 @@ async fn far_ahead_of_training_actors_are_asked_to_wait_and_close_to_it_they_are
     for sequence in 1..=GAMES {
         actor.send(sequence).await;
     }
-    // Two games fill the queue.
+    // Two games fill the replay.
     let mut told = Vec::new();
     while told.last().is_none_or(|&(watermark, _)| watermark < 2) {
         told.push(actor.told().await);
     }
-    // Each that is trained on makes room for another.
+    // Each drawn game makes room for another.
     for watermark in 3..=GAMES {
         assert_eq!(actor.replay.draw(POSITIONS).expect("open").batch.draws.len(), POSITIONS);
         told.push(actor.told().await);
@@ -116,6 +116,6 @@ async fn far_ahead_of_training_actors_are_asked_to_wait_and_close_to_it_they_are
     }
     assert!(told.iter().all(|&(_, pause)| [0, 50].contains(&pause)), "{told:?}");
     assert!(told.iter().any(|&(_, pause)| pause == 50), "{told:?}");
-    // Fewer than half of what the journal writer holds are left.
+    // By then fewer than half of the journal writer's queue is left.
     assert!(told.iter().rev().take(32).all(|&(_, pause)| pause == 0), "{told:?}");
 }
