@@ -1,8 +1,8 @@
-//! The rows that one optimiser step is taken on.
+//! The rows of one optimiser step.
 //!
-//! A batch is plain columns in host memory, all with the same number of rows, so that the threads
-//! that assemble batches need no tensor library. A trainer calls [`Batch::check`] before it sends
-//! a batch to the device: a wrong length is an error that names the column, never a panic.
+//! A batch is plain columns in host memory, all with the same number of rows. The threads that
+//! assemble batches therefore need no tensor library. A trainer calls [`Batch::check`] before it
+//! sends a batch to the device. A wrong length is an error that names the column, never a panic.
 
 use ouro_net::NetSpec;
 
@@ -15,7 +15,7 @@ pub struct RowShape {
     pub actions: usize,
 }
 
-/// Rows to take one optimiser step on.
+/// The rows of one optimiser step.
 pub trait Batch: Send + 'static {
     /// Number of rows.
     fn rows(&self) -> usize;
@@ -46,7 +46,7 @@ pub enum BatchError {
         /// Values needed.
         expected: usize,
     },
-    /// An action that the network has no logit for.
+    /// A row takes an action for which the network has no logit.
     #[error("batch: row {row} takes action {action}; the network has {actions} actions")]
     Action {
         /// The row.

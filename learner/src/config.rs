@@ -1,5 +1,5 @@
-//! What a learner process needs: the shared settings of its run, and where this process listens,
-//! trains and stores.
+//! The settings of a learner process: the shared settings of the run, and the process's own
+//! address, device and folder.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,28 +17,28 @@ pub use ouro_settings::{
     LearningRateSchedule, ReinforceConfig, ReplayConfig, TrainConfig,
 };
 
-/// Everything a learner process needs. [`Config::validate`] runs before a port or a file is opened.
+/// The settings of a learner process. [`Config::validate`] runs before a port or a file is opened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Seed of the first weights and of the order of augmentations.
     pub seed: u64,
-    /// Where tensors live.
+    /// The training device.
     pub device: DeviceChoice,
     /// Whether an adapter that computes on the CPU counts as a GPU.
     pub allow_software_adapter: bool,
-    /// Address that actors push to; port 0 takes a free one.
+    /// Address that actors push to. Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// URL of the arena that weights are published to. Without it they stay in the checkpoints.
+    /// URL of the arena that receives weights. Without one, weights stay in the training states.
     pub arena: Option<String>,
-    /// The game. A trajectory of any other configuration is refused.
+    /// The game. Trajectories of any other configuration are refused.
     pub game: GameConfig,
-    /// The network's layers. Its input and output follow from the game.
+    /// The network's layers. The game fixes the network's input and output.
     pub net: Architecture,
     /// Discount per time step, above 0 and at most 1.
     pub discount: f32,
     /// The update rule.
     pub train: TrainConfig,
-    /// Which games are learned from, how long and how often.
+    /// Which games training uses, how long and how often.
     pub replay: ReplayConfig,
     /// Which games are accepted.
     pub intake: IntakeConfig,
@@ -97,8 +97,8 @@ impl Default for CheckpointConfig {
 }
 
 impl Config {
-    /// A learner of the run with these settings and this folder, listening on `listen` and
-    /// publishing to the arena at `arena`, a URL.
+    /// The learner of the run with these settings in the folder `run`. The learner listens on
+    /// `listen` and publishes to the arena at the URL `arena`.
     pub fn of_run(settings: &Settings, run: &Path, listen: SocketAddr, arena: String) -> Self {
         let deploy = &settings.deploy;
         Self {
@@ -144,12 +144,12 @@ impl Config {
         Ok(())
     }
 
-    /// The network that this game and these layers make.
+    /// The network for this game with these layers.
     pub fn net_spec(&self) -> Result<NetSpec, SettingError> {
         ouro_settings::net_spec(&self.game, &self.net)
     }
 
-    /// The settings of the algorithm's replay, checked.
+    /// The checked settings of the algorithm's replay.
     pub fn replay_settings(&self) -> Result<ReplaySettings, SettingError> {
         self.replay.settings(self.seed, &self.game, &self.train, &self.intake)
     }

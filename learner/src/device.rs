@@ -31,7 +31,7 @@ pub enum DeviceError {
         "device is {choice}, but this machine has no usable GPU ({reasons}); set device = \"cpu\""
     )]
     NoGpu {
-        /// The device asked for.
+        /// The requested device.
         choice: &'static str,
         /// Reason for each adapter.
         reasons: String,
@@ -41,7 +41,7 @@ pub enum DeviceError {
         "device is {choice}, but this program was built without the feature `gpu`; build with the feature, or set device = \"cpu\""
     )]
     NotBuilt {
-        /// The device asked for.
+        /// The requested device.
         choice: &'static str,
     },
 }
@@ -62,8 +62,8 @@ impl TrainDevice {
         Self { plain: Device::flex(), name: "cpu (burn-flex)".into() }
     }
 
-    /// Opens the device of a choice. Software adapters count only with `allow_software`. Opening a
-    /// GPU can take seconds: do not call from an async thread.
+    /// Opens the chosen device. Software adapters count only with `allow_software`. Do not call
+    /// from an async thread, because opening a GPU can take seconds.
     pub fn choose(choice: DeviceChoice, allow_software: bool) -> Result<Self, DeviceError> {
         match choice {
             DeviceChoice::Cpu => Ok(Self::cpu()),
@@ -80,12 +80,12 @@ impl TrainDevice {
         Self::choose(DeviceChoice::Vulkan, true)
     }
 
-    /// The device without gradients; tensors that need gradients are tracked one by one.
+    /// The device without gradients. Tensors that need gradients are tracked one by one.
     pub fn plain(&self) -> &Device {
         &self.plain
     }
 
-    /// The name that the backend reports, and why `auto` chose the CPU, if so.
+    /// The name that the backend reports. If `auto` chose the CPU, the name includes the reason.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -26,10 +26,10 @@ pub enum TrainError {
     /// The batch does not fit the network.
     #[error(transparent)]
     Batch(#[from] BatchError),
-    /// The CPU engine does not compute what training computed.
+    /// The CPU engine and training compute different outputs.
     #[error(transparent)]
     ExportMismatch(#[from] ExportMismatch),
-    /// The saved state is of another network or optimiser.
+    /// The saved state belongs to another network or optimiser.
     #[error(
         "the {what} of the saved training state does not fit the configuration; restore net and train.optimizer.kind, or start a new run"
     )]
@@ -52,7 +52,7 @@ impl TrainError {
 )]
 pub struct ExportMismatch {
     /// The first layer whose results differ, by the name of its tensors. `engine` if every layer
-    /// agrees with the plain reference computation: then the CPU engine itself is wrong.
+    /// agrees with the plain reference computation, so that only the CPU engine can be wrong.
     pub layer: String,
     /// Index of the position, from 0.
     pub position: usize,

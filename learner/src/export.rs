@@ -21,7 +21,7 @@ pub(crate) const POSITIONS: usize = 256;
 /// A wrong tensor exceeds 1e-3 in every architecture, as a test shows.
 pub(crate) const TOLERANCE: f32 = 1e-3;
 
-/// Moves from one position to the next in a random game, so that positions differ.
+/// Moves between two positions of a random game. The stride keeps the positions distinct.
 const STRIDE: u32 = 8;
 
 /// Seed of the random games.
@@ -35,7 +35,7 @@ pub struct ExportCheck {
 }
 
 impl ExportCheck {
-    /// Positions from the whole length of random games; the same ones for equal configurations.
+    /// Positions from the whole length of random games. Equal configurations give equal positions.
     pub fn of_game(game: &GameConfig) -> Result<Self, ConfigError> {
         struct Play;
         impl GameVisitor for Play {
@@ -47,7 +47,7 @@ impl ExportCheck {
         game.visit(Play)
     }
 
-    /// Random planes of zeros and ones, where no game is known.
+    /// Random planes of zeros and ones, for a network without a game.
     pub fn random(spec: &NetSpec) -> Self {
         Self { planes: synthetic::random_planes(spec, POSITIONS, SEED) }
     }
@@ -105,8 +105,8 @@ fn mismatch(layer: &str, position: usize, trained: f32, exported: f32) -> Export
     ExportMismatch { layer: layer.to_owned(), position, trained, exported }
 }
 
-/// The first pair that differs by more than [`TOLERANCE`], with the index of its row of `width`
-/// values. NaN differs from everything, itself included.
+/// The first pair that differs by more than [`TOLERANCE`], with the index of its row. A row has
+/// `width` values. NaN differs from every value, including NaN.
 fn first_difference(left: &[f32], right: &[f32], width: usize) -> Option<(usize, f32, f32)> {
     let largest = right.iter().fold(1.0_f32, |largest, value| largest.max(value.abs()));
     let differ = |left: f32, right: f32| {
@@ -146,7 +146,7 @@ fn random_play<G: Game>(game: &G) -> Vec<f32> {
                 break;
             }
         }
-        // A game without a single move would never fill the rows.
+        // Bounds the loop, because a game without moves would never fill the rows.
         if index > 100 * POSITIONS as u64 {
             break;
         }
@@ -154,13 +154,13 @@ fn random_play<G: Game>(game: &G) -> Vec<f32> {
     planes
 }
 
-/// Reads the network as weights. Waits for the device. Fails if a value is not finite, also after
-/// batch norm is folded in.
+/// Reads the network as weights. Waits for the device. Fails if a value is not finite before or
+/// after batch norm is folded in.
 pub(crate) fn weights(net: &Net, meta: WeightsMeta) -> Result<Weights, TrainError> {
     Ok(Weights::from_tensors(net.layout().spec().clone(), meta, net.tensors()?)?)
 }
 
-/// [`weights`] that passed the check against the CPU engine.
+/// Reads the network as [`weights`] and checks them against the CPU engine.
 pub(crate) fn checked(
     net: &Net,
     meta: WeightsMeta,

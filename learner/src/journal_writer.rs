@@ -110,7 +110,7 @@ pub struct JournalWriter {
     /// No training state needs records before this number. Not a command: the training thread
     /// would wait for room in the queue, which only training can make.
     needed: Arc<AtomicU64>,
-    /// The reason while the thread accepts no command.
+    /// Why the thread accepts no command; `None` while it accepts commands.
     stall: watch::Receiver<Option<Stall>>,
 }
 

@@ -6,15 +6,15 @@
 //! ```
 //!
 //! A run first asks the arena for its newest generation. If the arena is ahead of the newest whole
-//! training state, the learner continues counting from the arena's generation. A generation number
-//! therefore never means two sets of weights, and games played with the arena's newest weights are
-//! accepted.
+//! training state, the learner continues counting from the arena's generation. Each generation
+//! number therefore means one set of weights, and games played with the arena's newest weights
+//! are accepted.
 //!
 //! The first part to end (training, journal, publisher or server) ends the run with its error.
 //!
-//! Drain: streams end, the step in progress finishes, steps since the last generation become a
-//! generation (saved, then published), and the port closes. Accepted games that were not drawn yet
-//! are in the journal, from which the next start fills the replay.
+//! In a drain, streams end and the step in progress finishes. The steps since the last generation
+//! become a generation, which is saved and then published. Then the port closes. Accepted games
+//! that were not drawn yet are in the journal, from which the next start fills the replay.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ use start::ResumedRun;
 
 mod start;
 
-/// Longest wait for streams in a drain. A stream ends at once, unless a game is being replayed.
+/// Maximum wait for streams in a drain. A stream ends at once, unless a game is being replayed.
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// Why a learner cannot start or continue.
@@ -147,8 +147,8 @@ impl Learner {
     /// Validates the configuration, opens the port and prepares the run.
     ///
     /// The newest training state is loaded, or generation 0 is created. The chosen device must
-    /// agree with the CPU engine on its weights. The replay is filled from the
-    /// journal. No call is answered and no step is taken yet.
+    /// agree with the CPU engine on its weights. The replay is filled from the journal. No call is
+    /// answered and no step is taken yet.
     pub async fn bind(config: Config) -> Result<Self, LearnerError> {
         config.validate()?;
         let rules: Arc<dyn Rules> = crate::rules::rules(&config)?.into();

@@ -3,14 +3,14 @@
 //! A [`Learner`] is bound, then runs until its stop token is cancelled. Games pass through these
 //! modules:
 //!
-//! 1. `service` receives an actor's games. The `rules` replay each and refuse what disagrees.
+//! 1. `service` receives an actor's games. The `rules` replay each game and refuse invalid ones.
 //! 2. The `journal_writer` thread journals and acknowledges accepted games, and inserts them into
 //!    the `replay`.
 //! 3. The `feed` threads draw positions and make batches.
 //! 4. The `training_loop` thread takes optimiser steps (`trainer`) with the loss of an
-//!    `algorithm`. Every so many steps it makes a *generation*: a `training_state` on disk,
-//!    then weights for the arena (`publisher`). Weights are published only if the CPU engine
-//!    computes what training computed (`export`).
+//!    `algorithm`. After a fixed number of steps it makes a *generation*: a `training_state` on
+//!    disk, then weights for the arena (`publisher`). Weights are published only if the CPU engine
+//!    and training compute the same outputs (`export`).
 //!
 //! This is the only crate that uses burn. Weights enter and leave as [`ouro_net::Weights`].
 

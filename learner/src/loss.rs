@@ -6,7 +6,7 @@ use burn::tensor::{Bool, Device, Tensor, TensorData};
 use crate::error::TrainError;
 use crate::model::read;
 
-/// Replaces illegal logits. Finite: with −∞, a target of 0 would give 0 · −∞ = NaN.
+/// Replaces illegal logits. Finite, because −∞ and a target of 0 would give 0 · −∞ = NaN.
 pub(crate) const ILLEGAL_LOGIT: f32 = -1e9;
 
 /// A loss and its parts, weighted means over the batch.
@@ -41,7 +41,7 @@ pub struct DeviceLoss {
 impl DeviceLoss {
     /// Reads the numbers. Waits for the device.
     pub fn read(&self) -> Result<LossTerms, TrainError> {
-        // One tensor, so that the device is read once.
+        // One tensor, because each read of the device waits until its queue is empty.
         let scalars = [&self.total, &self.policy, &self.value, &self.entropy];
         let scalars = scalars.map(|scalar| scalar.clone().inner()).to_vec();
         let [total, policy, value, entropy] = read(&Tensor::cat(scalars, 0))?[..] else {

@@ -52,7 +52,7 @@ impl ParameterLayout {
         &self.spec
     }
 
-    /// Its tensors, in order.
+    /// The tensors of the spec, in order.
     pub fn tensors(&self) -> &[TensorSpec] {
         &self.tensors
     }
@@ -106,7 +106,7 @@ pub struct Net {
     running: Option<Tensor<1>>,
 }
 
-/// The tensors of a network, ready for one pass.
+/// The tensors of a network for one pass.
 #[derive(Clone, Debug)]
 pub struct Parameters {
     layout: Arc<ParameterLayout>,
@@ -203,8 +203,8 @@ impl Parameters {
         self.pass(mode).run(planes)
     }
 
-    /// Features `[batch, channels, H, W]` of a residual tower to logits and values. The tensors must
-    /// be those of the heads.
+    /// Features `[batch, channels, H, W]` of a residual tower to logits and values. The tensors
+    /// must be those of the heads.
     pub fn heads(&self, features: Tensor<4>, mode: Mode) -> Outputs {
         self.pass(mode).run_heads(features)
     }

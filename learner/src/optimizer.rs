@@ -1,4 +1,4 @@
-//! From a gradient to a step: clipping by norm, then AdamW or SGD.
+//! The optimiser: clipping of the gradient by its norm, then AdamW or SGD.
 //!
 //! All trained values form one vector, so a step is a dozen tensor operations for any network.
 //! Burn's optimisers are not used: burn dampens SGD's momentum by default, and the state of its
@@ -11,7 +11,7 @@ use ouro_settings::OptimizerConfig;
 use crate::error::TrainError;
 use crate::model::{ParameterLayout, read};
 
-/// Keeps a zero gradient from dividing by zero.
+/// Added to the gradient's norm, so that a zero gradient does not divide by zero.
 const NORM_EPSILON: f32 = 1e-6;
 
 /// The optimiser's state as plain numbers.
@@ -19,7 +19,7 @@ const NORM_EPSILON: f32 = 1e-6;
 pub struct OptimizerState {
     /// Updates made; at 0 there are no vectors yet.
     pub time: u64,
-    /// The vectors of the update rule, in the order of [`OptimizerConfig::slots`], each `[trained]`.
+    /// The vectors of the update rule in the order of [`OptimizerConfig::slots`], each `[trained]`.
     pub slots: Vec<Vec<f32>>,
 }
 
@@ -83,7 +83,7 @@ impl Optimizer {
                 let second = moving_average(self.slots[1].clone(), squares, beta2);
                 let correction = |beta: f64| 1.0 - beta.powf(self.time as f64);
                 let scale = correction(beta2).sqrt();
-                // Both corrections and ε, folded into one factor and one addend.
+                // Both bias corrections and ε are folded into one factor and one addend.
                 let root = second.clone().sqrt() + (epsilon * scale) as f32;
                 let direction = first.clone() / root * (scale / correction(beta1)) as f32;
                 self.slots = vec![first, second];

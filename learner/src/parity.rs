@@ -228,13 +228,13 @@ pub fn compare_devices<A: Algorithm + Clone>(
     Ok(report)
 }
 
-/// Difference of two losses, relative to the terms of the first. Not relative to the total, since
-/// the loss of a policy gradient crosses 0 during training.
+/// Difference of two losses, relative to the terms of the first loss. The total is no reference,
+/// because the loss of a policy gradient crosses 0 during training.
 fn relative(one: &LossTerms, two: &LossTerms) -> f64 {
     (one.total - two.total).abs() / (one.policy.abs() + one.value.abs()).max(1e-6)
 }
 
-/// Whether a difference is worse than the worst so far. NaN is worse than anything.
+/// Whether a difference is worse than the worst so far. NaN is worse than every number.
 fn is_worse(difference: f64, worst: f64) -> bool {
     !worst.is_nan() && (difference.is_nan() || difference > worst)
 }
@@ -256,7 +256,7 @@ fn compare_gradients(name: String, one: &[f32], two: &[f32]) -> GradientComparis
     GradientComparison { name, cosine, difference, largest }
 }
 
-/// Random segments without a game: planes, legal actions, choices, rewards and lengths. Every
+/// Random segments without a game: planes, legal actions, choices, rewards and lengths. About every
 /// second segment is truncated, that is, ends with a state of weight 0.
 pub fn random_segments(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Segments {
     let shape = RowShape { planes: spec.planes.len(), actions: spec.actions };
@@ -268,7 +268,7 @@ pub fn random_segments(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Segments {
         segments.rewards.push((2.0 * rng.unit() - 1.0) as f32);
         let begins = row == 0 || segments.ends[row - 1];
         let is_end = row + 1 == rows || rng.below(6) == 0;
-        // A segment has at least one move, and every second one ends with the game.
+        // A segment has at least one move. About half of the others end with a state.
         let is_state = is_end && !begins && rng.below(2) == 0;
         segments.weights.push(if is_state { 0.0 } else { 1.0 });
         segments.discounts.push(if is_end { 0.0 } else { 0.9 });

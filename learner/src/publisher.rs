@@ -1,8 +1,8 @@
 //! Publishes new generations to the arena.
 //!
-//! Only the newest generation counts: while the arena is unavailable, a newer snapshot replaces
-//! one that was not sent. Publishing is idempotent, so a call whose answer was lost is repeated. A
-//! refusal ends the publisher, because the arena would refuse every later generation as well.
+//! Only the newest generation counts. While the arena is unavailable, a newer snapshot replaces an
+//! unsent one. Publishing is idempotent, so a call is repeated if its answer is lost. A refusal
+//! ends the publisher, because the arena would refuse every later generation as well.
 
 use std::sync::Arc;
 
@@ -16,8 +16,7 @@ use crate::training_loop::WeightsSnapshot;
 
 /// The arena as the publisher sees it, so that tests need no server.
 pub(crate) trait PublishTarget: Send {
-    /// The newest generation that the arena has, whichever process published it; `None` before
-    /// the first.
+    /// The newest generation in the arena, published by any process; `None` before the first.
     fn newest_generation(
         &mut self,
     ) -> impl Future<Output = Result<Option<Generation>, ArenaError>> + Send;
@@ -55,8 +54,8 @@ pub(crate) async fn newest_generation(
     }
 }
 
-/// Publishes every snapshot of `snapshots` that is still the newest when its turn comes. Returns
-/// once the sender is gone and the last snapshot is delivered, or with the arena's refusal.
+/// Publishes the newest snapshot of `snapshots` whenever it changes. Returns once the sender is
+/// dropped and the last snapshot is delivered, or with the arena's refusal.
 pub(crate) async fn publish(
     mut target: impl PublishTarget,
     mut snapshots: watch::Receiver<Option<Arc<WeightsSnapshot>>>,
@@ -73,7 +72,7 @@ pub(crate) async fn publish(
     }
 }
 
-/// Publishes a snapshot, or a newer one that replaces it, until the arena takes or refuses it.
+/// Publishes a snapshot, or a newer one that replaces it, until the arena accepts or refuses it.
 async fn deliver(
     target: &mut impl PublishTarget,
     snapshots: &mut watch::Receiver<Option<Arc<WeightsSnapshot>>>,
@@ -144,7 +143,7 @@ mod tests {
                 return Err(refusal());
             }
             if self.away == 0 {
-                // The last sender goes away with this one.
+                // Replacing this sender drops the last sender of the publisher's channel.
                 self.snapshots = watch::Sender::new(None);
                 return Ok(());
             }

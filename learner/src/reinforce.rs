@@ -4,8 +4,8 @@
 //! connectionist reinforcement learning") with a state value as baseline (Sutton and Barto,
 //! "Reinforcement Learning", 2nd edition, section 13.4). Actors play with weights that are some
 //! steps old, and mix in random moves. The truncated importance ratios of
-//! [V-trace](mod@vtrace) correct both: they compare the current policy π with the probability μ
-//! that the actor chose the action with. With V-trace's value targets v and advantages A, and
+//! [V-trace](mod@vtrace) correct both. They compare the current policy π with μ, the probability
+//! with which the actor chose the action. With V-trace's value targets v and advantages A, and
 //! weights w:
 //!
 //! ```text
@@ -17,9 +17,9 @@
 //! Advantages may be divided by their standard deviation over the batch, but their mean is not
 //! subtracted. The baseline V already centres them in each state, and the remaining mean is signal:
 //! moves whose results were better than expected. Subtracting a constant c changes nothing in
-//! expectation if actions are drawn from π. Here actions are drawn from μ: subtracting c would add
-//! c · KL(μ ‖ π) to the objective, and push π away from the played actions or towards them, whatever
-//! they earned.
+//! expectation if actions are drawn from π. Here actions are drawn from μ, so subtracting c would
+//! add c · KL(μ ‖ π) to the objective. That term pushes π away from the played actions or towards
+//! them, regardless of their rewards.
 //!
 //! No gradient flows through A and v, which come from the pass that is differentiated. With batch
 //! norm, that pass uses the statistics of its batch, while play used running statistics. Ratios
@@ -42,7 +42,7 @@ use crate::loss::{DeviceLoss, column, entropy, log_policy};
 use crate::model::{Outputs, read};
 use vtrace::{TruncationLevels, vtrace};
 
-/// Keeps a standard deviation from dividing by zero.
+/// Added to the standard deviation of the advantages, which may be 0.
 const ADVANTAGE_EPSILON: f64 = 1e-6;
 
 /// The loss of REINFORCE with V-trace.
@@ -113,7 +113,7 @@ impl Algorithm for Reinforce {
         let log_policy = log_policy(outputs.logits.clone(), &batch.legal, device);
         let chosen = log_policy.clone().gather(1, actions);
 
-        // One read of the device instead of two: each waits until the queue is empty.
+        // One read of the device instead of two, because each waits until the queue is empty.
         let seen = Tensor::cat(vec![chosen.clone().inner(), outputs.values.clone().inner()], 1);
         let seen = read(&seen)?;
         let pairs = seen.as_chunks::<2>().0.iter();

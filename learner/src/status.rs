@@ -9,8 +9,8 @@ use ouro_service::Conditions;
 
 use crate::trainer::StepReport;
 
-/// Games in the mean return: enough that the mean changes slowly, few enough to show a trend within
-/// minutes.
+/// Games in the mean return. Enough games that the mean changes slowly, and few enough that it
+/// shows a trend within minutes.
 const RECENT: usize = 512;
 
 /// The status of a run at one moment.
@@ -18,7 +18,7 @@ const RECENT: usize = 512;
 pub struct LearnerStatus {
     /// Optimiser steps taken.
     pub step: u64,
-    /// Newest generation made.
+    /// Newest generation of this run.
     pub generation: Generation,
     /// Games accepted since the start of the run.
     pub games: u64,
@@ -32,7 +32,7 @@ pub struct LearnerStatus {
     pub mean_return: f64,
     /// The training device, as its backend names it.
     pub device: String,
-    /// Conditions that an operator must see to before training continues.
+    /// Conditions that an operator must resolve before training continues.
     pub conditions: Conditions<Condition>,
     pub(crate) recent: VecDeque<f32>,
 }
@@ -40,7 +40,7 @@ pub struct LearnerStatus {
 /// Work that is blocked until an operator acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Condition {
-    /// Games cannot be journaled.
+    /// The journal cannot be written.
     Journal,
     /// The training state cannot be written.
     TrainingState,
@@ -57,7 +57,7 @@ impl SharedStatus {
     }
 
     fn lock(&self) -> MutexGuard<'_, LearnerStatus> {
-        // Numbers only: a panic elsewhere cannot leave them broken.
+        // Poisoning is ignored, because a panic elsewhere cannot leave the numbers inconsistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,7 +66,7 @@ impl SharedStatus {
         self.lock().clone()
     }
 
-    /// Newest generation made.
+    /// Newest generation of this run.
     pub fn generation(&self) -> Generation {
         self.lock().generation
     }

@@ -29,7 +29,7 @@ pub(crate) fn config() -> Config {
     config
 }
 
-/// A queue that deals whole games in order.
+/// The settings of a queue that deals whole games in order.
 pub(crate) fn fifo(max_positions: u64, batch: u64, max_lag: u32) -> ReplaySettings {
     let (max_bytes, deal) = (1 << 20, Deal::default());
     ReplaySettings::Fifo(FifoSettings { max_positions, max_bytes, batch, deal, max_lag })
@@ -71,8 +71,8 @@ pub(crate) fn tower() -> NetSpec {
 }
 
 /// Weights of [`spec`] for gradient checks. The policy is far from uniform, so every term of a loss
-/// counts. Biases are away from 0: an empty patch of the board would otherwise sit on the kink of
-/// a ReLU.
+/// counts. Biases are away from 0. Otherwise an empty patch of the board would be at the kink of a
+/// ReLU, where central differences fail.
 pub(crate) fn lively_weights(spec: &NetSpec) -> Weights {
     let mut tensors = weights(spec).tensors().to_vec();
     for (tensor, values) in spec.tensors().iter().zip(&mut tensors) {

@@ -129,7 +129,7 @@ impl<A: Algorithm> Trainer<A> {
         Ok(Self { algorithm, config, spec, game, device, net, trunk, optimizer, average, step })
     }
 
-    /// The same trainer without the fast CPU trunk: burn computes everything. For comparisons.
+    /// The same trainer without the fast CPU trunk, for comparisons. Burn computes everything.
     #[must_use]
     pub fn without_cpu_trunk(self) -> Self {
         Self { trunk: None, ..self }

@@ -2,9 +2,9 @@
 //!
 //! Every [`every_steps`](crate::config::CheckpointConfig::every_steps) steps the network becomes a
 //! *generation*: first a training state on disk, then a [`WeightsSnapshot`] for the
-//! [publisher](crate::publisher). In this order a published generation number always means the
-//! same weights, whenever the process is killed. Steps since the last saved state are taken again,
-//! from the same batches if one thread makes them.
+//! [publisher](crate::publisher). Because of this order, a published generation number always means
+//! the same weights, even if the process is killed in between. Steps since the last saved state are
+//! repeated, with the same batches if one thread makes them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl From<&Weights> for WeightsSnapshot {
     }
 }
 
-/// Sender of the newest snapshot. A snapshot that was not taken yet is replaced by the next.
+/// Sender of the newest snapshot. The next snapshot replaces one that was not taken yet.
 pub(crate) type SnapshotSender = watch::Sender<Option<Arc<WeightsSnapshot>>>;
 
 /// Why the training thread ended before the replay was closed.
@@ -62,7 +62,7 @@ pub enum TrainingLoopError {
     /// A batch cannot be made.
     #[error(transparent)]
     Feed(#[from] FeedError),
-    /// The threads that make batches are gone: a bug.
+    /// The threads that make batches ended early, which is a bug.
     #[error("the threads that make batches ended before training did; report it as a bug")]
     NoFeed,
 }
@@ -73,13 +73,13 @@ pub(crate) struct TrainingLoop<A: Algorithm> {
     pub trainer: Trainer<A>,
     /// The check that every export passes before it is saved.
     pub export_check: ExportCheck,
-    /// Where batches come from.
+    /// The queue of assembled batches.
     pub feed: Feed<A::Batch>,
     /// The algorithm.
     pub algorithm: AlgorithmName,
     /// State of the replay after the last batch that was trained on.
     pub trained: ReplayState,
-    /// The replay, for its end and for the newest generation.
+    /// The replay, to detect its closing and to report new generations.
     pub replay: Arc<SharedReplay>,
     /// The journal, to release records that no training state needs.
     pub journal_writer: JournalWriter,
@@ -112,14 +112,14 @@ impl<A: Algorithm> TrainingLoop<A> {
                 if self.publish_generation()? {
                     needed.push_back(self.trained.cursor.first);
                 }
-                // Fewer states than kept: a state of an earlier process may need older records.
+                // Until then, kept states of an earlier process may need older records.
                 if needed.len() == self.keep {
                     self.journal_writer.release(needed.pop_front().unwrap_or_default());
                 }
             }
         }
-        // In a led run every generation has the same number of steps, whenever the run is stopped.
-        // The steps since the last generation are taken again after the next start.
+        // In a led run every generation has the same number of steps, so a stop makes none. The
+        // next start repeats the steps since the last generation.
         if self.trainer.step_count() > published_step && !self.replay.is_led() {
             self.publish_generation()?;
         }
@@ -159,7 +159,7 @@ impl<A: Algorithm> TrainingLoop<A> {
         if !self.save(&training_state)? {
             return Ok(false);
         }
-        // After the save: a generation that actors may report must survive a kill.
+        // After the save, because a generation that actors may report must survive a kill.
         self.progress.update(|progress| progress.generation = generation);
         self.replay.published(generation);
         let snapshot = WeightsSnapshot::from(&training_state.weights);

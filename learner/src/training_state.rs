@@ -8,10 +8,10 @@
 //!     manifest.json           SHA-256 and size of each file above; written last
 //! ```
 //!
-//! A state is written under a temporary name and every file is synced. One rename then makes it
-//! visible, and the directory is synced. A reader therefore finds a state whole or not at all,
-//! whenever the writer is killed. [`StateStore::load`] verifies every byte and returns the newest
-//! whole state. The folder is called `checkpoints` so that existing runs stay readable.
+//! A state is written under a temporary name and every file is synced. One rename then makes the
+//! state visible, and the directory is synced. A reader therefore finds either the whole state or
+//! none, even if the writer is killed. [`StateStore::load`] verifies every byte and returns the
+//! newest whole state. The folder is called `checkpoints` so that existing runs stay readable.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ use crate::trainer::TrainerState;
 
 mod trainer_file;
 
-/// Version of the manifest; another version is refused by name.
+/// Version of the manifest. The error for another version names both versions.
 const VERSION: u32 = 3;
 const WEIGHTS: &str = "weights.safetensors";
 const TRAINING: &str = "training.safetensors";
@@ -36,7 +36,7 @@ const MANIFEST: &str = "manifest.json";
 const PREFIX: &str = "step-";
 const TEMPORARY: &str = "tmp-";
 
-/// What a run resumes with besides weights and trainer: the contents of `state.json`.
+/// The contents of `state.json`: the part of a training state besides weights and trainer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunState {
@@ -75,7 +75,7 @@ pub enum TrainingStateError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect.
         what: String,
     },
     /// Another version of the program wrote the state.
@@ -97,13 +97,13 @@ pub enum TrainingStateError {
         path: PathBuf,
         /// Number of states in the folder.
         count: usize,
-        /// What is wrong with the newest.
+        /// The defect of the newest state.
         newest: String,
     },
 }
 
 impl TrainingStateError {
-    /// Whether the disk is full. Nothing half-written is visible then, and the same call may
+    /// Whether the disk is full. No partly written state is visible then, and the same call may
     /// succeed later.
     pub fn is_no_space(&self) -> bool {
         let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
@@ -329,8 +329,8 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), TrainingStateError> {
     file.sync_all().map_err(at(path))
 }
 
-/// Makes a directory's entries durable. Windows cannot open directories: there the rename itself
-/// must suffice.
+/// Makes a directory's entries durable. Windows cannot open directories, so the rename alone must
+/// suffice there.
 fn sync_directory(path: &Path) -> Result<(), TrainingStateError> {
     if cfg!(unix) {
         File::open(path).and_then(|directory| directory.sync_all()).map_err(at(path))?;

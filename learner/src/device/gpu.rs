@@ -11,10 +11,10 @@ use super::{DeviceChoice, DeviceError, TrainDevice};
 /// Mark in the name of a software adapter.
 const SOFTWARE_MARK: &str = ", software";
 
-/// Adapters opened so far: wgpu can initialise each once per process.
+/// Opened adapters, kept because wgpu can initialise each only once per process.
 static OPEN: Mutex<Vec<(DeviceKind, TrainDevice)>> = Mutex::new(Vec::new());
 
-/// Names of adapters that compute on the CPU, whatever type they report.
+/// Names of adapters that compute on the CPU, regardless of the type that they report.
 const SOFTWARE: [&str; 5] = ["llvmpipe", "lavapipe", "swiftshader", "softpipe", "warp"];
 
 pub(super) fn open(choice: DeviceChoice, allow_software: bool) -> Result<TrainDevice, DeviceError> {
@@ -71,7 +71,7 @@ fn initialise(kind: DeviceKind, choice: DeviceChoice) -> Result<TrainDevice, Str
     Ok(TrainDevice { plain, name: format!("{} (wgpu {}{mark})", info.name, info.backend) })
 }
 
-/// The first clause of an error: the rest lists every adapter in full.
+/// The first clause of an error. The rest would list every adapter in full.
 fn brief(error: &impl std::fmt::Display) -> String {
     let text = error.to_string();
     text.split(", adapters").next().unwrap_or_default().to_owned()

@@ -26,7 +26,7 @@ const JOURNAL: &str = "journal";
 pub(super) struct ResumedRun {
     pub(super) store: StateStore,
     pub(super) training_state: TrainingState,
-    /// The newest generation made: that of the training state, or of a newer state that was lost.
+    /// The newest generation: that of the training state, or of a newer state that was lost.
     pub(super) generation: Generation,
     pub(super) device: TrainDevice,
     /// The check that weights pass before they are published.

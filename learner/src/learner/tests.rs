@@ -60,7 +60,7 @@ fn message(sequence: u64) -> wire::Trajectory {
     to_wire(sequence, &random_game(sequence))
 }
 
-/// The answer that decides everything up to `watermark` and refuses nothing.
+/// The acknowledgement of all games up to `watermark`, without refusals.
 fn accepted(watermark: u64) -> Answer {
     Answer::Ack(wire::Ack { watermark, ..wire::Ack::default() })
 }
@@ -93,7 +93,7 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
     config.checkpoint.directory = directory.path().into();
-    // No game is stale, however fast this machine trains.
+    // No game becomes stale, even on a machine that trains fast.
     config.intake.max_staleness = 1_000;
     let running = Running::start(config.clone()).await;
     let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
@@ -215,7 +215,7 @@ async fn a_client_that_does_not_read_its_answers_does_not_delay_the_drain() {
     let (intake, stop_streams) = (learner.intake.clone(), learner.stop_streams.clone());
     let stop = CancellationToken::new();
     let task = tokio::spawn(learner.run_until(stop.clone()));
-    // The default window of HTTP/2, the smallest that the client can set, fills up soonest.
+    // HTTP/2's default window is the smallest that the client can set, so it fills up soonest.
     let channel = tonic::transport::Endpoint::from_shared(format!("http://{address}"))
         .expect("a URL")
         .initial_stream_window_size(65_535)
@@ -227,8 +227,8 @@ async fn a_client_that_does_not_read_its_answers_does_not_delay_the_drain() {
     requests.send(ask(Actor::hello(None))).await.expect("the receiver is here");
     let mut client = LearnerServiceClient::new(channel);
     let unread = client.push(ReceiverStream::new(stream)).await.unwrap();
-    // Many small answers that the client does not read, until the window and all buffers between
-    // service and client are full.
+    // Causes many small answers that the client does not read. They fill the window and all buffers
+    // between service and client.
     let flood = async {
         for sequence in 1.. {
             let spoilt = wire::Trajectory { seats: Vec::new(), ..message(sequence) };
@@ -241,7 +241,7 @@ async fn a_client_that_does_not_read_its_answers_does_not_delay_the_drain() {
         let malformed = || progress.get().refused.get(&RefusalReason::Malformed).copied();
         let mut before = None;
         loop {
-            // The service is stuck once many turns of the runtime bring no further refusal.
+            // The service is stuck if many turns of the runtime add no refusal.
             for _ in 0..10_000 {
                 tokio::task::yield_now().await;
             }

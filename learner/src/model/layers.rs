@@ -1,7 +1,7 @@
 //! The layers of every [`Architecture`] on tensors.
 //!
-//! [`ouro_net::reference`] is the same computation in plain loops. A [`Pass`] takes its tensors from
-//! the front of the list, so layers run in the order of [`ouro_net::NetSpec::tensors`].
+//! [`ouro_net::reference`] is the same computation in plain loops. A [`Pass`] takes its tensors
+//! from the front of the list, so layers run in the order of [`ouro_net::NetSpec::tensors`].
 //! Boards are `[batch, channels, height, width]`.
 
 use burn::tensor::activation::{leaky_relu, relu};
@@ -216,7 +216,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Stride 1, and as much zero padding as keeps the board's size.
+/// A convolution with stride 1 and zero padding that keeps the board's size.
 fn convolve(x: Tensor<4>, weight: Tensor<4>, bias: Option<Tensor<1>>) -> Tensor<4> {
     let half = weight.dims()[3] / 2;
     conv2d(x, weight, bias, ConvOptions::new([1, 1], [half, half], [1, 1], 1))

@@ -3,7 +3,7 @@ use crate::device::TrainDevice;
 use crate::testing::spec;
 use ouro_game::Rng;
 
-/// The definitions in f64, one value at a time.
+/// The definitions of the update rules in f64, one value at a time.
 fn slow(rule: &OptimizerConfig, decay: f64, rate: f64, start: f64, gradients: &[f64]) -> f64 {
     let (mut value, mut first, mut second) = (start, 0.0, 0.0);
     for (time, gradient) in gradients.iter().enumerate() {

@@ -133,8 +133,8 @@ fn ratios_are_truncated_and_epsilon_counts() {
     assert!((mean(&batch) - 1.0).abs() < 1e-6);
     batch.behaviour.fill(0.01);
     assert!((mean(&batch) - 2.0).abs() < 1e-6);
-    // An actor that moves at random with ε = 0.2 among two actions plays a policy of 0.5 with
-    // probability 0.8 · 0.5 + 0.1, and that is what it reports.
+    // An actor with random moves (ε = 0.2, two actions) reports the probability of its mixed
+    // policy: 0.8 · 0.5 + 0.1 for an action of probability 0.5.
     batch.behaviour.fill(0.8 * 0.5 + 0.1);
     assert!((mean(&batch) - 1.0).abs() < 1e-6);
 }

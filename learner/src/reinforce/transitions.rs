@@ -69,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// Cells 0, 3, 6 win for the first player.
+    /// Plays `cells` in order. Cells 0, 3 and 6 win for the first player.
     fn won(cells: &[u32]) -> (TicTacToe, Vec<<TicTacToe as Game>::State>) {
         let game = TicTacToe::default();
         let mut recorder = Recorder::new(&game, 5);
@@ -93,7 +93,7 @@ mod tests {
         let expected = [step(0, 0.0, 0.25), step(2, 0.0, 0.25), step(4, 2.0, 0.0)];
         assert_eq!(winner.transitions, expected);
         let loser = seat_transitions(&game, &states, 1, 0.5, 2.0);
-        // The second player's last move is a time step before the loss.
+        // The second player's last move is one time step before the loss.
         assert_eq!(loser.transitions, [step(1, 0.0, 0.25), step(3, -1.0, 0.0)]);
     }
 

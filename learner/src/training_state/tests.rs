@@ -67,13 +67,13 @@ fn damage_to_any_file_falls_back_to_the_state_before() {
             let loaded = store.load().unwrap();
             assert_eq!(loaded.newest, Some(training_state(4)), "{file}");
             assert_eq!(loaded.skipped.len(), 1);
-            // What was lost is known unless the manifest itself is.
+            // The lost generation is known unless the manifest itself is damaged.
             assert_eq!(
                 loaded.lost_generation,
                 (file != MANIFEST).then_some(Generation(5)),
                 "{file}"
             );
-            // Taking the lost steps again replaces the damaged one.
+            // Repeating the lost steps replaces the damaged state.
             store.save(&training_state(5)).unwrap();
             assert_eq!(step(&mut store), 5);
         }
@@ -90,7 +90,7 @@ fn a_damaged_state_does_not_take_the_place_of_a_whole_one() {
     fs::write(store.root.join("step-000000000007").join(STATE), b"{}").unwrap();
     let mut store = StateStore::open(directory.path(), 2).unwrap();
     assert_eq!(store.load().unwrap().lost_generation, Some(Generation(7)));
-    // It stays until its generation is known from another one.
+    // The damaged state stays until a newer state is whole, so a second load names it too.
     assert_eq!(store.load().unwrap().lost_generation, Some(Generation(7)));
     store.save(&training_state(6)).unwrap();
     assert_eq!(store.names(PREFIX).unwrap(), ["step-000000000005", "step-000000000006"]);
@@ -102,7 +102,7 @@ fn a_state_that_was_being_written_is_not_seen() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = StateStore::open(directory.path(), 3).unwrap();
     store.save(&training_state(4)).unwrap();
-    // What a kill leaves behind before the rename, at its worst whole.
+    // A kill before the rename leaves a temporary folder, complete in the worst case.
     let whole = store.root.join("step-000000000004");
     let leftover = store.root.join("tmp-step-000000000005");
     fs::create_dir(&leftover).unwrap();
@@ -159,7 +159,8 @@ fn a_run_of_another_version_is_refused_with_both_versions() {
         age(&store, name, version);
     }
     assert_eq!(step(&mut store), 6, "one is of this version");
-    // What is damaged is no reason to restore anything while others are whole.
+    // The only state of this version is damaged, but another version can resume from its own
+    // states. The error names that version instead of a backup.
     fs::remove_file(store.root.join("step-000000000006").join(STATE)).unwrap();
     let refused = store.load().expect_err("none is of this version").to_string();
     let path = store.root.join("step-000000000005").join(MANIFEST);

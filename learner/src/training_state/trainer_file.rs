@@ -1,8 +1,8 @@
 //! A [`TrainerState`] as a safetensors file.
 //!
 //! Tensors are `net.<tensor>`, `optimizer.<slot>.<tensor>` for trained tensors, and
-//! `average.<tensor>` if weights are averaged. All counts are one JSON entry of the metadata: the
-//! library writes several entries in any order, and the same state must give the same bytes.
+//! `average.<tensor>` if weights are averaged. All counts are one JSON entry of the metadata. The
+//! library does not fix the order of several entries, and equal states must give equal bytes.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,8 @@ use crate::trainer::{TrainerState, WeightAverageState};
 /// Key of the metadata entry that holds the [`Counts`].
 const COUNTS: &str = "counts";
 
-/// Limit for the slots of an optimiser in a file; AdamW needs 2. Bounds what a damaged count costs.
+/// Limit for the slots of an optimiser in a file; AdamW needs 2. Bounds the cost of a damaged
+/// count.
 const MAX_SLOTS: usize = 8;
 
 #[derive(Serialize, Deserialize)]
@@ -67,7 +68,7 @@ pub(super) fn to_bytes(state: &TrainerState, spec: &NetSpec) -> Vec<u8> {
     safetensors::serialize(views, Some(metadata)).expect("names and shapes were checked")
 }
 
-/// Decodes the state of a trainer whose network is `spec`; the error is a phrase for the file.
+/// Decodes the state of a trainer whose network is `spec`. The error is a phrase about the file.
 pub(super) fn from_bytes(bytes: &[u8], spec: &NetSpec) -> Result<TrainerState, String> {
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
     let counts = metadata.metadata().as_ref().and_then(|entries| entries.get(COUNTS));

@@ -8,7 +8,7 @@ use tonic::{Request, Response};
 
 use super::*;
 
-/// Has weights of one generation, if any, and refuses all that are published.
+/// An arena that reports one newest generation, if any, and refuses every published one.
 struct FakeArena {
     newest: Option<u32>,
 }
@@ -55,7 +55,7 @@ impl PoolService for FakeArena {
     }
 }
 
-/// Serves a fake arena, and a configuration with its address.
+/// Serves a fake arena. Returns a configuration with its address.
 async fn serve(newest: Option<u32>, directory: &std::path::Path) -> (Config, Served) {
     let server = server::serve(PoolServiceServer::new(FakeArena { newest })).await;
     let mut config = config();

@@ -1,4 +1,4 @@
-//! Checks that a start makes before it publishes anything.
+//! Tests of the checks at a start, before anything is published.
 
 use ouro_net::{Generation, Weights, WeightsMeta};
 use ouro_replay::ReplayState;
@@ -16,7 +16,7 @@ async fn a_start_publishes_weights_only_if_the_cpu_engine_agrees_with_training()
     let game = serde_json::to_string(&config.game).expect("plain data");
     let meta = WeightsMeta { game, generation: Generation(3), step: 6 };
     let spec = config.net_spec().expect("a valid network");
-    // Valid, but what comes of them behind the first layer is no number on any device.
+    // The weights are valid, but no device computes finite numbers behind the first layer.
     let tensors = spec.tensors().iter().map(|tensor| vec![1e30; tensor.len()]).collect();
     let weights = Weights::from_tensors(spec, meta, tensors).expect("finite values");
     let trainer = TrainerState::initial(&weights);
