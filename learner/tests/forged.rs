@@ -1,7 +1,7 @@
 //! Forged, malformed and hostile input over the wire, against a whole learner on loopback.
 //!
-//! Whatever comes in is refused or ended with a reason that names the thing and the value. Beside
-//! it an honest actor pushes on, and in the end exactly its games are in the journal.
+//! The learner refuses the input or ends the stream, with a reason that names the thing and the
+//! value. Meanwhile an honest actor keeps pushing. At the end exactly its games are accepted.
 
 mod forged {
     pub(super) mod actor;

@@ -1,7 +1,9 @@
-//! The GPU computes the CPU's gradients. A test binary of its own: GPU drivers may crash at exit.
+//! Tests that a GPU and the CPU compute the same gradients.
 //!
-//! Without an adapter the test is skipped with a message, and fails if `OURO_REQUIRE_ALL_CHECKS` is
-//! set.
+//! A separate test binary, because GPU drivers may crash at exit.
+//!
+//! Without an adapter the test is skipped with a message. With `OURO_REQUIRE_ALL_CHECKS` set it
+//! fails instead.
 
 use ouro_game::{PlaneShape, Rng};
 use ouro_learner::config::{AlphaZeroConfig, ReinforceConfig, TrainConfig};
@@ -36,7 +38,7 @@ fn losses_gradients_and_fifty_steps_agree_between_cpu_and_gpu() {
         })
     };
     let pooled = tower(Some(GlobalPooling { channels: 4, every: 2 }));
-    // Without pooling the CPU takes its own way through the tower.
+    // Without pooling the CPU uses its fast trunk instead of burn.
     let plain = tower(None);
     let train = TrainConfig::default();
     let settings = |rounds, steps| ParitySettings { rounds, steps, seed: 7 };
@@ -60,7 +62,7 @@ fn losses_gradients_and_fifty_steps_agree_between_cpu_and_gpu() {
 
 fn assert_agrees(report: Result<ParityReport, ParityError>) {
     let report = report.expect("both devices compute");
-    // The figures are of interest also when the test passes.
+    // Printed also when the test passes, because the figures show how close the devices are.
     print_uncaptured(&report);
     assert!(report.agrees(), "{report}");
 }

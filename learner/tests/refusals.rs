@@ -1,4 +1,4 @@
-//! What `ouro-learner` says to what it cannot use, and the exit code that `--help` gives for it.
+//! Error messages of `ouro-learner` for unusable input, with the exit codes that `--help` lists.
 
 use std::fs;
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use ouro_testkit::process::run;
 
-/// The exit code, and what standard error says.
+/// Runs the learner on input that it must refuse. Returns the exit code and standard error.
 fn refused(home: &Path, settings: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let path = home.join("run.toml");
     fs::write(&path, settings).expect("it is written");
@@ -43,7 +43,7 @@ fn each_refusal_has_its_code_and_names_the_thing() {
             64,
             "net.channels is 0; it must be 1 to 1024",
         ),
-        // Keys that a learner does not use are checked all the same.
+        // Keys that a learner does not use are checked as well.
         (preset.to_owned() + "[arena]\nparallel = 0", &[], 64, "arena.parallel is 0; it must be"),
         (preset.to_owned(), &["--arena", "localhost"], 64, "\"localhost\" is not an address"),
         (preset.to_owned(), &["--listen", &address], 69, "choose another address"),

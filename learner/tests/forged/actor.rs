@@ -1,4 +1,4 @@
-//! A learner that runs, an actor that talks to it as it is told, and games to forge.
+//! A running learner, a scripted actor, and games to forge.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,8 +21,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Status, Streaming};
 
-/// AlphaZero on tic-tac-toe that never has enough to begin with, so that generation 0 stays the
-/// newest.
+/// AlphaZero on tic-tac-toe with too few games for training, so generation 0 stays the newest.
 pub(crate) fn config(directory: &std::path::Path) -> Config {
     let mut config = Config {
         device: DeviceChoice::Cpu,
@@ -62,14 +61,14 @@ impl Running {
         answer.expect("the learner answers").into_inner()
     }
 
-    /// Drains; a fault anywhere in the learner would be told here.
+    /// Drains the learner. An error in any part of the learner fails here.
     pub(crate) async fn stop(self) {
         self.stop.cancel();
         self.task.await.expect("no panic").expect("a clean drain");
     }
 }
 
-/// An open stream.
+/// An actor with an open stream.
 pub(crate) struct Actor {
     requests: mpsc::Sender<wire::PushRequest>,
     responses: Streaming<wire::PushResponse>,
@@ -82,21 +81,21 @@ pub(crate) fn hello(actor: &str, epoch: Option<u64>, config: &GameConfig) -> wir
 }
 
 impl Actor {
-    /// Opens a stream whose first messages are these.
+    /// Opens a stream that starts with the messages in `first`.
     pub(crate) async fn open(
         running: &Running,
         first: Vec<wire::PushRequest>,
     ) -> Result<Self, Status> {
         let (requests, stream) = mpsc::channel(8);
         for message in first {
-            // A learner that has ended the stream already says why below.
+            // The send may fail. If the learner ended the stream, its status follows below.
             let _ = requests.try_send(message);
         }
         let responses = running.client().await.push(ReceiverStream::new(stream)).await?;
         Ok(Self { requests, responses: responses.into_inner(), sequence: 0 })
     }
 
-    /// An actor that was welcomed.
+    /// Opens a session and returns the actor with the learner's welcome.
     pub(crate) async fn welcomed(running: &Running, hello: wire::Hello) -> (Self, wire::Welcome) {
         let first = wire::PushRequest { message: Some(Ask::Hello(hello)) };
         let mut actor = Self::open(running, vec![first]).await.expect("a stream");
@@ -110,7 +109,7 @@ impl Actor {
         Ok(self.responses.message().await?.and_then(|response| response.message))
     }
 
-    /// The status that ends the stream, whatever is said before.
+    /// The status that ends the stream; earlier answers are skipped.
     pub(crate) async fn end(&mut self) -> Option<Status> {
         loop {
             match self.answer().await {
@@ -126,7 +125,8 @@ impl Actor {
         self.requests.send(wire::PushRequest { message }).await.expect("the stream is open");
     }
 
-    /// Pushes a game under the next number; what was decided about it.
+    /// Pushes a game under the next sequence number. Returns its refusal, or `None` if the game was
+    /// accepted.
     pub(crate) async fn push(&mut self, game: wire::Trajectory) -> Option<wire::Refusal> {
         self.sequence += 1;
         let sequence = self.sequence;
@@ -146,8 +146,8 @@ impl Actor {
     }
 }
 
-/// A game of tic-tac-toe that the first player wins on the left column, with what a search might
-/// have said: a target before the first and the last move of the winner.
+/// A game of tic-tac-toe that the first player wins on the left column. The first and the last move
+/// of the winner have policy targets.
 pub(crate) fn won_game() -> wire::Trajectory {
     let game = TicTacToe::default();
     let mut playthrough = Playthrough::new(&game, 5);

@@ -1,4 +1,4 @@
-//! Bytes that are no protocol at all, on the learner's port.
+//! Invalid bytes on the learner's port: broken protobuf, other protocols and noise.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use tonic::{Code, Request, Status};
 
 use super::actor::{Actor, Running, config, hello, won_game};
 
-/// Messages of a client that knows no protobuf.
+/// A codec that sends raw bytes instead of protobuf messages.
 #[derive(Clone, Copy, Default)]
 struct Raw;
 
@@ -50,7 +50,7 @@ impl Decoder for Raw {
     }
 }
 
-/// What a stream of such messages to a path ends with.
+/// Sends `messages` in a stream to `path`. Returns the status that ends the stream.
 async fn call(running: &Running, path: &'static str, messages: Vec<Vec<u8>>) -> Status {
     let url = format!("http://{}", running.address);
     let channel = tonic::transport::Endpoint::from_shared(url).expect("a URL").connect().await;
@@ -73,11 +73,11 @@ async fn call(running: &Running, path: &'static str, messages: Vec<Vec<u8>>) -> 
 
 const PUSH: &str = "/ouro.learner.v1.LearnerService/Push";
 
-/// Messages that are no protobuf of this protocol, and how a stream of them ends.
+/// Invalid messages: name, path, bytes, and the code and start of the text of the final status.
 const MESSAGES: [(&str, &str, &[u8], Code, &str); 8] = [
     ("an unknown call", "/ouro.learner.v1.LearnerService/Pull", b"", Code::Unimplemented, ""),
     ("an unknown service", "/ouro.learner.v9.LearnerService/Push", b"", Code::Unimplemented, ""),
-    // Field 1, as text of 127 bytes of which none come.
+    // Field 1 declares text of 127 bytes, but the message ends.
     ("text that is cut", PUSH, &[0x0a, 0x7f], Code::Internal, "failed to decode Protobuf message"),
     (
         "a tag of field 0",
@@ -100,7 +100,7 @@ const MESSAGES: [(&str, &str, &[u8], Code, &str); 8] = [
         Code::Internal,
         "failed to decode Protobuf message",
     ),
-    // The name of the actor is no UTF-8.
+    // The actor's name is not valid UTF-8.
     (
         "text that is none",
         PUSH,
@@ -108,7 +108,7 @@ const MESSAGES: [(&str, &str, &[u8], Code, &str); 8] = [
         Code::Internal,
         "failed to decode Protobuf message",
     ),
-    // What newer programs may add is passed over; what is left says nothing.
+    // Unknown fields are ignored, because newer programs may add some. The rest is empty.
     (
         "an unknown field",
         PUSH,
@@ -118,12 +118,12 @@ const MESSAGES: [(&str, &str, &[u8], Code, &str); 8] = [
     ),
 ];
 
-/// What is thrown at the port; the learner closes each connection by itself.
+/// Bytes for the bare port. The learner closes each connection itself.
 const THROWN: [(&str, &[u8]); 4] = [
     ("noise", &[0xa5; 4_096]),
     ("a request of HTTP/1.1", b"GET / HTTP/1.1\r\nHost: learner\r\n\r\n"),
     ("a hello of TLS", &[0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]),
-    // A frame of 16 MiB that was not agreed on.
+    // A frame of 16 MiB, larger than the learner's settings allow.
     (
         "a frame that is too large",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\xff\xff\xff\0\0\0\0\0\x01",
@@ -132,7 +132,7 @@ const THROWN: [(&str, &[u8]); 4] = [
 
 async fn throw(address: SocketAddr, bytes: &[u8]) {
     let mut stream = TcpStream::connect(address).await.expect("the port is open");
-    // Closed before all of it was read is closed.
+    // The write may fail, because the learner may close before it has read everything.
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
@@ -154,7 +154,7 @@ async fn whatever_bytes_come_the_learner_goes_on() {
         throw(running.address, bytes).await;
         honest.push_honest(won_game(), name).await;
     }
-    // Half a connection, and one that goes in the middle of a message.
+    // One connection stays silent, and one is closed at once.
     let half = TcpStream::connect(running.address).await.expect("the port is open");
     let gone = TcpStream::connect(running.address).await.expect("the port is open");
     drop(gone);

@@ -1,14 +1,14 @@
-//! What can be wrong with a game of tic-tac-toe, and what is said of each.
+//! Forgeries of a game of tic-tac-toe, with the refusal of each.
 
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::RefusalReason as Reason;
 
-/// A change to an honest game, and what must be said of it.
+/// A change to an honest game, with the expected refusal.
 pub(crate) struct Forgery {
     pub(crate) name: &'static str,
     pub(crate) forge: fn(&mut wire::Trajectory),
     pub(crate) reason: Reason,
-    /// How the detail begins; all of it, where it tells no fingerprints.
+    /// The expected detail, or its start if it ends with a space. Fingerprints follow a start.
     pub(crate) says: &'static str,
 }
 
@@ -25,7 +25,7 @@ fn search(game: &mut wire::Trajectory) -> &mut wire::SearchResults {
     game.search.as_mut().expect("the game was searched")
 }
 
-/// Gives the game other plies of one action each; nothing was searched.
+/// Replaces the plies by one ply per action, without search targets.
 fn replay(game: &mut wire::Trajectory, actions: &[u32]) {
     let plies = actions.len();
     game.actions = actions.to_vec();
@@ -38,7 +38,7 @@ fn seat(generation: Option<u32>, learns: bool) -> wire::Seat {
     wire::Seat { generation, learns }
 }
 
-/// Lists that do not fold into a game.
+/// Lists that cannot be decoded into a game.
 pub(crate) const LENGTHS: &[Forgery] = &[
     forgery(
         "nothing at all",
@@ -181,7 +181,7 @@ pub(crate) const LENGTHS: &[Forgery] = &[
     ),
 ];
 
-/// Seats, weights and probabilities that cannot have been.
+/// Impossible seats, generations and probabilities.
 pub(crate) const SEATS: &[Forgery] = &[
     forgery(
         "one seat of two",
@@ -264,7 +264,7 @@ pub(crate) const SEATS: &[Forgery] = &[
     ),
 ];
 
-/// Moves, fingerprints and results that the rules know better.
+/// Moves, fingerprints and outcomes that contradict the rules.
 pub(crate) const RULES: &[Forgery] = &[
     forgery("another first state", |g| g.digests[0] ^= 1, Reason::Replay, "ply -1: state is "),
     forgery(
@@ -370,7 +370,7 @@ pub(crate) const RULES: &[Forgery] = &[
     ),
 ];
 
-/// What no search can have said.
+/// Search targets that no search can return.
 pub(crate) const SEARCHES: &[Forgery] = &[
     forgery(
         "a value above 1",

@@ -1,4 +1,4 @@
-//! Games that disagree with themselves, with the rules or with the run.
+//! Games that contradict themselves, the rules or the run.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use ouro_proto::learner::v1::RefusalReason as Reason;
 use super::actor::{Actor, Running, config, hello, won_game};
 use super::forgeries::{Forgery, LENGTHS, RULES, SEARCHES, SEATS};
 
-/// Pushes every forgery of an honest game, each followed by the game as it is. Counts what was
-/// refused for each reason.
+/// Pushes every forgery of an honest game, each followed by the honest game itself. Returns the
+/// number of refusals for each reason.
 pub(crate) async fn push_all<'a>(
     actor: &mut Actor,
     honest: &wire::Trajectory,
@@ -31,7 +31,7 @@ pub(crate) async fn push_all<'a>(
     counts
 }
 
-/// What the learner says it has refused.
+/// The number of refusals for each reason in the learner's status.
 pub(crate) fn refused(status: &wire::GetStatusResponse) -> BTreeMap<Reason, u32> {
     status.refused.iter().map(|count| (count.reason(), count.games)).collect()
 }
@@ -51,13 +51,13 @@ async fn every_forged_game_is_refused_by_its_reason_and_honest_ones_go_on() {
     let counts = push_all(&mut actor, &won_game(), tables.into_iter().flatten()).await;
     let status = running.status().await;
     assert_eq!(refused(&status), counts);
-    // Two positions of each game have a target.
+    // Two positions of each game have a policy target.
     assert_eq!((status.games, status.positions), (cases as f64, 2.0 * cases as f64));
     assert_eq!((status.newest_generation, status.actors), (0, 1));
     drop(actor);
     running.stop().await;
 
-    // What was decided stays decided, and what was accepted stays in.
+    // After a restart all decisions stand, and the accepted games are in the replay.
     let running = Running::start(config).await;
     let (_actor, welcome) = Actor::welcomed(&running, hello("forger", Some(1), &game)).await;
     assert_eq!((welcome.epoch, welcome.watermark), (1, 2 * cases as u64));

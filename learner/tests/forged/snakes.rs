@@ -1,4 +1,4 @@
-//! Forged duels of snakes: both move at once, and chance places the food.
+//! Forged Battlesnake duels, with simultaneous moves and random food.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl GameVisitor for Random<'_> {
     }
 }
 
-/// Adds a ply of two moves at the end.
+/// Appends a ply of two moves.
 fn play_on(game: &mut wire::Trajectory) {
     game.actions.extend([0, 0]);
     game.ply_lengths.push(2);
@@ -131,7 +131,7 @@ const FORGERIES: [Forgery; 9] = [
     },
 ];
 
-/// REINFORCE on duels that never has a whole batch.
+/// REINFORCE on duels, with a batch that is never full.
 fn duels(directory: &std::path::Path) -> Config {
     let mut config = config(directory);
     let (width, height, snakes) = (7, 7, 2);
@@ -147,7 +147,7 @@ fn duels(directory: &std::path::Path) -> Config {
 async fn forged_duels_are_refused_and_honest_ones_go_on() {
     let directory = tempfile::tempdir().expect("a scratch folder");
     let config = duels(directory.path());
-    // One of some length, so that there is something to forge.
+    // The forgeries need a game of some length.
     let play = |seed| config.game.visit(Random(&config.game, seed)).expect("a valid game");
     let long = (0..).map(play).find(|game| game.plies.len() >= 6).expect("there are many");
     let running = Running::start(config.clone()).await;

@@ -1,4 +1,4 @@
-//! Streams that break the protocol. Each ends with a status; its neighbour goes on.
+//! Streams that break the protocol. Each ends with a status, and other streams continue.
 
 use ouro_game::{GameConfig, connect_four};
 use ouro_learner::config::{AlgorithmConfig, ReinforceConfig};
@@ -19,14 +19,14 @@ fn game(sequence: u64) -> wire::PushRequest {
     ask(Ask::Trajectory(wire::Trajectory { sequence, ..won_game() }))
 }
 
-/// The hello of an honest actor with something changed.
+/// A valid hello, changed by `spoil`.
 fn spoilt(spoil: impl FnOnce(&mut wire::Hello)) -> Vec<wire::PushRequest> {
     let mut hello = hello("intruder", None, &config("".as_ref()).game);
     spoil(&mut hello);
     vec![ask(Ask::Hello(hello))]
 }
 
-/// An honest hello, and what follows it.
+/// A valid hello, followed by `messages`.
 fn then(messages: Vec<wire::PushRequest>) -> Vec<wire::PushRequest> {
     let mut all = spoilt(|_| {});
     all.extend(messages);
@@ -37,7 +37,7 @@ fn nothing() -> wire::PushRequest {
     wire::PushRequest { message: None }
 }
 
-/// A name, what is sent, the status, and how its message begins.
+/// A name, the messages sent, and the code and start of the text of the final status.
 type Break = (&'static str, fn() -> Vec<wire::PushRequest>, Code, &'static str);
 
 const BREAKS: [Break; 22] = [
@@ -210,14 +210,14 @@ async fn what_comes_twice_counts_once_and_an_older_life_is_over() {
     let (mut first, welcome) = Actor::welcomed(&running, named(None)).await;
     assert_eq!(welcome.epoch, 1);
     first.push_honest(won_game(), "the hello").await;
-    // The same number with another game: what was decided stays.
+    // Another game under the same number changes nothing, because the first decision stands.
     let forged = wire::Trajectory { sequence: 1, seats: Vec::new(), ..won_game() };
     first.send(forged).await;
     let answer = first.answer().await.expect("no status").expect("an answer");
     let told = wire::push_response::Message::Ack(wire::Ack { watermark: 1, ..Default::default() });
     assert_eq!(answer, told);
 
-    // Another process by that name gets a life of its own, which ends the stream of the first.
+    // Another process with that name gets a new epoch, which ends the stream of the first.
     let (mut second, welcome) = Actor::welcomed(&running, named(None)).await;
     assert_eq!((welcome.epoch, welcome.watermark), (2, 0));
     let ended = first.end().await.expect("a status");
@@ -275,11 +275,11 @@ async fn games_of_weights_that_are_too_old_are_refused_as_stale() {
     config.intake.max_staleness = 1;
     let running = Running::start(config.clone()).await;
     let (mut actor, _) = Actor::welcomed(&running, hello("slow", None, &config.game)).await;
-    // Each game has three positions, so each is a step and a generation.
+    // Each game has three positions, a whole batch. Each game is thus one step and one generation.
     let mut newest = 0;
     let oldest = loop {
         match actor.push(won_game()).await {
-            // The learner is not there yet.
+            // The game was accepted, so generation 0 is not stale yet.
             None => newest = newest.max(running.status().await.newest_generation),
             Some(refusal) => {
                 assert_eq!(refusal.reason(), Reason::Stale, "{refusal:?}");
