@@ -1,8 +1,8 @@
 //! AlphaZero: learn the results of a search (Silver et al. 2018, "A general reinforcement learning
 //! algorithm that masters chess, shogi, and Go through self-play").
 //!
-//! For a batch of positions with policy target t, value target z and weight w, and the network's
-//! policy π and value V:
+//! Each position has a policy target t, a value target z and a weight w. With the network's policy
+//! π and value V:
 //!
 //! ```text
 //! L = Σ w p (−Σ t log π) / Σ w                     policy; p is 0 for a row without a target

@@ -1,4 +1,4 @@
-//! Export of trained weights, and the check that the CPU engine computes what training computed.
+//! Export of trained weights, after a check that the CPU engine and training agree.
 //!
 //! Actors and the arena do not use burn. They run [`ouro_net::Engine`] on exported weights, with
 //! batch norm folded in. An [`ExportCheck`] evaluates both on the same fixed positions before

@@ -94,6 +94,7 @@ pub fn start<A: Assemble>(
         let (replay, rules, batches) = (Arc::clone(replay), Arc::clone(rules), batches.clone());
         let run = move || {
             while let Some(drawn) = replay.draw(rows) {
+                // Keyed by the batch, so that symmetries depend neither on threads nor on restarts.
                 let mut augmentation = Rng::indexed(seed, "augment", drawn.index);
                 let batch = assemble::<A>(&*rules, &drawn.batch.draws, &mut augmentation);
                 let failed = batch.is_err();

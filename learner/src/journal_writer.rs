@@ -391,6 +391,7 @@ impl<D: Disk> WriterState<D> {
                 }
                 self.group.failed(self.now());
                 self.publish_stall();
+                // Marks the watermarks as changed, so that connections repeat the suggested pause.
                 self.sessions.values().for_each(|open| open.watermark.send_modify(|_| {}));
                 return Ok(());
             }

@@ -245,6 +245,7 @@ impl Learner {
             });
             self.replay.published(generation);
         }
+        // The arena would refuse weights that are older than its newest generation.
         let first = behind.is_none().then(|| Arc::new(own));
         let (snapshots, mut published) = watch::channel(first);
         let arena = self.arena;
@@ -252,6 +253,7 @@ impl Learner {
             if let Some(arena) = arena {
                 return publisher::publish(arena, published, Backoff::default()).await;
             }
+            // Without an arena, the task only ends with the training thread.
             while published.changed().await.is_ok() {}
             Ok(())
         });
@@ -278,10 +280,12 @@ impl Learner {
             () = server.ended() => {}
         }
         self.stop_streams.cancel();
+        // A closed replay has room, so the journal writer accepts the last games.
         self.replay.close();
         if tokio::time::timeout(DRAIN, self.intake.drained()).await.is_err() {
             tracing::warn!("streams still open after the drain time");
         }
+        // After the streams, so that the last commit includes their games.
         journal_intake.close().await;
         let trained = training.join().await;
         // The training thread has dropped the sender, so the publisher ends once the last snapshot
@@ -306,7 +310,7 @@ impl Learner {
     }
 }
 
-/// What the training thread owns at its start.
+/// The parts that the training thread owns at its start.
 struct TrainingThread {
     config: Config,
     resumed: ResumedRun,

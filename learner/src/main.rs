@@ -1,4 +1,4 @@
-//! `ouro-learner`: the learner of a run as a process of its own.
+//! `ouro-learner`: the learner of a run as a separate process.
 
 use std::process::ExitCode;
 

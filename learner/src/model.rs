@@ -217,8 +217,7 @@ impl Parameters {
         pass.into_trace()
     }
 
-    /// The gradient of the trained tensors from a backward pass, as one vector without gradients of
-    /// its own.
+    /// The gradient of the trained tensors from a backward pass, as one untracked vector.
     pub fn gradient(&self, gradients: &mut Gradients) -> Tensor<1> {
         let ranges = self.layout.ranges[self.first..].iter();
         let trained = self.tensors.iter().zip(ranges).filter(|(_, place)| place.0);

@@ -85,7 +85,7 @@ pub enum Refusal {
         /// Probability in the message.
         got: f32,
     },
-    /// A search target is one that no search can return.
+    /// The search target of a move is invalid.
     #[error("search at ply {ply} {what}")]
     Search {
         /// Ply, from 0.

@@ -11,7 +11,7 @@
 //! messages.
 //!
 //! Clients cannot block the learner. A client without a hello within the time limit is
-//! disconnected, and a client that does not read its answers does not delay a drain.
+//! disconnected. A client that does not read its answers does not delay a drain.
 
 mod stream;
 

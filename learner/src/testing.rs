@@ -164,14 +164,14 @@ fn play(
     Trajectory { record, seats, plies }
 }
 
-/// A game that the first player wins on the left column: cells 0, 3, 6 against 1, 4.
+/// A game that the first player wins on the left column, with cells 0, 3, 6 against 1, 4.
 pub(crate) fn won_game() -> Trajectory {
     let mut cells = [0, 1, 3, 4, 6].into_iter().map(Action);
     play(5, |_| cells.next(), |_| 0.5)
 }
 
-/// [`won_game`] with a search result before every move: policy targets before the first and the
-/// last move of the winner, and none before the others.
+/// [`won_game`] with a search result before every move. Only the first and the last move of the
+/// winner have policy targets.
 pub(crate) fn searched_game() -> Trajectory {
     let target = |policy: &[(u32, f32)], value: f32| {
         let policy = policy.iter().map(|&(action, share)| (Action(action), share)).collect();

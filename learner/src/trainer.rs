@@ -154,6 +154,7 @@ impl<A: Algorithm> Trainer<A> {
             let statistics = |net: &Net| batch_statistics(net, trunk, batch.planes(), device);
             average.update(&self.net, self.step, statistics, self.config.norm_momentum)?;
         }
+        // Reading the loss waits for the device, so most steps skip it.
         if !self.step.is_multiple_of(self.config.report_every) {
             return Ok(None);
         }

@@ -22,7 +22,7 @@ use crate::training_state::{RunState, StateStore, TrainingState};
 /// Folder of the journal in the folder of the run.
 const JOURNAL: &str = "journal";
 
-/// What training resumes from.
+/// The state and the parts from which training resumes.
 pub(super) struct ResumedRun {
     pub(super) store: StateStore,
     pub(super) training_state: TrainingState,
@@ -33,8 +33,8 @@ pub(super) struct ResumedRun {
     pub(super) export_check: ExportCheck,
 }
 
-/// Loads the newest training state or creates generation 0, checks its weights against the CPU
-/// engine, and fills the replay from the journal. Blocks.
+/// Loads the newest training state or creates generation 0. Checks its weights against the CPU
+/// engine, then fills the replay from the journal. Blocks.
 pub(super) fn resume(
     config: &Config,
     rules: &dyn Rules,

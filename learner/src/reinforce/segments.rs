@@ -8,9 +8,9 @@ use crate::batch::{Batch, BatchError, RowShape, check_lengths};
 /// other, and [`ends`](Self::ends) marks the last.
 ///
 /// A segment is *truncated* if its seat plays on after the last move: the game was cut short, or
-/// the batch was full. A truncated segment ends with one more row of weight 0, the state after the
-/// last move, whose value bootstraps the return. Batches are filled with pieces of games and not
-/// padded, because every row passes through batch norm.
+/// the batch was full. A truncated segment ends with one more row of weight 0: the state after the
+/// last move. The value of that state bootstraps the return. Batches are filled with pieces of
+/// games and not padded, because every row passes through batch norm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segments {
     shape: RowShape,

@@ -7,8 +7,8 @@ use ouro_game::{Game, Turn};
 pub(crate) struct Transition {
     /// Index of the state in which the seat moves.
     pub ply: usize,
-    /// Sum of the scaled rewards up to the seat's next move or the last state, each discounted by
-    /// the time since this move.
+    /// Sum of the scaled rewards up to the seat's next move or the last state. Each reward is
+    /// discounted by the time since this move.
     pub reward: f32,
     /// γ^Δt to the next move or the last state; 0 if the seat can receive nothing more.
     pub discount: f32,

@@ -60,6 +60,7 @@ impl<G: Game> OfGame<G> {
         draws: &[Draw<EncodedTrajectory>],
         augmentation: &mut Rng,
     ) -> Result<Segments, UnpackError> {
+        // The spare room is for the last states of truncated segments.
         let mut batch = Segments::with_capacity(self.shape(), draws.len() + draws.len() / 8);
         for draws in draws.chunk_by(|one, other| one.number == other.number) {
             let restored = self.restored_game(&draws[0].item)?;

@@ -55,6 +55,7 @@ impl<G: Game> OfGame<G> {
         for (seat, taken) in trajectory.seats.iter().enumerate() {
             match taken.generation {
                 Some(got) if got > newest => return Err(Refusal::Future { seat, got, newest }),
+                // Opponents may be older, because training uses only the moves of learning seats.
                 Some(got) if taken.learns && got < oldest => {
                     return Err(Refusal::Stale { seat, got, oldest });
                 }
