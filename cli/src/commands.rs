@@ -1,4 +1,4 @@
-//! The verbs, one file each.
+//! The subcommands of `ouro`, one file each.
 
 use std::process::ExitCode;
 
@@ -47,7 +47,7 @@ impl Default for Command {
 }
 
 impl Command {
-    /// Runs the verb and gives the exit code.
+    /// Runs the subcommand and returns its exit code.
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         match self {
             Self::Train(arguments) => train::run(&arguments, output),

@@ -1,7 +1,7 @@
 //! The failure of a command: a message and an exit code.
 //!
-//! The codes are those of BSD `sysexits`, so that scripts can tell a typo from a missing
-//! service without reading the message.
+//! The codes are those of BSD `sysexits`. Scripts can distinguish a typo from a missing service
+//! without parsing the message.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use ouro_service::ExitStatus;
 use ouro_settings::FileError;
 
-/// Shown by `--help`.
+/// The table of exit codes in the output of `--help`.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0   done
@@ -23,25 +23,25 @@ Exit codes:
   74  reading or writing failed
   130 Ctrl-C a second time: ended at once";
 
-/// A command line or configuration that cannot be used.
+/// Invalid command line or configuration (`EX_USAGE`).
 const USAGE: u8 = 64;
-/// Input that cannot be understood.
+/// Invalid input data (`EX_DATAERR`).
 const DATA: u8 = 65;
-/// Input that is missing.
+/// Missing input (`EX_NOINPUT`).
 const NO_INPUT: u8 = 66;
-/// Something else that is not available.
+/// Any other unavailable resource (`EX_UNAVAILABLE`).
 const UNAVAILABLE: u8 = 69;
-/// Something that should not happen.
+/// Internal error: a bug (`EX_SOFTWARE`).
 const SOFTWARE: u8 = 70;
-/// A failed read or write.
+/// Failed read or write (`EX_IOERR`).
 const IO: u8 = 74;
 
-/// Why a command stopped.
+/// Error that stops a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: u8,
     message: String,
-    /// Whether the reader of standard output is gone, so that nothing is printed.
+    /// Whether standard output has no reader any more; then no message is printed.
     silent: bool,
 }
 
@@ -50,48 +50,48 @@ impl Failure {
         Self { code, message: message.to_string(), silent: false }
     }
 
-    /// A command line or configuration that cannot be used.
+    /// Invalid command line or configuration.
     pub(crate) fn usage(message: impl Display) -> Self {
         Self::new(USAGE, message)
     }
 
-    /// A port, a device or a folder that is not available.
+    /// Unavailable port, device or folder.
     pub(crate) fn unavailable(message: impl Display) -> Self {
         Self::new(UNAVAILABLE, message)
     }
 
-    /// Something that should not happen.
+    /// Internal error: a bug.
     pub(crate) fn bug(message: impl Display) -> Self {
         Self::new(SOFTWARE, message)
     }
 
-    /// Input that cannot be understood.
+    /// Invalid input data.
     pub(crate) fn data(message: impl Display) -> Self {
         Self::new(DATA, message)
     }
 
-    /// Input that is missing.
+    /// Missing input.
     pub(crate) fn no_input(message: impl Display) -> Self {
         Self::new(NO_INPUT, message)
     }
 
-    /// A failed read or write.
+    /// Failed read or write.
     pub(crate) fn io(message: impl Display) -> Self {
         Self::new(IO, message)
     }
 
-    /// A part of a run that ended early.
+    /// Early end of a part of a run, with the exit code of that part.
     pub(crate) fn ended(status: ExitStatus, message: impl Display) -> Self {
         Self::new(status as u8, message)
     }
 
-    /// A file that could not be read. A missing file has a code of its own.
+    /// File that cannot be read. A missing file has its own exit code.
     pub(crate) fn read(what: impl Display, error: &io::Error) -> Self {
         let code = if error.kind() == io::ErrorKind::NotFound { NO_INPUT } else { IO };
         Self::new(code, format_args!("{what}: {error}"))
     }
 
-    /// A settings file that cannot be used. A missing file has a code of its own.
+    /// Unusable settings file. A missing file has its own exit code.
     pub(crate) fn unreadable(error: FileError) -> Self {
         match &error {
             FileError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
@@ -101,13 +101,13 @@ impl Failure {
         }
     }
 
-    /// Prints the message as one line and gives the exit code.
+    /// Prints the message as one line and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         if self.silent {
             return ExitCode::SUCCESS;
         }
         let line = self.message.lines().map(str::trim).collect::<Vec<_>>().join("; ");
-        // If standard error is closed too, there is no reader.
+        // A failed write is ignored: without standard error there is no place to report it.
         let _ = writeln!(io::stderr(), "error: {line}");
         ExitCode::from(self.code)
     }

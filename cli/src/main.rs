@@ -1,4 +1,4 @@
-//! `ouro`: one command for playing, training and looking into games.
+//! `ouro`: one command to train, play and inspect games.
 //!
 //! Data goes to standard output, one-line errors to standard error. The exit code classifies
 //! failures (see [`failure`]). A reader that closes the pipe early is not an error.
@@ -43,8 +43,8 @@ fn main() -> ExitCode {
 
 /// Keeps Vulkan's layers from printing warnings on the terminal.
 ///
-/// The layers look for a display even for pure computing, and warn if the variable that names its
-/// folder is missing. They accept a folder without a display silently.
+/// The layers look for a display even if they only compute. They warn if the variable that names
+/// its folder is missing, but accept a folder without a display.
 #[expect(unsafe_code, reason = "edition 2024 marks changes of the environment")]
 #[expect(clippy::disallowed_methods, reason = "no other thread is there yet to race with")]
 fn quiet_display() {

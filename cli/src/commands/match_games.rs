@@ -1,7 +1,7 @@
-//! `ouro match`: players against each other in paired games, and what that says of them.
+//! `ouro match`: paired games between players, and their ratings.
 //!
 //! Every seed is played once per rotation of the seats. The same seed gives the same games, bit
-//! for bit, on any number of cores, as long as no player answers by the clock.
+//! for bit, on any number of cores. Players with a time limit are the exception.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// A bar on standard error, if somebody looks at it.
+/// A progress bar on standard error; hidden if standard error is not a terminal.
 fn progress(games: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(games as u64), ProgressDrawTarget::stderr());
     if !io::stderr().is_terminal() {
@@ -89,7 +89,7 @@ struct Match<'a> {
 }
 
 impl GameVisitor for Match<'_> {
-    /// The report, and the longest game.
+    /// The report and the longest game.
     type Output = Result<(Report, Option<GameRecord<()>>), Failure>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
@@ -104,7 +104,7 @@ impl GameVisitor for Match<'_> {
             let player = |name: &String| by_name(name, &mut context).map_err(Failure::usage);
             names.iter().map(player).collect()
         };
-        // A wrong name is told before anything is played.
+        // Build all players once, so that an invalid name is reported before the first game.
         players()?;
         let bar = progress(schedule.len());
         let played = play::play(&game, &schedule, arguments.max_plies, &players, &bar);

@@ -9,22 +9,22 @@ use ouro_settings::Settings;
 
 use crate::failure::Failure;
 
-/// A setting that does not work.
+/// An invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// The key, or the innermost table that holds the problem.
+    /// The invalid key, or the innermost table around it.
     pub(super) key: String,
-    /// The key, its value and the remedy.
+    /// Error message: the key, its value and the remedy.
     pub(super) text: String,
 }
 
-/// The settings in a file. Values are not checked yet.
+/// Reads the settings in a file; does not validate their values.
 pub(super) fn load(path: &Path) -> Result<Settings, Failure> {
     Settings::load(path).map_err(Failure::unreadable)
 }
 
-/// The first setting that does not work. Beyond the checks of all processes, the arena builds
-/// every player that the settings name.
+/// Returns the first invalid setting, if any. In addition to the checks that all processes share,
+/// the arena builds every player that the settings name.
 pub(super) fn problem(settings: &Settings) -> Option<Problem> {
     if let Err(error) = settings.validate() {
         return Some(Problem { key: error.key.clone(), text: error.to_string() });

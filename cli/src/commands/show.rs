@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Longest record that is read, uncompressed.
+/// Maximum bytes of a record, both compressed and uncompressed; the rest is not read.
 const MAX_BYTES: u64 = 256 << 20;
 
 #[derive(Debug, Args)]
@@ -33,15 +33,15 @@ pub(crate) struct Arguments {
     all: bool,
 }
 
-/// One ply as it is shown.
+/// One ply as it is printed.
 #[derive(Debug, Serialize)]
 struct Frame {
-    /// Plies played to get here.
+    /// Number of plies before this state.
     ply: usize,
-    /// Players and the names of their actions in the last ply.
+    /// Movers of the last ply, with the names of their actions.
     moves: Vec<(usize, String)>,
     over: bool,
-    /// Per player.
+    /// Outcome of each player.
     outcomes: Vec<f32>,
     #[serde(skip)]
     drawing: String,
@@ -149,7 +149,7 @@ fn print(frame: &Frame, last: usize, output: &mut Output) -> Result<(), Failure>
     output.result(frame, text)
 }
 
-/// Shows plies as the lines on standard input select.
+/// Prints plies interactively: each line of standard input selects the next one.
 fn walk(frames: &[Frame], start: usize, output: &mut Output) -> Result<(), Failure> {
     let last = frames.len() - 1;
     let mut at = start;
@@ -165,7 +165,7 @@ fn walk(frames: &[Frame], start: usize, output: &mut Output) -> Result<(), Failu
     }
 }
 
-/// The ply that a line selects, or `None` to leave. An unknown line selects the current ply.
+/// Returns the ply that a line selects, or `None` to quit. An unknown line selects the current ply.
 fn follow(line: &str, at: usize, last: usize) -> Option<usize> {
     match line {
         "" if at == last => None,

@@ -1,8 +1,8 @@
 //! `ouro train`: actors, learner and arena in one process.
 //!
 //! The parts are those of the cluster, and they use the same gRPC on loopback ports. The folder of
-//! a run holds everything that a second start needs to resume. Ctrl-C drains: actors flush, the
-//! learner receives their games and makes a last generation, the arena commits.
+//! a run holds everything that a later start needs to resume. Ctrl-C drains the run: the actor
+//! flushes, the learner receives the last games and makes a last generation, the arena commits.
 
 mod arguments;
 mod curves;
@@ -35,7 +35,7 @@ use self::screen::Screen;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Trains until a signal or the time is up.
+/// Trains until the run ends: by a signal, a limit, or the end of a part.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let plan = Plan::open(arguments)?;
     let screen = Screen::new(output);
@@ -93,7 +93,7 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
             None => std::future::pending().await,
         }
     };
-    // The first end ends the run, also that of a part that fails.
+    // The first of these futures ends the run, even if it is a failed part.
     let reported = tokio::select! {
         result = reporter.follow() => result,
         () = stop.cancelled() => Ok(()),
@@ -104,7 +104,7 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
         () = actor.ended() => Ok(()),
     };
 
-    // Drain even if the reader of the output is gone; its error is returned at the end.
+    // The run drains even if the output has no reader; that error is returned at the end.
     let reported = reported.and_then(|()| reporter.draining());
     stop_actor.cancel();
     replay.take_all();

@@ -1,7 +1,7 @@
-//! `ouro bench game`: the rules alone, played at random.
+//! `ouro bench game`: the speed of the rules in random games.
 //!
-//! Battlesnake snakes avoid walls and bodies, as in the rollouts of that game. In the other games
-//! every legal action is equally likely. A turn is one step of the game, by any number of players.
+//! Snakes avoid walls and bodies, as in the rollouts of Battlesnake. In the other games every legal
+//! action is equally likely. A turn is one step of the game, by any number of players.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use super::timing::{Spread, Work, rate};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Turns between two looks at the clock.
+/// Turns between two readings of the clock.
 const CHUNK: u64 = 20_000;
 
 /// The measured games: name and configuration.
@@ -51,7 +51,7 @@ struct Measured {
     state_bytes: usize,
     one_core: Spread,
     all_cores: Spread,
-    /// All cores over one, by medians.
+    /// Median rate on all cores divided by the median rate on one core.
     scaling: f64,
 }
 
@@ -63,7 +63,7 @@ struct Report {
     results: Vec<Measured>,
 }
 
-/// The work of one chunk of random games, and the size of a state.
+/// Builds the work of one chunk of random games; also returns the size of a state in bytes.
 struct RandomGames;
 
 impl GameVisitor for RandomGames {
@@ -74,7 +74,7 @@ impl GameVisitor for RandomGames {
     }
 }
 
-/// Plays whole games until a chunk of turns is done.
+/// Plays whole games until [`CHUNK`] turns are done.
 fn play_at_random<G: Game>(game: &G, seed: u64) -> u64 {
     let mut mask = ActionMask::default();
     let mut joint = vec![Action::default(); game.players()];
@@ -99,7 +99,7 @@ fn play_at_random<G: Game>(game: &G, seed: u64) -> u64 {
     turns
 }
 
-/// Plays Battlesnake games until a chunk of turns is done; snakes avoid walls and bodies.
+/// Plays Battlesnake games until [`CHUNK`] turns are done; snakes avoid walls and bodies.
 fn play_battlesnake(game: &battlesnake::Small, seed: u64) -> u64 {
     let (mut turns, mut index) = (0, 0);
     while turns < CHUNK {

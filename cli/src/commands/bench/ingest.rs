@@ -1,10 +1,10 @@
-//! `ouro bench ingest`: how fast a learner takes games in.
+//! `ouro bench ingest`: the rate at which a learner receives games.
 //!
-//! A whole learner is served on a loopback port and never has enough to train on, so that what it
-//! does is take games in: gRPC, replaying every game with the rules, the journal with its syncs,
-//! the window, the acknowledgement. Clients in the same process push the same games again and
-//! again over streams of their own. They run on threads of their own, so that their processor
-//! time is told apart; what the kernel does to carry bytes over loopback is on both sides.
+//! A complete learner runs on a loopback port. It never has enough positions to train, so it only
+//! receives games: gRPC, replay with the rules, the journal with its syncs, the replay window, the
+//! acknowledgement. Clients in the same process push the same games in a loop, one stream each.
+//! They run on separate threads, so their CPU time is measured separately. The CPU time of the
+//! kernel for loopback traffic counts on both sides.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -37,7 +37,7 @@ mod processor;
 /// Name of the clients' threads.
 const CLIENT: &str = "ingest-client";
 
-/// Time before the first run: connections open, buffers grow.
+/// Time before the first run, in which connections open and buffers grow.
 const WARM_UP: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Args)]
@@ -91,19 +91,19 @@ impl Pushed {
     }
 }
 
-/// One game.
+/// The figures of one game.
 #[derive(Debug, Serialize)]
 struct Measured {
     game: String,
-    /// Plies of a game, positions that are learned from, and bytes of its message, on average.
+    /// Averages per game: plies, positions for training, and bytes of the message.
     plies: f64,
     positions: f64,
     bytes: f64,
     positions_per_second: Spread,
-    /// Positions per second of the learner's processor time; Linux only. On a machine that does
-    /// other things too, this is what taking games in costs.
+    /// Positions per CPU-second of the learner; Linux only. Other load on the machine affects this
+    /// figure less than the rate.
     positions_per_core: Option<Spread>,
-    /// Cores that the learner and the clients kept busy, at the median.
+    /// Median number of busy cores of the learner and of the clients.
     learner_cores: Option<f64>,
     client_cores: Option<f64>,
 }
@@ -127,7 +127,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let mut measured = Vec::new();
     for game in &arguments.game {
         let result = measure(game.config(), &folder, arguments);
-        // Nobody reads the journal of a benchmark.
+        // The journal is of no use after the benchmark. A failed removal is not an error.
         let _ = std::fs::remove_dir_all(&folder);
         measured.push(result?);
     }
@@ -137,7 +137,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// A learner that takes everything in and never trains.
+/// The configuration of a learner that accepts every game and never trains.
 fn learner(game: GameConfig, folder: &Path, arguments: &Arguments) -> Config {
     let mut config = Config {
         device: DeviceChoice::Cpu,
@@ -157,7 +157,7 @@ fn learner(game: GameConfig, folder: &Path, arguments: &Arguments) -> Config {
 }
 
 fn runtime(name: &str) -> io::Result<Runtime> {
-    // A thread that ended would take its processor time along.
+    // Threads must outlive the benchmark: the CPU time of an ended thread is lost.
     let forever = Duration::from_secs(1 << 20);
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -166,12 +166,12 @@ fn runtime(name: &str) -> io::Result<Runtime> {
         .build()
 }
 
-/// What was done up to a moment.
+/// Cumulative counts at one moment.
 #[derive(Clone, Copy)]
 struct Moment {
     at: Instant,
     positions: u64,
-    /// Processor time of the learner and of the clients.
+    /// CPU-seconds of the learner and of the clients; `None` where the system has no `/proc`.
     used: Option<(f64, f64)>,
 }
 

@@ -21,7 +21,7 @@ use super::timing::Spread;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Steps before the first that is timed: buffers grow, kernels are compiled.
+/// Minimum steps of a run. As the warm-up, they let buffers grow and kernels compile.
 const WARM_UP: usize = 3;
 
 #[derive(Debug, Args)]
@@ -58,8 +58,8 @@ struct Measured {
     ms_per_step: Spread,
     /// Rows per second, at the median.
     samples_per_second: f64,
-    /// Processor time of the training thread per step, at the median; Linux only. On a machine
-    /// that does other things too, this is what the step costs on the CPU.
+    /// Median CPU time of the training thread per step; Linux only. Other load on the machine
+    /// affects this figure less than the elapsed time.
     cpu_ms_per_step: Option<f64>,
 }
 
@@ -138,8 +138,8 @@ fn measure(
     })
 }
 
-/// Takes steps for at least `least`, and at least [`WARM_UP`] of them. Returns seconds per step, by
-/// the clock and of this thread's CPU time.
+/// Takes at least [`WARM_UP`] steps, for at least `least`. Returns the elapsed seconds per step and
+/// this thread's CPU-seconds per step.
 fn steps(
     trainer: &mut Trainer<AlphaZero>,
     batch: &Positions,
@@ -158,7 +158,7 @@ fn steps(
     Ok((start.elapsed().as_secs_f64() / count, used))
 }
 
-/// CPU time of this thread; Linux only.
+/// CPU-seconds of this thread so far; Linux only.
 fn processor_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;

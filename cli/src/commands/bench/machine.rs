@@ -1,13 +1,13 @@
-//! The machine on which figures are measured.
+//! The machine that runs the benchmarks.
 
 use serde::Serialize;
 
-/// The processor, from `/proc/cpuinfo`.
+/// The processor and the build. The name is from `/proc/cpuinfo`, elsewhere the architecture.
 #[derive(Debug, Serialize)]
 pub(super) struct Machine {
     pub(super) cpu: String,
     pub(super) cores: usize,
-    /// Whether this is a release build: no debug assertions.
+    /// Whether debug assertions are off.
     pub(super) release_build: bool,
 }
 

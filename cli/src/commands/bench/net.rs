@@ -1,4 +1,5 @@
-//! `ouro bench net`: the CPU engine on one core, for every preset and several batch sizes.
+//! `ouro bench net`: the speed of the CPU engine on one core, for every preset and several batch
+//! sizes.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};

@@ -1,7 +1,7 @@
-//! `ouro bench search`: tree search in self-play on one core.
+//! `ouro bench search`: the speed of tree search in self-play on one core.
 //!
-//! An evaluator that costs nothing leaves the time of the search itself. With a network, the report
-//! gives the share of time outside the engine and the fill of the batches.
+//! With an evaluator that costs nothing, the figure is the cost of the search itself. With a
+//! network, the report gives the share of time outside the engine and the fill of the batches.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     net: String,
 }
 
-/// One search of one game.
+/// The figures of one search configuration on one game.
 #[derive(Debug, Serialize)]
 struct Measured {
     game: &'static str,
@@ -43,9 +43,9 @@ struct Measured {
     trees: usize,
     simulations_per_decision: u32,
     simulations_per_second: Spread,
-    /// Share of the time outside the evaluator, median.
+    /// Median share of the time outside the evaluator, 0 to 1.
     overhead: f64,
-    /// Mean fill of a batch, 0 to 1, median.
+    /// Median over the runs of the mean fill of a batch, 0 to 1.
     batch_fill: f64,
 }
 

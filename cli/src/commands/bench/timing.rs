@@ -1,4 +1,4 @@
-//! Runs of a fixed duration, and their median and range.
+//! Rates over runs of a fixed duration, with their median and range.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,6 +33,7 @@ pub(super) fn rate(work: &Work, threads: usize, time: Duration) -> f64 {
         let started = Instant::now();
         let (mut done, mut round) = (0, 0);
         while started.elapsed() < time {
+            // The thread is in the upper half, so that no two threads use the same seed.
             done += work((thread as u64) << 32 | round);
             round += 1;
         }

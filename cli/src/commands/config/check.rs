@@ -1,7 +1,7 @@
-//! Everything that is wrong with a settings file, not only the first problem.
+//! `ouro config check`: reports every problem of a settings file, not only the first.
 //!
-//! Reading stops at the first problem. Each problem is reported and its key put back to the value
-//! of the preset. Then the rest is read again, until nothing is wrong.
+//! The reader stops at the first problem. Each problem is reported, its key is reset to the value
+//! of the preset, and the file is read again until no problem is left.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::commands::settings;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Prints one line for each problem; the file is usable if there is none.
+/// Prints one line per problem. Returns an error if there is at least one.
 pub(super) fn run(path: &Path, output: &mut Output) -> Result<ExitCode, Failure> {
     let Source { base, table, .. } = Source::read(path).map_err(Failure::unreadable)?;
     let problems = problems(path, &base, table)?;
@@ -41,12 +41,12 @@ pub(super) fn run(path: &Path, output: &mut Output) -> Result<ExitCode, Failure>
     }
 }
 
-/// The problems, each with its key.
+/// Returns all problems as pairs of key and message.
 fn problems(path: &Path, base: &Table, mut table: Table) -> Result<Vec<(String, String)>, Failure> {
     let mut problems = Vec::new();
-    // How many times each key was wrong.
+    // How many times each key was invalid.
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
-    // The table that lacks a key since this loop removed it.
+    // The table from which this loop removed a key.
     let mut incomplete: Option<String> = None;
     loop {
         let (key, text) = match file::read::<Settings>(path, table.clone()) {
@@ -58,8 +58,8 @@ fn problems(path: &Path, base: &Table, mut table: Table) -> Result<Vec<(String, 
             Err(error) => return Err(Failure::unreadable(error)),
         };
         let before = found.entry(key.clone()).or_default();
-        // A key that this loop removed is not missing in the file. A key that is wrong even with
-        // the value of the preset was reported already.
+        // A key that this loop removed is not missing in the file. A key that is invalid even
+        // with the value of the preset was reported already.
         if incomplete.take().is_none_or(|table| table != key) && *before == 0 {
             problems.push((key.clone(), text));
         }
@@ -72,19 +72,21 @@ fn problems(path: &Path, base: &Table, mut table: Table) -> Result<Vec<(String, 
     }
 }
 
-/// What was done with a key.
+/// The result of resetting a key.
 enum PutBack {
-    /// The key, or a table around it, has the value of the preset.
+    /// The key, or a table around it, now has the value of the preset.
     Replaced,
-    /// The key is removed from the table of this name.
+    /// The key was removed from the table of this name.
     Removed(String),
-    /// There is nothing left to put back.
+    /// The whole table already equals the preset.
     Nothing,
 }
 
-/// Puts a key back to the value of the preset. Removes the key if the preset does not have it, or
-/// if that value is wrong too, as in a table of another kind. After both attempts, puts back the
-/// innermost table around the key that differs.
+/// Resets a key to the value of the preset.
+///
+/// Removes the key if the preset does not have it, or if that value is invalid too, as in a table
+/// of another kind. After both attempts, resets the innermost table around the key that differs.
+/// `before` is the number of earlier attempts.
 fn put_back(table: &mut Table, base: &Table, key: &str, before: usize) -> PutBack {
     let names: Vec<&str> = key.split('.').filter(|name| !name.is_empty()).collect();
     for depth in (1..=names.len()).rev() {

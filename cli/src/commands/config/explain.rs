@@ -1,4 +1,4 @@
-//! Explains a key in words.
+//! `ouro config explain`: explains a key of the settings.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -11,24 +11,24 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Columns of the text.
+/// Maximum columns of the text.
 const WIDTH: usize = 88;
 
-/// A key in one kind of table.
+/// The explanation of a key in one kind of table.
 #[derive(Debug, Serialize)]
 struct Explanation {
     key: String,
-    /// The kind of table, as in `kind = "conv"`; `None` where there is only one.
+    /// The kind of table, such as `kind = "conv"`; `None` if there is only one.
     within: Option<String>,
     about: String,
     #[serde(rename = "type")]
     kind: String,
     choices: Vec<Choice>,
-    /// The numbers that are accepted, as the type of the key declares.
+    /// The accepted numbers, as declared by the type of the key.
     range: Option<String>,
     default: Option<Value>,
     presets: Vec<InPreset>,
-    /// Keys of the table that it is.
+    /// Keys of the table, if the key is a table.
     keys: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ struct InPreset {
     value: Option<Value>,
 }
 
-/// Explains a key, or lists all.
+/// Explains a key, or lists all keys.
 pub(super) fn run(key: Option<&str>, output: &mut Output) -> Result<ExitCode, Failure> {
     let keys = Keys::new();
     let all = keys.all();
@@ -77,7 +77,7 @@ fn is_name(key: &str) -> bool {
     !key.contains('.')
 }
 
-/// The key that was meant: by its whole path, or by its last name alone.
+/// The most similar key: one with the same last name, otherwise the nearest whole path.
 fn nearest<'a>(key: &str, all: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let ends_alike = |known: &&str| known.rsplit('.').next() == Some(key);
     all.clone().find(ends_alike).or_else(|| file::nearest(key, all))
@@ -131,7 +131,7 @@ fn describe(explanation: &Explanation) -> String {
     text
 }
 
-/// Values with the presets that have them, in the order of the presets.
+/// Groups presets by their value, in the order of the presets.
 fn in_presets(presets: &[InPreset]) -> String {
     let mut groups: Vec<(&Option<Value>, Vec<&str>)> = Vec::new();
     for InPreset { preset, value } in presets {
@@ -150,7 +150,8 @@ fn in_presets(presets: &[InPreset]) -> String {
     groups.join("; ")
 }
 
-/// Adds a paragraph broken into lines; `head` begins the first, the others are indented alike.
+/// Appends a paragraph, wrapped at [`WIDTH`]. The first line starts with `head`; the others are
+/// indented by its width.
 fn wrap(text: &mut String, head: &str, paragraph: &str) {
     let mut line = head.to_owned();
     let indent = head.chars().count();

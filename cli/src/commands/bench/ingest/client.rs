@@ -1,4 +1,4 @@
-//! A client that pushes as fast as the learner reads.
+//! A client that pushes games as fast as the learner receives them.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use ouro_proto::trajectory::Hello;
 use ouro_replay::Trajectory;
 use tokio_util::sync::CancellationToken;
 
-/// Messages that wait for the connection.
+/// Maximum messages that are queued for the connection.
 const AHEAD: usize = 64;
 
-/// Why a client ended early.
+/// Error that ends a client early.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClientError {
     #[error("the learner ended a stream: {0}")]
@@ -23,8 +23,8 @@ pub(super) enum ClientError {
     Lost(u64, u64),
 }
 
-/// Pushes the games again and again, from the one at `first` on, until `stop`. Then waits until
-/// all are acknowledged. Returns how many were.
+/// Pushes the games in a loop until `stop`, starting with the game at `first`. Then waits until
+/// all are acknowledged and returns their number.
 pub(super) async fn push(
     url: String,
     hello: Hello,

@@ -1,4 +1,4 @@
-//! Games to push: random, but long, and with all that a search would have said.
+//! Random games to push: long, and with a search target for every move.
 
 use std::sync::Arc;
 
@@ -7,12 +7,14 @@ use ouro_game::{Action, ActionMask, ConfigError, Game, GameConfig, GameVisitor, 
 use ouro_net::Generation;
 use ouro_replay::{Move, Ply, RecordHeader, SearchTarget, Seat, Trajectory};
 
-/// How often moves are drawn again that would end the game.
+/// Maximum draws of a joint action per ply, to avoid one that ends the game.
 const TRIES: usize = 8;
 
-/// So many games. Moves that would end a game are drawn again a few times, or most games of
-/// snakes would be over after two turns. Every seat learns, and every move has a policy target
-/// over all legal actions: no actor sends more.
+/// Returns `games` random games with the seeds from 0 on.
+///
+/// Moves that would end a game are redrawn up to [`TRIES`] times. Otherwise most Battlesnake games
+/// would end after two turns. Every seat learns, and every move has a policy target over all legal
+/// actions. Actors never send more data per game.
 pub(super) fn random(config: &GameConfig, games: u32) -> Result<Vec<Trajectory>, ConfigError> {
     let shared = Arc::new(config.clone());
     let random = |seed: u32| Random { config: Arc::clone(&shared), seed: seed.into() };
@@ -48,7 +50,7 @@ impl GameVisitor for Random {
                     joint[*mover] = mask.nth(draw).expect("somebody can move");
                 }
                 let mut next = playthrough.state().clone();
-                // Chance may play on as it likes here: this state is thrown away.
+                // Any chance outcomes will do, because this state is discarded.
                 let done = game.advance(&mut next, &joint, &mut Rng::new(seed, GAME_RNG));
                 if done.is_ok() && matches!(game.turn(&next), Turn::Move(_)) {
                     break;
@@ -74,7 +76,7 @@ impl GameVisitor for Random {
     }
 }
 
-/// A search target that gives all legal actions the same share.
+/// A search target with equal shares for all legal actions.
 fn even(mask: &ActionMask) -> SearchTarget {
     let share = 1.0 / mask.count() as f32;
     SearchTarget {

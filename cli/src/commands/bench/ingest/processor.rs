@@ -2,9 +2,10 @@
 
 use std::fs;
 
-/// CPU-seconds that the threads of this process have used so far: of all other threads, and of the
-/// threads named `clients`. The calling thread counts in neither group. `None` if the system has
-/// no `/proc`.
+/// CPU-seconds of two groups of threads of this process so far.
+///
+/// The second group is the threads named `clients`, the first all other threads. The calling thread
+/// counts in neither group. `None` if the system has no `/proc`.
 pub(super) fn seconds(clients: &str) -> Option<(f64, f64)> {
     let own = fs::read_link("/proc/thread-self").ok()?;
     let (mut others, mut named) = (0.0, 0.0);
