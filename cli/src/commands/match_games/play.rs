@@ -1,7 +1,8 @@
 //! Plays a schedule on all cores.
 //!
-//! Each thread keeps a table full of games from one shared list. A game depends on its seed and
-//! players alone, so results do not depend on which thread played it or beside what.
+//! Each thread keeps a batch of games from one shared list in progress. A game depends only on its
+//! seed and players. Results therefore do not depend on the thread or on the other games of a
+//! batch.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,12 +19,12 @@ use super::timed::{Timed, Times, times};
 use crate::clock::WallClock;
 use crate::failure::Failure;
 
-/// Games at once per thread where some player gains from batches.
+/// Concurrent games per thread if some player gains from batches.
 const WIDE: usize = 64;
-/// Games at once per thread otherwise.
+/// Concurrent games per thread otherwise.
 const NARROW: usize = 4;
 
-/// What is kept of a game.
+/// The result of one game.
 pub(super) struct Played {
     pub(super) outcomes: Vec<f32>,
     pub(super) scores: Vec<f32>,
@@ -32,17 +33,17 @@ pub(super) struct Played {
     pub(super) fingerprint: u64,
 }
 
-/// A whole match.
+/// The results of a whole match.
 pub(super) struct Match<C> {
-    /// Beside the schedule, one each.
+    /// One result per game, in the order of the schedule.
     pub(super) played: Vec<Played>,
     /// Time per move of each entrant.
     pub(super) times: Vec<Times>,
-    /// The longest game, the first of them.
+    /// The longest game; the first in the schedule of equally long ones.
     pub(super) longest: Option<GameRecord<C>>,
 }
 
-/// Plays every game of `schedule`; `players` makes one thread's players.
+/// Plays every game of `schedule`; `players` builds the players of one thread.
 pub(super) fn play<G: Game>(
     game: &G,
     schedule: &[Planned],
@@ -55,7 +56,7 @@ pub(super) fn play<G: Game>(
     let share = || {
         let share = Share::play(game, schedule, max_plies, players()?, &next, progress);
         if share.is_err() {
-            // Nobody starts another game.
+            // After an error no thread starts another game.
             next.store(schedule.len(), Ordering::Relaxed);
         }
         share
@@ -76,7 +77,7 @@ pub(super) fn play<G: Game>(
     })
 }
 
-/// What one thread played.
+/// The results of one thread.
 struct Share<C> {
     played: Vec<(usize, Played)>,
     times: Vec<Times>,
@@ -90,7 +91,7 @@ impl<C> Default for Share<C> {
 }
 
 impl<C> Share<C> {
-    /// Plays games from the list until it is empty.
+    /// Plays games until none of the schedule is left.
     fn play<G: Game<Config = C>>(
         game: &G,
         schedule: &[Planned],
@@ -154,7 +155,7 @@ impl<C> Share<C> {
             self.times = other.times;
         } else {
             for (mine, theirs) in self.times.iter_mut().zip(&other.times) {
-                // Both histograms grow to what they are given.
+                // Adding cannot fail, since all histograms have the same bounds.
                 let _ = mine.add(theirs);
             }
         }

@@ -47,6 +47,7 @@ pub(super) fn rated(names: &[String], compared: &BTreeMap<(usize, usize), Compar
         .collect::<BTreeSet<_>>()
         .into_iter()
         .collect();
+    // A fixed seed: the same match always gets the same intervals.
     let mut rng = Rng::new(1, "bootstrap");
     let mut samples: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for _ in 0..SAMPLES {

@@ -1,4 +1,4 @@
-//! The result of a match per pairing and per entrant, as text or JSON.
+//! The report of a match: results per pairing and per entrant, as text or JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
@@ -13,7 +13,7 @@ use super::schedule::Planned;
 use super::sums::{Compared, Shares, Sums};
 use super::timed::Times;
 
-/// A figure and its 95 % interval; `null` in JSON where it is infinite.
+/// A figure and its 95 % interval. Infinite numbers are `null` in JSON.
 #[derive(Debug, Serialize)]
 struct Interval {
     value: f64,
@@ -27,7 +27,7 @@ impl From<Estimate> for Interval {
     }
 }
 
-/// The printed result.
+/// The printed report.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     game: &'static str,
@@ -39,14 +39,14 @@ pub(super) struct Report {
     mean_plies: f64,
     pairings: Vec<Pairing>,
     entrants: Vec<Entrant>,
-    /// Bradley–Terry over all pairings; empty with two entrants, where the pairing is enough.
+    /// Bradley–Terry ratings over all pairings; empty for two entrants, whose pairing is enough.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ratings: Vec<Rated>,
     /// The only part that differs between two runs of the same match.
     times: Vec<MoveTime>,
 }
 
-/// One entrant against another.
+/// The comparison of two entrants.
 #[derive(Debug, Serialize)]
 struct Pairing {
     first: String,
@@ -60,21 +60,21 @@ struct Pairing {
     superiority: f64,
 }
 
-/// One entrant over all its games.
+/// The results of one entrant over all its games.
 #[derive(Debug, Serialize)]
 struct Entrant {
     player: String,
-    /// Seats taken, over all games.
+    /// Number of seats over all games.
     seats: usize,
     /// Share of first places; a shared first place is split.
     first_places: Interval,
     /// Share of first places of a player of average strength: its share of seats.
     expected: f64,
-    /// Score of the game, per seat and game.
+    /// Mean of the game's own score, per seat and game.
     score: Interval,
 }
 
-/// Milliseconds per move.
+/// Time per move of one entrant, in milliseconds.
 #[derive(Debug, Serialize)]
 struct MoveTime {
     player: String,
@@ -138,7 +138,7 @@ impl Report {
     }
 }
 
-/// Unique names: a repeated name gets a number.
+/// Makes names unique: a repeated name gets a number, such as `random#2`.
 fn labels(players: &[String]) -> Vec<String> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     players

@@ -19,15 +19,15 @@ const MAX_GAMES: usize = 10_000_000;
 /// One game to play.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Planned {
-    /// The games of one cluster share their seed and are not independent.
+    /// Number of the cluster. The games of a cluster share their seed and are not independent.
     pub(super) cluster: usize,
     pub(super) seed: u64,
     /// The entrant of each seat.
     pub(super) seats: Vec<usize>,
 }
 
-/// Plans `games` games of every lineup, all on the same seeds. The error names the value that does
-/// not fit.
+/// Plans `games` games of every lineup, all on the same seeds. The error names the invalid value
+/// and the remedy.
 pub(super) fn schedule(
     seed: u64,
     games: usize,
@@ -90,6 +90,7 @@ fn lineups(entrants: usize, seats: usize) -> Vec<Vec<usize>> {
                 let next = lineup.last().map_or(0, |last| last + 1);
                 (next..entrants).map(move |entrant| [&lineup[..], &[entrant]].concat())
             })
+            // Bounds the memory; the caller refuses more than `MAX_LINEUPS`.
             .take(MAX_LINEUPS * MAX_LINEUPS)
             .collect();
     }

@@ -7,29 +7,29 @@ use ouro_rating::{Comparison, Estimate, GameOutcome, Mean, Score};
 use super::play::Played;
 use super::schedule::Planned;
 
-/// The games behind the sums.
+/// The games of a match, from which the sums are computed.
 pub(super) struct Sums<'a> {
     schedule: &'a [Planned],
     played: &'a [Played],
     seats: usize,
 }
 
-/// One entrant against another.
+/// The comparison of two entrants.
 pub(super) struct Compared {
     pub(super) comparison: Comparison,
-    /// The same, cluster by cluster.
+    /// The score of each cluster.
     pub(super) clusters: BTreeMap<usize, Score>,
 }
 
-/// One entrant over all its games.
+/// The results of one entrant over all its games.
 pub(super) struct Shares {
-    /// Seats taken, over all games.
+    /// Number of seats over all games.
     pub(super) seats: usize,
     /// Share of first places of a player of average strength: its share of seats.
     pub(super) expected: f64,
     /// Share of first places; a shared first place is split.
     pub(super) first_places: Estimate,
-    /// Score of the game, per seat and game.
+    /// Mean of the game's own score, per seat and game.
     pub(super) score: Estimate,
 }
 
@@ -39,8 +39,8 @@ impl<'a> Sums<'a> {
         Self { schedule, played, seats }
     }
 
-    /// Compares every two entrants: by the outcomes of each game, or in single-player games by the
-    /// scores on each seed.
+    /// Compares every two entrants by the outcomes of each game. In single-player games the scores
+    /// on each seed are compared instead.
     pub(super) fn compare(&self) -> BTreeMap<(usize, usize), Compared> {
         let mut clusters: BTreeMap<(usize, usize), BTreeMap<usize, Vec<GameOutcome>>> =
             BTreeMap::new();
@@ -93,7 +93,7 @@ impl<'a> Sums<'a> {
             .collect()
     }
 
-    /// The shares of one entrant.
+    /// Returns the shares of one entrant.
     pub(super) fn shares(&self, entrant: usize) -> Shares {
         // Per cluster: first places, games, scores, seats.
         let mut clusters: BTreeMap<usize, (f64, u32, f64, usize)> = BTreeMap::new();

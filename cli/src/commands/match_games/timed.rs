@@ -1,4 +1,4 @@
-//! A player whose moves are timed.
+//! Timing of the moves of a player.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,8 +17,10 @@ pub(super) fn times() -> Times {
     Times::new_with_bounds(1, LONGEST, 3).expect("three digits are within bounds")
 }
 
-/// Times every move of a player. A player that does not batch chooses one move at a time; for the
-/// others, a move takes its share of the batch's time.
+/// Times every move of a player.
+///
+/// A player that does not batch chooses one move at a time. With a player that batches, each move
+/// counts an equal share of the time of its batch.
 pub(super) struct Timed<G: Game> {
     player: Box<dyn Player<G>>,
     clock: Arc<dyn Clock>,

@@ -1,10 +1,10 @@
-//! The figures of a run as curves on the web page.
+//! The charts of a run on the web page.
 
 use ouro_arena::web::{Gauge, Gauges};
 
 use super::event::Progress;
 
-/// Adds how a run stood after `seconds` of training.
+/// Records the figures of a run at `seconds` of training.
 pub(super) fn note(gauges: &Gauges, seconds: f64, progress: &Progress) {
     let moves = Gauge { chart: "positions played", line: "positions", unit: "/s" };
     let games = Gauge { chart: "games learned from", line: "games", unit: "/s" };

@@ -1,8 +1,8 @@
-//! The events of a run, for people and programs.
+//! The events of a run and their two formats.
 //!
-//! Without a terminal each event is one line of JSON, whose key `event` names it. These structs are
-//! the shapes of the other keys; docs/events.md shows one of each. On a terminal most events are a
-//! line above the panel.
+//! Without a terminal each event is one line of JSON. The key `event` names the event, and these
+//! structs define the other keys; `docs/events.md` has an example of each. On a terminal most
+//! events are a line above the panel.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ pub(super) enum Event {
         /// The reason.
         reason: String,
     },
-    /// Neither the learner nor the arena waits any more.
+    /// The pause is over: neither the learner nor the arena waits.
     Resumed,
     /// The run stops and finishes its work in progress.
     Draining,
@@ -46,19 +46,19 @@ pub(super) enum Event {
 /// The first event: folder, device, addresses and state of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Start {
-    /// Whether the run is new; otherwise it resumes.
+    /// Whether the run is new; if not, it resumes.
     pub(super) new: bool,
     /// The folder of the run.
     pub(super) run: String,
-    /// The game's name.
+    /// Name of the game.
     pub(super) game: String,
-    /// What trains.
+    /// The device that the learner trains on.
     pub(super) device: String,
     /// Address of the arena.
     pub(super) arena: String,
     /// Address of the learner.
     pub(super) learner: String,
-    /// URL of the web page; nothing where it is off.
+    /// URL of the web page; `None` if the page is off.
     pub(super) page: Option<String>,
     /// Newest generation made.
     pub(super) generation: Generation,
@@ -68,11 +68,11 @@ pub(super) struct Start {
     pub(super) games: u64,
     /// Optimiser steps between two generations.
     pub(super) generation_steps: u64,
-    /// Positions that must be there before the first step.
+    /// Positions that the learner needs before the first step.
     pub(super) min_positions: u64,
 }
 
-/// How the run stands.
+/// The state of a run, every few seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Progress {
@@ -86,15 +86,15 @@ pub(super) struct Progress {
     pub(super) games: u64,
     /// Positions learned from.
     pub(super) positions: u64,
-    /// Games a second since the last progress.
+    /// Games learned from, per second since the last progress event.
     pub(super) games_per_second: f64,
-    /// Moves that were played a second since the last progress.
+    /// Moves played, per second since the last progress event.
     pub(super) moves_per_second: f64,
-    /// The whole loss of the last step that was read, per position.
+    /// Total loss per position, of the last step whose loss was read.
     pub(super) loss: f64,
-    /// Its part that comes from the policy.
+    /// Part of the loss from the policy.
     pub(super) policy_loss: f64,
-    /// Its part that comes from the value.
+    /// Part of the loss from the value.
     pub(super) value_loss: f64,
     /// Entropy of the policy, in nats.
     pub(super) entropy: f64,
@@ -102,15 +102,15 @@ pub(super) struct Progress {
     pub(super) mean_return: f64,
     /// Positions in the replay window.
     pub(super) window_positions: u64,
-    /// Positions that fit.
+    /// Capacity of the replay window, in positions.
     pub(super) window_capacity: u64,
-    /// How many generations old the positions of the last batch were, on average.
+    /// Mean age of the positions in the last batch, in generations.
     pub(super) staleness: f64,
     /// Checkpoints in the pool.
     pub(super) pool: usize,
-    /// The strongest checkpoint.
+    /// The checkpoint with the highest rating.
     pub(super) best: Option<Rated>,
-    /// The match at the gate, if there is one.
+    /// The current gate match, if any.
     pub(super) gate: Option<Match>,
 }
 
@@ -121,56 +121,56 @@ pub(super) struct Rated {
     pub(super) player: String,
     /// Elo above `random`.
     pub(super) elo: f64,
-    /// Lower end of its 95 % interval.
+    /// Lower end of the 95 % interval.
     pub(super) elo_low: f64,
-    /// Upper end.
+    /// Upper end of the 95 % interval.
     pub(super) elo_high: f64,
-    /// Games behind it.
+    /// Games behind the rating.
     pub(super) games: u32,
-    /// Share of points it took.
+    /// Share of points, 0 to 1; a draw is half a point.
     pub(super) score: f64,
 }
 
-/// How a match at the gate stands or ended.
+/// The state or the result of a gate match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Match {
     /// The candidate.
     pub(super) candidate: String,
-    /// Whom it has to beat.
+    /// The champion, which the candidate has to beat.
     pub(super) champion: String,
-    /// Games that count so far.
+    /// Games counted so far.
     pub(super) games: u32,
-    /// Most games.
+    /// Maximum games of the match.
     pub(super) max_games: u32,
-    /// Games won.
+    /// Games won by the candidate.
     pub(super) wins: u32,
     /// Games drawn.
     pub(super) draws: u32,
-    /// Games lost.
+    /// Games lost by the candidate.
     pub(super) losses: u32,
-    /// Share of points.
+    /// Share of points of the candidate, 0 to 1.
     pub(super) score: f64,
-    /// Lower end of its 95 % interval.
+    /// Lower end of the 95 % interval.
     pub(super) score_low: f64,
-    /// Upper end.
+    /// Upper end of the 95 % interval.
     pub(super) score_high: f64,
-    /// The share that has to be exceeded.
+    /// The share of points that a promotion must exceed.
     pub(super) threshold: f64,
 }
 
-/// What became of a candidate.
+/// The decision about a candidate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Decision {
     /// Seconds since this start.
     pub(super) seconds: f64,
     /// The candidate.
     pub(super) generation: Generation,
-    /// The match.
+    /// The gate match.
     #[serde(flatten)]
     pub(super) played: Match,
-    /// Checkpoints in the pool now.
+    /// Checkpoints in the pool after the decision.
     pub(super) pool: usize,
-    /// The same in words.
+    /// The decision in words.
     pub(super) explanation: String,
 }
 
@@ -196,7 +196,7 @@ impl From<&Rating> for Rated {
 }
 
 impl Match {
-    /// A match from the gate's report.
+    /// Converts the gate's report.
     pub(super) fn new(candidate: String, champion: String, report: &GateReport) -> Self {
         Self {
             candidate,
@@ -214,7 +214,7 @@ impl Match {
     }
 }
 
-/// The line above the panel; empty for events that only the panel shows.
+/// The line above the panel; empty for events that appear only in the panel.
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -252,7 +252,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// Hours, minutes and seconds.
+/// Displays seconds as hours, minutes and seconds.
 pub(super) struct Clock(pub(super) f64);
 
 impl fmt::Display for Clock {
@@ -266,7 +266,7 @@ impl fmt::Display for Clock {
 /// Rows of the rating table that are printed at the end.
 const TABLE_ROWS: usize = 12;
 
-/// The strongest players.
+/// Displays the strongest players as a table.
 struct Table<'a>(&'a RatingTable);
 
 impl fmt::Display for Table<'_> {

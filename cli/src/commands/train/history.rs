@@ -1,8 +1,8 @@
-//! The events of a run in its folder, from its first start on: one line of JSON each.
+//! The file of all events of a run since its first start: one line of JSON each.
 //!
-//! The next start draws them again, and people read them; nothing that a run does depends on them.
-//! An event that cannot be written is therefore dropped, and an unreadable line is skipped. Each
-//! start first removes an incomplete last line.
+//! A later start restores the charts of the web page from this file, and users read it. Training
+//! does not depend on it. An event that cannot be written is therefore dropped, and an unreadable
+//! line is skipped. Each start first removes an incomplete last line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
@@ -19,9 +19,9 @@ const FILE: &str = "events.jsonl";
 pub(super) struct History {
     path: PathBuf,
     file: File,
-    /// Length of the complete lines, in bytes.
+    /// Total length of the complete lines, in bytes.
     end: u64,
-    /// Whether the last event was dropped; the warning is logged only once.
+    /// Whether the last event was dropped. The warning is logged for the first of a series only.
     is_failing: bool,
 }
 
@@ -58,12 +58,12 @@ impl History {
             }
             line.clear();
         }
-        // An incomplete last line remains when a process is killed during a write.
+        // A process that was killed during a write leaves an incomplete last line.
         file.set_len(end)?;
         Ok((Self { path, file, end, is_failing: false }, earlier + current))
     }
 
-    /// Adds an event.
+    /// Appends an event. On failure the event is dropped, with a warning.
     pub(super) fn note(&mut self, event: &Event) {
         let added = self.add(event);
         if let Err(error) = &added
@@ -79,6 +79,7 @@ impl History {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
         if let Err(error) = self.file.write_all(&line) {
+            // Remove the part that was written, so that the next event starts a line.
             self.file.set_len(self.end)?;
             return Err(error);
         }

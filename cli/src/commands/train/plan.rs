@@ -1,4 +1,4 @@
-//! What a run is: the settings in its folder, what the flags of this start change, and the
+//! The plan of a run: the settings in its folder, the changes by the flags of this start, and the
 //! configuration of each part.
 
 use std::fs;
@@ -18,28 +18,28 @@ use super::{resume, rounds};
 use crate::commands::settings;
 use crate::failure::Failure;
 
-/// The settings of a run and what this start adds to them.
+/// The settings of a run, with the flags of this start.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// As in the file of the run.
+    /// The settings in the file of the run.
     settings: Settings,
-    /// With the flags of this start.
+    /// The settings with the flags of this start applied.
     effective: Settings,
     folder: PathBuf,
     is_new: bool,
     arena: SocketAddr,
     learner: SocketAddr,
     time_limit: Option<Duration>,
-    /// Whether playing, learning and judging take turns.
+    /// Whether the parts take turns, so that the run is reproducible.
     deterministic: bool,
-    /// The generation to end after.
+    /// The generation after which the run ends, if it is deterministic.
     generations: Option<u32>,
     /// See [`resume_command`](Self::resume_command).
     resume: String,
 }
 
 impl Plan {
-    /// The plan of a run that does not exist yet; nothing is written.
+    /// Plans a run that does not exist yet. Writes nothing.
     pub(super) fn fresh(arguments: &Arguments) -> Result<Self, Failure> {
         let mut settings = match &arguments.config {
             Some(path) => settings::load(path)?,
@@ -51,7 +51,7 @@ impl Plan {
         Self::new(settings, true, arguments)
     }
 
-    /// The plan of the run in the folder; a new run is written there.
+    /// Opens the run in the folder, or creates a new run there.
     pub(super) fn open(arguments: &Arguments) -> Result<Self, Failure> {
         let folder = folder(arguments);
         let path = folder.join(SETTINGS_FILE);
@@ -81,7 +81,7 @@ impl Plan {
         // A user who writes run.toml and names it with --config has not started the run yet.
         let is_new = arguments.config.is_some() && !folder.join("arena").exists();
         let plan = Self::new(settings::load(&path)?, is_new, arguments)?;
-        // A folder that cannot be written is reported now, not by the part that writes first.
+        // An unwritable folder is reported here, before any part starts and fails to write.
         let probe = folder.join("writable.new");
         fs::File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(unwritable)?;
         Ok(plan)
@@ -98,7 +98,7 @@ impl Plan {
             (deploy.device, deploy.threads) = (DeviceChoice::Cpu, Some(1));
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        // One core is left to training and matches.
+        // One core is left for training and matches.
         deploy.threads.get_or_insert(cores.saturating_sub(1).max(1));
         if let Some(problem) = settings::problem(&effective) {
             return Err(Failure::usage(problem.text));
@@ -119,7 +119,7 @@ impl Plan {
         })
     }
 
-    /// The settings as a file.
+    /// Returns the content of the settings file.
     pub(super) fn to_toml(&self) -> Result<String, Failure> {
         toml::to_string(&self.settings).map_err(Failure::bug)
     }
@@ -141,8 +141,8 @@ impl Plan {
         self.settings.generation_steps
     }
 
-    /// Positions that must be there before the first step: a batch, where games are learned from
-    /// once.
+    /// Positions that the learner needs before the first step. REINFORCE, which uses each game
+    /// once, needs one batch.
     pub(super) fn min_positions(&self) -> u64 {
         match self.settings.train.algorithm {
             AlgorithmConfig::AlphaZero(_) => self.settings.replay.min_positions,
@@ -155,22 +155,22 @@ impl Plan {
         self.resume.clone()
     }
 
-    /// Whether playing, learning and judging take turns.
+    /// Whether the parts take turns, so that the run is reproducible.
     pub(super) fn is_deterministic(&self) -> bool {
         self.deterministic
     }
 
-    /// The generation to end after, where they take turns.
+    /// The generation after which a deterministic run ends.
     pub(super) fn generations(&self) -> Option<u32> {
         self.generations
     }
 
-    /// Games that are played together where they take turns.
+    /// Games of one wave of a deterministic run.
     pub(super) fn wave_games(&self) -> u64 {
         self.settings.actor.games_per_thread as u64
     }
 
-    /// Positions of a batch.
+    /// Positions of a training batch.
     pub(super) fn batch(&self) -> usize {
         self.settings.train.batch_moves
     }
@@ -185,7 +185,8 @@ impl Plan {
             return config;
         }
         let mut matches = config.matches;
-        // Spare games go by the clock, and in its turn the arena is alone.
+        // Spare games depend on the time, so they do not repeat. Matches may use all of the time,
+        // since the other parts rest during the turn of the arena.
         (matches.spare_share, matches.match_share) = (0.0, 1.0);
         ArenaConfig { matches, ..config }
     }
@@ -220,7 +221,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     canonical(one).is_some_and(|one| Some(one) == canonical(other))
 }
 
-/// Writes a file atomically.
+/// Writes a file atomically: the complete draft is renamed to `path`.
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

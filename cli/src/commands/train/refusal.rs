@@ -1,4 +1,4 @@
-//! Errors at the start of a run, with the flag or the file that helps.
+//! Errors at the start of a run, with the flag or the file to change.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ use ouro_service::ServiceError;
 use super::plan::Plan;
 use crate::failure::Failure;
 
-/// Error of an arena that cannot start.
+/// Converts the error of an arena that cannot start.
 pub(super) fn of_arena(error: ArenaError, plan: &Plan) -> Failure {
     match error {
         ArenaError::Service(error) => of_service(error, "--arena"),
@@ -24,7 +24,7 @@ pub(super) fn of_arena(error: ArenaError, plan: &Plan) -> Failure {
     }
 }
 
-/// Error of a learner that cannot start.
+/// Converts the error of a learner that cannot start.
 pub(super) fn of_learner(error: LearnerError, plan: &Plan) -> Failure {
     match error {
         LearnerError::Service(error) => of_service(error, "--learner"),

@@ -1,4 +1,4 @@
-//! Follows a run: asks its parts how they stand, and makes events of what they answer.
+//! Follows a run: observes its parts and emits events.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,12 +23,12 @@ use super::screen::Screen;
 use super::view::View;
 use crate::failure::Failure;
 
-/// Pause between two events of progress.
+/// Interval between two progress events.
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
-/// Pause between two drawings of the panel.
+/// Interval between two drawings of the panel.
 const REDRAW_EVERY: Duration = Duration::from_secs(1);
 
-/// Follows a run and shows what happens.
+/// Emits the events of a run to the screen, the history and the web page.
 pub(super) struct Reporter<'a> {
     screen: Screen<'a>,
     view: View,
@@ -42,20 +42,20 @@ pub(super) struct Reporter<'a> {
     ratings: watch::Receiver<Arc<RatingTable>>,
     arena_conditions: watch::Receiver<Conditions<Condition>>,
     gauges: Gauges,
-    /// `None` if it cannot be opened.
+    /// The file of events; `None` if it cannot be opened.
     history: Option<History>,
     /// Seconds of training before this start.
     earlier: f64,
     pool: watch::Receiver<Arc<PoolSnapshot>>,
     gate: Option<Match>,
-    /// The last reported reason why the run waits.
+    /// The reason of the current pause, as last reported.
     pause_reason: Option<String>,
-    /// Time of the last progress event, and the moves and games by then.
+    /// Time of the last progress event, with the moves and games up to that time.
     last: (Instant, u64, u64),
 }
 
 impl<'a> Reporter<'a> {
-    /// Watches the parts, which need not run yet.
+    /// Connects to the parts, which need not run yet.
     pub(super) fn new(
         screen: Screen<'a>,
         plan: &Plan,
@@ -117,7 +117,7 @@ impl<'a> Reporter<'a> {
         self.emit(Event::Start(self.start.clone()))
     }
 
-    /// Reports events until the future is dropped. Ends only if the output has no reader any more.
+    /// Emits events until the future is dropped. Returns only if the output fails.
     pub(super) async fn follow(&mut self) -> Result<(), Failure> {
         let mut tick = tokio::time::interval(PROGRESS_EVERY);
         let mut redraw = tokio::time::interval(REDRAW_EVERY);
@@ -147,7 +147,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Reports that the run is about to end.
+    /// Emits the event at the start of the drain.
     pub(super) fn draining(&mut self) -> Result<(), Failure> {
         self.emit(Event::Draining)
     }
@@ -247,7 +247,8 @@ impl<'a> Reporter<'a> {
     }
 }
 
-/// The strongest checkpoint. Early in a run, fixed players are stronger.
+/// Returns the strongest checkpoint. Other players are skipped: early in a run, fixed players are
+/// stronger than any checkpoint.
 fn best(table: &RatingTable) -> Option<Rated> {
     let is_ours = |player: &str| matches!(player.parse(), Ok(PlayerId::Generation(_)));
     table.ratings.iter().find(|row| is_ours(&row.player)).map(Rated::from)

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::arguments::Arguments;
 
-/// The command, for the program as it was called. It repeats the flags of this start, except the
-/// time limit and what the folder knows: preset, settings and seed.
+/// Returns the command, with the program name of this start. It repeats the flags of this start,
+/// except the time limit. Preset, settings and seed are stored in the folder.
 pub(super) fn command(arguments: &Arguments, folder: &Path) -> String {
     let program = std::env::args().next().filter(|program| !program.is_empty());
     of(&program.unwrap_or_else(|| "ouro".to_owned()), arguments, folder)
@@ -25,7 +25,7 @@ fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     given("arena", addresses.arena.as_ref().map(ToString::to_string));
     given("learner", addresses.learner.as_ref().map(ToString::to_string));
     given("web", web.web.map(String::from));
-    // As many generations again.
+    // The resumed run ends after as many further generations.
     given("generations", arguments.generations.map(|it| it.saturating_add(it.max(1)).to_string()));
     for (flag, is_set) in [
         ("--allow-software-adapter", device.allow_software_adapter),
@@ -37,7 +37,7 @@ fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     words.join(" ")
 }
 
-/// A word for a shell, in quotes where it would be several.
+/// Quotes a word for a shell if it contains white space.
 fn quoted(word: impl Display) -> String {
     let word = word.to_string();
     match word.contains(char::is_whitespace) {

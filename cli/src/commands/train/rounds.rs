@@ -1,20 +1,21 @@
-//! `--deterministic`: playing, learning and judging take turns, so that a run repeats bit for bit.
+//! `--deterministic`: the parts take turns, so that a run repeats bit for bit.
 //!
-//! Usually all three run at the same time. Their timing then decides which weights play, which
-//! games are in the window when a batch is drawn, and which candidate is judged. In a round:
+//! Usually actor, learner and arena run at the same time. Their timing then decides which weights
+//! play, which games are in the window when a batch is drawn, and which candidate is judged. A
+//! deterministic run consists of rounds. In each round:
 //!
 //! 1. the arena judges the newest generation, plays it against the anchors, rates all players, and
 //!    rests;
-//! 2. the actor plays waves of games with the pool of that moment, each of as many games as its
-//!    thread plays at once, until the ratio of samples to inserts allows a generation's steps;
+//! 2. the actor plays waves of games with the current pool, until the ratio of samples to inserts
+//!    allows the steps of one generation. A wave has as many games as the thread plays at once;
 //! 3. the learner takes these steps and publishes the next generation.
 //!
-//! The parts are the usual ones, with turns from here. Work that depends on time is left out: spare
-//! games, and the pauses that keep matches to their share.
+//! The parts are the same as in other runs; this module only schedules them. Work that depends on
+//! time is left out: spare games, and the pauses that limit matches to their share.
 //!
-//! The result of a round follows from the run's folder at its start: games are seeded by their
-//! number in the journal, batches by theirs. If a run ends within a round, the next start repeats
-//! the round with the same result.
+//! The result of a round depends only on the run's folder at the start of the round. The seed of a
+//! game is derived from its number in the journal, the seed of a batch from the number of the
+//! batch. If a run ends within a round, the next start repeats the round with the same result.
 
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ use super::arguments::Arguments;
 use super::plan::Plan;
 use crate::failure::Failure;
 
-/// Gives the parts of a run their turns. See the [module](self).
+/// Schedules the turns of the parts. See the [module](self).
 pub(super) struct Rounds {
     waves: Waves,
     replay: Arc<SharedReplay>,
@@ -41,9 +42,9 @@ pub(super) struct Rounds {
     pool: watch::Receiver<Arc<PoolSnapshot>>,
     /// Number of the next game.
     next_game: u64,
-    /// Games of a wave.
+    /// Number of games in a wave.
     wave_games: u64,
-    /// Positions of a batch.
+    /// Number of positions in a training batch.
     batch: usize,
     generation_steps: u64,
     /// The generation after which the run ends; `None` runs until it is stopped.
@@ -51,7 +52,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Takes the lead, before the parts run.
+    /// Takes control of the parts. Call this before they run.
     pub(super) fn new(plan: &Plan, arena: &Arena, learner: &Learner, waves: Waves) -> Self {
         let (replay, progress) = (learner.replay(), learner.status());
         replay.lead();
@@ -70,15 +71,15 @@ impl Rounds {
         }
     }
 
-    /// Leads until the last generation is judged, if there is one. Does not return if a part ends
-    /// before that: its own end says why.
+    /// Runs rounds until the last generation is judged, if there is a last one. If a part ends
+    /// before that, this never returns, and the end of the part gives the reason.
     pub(super) async fn lead(mut self) {
         if self.rounds().await.is_none() {
             std::future::pending().await
         }
     }
 
-    /// `None` if a part ended.
+    /// Like [`lead`](Self::lead), but returns `None` if a part ended.
     async fn rounds(&mut self) -> Option<()> {
         let mut generation = self.progress.generation();
         loop {
@@ -89,8 +90,8 @@ impl Rounds {
             }
             let revision = self.pool.borrow().revision;
             let steps = self.generation_steps - self.progress.get().step % self.generation_steps;
-            // A wave that was broken off is finished first, whatever is there already, so that
-            // waves end where they would have.
+            // An interrupted wave is completed first, even if the window holds enough. Waves then
+            // end at the same games as without the interruption.
             while !self.is_between_waves() || !self.replay.holds(steps, self.batch) {
                 let end = (self.next_game / self.wave_games + 1) * self.wave_games;
                 self.waves.play(self.next_game..end, revision).await.ok()?;
@@ -106,7 +107,7 @@ impl Rounds {
     }
 }
 
-/// Refuses what does not repeat.
+/// Refuses arguments and settings that are not reproducible.
 pub(super) fn check(arguments: &Arguments, settings: &Settings) -> Result<(), Failure> {
     if !arguments.deterministic {
         return match arguments.generations {

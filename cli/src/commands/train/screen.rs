@@ -21,7 +21,7 @@ pub(super) struct Screen<'a> {
 }
 
 impl<'a> Screen<'a> {
-    /// A panel if standard output is a terminal, unless JSON is asked for.
+    /// Creates a panel if standard output is a terminal and JSON is not requested.
     pub(super) fn new(output: &'a mut Output) -> Self {
         let on_terminal = io::stdout().is_terminal() && !output.is_json();
         if !on_terminal {
@@ -30,7 +30,7 @@ impl<'a> Screen<'a> {
         Self { output, panel: on_terminal.then(Panel::new) }
     }
 
-    /// A writer for log lines: standard error, with the panel suspended.
+    /// Returns a writer for log lines: standard error, with the panel suspended.
     pub(super) fn logs(&self) -> impl Fn() -> LogLine + Send + Sync + 'static {
         let bar = self.panel.as_ref().map(|panel| Arc::new(panel.bar.clone()));
         move || LogLine { bar: bar.clone() }
@@ -68,7 +68,7 @@ impl<'a> Screen<'a> {
     }
 }
 
-/// A line with a dimmed name, unless `NO_COLOR` is set.
+/// Dims the name of a line, unless `NO_COLOR` is set.
 fn painted(line: &str) -> String {
     match line.split_once(' ') {
         Some((name, rest)) => format!("{} {rest}", style(name).dim()),
@@ -89,7 +89,7 @@ impl Panel {
     }
 }
 
-/// Writes a line of the log.
+/// Writes log lines to standard error.
 pub(super) struct LogLine {
     bar: Option<Arc<ProgressBar>>,
 }

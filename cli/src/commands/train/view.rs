@@ -1,7 +1,7 @@
 //! The content of the panel of `ouro train`: events folded into lines of text.
 //!
-//! A [`View`] does not depend on a terminal. [`lines`](View::lines) is a function of the events so
-//! far and a width; no line exceeds the width.
+//! A [`View`] does not depend on a terminal. [`lines`](View::lines) depends only on the events so
+//! far, the time and the width. No line exceeds the width.
 
 use super::event::{Clock, Event, Match, Progress, Start};
 
@@ -51,7 +51,7 @@ impl View {
         self.gate = Some(played);
     }
 
-    /// The panel `seconds` after the start.
+    /// Returns the lines of the panel `seconds` after the start.
     pub(super) fn lines(&self, seconds: f64, width: usize) -> Vec<String> {
         let Self { start, progress, .. } = self;
         let mut rows = vec![

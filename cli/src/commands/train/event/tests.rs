@@ -1,4 +1,4 @@
-//! Events have the shapes that the documentation shows.
+//! Compares the shape of every event with its documented example.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn decision() -> Decision {
     Decision { seconds: 70.2, generation: Generation(2), played: at_gate(), pool: 3, explanation }
 }
 
-/// One of each.
+/// One event of each kind.
 fn all() -> Vec<Event> {
     let best = Some(Rated::from(&rating()));
     let ratings = RatingTable { ratings: vec![rating()], ..RatingTable::default() };
@@ -55,7 +55,7 @@ fn all() -> Vec<Event> {
     ]
 }
 
-/// The value with every number and text replaced by its kind.
+/// Replaces every number and text in a value by its kind.
 fn shape(value: &Value) -> Value {
     match value {
         Value::Number(_) => "number".into(),
@@ -81,7 +81,7 @@ fn the_documentation_shows_the_shape_of_every_event() {
         let value = serde_json::to_value(&event).expect("events are plain data");
         let name = value["event"].as_str().expect("it is named");
         let example = documented.get(name).unwrap_or_else(|| panic!("{name} is not documented"));
-        // Whether a run is new is a matter of the example.
+        // The example of a start is free to show a new or a resumed run.
         let (mut ours, mut theirs) = (shape(&value), shape(example));
         for side in [&mut ours, &mut theirs] {
             side.as_object_mut().expect("an object").remove("new");
