@@ -1,4 +1,4 @@
-//! `ouro config` as a user runs it.
+//! `ouro config`, run as a process.
 
 use std::path::Path;
 use std::process::Command;
@@ -22,7 +22,7 @@ fn what_is_printed_can_be_changed_checked_and_printed_again() {
         let checked = ouro(home.path(), &["config", "check", "my.toml"]);
         assert_eq!(checked.code, Some(0), "{preset}: {}", checked.stdout);
         assert_eq!(checked.stdout, "config my.toml: nothing is wrong\n");
-        // The file of a run names no preset: what it leaves out is not set.
+        // The settings file of a run names no preset, so missing keys are not filled in.
         let whole = &printed.stdout;
         let (_, whole) = whole.split_once('\n').expect("the first line is the preset");
         std::fs::write(home.path().join("run.toml"), whole).expect("it is written");
@@ -106,7 +106,7 @@ fn a_key_is_explained_with_its_type_range_default_and_presets() {
     let presets = discount["presets"].as_array().expect("a list");
     assert_eq!(presets.len(), 6, "{discount}");
 
-    // Keys of tables that no preset has have a range, too.
+    // A table that is in no preset: its keys have a range, too.
     let momentum = explain("train.optimizer.momentum");
     assert_eq!(momentum[0]["within"], "kind = \"sgd\"", "{momentum}");
     assert_eq!(momentum[0]["range"], "it must be at least 0 and below 1", "{momentum}");
@@ -115,7 +115,7 @@ fn a_key_is_explained_with_its_type_range_default_and_presets() {
     for kind in ["conv", "residual", "two_conv"] {
         let within = format!("kind = {kind:?}");
         let found = kinds.iter().find(|one| one["within"] == *within);
-        // Kinds with the same text share one meaning.
+        // Kinds of tables with the same explanation of the key are merged into one entry.
         if let Some(found) = found {
             assert_eq!(found["range"], "it must be 1 to 1024", "{kind}");
         }

@@ -1,4 +1,4 @@
-//! `ouro conform` counts, shows the first difference and tells failures apart by exit code.
+//! `ouro conform`: counts, the first difference, and an exit code per kind of failure.
 
 use std::fs;
 use std::io::Read;
@@ -16,7 +16,7 @@ fn conform(folder: &Path, flags: &[&str]) -> Ended {
     run(Command::new(env!("CARGO_BIN_EXE_ouro")).arg("conform").arg(folder).args(flags))
 }
 
-/// A folder with the solo games, changed by `edit`.
+/// Creates a folder with the recorded solo games, changed by `edit`.
 fn edited(edit: impl FnOnce(String) -> String) -> tempfile::TempDir {
     let file = fs::File::open(recordings().join("solo.jsonl.gz")).expect("it is in the crate");
     let mut games = String::new();

@@ -1,5 +1,5 @@
-//! `ouro train --deterministic` as a user runs it: everything that a run leaves behind, but for
-//! dates and times, follows from its settings.
+//! `ouro train --deterministic`, run as a process: all results of a run, except dates and times,
+//! depend only on its settings.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -15,8 +15,8 @@ use ouro_replay::journal::Kind;
 use ouro_testkit::process::{Ended, Process, run};
 use serde_json::Value;
 
-/// Tic-tac-toe by tree search, with games that are short enough for the ratio of samples to
-/// inserts to ask for new ones in every generation.
+/// Tic-tac-toe with tree search. Games are short, so the ratio of samples to inserts requires new
+/// games in every generation.
 const ALPHAZERO: &str = r#"
 preset = "tictactoe"
 seed = 5
@@ -59,7 +59,7 @@ anchor_games = 4
 games = 40
 "#;
 
-/// The same by policy alone.
+/// Tic-tac-toe with the policy alone, without search.
 const REINFORCE: &str = r#"
 preset = "reinforce-duel"
 seed = 5
@@ -88,26 +88,27 @@ anchor_games = 4
 games = 40
 "#;
 
-/// How often a run is killed.
+/// Number of times that a run is killed.
 const KILLS: u32 = 4;
 
-/// What a run leaves behind.
+/// The results of a run, without dates and times.
 struct Traces {
-    /// Games as the journal has them, in its order.
+    /// The encoded games of the journal, in its order.
     games: Vec<Vec<u8>>,
     /// Every generation, with the hash of its weights.
     checkpoints: Vec<Checkpoint>,
-    /// The learner's newest checkpoints: folder, and hash of each file.
+    /// Path and hash of each file in the learner's kept checkpoints.
     learned: Vec<(String, ContentHash)>,
     decisions: Vec<Decision>,
     promotions: Vec<Promotion>,
-    /// Each match, with its results and the games that are kept, as JSON.
+    /// Each match, with its results and kept games as JSON.
     matches: Vec<(MatchInfo, Value)>,
     ratings: Value,
 }
 
 impl Traces {
-    /// Panics with what differs first, in the order in which one thing leads to the next.
+    /// Panics at the first difference. Causes are compared before effects: games, checkpoints,
+    /// matches, decisions, ratings.
     fn assert_same(&self, other: &Self) {
         let same = self.games.iter().zip(&other.games).take_while(|(a, b)| a == b).count();
         let (some, others) = (self.games.len(), other.games.len());
@@ -138,7 +139,7 @@ fn ouro(home: &Path, arguments: &[&str]) -> Ended {
     run(command(home).args(arguments))
 }
 
-/// Trains in the folder `run` up to a generation; the last event.
+/// Trains in the folder `run` up to the generation `last` and returns the last event.
 fn train(home: &Path, run: &str, last: u32, more: &[&str]) -> Value {
     let last = last.to_string();
     let rounds = ["--deterministic", "--generations", &last, "--run", run];
@@ -198,7 +199,7 @@ fn the_same_settings_leave_the_same_games_weights_and_verdicts_however_a_run_is_
     let whole = traces(&home.path().join("whole"), &end);
     assert_eq!(whole.checkpoints.len(), 4);
     assert_eq!(whole.decisions.len(), 4);
-    // Later games meet the pool, so that ratings and verdicts count for what is played.
+    // With a promotion, later games meet the pool and depend on ratings and verdicts.
     assert!(!whole.promotions.is_empty());
 
     let end = train(home.path(), "again", 3, &new);
@@ -209,7 +210,7 @@ fn the_same_settings_leave_the_same_games_weights_and_verdicts_however_a_run_is_
     assert_eq!(begun.games[..], whole.games[..begun.games.len()]);
     assert!(begun.games.len() < whole.games.len());
     assert_eq!(begun.checkpoints.len(), 2);
-    // However long it takes: a run that is over by the clock is taken up as any other.
+    // A run that ends by its time limit, at any point of a round, resumes like any other.
     let output = ouro(
         home.path(),
         &["--run", "cut", "--deterministic", "--generations", "3", "--for", "200ms"],
@@ -224,7 +225,7 @@ fn the_same_settings_leave_the_same_games_weights_and_verdicts_however_a_run_is_
     assert!(other.checkpoints.iter().zip(&whole.checkpoints).all(|(a, b)| a.hash != b.hash));
 }
 
-/// Starts a run and kills it as a power cut would, some time after it has begun.
+/// Starts a run and kills it `after` its first event, as a power failure would.
 fn kill(home: &Path, after: Duration, more: &[&str]) {
     let mut command = command(home);
     command.args(["--deterministic", "--generations", "3", "--run", "killed"]).args(more);

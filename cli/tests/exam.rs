@@ -1,4 +1,4 @@
-//! `ouro exam` as a user runs it.
+//! `ouro exam`, run as a process.
 
 use std::process::Command;
 

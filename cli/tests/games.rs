@@ -1,4 +1,4 @@
-//! The verbs about games, run as a user runs them.
+//! The subcommands about games and records, run as processes.
 
 use std::path::Path;
 use std::process::Command;
@@ -81,7 +81,7 @@ fn wrong_arguments_and_damaged_records_say_what_is_wrong() {
     std::fs::write(&file, [0x1f, 0x8b, 8, 0]).expect("written");
     fails(&["show", &file], 65, "game.json");
 
-    // Up to the ply that went wrong, the game is shown.
+    // A record with an invalid ply is shown up to that ply.
     let mut damaged: serde_json::Value = serde_json::from_str(&record).expect("JSON");
     damaged["plies"][2] = damaged["plies"][0].clone();
     std::fs::write(&file, damaged.to_string()).expect("written");

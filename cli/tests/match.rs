@@ -1,4 +1,4 @@
-//! `ouro match` as a user runs it.
+//! `ouro match`, run as a process.
 
 use std::process::Command;
 
@@ -28,7 +28,8 @@ fn the_same_seed_plays_the_same_match_and_equals_score_about_half() {
     let count = |field: &str| pairing[field].as_u64().expect("a count");
     assert_eq!((count("games"), report["games"].as_u64()), (200, Some(200)));
     assert_eq!(count("wins") + count("draws") + count("losses"), 200);
-    // Points of a game deviate by less than 0.5; four standard errors over 200 games.
+    // The tolerance is four standard errors over 200 games. The standard deviation of the points
+    // of a game is at most 0.5.
     let score = pairing["score"]["value"].as_f64().expect("a share");
     assert!((score - 0.5).abs() < 4.0 * 0.5 / 200_f64.sqrt(), "{report}");
     let elo = &pairing["elo"];

@@ -1,5 +1,7 @@
-//! What `ouro` says to what it cannot use: one line that names the thing, its value and the
-//! remedy, and the exit code that `--help` gives for it.
+//! The errors of `ouro` for unusable input.
+//!
+//! Each is one line that names the thing, its value and the remedy. The exit code is the one that
+//! `--help` lists.
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,7 +10,7 @@ use std::process::Command;
 
 use ouro_testkit::process::{Ended, run};
 
-/// A run small enough to begin within a second.
+/// Settings of a run that starts within a second.
 const SETTINGS: &str = r#"
 preset = "tictactoe"
 
@@ -25,7 +27,7 @@ fn ouro(home: &Path, arguments: &[&str]) -> Ended {
         .env_remove("OURO_RUN"))
 }
 
-/// `ouro train` on free ports, so that runs of other tests are not in the way.
+/// Runs `ouro train` on free ports, so that it does not collide with the runs of other tests.
 fn train(home: &Path, arguments: &[&str]) -> Ended {
     let mut all = vec!["train", "--device", "cpu", "--threads", "1"];
     for (flag, free) in [("--arena", "127.0.0.1:0"), ("--learner", "127.0.0.1:0"), ("--web", "off")]
@@ -38,7 +40,7 @@ fn train(home: &Path, arguments: &[&str]) -> Ended {
     ouro(home, &all)
 }
 
-/// A folder with settings and a run that has ended, whose files the tests then spoil.
+/// Creates a folder with settings and a finished run, whose files the tests then damage.
 fn home_with_run() -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a scratch folder");
     fs::write(home.path().join("small.toml"), SETTINGS).expect("it is written");
@@ -47,7 +49,7 @@ fn home_with_run() -> tempfile::TempDir {
     home
 }
 
-/// Replaces a text in the run's settings.
+/// Replaces the first `from` in the run's settings by `to`.
 fn edit(home: &Path, from: &str, to: &str) {
     let path = home.join("run/run.toml");
     let text = fs::read_to_string(&path).expect("a run has settings");
@@ -81,7 +83,7 @@ fn a_run_in_a_folder_that_became_read_only_is_refused_before_anything_starts() {
     let folder = home.path().join("run");
     let allow = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode));
     allow(0o555).expect("it is ours");
-    // Whoever is root may write all the same.
+    // Permissions do not bind root, who can write anyway.
     let binds = fs::write(folder.join("probe"), "").is_err();
     let output = train(home.path(), &["--run", "run", "--for", "1ms"]);
     allow(0o755).expect("it is ours");

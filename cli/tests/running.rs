@@ -1,7 +1,7 @@
-//! `docs/running.md` to the letter: three processes on one machine, from one `run.toml`.
+//! Runs the commands of `docs/running.md`: three processes on one machine, from one `run.toml`.
 //!
-//! The commands come from the page. Only ports, device and threads are set, by the variables that
-//! the page names, and the run is made small enough to promote within seconds.
+//! The test reads the commands from the page. It changes only ports, device and threads, by the
+//! variables that the page names. The run is small enough to promote within seconds.
 #![cfg(unix)]
 
 use std::fs;
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use ouro_proto::arena_client::ArenaClient;
 use ouro_proto::pool::Pool;
 
-/// Longest time that anything here may take.
+/// Time limit of every wait in this test.
 const PATIENCE: Duration = Duration::from_secs(240);
-/// Pause between two looks at the pool.
+/// Interval between two requests for the pool.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The commands of a section of the page, without their prompts.
+/// Returns the commands of a section of the page, without their prompts.
 fn commands(section: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/running.md");
     let page = fs::read_to_string(path).expect("the page is there");
@@ -27,8 +27,8 @@ fn commands(section: &str) -> Vec<String> {
     section.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
 }
 
-/// The folder of the programs. Tests of the whole workspace have built them; tests of this crate
-/// alone build `ouro` only.
+/// Returns the folder of the programs. Testing the whole workspace builds all of them; testing
+/// this crate alone builds only `ouro`.
 fn programs() -> PathBuf {
     let ouro = Path::new(env!("CARGO_BIN_EXE_ouro"));
     let folder = ouro.parent().expect("a program lies in a folder").to_owned();
@@ -42,7 +42,7 @@ fn programs() -> PathBuf {
     folder
 }
 
-/// A scratch folder where the page is followed, with ports of its own.
+/// A scratch folder in which the commands run, with ports of its own.
 struct Home {
     folder: tempfile::TempDir,
     path: String,
@@ -51,8 +51,8 @@ struct Home {
 
 impl Home {
     fn new() -> Self {
-        // The ports are free when the listeners close. Another process could take one of them
-        // first, but the system hands out ports in turn.
+        // The ports are free once the listeners close. Another process could take one first, but
+        // the system assigns ports in turn.
         let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
         let ports = listeners.map(|listener| listener.local_addr().expect("it has one").port());
         let usual = std::env::var("PATH").unwrap_or_default();
@@ -63,7 +63,7 @@ impl Home {
         }
     }
 
-    /// A command of the page. `exec` lets signals reach the program, not the shell.
+    /// Prepares a command of the page. With `exec`, signals reach the program, not the shell.
     fn command(&self, line: &str) -> Command {
         let [arena, learner, web] = self.ports.map(|port| format!("127.0.0.1:{port}"));
         let mut command = Command::new("sh");
@@ -80,7 +80,7 @@ impl Home {
         command
     }
 
-    /// Runs a command that ends by itself.
+    /// Runs a command to its end.
     fn run(&self, line: &str) {
         let mut shell = Command::new("sh");
         shell.args(["-c", line]).current_dir(self.folder.path()).env("PATH", &self.path);
@@ -93,7 +93,7 @@ impl Home {
         Services(commands.iter().map(spawn).collect())
     }
 
-    /// The pool, once it is as wanted.
+    /// Waits until the pool satisfies `wanted`, and returns it.
     async fn pool(&self, wanted: impl Fn(&Pool) -> bool) -> Pool {
         let start = Instant::now();
         loop {
@@ -113,7 +113,7 @@ impl Home {
 struct Services(Vec<Child>);
 
 impl Services {
-    /// Stops them as the page says: actors first, the arena last.
+    /// Stops the services in the order of the page: actors first, the arena last.
     fn stop(mut self) -> Vec<ExitStatus> {
         let children = self.0.iter_mut().rev();
         let stop = |child: &mut Child| {
@@ -127,7 +127,7 @@ impl Services {
 
 impl Drop for Services {
     fn drop(&mut self) {
-        // A failed test must not leave services behind. Ending one twice is not an error.
+        // A failed test must not leave services behind. Killing an ended process is not an error.
         for child in &mut self.0 {
             let _ = child.kill();
             let _ = child.wait();
@@ -168,7 +168,8 @@ async fn three_processes_from_one_file_train_promote_and_resume() {
     fs::write(&file, small.to_string()).expect("it is written");
 
     let running = home.start(&services);
-    // An untrained network takes half of the points against random and is not promoted.
+    // An untrained network takes about half of the points against `random`, so a promotion
+    // requires training.
     let pool = home.pool(|pool| pool.champion.is_some()).await;
     let (before, promoted) = (newest(&pool), champion(&pool));
     let ended = running.stop();

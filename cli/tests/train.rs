@@ -1,4 +1,4 @@
-//! `ouro train` as a user runs it: a real process, real ports, killed and started again.
+//! `ouro train`, run as a process: real ports, kills and restarts.
 
 mod train {
     #[cfg(target_os = "linux")]
@@ -16,7 +16,7 @@ use serde_json::Value;
 use train::kills;
 use train::process::Trainer;
 
-/// A run small enough to promote within seconds: tic-tac-toe and a tiny network.
+/// Settings of a run that promotes within seconds: tic-tac-toe and a tiny network.
 const SETTINGS: &str = r#"
 preset = "reinforce-duel"
 seed = 5
@@ -86,7 +86,7 @@ fn ctrl_c_drains_and_says_how_to_go_on() {
 #[test]
 fn games_that_wait_for_training_are_taken_in_when_the_run_ends() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    // Training takes minutes for what is played in a second.
+    // At this ratio, training on the games of one second takes minutes.
     let window = "window_positions = 1024";
     let slow = format!("{window}\nsamples_per_insert = 512\n[intake]\nmax_staleness = 100000");
     let (settings, told) = (home.path().join("settings.toml"), home.path().join("told"));

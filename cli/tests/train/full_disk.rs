@@ -1,4 +1,4 @@
-//! `ouro train` on a disk that runs full: a small file system in memory of its own.
+//! `ouro train` on a full disk: a small file system in memory.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -11,14 +11,14 @@ use super::kills::{assert_nothing_lost_or_doubled, assert_results_replay, games_
 use super::process::Trainer;
 use crate::home_with_settings;
 
-/// Room for a run of some minutes, and soon filled.
+/// Mount option for the size: enough for a run of some minutes, and quickly filled.
 const SIZE: &str = "size=64m";
 
-/// A small disk; gone when it is dropped.
+/// A small disk. Dropping it unmounts the disk.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
-    /// `None`, with a word about it, where nobody lets us mount one.
+    /// Mounts a small disk. Reports a skipped test and returns `None` without the right to mount.
     fn mount() -> Option<Self> {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let mut mount = Command::new("mount");
@@ -39,7 +39,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: what a failed test left open must not keep it.
+        // Lazily, because a failed test may leave files open.
         let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
     }
 }
@@ -53,7 +53,7 @@ fn may_mount() -> bool {
     held.is_some_and(|held| held >> SYS_ADMIN & 1 == 1)
 }
 
-/// A file that takes all the room there is.
+/// A file that fills the disk.
 struct Filler {
     path: PathBuf,
     file: File,
@@ -66,7 +66,7 @@ impl Filler {
         Self { path, file }
     }
 
-    /// Takes what is left, down to the last byte.
+    /// Fills the disk to the last byte.
     fn fill(&mut self) {
         for size in [1 << 20, 4_096, 1] {
             loop {
@@ -84,15 +84,15 @@ impl Filler {
     }
 }
 
-/// What stands still while the disk is full: steps and games.
+/// The counts that stop while the disk is full: steps and games.
 fn progress(line: &Value) -> (u64, u64) {
     let number = |key: &str| line[key].as_u64().expect("a number");
     (number("step"), number("games"))
 }
 
-/// Lets the run go on until something holds.
+/// Waits until a condition holds; checks it once per progress event.
 fn until(trainer: &mut Trainer, mut holds: impl FnMut(&Trainer) -> bool) {
-    // One comes every five seconds.
+    // The run prints one every five seconds, so this is five minutes.
     const MOST_LINES: usize = 60;
     for _ in 0..MOST_LINES {
         if holds(trainer) {
@@ -108,7 +108,7 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     let Some(disk) = SmallDisk::mount() else { return };
     let home = home_with_settings();
     let run = disk.path().join("run");
-    // The log that the journal is held against has room.
+    // The log with which the journal is compared is on another disk.
     fs::create_dir(&run).expect("there is room");
     let log = home.path().join("actor");
     fs::create_dir(&log).expect("there is room");
@@ -122,8 +122,8 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     let mut trainer = Trainer::start_told(&run, Some(&settings), File::create(&said).unwrap());
     trainer.wait_for("promotion");
 
-    // Both sides find out, and an event says so of each; what the one gives up in the meantime is
-    // filled, too.
+    // Learner and arena must both pause, with an event that names each. Space that one of them
+    // frees in the meantime is filled again.
     let mut filler = Filler::new(disk.path());
     let arena = run.join("arena").display().to_string();
     let learner = run.join("learner").display().to_string();
@@ -140,7 +140,7 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     let mut stood = progress(&trainer.wait_for("progress"));
     loop {
         filler.fill();
-        // The process lives: it tells how it stands, and the arena answers.
+        // The process still runs: it prints progress, and the arena answers.
         let now = progress(&trainer.wait_for("progress"));
         assert!(games_rated(&trainer.arena()) > 0);
         if now == stood {
@@ -158,7 +158,7 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     filler.remove();
     while progress(&trainer.wait_for("progress")) <= stood {}
     until(&mut trainer, |trainer| games_rated(&trainer.arena()) > rated);
-    // One line for each pause and one for its end, however often it was tried in between.
+    // The log has one line per pause and one per end of a pause, not one per failed attempt.
     let pauses = || [told("no more games are taken in"), told("matches pause")];
     let ends = || [told("space again: games are taken in"), told("space again: matches go on")];
     until(&mut trainer, |trainer| {

@@ -1,4 +1,4 @@
-//! What people type to ask a run: the real grpcurl, without any file.
+//! Requests to a run with the real grpcurl, without any proto file.
 
 use std::io::BufReader;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use serde_json::{Deserializer, Value};
 use super::process::Trainer;
 use crate::{home_with_settings, start};
 
-/// grpcurl from `OURO_GRPCURL` or the PATH.
+/// Returns the grpcurl program from `OURO_GRPCURL` or the PATH.
 fn grpcurl() -> Option<String> {
     let program = std::env::var("OURO_GRPCURL").unwrap_or_else(|_| "grpcurl".to_owned());
     let is_there = Command::new(&program).arg("--version").output().is_ok();
@@ -23,7 +23,7 @@ fn grpcurl() -> Option<String> {
     is_there.then_some(program)
 }
 
-/// A run whose first candidate has been promoted.
+/// Starts a run and waits for its first promotion.
 fn promoted() -> (tempfile::TempDir, Trainer) {
     let home = home_with_settings();
     let mut trainer = start(home.path());
@@ -31,7 +31,7 @@ fn promoted() -> (tempfile::TempDir, Trainer) {
     (home, trainer)
 }
 
-/// Host and port of a URL.
+/// Returns host and port of a URL.
 fn port(url: &str) -> String {
     url.trim_start_matches("http://").to_owned()
 }
@@ -114,7 +114,7 @@ fn grpcurl_watches_events_as_they_happen() {
         .expect("grpcurl runs");
     let output = BufReader::new(watching.stdout.take().expect("its output is piped"));
     let mut kinds = std::collections::BTreeSet::new();
-    // Whoever trains publishes, and whatever is published is rated and decided about.
+    // The learner publishes weights, and the arena rates them and decides about them.
     for event in Deserializer::from_reader(output).into_iter::<Value>() {
         let event = event.expect("grpcurl prints JSON");
         assert!(event["event"]["text"].is_string(), "{event}");

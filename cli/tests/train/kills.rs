@@ -1,4 +1,4 @@
-//! Runs that are killed at random moments, as a power cut would, and started again.
+//! Runs that are killed at random moments, as a power failure would, and resumed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::process::PATIENCE;
 use crate::{home_with_settings, start};
 
-/// Tic-tac-toe by tree search, which learns from a window that slides.
+/// Tic-tac-toe with tree search and a sliding replay window.
 pub(crate) const ALPHAZERO: &str = r#"
 preset = "tictactoe"
 seed = 5
@@ -69,8 +69,8 @@ pub(crate) fn games_rated(arena: &str) -> u32 {
     })
 }
 
-/// Returns once the learner has taken a step beyond `step`. Progress lines come too seldom for
-/// this: whoever waited for them would always kill in the moments after one.
+/// Waits until the learner has taken a step beyond `step`. Progress events are too rare for this:
+/// every kill would come shortly after one of them.
 fn wait_until_step_passes(learner: &str, step: u64) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
@@ -89,17 +89,17 @@ fn wait_until_step_passes(learner: &str, step: u64) {
     });
 }
 
-/// How often each run is killed; OURO_KILLS asks for another number.
+/// Number of times that each run is killed: 5, or the value of `OURO_KILLS`.
 fn kills() -> u32 {
     std::env::var("OURO_KILLS").map_or(5, |kills| kills.parse().expect("OURO_KILLS is a number"))
 }
 
-/// Whatever can be seen of the learner's checkpoints and the arena's weights is whole.
+/// Asserts that all visible checkpoints of the learner and weights of the arena are complete.
 fn assert_all_is_whole(run: &Path) {
     let visible = |folder: &Path| {
         let entries = fs::read_dir(folder).expect("a folder");
         let paths = entries.map(|entry| entry.expect("an entry").path());
-        // What is being written or removed; the next start removes it.
+        // Temporary names are files during a write or a removal; the next start removes them.
         let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
         paths.map(move |path| (name(&path), path)).filter(|(name, _)| !is_temporary(name))
     };
@@ -123,18 +123,18 @@ fn is_temporary(name: &str) -> bool {
     name.starts_with("tmp-") || name.ends_with(".partial")
 }
 
-/// Everything that an actor was told is in the journal once, as it was sent.
+/// Asserts that every acknowledged game is in the journal once, as the actor sent it.
 pub(crate) fn assert_nothing_lost_or_doubled(run: &Path) {
     let log = fs::read_to_string(run.join("actor/records.log")).expect("a log of records");
-    // A line that was being written when the process was killed is no JSON.
+    // A kill during a write leaves an incomplete line, which is not JSON.
     let lines = log.lines().filter_map(|line| serde_json::from_str::<ClientLine>(line).ok());
     let joined = join(&run.join("learner/journal"), lines).expect("the journal can be read");
     assert!(joined.is_sound(), "{joined}");
     assert!(joined.acked > 100 && joined.unknown == 0, "{joined}");
 }
 
-/// What each kept checkpoint says that it was trained on is in the journal: every game of the
-/// window once, and as many positions as were counted.
+/// Asserts that the journal has the training data of each kept checkpoint: every game of its window
+/// once, and as many positions as it counted.
 fn assert_the_window_is_in_the_journal(run: &Path) {
     let mut positions = BTreeMap::new();
     let config = Arc::new(GameConfig::by_name("tic_tac_toe").expect("it is in the box"));
@@ -160,12 +160,13 @@ fn assert_the_window_is_in_the_journal(run: &Path) {
     assert!(checked > 1);
 }
 
-/// Moves of a game of tic-tac-toe that are trained on: X moves in the even plies.
+/// Counts the moves of a tic-tac-toe game that the learner trains on. X moves in the even plies.
 fn learned(game: &Trajectory) -> u64 {
     (0..game.plies.len()).filter(|ply| game.seats[ply % 2].learns).count() as u64
 }
 
-/// Promotions, decisions, checkpoints and ratings follow from the log of results.
+/// Asserts that replaying the log of results gives the stored promotions, decisions, checkpoints
+/// and ratings.
 pub(crate) fn assert_results_replay(run: &Path, end: &Value) {
     let store = EmbeddedStore::open(&run.join("arena/arena.redb")).expect("nobody else has it");
     let replayed = replay(&store).expect("the log is sound");
@@ -180,7 +181,7 @@ pub(crate) fn assert_results_replay(run: &Path, end: &Value) {
     for row in &rated.ratings {
         let told = told.iter().find(|told| told["player"] == *row.player).expect("it is rated");
         assert_eq!(told["games"], row.games, "{told}");
-        // Bit for bit: the number reads back as the replayed one does.
+        // The comparison is exact: both numbers were written as JSON and read again.
         let text = serde_json::to_string(&row.elo).expect("a number is written");
         let elo: Value = serde_json::from_str(&text).expect("a number is read");
         assert_eq!(told["elo"], elo, "{told}");
@@ -211,7 +212,7 @@ fn survives(home: &Path, stream: &str) {
         let pool_again = pool_of(&trainer.arena());
         assert_eq!(pool_again[..pool.len()], pool[..], "round {round}");
         assert!(games_rated(&trainer.arena()) >= games, "round {round}");
-        // Every other time the run gets somewhere; between, it may be killed while it starts.
+        // Every other round lets the run take a step. The others may kill it during its start.
         if round % 2 == 0 {
             let step = trainer.opening["step"].as_u64().expect("a number");
             wait_until_step_passes(&trainer.learner(), step);

@@ -1,14 +1,14 @@
-//! The web page in a real browser, beside a run that really trains.
+//! The web page of a training run in a real browser.
 //!
-//! `OURO_SCREENSHOTS=DIR` has the pictures of the documentation taken as well, once the run has
-//! something to show: see `cargo xtask screenshots`.
+//! With `OURO_SCREENSHOTS=DIR` the test also takes the screenshots of the documentation, after
+//! `PROMOTIONS` promotions: see `cargo xtask screenshots`.
 
 use std::path::{Path, PathBuf};
 
 use super::process::Trainer;
 use super::webdriver::{Browser, Key};
 
-/// A duel small enough to be trained and judged within seconds.
+/// Settings of a duel that promotes within seconds.
 const DUEL: &str = r#"
 preset = "reinforce-duel"
 seed = 7
@@ -34,11 +34,14 @@ kept_matches = 1000
 games = 60
 "#;
 
-/// Promotions that a picture of a run shows.
+/// Promotions to wait for before the screenshots.
 const PROMOTIONS: usize = 20;
 
-/// A recorded game of the newest matches as the paths of its match and itself: the one whose
-/// shorter snake is the longest shortly before the end, of those with more than eight turns.
+/// JavaScript that selects a recorded game of the newest matches; its value has the paths of the
+/// match and the game.
+///
+/// Only games of more than eight turns count. Of these, the shorter snake of the selected game is
+/// the longest, measured at 80 % of each game.
 const A_GAME: &str = r#"(async () => {
     const read = async (path) =>
         new DOMParser().parseFromString(await (await fetch(path)).text(), "text/html");
@@ -56,16 +59,16 @@ const A_GAME: &str = r#"(async () => {
     return best.game && best;
 })()"#;
 
-/// The ply that the player shows.
+/// JavaScript: the ply that the game player shows.
 const PLY: &str = "Number(document.querySelector('[data-go=slider]').value)";
 const LAST: &str = "Number(document.querySelector('[data-go=slider]').max)";
 const BOARD: &str = "document.getElementById('frame').innerHTML";
 const BUTTON: &str = "document.querySelector('[data-go=play]').textContent";
-/// How bright the page is, 0 to 765.
+/// JavaScript: the brightness of the background, 0 to 765, the sum of its colour channels.
 const BRIGHTNESS: &str = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g)
     .slice(0, 3).map(Number).reduce((sum, part) => sum + part)";
 
-/// A run with a page, and a browser that looks at it.
+/// A browser with the URL of the page of a run.
 struct Visit {
     browser: Browser,
     page: String,
@@ -76,7 +79,7 @@ impl Visit {
         self.browser.open(&format!("{}{path}", self.page));
     }
 
-    /// The run's page, which changes as the run goes on, without being loaded again.
+    /// Checks that the start page follows the run without being reloaded.
     fn sees_the_run_go_on(&self) {
         let browser = &self.browser;
         self.open("/");
@@ -88,7 +91,7 @@ impl Visit {
                     .some((caption) => caption.textContent.startsWith('{chart}:'))"
             ));
         }
-        // The line of a chart grows, a figure changes, and what happens is told.
+        // A curve grows, a figure changes, and the list of news gets an entry.
         let curve = "document.querySelector('#learner .curve').outerHTML";
         browser.wait("document.querySelector('#learner .curve') !== null");
         let (line, figures) =
@@ -102,7 +105,7 @@ impl Visit {
         assert_eq!(browser.value("window.loadedOnce"), true, "the page was loaded again");
     }
 
-    /// Goes to a recorded game by its links, and turns it by keys and buttons.
+    /// Opens a recorded game by its links and steps through it by keys and buttons.
     fn plays_a_recorded_game(&self) -> (String, String) {
         let browser = &self.browser;
         self.open("/matches");
@@ -111,7 +114,7 @@ impl Visit {
         let (game, its_match) = (path("game"), path("match"));
         self.open(&its_match);
         browser.click(&format!("main a[href='{game}']"));
-        // It plays by itself; a short game may be over by now.
+        // The game starts by itself; a short game may be over by now.
         browser.wait(&format!("{BUTTON}.includes('Pause') || location.search"));
         browser.press(Key::Home);
         assert_eq!(browser.number(PLY), 0.0, "Home");
@@ -135,7 +138,7 @@ impl Visit {
         (its_match, game)
     }
 
-    /// Plays the game from its start and pauses it on its way; the ply where that was.
+    /// Plays the game from its start, pauses it before its end and returns the ply.
     fn plays_and_pauses(&self) -> f64 {
         let browser = &self.browser;
         browser.value("document.querySelector('[data-go=speed]').value = '2'");
@@ -144,7 +147,7 @@ impl Visit {
             browser.press(Key::Space);
             browser.wait(&format!("{PLY} >= 1"));
             browser.press(Key::Space);
-            // A game that was over before the key came has begun again.
+            // If the game ended before the key press, the key started it again.
             if browser.text(BUTTON).contains("Play") && browser.number(PLY) < browser.number(LAST) {
                 return browser.number(PLY);
             }
@@ -152,7 +155,7 @@ impl Visit {
         panic!("a game of {} turns cannot be paused", browser.number(LAST));
     }
 
-    /// The game that is being played now: positions follow each other.
+    /// Checks that the board of the live game changes.
     fn watches_the_live_game(&self) {
         self.open("/live");
         let browser = &self.browser;
@@ -163,7 +166,7 @@ impl Visit {
         }
     }
 
-    /// No page is wider than a phone, and dark is dark.
+    /// Checks that no page is wider than a phone, and that the dark scheme has a dark background.
     fn fits_a_phone_in_the_dark(&self, paths: &[&str]) {
         let browser = &self.browser;
         self.open("/");
@@ -180,7 +183,7 @@ impl Visit {
         browser.look(900, 930, "light");
     }
 
-    /// The pictures of the documentation.
+    /// Takes the screenshots of the documentation.
     fn is_photographed(&self, folder: &Path) {
         let browser = &self.browser;
         let place = browser.wait(A_GAME);
@@ -202,7 +205,7 @@ impl Visit {
     }
 }
 
-/// A text as a JavaScript expression.
+/// Quotes a text as a JavaScript expression.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -242,7 +245,7 @@ fn the_page_shows_a_run_and_its_games_in_a_browser() {
         requests.iter().filter(|url| !url.starts_with(&format!("{}/", visit.page))).collect();
     assert!(strangers.is_empty(), "asked elsewhere: {strangers:?}");
 
-    // When the run ends, the page says so instead of looking alive.
+    // When the run ends, the page shows that it is not connected.
     visit.open("/");
     visit.browser.wait("document.getElementById('link').textContent === 'live'");
     let (code, _) = trainer.interrupt();

@@ -1,4 +1,4 @@
-//! An `ouro train` process and what it prints.
+//! An `ouro train` process and its events.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -9,20 +9,20 @@ use std::time::Duration;
 use ouro_testkit::process::{Process, run};
 use serde_json::Value;
 
-/// A run that prints nothing for so long hangs.
+/// Maximum time between two lines of output; after it, the run counts as hung.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A running `ouro train` whose output is no terminal, so that each line is JSON.
+/// A running `ouro train`. Its output is not a terminal, so each line is JSON.
 pub(crate) struct Trainer {
     process: Process,
     lines: Receiver<Value>,
-    /// Pauses and their ends among the events so far.
+    /// The `pause` and `resumed` events so far.
     pub(crate) waits: Vec<Value>,
-    /// The event that it began with.
+    /// The `start` event.
     pub(crate) opening: Value,
 }
 
-/// `ouro train` in a folder on free ports, with its page at `web`.
+/// Prepares `ouro train` in a folder on free ports, with its page at `web`.
 fn command(run: &Path, web: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
     command
@@ -33,12 +33,12 @@ fn command(run: &Path, web: &str) -> Command {
 }
 
 impl Trainer {
-    /// Starts or resumes the run in a folder, on free ports, and waits until it has begun.
+    /// Starts or resumes the run in a folder, on free ports, and waits for its first event.
     pub(crate) fn start(run: &Path, settings: Option<&Path>) -> Self {
         Self::start_told(run, settings, Stdio::inherit())
     }
 
-    /// The same; what it says on standard error goes where `told` says.
+    /// Like [`start`](Self::start), with standard error redirected to `told`.
     pub(crate) fn start_told(run: &Path, settings: Option<&Path>, told: impl Into<Stdio>) -> Self {
         let mut command = command(run, "off");
         if let Some(settings) = settings {
@@ -61,7 +61,7 @@ impl Trainer {
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                // Half a line is the last one of a process that was killed.
+                // A killed process may leave an incomplete last line.
                 let Ok(value) = serde_json::from_str(&line) else { return };
                 if sender.send(value).is_err() {
                     return;
@@ -73,7 +73,7 @@ impl Trainer {
         trainer
     }
 
-    /// Starts `ouro train` where it must refuse; its exit code and what it said.
+    /// Runs `ouro train` in a folder where it must refuse. Returns exit code and standard error.
     pub(crate) fn start_refused(folder: &Path) -> (Option<i32>, String) {
         let ended = run(&mut command(folder, "off"));
         (ended.code, ended.stderr)
@@ -89,7 +89,7 @@ impl Trainer {
         format!("http://{}", self.opening["learner"].as_str().expect("an address"))
     }
 
-    /// The next event of a kind; others are passed over.
+    /// Waits for the next event of a kind and returns it. Skips other events.
     pub(crate) fn wait_for(&mut self, event: &str) -> Value {
         self.wait(|value| value["event"] == event)
     }
@@ -106,12 +106,12 @@ impl Trainer {
         }
     }
 
-    /// Kills the process as a power cut would.
+    /// Kills the process, as a power failure would.
     pub(crate) fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// Sends what Ctrl-C sends; its exit code and the last event.
+    /// Interrupts the process as Ctrl-C does. Returns exit code and last event.
     pub(crate) fn interrupt(mut self) -> (Option<i32>, Value) {
         self.process.signal("-INT");
         let end = self.wait_for("end");

@@ -1,7 +1,7 @@
 //! A browser, driven over WebDriver (W3C Recommendation, June 2018): JSON over HTTP on loopback.
 //!
-//! Chromium and its driver come from the system. Crates that speak WebDriver bring some fifty
-//! others for what is a dozen requests here.
+//! Chromium and its driver come from the system. A WebDriver crate would add some fifty
+//! dependencies, and these tests need only a dozen kinds of requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,10 +12,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-/// A condition that does not hold for so long never will, in milliseconds.
+/// Time limit of scripts and page loads, in milliseconds.
 const PATIENCE: u32 = 180_000;
 
-/// A key that is pressed, by its code point in WebDriver's table (section 17.4.2).
+/// A key to press. Codes are from WebDriver's table (section 17.4.2).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Key {
     Space,
@@ -37,17 +37,17 @@ impl Key {
     }
 }
 
-/// A browser without a window. It ends with the value.
+/// A headless browser. Dropping it ends the browser and its driver.
 pub(crate) struct Browser {
     driver: Child,
-    /// Where the driver listens.
+    /// Host and port of the driver.
     address: String,
-    /// Path of the session.
+    /// URL path of the session.
     session: String,
 }
 
 impl Browser {
-    /// Starts one; `None` where there is none and none is asked for.
+    /// Starts a browser. `None` if no driver is installed and the checks do not require one.
     pub(crate) fn start() -> Option<Self> {
         let program = std::env::var("OURO_CHROMEDRIVER").unwrap_or("chromedriver".to_owned());
         let driver = Command::new(program).arg("--port=0").stdout(Stdio::piped()).spawn();
@@ -64,7 +64,7 @@ impl Browser {
                 line.rsplit_once("successfully on port ")?.1.trim_end_matches('.').parse().ok()
             })
             .expect("the driver says where it listens");
-        // It must not block on what nobody reads.
+        // Drain the output; a full pipe would block the driver.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         let mut browser =
             Self { driver, address: format!("127.0.0.1:{port}"), session: String::new() };
@@ -88,25 +88,25 @@ impl Browser {
         self.post("/url", &json!({ "url": url }));
     }
 
-    /// What a JavaScript expression is.
+    /// Evaluates a JavaScript expression in the page.
     pub(crate) fn value(&self, expression: &str) -> Value {
         let script = format!("return {expression};");
         self.post("/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
-    /// [`value`](Self::value) of an expression that is a number.
+    /// Like [`value`](Self::value), for an expression that is a number.
     pub(crate) fn number(&self, expression: &str) -> f64 {
         let value = self.value(expression);
         value.as_f64().unwrap_or_else(|| panic!("{expression} is {value}"))
     }
 
-    /// [`value`](Self::value) of an expression that is text.
+    /// Like [`value`](Self::value), for an expression that is text.
     pub(crate) fn text(&self, expression: &str) -> String {
         let value = self.value(expression);
         value.as_str().unwrap_or_else(|| panic!("{expression} is {value}")).to_owned()
     }
 
-    /// Waits in the page until an expression, which may be awaited, is truthy; its value then.
+    /// Waits until an expression is truthy and returns its value. The page awaits promises.
     pub(crate) fn wait(&self, expression: &str) -> Value {
         let script = format!(
             "const done = arguments[arguments.length - 1];
@@ -136,7 +136,7 @@ impl Browser {
         self.post("/actions", &json!({ "actions": [keyboard] }));
     }
 
-    /// Gives pages a size in CSS pixels and a colour scheme, `light` or `dark`.
+    /// Sets the page size in CSS pixels and the colour scheme, `light` or `dark`.
     pub(crate) fn look(&self, width: u32, height: u32, scheme: &str) {
         let size = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
@@ -146,14 +146,14 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", &json!({ "features": scheme }));
     }
 
-    /// Writes what is to be seen as a PNG.
+    /// Writes a screenshot of the visible page as a PNG.
     pub(crate) fn photograph(&self, file: &Path) {
         let text = self.request("GET", &format!("{}/screenshot", self.session), &Value::Null);
         let bytes = BASE64_STANDARD.decode(text.as_str().expect("a text")).expect("base64");
         std::fs::write(file, bytes).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     }
 
-    /// What the console showed since it was last asked for, errors only.
+    /// Returns the errors on the console since the last call.
     pub(crate) fn errors(&self) -> Vec<Value> {
         let entries = self.post("/se/log", &json!({ "type": "browser" }));
         let mut entries = entries.as_array().cloned().expect("a list");
@@ -161,7 +161,7 @@ impl Browser {
         entries
     }
 
-    /// URLs that pages asked for since it was last asked for.
+    /// Returns the URLs that pages requested since the last call.
     pub(crate) fn requests(&self) -> Vec<String> {
         let entries = self.post("/se/log", &json!({ "type": "performance" }));
         let events = entries.as_array().expect("a list").iter().map(|entry| {
@@ -190,7 +190,7 @@ impl Browser {
         value
     }
 
-    /// Status and `value` of the answer to a request.
+    /// Sends a request and returns the status and `value` of the response.
     fn exchange(&self, method: &str, path: &str, body: &Value) -> std::io::Result<(u16, Value)> {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let mut stream = TcpStream::connect(&self.address)?;
@@ -224,7 +224,8 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The browser ends with its session; after a failed test there may be neither.
+        // Deleting the session ends the browser. Errors are ignored, because after a failed test
+        // there may be no session.
         let _ = self.exchange("DELETE", &self.session, &Value::Null);
         let _ = self.driver.kill();
         let _ = self.driver.wait();
