@@ -1,7 +1,9 @@
-//! How far the engine's decisions are from those of the reference in f64, on 2,000 positions of
-//! 200 Battlesnake duels at random, for preset networks with random weights.
+//! Compares policies and values of the engine with those of the reference in f64.
 //!
-//! `cargo run --release -p ouro-bench --example accuracy -- PRESET...`; `small` if none is named.
+//! The positions are 2,000 from 200 random Battlesnake duels. The networks are presets with random
+//! weights.
+//!
+//! `cargo run --release -p ouro-bench --example accuracy -- PRESET...`; the default is `small`.
 
 use std::io::{self, Write};
 
@@ -9,8 +11,9 @@ use ouro_bench::{accuracy, duel_positions};
 use ouro_net::NetSpec;
 use ouro_net::synthetic::random_weights;
 
-/// Duels, and positions from each.
+/// Number of duels.
 const GAMES: u64 = 200;
+/// Maximum positions from each duel.
 const EACH: usize = 10;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,11 +1,12 @@
-//! Times the CPU engine, alone or side by side with another one.
+//! Times the CPU engine, alone or in comparison with another engine.
 //!
-//! - `bench_net [SECONDS]`: every case × batch, as one JSON document. Each figure is a median
-//!   of rounds that take that long together, 1 second by default.
-//! - `bench_net write DIR`: the weights of every case as `DIR/NAME.safetensors`.
-//! - `bench_net serve`: answers commands, a line each, so that another program can take turns
-//!   with this one: `load FILE BATCH`, then `time CALLS` (nanoseconds), `evaluate FILE`
-//!   (planes, logits and values as little-endian f32, in this order).
+//! - `bench_net [SECONDS]` times every case and batch size and prints one JSON document. Each
+//!   figure is the median of rounds that take `SECONDS` in total, 1 by default.
+//! - `bench_net write DIR` writes the weights of every case as `DIR/NAME.safetensors`.
+//! - `bench_net serve` executes one command per line of standard input. Another program can thus
+//!   alternate measurements of both engines. `load FILE BATCH` comes first. `time CALLS` answers
+//!   in nanoseconds. `evaluate FILE` writes planes, logits and values as little-endian f32, in
+//!   this order.
 
 use std::fs;
 use std::io::{self, BufRead, Write};
@@ -18,7 +19,7 @@ use ouro_net::synthetic::random_weights;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Rounds that a figure is the median of.
+/// Rounds per figure, which is their median.
 const ROUNDS: usize = 15;
 
 fn main() -> Result<(), Failure> {

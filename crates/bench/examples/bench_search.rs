@@ -1,10 +1,9 @@
-//! Simulations per second of one core, by game and evaluator.
+//! Measures simulations per second on one core, by game and evaluator.
 //!
 //! `cargo run --release -p ouro-bench --example bench_search -- [seconds] [preset]`
 //!
-//! Each case is measured for that many seconds, 4 unless given; the network is the preset
-//! `small` unless another is given. The overhead is the share of the time that is not the
-//! evaluator's, for a network not its engine's.
+//! Each case is measured for `seconds`, 4 by default. The network is the preset `small` by default.
+//! The overhead is the share of the time outside the evaluator; with a network, outside its engine.
 #![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 use ouro_bench::search::{EvaluatorKind, search_cases};
 use ouro_search::Clock;
 
-/// Time since the program began.
+/// Clock that starts with the program.
 #[derive(Debug)]
 struct Stopwatch(Instant);
 

@@ -1,4 +1,5 @@
-//! Passes of a [`Trunk`] forward and back: microseconds per position, best of several runs.
+//! Times forward and backward passes of a [`Trunk`]: microseconds per position, best of several
+//! runs.
 //!
 //! `cargo run --release -p ouro-bench --example bench_trunk [BATCH]`
 
@@ -10,7 +11,7 @@ use ouro_bench::network_cases;
 use ouro_net::synthetic::random_planes;
 use ouro_net::{Trunk, Weights, WeightsMeta};
 
-/// Runs of which the best counts.
+/// Runs per figure, of which the fastest counts.
 const RUNS: usize = 7;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -9,20 +9,20 @@ use ouro_net::{Engine, Scratch, Weights, reference};
 pub struct Accuracy {
     /// Positions compared.
     pub positions: usize,
-    /// Largest Kullback-Leibler divergence of the engine's policy from the reference's, in
-    /// nats; policies are the softmax of all logits.
+    /// Largest Kullback–Leibler divergence of the engine's policy from that of the reference, in
+    /// nats. Policies are the softmax of all logits.
     pub largest_divergence: f64,
-    /// Mean divergence.
+    /// Mean Kullback–Leibler divergence, in nats.
     pub mean_divergence: f64,
     /// Largest absolute difference of the values.
     pub largest_value_error: f64,
 }
 
-/// Observations of standard Battlesnake duels on 11×11 between snakes that move at random but
-/// avoid walls and bodies.
+/// Returns observations of standard Battlesnake duels on 11×11, as shape and planes
+/// `[positions, channels, height, width]`.
 ///
-/// Up to `each` positions are drawn from the turns and both seats of each of `games` games.
-/// Returns the shape and the planes, `[positions, channels, height, width]`.
+/// The snakes move at random but avoid walls and bodies. From each of `games` games, up to `each`
+/// positions are drawn from all turns and both seats.
 pub fn duel_positions(
     games: u64,
     each: usize,
@@ -70,12 +70,12 @@ pub fn accuracy(weights: &Weights, planes: &[f32]) -> Accuracy {
     }
 }
 
-/// The largest magnitude; NaN if any number is NaN, 0 without numbers.
+/// Returns the largest absolute value: NaN if any number is NaN, 0 without numbers.
 fn largest(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.map(f64::abs).max_by(f64::total_cmp).unwrap_or(0.0)
 }
 
-/// Kullback-Leibler divergence of the softmax of `q` from that of `p`.
+/// Kullback–Leibler divergence of the softmax of `q` from the softmax of `p`, in nats.
 fn divergence(p: &[f32], q: &[f32]) -> f64 {
     let terms = log_softmax(p).zip(log_softmax(q));
     terms.map(|(p, q)| p.exp() * (p - q)).sum()

@@ -1,7 +1,7 @@
 //! Times the CPU engine on one network and batch.
 //!
-//! An [`EngineBench`] holds everything that a call needs, so that only [`Engine::evaluate`] runs
-//! between two clock readings. The clock is a function that returns the time since a fixed moment.
+//! An [`EngineBench`] holds all buffers of a call. Only [`Engine::evaluate`] therefore runs between
+//! two clock readings. The clock is a function that returns the time since a fixed moment.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub struct EngineBench {
 }
 
 impl EngineBench {
-    /// An engine for these weights and `batch` random positions.
+    /// Creates an engine for `weights` and `batch` random positions.
     pub fn new(weights: &Weights, batch: usize) -> Self {
         let spec = weights.spec();
         Self {
@@ -31,7 +31,7 @@ impl EngineBench {
         }
     }
 
-    /// The engine.
+    /// Returns the engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -43,7 +43,7 @@ impl EngineBench {
         (planes, logits, values)
     }
 
-    /// Time of `calls` consecutive evaluations.
+    /// Measures the time of `calls` consecutive evaluations.
     pub fn time(&mut self, calls: usize, now: &mut dyn FnMut() -> Duration) -> Duration {
         let start = now();
         for _ in 0..calls {
@@ -52,7 +52,8 @@ impl EngineBench {
         now().saturating_sub(start)
     }
 
-    /// Number of calls that take at least `least` together. The search for it warms up.
+    /// Finds a number of calls that takes at least `least` in total, by doubling up to 2^24. The
+    /// calls of the search also warm up the engine.
     pub fn calls_for(&mut self, least: Duration, now: &mut dyn FnMut() -> Duration) -> usize {
         let mut calls = 1;
         while self.time(calls, now) < least && calls < 1 << 24 {
@@ -61,7 +62,7 @@ impl EngineBench {
         calls
     }
 
-    /// Microseconds per position: the median of `rounds` rounds of at least `least` each.
+    /// Measures microseconds per position: the median of `rounds` rounds of about `least` or more.
     pub fn microseconds(
         &mut self,
         rounds: usize,

@@ -1,13 +1,13 @@
 //! Benchmark cases and the loops that time them.
 //!
-//! `ouro bench` and the examples of this crate report their figures. The libraries themselves hold
+//! `ouro bench` and the examples of this crate report the figures. The measured libraries contain
 //! no measuring code.
 //!
 //! * [`networks`] lists the networks of benchmarks; [`EngineBench`] times the CPU engine on them.
 //! * [`accuracy`](accuracy()) compares the engine with the reference in f64.
 //! * [`search`] lists the cases of tree search; [`self_play`] times searches in self-play.
 //!
-//! The crate reads no clock: callers pass the time in.
+//! The crate reads no clock: callers pass one in.
 
 pub mod accuracy;
 pub mod engine;

@@ -1,9 +1,9 @@
-//! The networks that figures are given for.
+//! The networks and batch sizes of the benchmarks.
 
 use ouro_game::PlaneShape;
 use ouro_net::{Architecture, GlobalPooling, NetSpec, ValueRange};
 
-/// Batch sizes of the figures.
+/// Batch sizes of the benchmarks.
 pub const BATCHES: [usize; 4] = [1, 8, 32, 128];
 
 /// A network of the benchmarks.
@@ -11,13 +11,14 @@ pub const BATCHES: [usize; 4] = [1, 8, 32, 128];
 pub struct NetworkCase {
     /// Name of the preset, or a description.
     pub name: &'static str,
-    /// Shapes of the network.
+    /// Shapes of inputs, layers and outputs.
     pub spec: NetSpec,
 }
 
-/// The presets on the boards that they are meant for, and two more networks: a tower of 10
-/// channels on the Snake paper's board, a width that fits no vector, and a tower with global
-/// pooling.
+/// Returns the networks: the presets on their usual boards, and two more.
+///
+/// The first is a tower of 10 channels on the board of the Snake paper, because 10 is not a
+/// multiple of any vector width. The second is a tower with global pooling.
 pub fn network_cases() -> Vec<NetworkCase> {
     let snake = PlaneShape { channels: 7, height: 10, width: 10 };
     let battlesnake = PlaneShape { channels: 12, height: 11, width: 11 };

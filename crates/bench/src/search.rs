@@ -2,7 +2,7 @@
 //!
 //! Each case is self-play on one thread for a given time. With an evaluator that costs nothing, the
 //! figure is the cost of the search itself. With a network, the figures are the share of time
-//! outside the engine and how full its batches are.
+//! outside the engine and the fill of its batches.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::self_play::{SearchSpeed, Workload, measure};
 pub enum BenchGame {
     /// Connect Four, 7×6.
     ConnectFour,
-    /// Battlesnake duel on 11×11: two snakes with simultaneous moves, food at random.
+    /// Battlesnake duel on 11×11: two snakes with simultaneous moves and random food.
     Duel,
     /// Battlesnake with four snakes on 11×11.
     FourSnakes,
@@ -34,11 +34,11 @@ pub enum BenchGame {
 /// The evaluator of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvaluatorKind {
-    /// [`Uniform`], which costs nothing.
+    /// [`Uniform`]: costs nothing.
     Free,
-    /// [`Rollout`], one random game per leaf.
+    /// [`Rollout`]: one random game per leaf.
     Rollout,
-    /// A network of this architecture with fresh weights.
+    /// A network of this architecture with initial weights.
     Net(Architecture),
 }
 
@@ -74,8 +74,8 @@ pub enum SearchCaseError {
     Fit(#[from] FitError),
 }
 
-/// All cases: Connect Four with rollouts; every game with a free evaluator, with one tree and with
-/// 256; every game with a network of `architecture`.
+/// Returns all cases: Connect Four with rollouts, every game with a free evaluator, and every game
+/// with a network of `architecture`. The free evaluator runs with one tree and with 256 trees.
 pub fn search_cases(architecture: &Architecture) -> Vec<SearchCase> {
     let games = [BenchGame::ConnectFour, BenchGame::Duel, BenchGame::FourSnakes, BenchGame::Snake];
     let case = |game, evaluator, games, batch, simulations| SearchCase {
@@ -94,7 +94,7 @@ pub fn search_cases(architecture: &Architecture) -> Vec<SearchCase> {
 }
 
 impl SearchCase {
-    /// Plays for `time`, after a quarter of that time to warm up.
+    /// Plays for `time`, after a warm-up of a quarter of that time.
     ///
     /// With a network, [`SearchSpeed::evaluating`] is the time of its engine alone.
     pub fn run(
@@ -166,7 +166,7 @@ impl SearchCase {
         Ok(measure(game, &self.config(game.players()), evaluator, &workload, clock)?)
     }
 
-    /// Self-play as in training: sampled moves, random symmetries.
+    /// Search settings of self-play in training: sampled moves, random symmetries.
     fn config(&self, players: usize) -> SearchConfig {
         let alone = players == 1;
         SearchConfig {

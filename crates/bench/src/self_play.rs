@@ -15,11 +15,11 @@ pub struct Workload {
     pub games: usize,
     /// Leaves of a full batch.
     pub batch: usize,
-    /// Least time to measure. The measurement also lasts until one simulation is complete.
+    /// Minimum time of the measurement, which also lasts until one simulation is complete.
     pub time: Duration,
-    /// Time to play before, so that buffers have grown and games are in all stages.
+    /// Time to play before the measurement. Buffers grow, and games spread over all stages.
     pub warm_up: Duration,
-    /// Whether a game keeps its tree from decision to decision.
+    /// Whether a game keeps its tree after a decision.
     pub keep_trees: bool,
     /// Seed of games and searches.
     pub seed: u64,
@@ -28,7 +28,7 @@ pub struct Workload {
 /// The result of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SearchSpeed {
-    /// Descents of the trees.
+    /// Simulations: descents from the root of a tree to a leaf.
     pub simulations: u64,
     /// Evaluated leaves.
     pub evaluations: u64,
@@ -106,7 +106,8 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
     let mut speed = SearchSpeed { batch: scheduler.batch(), ..SearchSpeed::default() };
     let measurement_start = clock.monotonic();
     let mut start = measurement_start;
-    // Simulations before the measurement, of decisions that finish during it.
+    // Simulations before the measurement that belong to decisions during it. The sum of finished
+    // decisions includes them, so they are subtracted.
     let mut unfinished_at_start = 0;
     let mut warm = workload.warm_up.is_zero();
     let mut joint = vec![Action::default(); game.players()];
@@ -144,8 +145,8 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
         } else if warm && now.saturating_sub(start) >= workload.time {
             let simulations =
                 (speed.simulations + unfinished(&searches)).saturating_sub(unfinished_at_start);
-            // The first batch evaluates roots only, so it is not a figure, however slow the
-            // evaluator.
+            // With a slow evaluator the time may be over after the first batch. That batch
+            // evaluates roots only and completes no simulation, so the measurement continues.
             if simulations == 0 {
                 continue;
             }
@@ -158,7 +159,7 @@ pub fn measure<G: Game, E: Evaluator<G> + ?Sized>(
     Ok(speed)
 }
 
-/// Simulations of unfinished decisions.
+/// Sums the simulations of unfinished decisions.
 fn unfinished<G: Game>(searches: &[Search<G>]) -> u64 {
     searches.iter().map(|search| u64::from(search.simulations())).sum()
 }

@@ -1,19 +1,19 @@
-//! Small networks.
+//! Small networks for tests.
 
 use ouro_game::{Game, GameConfig, GameVisitor, tic_tac_toe};
 use ouro_net::{Architecture, Generation, NetSpec, Weights, WeightsMeta};
 
-/// Tic-tac-toe, the smallest game.
+/// Returns tic-tac-toe, the smallest game.
 pub fn tic_tac_toe() -> GameConfig {
     GameConfig::TicTacToe(tic_tac_toe::Config::default())
 }
 
-/// One narrow convolution, evaluated within microseconds.
+/// Returns an architecture of one narrow convolution, which evaluates within microseconds.
 pub fn tiny() -> Architecture {
     Architecture::Conv { channels: 2, layers: 1, hidden: 4 }
 }
 
-/// The network of `architecture` for a game.
+/// Returns the specification of a network of `architecture` for a game.
 pub fn net_spec(game: &GameConfig, architecture: Architecture) -> NetSpec {
     struct Spec(Architecture);
     impl GameVisitor for Spec {
@@ -25,12 +25,13 @@ pub fn net_spec(game: &GameConfig, architecture: Architecture) -> NetSpec {
     game.visit(Spec(architecture)).expect("the configuration of a test's game is valid")
 }
 
-/// [`net_spec`] for a game whose type is known.
+/// Like [`net_spec`], for a game whose type is known at compile time.
 pub fn spec_of<G: Game>(game: &G, architecture: Architecture) -> NetSpec {
     NetSpec { planes: game.planes(), actions: game.action_count(), architecture }
 }
 
-/// Initial weights for a game, of one generation and step; `seed` fixes the values.
+/// Returns initial weights for a game, with the given generation and step. `seed` determines the
+/// values.
 pub fn weights(
     game: &GameConfig,
     architecture: Architecture,

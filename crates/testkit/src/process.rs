@@ -1,4 +1,4 @@
-//! Programs under test: run to their end, or started, signalled and killed.
+//! Processes under test: run to their end, or started, signalled and killed.
 
 use std::io;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
@@ -26,13 +26,13 @@ impl From<Output> for Ended {
 }
 
 impl Ended {
-    /// The standard output of a process that must have ended with code 0.
+    /// Asserts exit code 0 and returns the standard output.
     pub fn success(self) -> String {
         assert_eq!(self.code, Some(0), "{}", self.stderr);
         self.stdout
     }
 
-    /// Asserts the exit code, and that standard error is one line with these `parts`.
+    /// Asserts the exit code, and that standard error is one line that contains all `parts`.
     pub fn assert_refused(&self, code: i32, parts: &[&str]) {
         assert_eq!(self.code, Some(code), "{}", self.stderr);
         assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
@@ -47,10 +47,10 @@ pub fn run(command: &mut Command) -> Ended {
     command.output().expect("the program starts").into()
 }
 
-/// A running process. Dropping it kills the process, so that no failed test leaves one behind.
+/// A running process. Dropping it kills the process, so failed tests leave none behind.
 #[derive(Debug)]
 pub struct Process {
-    /// Taken when the process is waited for.
+    /// `None` once [`end`](Self::end) has taken the child.
     child: Option<Child>,
 }
 
@@ -69,7 +69,7 @@ impl Process {
         self.child.as_mut().expect("the process was not waited for")
     }
 
-    /// The standard output of a process that was started with a pipe.
+    /// Takes the standard output of a process that was started with a pipe.
     pub fn stdout(&mut self) -> ChildStdout {
         self.child().stdout.take().expect("standard output is piped and not yet taken")
     }
@@ -92,7 +92,7 @@ impl Process {
         self.child().wait().expect("the process ends")
     }
 
-    /// Waits for the end and collects what was piped.
+    /// Waits for the end and collects the piped output.
     pub fn end(mut self) -> Ended {
         let child = self.child.take().expect("the process was not waited for");
         child.wait_with_output().expect("the process ends").into()
@@ -102,7 +102,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            // A process that has ended cannot be killed, which is fine.
+            // Killing a process that has already ended may fail, which is not an error here.
             let _: io::Result<()> = child.kill();
             let _ = child.wait();
         }

@@ -10,7 +10,8 @@ use tonic::body::Body;
 use tonic::codegen::{Service, http};
 use tonic::server::NamedService;
 
-/// The address to bind for a free loopback port. Tests run in parallel, so none may fix a port.
+/// Returns the address to bind for a free loopback port. Tests run in parallel, so fixed ports
+/// would collide.
 pub fn free_port() -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
 }
@@ -23,7 +24,7 @@ pub struct Served {
     _stop: DropGuard,
 }
 
-/// A server on a free port, without services yet.
+/// Binds a server to a free port, without services yet.
 pub async fn bind() -> GrpcServer {
     GrpcServer::bind(free_port(), Limits::default()).await.expect("a free port")
 }
