@@ -13,8 +13,10 @@ use crate::failure::Failure;
 /// Networks by the path of their weights file.
 pub(super) type Engines = BTreeMap<String, Arc<Engine>>;
 
-/// Reads every weights file in the names. The game is that of `--game` or of the weights; all must
-/// agree.
+/// Reads every weights file in `names`. Also returns the game: `game`, the value of `--game`, or
+/// else the game of the first weights.
+///
+/// Weights for another game are an error, and so is a missing game.
 pub(super) fn load(
     names: &[String],
     game: Option<GameConfig>,
@@ -41,14 +43,14 @@ pub(super) fn load(
     }
 }
 
-/// The file in `name{weights=FILE,…}`; `None` for values that name no file.
+/// Returns the file in `name{weights=FILE,…}`, or `None` if the value is not a file.
 fn weights_of(player: &str) -> Option<&str> {
     let (_, options) = player.strip_suffix('}')?.split_once('{')?;
     let weights = options.split(',').find_map(|option| option.strip_prefix("weights="))?;
     (!WITHOUT_NETWORK.contains(&weights)).then_some(weights)
 }
 
-/// Error for weights that were trained for another game.
+/// Builds the error for weights that were trained for another game.
 fn other_game(path: &str, own: &GameConfig, whence: &str, game: &GameConfig) -> Failure {
     let json = |game| serde_json::to_string(game).unwrap_or_default();
     Failure::usage(format_args!(

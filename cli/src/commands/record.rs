@@ -30,6 +30,7 @@ pub(crate) struct Arguments {
     out: Option<PathBuf>,
 }
 
+/// Plays one game of uniformly random legal moves.
 struct PlayAtRandom<'a>(&'a Arguments);
 
 impl GameVisitor for PlayAtRandom<'_> {

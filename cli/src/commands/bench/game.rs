@@ -114,6 +114,7 @@ fn play_battlesnake(game: &battlesnake::Small, seed: u64) -> u64 {
     turns
 }
 
+/// Returns the work of one chunk for a configuration, and the size of a state in bytes.
 fn prepare(config: &GameConfig) -> Result<(Box<Work>, usize), anyhow::Error> {
     if let GameConfig::Battlesnake(config) = config {
         let game = battlesnake::Small::new(config.clone())?;
@@ -134,6 +135,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         let config: GameConfig = serde_json::from_str(json).map_err(anyhow::Error::from)?;
         let (work, state_bytes) = prepare(&config)?;
         let spread = |threads| {
+            // A shorter run to warm up; its rate is dropped.
             rate(&*work, threads, time / 10);
             let rates = (0..arguments.runs).map(|_| rate(&*work, threads, time)).collect();
             Spread::of(rates).ok_or_else(|| anyhow::anyhow!("there is at least one run"))

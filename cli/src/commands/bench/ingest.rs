@@ -147,6 +147,7 @@ fn learner(game: GameConfig, folder: &Path, arguments: &Arguments) -> Config {
         ..Config::default()
     };
     config.train.algorithm = AlgorithmConfig::AlphaZero(AlphaZeroConfig::default());
+    // More positions than a benchmark can push: training never starts.
     config.replay.min_positions = 1 << 40;
     config.replay.window_positions = 1 << 40;
     config.intake.max_streams = usize::from(arguments.streams);
@@ -182,6 +183,9 @@ impl Moment {
     }
 }
 
+/// Pushes random games of `game` to a new learner and measures every run.
+///
+/// Fails if the learner received fewer or more games than the clients sent.
 fn measure(game: GameConfig, folder: &Path, arguments: &Arguments) -> Result<Measured, Failure> {
     let name = game.name().to_owned();
     let games = games::random(&game, arguments.games).map_err(Failure::usage)?;
@@ -229,6 +233,7 @@ fn measure(game: GameConfig, folder: &Path, arguments: &Arguments) -> Result<Mea
     Ok(summary(name, [plies, positions, bytes], &moments))
 }
 
+/// Computes the figures from the counts at the start and after every run.
 fn summary(game: String, [plies, positions, bytes]: [f64; 3], moments: &[Moment]) -> Measured {
     let runs = || moments.windows(2).map(|pair| (pair[0], pair[1]));
     let done = |from: Moment, to: Moment| (to.positions - from.positions) as f64;

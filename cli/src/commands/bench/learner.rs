@@ -105,6 +105,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
+/// Measures one network at one batch size on random positions.
 fn measure(
     case: &NetworkCase,
     rows: usize,

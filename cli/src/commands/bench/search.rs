@@ -73,6 +73,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
+/// Runs one case as often as requested.
 fn measure(
     case: &SearchCase,
     arguments: &Arguments,

@@ -142,6 +142,8 @@ impl<C> Share<C> {
         self.keep_longest(index, record);
     }
 
+    /// Keeps the longer game; of equally long games, the first in the schedule. The result is thus
+    /// independent of the order in which threads finish.
     fn keep_longest(&mut self, index: usize, record: GameRecord<C>) {
         let rank = |index: usize, record: &GameRecord<C>| (record.plies.len(), Reverse(index));
         if self.longest.as_ref().is_none_or(|(i, r)| rank(index, &record) > rank(*i, r)) {

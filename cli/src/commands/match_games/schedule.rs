@@ -78,6 +78,7 @@ pub(super) fn schedule(
     Ok(planned)
 }
 
+/// Returns all lineups, as the [module](self) describes.
 fn lineups(entrants: usize, seats: usize) -> Vec<Vec<usize>> {
     if entrants < seats {
         return vec![(0..seats).map(|seat| seat.min(entrants - 1)).collect()];

@@ -208,6 +208,8 @@ fn preset(arguments: &Arguments) -> Preset {
     arguments.preset.unwrap_or_default()
 }
 
+/// Returns the folder of the run: `--run`, else a folder that follows from the settings file or
+/// the preset.
 fn folder(arguments: &Arguments) -> PathBuf {
     let named = || match &arguments.config {
         Some(config) => Settings::folder(config),
@@ -216,6 +218,7 @@ fn folder(arguments: &Arguments) -> PathBuf {
     arguments.run.clone().unwrap_or_else(named)
 }
 
+/// Whether both paths exist and lead to the same file.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let canonical = |path: &Path| fs::canonicalize(path).ok();
     canonical(one).is_some_and(|one| Some(one) == canonical(other))

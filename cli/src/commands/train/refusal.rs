@@ -44,6 +44,7 @@ fn of_service(error: ServiceError, flag: &str) -> Failure {
     }
 }
 
+/// Error for an address that the process cannot listen on; `flag` sets another one.
 fn taken(address: impl Display, source: impl Display, flag: &str) -> Failure {
     Failure::unavailable(format_args!(
         "cannot listen on {address}: {source}; choose another address with {flag}"

@@ -158,6 +158,7 @@ impl<'a> Reporter<'a> {
         self.emit(Event::End(End { ratings, resume: self.resume.clone() }))
     }
 
+    /// Applies an event to the view, the history and the output, in this order.
     fn emit(&mut self, event: Event) -> Result<(), Failure> {
         self.view.note(&event);
         if let Some(history) = &mut self.history {
@@ -178,6 +179,7 @@ impl<'a> Reporter<'a> {
         self.started.elapsed().as_secs_f64()
     }
 
+    /// Emits a progress event, with rates since the previous one.
     fn emit_progress(&mut self) -> Result<(), Failure> {
         let stands = self.progress.get();
         let (now, moves) = (Instant::now(), self.counters.moves());
@@ -228,6 +230,7 @@ impl<'a> Reporter<'a> {
         self.pool.borrow().members.len()
     }
 
+    /// Emits the event of a decision, and clears the gate match.
     fn decided(&mut self, decision: store::Decision) -> Result<(), Failure> {
         self.gate = None;
         let generation = decision.generation;

@@ -94,6 +94,7 @@ impl View {
         )
     }
 
+    /// Returns the row of the gate match: progress bar, games and score.
     fn at_gate(&self, width: usize) -> String {
         let Some(gate) = &self.gate else { return "no candidate".to_owned() };
         let percent = |share: f64| 100.0 * share;
