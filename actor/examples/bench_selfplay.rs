@@ -1,12 +1,12 @@
-//! Positions per second of self-play, on as many threads as wanted.
+//! Measures positions per second of self-play on any number of threads.
 //!
 //! `cargo run --release -p ouro-actor --example bench_selfplay -- --help`
 //!
-//! Plays games of fresh weights against themselves, as an actor does in training: kept trees,
-//! noise, sampled moves, random symmetries, records with policy targets. A position is one move
-//! that was decided. With `--ratio` it measures on one thread, in turns, the same search without
-//! an actor around it: the scheduler of `ouro-search` with nobody to record anything. The ratio
-//! is what playing and recording leave of its speed.
+//! The benchmark plays games of fresh weights against themselves, as an actor does in training:
+//! kept trees, noise, sampled moves, random symmetries, records with policy targets. A position is
+//! one decided move. `--ratio` compares one thread with the same search outside an actor: the
+//! scheduler of `ouro-search` alone, without records. The two are measured in turns. The ratio is
+//! the share of the scheduler's speed that remains with playing and recording.
 #![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::sync::Arc;
@@ -63,7 +63,7 @@ struct Arguments {
     ratio: Option<usize>,
 }
 
-/// Time since the program began.
+/// Time since the start of the program.
 #[derive(Debug)]
 struct Stopwatch(Instant);
 
@@ -77,7 +77,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 impl Arguments {
     fn settings<G: Game>(&self, game: &G, index: u64) -> WorkerSettings {
-        // A third of a game is sampled, as is usual.
+        // About a third of a game is sampled, as usual.
         let sampled = if game.players() == 1 { u32::MAX } else { 14 };
         WorkerSettings {
             games: self.games,
@@ -123,7 +123,7 @@ impl Arguments {
         Ok(Arc::new(Engine::new(&Weights::initialize(spec, WeightsMeta::default(), seed.into())?)))
     }
 
-    /// What one thread does in a turn, and how long that took.
+    /// Runs one thread for a turn. Returns its work and the elapsed time.
     fn play<G: Game>(
         &self,
         worker: &mut Worker<G>,
@@ -235,7 +235,7 @@ impl Arguments {
     }
 }
 
-/// Runs on the rules of the game that was asked for.
+/// Runs the benchmark on the rules of the chosen game.
 struct Bench<'a>(&'a Arguments, &'a GameConfig);
 
 impl GameVisitor for Bench<'_> {

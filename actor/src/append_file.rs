@@ -1,8 +1,7 @@
-//! A file of JSON lines that grows up to a bound.
+//! A file of JSON lines with a maximum size.
 //!
-//! A whole line is handed to the system at once, so a process that is killed leaves no half line
-//! behind. A file that cannot be written to any more is given up with one line in the log, and
-//! play continues.
+//! Each line is one write, so a killed process leaves no incomplete line. After a failed write the
+//! file is closed with one line in the log, and play continues.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,7 +9,7 @@ use std::path::Path;
 
 use tracing::warn;
 
-/// The file. Without one, nothing is written.
+/// An optional file; `None` writes nothing.
 #[derive(Debug, Default)]
 pub(crate) struct AppendFile(Option<Open>);
 
@@ -19,12 +18,12 @@ struct Open {
     /// The setting that names the file.
     setting: &'static str,
     file: File,
-    /// Bytes that the file may still grow.
+    /// Remaining bytes up to the maximum size.
     room: u64,
 }
 
 impl AppendFile {
-    /// Opens the file at a path, if any, for appending up to `max_bytes`. Folders are created.
+    /// Opens the file at a path, if any, to append up to `max_bytes`. Missing folders are created.
     pub(crate) fn open(
         setting: &'static str,
         path: Option<&Path>,
@@ -34,7 +33,7 @@ impl AppendFile {
         Ok(Self(open.transpose().map_err(|error| (setting, error))?))
     }
 
-    /// Appends a line, which is made only if there is a file.
+    /// Appends a line. `line` is called only if there is an open file.
     pub(crate) fn append(&mut self, line: impl FnOnce() -> serde_json::Value) {
         if let Some(open) = &mut self.0
             && !open.append(&line().to_string())
@@ -54,7 +53,7 @@ impl Open {
         Ok(Self { setting, file, room })
     }
 
-    /// Appends a line; whether there was room and the system took it.
+    /// Appends a line. Returns whether it fits and was written.
     fn append(&mut self, line: &str) -> bool {
         let bytes = line.len() as u64 + 1;
         if bytes > self.room {
@@ -81,7 +80,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let open = |path: &Path| AppendFile::open("log_records", Some(path), 0);
         assert_eq!(open(folder.path()).unwrap_err().0, "log_records");
-        // A folder that is missing is created; a file in its place is an error.
+        // A missing folder is created; a file in its place is an error.
         let file = folder.path().join("a");
         assert!(open(&file).is_ok());
         assert!(open(&file.join("no/such")).is_err());

@@ -1,9 +1,9 @@
 //! Weights on disk, by content hash.
 //!
-//! A [`Cache`] is a folder that the actors of a machine may share and that outlives them. A file
-//! is there whole or not at all: it is written under another name and renamed. Whatever is read
-//! is held against its hash; what does not match is removed and fetched again. When the files
-//! take more than their share, the least recently used go. Time is passed in.
+//! A [`Cache`] is a folder that the actors of a machine may share and that outlives them. A file is
+//! complete or absent: it is written under a temporary name and renamed. Every file read is checked
+//! against its hash; a damaged file is removed and fetched again. If the files exceed the size
+//! limit, the least recently used files are removed. The caller passes the time.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,7 +17,7 @@ use tracing::warn;
 const ENDING: &str = ".safetensors";
 const UNFINISHED: &str = ".part";
 
-/// Age at which a file that somebody began to write is taken for abandoned.
+/// Age at which an unfinished file counts as abandoned, because its writer was killed.
 const ABANDONED: Duration = Duration::from_secs(3_600);
 
 /// A folder of weights. See the [module](self).
@@ -29,8 +29,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Uses a folder, which is made if it is not there, and removes what others left half
-    /// written long ago.
+    /// Opens a folder, creates it if it is missing, and removes abandoned unfinished files.
     pub fn open(folder: PathBuf, most_bytes: u64, now: SystemTime) -> io::Result<Self> {
         fs::create_dir_all(&folder)?;
         for entry in fs::read_dir(&folder)? {
@@ -43,7 +42,7 @@ impl Cache {
         Ok(Self { folder, most_bytes, written: AtomicU64::new(0) })
     }
 
-    /// The file of this hash, if it is there and undamaged.
+    /// The file of this hash, if it exists and is undamaged.
     pub fn get(&self, hash: ContentHash, now: SystemTime) -> Option<Vec<u8>> {
         let path = self.path(hash);
         let bytes = match fs::read(&path) {
@@ -60,13 +59,13 @@ impl Cache {
             remove(&path);
             return None;
         }
-        // Without a new date the file merely goes earlier.
+        // If setting the time fails, the file is only removed earlier.
         let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(now));
         Some(bytes)
     }
 
-    /// Keeps a file, and lets go of the least recently used ones that it leaves no room for.
-    /// One that alone is too large is not kept.
+    /// Stores a file and removes the least recently used files that no longer fit. A file larger
+    /// than the whole cache is not stored.
     pub fn put(&self, hash: ContentHash, bytes: &[u8], now: SystemTime) -> io::Result<()> {
         if bytes.len() as u64 > self.most_bytes {
             return Ok(());
@@ -89,7 +88,7 @@ impl Cache {
         self.folder.join(format!("{hash}{ENDING}"))
     }
 
-    /// Removes the least recently used files until the rest fit, but not the one of `hash`.
+    /// Removes the least recently used files until the rest fit. Never removes the file of `hash`.
     fn shrink(&self, hash: ContentHash) -> io::Result<()> {
         let newest = self.path(hash);
         let mut files = Vec::new();
@@ -97,7 +96,7 @@ impl Cache {
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
             let is_weights = path.to_str().is_some_and(|name| name.ends_with(ENDING));
-            // Another actor may have removed it meanwhile.
+            // Another actor may have removed the file meanwhile.
             let Ok(about) = fs::metadata(&path) else { continue };
             if is_weights {
                 total += about.len();
@@ -126,7 +125,7 @@ fn is_abandoned(at: SystemTime, now: SystemTime) -> bool {
     now.duration_since(at).is_ok_and(|age| age > ABANDONED)
 }
 
-/// Removes a file that nobody will miss if it cannot be removed.
+/// Removes a file. A failure is ignored, because a remaining file does no harm.
 fn remove(path: &Path) {
     let _ = fs::remove_file(path);
 }
@@ -170,16 +169,16 @@ mod tests {
         for (second, (hash, bytes)) in (0..).zip(&files[..3]) {
             cache.put(*hash, bytes, at(second)).unwrap();
         }
-        // The first is used again, so that the second is the oldest.
+        // The first file is used again, so the second is the least recently used.
         assert!(cache.get(files[0].0, at(10)).is_some());
         cache.put(files[3].0, &files[3].1, at(11)).unwrap();
         let there = |index: usize| cache.get(files[index].0, at(12)).is_some();
         assert_eq!([0, 1, 2, 3].map(there), [true, false, true, true]);
-        // Too large to be kept at all, and nothing goes for it.
+        // A file larger than the cache is not stored and removes nothing.
         let (hash, bytes) = file(9, 351);
         cache.put(hash, &bytes, at(13)).unwrap();
         assert_eq!((cache.get(hash, at(14)), names(&cache)), (None, 3));
-        // As large as all of it.
+        // A file of exactly the size of the cache replaces all others.
         let (hash, bytes) = file(9, 350);
         cache.put(hash, &bytes, at(15)).unwrap();
         assert_eq!((cache.get(hash, at(16)), names(&cache)), (Some(bytes), 1));

@@ -1,4 +1,4 @@
-//! What an actor process needs: the shared settings of its run, and what is its own.
+//! Configuration of an actor process: the settings of its run and its own deployment.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use ouro_settings::{Deployment, PlayConfig, SettingError, Settings};
 
 use crate::worker::WorkerSettings;
 
-/// Everything that one actor process needs.
+/// Configuration of one actor process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActorConfig {
     /// Name of this actor, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`.
     pub name: String,
-    /// The game to play; must be the learner's.
+    /// The game to play; must equal the learner's.
     pub game: GameConfig,
     /// Address of the arena, `http://host:port`.
     pub arena: String,
@@ -22,57 +22,56 @@ pub struct ActorConfig {
     pub learner: String,
     /// Threads that play.
     pub threads: usize,
-    /// How games are played.
+    /// Settings of self-play.
     pub play: PlayConfig,
-    /// Finished games kept until the learner has acknowledged them.
+    /// Maximum number of finished games that await an answer of the learner.
     pub outbox_games: usize,
-    /// Where fetched weights are kept.
+    /// The cache of fetched weights.
     pub cache: CacheConfig,
-    /// How the actor stops.
+    /// How the actor drains after a stop signal.
     pub drain: DrainConfig,
-    /// Games that the learner refused are appended to this file, one line of JSON each. `None`
-    /// drops them.
+    /// File to which refused games are appended, one line of JSON each. `None` drops them.
     pub dead_letters: Option<PathBuf>,
-    /// Largest size of the file of refused games, in MiB. Later ones are only logged.
+    /// Maximum size of the dead-letter file in MiB. Further refused games are only logged.
     pub dead_letters_mib: u64,
-    /// A line for each game sent or acknowledged is appended to this file, to check that none is
-    /// lost or doubled.
+    /// File to which a line is appended for each game sent or acknowledged. It allows a check that
+    /// no game is lost or duplicated.
     pub log_records: Option<PathBuf>,
-    /// Seed of games and opponents. Two actors of a run, and two starts of one, play different
-    /// games all the same, unless `deterministic` is set.
+    /// Seed of games and opponents. Unless `deterministic` is set, actors and restarts play
+    /// different games even with the same seed.
     pub seed: u64,
-    /// Whether the seed alone decides which games are played, for runs that must repeat bit for
-    /// bit. Each start of a run then needs a seed of its own.
+    /// Whether the seed alone determines the games, for runs that must repeat bit for bit. Each
+    /// start of a run then needs its own seed.
     pub deterministic: bool,
 }
 
-/// Weights on disk, by content hash, so that a restart does not fetch them again.
+/// Settings of the weights cache on disk, so a restart does not fetch weights again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheConfig {
     /// Folder, which several actors of a machine may share. `None` keeps no weights.
     pub folder: Option<PathBuf>,
-    /// Largest size, in MiB. The least recently used files are removed first.
+    /// Maximum size in MiB. The least recently used files are removed first.
     pub mib: u64,
 }
 
-/// How an actor stops.
+/// How an actor drains after a stop signal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrainConfig {
-    /// Whether games in play are played to their end. Otherwise they are dropped.
+    /// Whether running games are finished. Otherwise they are dropped.
     pub finish_games: bool,
-    /// Time for that, and for the learner to acknowledge what it was sent, in seconds.
+    /// Maximum time in seconds to finish games and to receive acknowledgements.
     pub seconds: f64,
 }
 
 impl DrainConfig {
-    /// The time that stopping may take.
+    /// The maximum time of a drain.
     pub fn grace(&self) -> Duration {
         Duration::try_from_secs_f64(self.seconds).unwrap_or_default()
     }
 }
 
 impl ActorConfig {
-    /// A configuration with every default, for a game and the URLs of arena and learner.
+    /// The default configuration for a game and the URLs of arena and learner.
     pub fn new(game: GameConfig, arena: String, learner: String) -> Self {
         let deploy = Deployment::default();
         Self {
@@ -93,8 +92,8 @@ impl ActorConfig {
         }
     }
 
-    /// An actor of the run with these settings and this folder, for the URLs of arena and
-    /// learner.
+    /// The configuration of an actor of a run, from its settings, its folder and the URLs of arena
+    /// and learner.
     pub fn of_run(settings: &Settings, run: &Path, arena: String, learner: String) -> Self {
         let deploy = &settings.deploy;
         let folder = run.join(deploy.actor_folder());
@@ -113,7 +112,7 @@ impl ActorConfig {
         }
     }
 
-    /// Refuses values that cannot work, naming the field.
+    /// Checks every field. The error names the first invalid field with its value and a remedy.
     pub fn validate(&self) -> Result<(), SettingError> {
         check("threads", self.threads, self.threads >= 1, "give at least 1")?;
         check("outbox_games", self.outbox_games, self.outbox_games >= 1, "give at least 1")?;
@@ -129,7 +128,7 @@ impl ActorConfig {
         self.play.validate()
     }
 
-    /// The settings of the thread of number `index`, its games seeded by `seed`.
+    /// Settings of the worker thread `index`, with `seed` as the seed of its games.
     pub(crate) fn worker(&self, seed: u64, index: usize) -> WorkerSettings {
         WorkerSettings::new(&self.play, self.threads, seed, index)
     }

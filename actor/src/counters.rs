@@ -1,7 +1,7 @@
-//! What an actor counts, for whoever shows how it is doing.
+//! The counters of an actor.
 //!
-//! Threads and tasks add to one [`ActorCounters`]; readers take an [`ActorSnapshot`] now and
-//! then, and two of them with the time between give rates. Counts start at 0 with the process.
+//! Threads and tasks add to one [`ActorCounters`]. Readers take an [`ActorSnapshot`]; two snapshots
+//! and the time between them give rates. Counts start at 0 with the process.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ use ouro_replay::Trajectory;
 
 use crate::worker::WorkerStats;
 
-/// Counts that the threads of an actor share.
+/// Counters that the threads of an actor share.
 #[derive(Debug, Default)]
 pub struct ActorCounters {
     games: AtomicU64,
@@ -28,31 +28,31 @@ pub struct ActorCounters {
     accepted: AtomicU64,
     refused: AtomicU64,
     unanswered: AtomicU64,
-    /// Told of every answer.
+    /// Notified of every answer of the learner.
     answers: Notify,
 }
 
-/// The counts at one moment.
+/// The counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ActorSnapshot {
     /// Games finished.
     pub games: u64,
-    /// Moves decided, one for each player of a ply; those of unfinished games too.
+    /// Moves decided, one for each mover of a ply; includes unfinished games.
     pub moves: u64,
-    /// Descents of search trees.
+    /// Simulations of all searches.
     pub simulations: u64,
-    /// Positions that networks were asked about, those remembered included.
+    /// Positions evaluated by networks; includes hits of the evaluation cache.
     pub evaluations: u64,
-    /// Batches they came in.
+    /// Batches of evaluations.
     pub batches: u64,
     /// Mean share of a batch that was filled, 0 to 1.
     pub batch_fill: f64,
-    /// Generations by which finished games were behind the newest weights when they ended, on
-    /// average.
+    /// Mean number of generations by which finished games lag behind the newest weights. Each game
+    /// is compared with the newest weights at its end.
     pub staleness: f64,
     /// Newest generation in the roster.
     pub newest_generation: Generation,
-    /// Games that the learner has acknowledged, refused ones not among them.
+    /// Games that the learner has accepted.
     pub accepted: u64,
     /// Games that the learner has refused.
     pub refused: u64,
@@ -71,7 +71,8 @@ impl ActorCounters {
         self.moves.load(Ordering::Relaxed)
     }
 
-    /// Every count. They are read one after the other, so those of one game may be apart.
+    /// Reads every counter. The reads are not atomic together: a snapshot can include a game in some
+    /// counts only.
     pub fn snapshot(&self) -> ActorSnapshot {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
@@ -91,7 +92,7 @@ impl ActorCounters {
         }
     }
 
-    /// Takes in what a worker has done between two looks at its counts.
+    /// Adds the difference of two statistics of a worker.
     pub(crate) fn add(&self, before: &WorkerStats, now: &WorkerStats) {
         let add = |count: &AtomicU64, before: u64, now: u64| {
             count.fetch_add(now.saturating_sub(before), Ordering::Relaxed);
@@ -104,7 +105,7 @@ impl ActorCounters {
         add(&self.room, before.room, now.room);
     }
 
-    /// Takes in a game that ended while `newest` was the newest generation.
+    /// Adds a game that ended while `newest` was the newest generation.
     pub(crate) fn finished(&self, game: &Trajectory, newest: Generation) {
         let learning = game.seats.iter().filter(|seat| seat.learns);
         if let Some(oldest) = learning.filter_map(|seat| seat.generation).min() {
@@ -117,7 +118,7 @@ impl ActorCounters {
         self.newest.store(generation.0.into(), Ordering::Relaxed);
     }
 
-    /// Takes in how the outbox stands after an answer of the learner.
+    /// Adds decided games and sets the number of unanswered games, after an answer of the learner.
     pub(crate) fn answered(&self, accepted: u64, refused: u64, unanswered: usize) {
         self.accepted.fetch_add(accepted, Ordering::Relaxed);
         self.refused.fetch_add(refused, Ordering::Relaxed);
@@ -125,12 +126,12 @@ impl ActorCounters {
         self.answers.notify_waiters();
     }
 
-    /// Waits until the learner has answered so many games of this process.
+    /// Waits until the learner has accepted or refused `games` games of this process.
     pub(crate) async fn until_answered(&self, games: u64) {
         loop {
             let answer = self.answers.notified();
             tokio::pin!(answer);
-            // Registered before the look, so that an answer in between is not missed.
+            // Registered before the counters are read, so an answer in between is not missed.
             answer.as_mut().enable();
             let answered =
                 [&self.accepted, &self.refused].map(|count| count.load(Ordering::Relaxed));

@@ -1,4 +1,4 @@
-//! Refused games, kept in full so that the reason can be looked into.
+//! The dead-letter file: complete refused games, for the analysis of refusals.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::append_file::AppendFile;
 pub(crate) struct DeadLetters(AppendFile);
 
 impl DeadLetters {
-    /// Opens the file at a path, if any, for appending up to `max_bytes`.
+    /// Opens the file at a path, if any, to append up to `max_bytes`.
     pub(crate) fn open(
         path: Option<&Path>,
         max_bytes: u64,
@@ -21,7 +21,7 @@ impl DeadLetters {
         AppendFile::open("dead_letters", path, max_bytes).map(Self)
     }
 
-    /// Keeps a refused game. Its `record` is one that `ouro show` replays.
+    /// Appends a refused game. `ouro show` can replay its `record`.
     pub(crate) fn append(
         &mut self,
         epoch: u64,
@@ -65,7 +65,7 @@ mod tests {
             &letter["record"].to_string(),
         );
         assert_eq!(record.unwrap(), game.to_record());
-        // Room for one more, not for two.
+        // The limit leaves room for one more line.
         let mut letters = DeadLetters::open(Some(&path), 3 * written - 1).unwrap();
         for sequence in 2..9 {
             letters.append(7, sequence, &game, RefusalReason::Replay, "ply 3");

@@ -1,6 +1,6 @@
-//! What stops an actor.
+//! Errors that stop an actor.
 
-/// Why an actor could not start or go on.
+/// Error that stops an actor.
 #[derive(Debug, thiserror::Error)]
 pub enum ActorError {
     /// A setting is out of range.
@@ -9,14 +9,14 @@ pub enum ActorError {
     /// The search does not fit the game or its memory.
     #[error("actor config: {0}")]
     Play(#[source] crate::worker::WorkerError),
-    /// A file that was asked for cannot be written.
+    /// A configured file cannot be written.
     #[error("actor config: {field} is {path}: {error}; give a path that can be written")]
     File {
         /// The field.
         field: &'static str,
         /// The file or folder.
         path: String,
-        /// What the system says.
+        /// Error of the operating system.
         #[source]
         error: std::io::Error,
     },
@@ -26,16 +26,16 @@ pub enum ActorError {
     /// A playing thread could not start or ended early.
     #[error(transparent)]
     Thread(#[from] ouro_service::BackgroundError),
-    /// A playing thread met weights or a player that it cannot use; the log says which.
+    /// A playing thread stopped with an error; the log has the cause.
     #[error("a playing thread stopped; see the log line before this one")]
     Worker,
-    /// The learner takes nothing from this actor any more.
+    /// The learner permanently refuses this actor.
     #[error("the learner refuses this actor: {0}")]
     Refused(String),
 }
 
 impl ActorError {
-    /// Whether the configuration has to be changed before another start can go better.
+    /// Whether only a change of the configuration can make another start succeed.
     pub fn is_configuration(&self) -> bool {
         match self {
             Self::Setting(_) | Self::Play(_) | Self::File { .. } | Self::Game(_) => true,

@@ -1,13 +1,13 @@
 //! Self-play on CPUs.
 //!
-//! An actor asks the arena for the newest weights and the pool, plays many games at once on
-//! each of its threads, and pushes every finished game to the learner. It keeps what the
-//! learner has not acknowledged and sends it again after a reconnect; when the learner does
-//! not read, the actor's threads park.
+//! An actor fetches the newest weights and the pool from the arena. It plays many games at once on
+//! each of its threads and pushes every finished game to the learner. Games that the learner has
+//! not acknowledged are kept and sent again after a reconnect. If the learner stops reading, the
+//! threads block.
 //!
-//! The cores are plain state machines: [`Roster`] chooses opponents, [`Worker`] plays,
-//! [`Outbox`] holds what is not acknowledged. [`Cache`] keeps weights over restarts, and
-//! [`run`] moves the bytes.
+//! The cores are plain state machines: [`Roster`] chooses opponents, [`Worker`] plays, and
+//! [`Outbox`] holds unacknowledged games. [`Cache`] keeps weights across restarts. [`run`] does the
+//! I/O.
 
 pub mod cache;
 pub mod config;

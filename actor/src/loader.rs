@@ -1,8 +1,7 @@
-//! Turns checkpoints into networks that are ready to play.
+//! Loads checkpoints as networks that are ready to play.
 //!
-//! Weights come from memory, from the [`Cache`] on disk, or from the arena, in this order, and
-//! are looked at once: whether they are what their hash says, whether they are a network, and
-//! whether it fits the game.
+//! Weights come from memory, from the [`Cache`] on disk, or from the arena, in this order. Each
+//! file is validated once: its hash, its format, and the fit of its network to the game.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use tracing::warn;
 use crate::cache::Cache;
 use crate::roster::Entry;
 
-/// Why a checkpoint is not playable.
+/// Error that makes a checkpoint unplayable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoadError {
     #[error(transparent)]
@@ -33,14 +32,14 @@ pub(crate) enum LoadError {
     Cancelled,
 }
 
-/// Networks that are loaded, by content hash.
+/// The loaded networks, by content hash.
 pub(crate) struct Loader {
     game: GameConfig,
     cache: Option<Arc<Cache>>,
     loaded: BTreeMap<ContentHash, Arc<Engine>>,
 }
 
-/// Seats a network at a game to see whether it fits.
+/// Checks that a network fits a game, by building an evaluator.
 struct Fits(String, Arc<Engine>);
 
 impl GameVisitor for Fits {
@@ -52,17 +51,17 @@ impl GameVisitor for Fits {
 }
 
 impl Loader {
-    /// Loads networks for a game.
+    /// A loader for a game, without any network yet.
     pub(crate) fn new(game: GameConfig, cache: Option<Arc<Cache>>) -> Self {
         Self { game, cache, loaded: BTreeMap::new() }
     }
 
-    /// Forgets all networks but these.
+    /// Drops all networks except these.
     pub(crate) fn keep(&mut self, hashes: &[ContentHash]) {
         self.loaded.retain(|hash, _| hashes.contains(hash));
     }
 
-    /// The network of a checkpoint.
+    /// Returns the network of a checkpoint, which is loaded if necessary.
     pub(crate) async fn entry(
         &mut self,
         arena: &mut ArenaClient,
@@ -76,7 +75,7 @@ impl Loader {
             Some(bytes) => bytes,
             None => arena.fetch_weights(checkpoint).await?,
         };
-        // Parsing, packing and writing take longer than an async worker should be held.
+        // Parsing, packing and writing would block an async thread for too long.
         let (game, cache) = (self.game.clone(), self.cache.clone());
         let built = tokio::task::spawn_blocking(move || {
             let weights = Weights::from_safetensors(&bytes)

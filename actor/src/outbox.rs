@@ -1,12 +1,12 @@
-//! Finished games that the learner has not acknowledged yet.
+//! The queue of finished games that the learner has not answered yet.
 //!
-//! An [`Outbox`] is pure: it numbers what goes in, says what to send next, forgets what was
-//! decided, and after a reconnect starts again behind the learner's watermark.
-//! It is bounded: when full, nothing more goes in until the learner answers.
+//! An [`Outbox`] is pure. It numbers new items, returns the next item to send and drops answered
+//! items. After a reconnect it resumes after the learner's watermark. It is bounded: a full outbox
+//! accepts no item until the learner answers.
 
 use std::collections::VecDeque;
 
-/// A bounded queue of numbered items, some of them sent.
+/// A bounded queue of numbered items; the first ones may already be sent.
 #[derive(Debug)]
 pub struct Outbox<T> {
     capacity: usize,
@@ -14,7 +14,7 @@ pub struct Outbox<T> {
     pending: VecDeque<T>,
     /// Sequence number of the first pending item.
     first: u64,
-    /// How many of the pending items were sent on this connection.
+    /// Number of pending items that were sent on this connection.
     sent: usize,
 }
 
@@ -24,27 +24,27 @@ impl<T> Outbox<T> {
         Self { capacity, pending: VecDeque::with_capacity(capacity), first: 1, sent: 0 }
     }
 
-    /// Whether another item has to wait.
+    /// Whether [`push`](Self::push) would fail.
     pub fn is_full(&self) -> bool {
         self.pending.len() >= self.capacity
     }
 
-    /// Whether everything was answered.
+    /// Whether every item was answered.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Items not answered yet.
+    /// Number of unanswered items.
     pub fn len(&self) -> usize {
         self.pending.len()
     }
 
-    /// Sequence number of the last item that was answered; 0 if none was.
+    /// Sequence number of the last answered item; 0 without one.
     pub fn answered(&self) -> u64 {
         self.first - 1
     }
 
-    /// Takes an item in, or hands it back if the outbox is full.
+    /// Adds an item, or returns it as the error if the outbox is full.
     pub fn push(&mut self, item: T) -> Result<(), T> {
         if self.is_full() {
             return Err(item);
@@ -58,26 +58,26 @@ impl<T> Outbox<T> {
         self.pending.get(self.sent).map(|item| (self.first.saturating_add(self.sent as u64), item))
     }
 
-    /// Notes that [`unsent`](Self::unsent) went out.
+    /// Marks the item of [`unsent`](Self::unsent) as sent.
     pub fn mark_sent(&mut self) {
         self.sent = (self.sent + 1).min(self.pending.len());
     }
 
-    /// The item of a sequence number, while it is pending.
+    /// The pending item with a sequence number.
     pub fn get(&self, sequence: u64) -> Option<&T> {
         let index = sequence.checked_sub(self.first)?;
         self.pending.get(usize::try_from(index).ok()?)
     }
 
-    /// Hands out everything up to `sequence`: the learner decides in order. An answer to
-    /// something that was never sent is ignored.
+    /// Removes and returns all items up to `sequence`, because the learner answers in order. Items
+    /// that were never sent stay.
     pub fn settle(&mut self, sequence: u64) -> Vec<(u64, T)> {
         let last_sent = (self.first - 1).saturating_add(self.sent as u64);
         self.take_through(sequence.min(last_sent))
     }
 
-    /// Starts again on a new connection, behind what the learner has decided already, and hands
-    /// that out. New items get numbers above it, even if they were never sent from here.
+    /// Resumes on a new connection after the learner's watermark. Removes and returns the items up
+    /// to it. Later items get numbers above the watermark, even if it exceeds every number so far.
     pub fn reconnect(&mut self, watermark: u64) -> Vec<(u64, T)> {
         let decided = self.take_through(watermark);
         self.first = self.first.max(watermark.saturating_add(1));
@@ -147,7 +147,7 @@ mod tests {
         assert!(outbox.is_empty());
         assert_eq!(outbox.push('b'), Ok(()));
         assert_eq!(send_all(&mut outbox), [(10, 'b')]);
-        // A learner that talks nonsense breaks nothing here.
+        // An invalid watermark must not overflow the numbers.
         outbox.reconnect(u64::MAX);
         assert_eq!(outbox.push('c'), Ok(()));
         assert_eq!(outbox.push('d'), Ok(()));

@@ -1,8 +1,8 @@
-//! Keeps the roster up to date: follows the arena's pool, fetches and loads weights that are new.
+//! Keeps the roster up to date: follows the arena's pool and loads new weights.
 //!
-//! The arena tells every change over one stream. When the stream breaks it is opened again with
-//! growing pauses, and games go on with the last roster meanwhile. Without the newest weights
-//! there is no first roster. A member of the pool that cannot be had is left out and tried again.
+//! The arena streams every change of the pool. If the stream breaks, the watcher reconnects with
+//! growing delays, and games continue with the last roster. The first roster needs the newest
+//! weights. A pool member whose weights cannot be loaded is left out and tried again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::counters::ActorCounters;
 use crate::loader::{LoadError, Loader};
 use crate::roster::{Member, Roster};
 
-/// A stream that lasted longer was a good one: the next attempt follows after the first delay.
+/// A stream that lasted longer resets the back-off to its first delay.
 const STABLE_STREAM: Duration = Duration::from_secs(10);
 
-/// Most members of a pool that are kept in memory; of a larger pool the newest.
+/// Maximum number of pool members in memory. Of a larger pool, the newest members are kept.
 const MAX_MEMBERS: usize = 256;
 
 /// Follows the pool. See the [module](self).
@@ -31,13 +31,14 @@ pub(crate) struct PoolWatcher {
     pub(crate) arena: ArenaClient,
     pub(crate) loader: Loader,
     pub(crate) rosters: watch::Sender<Option<Arc<Roster>>>,
-    /// Newest generation that the learner has told of: if the stream has not, it is asked anew.
+    /// Newest generation that the learner has reported. If the stream lacks it, the stream is
+    /// reopened.
     pub(crate) hints: watch::Receiver<Generation>,
     pub(crate) counters: Arc<ActorCounters>,
     pub(crate) stop: CancellationToken,
 }
 
-/// What a roster was made of: the newest, the members, what is estimated of each, and when.
+/// Contents of a roster: the newest weights, the members with their estimates, and the revision.
 type Contents = (ContentHash, Vec<(ContentHash, Option<f64>)>, u32);
 
 impl PoolWatcher {
@@ -50,7 +51,7 @@ impl PoolWatcher {
         }
     }
 
-    /// Never ends.
+    /// Follows streams until the future is dropped.
     async fn follow(&mut self) {
         let mut last = None;
         let mut backoff = Backoff::default();
@@ -70,7 +71,7 @@ impl PoolWatcher {
         }
     }
 
-    /// One stream: ends well when it should be opened anew at once.
+    /// Follows one stream. Returns `Ok` if the stream must be reopened immediately.
     async fn stream(&mut self, last: &mut Option<Contents>) -> Result<(), ArenaError> {
         let mut changes = self.arena.watch_pool().await?;
         let mut snapshot = next(&mut changes).await?;
@@ -90,8 +91,8 @@ impl PoolWatcher {
         }
     }
 
-    /// Loads what a snapshot names and sends the roster if it has changed; whether everything
-    /// could be had.
+    /// Loads the weights of a snapshot and sends the roster if it has changed. Returns whether all
+    /// weights were loaded.
     async fn refresh(&mut self, snapshot: &PoolSnapshot, last: &mut Option<Contents>) -> bool {
         let PoolSnapshot { newest: Some(newest), members, revision, .. } = snapshot else {
             return true;
@@ -140,7 +141,7 @@ async fn next(changes: &mut PoolWatch) -> Result<PoolSnapshot, ArenaError> {
     changes.next().await?.ok_or_else(ended)
 }
 
-/// Resolves when the learner tells of a newer generation than `known`; never if it is gone.
+/// Resolves when the learner reports a generation newer than `known`; never if the sender is gone.
 async fn newer(hints: &mut watch::Receiver<Generation>, known: Generation) {
     loop {
         if hints.changed().await.is_err() {
@@ -152,7 +153,7 @@ async fn newer(hints: &mut watch::Receiver<Generation>, known: Generation) {
     }
 }
 
-/// Resolves at a time, never without one.
+/// Resolves at `time`; never for `None`.
 pub(crate) async fn at(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time).await,

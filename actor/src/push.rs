@@ -1,11 +1,11 @@
 //! Pushes finished games to the learner over one bidirectional stream.
 //!
-//! The order of messages is in `learner.proto`. What is not answered stays in the [`Outbox`]
-//! and goes out again after a reconnect. While the outbox is full no game is taken from the
-//! workers, whose channel then fills up and parks them.
+//! `learner.proto` defines the order of messages. Unanswered games stay in the [`Outbox`] and are
+//! sent again after a reconnect. While the outbox is full, no game is received from the workers;
+//! their channel fills up and blocks them.
 //!
-//! To stop: games are taken until the workers have handed over their last, everything is sent,
-//! and the learner is waited for, all of it within a time of grace.
+//! A stop has three steps within the drain time: receive the last games of the workers, send all
+//! games, and wait for the learner's answers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,19 +33,21 @@ use crate::pool_watch::at;
 use crate::send_log::{SendLog, SendState};
 use crate::worker::FinishedGame;
 
-/// Messages that wait between the outbox and the connection.
+/// Maximum number of messages queued between the outbox and the connection.
 const IN_FLIGHT: usize = 8;
 
+/// Maximum time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Interval of HTTP/2 pings. They detect a learner that is gone without closing the connection.
 const KEEPALIVE: Duration = Duration::from_secs(20);
 
-/// A connection that lasted longer was a good one: the next attempt follows after the first delay.
+/// A connection that lasted longer resets the back-off to its first delay.
 const STABLE_CONNECTION: Duration = Duration::from_secs(10);
 
-/// Longest pause that the learner can ask for at a time.
+/// Maximum pause of one acknowledgement. Longer requests are shortened to it.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// Why a connection ended.
+/// Error that ends a connection.
 #[derive(Debug, thiserror::Error)]
 enum ConnectionError {
     #[error(transparent)]
@@ -57,7 +59,7 @@ enum ConnectionError {
 }
 
 impl ConnectionError {
-    /// What the learner said, if it will refuse this actor for ever.
+    /// The message of a permanent refusal of this actor; `None` for other errors.
     fn refusal(&self) -> Option<String> {
         match self {
             Self::Push(PushError::Status(status)) if is_final(status.code()) => {
@@ -84,21 +86,21 @@ pub(crate) struct Pusher {
     /// Receives the newest generation that the learner reports.
     pub(crate) newest: watch::Sender<Generation>,
     pub(crate) stop: CancellationToken,
-    /// Time to stop in.
+    /// Maximum time of a drain.
     pub(crate) grace: Duration,
     pub(crate) progress: Progress,
 }
 
-/// What a pusher knows; empty at the start.
+/// The state of a pusher across connections; empty at the start.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     /// The epoch that the learner has issued.
     epoch: Option<u64>,
-    /// When to give up, once it is time to stop.
+    /// End of the drain, set by the stop signal.
     deadline: Option<Instant>,
-    /// Whether the workers have handed over their last game.
+    /// Whether the last game of the workers was received.
     is_drained: bool,
-    /// End of the pause that the learner asked for.
+    /// End of the pause that the learner requested.
     paused: Option<Instant>,
     /// Games refused so far, by reason.
     refused: BTreeMap<RefusalReason, u64>,
@@ -112,11 +114,14 @@ struct PushSession {
 }
 
 impl Pusher {
-    /// Reconnects with growing pauses until `stop`. Returns the number of games left unanswered.
+    /// Pushes until `stop` and reconnects with growing delays. Returns the number of unanswered
+    /// games.
     ///
-    /// Fails if the learner will never accept a game from this process: the run is of another
-    /// game, or another process uses this actor's name. Pushing the rest under a new epoch could
-    /// bring games in twice, so it is not tried.
+    /// # Errors
+    ///
+    /// The learner permanently refuses this process: the run has another game, or another process
+    /// uses this actor's name. The remaining games are not pushed under a new epoch, because that
+    /// could insert games twice.
     pub(crate) async fn run(mut self) -> Result<usize, ActorError> {
         let mut backoff = Backoff::default();
         while !self.is_finished() {
@@ -145,12 +150,12 @@ impl Pusher {
         Ok(unanswered)
     }
 
-    /// Whether there is nothing left to do.
+    /// Whether all games were received and answered.
     fn is_finished(&self) -> bool {
         self.progress.is_drained && self.outbox.is_empty()
     }
 
-    /// Takes games until a moment; whether there is time left to continue.
+    /// Receives games until `until`. Returns whether the pusher should continue.
     async fn wait(&mut self, until: Instant) -> bool {
         while !self.is_finished() {
             tokio::select! {
@@ -177,7 +182,7 @@ impl Pusher {
             self.progress.is_drained = true;
             return;
         };
-        // The sequence number is not known yet, so the longest one is assumed.
+        // The sequence number is not known yet, so the longest number is assumed.
         let bytes = message_bytes(u64::MAX, &trajectory);
         if bytes > MAX_MESSAGE_BYTES {
             let detail = format!("message of {bytes} bytes; lower max_plies");
@@ -185,16 +190,15 @@ impl Pusher {
             let epoch = self.progress.epoch.unwrap_or_default();
             let reason = RefusalReason::Oversize;
             self.dead_letters.append(epoch, 0, &trajectory, reason, &detail);
-            // Counted as refused, as the learner would refuse it.
+            // Counted as refused, because the learner would refuse the game.
             self.counters.answered(0, 1, self.outbox.len());
             return;
         }
-        // There is room: `takes_games` was checked, and only this task pushes.
+        // Cannot fail: `takes_games` was checked, and only this task pushes.
         drop(self.outbox.push(trajectory));
     }
 
-    /// One connection. Returns without an error only when everything is answered and no game can
-    /// follow.
+    /// Runs one connection. Returns `Ok` only if every game is answered and no game can follow.
     async fn connection(&mut self) -> Result<(), ConnectionError> {
         let hello = Hello {
             actor: self.name.clone(),
@@ -237,8 +241,8 @@ impl Pusher {
                 permit = games.reserve(), if sends => {
                     let permit = permit?;
                     if let Some((sequence, game)) = self.outbox.unsent() {
-                        // Logged before it is sent: every game that the learner has must be in
-                        // the log, whenever this process is killed.
+                        // Logged before sending: even if this process is killed, the log contains
+                        // every game that the learner has.
                         self.send_log.append(&self.name, epoch, sequence, game, SendState::Sent);
                         permit.send(sequence, game);
                         self.outbox.mark_sent();
@@ -260,14 +264,13 @@ impl Pusher {
         let settled = self.outbox.settle(ack.watermark);
         self.count(epoch, &settled, &ack.refused, Some(SendState::Accepted));
         self.report_newest(ack.newest_generation);
-        // Each acknowledgement replaces the pause of the one before. An actor that stops does not
-        // pause.
+        // Each acknowledgement replaces the previous pause. A stopping actor does not pause.
         let pauses = !ack.pause.is_zero() && self.progress.deadline.is_none();
         self.progress.paused = pauses.then(|| Instant::now() + ack.pause.min(MAX_PAUSE));
     }
 
-    /// Counts decided games and logs the refused ones. All others are logged as `rest`, if the
-    /// learner knows what it accepted.
+    /// Counts decided games and logs the refused ones. Other games are logged as `rest`. `None`
+    /// skips them: a restarted learner does not know earlier refusals.
     fn count(
         &mut self,
         epoch: u64,
@@ -287,8 +290,8 @@ impl Pusher {
         self.counters.answered(accepted, count, self.outbox.len());
     }
 
-    /// Keeps a refused game. The log reports the first game of each reason, and then each time
-    /// that their number has doubled.
+    /// Appends a refused game to the dead letters. The log reports the first game of each reason,
+    /// then each doubling of their number.
     fn note_refusal(&mut self, epoch: u64, refused: &RefusedGame) {
         let RefusedGame { sequence, reason, detail } = refused;
         if let Some(game) = self.outbox.get(*sequence) {
@@ -310,7 +313,7 @@ impl Pusher {
     }
 }
 
-/// Whether the learner will refuse the same hello for ever.
+/// Whether the learner would refuse the same hello again.
 fn is_final(code: Code) -> bool {
     matches!(code, Code::FailedPrecondition | Code::InvalidArgument)
 }

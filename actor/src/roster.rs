@@ -1,7 +1,7 @@
-//! Who may sit at a table: the newest weights and the pool.
+//! The weights that can play: the newest and the pool.
 //!
-//! A [`Roster`] is a snapshot of what the arena offers, with the networks loaded. Choosing
-//! opponents is pure, given a generator.
+//! A [`Roster`] is a snapshot of the arena's pool with all networks loaded. The choice of opponents
+//! is a pure function of the roster and the generators.
 
 use std::sync::Arc;
 
@@ -25,24 +25,24 @@ pub struct Entry {
 pub struct Member {
     /// The weights.
     pub entry: Entry,
-    /// Estimated share of points that the newest weights take against it, 0 to 1; `None` while
-    /// it is unknown.
+    /// Estimated share of points of the newest weights against this member, 0 to 1; `None` while
+    /// unknown.
     pub newest_wins: Option<f64>,
 }
 
 /// The newest weights and the pool, at one moment.
 #[derive(Clone, Debug)]
 pub struct Roster {
-    /// The arena's revision of the pool that this is, if all of it is here.
+    /// Revision of the arena's pool; `None` if members are missing here.
     pub revision: Option<u32>,
-    /// The weights that learn.
+    /// The newest weights, whose seats learn.
     pub newest: Entry,
     /// Promoted checkpoints, oldest first.
     pub pool: Vec<Member>,
 }
 
 impl Roster {
-    /// Draws who holds each of `seats` seats, as [`draw_seats`] does.
+    /// Draws the weights of each of `seats` seats; see [`draw_seats`].
     pub fn draw(
         &self,
         seats: usize,

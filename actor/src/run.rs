@@ -1,4 +1,4 @@
-//! One actor process: threads that play, tasks that talk.
+//! One actor process: threads that play, and tasks that communicate with arena and learner.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ use crate::send_log::SendLog;
 use crate::waves::{Wave, Waves};
 use crate::worker::{FinishedGame, TreeLimits, Worker, WorkerError, WorkerSettings};
 
-/// How often a thread that has nothing to play, or nobody to play it, looks again.
+/// Polling interval of a thread that has no games or no roster.
 const IDLE: Duration = Duration::from_millis(50);
 
 /// A configured actor that has not started.
@@ -44,10 +44,10 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// Checks the configuration; nothing runs yet.
+    /// Validates the configuration. Nothing runs yet.
     pub fn new(config: ActorConfig) -> Result<Self, ActorError> {
         config.validate()?;
-        /// Builds one worker, which refuses what does not fit the game.
+        /// Builds one worker, which fails if the settings do not fit the game.
         struct Check<'a>(&'a ActorConfig);
         impl GameVisitor for Check<'_> {
             type Output = Result<(), WorkerError>;
@@ -67,8 +67,8 @@ impl Actor {
         Ok(Self { config, endpoint, counters: Arc::default(), waves: None })
     }
 
-    /// The same actor, playing nothing but what [`Waves`] asks for, by its seed alone. It must
-    /// have one thread.
+    /// Returns the same actor in wave mode. It then plays only the games that [`Waves`] requests,
+    /// and the seed alone determines them. The actor must have one thread.
     pub fn in_waves(mut self) -> Result<(Self, Waves), ActorError> {
         let threads = self.config.threads;
         check("threads", threads, threads == 1, "give 1, which plays in waves")?;
@@ -78,13 +78,15 @@ impl Actor {
         Ok((self, asks))
     }
 
-    /// Counts of what this actor has played, for whoever shows progress.
+    /// The counters of this actor.
     pub fn counters(&self) -> Arc<ActorCounters> {
         Arc::clone(&self.counters)
     }
 
-    /// Plays and pushes until `stop`; then starts no game, drops those in play or finishes them
-    /// ([`DrainConfig`]), flushes what is finished, and returns.
+    /// Plays and pushes until `stop`, then drains and returns.
+    ///
+    /// The drain starts no game. It finishes or drops running games (see [`DrainConfig`]) and
+    /// pushes the finished games.
     pub async fn run_until(self, stop: CancellationToken) -> Result<(), ActorError> {
         let Self { config, endpoint, counters, mut waves } = self;
         let arena = ArenaClient::new(&config.arena)
@@ -95,7 +97,7 @@ impl Actor {
         let (rosters, roster) = watch::channel(None);
         let (newest, hints) = watch::channel(Generation(0));
         let (sender, games) = mpsc::channel(config.play.games_per_thread);
-        // A worker that fails stops this actor, not the process around it.
+        // A failed worker stops this actor, not the process around it.
         let halt = stop.child_token();
         let mut threads = Vec::with_capacity(config.threads);
         for index in 0..config.threads {
@@ -139,7 +141,7 @@ impl Actor {
         let (pushed, ()) = tokio::join!(pusher.run(), watcher.run());
         let unanswered = pushed?;
         info!(unanswered, games = counters.games(), "actor drained");
-        // Their channel is closed by now, so each ends after its current batch.
+        // The channel of games is closed now, so each thread ends after its current batch.
         let mut ended = Ok(());
         for thread in threads {
             ended = ended.and(thread.join().await);
@@ -149,7 +151,7 @@ impl Actor {
     }
 }
 
-/// The files that the configuration asks for.
+/// The files that the configuration names.
 struct Files {
     cache: Option<Arc<Cache>>,
     send_log: SendLog,
@@ -179,13 +181,15 @@ impl Files {
     }
 }
 
-/// A number that differs between two starts of the same actor.
+/// A number that differs between two starts of an actor.
+///
+/// The process id distinguishes actors of one machine that start at the same time.
 fn start() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     since.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(48)
 }
 
-/// What one playing thread owns.
+/// The state of one playing thread.
 struct Line {
     config: Arc<GameConfig>,
     settings: WorkerSettings,
@@ -194,13 +198,14 @@ struct Line {
     counters: Arc<ActorCounters>,
     halt: CancellationToken,
     drain: DrainConfig,
-    /// What to play; everything unless given.
+    /// The waves to play; `None` plays without waves.
     waves: Option<Receiver<Wave>>,
 }
 
 impl Line {
     fn run(self) {
-        // Whatever ends a thread, a panic too, stops the actor: games must not stop unseen.
+        // Any end of a thread stops the actor, also a panic. Otherwise the missing games would go
+        // unnoticed.
         let _halts = self.halt.clone().drop_guard();
         let config = self.config.clone();
         if let Err(error) = config.visit(self) {
@@ -219,7 +224,7 @@ impl Line {
         }
     }
 
-    /// A tick of the worker, which is counted.
+    /// Runs one tick of the worker and adds to the counters.
     fn tick<G: Game>(
         &self,
         worker: &mut Worker<G>,
@@ -234,7 +239,7 @@ impl Line {
         Ok(finished)
     }
 
-    /// Plays until the actor halts or nobody takes games any more.
+    /// Plays until the actor halts or the receiver of games is gone.
     fn play_on<G: Game>(&self, worker: &mut Worker<G>) -> Result<(), WorkerError> {
         let mut until: Option<Instant> = None;
         loop {
@@ -263,7 +268,7 @@ impl Line {
         }
     }
 
-    /// Plays waves, likewise. One that is not whole when the actor halts is dropped.
+    /// Plays waves until the actor halts or the receiver is gone. A halt drops an incomplete wave.
     fn play_waves<G: Game>(
         &self,
         worker: &mut Worker<G>,
@@ -288,7 +293,7 @@ impl Line {
         Ok(())
     }
 
-    /// The next wave and who plays it; `None` once the actor halts.
+    /// Waits for the next wave and a roster to play it; `None` once the actor halts.
     fn next_wave(&self, waves: &Receiver<Wave>) -> Option<(Range<u64>, Arc<Roster>)> {
         let mut wave: Option<Wave> = None;
         while !self.halt.is_cancelled() {
@@ -296,7 +301,7 @@ impl Line {
                 match waves.recv_timeout(IDLE) {
                     Ok(asked) => wave = Some(asked),
                     Err(RecvTimeoutError::Timeout) => {}
-                    // Nobody asks any more: the actor is about to halt.
+                    // The sender of waves is gone, so the actor is about to halt.
                     Err(RecvTimeoutError::Disconnected) => thread::sleep(IDLE),
                 }
                 continue;
@@ -342,8 +347,7 @@ mod tests {
             drain: DrainConfig { finish_games: false, seconds: 10.0 },
             waves: None,
         };
-        // Handing over a game blocks, which panics inside a runtime: a real panic, in the
-        // middle of play.
+        // A blocking send panics inside a runtime. The panic is real and occurs during play.
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| line.run()));
         assert!(ended.is_err());
         assert!(halt.is_cancelled());
@@ -369,7 +373,7 @@ mod tests {
         };
         let playing = thread::spawn(move || line.run());
         orders.send(Wave { numbers: 4..11, revision: 7 }).unwrap();
-        // Neither what came before nor what is not whole will do.
+        // Neither an earlier revision nor an incomplete roster is used.
         rosters.send_replace(at(None, 2));
         rosters.send_replace(at(Some(7), 3));
         for number in 4..11 {
@@ -378,7 +382,7 @@ mod tests {
             let seats = &game.trajectory.seats;
             assert!(seats.iter().all(|seat| seat.generation == Some(Generation(3))));
         }
-        // Whoever asked is gone; the thread waits for the halt.
+        // The sender of waves is gone; the thread waits for the halt.
         drop(orders);
         halt.cancel();
         playing.join().unwrap();

@@ -1,7 +1,7 @@
 //! The log of games that were sent and acknowledged.
 //!
-//! The log has one [`ClientLine`] for each game sent and one for each acknowledged, so that
-//! [`ouro_replay::check::join()`] can compare a run's logs with the learner's journal.
+//! The log has one [`ClientLine`] for each game sent and one for each game acknowledged.
+//! [`ouro_replay::check::join()`] compares a run's logs with the learner's journal.
 
 use std::io;
 use std::path::Path;
@@ -16,24 +16,24 @@ use crate::append_file::AppendFile;
 #[derive(Debug, Default)]
 pub(crate) struct SendLog(AppendFile);
 
-/// What the log says of a game.
+/// State of a game in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SendState {
-    /// The game was sent; once per connection.
+    /// The game was sent. Logged once per connection.
     Sent,
-    /// The learner has it on disk.
+    /// The learner has the game on disk.
     Accepted,
-    /// The learner refused it.
+    /// The learner refused the game.
     Refused,
 }
 
 impl SendLog {
-    /// Opens the log at a path, if any, for appending.
+    /// Opens the log at a path, if any, to append.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, (&'static str, io::Error)> {
         AppendFile::open("log_records", path, u64::MAX).map(Self)
     }
 
-    /// Logs what happened to a game of `actor`.
+    /// Logs the state of a game of `actor`.
     pub(crate) fn append(
         &mut self,
         actor: &str,

@@ -1,4 +1,4 @@
-//! Set-up of the unit tests: small networks of random weights for tic-tac-toe.
+//! Fixtures of the unit tests: small networks with random weights for tic-tac-toe.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ pub(crate) fn config() -> GameConfig {
     ouro_testkit::network::tic_tac_toe()
 }
 
-/// Random weights for a game, other ones for each generation.
+/// Random weights for a game, different for each generation.
 pub(crate) fn weights_for<G: Game>(game: &G, generation: u32) -> Weights {
     let spec = spec_of(game, tiny());
     let meta = WeightsMeta { game: "{}".to_owned(), generation: Generation(generation), step: 0 };
     let weights = Weights::initialize(spec, meta, u64::from(generation)).unwrap();
-    // A fresh policy is near uniform, which tells no generation from another.
+    // Fresh policies are almost uniform and hard to distinguish; larger weights separate them.
     let mut tensors = weights.tensors().to_vec();
     tensors.iter_mut().flatten().for_each(|value| *value *= 3.0);
     let (spec, meta) = (weights.spec().clone(), weights.meta().clone());
@@ -57,12 +57,12 @@ pub(crate) fn roster(newest: u32, pool: &[u32]) -> Roster {
     roster_for(&TicTacToe::default(), newest, pool)
 }
 
-/// Settings of a worker that plays `games` games of tic-tac-toe at once by policy.
+/// Settings of a worker that plays `games` games of tic-tac-toe at once, without search.
 pub(crate) fn settings(games: usize) -> WorkerSettings {
     let play = PlayConfig {
         games_per_thread: games,
         opponents: OpponentShares::SELF_PLAY,
-        // So few games would otherwise meet too few opponents.
+        // With the default cohort, a few games would meet too few opponents.
         cohort: Some(1),
         max_plies: 9,
         ..PlayConfig::default()
@@ -71,7 +71,7 @@ pub(crate) fn settings(games: usize) -> WorkerSettings {
     ActorConfig { play, ..usual }.worker(5, 0)
 }
 
-/// A game between weights of this generation, both of which learn.
+/// A finished game between learning seats of this generation.
 pub(crate) fn played(generation: u32) -> Trajectory {
     let mut worker = Worker::new(TicTacToe::default(), Arc::new(config()), settings(1)).unwrap();
     let roster = roster(generation, &[]);
@@ -82,7 +82,7 @@ pub(crate) fn played(generation: u32) -> Trajectory {
     finished.remove(0).trajectory
 }
 
-/// The lines of a file that a test has written.
+/// Parses a file of JSON lines.
 pub(crate) fn json_lines(path: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

@@ -1,10 +1,9 @@
 //! Play in waves, for runs that must repeat bit for bit.
 //!
-//! Usually an actor plays on with whatever weights are newest, and the moment decides which those
-//! are. In waves it plays when it is told to: games of given numbers, by one roster, from their
-//! beginnings to their ends. They are handed over in the order of their numbers, which seed them.
-//! So the games of a wave depend on the roster, the numbers and the settings alone, and a wave
-//! that was broken off after some games can be gone on with.
+//! An actor usually plays with the newest weights, and timing decides which weights those are. In a
+//! wave it plays complete games with given numbers and one roster. The numbers seed the games and
+//! fix the order in which they are sent. The games of a wave therefore depend only on the roster,
+//! the numbers and the settings, and an interrupted wave can be resumed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,26 +11,26 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::counters::ActorCounters;
 
-/// Some games to play.
+/// A set of games to play.
 #[derive(Clone, Debug)]
 pub(crate) struct Wave {
-    /// Their numbers.
+    /// Numbers of the games.
     pub(crate) numbers: Range<u64>,
-    /// The arena's revision of the pool that they are played by.
+    /// Minimum revision of the pool with which the games are played.
     pub(crate) revision: u32,
 }
 
-/// The actor plays no more.
+/// Error of a wave that was sent to a stopped actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the actor has stopped")]
 pub struct Stopped;
 
-/// Tells an actor what to play; see [`Actor::in_waves`](crate::Actor::in_waves).
+/// Sends waves to an actor; see [`Actor::in_waves`](crate::Actor::in_waves).
 #[derive(Debug)]
 pub struct Waves {
     orders: Sender<Wave>,
     counters: Arc<ActorCounters>,
-    /// Games asked for so far.
+    /// Number of games requested so far.
     asked: u64,
 }
 
@@ -41,9 +40,10 @@ impl Waves {
         (Self { orders, counters, asked: 0 }, waves)
     }
 
-    /// Plays the games of these numbers by the roster of this revision of the pool, or of a
-    /// later one, and waits until the learner has answered each. Does not return if the actor
-    /// ends meanwhile.
+    /// Plays the games with these numbers and waits until the learner has answered each of them.
+    ///
+    /// The roster is that of `revision` of the pool or of a later revision. Does not return if the
+    /// actor ends meanwhile.
     pub async fn play(&mut self, numbers: Range<u64>, revision: u32) -> Result<(), Stopped> {
         self.asked += numbers.end.saturating_sub(numbers.start);
         self.orders.send(Wave { numbers, revision }).map_err(|_| Stopped)?;

@@ -1,18 +1,18 @@
 //! Plays many games at once and returns the finished ones.
 //!
-//! A [`Worker`] is pure: each [`tick`](Worker::tick) fills its free slots with new games between
+//! A [`Worker`] is pure. Each [`tick`](Worker::tick) fills the free slots with new games between
 //! networks of a roster, evaluates one batch for each network, and plays a ply of every game whose
-//! moves are decided. With a search configured, every set of weights searches one tree per game
-//! for all its seats, keeps the tree from move to move, and shares its batches with all its trees
-//! of all games. Without one, moves are drawn from the policies, a ply of every game per tick.
+//! moves are decided. With a search, every set of weights has one tree per game for all its seats.
+//! The tree is kept from move to move. All trees of the same weights share batches. Without a
+//! search, moves are drawn from the policies, and each tick plays one ply of every game.
 //!
-//! Contract: a game depends on its seed, the weights in its seats and the settings alone, bit for
-//! bit, not on the games beside it. The weights in its seats depend on the roster and the number
-//! of the game. Games of neighbouring numbers meet the same opponents, which then share batches.
+//! Contract: a game depends bit for bit on its seed, the weights in its seats and the settings
+//! alone, not on the other games. The weights in its seats depend on the roster and the number of
+//! the game. Games with neighbouring numbers have the same opponents, which then share batches.
 //! Every game replays with [`Trajectory::replay`](ouro_replay::Trajectory::replay), no action is
 //! illegal, and every policy target is a distribution over legal actions. Memory is bounded: at
-//! most [`WorkerSettings::trees`] trees that together fit [`WorkerSettings::tree_bytes`], used
-//! again from game to game.
+//! most [`WorkerSettings::trees`] trees, which together fit into [`WorkerSettings::tree_bytes`] and
+//! are reused from game to game.
 
 mod active_game;
 mod error;
@@ -38,17 +38,20 @@ use crate::roster::Roster;
 /// Plays games between networks. See the [module](self).
 pub struct Worker<G: Game> {
     shared: Shared<G>,
-    /// The games in play, by [`GameSlot`].
+    /// The running games, by [`GameSlot`].
     games: Vec<Option<ActiveGame<G>>>,
     /// Number of the next game.
     next: u64,
-    /// Number before which games are started.
+    /// End of the range of numbers to start; exclusive.
     until: u64,
 }
 
 impl<G: Game> Worker<G> {
-    /// An idle worker. `config` is what the records of its games carry; `game` was built from
-    /// it. Fails if the search does not fit the game or the memory.
+    /// An idle worker. `config` is the configuration of `game`, which the records of games contain.
+    ///
+    /// # Errors
+    ///
+    /// The search does not fit the game or the memory.
     pub fn new(
         game: G,
         config: Arc<GameConfig>,
@@ -63,23 +66,23 @@ impl<G: Game> Worker<G> {
         self.shared.stats
     }
 
-    /// Most memory that the trees can take; `None` where none is searched.
+    /// Memory limits of the trees; `None` without a search.
     pub fn limits(&self) -> Option<TreeLimits> {
         self.shared.limits()
     }
 
-    /// Games in play.
+    /// Number of running games.
     pub fn running(&self) -> usize {
         self.games.iter().flatten().count()
     }
 
-    /// Starts no further game. Games in play continue.
+    /// Starts no further game. Running games continue.
     pub fn close(&mut self) {
         self.until = self.next;
     }
 
-    /// Starts the games of these numbers next, and no others. The number seeds a game, so games
-    /// of one number are the same game if they meet the same roster.
+    /// Starts the games with these numbers next, and no others. The number seeds a game, so the
+    /// same number and roster give the same game.
     pub fn play_only(&mut self, numbers: Range<u64>) {
         (self.next, self.until) = (numbers.start, numbers.end);
     }
@@ -89,8 +92,8 @@ impl<G: Game> Worker<G> {
         self.next >= self.until && self.running() == 0
     }
 
-    /// Starts games in free slots, evaluates a batch for each network, and advances the games
-    /// whose moves that decides. Returns the games that ended.
+    /// Starts games in free slots, evaluates a batch for each network, and plays a ply of the games
+    /// whose moves are decided. Returns the finished games.
     pub fn tick(&mut self, roster: &Roster) -> Result<Vec<FinishedGame>, WorkerError> {
         let mut finished = Vec::new();
         for slot in (0..self.games.len()).map(GameSlot) {
@@ -111,7 +114,7 @@ impl<G: Game> Worker<G> {
         Ok(finished)
     }
 
-    /// Takes a game that ended out of its slot, starts another in a free slot, and starts the
+    /// Removes a finished game from its slot, starts a new game in a free slot, and starts the
     /// search for the next move.
     fn advance(
         &mut self,
@@ -132,8 +135,8 @@ impl<G: Game> Worker<G> {
         }
         let active = entry.insert(shared.start(*next, roster)?);
         *next += 1;
-        // A game that is over before its first move ends in the next tick: one call starts at
-        // most one game per slot.
+        // A game that is over before its first move ends in the next tick. One call starts at most
+        // one game per slot.
         if shared.has_ended(active) {
             return Ok(());
         }

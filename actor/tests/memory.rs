@@ -1,4 +1,4 @@
-//! Self-play holds no more memory after many games than after a few.
+//! Self-play does not use more memory after many games than after a few.
 #![expect(unsafe_code, reason = "an allocator that counts is unsafe to write")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -14,7 +14,7 @@ use ouro_players::OpponentShares;
 use ouro_settings::{Swap, exploring};
 
 thread_local! {
-    /// Bytes that this thread holds.
+    /// Bytes allocated by this thread.
     static HELD: Cell<i64> = const { Cell::new(0) };
 }
 
@@ -30,7 +30,7 @@ fn count(bytes: i64) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as i64);
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        // SAFETY: the caller's guarantees are those that the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
@@ -83,7 +83,7 @@ fn memory_is_flat_over_many_games_with_kept_trees_and_changing_weights() {
     let mut held = Vec::with_capacity(10);
     let before = HELD.get();
     for tenth in 0..10 {
-        // Weights come and go; how many there are stays the same.
+        // Weights change; their number stays the same.
         roster.newest = entry(&game, 10 + tenth);
         for _ in 0..2_000 {
             worker.tick(&roster).unwrap();
@@ -91,7 +91,7 @@ fn memory_is_flat_over_many_games_with_kept_trees_and_changing_weights() {
         held.push(HELD.get() - before);
     }
     assert!(worker.stats().games > 500, "{:?}", worker.stats());
-    // The largest trees of all games are found early, if not in the very first ones.
+    // The largest trees occur in early games, though not always in the very first ones.
     let (third, last) = (held[2], held[9]);
     assert!(last <= third + third / 4, "{held:?}");
     assert!(last < 16 << 20, "{held:?}");

@@ -1,4 +1,4 @@
-//! The binary as a supervisor sees it: signals, exit codes, a second life.
+//! The binary under a supervisor: signals, exit codes, a restart.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -28,7 +28,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-/// Offers one set of weights and counts how often it is fetched.
+/// An arena with one set of weights that counts downloads.
 struct Arena {
     weights: Vec<u8>,
     fetched: Arc<AtomicU32>,
@@ -56,7 +56,7 @@ impl PoolService for Arena {
         let snapshot = v1::WatchPoolResponse { newest, ..v1::WatchPoolResponse::default() };
         let (sender, receiver) = mpsc::channel(1);
         sender.send(Ok(snapshot)).await.unwrap();
-        // The stream stays open until the server goes.
+        // The stream stays open until the server stops.
         tokio::spawn(async move { sender.closed().await });
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
@@ -87,10 +87,10 @@ impl PoolService for Arena {
     }
 }
 
-/// A game with its epoch and its sequence number.
+/// Epoch, sequence number and game.
 type Received = (u64, u64, Trajectory);
 
-/// Takes every game and acknowledges it; refuses actors that are called `unwanted`.
+/// A learner that accepts and acknowledges every game, but refuses actors named `unwanted`.
 #[derive(Clone)]
 struct Learner {
     games: Arc<Mutex<Vec<Received>>>,
@@ -134,7 +134,7 @@ impl LearnerService for Learner {
                 learner.games.lock().unwrap().push((epoch, sequence, game));
                 learner.count.send_modify(|count| *count += 1);
                 let ack = wire::Ack { watermark, ..wire::Ack::default() };
-                // An actor that was killed reads no answer.
+                // The send fails if the actor was killed.
                 let _ = answers.send(answer(Answer::Ack(ack))).await;
             }
         });
@@ -177,8 +177,8 @@ impl World {
         self.folder.path().join(name)
     }
 
-    /// A settings file with these lines added to it. Without a search, unless the lines name a
-    /// preset that searches.
+    /// Writes a settings file with these additional lines. It has no search unless the lines name a
+    /// preset with one.
     fn config(&self, lines: &str) -> PathBuf {
         let path = self.path("settings.toml");
         let address = self.server.url.strip_prefix("http://").unwrap();
@@ -207,7 +207,7 @@ impl World {
     }
 }
 
-/// The exit code, and what was printed.
+/// Waits for the exit code and the output.
 async fn end(process: Process) -> (Option<i32>, String) {
     let Ended { code, stdout, stderr } =
         tokio::task::spawn_blocking(|| process.end()).await.unwrap();
@@ -232,7 +232,7 @@ async fn sigterm_plays_the_games_to_their_end_and_pushes_every_one() {
         assert_eq!(rules.turn(&last), Turn::Over);
         assert!(game.moves().all(|one| one.search.is_some()));
     }
-    // Each was logged twice: when it went out, and when the learner had it.
+    // Each game is logged twice: when it is sent and when it is acknowledged.
     let log = std::fs::read_to_string(world.path("run/actor/records.log")).unwrap();
     let lines: Vec<ClientLine> =
         log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -262,7 +262,7 @@ async fn an_actor_that_was_killed_begins_a_second_life_with_other_games() {
     seeds.sort_unstable();
     seeds.dedup();
     assert_eq!(seeds.len(), games.len());
-    // The weights were still on disk.
+    // The second start found the weights on disk.
     assert_eq!(world.fetched.load(Ordering::Relaxed), 1);
 }
 

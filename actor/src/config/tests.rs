@@ -1,4 +1,4 @@
-//! Every key has its default and its bounds.
+//! Tests of the defaults and bounds of every field.
 
 use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;

@@ -1,4 +1,4 @@
-//! The watch against an arena over loopback that does what the test says.
+//! The pool watcher and a scripted arena over loopback.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -25,11 +25,11 @@ type Chunks =
     Pin<Box<dyn tokio_stream::Stream<Item = Result<v1::FetchCheckpointResponse, Status>> + Send>>;
 type Snapshots = mpsc::Sender<Result<v1::WatchPoolResponse, Status>>;
 
-/// An arena that hands every stream to the test, and has some files.
+/// An arena that passes every stream to the test and serves some files.
 struct Offered {
     streams: mpsc::Sender<Snapshots>,
     files: Files,
-    /// Told of each download; if it hangs, that never begins.
+    /// Notified of each download. With `hangs`, a download never starts.
     asked: Arc<Notify>,
     hangs: bool,
 }
@@ -96,7 +96,7 @@ impl Running {
         self.files.lock().unwrap().insert(ContentHash::of(&file).to_string(), file);
     }
 
-    /// The next roster: the generation of its newest weights and of its pool.
+    /// The next roster: the generations of its newest weights and of its pool.
     async fn next(&mut self) -> (u32, Vec<u32>) {
         self.roster.changed().await.unwrap();
         let roster = self.roster.borrow().clone().unwrap();
@@ -171,7 +171,7 @@ async fn a_member_of_the_pool_that_cannot_be_had_is_left_out_until_it_can() {
     assert_eq!(running.next().await, (3, vec![0]));
     let estimate = running.roster.borrow().as_ref().unwrap().pool[0].newest_wins;
     assert_eq!(estimate, Some(0.25));
-    // Nobody has to say that the file is there now.
+    // The watcher retries by itself, without a new snapshot.
     running.add(file(1));
     assert_eq!(running.next().await, (3, vec![0, 1]));
 }
@@ -189,7 +189,7 @@ async fn the_last_roster_stays_while_the_arena_is_away() {
     drop(first);
     let second = running.stream().await;
     assert_eq!(running.roster.borrow().as_ref().unwrap().newest.generation, Generation(3));
-    // The same again is no new roster; newer weights are.
+    // The same snapshot sends no new roster; newer weights do.
     second.send(snapshot(3, &[])).await.unwrap();
     second.send(snapshot(4, &[(3, file(3))])).await.unwrap();
     assert_eq!(running.next().await, (4, vec![3]));
@@ -210,7 +210,7 @@ async fn newest_weights_that_do_not_fit_the_game_leave_the_last_roster() {
     let newest = Some(checkpoint(4, &other));
     let misfit = v1::WatchPoolResponse { newest, ..v1::WatchPoolResponse::default() };
     stream.send(Ok(misfit)).await.unwrap();
-    // Asked for, looked at, and not used.
+    // The misfit is fetched and checked, but not used.
     stream.send(snapshot(5, &[(4, other)])).await.unwrap();
     assert_eq!(running.next().await, (5, vec![]));
 }
@@ -224,7 +224,7 @@ async fn a_newer_generation_that_the_learner_speaks_of_is_asked_for() {
     stream.send(snapshot(3, &[])).await.unwrap();
     assert_eq!(running.next().await, (3, vec![]));
     running.hints.send(Generation(4)).unwrap();
-    // The first stream still stands, and says nothing.
+    // The first stream is still open but silent.
     let second = running.stream().await;
     second.send(snapshot(4, &[])).await.unwrap();
     assert_eq!(running.next().await, (4, vec![]));
@@ -253,7 +253,7 @@ async fn a_stop_does_not_wait_for_a_download_that_hangs() {
     stream.send(snapshot(0, &[])).await.unwrap();
     running.asked.notified().await;
     running.stop.cancel();
-    // The arena still holds the call, and would for ever.
+    // The arena never answers the call, so the stop must abandon it.
     running.watcher.await.unwrap();
     assert!(running.roster.borrow().is_none());
 }

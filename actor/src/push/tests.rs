@@ -1,4 +1,4 @@
-//! A pusher against a learner over loopback that does what the test says.
+//! A pusher and a scripted learner over loopback.
 
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_proto::learner::v1 as wire;
@@ -19,7 +19,7 @@ use crate::Worker;
 use crate::testing;
 use crate::worker::WorkerSettings;
 
-/// The learner's end of one stream; dropping it closes the stream.
+/// The learner's end of one stream. Dropping it closes the stream.
 struct Connection {
     requests: Streaming<wire::PushRequest>,
     responses: mpsc::Sender<Result<wire::PushResponse, Status>>,
@@ -30,12 +30,12 @@ impl Connection {
         self.requests.message().await.unwrap().and_then(|request| request.message)
     }
 
-    /// Answers the hello of an actor that has lived through `known`.
+    /// Answers the hello of an actor with the epoch `known`.
     async fn welcome(&mut self, known: Option<u64>, epoch: u64, watermark: u64) {
         self.welcome_back(known, epoch, watermark, &[]).await;
     }
 
-    /// The same; these of its games were refused, and the answer that said so was lost.
+    /// Like [`welcome`](Self::welcome), with refusals whose first answer was lost.
     async fn welcome_back(&mut self, known: Option<u64>, epoch: u64, watermark: u64, lost: &[u64]) {
         let Some(Request::Hello(hello)) = self.request().await else { panic!("no hello") };
         let hello = Hello::try_from(hello).unwrap();
@@ -64,7 +64,7 @@ impl Connection {
     }
 }
 
-/// Hands every stream to the test.
+/// A service that passes every stream to the test.
 struct Learner(mpsc::Sender<Connection>);
 
 #[tonic::async_trait]
@@ -93,7 +93,7 @@ struct Running {
     connections: mpsc::Receiver<Connection>,
     stop: CancellationToken,
     pusher: JoinHandle<Result<usize, ActorError>>,
-    /// Of the games that are waiting to be pushed.
+    /// Seeds of the games to push.
     seeds: Vec<u64>,
     counters: Arc<ActorCounters>,
     newest: watch::Receiver<Generation>,
@@ -104,7 +104,7 @@ struct Running {
 }
 
 impl Running {
-    /// The process is to end, and the workers have.
+    /// Stops the pusher after the workers have ended.
     fn end(&mut self) {
         self.stop.cancel();
         self.games = None;
@@ -114,7 +114,7 @@ impl Running {
         self.connections.recv().await.unwrap()
     }
 
-    /// Sequence numbers in the record log, and whether they were acknowledged and refused.
+    /// Lines of the send log: sequence number, whether acknowledged, and whether refused.
     fn fates(&self) -> Vec<(u64, bool, bool)> {
         let text = std::fs::read_to_string(self.folder.path().join("records")).unwrap();
         let line = |line: &str| -> ClientLine { serde_json::from_str(line).unwrap() };
@@ -132,7 +132,7 @@ fn some_games(count: usize) -> Vec<FinishedGame> {
     played
 }
 
-/// A pusher that has `count` games to push, and `grace` to stop in.
+/// Starts a pusher with `count` games and a drain time of `grace`.
 async fn start_with(count: usize, grace: Duration) -> Running {
     let (sender, connections) = mpsc::channel(1);
     let server = ouro_testkit::server::serve(LearnerServiceServer::new(Learner(sender))).await;
@@ -190,7 +190,7 @@ async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
     first.answer(Response::Ack(ack)).await;
     drop(first);
 
-    // The learner has decided two more; that answer was lost, and comes again with the welcome.
+    // The learner has decided two more games. The answer was lost, and the welcome repeats it.
     let mut second = running.connection().await;
     second.welcome_back(Some(77), 77, 4, &[4]).await;
     assert_eq!(second.game().await, (5, running.seeds[4]));
@@ -211,7 +211,7 @@ async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
     };
     assert_eq!(of(1), ["sent", "accepted"]);
     assert_eq!(of(2), ["sent", "refused"]);
-    // A learner that was started anew would not know of a refusal.
+    // A restarted learner would not know of a refusal.
     assert_eq!(of(3), ["sent"]);
     assert_eq!(of(4), ["sent", "refused"]);
     assert_eq!(of(5), ["sent", "sent", "accepted"]);
@@ -254,7 +254,7 @@ async fn a_learner_that_goes_on_with_another_life_gets_nothing_twice() {
 #[tokio::test]
 async fn games_that_wait_when_the_actor_is_told_to_stop_are_pushed() {
     let mut running = start(3).await;
-    // Told before the first of them was taken.
+    // The stop signal comes before the first game is received.
     running.end();
     let mut connection = running.connection().await;
     connection.welcome(None, 77, 0).await;
@@ -276,15 +276,15 @@ async fn an_actor_without_games_stops_without_a_learner() {
     assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
 }
 
-/// The first game is decided; nothing should be sent for as long as can be said.
+/// An acknowledgement of the first game that requests the longest possible pause.
 fn pause(newest_generation: u32) -> Response {
     let ack =
         wire::Ack { watermark: 1, pause_ms: u32::MAX, newest_generation, ..wire::Ack::default() };
     Response::Ack(ack)
 }
 
-/// A pusher that pauses, and has a second game to push. The newest generation that the learner
-/// speaks of is passed on.
+/// Starts a pusher that pauses and has a second game to push. Also checks that the pusher forwards
+/// the learner's newest generation.
 async fn start_paused() -> (Running, Connection) {
     let mut running = start(1).await;
     let mut connection = running.connection().await;
@@ -306,7 +306,7 @@ async fn a_pause_ends_with_an_answer_that_asks_for_none() {
 #[tokio::test]
 async fn nothing_is_sent_while_the_learner_asks_for_a_pause() {
     let (mut running, mut connection) = start_paused().await;
-    // Once the game is in the outbox, and an answer later, it has still not gone out.
+    // The game is in the outbox, and one answer later it is still not sent.
     for newest in 4.. {
         connection.answer(pause(newest)).await;
         running.newest.wait_for(|&told| told == Generation(newest)).await.unwrap();
@@ -316,7 +316,7 @@ async fn nothing_is_sent_while_the_learner_asks_for_a_pause() {
     }
     let early = tokio::time::timeout(Duration::ZERO, connection.game()).await;
     assert!(early.is_err());
-    // Whoever stops does not pause.
+    // A stopping actor does not pause.
     running.end();
     assert_eq!(connection.game().await.0, 2);
     connection.accept(2).await;

@@ -1,4 +1,4 @@
-//! Draws turn into the right networks; what is drawn how often is tested where it is drawn.
+//! Draws map to the right networks. The frequencies are tested in `ouro-players`.
 
 use super::*;
 use crate::testing::roster;
@@ -31,7 +31,7 @@ fn members_are_drawn_by_the_estimates_beside_them() {
     for _ in 0..200 {
         let mut drawn = generations(&roster.draw(2, &shares, &mut rng.clone(), &mut rng));
         drawn.sort_unstable();
-        // Those that always lose are not met.
+        // Members that always lose are never drawn.
         assert_eq!(drawn, [2, 7]);
     }
 }

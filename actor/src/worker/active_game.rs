@@ -1,4 +1,4 @@
-//! One game in play, and its opening.
+//! One running game, and its opening.
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use super::error::WorkerError;
 use super::finished::FinishedGame;
 use super::index::SeatPolicyId;
 
-/// Times that a random opening is drawn again because it ended the game.
+/// Maximum number of attempts to draw an opening that does not end the game.
 const OPENINGS: u64 = 8;
 
-/// One game in play.
+/// One running game.
 #[derive(Debug)]
 pub(super) struct ActiveGame<G: Game> {
     pub(super) playthrough: Playthrough<G>,
     /// Number of the game among its worker's.
     pub(super) number: u64,
-    /// The players. Outcomes are known at the end.
+    /// The seats. Their outcomes are set at the end of the game.
     pub(super) seats: Vec<Seat>,
     /// The policy of each seat.
     pub(super) policies: Vec<SeatPolicyId>,
-    /// Generators that seats draw moves from where no tree does.
+    /// Generator of each seat, for moves without a search.
     pub(super) rngs: Vec<Rng>,
-    /// One per distinct policy that searches.
+    /// One tree per distinct policy that searches.
     pub(super) trees: Vec<GameTree<G>>,
-    /// Players to move in this ply; none until the game was looked at.
+    /// Movers of this ply; empty until [`has_ended`](Self::has_ended) sets them.
     pub(super) movers: PlayerSet,
-    /// What each seat chose in this ply.
+    /// Choices of the seats in this ply.
     pub(super) choices: Choices,
     plies: Vec<Ply>,
     /// Movers of each ply of the opening, until a search has valued the opening.
     opening: Vec<PlayerSet>,
 }
 
-/// What each seat chose in a ply. Entries of players that are not to move mean nothing.
+/// Choices of the seats in a ply. Only the entries of movers are valid.
 #[derive(Debug)]
 pub(super) struct Choices {
     pub(super) actions: Vec<Action>,
@@ -44,30 +44,32 @@ pub(super) struct Choices {
     pub(super) targets: Vec<SearchTarget>,
 }
 
-/// A game's tree of one policy.
+/// The tree of one policy in a game.
 #[derive(Debug)]
 pub(super) struct GameTree<G: Game> {
     pub(super) policy: SeatPolicyId,
     pub(super) progress: TreeProgress,
-    /// Plies played since the tree last decided, with the states they led to.
+    /// Joint actions played since the last decision of the tree, with the resulting states.
     pub(super) behind: Vec<(Vec<Action>, G::State)>,
 }
 
-/// How far a tree is.
+/// Progress of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TreeProgress {
-    /// Holds nothing of this game.
+    /// The tree holds no state of this game.
     Blank,
-    /// Searches for a move.
+    /// The tree searches for a move.
     Searching,
-    /// Has decided; kept for the next search.
+    /// The tree has decided and is kept for the next search.
     Kept,
 }
 
 impl<G: Game> ActiveGame<G> {
-    /// The game of `seed` after its random opening: up to `most` plies, uniformly many, of
-    /// uniformly random moves. An opening that ends the game is drawn again, and left out after
-    /// [`OPENINGS`] attempts.
+    /// The game of `seed` after its random opening.
+    ///
+    /// The number of plies is uniform from 0 to `most`, and so is each move over the legal actions.
+    /// An opening that ends the game is drawn again. After [`OPENINGS`] attempts the game starts
+    /// without an opening.
     pub(super) fn new(
         game: &G,
         number: u64,
@@ -102,7 +104,7 @@ impl<G: Game> ActiveGame<G> {
         }
     }
 
-    /// Whether the game is over or at the limit of plies. Finds the players to move.
+    /// Whether the game is over or at the limit of plies. Also sets the movers of the next ply.
     pub(super) fn has_ended(&mut self, game: &G, max_plies: usize) -> bool {
         self.movers = match game.turn(self.playthrough.state()) {
             Turn::Move(movers) => movers,
@@ -111,7 +113,7 @@ impl<G: Game> ActiveGame<G> {
         self.movers.is_empty() || self.plies.len() >= max_plies
     }
 
-    /// Plays the choices. `values` are those of a search for every player, if one ran.
+    /// Plays the choices. `values` has the search's value for every player, if a search ran.
     pub(super) fn play(
         &mut self,
         game: &G,
@@ -122,7 +124,7 @@ impl<G: Game> ActiveGame<G> {
         let failed = |error| WorkerError::Step { seed, ply, error };
         let Choices { actions, probabilities, targets } = &mut self.choices;
         for player in self.movers.iter() {
-            // A game may forgive an illegal action; a record must not hold one.
+            // A game may accept an illegal action; a record must not contain one.
             game.legal(self.playthrough.state(), player, legal);
             let action = actions[player];
             if !legal.contains(action) {
@@ -143,7 +145,7 @@ impl<G: Game> ActiveGame<G> {
         Ok(())
     }
 
-    /// Gives the moves of the opening the values of the first search.
+    /// Sets the values of the opening's moves to those of the first search.
     fn value_opening(&mut self, values: &[f32]) {
         for (ply, movers) in self.plies.iter_mut().zip(self.opening.drain(..)) {
             for (one, player) in ply.moves.iter_mut().zip(movers.iter()) {

@@ -1,10 +1,10 @@
-//! Why a worker cannot play.
+//! Errors that stop a worker.
 
 use ouro_game::StepError;
 use ouro_players::FitError;
 use ouro_search::mcts::SearchConfigError;
 
-/// Why a worker cannot continue.
+/// Error that stops a worker.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
     /// The weights are for another game.
@@ -13,7 +13,7 @@ pub enum WorkerError {
     /// The search does not fit the game.
     #[error(transparent)]
     Search(#[from] SearchConfigError),
-    /// The trees do not fit their memory.
+    /// The trees do not fit into their memory.
     #[error(
         "{trees} trees of {simulations} simulations need {needed} bytes; tree memory is {bytes}, \
          give more or play fewer games at once"
@@ -23,9 +23,9 @@ pub enum WorkerError {
         trees: usize,
         /// Simulations per decision.
         simulations: u32,
-        /// Bytes they may take.
+        /// Limit in bytes.
         bytes: usize,
-        /// Bytes they need.
+        /// Required bytes.
         needed: usize,
     },
     /// A policy has no tree for a game: a bug.
@@ -38,7 +38,7 @@ pub enum WorkerError {
         seed: u64,
         /// Ply, from 0.
         ply: usize,
-        /// What the rules say.
+        /// Error of the rules.
         error: StepError,
     },
 }

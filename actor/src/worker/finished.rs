@@ -1,4 +1,4 @@
-//! What a worker returns: finished games, and counts of what they took.
+//! Results of a worker: finished games and statistics.
 
 use ouro_replay::Trajectory;
 
@@ -7,9 +7,9 @@ use ouro_replay::Trajectory;
 pub struct FinishedGame {
     /// Number of the game among its worker's.
     pub number: u64,
-    /// The game. If it is not over at its last state, it was cut at the limit of plies. Either
-    /// every move has a search target or none has. A random move of the opening has the value of
-    /// the first search after it.
+    /// The game. If its last state is not final, the limit of plies truncated it. Either every move
+    /// has a search target or no move has one. A random move of the opening has the value of the
+    /// first search after it.
     pub trajectory: Trajectory,
 }
 
@@ -18,15 +18,15 @@ pub struct FinishedGame {
 pub struct WorkerStats {
     /// Games finished.
     pub games: u64,
-    /// Moves decided, one for each player of a ply.
+    /// Moves decided, one for each mover of a ply.
     pub moves: u64,
-    /// Descents of trees.
+    /// Simulations of all searches.
     pub simulations: u64,
-    /// Positions evaluated by networks: leaves, or moves without a search.
+    /// Positions evaluated by networks: leaves of searches, or states of moves without a search.
     pub evaluations: u64,
     /// Batches of evaluations.
     pub batches: u64,
-    /// Positions that those batches had room for.
+    /// Capacity of those batches, in positions.
     pub room: u64,
 }
 

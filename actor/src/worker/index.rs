@@ -2,14 +2,14 @@
 //!
 //! Players of a game are plain numbers, as in the rules: a player's number is its seat.
 
-/// A place for a game in play. A game keeps its slot from its start to its end.
+/// Index of a running game. A game keeps its slot from start to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GameSlot(pub(super) usize);
 
-/// A seat policy of the worker. Valid as long as a seat of a running game holds the policy.
+/// Index of a seat policy of the worker. Valid while a seat of a running game holds the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SeatPolicyId(pub(super) usize);
 
-/// A tree of a seat policy. Changes when another tree of the policy is given up.
+/// Index of a tree of a seat policy. It can change when another tree of the policy is detached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TreeSlot(pub(super) usize);

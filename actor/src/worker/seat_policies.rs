@@ -1,8 +1,7 @@
-//! The policies of seats, and the trees that they search.
+//! The policies of seats, and their search trees.
 //!
-//! A seat policy is one set of weights in one role, learning or not. All its trees, of all games,
-//! share its batches. Trees that no game needs are kept aside and used again, so that their
-//! memory is allocated once.
+//! A seat policy is one set of weights in one role, learning or opponent. Its trees in all games
+//! share batches. Unused trees are kept for reuse, so their memory is allocated once.
 
 use std::sync::Arc;
 
@@ -29,13 +28,13 @@ pub(super) struct SeatPolicy<G: Game> {
 
 /// How a seat policy chooses a move.
 pub(super) enum PolicyKind<G: Game> {
-    /// From the network's policy.
+    /// Draws from the network's policy.
     Network(Box<NetPlayer>),
-    /// By tree search.
+    /// Searches a tree.
     Search(Box<Trees<G>>),
 }
 
-/// Trees with one evaluator, at most one for each game.
+/// Trees with a common evaluator, at most one for each game.
 pub(super) struct Trees<G: Game> {
     evaluator: Box<dyn Evaluator<G>>,
     scheduler: Scheduler<G>,
@@ -83,20 +82,20 @@ impl<G: Game> Trees<G> {
 /// All seat policies of a worker.
 pub(super) struct SeatPolicies<G: Game> {
     list: Vec<Option<SeatPolicy<G>>>,
-    /// Searches without a game: of learning seats, then of others.
+    /// Unused searches of learning seats, then of opponents.
     spare: [Vec<Search<G>>; 2],
-    /// Settings of new searches, likewise; `None` if no tree is searched.
+    /// Settings of new searches in the same order; `None` without a search.
     configs: Option<[SearchConfig; 2]>,
-    /// Games at once.
+    /// Number of games at once.
     games: usize,
     batch: usize,
     epsilon: f32,
-    /// Positions whose evaluation is remembered for each set of weights that learns.
+    /// Size of the evaluation cache of each learning policy, in positions.
     remembered: usize,
 }
 
 impl<G: Game> SeatPolicies<G> {
-    /// No policies yet.
+    /// An empty set of policies. Fails if the search does not fit the game or the memory.
     pub(super) fn new(game: &G, settings: &WorkerSettings) -> Result<Self, WorkerError> {
         let configs = settings.searches(game)?;
         if let Some(configs) = &configs {
@@ -145,7 +144,7 @@ impl<G: Game> SeatPolicies<G> {
         self.trees(policy)?.tree(game).ok_or(WorkerError::NoTree)
     }
 
-    /// Takes one seat for these weights. Sets their policy up if there is none yet.
+    /// Takes one seat for these weights. Creates their policy if it is missing.
     pub(super) fn take(
         &mut self,
         game: &G,
@@ -194,8 +193,8 @@ impl<G: Game> SeatPolicies<G> {
         Ok(PolicyKind::Network(Box::new(NetPlayer::new(name, engine, selection, game)?)))
     }
 
-    /// The evaluator of a policy. Policies of learning seats, which many games share, remember
-    /// evaluations.
+    /// The evaluator of a policy. Only policies of learning seats get an evaluation cache, because
+    /// many games share them.
     fn evaluator(&self, net: NetEvaluator, learns: bool) -> Box<dyn Evaluator<G>> {
         if learns && self.remembered > 0 {
             return Box::new(Cached::new(net, self.remembered));
@@ -203,7 +202,7 @@ impl<G: Game> SeatPolicies<G> {
         Box::new(net)
     }
 
-    /// Gives one seat back. The last one drops the policy.
+    /// Releases one seat. The last release drops the policy.
     pub(super) fn release(&mut self, policy: SeatPolicyId) {
         let Some(entry) = self.list.get_mut(policy.0) else { return };
         if let Some(held) = entry {
@@ -214,7 +213,7 @@ impl<G: Game> SeatPolicies<G> {
         }
     }
 
-    /// Gives a game a tree of this policy. The tree holds nothing of use yet.
+    /// Attaches a tree of this policy to a game. The tree may hold nodes of an earlier game.
     pub(super) fn attach(
         &mut self,
         rules: &G,
@@ -234,7 +233,7 @@ impl<G: Game> SeatPolicies<G> {
         Ok(())
     }
 
-    /// Takes a game's tree of this policy away and keeps its memory.
+    /// Detaches the tree of this policy from a game and keeps it for reuse.
     pub(super) fn detach(&mut self, policy: SeatPolicyId, game: GameSlot) {
         let Some(learns) = self.get(policy).map(|policy| policy.learns) else { return };
         let search = self.trees(policy).ok().and_then(|trees| trees.detach(game));
@@ -244,7 +243,7 @@ impl<G: Game> SeatPolicies<G> {
 
 #[cfg(test)]
 impl<G: Game> SeatPolicies<G> {
-    /// Policies, trees in them, and trees aside.
+    /// Numbers of policies, attached trees and unused trees.
     pub(super) fn census(&self) -> (usize, usize, usize) {
         let policies = self.list.iter().flatten();
         let trees = policies.clone().map(|policy| match &policy.kind {

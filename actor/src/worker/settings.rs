@@ -1,4 +1,4 @@
-//! How a worker plays, and how much memory that can take.
+//! Settings of a worker, and the memory limits of its trees.
 
 use ouro_game::Game;
 use ouro_players::OpponentShares;
@@ -8,14 +8,14 @@ use ouro_settings::{PlayConfig, Swap};
 
 use super::error::WorkerError;
 
-/// Nodes that a tree may grow to for each simulation of a decision: the new ones, what is kept
-/// from the decision before, and chance between them.
+/// Maximum nodes of a tree per simulation of a decision. It covers new nodes, nodes kept from the
+/// previous decision, and chance nodes between them.
 const NODES_PER_SIMULATION: u32 = 16;
 
-/// Nodes that every tree may have.
+/// Nodes that every tree may have in addition, whatever its number of simulations.
 const LEAST_NODES: u32 = 1_024;
 
-/// How a worker plays.
+/// Settings of a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerSettings {
     /// Games at once.
@@ -36,7 +36,7 @@ pub struct WorkerSettings {
     pub swap: Swap,
     /// See [`PlayConfig::max_plies`].
     pub max_plies: usize,
-    /// Bytes that all trees may take together.
+    /// Memory limit of all trees together, in bytes.
     pub tree_bytes: usize,
     /// See [`PlayConfig::cached_evaluations`].
     pub remembered: usize,
@@ -46,19 +46,19 @@ pub struct WorkerSettings {
     pub index: u64,
 }
 
-/// Most that the trees of a worker can take.
+/// Limits on the memory of a worker's trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeLimits {
-    /// Trees at once.
+    /// Maximum number of trees at once.
     pub trees: usize,
-    /// Nodes of each.
+    /// Maximum nodes of each tree.
     pub nodes: u32,
-    /// Bytes of all of them together.
+    /// Maximum bytes of all trees together.
     pub bytes: usize,
 }
 
 impl WorkerSettings {
-    /// The settings of the thread of number `index` of `threads`, its games seeded by `seed`.
+    /// Settings of thread `index` of `threads`, with `seed` as the seed of its games.
     pub fn new(play: &PlayConfig, threads: usize, seed: u64, index: usize) -> Self {
         Self {
             games: play.games_per_thread,
@@ -77,15 +77,14 @@ impl WorkerSettings {
         }
     }
 
-    /// Trees that can be in memory at once: one a game while every game is self-play, else
-    /// one for each seat.
+    /// Maximum number of trees at once: one per game in pure self-play, otherwise one per seat.
     pub fn trees(&self, players: usize) -> usize {
         let alone = self.shares.prioritised == 0.0 && self.shares.uniform == 0.0;
         let per_game = if alone { 1 } else { players };
         self.games.saturating_mul(per_game)
     }
 
-    /// What the trees of these settings may take; `None` where none is searched.
+    /// Limits of the trees under these settings; `None` without a search.
     pub fn limits<G: Game>(&self, game: &G) -> Option<TreeLimits> {
         let search = self.search.as_ref()?;
         let (trees, node) = (self.trees(game.players()), node_bytes::<G::State>());
@@ -97,9 +96,10 @@ impl WorkerSettings {
         Some(TreeLimits { trees, nodes, bytes })
     }
 
-    /// The searches of learning seats and of others, with trees that fit the memory together;
-    /// `None` where no tree is searched. Opponents search alike, but for what is there to
-    /// explore: noise and forced playouts.
+    /// The searches of learning seats and of opponents; `None` without a search.
+    ///
+    /// All trees fit into the memory together. Opponents search in the same way, but without
+    /// exploration: no noise and no forced playouts.
     pub(super) fn searches<G: Game>(
         &self,
         game: &G,
@@ -108,7 +108,8 @@ impl WorkerSettings {
             return Ok(None);
         };
         let TreeLimits { trees, nodes: max_nodes, .. } = limits;
-        // Half of a tree may be kept, and no decision should end for want of nodes.
+        // Up to half of a tree may be kept from the last move. The rest must be large enough for a
+        // whole decision.
         if (max_nodes as usize) < search.simulations as usize * 4 {
             let needed = search.simulations as usize * 4 * node_bytes::<G::State>() * trees;
             return Err(WorkerError::Memory {

@@ -1,4 +1,4 @@
-//! What the games of a worker share, and what it does with one of them.
+//! The state that the games of a worker share, and the steps of a single game.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use super::seat_policies::{PolicyKind, SeatPolicies, SeatPolicy};
 use super::settings::{TreeLimits, WorkerSettings};
 use crate::roster::Roster;
 
-/// Plies that a kept tree follows without being searched. Beyond that a new tree costs less than
-/// replaying the plies in the old one.
+/// Maximum plies that a kept tree follows without a search. Beyond them a new tree costs less than
+/// replaying the plies in the old tree.
 const MAX_PLIES_BEHIND: usize = 16;
 
 /// The rules, the settings, the seat policies and the buffers of a worker.
@@ -62,13 +62,14 @@ impl<G: Game> Shared<G> {
         active.has_ended(&self.game, self.settings.max_plies)
     }
 
-    /// The game of this number, between networks of the roster.
+    /// Starts the game with this number between networks of the roster.
     pub(super) fn start(
         &mut self,
         number: u64,
         roster: &Roster,
     ) -> Result<ActiveGame<G>, WorkerError> {
         let WorkerSettings { seed, index, opening_plies, cohort, .. } = self.settings;
+        // The bits from 40 on hold the index, so workers share no number below 2^40.
         let cohort = (index << 40) | (number / cohort.max(1));
         let mut shared = Rng::indexed(seed, "cohort", cohort);
         let seed = Rng::indexed(seed, "self-play", index << 40 | number).bits();
@@ -86,7 +87,7 @@ impl<G: Game> Shared<G> {
         Ok(ActiveGame::new(&self.game, number, seed, seated, opening_plies, is_searched))
     }
 
-    /// Starts the trees of the players to move, where trees are searched.
+    /// Starts the searches of the movers; does nothing without a search.
     pub(super) fn start_search(
         &mut self,
         slot: GameSlot,
@@ -116,6 +117,7 @@ impl<G: Game> Shared<G> {
             match tree.progress {
                 TreeProgress::Searching => continue,
                 TreeProgress::Blank => {
+                    // A game has at most 16 players, so four bits hold the player.
                     let number = (active.playthrough.plies() as u64) << 4 | player as u64;
                     let rng = Rng::indexed(active.playthrough.seed(), "search", number);
                     search.start(&self.game, active.playthrough.state(), rng);
@@ -132,7 +134,7 @@ impl<G: Game> Shared<G> {
         Ok(())
     }
 
-    /// Seats the newest weights in place of older ones that learn.
+    /// Replaces older weights in learning seats by the newest weights.
     fn swap_weights(
         &mut self,
         slot: GameSlot,
@@ -161,8 +163,7 @@ impl<G: Game> Shared<G> {
         Ok(())
     }
 
-    /// Evaluates one batch for each network: leaves of its trees, or the positions in which it is
-    /// to move.
+    /// Evaluates one batch for each network: leaves of its trees, or the states in which it moves.
     pub(super) fn evaluate(&mut self, games: &mut [Option<ActiveGame<G>>]) {
         let Self { policies, game, stats, choices, .. } = self;
         for (policy, SeatPolicy { kind, .. }) in policies.iter_mut() {
@@ -175,14 +176,14 @@ impl<G: Game> Shared<G> {
         }
     }
 
-    /// Plays the next ply of a game if all its moves are decided; whether they were.
+    /// Plays the next ply of a game if all its moves are decided. Returns whether they were.
     pub(super) fn play(
         &mut self,
         slot: GameSlot,
         active: &mut ActiveGame<G>,
     ) -> Result<bool, WorkerError> {
         if active.movers.is_empty() {
-            // Over before its first move.
+            // The game is over before its first move.
             return Ok(true);
         }
         let is_searched = self.policies.has_search();
@@ -202,7 +203,7 @@ impl<G: Game> Shared<G> {
         Ok(true)
     }
 
-    /// Takes the decisions of a game's trees.
+    /// Stores the decisions of a game's trees as its choices.
     fn decide(&mut self, slot: GameSlot, active: &mut ActiveGame<G>) -> Result<(), WorkerError> {
         let is_outcome =
             self.settings.search.as_ref().is_some_and(|it| it.objective == Objective::Outcome);
@@ -215,7 +216,7 @@ impl<G: Game> Shared<G> {
                 decision.values.iter_mut().for_each(|value| *value = value.clamp(-1.0, 1.0));
             }
             self.stats.simulations += u64::from(decision.simulations);
-            // Each player's value is that of its own tree, where it has one.
+            // The value of a player comes from its own tree, or from the first tree without one.
             for (player, value) in self.values.iter_mut().enumerate() {
                 if index == 0 || policies[player] == tree.policy {
                     *value = decision.values[player];
@@ -241,7 +242,7 @@ impl<G: Game> Shared<G> {
         Ok(())
     }
 
-    /// Notes the ply for the trees of a game, and gives up those of players that are out.
+    /// Appends the ply to the trees of a game and detaches the trees of eliminated players.
     fn follow(&mut self, slot: GameSlot, active: &mut ActiveGame<G>) {
         let ActiveGame { trees, policies, choices, playthrough, .. } = active;
         let alive = self.game.alive(playthrough.state());
@@ -261,7 +262,7 @@ impl<G: Game> Shared<G> {
         });
     }
 
-    /// Gives back what a game held.
+    /// Releases the trees and policies of a game and returns the finished game.
     pub(super) fn finish(&mut self, slot: GameSlot, active: ActiveGame<G>) -> FinishedGame {
         for tree in &active.trees {
             self.policies.detach(tree.policy, slot);

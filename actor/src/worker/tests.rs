@@ -1,4 +1,4 @@
-//! Tic-tac-toe between small networks of random weights, by policy; [`search`] has the trees.
+//! Games of tic-tac-toe between small random networks, without search; [`search`] tests trees.
 
 use std::collections::BTreeSet;
 
@@ -35,8 +35,9 @@ fn generations(played: &Trajectory) -> Vec<u32> {
     played.seats.iter().map(number).collect()
 }
 
-/// Replays a game to its end and holds each recorded probability against the network that
-/// the seats say has moved: the policy, and for those who learn its mixture with `epsilon`.
+/// Replays a game to its end and checks each recorded probability against the seat's network.
+///
+/// Opponents play the policy. Learning seats play its mixture with `epsilon`.
 fn verify(played: &Trajectory, epsilon: f32) {
     let game = TicTacToe::default();
     assert_eq!(*played.record.config, config());
@@ -80,7 +81,7 @@ fn games_replay_and_their_seats_say_who_chose_and_who_learns() {
         assert!(played.seats.iter().all(|seat| seat.learns == (number(seat) == 3)));
         pairings.insert(generations(played));
     }
-    // The newest against itself, and against each member of the pool from both seats.
+    // The newest weights play against themselves, and against each pool member from both seats.
     let expected = [[1, 3], [2, 3], [3, 1], [3, 2], [3, 3]];
     assert!(pairings.iter().eq(&expected), "{pairings:?}");
     let stats = worker.stats();
@@ -99,7 +100,7 @@ fn a_new_roster_leaves_running_games_with_the_weights_they_began_with() {
         games.iter().partition(|played| generations(played) == [1, 1]);
     assert_eq!(old.len(), GAMES);
     assert!(new.len() > GAMES && new.iter().all(|played| generations(played) == [2, 2]));
-    // Both learn: each was the newest when its games began.
+    // Both generations learn: each was the newest at the start of its games.
     assert!(games.iter().flat_map(|played| &played.seats).all(|seat| seat.learns));
 }
 
@@ -107,13 +108,13 @@ fn a_new_roster_leaves_running_games_with_the_weights_they_began_with() {
 fn weights_swapped_between_moves_leave_the_generation_of_the_oldest() {
     let mut worker = worker(WorkerSettings { swap: Swap::Moves, ..settings(GAMES) });
     assert!(play(&mut worker, &roster(1, &[]), 2).is_empty());
-    // The next move was chosen for in advance; from then on the new weights move.
+    // The seats of the next move are fixed already. The new weights move after it.
     let games = play(&mut worker, &roster(2, &[1]), 30);
     let swapped: Vec<_> = games.iter().filter(|played| generations(played) == [1, 1]).collect();
     assert_eq!(swapped.len(), GAMES);
     for played in swapped {
         assert!(played.seats.iter().all(|seat| seat.learns));
-        // Not one set of weights explains such a game.
+        // No single set of weights gives the recorded probabilities of such a game.
         let explained = std::panic::catch_unwind(|| verify(played, 0.0));
         assert!(explained.is_err());
         played.to_record().verify().unwrap();
@@ -127,7 +128,7 @@ fn networks_that_nobody_plays_any_more_are_let_go() {
     let mut worker = worker(settings(GAMES));
     for newest in 0..40 {
         play(&mut worker, &roster(newest, &[]), 10);
-        // Every game in play may hold another network, and no more are kept.
+        // Each running game may hold a different network, and no further networks are kept.
         assert!(worker.shared.policies.census().0 <= GAMES);
     }
     worker.close();

@@ -1,4 +1,4 @@
-//! Games whose moves are searched: what their records hold, and what they depend on.
+//! Games with search: the contents of their records, and their independence of other games.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,8 @@ fn finish<G: Game>(worker: &mut Worker<G>, roster: &Roster, count: usize) -> Vec
     games
 }
 
-/// Replays a game and checks what the search left beside every move; counts the targets.
+/// Replays a game and checks the search target of every move. Returns the number of policy
+/// targets.
 fn verify_searched<G: Game>(game: &G, played: &Trajectory, opening: u32) -> usize {
     let mut replay = played.replay(game).unwrap();
     let mut legal = ActionMask::new(game.action_count());
@@ -97,15 +98,16 @@ fn every_move_of_a_learning_seat_has_a_target_and_no_other() {
                 replay.advance().unwrap();
             }
         }
-        // Self-play, and one seat against the pool.
+        // Games are self-play or have one learning seat against the pool.
         assert!(pairings.iter().eq(&[1, players]), "{pairings:?}");
         let stats = worker.stats();
         assert!(stats.simulations >= stats.moves && stats.evaluations > stats.batches);
     }
 }
 
-/// The first games of a worker that plays `games` at once, by seed: four, or as many as it
-/// takes to have all of `wanted`.
+/// The first games of a worker that plays `games` at once, by seed.
+///
+/// Returns four games, or as many as are necessary to include all of `wanted`.
 fn by_seed<G: Game>(
     game: &G,
     config: &Arc<GameConfig>,
@@ -152,7 +154,7 @@ fn a_game_depends_on_its_seed_and_not_on_the_games_beside_it() {
     check(&TicTacToe::default(), &Arc::new(crate::testing::config()), &base);
     let cohorts = WorkerSettings { cohort: 3, ..base.clone() };
     check(&TicTacToe::default(), &Arc::new(crate::testing::config()), &cohorts);
-    // Nor does it matter what the others have had evaluated already.
+    // The cached evaluations of other games make no difference either.
     let (game, config) = duel();
     let plain = by_seed(&game, &config, &base, 1, &[]);
     let remembering = WorkerSettings { remembered: 500, ..base.clone() };
@@ -171,7 +173,7 @@ fn a_random_opening_is_no_target_and_has_the_value_of_the_search_after_it() {
     let mut lengths = BTreeSet::new();
     for played in finish(&mut worker, &roster, 60) {
         verify_searched(&game, &played, 0);
-        // In self-play every searched move of a full search has a target.
+        // In self-play every move of a full search has a target.
         let target =
             |ply: usize, player: usize| played.plies[ply].moves[player].search.as_ref().unwrap();
         let is_random =
@@ -213,7 +215,7 @@ fn fast_searches_play_on_without_being_targets() {
     let mut worker = Worker::new(game.clone(), config, settings).unwrap();
     let games = finish(&mut worker, &roster_for(&game, 9, &[]), 40);
     let targets: usize = games.iter().map(|played| verify_searched(&game, played, 0)).sum();
-    // Both snakes of a ply share its search, so that plies are what is drawn.
+    // Both snakes share the search of a ply, so full searches are drawn per ply.
     let plies: usize = games.iter().map(moves).sum::<usize>() / 2;
     let share = targets as f64 / 2.0 / plies as f64;
     assert!((share - 0.25).abs() < 5.0 * (0.25 * 0.75 / plies as f64).sqrt(), "{share}");
