@@ -14,7 +14,7 @@ pub enum BackgroundError {
     Start {
         /// Name of the thread.
         name: String,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The thread or task panicked, or its runtime is gone.
@@ -66,8 +66,8 @@ impl<T: Send + 'static> Background<T> {
         Self { name: name.into(), receiver, result: None, task: Some(task.abort_handle()) }
     }
 
-    /// Waits for the end, also when called again later. Cancelling the wait loses nothing, so the
-    /// method suits `select!`.
+    /// Waits for the end; later calls return immediately. The method is cancel-safe, so it suits
+    /// `select!`.
     pub async fn ended(&mut self) {
         if self.result.is_none() {
             let result = (&mut self.receiver).await;
@@ -81,7 +81,7 @@ impl<T: Send + 'static> Background<T> {
         self.result.unwrap_or_else(|| Err(Self::ended_early(&self.name)))
     }
 
-    /// Stops a task at its next await; a thread runs on.
+    /// Stops a task at its next await. Does nothing to a thread.
     pub fn abort(&self) {
         if let Some(task) = &self.task {
             task.abort();

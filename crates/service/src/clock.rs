@@ -1,4 +1,4 @@
-//! Time as a parameter, so that tests can advance it.
+//! The source of time as a parameter, which tests replace.
 //!
 //! Core code takes a [`Clock`]; only binaries choose the [`SystemClock`].
 

@@ -17,7 +17,7 @@ impl<K> Default for Conditions<K> {
 impl<K: Ord> Conditions<K> {
     /// Sets a condition, or clears it with `None`. Returns whether it became active or inactive.
     ///
-    /// A condition that stays active keeps its first message, so that it is reported once.
+    /// A condition that stays active keeps its first message and is reported once.
     pub fn set(&mut self, key: K, message: Option<String>) -> bool {
         let Some(message) = message else { return self.0.remove(&key).is_some() };
         let is_new = !self.0.contains_key(&key);

@@ -7,18 +7,18 @@ use std::net::SocketAddr;
 
 use tonic::{Code, Status};
 
-/// Why a service could not start or continue.
+/// Error that stops a service.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     /// The port is taken, or the machine does not have the address.
     #[error("cannot listen on {address}: {source}; choose another address")]
     Bind {
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
-        /// The system's error.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The descriptors of a service do not decode: a bug of the build.
+    /// The descriptors of a service do not decode. This is a bug of the build.
     #[error("descriptors for gRPC reflection are not valid: {0}")]
     Descriptors(#[from] tonic_reflection::server::Error),
     /// The listener failed while serving.

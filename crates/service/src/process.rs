@@ -1,7 +1,7 @@
 //! The `main` of every binary: runtime, logs, signals, exit code.
 //!
-//! Exit codes follow `sysexits.h`, so that a supervisor can tell a typing error (do not
-//! restart) from a missing dependency (restart later) and from a bug.
+//! Exit codes follow `sysexits.h`. A supervisor can distinguish a wrong configuration (do not
+//! restart), a missing dependency (restart later) and a bug.
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -13,11 +13,11 @@ use crate::telemetry::{self, LogFormat};
 /// How a process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitStatus {
-    /// Did its work, or drained after a signal.
+    /// The work is done, or the process drained after a signal.
     Clean = 0,
     /// The configuration or the command line is wrong.
     BadConfiguration = 64,
-    /// Something it depends on is missing: a port, a file, a peer.
+    /// A dependency is missing: a port, a file or a peer.
     Unavailable = 69,
     /// A fault of the program.
     Bug = 70,
@@ -25,7 +25,7 @@ pub enum ExitStatus {
     Interrupted = 130,
 }
 
-/// For `--help`: what the exit codes mean.
+/// The meaning of the exit codes, for `--help`.
 pub const EXIT_CODES_HELP: &str = "Exit codes:
   0    clean end, or drained after a signal
   64   bad configuration
@@ -39,7 +39,7 @@ impl From<ExitStatus> for ExitCode {
     }
 }
 
-/// An error with the exit code it deserves.
+/// An error with its exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct Failure {
@@ -49,7 +49,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// `error` ends the process with `status`.
+    /// A failure that ends the process with `status`.
     pub fn new(
         status: ExitStatus,
         error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -63,20 +63,23 @@ impl Failure {
     }
 }
 
-/// Parses the command line. The error is the exit code: of bad configuration, or of success after
-/// `--help` and `--version`, which are printed to standard output.
+/// Parses the command line.
+///
+/// The error is an exit code: bad configuration, or success after `--help` and `--version`, which
+/// are printed to standard output.
 pub fn arguments<A: clap::Parser>() -> Result<A, ExitCode> {
     A::try_parse().map_err(|error| {
-        // A failed write has no reader to report it to.
+        // If the write fails, the output is closed and no report can reach the user.
         let _ = error.print();
         let is_error = error.use_stderr();
         if is_error { ExitStatus::BadConfiguration } else { ExitStatus::Clean }.into()
     })
 }
 
-/// Sets up logs and a runtime, runs `work` and turns its end into an exit code.
+/// Sets up logs and a runtime, runs `work` and converts its result to an exit code.
 ///
-/// Ctrl-C or SIGTERM cancels the [`Shutdown`] that `work` gets; a second one abandons it.
+/// Ctrl-C or SIGTERM cancels the [`Shutdown`] that `work` receives. A second signal abandons
+/// `work`.
 pub fn run<F>(format: LogFormat, work: impl FnOnce(Shutdown) -> F) -> ExitCode
 where
     F: Future<Output = Result<(), Failure>>,
@@ -92,7 +95,7 @@ where
         .and_then(|runtime| {
             let stop = Shutdown::new();
             let ended = runtime.block_on(shutdown::until_signal(&stop, work(stop.clone())));
-            // What still runs was given its deadline; do not wait for it again.
+            // Tasks that still run have passed their deadline, so there is no second wait.
             runtime.shutdown_background();
             match ended {
                 Ok(Some(result)) => result.map(|()| ExitStatus::Clean),

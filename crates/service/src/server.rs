@@ -35,8 +35,8 @@ pub struct Limits {
     pub local_error_resets: usize,
     /// Bytes in flight on one stream.
     pub stream_window: u32,
-    /// Bytes in flight on one connection. Larger than one stream's window, so that a stalled upload
-    /// does not starve other streams.
+    /// Bytes in flight on one connection. Larger than one stream's window, so a stalled upload does
+    /// not starve other streams.
     pub connection_window: u32,
     /// Idle time after which the peer is pinged.
     pub keepalive: Duration,
@@ -124,7 +124,7 @@ impl GrpcServer {
         }
         self.routes
             .add_service(HealthServer::new(HealthService::from_health_reporter(health.clone())));
-        // grpcurl before 1.8.8 and many other tools only ask v1alpha.
+        // grpcurl before 1.8.8 and many other tools request only v1alpha.
         let names = |version| format!("grpc.reflection.{version}.ServerReflection");
         let v1 = self.reflection().with_service_name(names("v1"));
         self.routes.add_service(v1.build_v1()?);
@@ -154,8 +154,8 @@ impl GrpcServer {
         for name in self.names.iter().chain(&[""]) {
             health.set_service_status(name, ServingStatus::NotServing).await;
         }
-        // A watcher receives NOT_SERVING before its service is removed, and its stream ends:
-        // else it would hold the drain up to the deadline.
+        // A watcher receives NOT_SERVING before its service is removed, and its stream ends.
+        // Otherwise the open stream would delay the drain up to the deadline.
         for name in self.names.iter().chain(&[""]) {
             health.clear_service_status(name).await;
         }
@@ -169,7 +169,7 @@ impl GrpcServer {
         }
     }
 
-    /// Reflection that lists only the services of this server: the descriptors describe more.
+    /// Reflection that lists only the services of this server; the descriptors contain more.
     fn reflection(&self) -> tonic_reflection::server::Builder<'static> {
         let mut builder = tonic_reflection::server::Builder::configure()
             .with_service_name(<HealthServer<HealthService> as NamedService>::NAME);

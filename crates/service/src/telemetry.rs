@@ -1,6 +1,6 @@
 //! Logs as text on terminals and JSON elsewhere, filtered by `RUST_LOG`.
 //!
-//! Logs go to standard error, so that standard output stays free for results.
+//! Logs go to standard error, because standard output is for results.
 
 use std::io::{IsTerminal, Write};
 
@@ -20,7 +20,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// Why logging could not be set up.
+/// Error of the set-up of logging.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     /// `RUST_LOG` does not parse.

@@ -1,4 +1,4 @@
-//! The server shell over loopback: health, both reflection versions, the drain.
+//! The gRPC server over loopback: health, both reflection versions, the drain.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use ouro_service::server::Limits;
@@ -13,7 +13,7 @@ use tonic_reflection::pb::{v1, v1alpha};
 
 type Running = JoinHandle<Result<Drain, ServiceError>>;
 
-/// A server with nothing but the shell's own services.
+/// Starts a server with only the built-in services.
 async fn start() -> (Channel, CancellationToken, Running) {
     let server = GrpcServer::bind("127.0.0.1:0".parse().unwrap(), Limits::default()).await.unwrap();
     let address = server.local_addr();
