@@ -1,4 +1,4 @@
-//! The file budget: source files fit on a few screens.
+//! The file budget: every source file is short enough to read at once.
 
 use std::fs;
 

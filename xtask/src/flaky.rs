@@ -1,8 +1,8 @@
 //! Runs the test suite many times, idle or beside busy loops, and names every test that failed.
 //!
 //! A test that fails once in sixty runs passes most reviews and breaks a newcomer's first build.
-//! Busy loops interrupt threads at moments that an idle machine never shows. They reveal deadlines
-//! that are too short and orders of events that two threads keep only most of the time.
+//! Busy loops interrupt threads at unusual moments. They reveal deadlines that are too short and
+//! races between threads.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ pub(crate) struct Plan {
     runs: u32,
     /// Threads that spin beside each run.
     busy: u32,
-    /// Arguments of `cargo test`; the whole workspace where there are none.
+    /// Arguments of `cargo test`; the whole workspace without any.
     arguments: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl Plan {
 pub(crate) fn run(plan: &Plan) -> Result<()> {
     let logs = shell::target().join("flaky");
     fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
-    // The build comes first, so that it is neither timed nor slowed by the busy loops.
+    // The build comes first, so the busy loops do not slow it and it is not timed.
     let mut build = cargo(&["test", "--quiet", "--no-run"]);
     build.args(plan.test_arguments());
     shell::run(build)?;
@@ -170,7 +170,7 @@ impl Drop for Busy {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A spinning thread has nothing to panic about, and nothing to report.
+            // A spinning thread cannot panic and has no result.
             let _ = thread.join();
         }
     }

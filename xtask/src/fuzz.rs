@@ -1,9 +1,9 @@
-//! Runs the fuzz targets under `fuzz/` for a while and fails on the first crash.
+//! Runs the fuzz targets under `fuzz/` for a fixed time and fails on the first crash.
 //!
 //! This is libFuzzer without `cargo-fuzz`, which needs a nightly compiler. The stable compiler has
 //! the pass that counts coverage; only the sanitizers are missing. The code under test is safe
-//! Rust, where a fault is a panic, an overflow or unbounded memory. The build catches the first
-//! two, the targets themselves the last.
+//! Rust, in which a fault is a panic, an overflow or unbounded memory. The build detects the first
+//! two, and the targets detect the last.
 
 use std::fs;
 use std::path::PathBuf;

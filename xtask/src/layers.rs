@@ -19,14 +19,15 @@ const LAYERS: &[&[&str]] = &[
     &["ouro-settings"],
     &["ouro-actor", "ouro-learner", "ouro-arena"],
     &["ouro-cli"],
-    // Above all others, so that it can only be a development dependency.
+    // The highest layer, so it can only be a development dependency.
     &["ouro-testkit"],
 ];
 
 /// Crates outside the order.
 const APART: &[&str] = &["xtask"];
 
-/// Own crates that must never reach an outside crate, not even through others.
+/// Bans: crates of the workspace, the external crates that they must never depend on, not even
+/// transitively, and the reason.
 const BANS: &[(&[&str], &[&str], &str)] = &[
     (
         &["ouro-game", "ouro-rating", "ouro-search", "ouro-net", "ouro-players", "ouro-bench"],

@@ -1,4 +1,4 @@
-//! Chores of the project, one command each: `cargo xtask <command>`.
+//! Maintenance commands of the project: `cargo xtask <command>`.
 //!
 //! `ci` runs all checks that a change must pass, cheapest first.
 

@@ -1,9 +1,9 @@
-//! Plants rule mistakes in a copy of the Battlesnake engine and sees each of them caught.
+//! Mutation tests of the conformance check: plants rule mistakes and requires that each is caught.
 //!
-//! A conformance check that passes says little unless it is known to fail. Every mistake of
-//! [`table`] is edited into a copy of `crates/game`, built, and run over the recorded games;
-//! it must build and it must part from the recordings. The text to replace must occur exactly
-//! once, so a table that has fallen behind the engine fails loudly.
+//! A check that has never failed may be unable to fail. Every mistake of [`table`] is edited into
+//! a copy of `crates/game`, built, and run over the recorded games. The copy must build, and it
+//! must differ from the recordings. The text to replace must occur exactly once, so an outdated
+//! table fails.
 
 pub(crate) mod replay;
 mod table;
@@ -17,10 +17,10 @@ use anyhow::{Context, Result, bail, ensure};
 use self::table::{Edit, MISTAKES, Mistake};
 use crate::shell::{self, cargo, root, say};
 
-/// Exit code of the probe when the engine and a recording part.
+/// Exit code of the probe if the engine and a recording differ.
 const DIFFERS: i32 = 1;
 
-/// Plants every mistake in turn; fails unless all are caught.
+/// Plants every mistake in turn. Fails unless all are caught.
 pub(crate) fn run() -> Result<()> {
     let bench = Bench::new()?;
     bench.build().context("the copy of the engine does not build")?;
@@ -44,13 +44,13 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// What the probe says about an engine.
+/// Result of the probe on an engine.
 struct Outcome {
     code: Option<i32>,
     says: String,
 }
 
-/// A small workspace of its own: the engine's copy and a program that checks it.
+/// A separate small workspace: the copy of the engine, and a program that checks it.
 struct Bench {
     folder: PathBuf,
 }
@@ -77,12 +77,12 @@ impl Bench {
         Ok(bench)
     }
 
-    /// Writes a file of the copy, unless it is the same already.
+    /// Writes a file of the copy, unless it is unchanged.
     fn write(&self, file: &str, text: &str) -> Result<()> {
         write(&self.folder, file, text)
     }
 
-    /// Takes all mistakes out again.
+    /// Removes all mistakes from the copy.
     fn restore(&self) -> Result<()> {
         for mistake in MISTAKES {
             for edit in mistake.edits {
@@ -92,7 +92,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Plants a mistake; gives the first difference it makes.
+    /// Plants a mistake. Returns the first difference from the recordings.
     fn try_out(&self, mistake: &Mistake) -> Result<String> {
         plant(&self.folder, mistake.edits)?;
         self.build().context("does not build")?;
@@ -106,7 +106,7 @@ impl Bench {
 
     fn build(&self) -> Result<()> {
         let mut command = cargo(&["build", "--quiet", "--offline", "--package", "probe"]);
-        // Building is most of the work, so the engine is not optimised to the last.
+        // The build dominates the time, so the engine is only lightly optimised.
         command.args(["--config", "profile.dev.package.ouro-game.opt-level=1"]);
         command.current_dir(&self.folder).env("CARGO_TARGET_DIR", self.folder.join("target"));
         let output = command.output().context("cannot start cargo")?;
@@ -149,7 +149,7 @@ fn copy_crate(folder: &Path, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file of a copy, unless it is the same already.
+/// Writes a file of a copy, unless it is unchanged. An unchanged file is not built again.
 fn write(folder: &Path, file: &str, text: &str) -> Result<()> {
     let path = folder.join(file);
     if fs::read_to_string(&path).is_ok_and(|old| old == text) {

@@ -1,6 +1,6 @@
-//! The reference of all settings, `docs/settings.md`.
+//! Generates the reference of all settings, `docs/settings.md`.
 //!
-//! A test of `ouro-settings` compares the page with the types, so that CI fails when it is stale.
+//! A test of `ouro-settings` compares the page with the types, so CI fails if the page is stale.
 
 use std::fs;
 

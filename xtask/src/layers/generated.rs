@@ -1,8 +1,8 @@
 //! Generated types stay in `proto`: elsewhere only services name them.
 //!
-//! Tonic hands generated requests to a service and takes generated responses from it, so the
-//! modules in [`SERVICES`] must name those types. All other code uses domain types, which `proto`
-//! converts. Tests may speak the wire, because they play the other end of it.
+//! Tonic passes generated requests to a service and expects generated responses, so the modules in
+//! [`SERVICES`] must name those types. All other code uses domain types, which `proto` converts.
+//! Tests may use generated types, because they act as the peer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
 mod tests {
     use super::*;
 
-    /// What is found in a workspace that holds one file.
+    /// The problems of a workspace with one file.
     fn found(name: &str, text: &str) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join(name);
