@@ -17,7 +17,7 @@ use tracing::warn;
 const ENDING: &str = ".safetensors";
 const UNFINISHED: &str = ".part";
 
-/// Age at which an unfinished file counts as abandoned, because its writer was killed.
+/// Age at which an unfinished file counts as abandoned by its writer.
 const ABANDONED: Duration = Duration::from_secs(3_600);
 
 /// A folder of weights. See the [module](self).

@@ -71,8 +71,8 @@ impl ActorCounters {
         self.moves.load(Ordering::Relaxed)
     }
 
-    /// Reads every counter. The reads are not atomic together: a snapshot can include a game in some
-    /// counts only.
+    /// Reads every counter. The reads are not atomic together: a snapshot can include a game in
+    /// some counts only.
     pub fn snapshot(&self) -> ActorSnapshot {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
