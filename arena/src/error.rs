@@ -14,7 +14,7 @@ use crate::config::ConfigError;
 use crate::matches::PlayError;
 use crate::store::{StoreError, WeightsError};
 
-/// Why the arena could not start or continue.
+/// Error that stops the arena.
 #[derive(Debug, thiserror::Error)]
 pub enum ArenaError {
     /// The configuration is invalid.
@@ -25,7 +25,7 @@ pub enum ArenaError {
     Data {
         /// The folder.
         path: PathBuf,
-        /// The message of the system.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The store failed.
@@ -48,14 +48,15 @@ pub enum ArenaError {
     /// The port or the server failed.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// The web page cannot be served: its port is taken, its address is not local, or serving failed.
+    /// The web page cannot be served: its port is taken, its address is not local, or the server
+    /// failed.
     #[error(
         "the web page cannot be served on {address}: {source}; choose another address for it, or `off`"
     )]
     Web {
-        /// The address asked for.
+        /// The configured address.
         address: SocketAddr,
-        /// The message of the system.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// A thread could not start or ended early.
@@ -87,7 +88,7 @@ impl ArenaError {
     }
 }
 
-/// Why a call was refused.
+/// Error of a call, returned as a gRPC status.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The first message of a publication is not its header.
@@ -102,7 +103,7 @@ pub enum CallError {
     /// The hash is malformed.
     #[error(transparent)]
     Hash(#[from] HashError),
-    /// The chunks are not the file that was announced.
+    /// The chunks do not form the announced file.
     #[error(transparent)]
     Chunk(#[from] ChunkError),
     /// The client paused too long during an upload.
@@ -143,7 +144,7 @@ pub enum CallError {
         /// The game of the run.
         ours: String,
     },
-    /// The network has other sizes than the game.
+    /// The sizes of the network do not match the game.
     #[error("network does not fit the game: {0}")]
     ForeignSpec(String),
     /// The weights folder failed.
@@ -155,9 +156,9 @@ pub enum CallError {
     /// The number of draws is out of range.
     #[error("count is {got}; draw 1 to {most} opponents at once")]
     DrawCount {
-        /// Number of draws asked for.
+        /// Requested number of draws.
         got: u32,
-        /// Largest number.
+        /// Maximum number of draws.
         most: u32,
     },
     /// The request has no shares.

@@ -11,17 +11,19 @@ use ouro_settings::{MatchConfig, SettingError, check_gate};
 use crate::player_id::ANCHOR;
 use crate::side::{Side, StoppedClock};
 
-/// The anchors of a game that has them all.
+/// The default anchors; those that a game does not support are skipped.
 const USUAL_ANCHORS: [&str; 3] = ["greedy", "minimax{depth=1}", "minimax{depth=2}"];
 
-/// Fewest different openings of a game that always starts from the same position. Deterministic players
-/// repeat their game after the same opening, and repeated games do not count.
+/// Minimum number of distinct openings in a game with a fixed start position.
+///
+/// Deterministic players repeat their game after the same opening, and repeated games do not count.
 const OPENINGS: usize = 64;
 
-/// Seeds with which the start of a game is compared. Random starts are hardly equal for all of them.
+/// Number of seeds that are compared to detect a fixed start position. Random starts are very
+/// unlikely to be equal for all of them.
 const SEEDS: u64 = 8;
 
-/// Why a configuration is invalid. Every message names the key, its value and a valid value.
+/// Error in a configuration. Messages name the key, the value and a valid value.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The promotion rule of an earlier match is invalid.
@@ -30,7 +32,7 @@ pub enum ConfigError {
     /// A setting is invalid.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A name is no player of this game.
+    /// A name does not denote a player of this game.
     #[error("arena.{key} names a player that cannot play here: {error}")]
     Player {
         /// The key.
@@ -56,7 +58,7 @@ pub(crate) struct Checked {
     pub(crate) opening_plies: u32,
 }
 
-/// Checks every field for a game.
+/// Validates every field for a game.
 pub(crate) fn check(config: &MatchConfig, game: &GameConfig) -> Result<Checked, ConfigError> {
     config.validate()?;
     let checked = game.visit(Players { config }).map_err(SettingError::of_game)??;
@@ -98,7 +100,7 @@ impl GameVisitor for Players<'_> {
                     }
                 }
             }
-            // Usual anchors that the game does not have are left out.
+            // Default anchors that the game does not support are skipped.
             None => names.extend(
                 USUAL_ANCHORS.iter().filter(|name| seat(name).is_ok()).map(|&name| name.into()),
             ),
@@ -120,7 +122,8 @@ fn small_network<G: Game>(game: &G) -> Engine {
     Engine::new(&weights.expect("the smallest network is within every limit"))
 }
 
-/// 0 where seeds give different starts, else as many plies as lead to enough openings.
+/// Default opening plies: 0 if the start position varies, otherwise the fewest plies with at least
+/// [`OPENINGS`] openings.
 fn usual_opening_plies<G: Game>(game: &G) -> u32 {
     if !always_starts_alike(game) {
         return 0;
@@ -134,7 +137,7 @@ fn usual_opening_plies<G: Game>(game: &G) -> u32 {
     plies
 }
 
-/// Whether every seed gives the same start.
+/// Whether every compared seed gives the same start position.
 fn always_starts_alike<G: Game>(game: &G) -> bool {
     let start = |seed| {
         let mut rng = Rng::new(seed, ouro_game::record::GAME_RNG);
@@ -162,7 +165,7 @@ mod tests {
         };
         let duel = checked(r#"{"game":"battlesnake","width":7,"height":7,"snakes":2}"#);
         assert_eq!(names(&duel), ["random", "greedy", "minimax{depth=1}", "minimax{depth=2}"]);
-        // Snakes start elsewhere with each seed.
+        // The start cells of snakes vary with the seed.
         assert_eq!((duel.shape, duel.opening_plies), (ClusterShape { seats: 2 }, 0));
         let connect_four = checked(r#"{"game":"connect_four"}"#);
         assert_eq!(names(&connect_four), ["random", "minimax{depth=1}", "minimax{depth=2}"]);
