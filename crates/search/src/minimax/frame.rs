@@ -5,7 +5,7 @@ use ouro_game::{Action, ActionMask, Game, PlayerSet, Turn};
 use super::Query;
 use crate::Heuristic;
 
-/// Most seats of any game.
+/// Maximum number of seats of any game.
 pub(super) const SEATS: usize = 16;
 
 /// A position on the path from the root, with the choices of its movers. Frames are reused from
@@ -106,7 +106,7 @@ impl<G: Game> Frames<G> {
         }
     }
 
-    /// Writes `state` to a level, which is at most one deeper than ever before.
+    /// Stores `state` at `level`, which exceeds the deepest level so far by at most one.
     pub(super) fn place(&mut self, game: &G, level: usize, state: &G::State) {
         match self.0.get_mut(level) {
             // The number of seats may differ from that of the last search.

@@ -36,8 +36,8 @@ fn redirected_visits_are_not_inherited_as_policy() {
     assert!(inherited > 1_000, "{inherited}");
 }
 
-/// Walks the far way, then all forced steps with the kept tree; the decision at the choice
-/// behind them on its priors alone.
+/// Walks the far path and all forced steps with the kept tree. Returns the decision at the next
+/// choice, which is based on priors alone.
 fn priors_behind_forced_steps(config: &SearchConfig, seed: u64) -> ouro_search::SearchResult {
     let path = Path { near: 0.0, forced: 3, outcomes: 1, skewed: false, tail: 5 };
     let game = Walk::new(path).unwrap();
@@ -55,8 +55,8 @@ fn priors_behind_forced_steps(config: &SearchConfig, seed: u64) -> ouro_search::
     decision
 }
 
-/// Both ways are tried once, so that the choice behind the forced steps is evaluated and no
-/// more; the noise is nearly all on one action.
+/// Each path is tried once, which evaluates the choice after the forced steps and nothing further.
+/// Nearly all noise is on one action.
 fn noisy() -> SearchConfig {
     SearchConfig {
         simulations: 2,
