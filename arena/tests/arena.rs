@@ -293,7 +293,7 @@ async fn a_wrong_configuration_or_a_store_of_another_run_is_refused_at_the_start
 
     type Spoil = fn(&mut MatchConfig);
     let cases: [(Spoil, &str); 10] = [
-        (|m| m.gate.games = 1, "arena.gate.games is 1; write a number from 2"),
+        (|m| m.gate.games = 1, "arena.gate.games is 1; it must be at least 2"),
         (|m| m.max_plies = 0, "arena.max_plies is 0; write a number from 1"),
         (|m| m.parallel = 0, "arena.parallel is 0; write a number from 1"),
         (|m| m.spare_share = 1.5, "arena.spare_share is 1.5; write a share from 0 to 1"),

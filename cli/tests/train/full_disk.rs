@@ -132,7 +132,7 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     };
     until(&mut trainer, |trainer| {
         filler.fill();
-        let told = told("no more games are taken in") > 0 && told("matches pause") > 0;
+        let told = told("no game is accepted") > 0 && told("matches pause") > 0;
         told && [&arena, &learner]
             .iter()
             .all(|folder| trainer.waits.iter().any(|wait| names(wait, folder)))
@@ -148,7 +148,7 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
         }
         stood = now;
     }
-    for line in ["no more games are taken in", "matches pause"] {
+    for line in ["no game is accepted", "matches pause"] {
         let text = fs::read_to_string(&said).expect("it is there");
         let text = text.lines().find(|said| said.contains(line)).expect("it was told");
         assert!(text.contains(disk.path().to_str().expect("a path")), "{text}");
@@ -159,8 +159,8 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     while progress(&trainer.wait_for("progress")) <= stood {}
     until(&mut trainer, |trainer| games_rated(&trainer.arena()) > rated);
     // The log has one line per pause and one per end of a pause, not one per failed attempt.
-    let pauses = || [told("no more games are taken in"), told("matches pause")];
-    let ends = || [told("space again: games are taken in"), told("space again: matches go on")];
+    let pauses = || [told("no game is accepted"), told("matches pause")];
+    let ends = || [told("space again: games are accepted"), told("space again: matches continue")];
     until(&mut trainer, |trainer| {
         let last = trainer.waits.last().expect("there were pauses");
         pauses() == ends() && last["event"] == "resumed"
