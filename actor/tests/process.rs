@@ -272,7 +272,7 @@ async fn exit_codes_tell_a_bad_configuration_from_a_learner_that_refuses() {
     let cases: [(&str, &[&str], i32, &str); 8] = [
         ("deploy.threads = 3", &[], 64, "duplicate key"),
         ("actor.epsilon = 2.0", &[], 64, "actor.epsilon is 2; it must be 0 to 1"),
-        // Keys that an actor does not use are checked all the same.
+        // Keys that an actor does not use are checked too.
         ("train.batch_moves = 0", &[], 64, "train.batch_moves is 0; it must be 1 to 2^20"),
         ("arena.paralel = 3", &[], 64, "did you mean `arena.parallel`?"),
         ("", &["--arena", "here"], 64, "\"here\" is not an address"),

@@ -50,7 +50,7 @@ fn each_refusal_has_its_code_and_names_the_thing() {
         (&["--config", "none.toml"], 64, &["none.toml", "No such file"]),
         (&["--config", "key.toml"], 64, &["paralel", "did you mean `arena.parallel`?"]),
         (&["--config", "value.toml"], 64, &["arena.parallel is 0; it must be 1 to 16384"]),
-        // Keys that an arena does not use are checked all the same.
+        // Keys that an arena does not use are checked too.
         (&["--config", "other.toml"], 64, &["train.batch_moves is 0; it must be"]),
         (&["--config", "player.toml"], 64, &["arena.player", "nobody"]),
         (&["--config", "syntax.toml"], 64, &["syntax.toml", "line 1"]),

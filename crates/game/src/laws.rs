@@ -28,7 +28,7 @@ mod position;
 mod rollout;
 mod step;
 
-/// Longer games are cut short; the plies up to here are checked all the same.
+/// Longer games are cut short; the plies up to here are still checked.
 pub const MAX_PLIES: usize = 400;
 
 /// A property that every game has.
