@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
-use ouro_service::Background;
+use ouro_service::{Background, BoxFuture};
 use ouro_settings::SettingError;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -87,7 +87,11 @@ impl Actor {
     ///
     /// The drain starts no game. It finishes or drops running games (see [`DrainConfig`]) and
     /// pushes the finished games.
-    pub async fn run_until(self, stop: CancellationToken) -> Result<(), ActorError> {
+    pub fn run_until(self, stop: CancellationToken) -> BoxFuture<Result<(), ActorError>> {
+        Box::pin(self.run(stop))
+    }
+
+    async fn run(self, stop: CancellationToken) -> Result<(), ActorError> {
         let Self { config, endpoint, counters, mut waves } = self;
         let arena = ArenaClient::new(&config.arena)
             .map_err(|error: ArenaError| SettingError::new("arena", &config.arena, error))?;

@@ -80,7 +80,7 @@ impl ArenaError {
             | Self::Store(
                 StoreError::Locked { .. }
                 | StoreError::NotAStore { .. }
-                | StoreError::NoSpace { .. }
+                | StoreError::Exhausted { .. }
                 | StoreError::Database(_),
             ) => ExitStatus::Unavailable,
             Self::Store(_) | Self::Play(_) | Self::Thread(_) => ExitStatus::Bug,
@@ -109,6 +109,9 @@ pub enum CallError {
     /// The client paused too long during an upload.
     #[error("no chunk arrived for {0:?}; publish again")]
     Idle(Duration),
+    /// Too many uploads wait for a slot.
+    #[error("up to {0} uploads wait for a slot; publish again later")]
+    Busy(usize),
     /// The transfer as a whole took too long.
     #[error("the transfer took longer than {0:?}; try again")]
     Slow(Duration),
@@ -213,10 +216,11 @@ pub enum CallError {
 
 impl CallError {
     /// Whether the call failed only because the disk is full.
-    pub(crate) fn is_no_space(&self) -> bool {
+    pub(crate) fn is_exhausted(&self) -> bool {
         matches!(
             self,
-            Self::Store(StoreError::NoSpace { .. }) | Self::Folder(WeightsError::NoSpace { .. })
+            Self::Store(StoreError::Exhausted { .. })
+                | Self::Folder(WeightsError::Exhausted { .. })
         )
     }
 }
@@ -248,12 +252,13 @@ impl IntoStatus for CallError {
                 | ChunkError::Hash { .. } => Code::InvalidArgument,
             },
             Self::Idle(_) | Self::Slow(_) => Code::DeadlineExceeded,
+            Self::Busy(_) => Code::ResourceExhausted,
             Self::Broken(status) => status.code(),
             Self::ForeignGame { .. } | Self::ForeignSpec(_) => Code::FailedPrecondition,
             Self::Folder(error) => match error {
                 WeightsError::Missing(_) => Code::NotFound,
                 WeightsError::Damaged { .. } => Code::DataLoss,
-                WeightsError::NoSpace { .. } => Code::ResourceExhausted,
+                WeightsError::Exhausted { .. } => Code::ResourceExhausted,
                 WeightsError::Io { .. } => Code::Internal,
             },
             Self::Store(error) => match error {
@@ -262,7 +267,7 @@ impl IntoStatus for CallError {
                 StoreError::Decided(_) | StoreError::ChampionChanged { .. } => {
                     Code::FailedPrecondition
                 }
-                StoreError::NoSpace { .. } => Code::ResourceExhausted,
+                StoreError::Exhausted { .. } => Code::ResourceExhausted,
                 StoreError::Locked { .. }
                 | StoreError::NotAStore { .. }
                 | StoreError::Schema { .. }
@@ -304,6 +309,7 @@ mod tests {
             (chunk(ChunkError::Hash { got: hash, announced: hash }), Code::InvalidArgument),
             (CallError::Idle(Duration::from_secs(1)), Code::DeadlineExceeded),
             (CallError::Slow(Duration::from_secs(1)), Code::DeadlineExceeded),
+            (CallError::Busy(16), Code::ResourceExhausted),
             (CallError::Broken(Status::cancelled("gone")), Code::Cancelled),
             (
                 CallError::Weights(ouro_net::WeightsError::Malformed("short".into())),
@@ -323,11 +329,11 @@ mod tests {
             (folder(WeightsError::Damaged { expected: hash, found: hash }), Code::DataLoss),
             (folder(WeightsError::Io { path: path.clone(), source: io() }), Code::Internal),
             (
-                folder(WeightsError::NoSpace { folder: path.clone(), source: io() }),
+                folder(WeightsError::Exhausted { folder: path.clone(), source: io() }),
                 Code::ResourceExhausted,
             ),
             (
-                store(StoreError::NoSpace { folder: path.clone(), reason: "full".into() }),
+                store(StoreError::Exhausted { folder: path.clone(), source: io() }),
                 Code::ResourceExhausted,
             ),
             (store(StoreError::GenerationTaken { generation, stored: hash }), Code::AlreadyExists),

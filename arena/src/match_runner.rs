@@ -61,7 +61,7 @@ impl MatchRunner {
             match step {
                 Ok(ControlFlow::Continue(())) => is_resumed = true,
                 Ok(ControlFlow::Break(())) => return Ok(()),
-                Err(ArenaError::Store(full @ StoreError::NoSpace { .. })) => {
+                Err(ArenaError::Store(full @ StoreError::Exhausted { .. })) => {
                     self.wait_for_space(&full)?;
                     is_resumed = false;
                 }
@@ -101,13 +101,13 @@ impl MatchRunner {
     /// The interrupted match is then resumed after its last stored cluster. The lost clusters are
     /// played again with the same seeds.
     fn wait_for_space(&self, full: &StoreError) -> Result<(), ArenaError> {
-        tracing::error!(error = %full, "the disk is full: matches pause");
+        tracing::error!(error = %full, "matches cannot be stored: matches pause");
         self.state.set_condition(Condition::Matches, Some(full.to_string()));
         while !self.stop.is_cancelled() {
             // Woken or timed out: the disk is checked in any case.
             let _ = self.wake.recv_timeout(FULL);
             match self.state.recover() {
-                Err(StoreError::NoSpace { .. }) => {}
+                Err(StoreError::Exhausted { .. }) => {}
                 recovered => {
                     recovered?;
                     tracing::warn!("there is space again: matches continue");

@@ -14,7 +14,7 @@ use ouro_proto::arena::v1::pool_service_server::PoolServiceServer;
 use ouro_proto::chunks::MESSAGE_BYTES;
 use ouro_proto::pool::PoolSnapshot;
 use ouro_rating::RatingTable;
-use ouro_service::{Background, Clock, Conditions, Drain, GrpcServer};
+use ouro_service::{Background, BoxFuture, Clock, Conditions, Drain, GrpcServer, HttpServer};
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -26,7 +26,7 @@ use crate::match_runner::MatchRunner;
 use crate::service::Handlers;
 use crate::state::ArenaState;
 use crate::store::{EmbeddedStore, WeightsFolder};
-use crate::web::{Gauges, WebServer};
+use crate::web::{self, Gauges};
 
 /// Name of the store's file in the data folder.
 pub const STORE_FILE: &str = "arena.redb";
@@ -37,7 +37,7 @@ pub const WEIGHTS_FOLDER: &str = "weights";
 #[derive(Debug)]
 pub struct Arena {
     server: GrpcServer,
-    web: Option<WebServer>,
+    web: Option<HttpServer>,
     gauges: Gauges,
     drain: Duration,
     state: Arc<ArenaState>,
@@ -48,7 +48,11 @@ pub struct Arena {
 
 impl Arena {
     /// Checks the configuration, opens the store, then the ports.
-    pub async fn bind(config: ArenaConfig, clock: Arc<dyn Clock>) -> Result<Self, ArenaError> {
+    pub fn bind(config: ArenaConfig, clock: Arc<dyn Clock>) -> BoxFuture<Result<Self, ArenaError>> {
+        Box::pin(Self::open(config, clock))
+    }
+
+    async fn open(config: ArenaConfig, clock: Arc<dyn Clock>) -> Result<Self, ArenaError> {
         let checked = config.check()?;
         let (waker, wake) = mpsc::sync_channel(1);
         let (data, run) = (config.data, config.run);
@@ -63,7 +67,10 @@ impl Arena {
         let state = Background::thread("arena-start", open)?.join().await??;
         let server = GrpcServer::bind(config.address, config.limits).await?;
         let web = match config.web {
-            Some(address) => Some(WebServer::bind(address).await?),
+            Some(address) => {
+                let bound = HttpServer::bind(address, config.limits.connections).await;
+                Some(bound.map_err(|source| ArenaError::Web { address, source })?)
+            }
             None => None,
         };
         Ok(Self {
@@ -85,7 +92,7 @@ impl Arena {
 
     /// The address of the web page, if there is one.
     pub fn web_addr(&self) -> Option<SocketAddr> {
-        self.web.as_ref().map(WebServer::local_addr)
+        self.web.as_ref().map(HttpServer::local_addr)
     }
 
     /// The charts of the web page, to which a learner in the same process adds its figures. Clones
@@ -123,7 +130,11 @@ impl Arena {
 
     /// Serves and plays until `stop` is cancelled, then drains. Returns early with the error if
     /// matches cannot continue.
-    pub async fn run_until(self, stop: CancellationToken) -> Result<Drain, ArenaError> {
+    pub fn run_until(self, stop: CancellationToken) -> BoxFuture<Result<Drain, ArenaError>> {
+        Box::pin(self.run(stop))
+    }
+
+    async fn run(self, stop: CancellationToken) -> Result<Drain, ArenaError> {
         // A child token, so that a failing arena does not stop the whole process.
         let stop = stop.child_token();
         let runner = MatchRunner {
@@ -158,11 +169,8 @@ impl Arena {
             result
         };
         let page = async {
-            let Some(web) = self.web else { return Ok(Drain::Clean) };
-            let (state, gauges) = (self.state.clone(), self.gauges);
-            let result = web.run_until(state, gauges, stop.clone(), self.drain).await;
-            stop.cancel();
-            result
+            let Some(server) = self.web else { return Drain::Clean };
+            web::serve(server, self.state.clone(), self.gauges, stop.clone(), self.drain).await
         };
         let (served, shown, played, ()) = tokio::join!(serving, page, playing, waker);
         // The error of the match runner comes first: the servers stop because of it, without an error.
@@ -171,7 +179,7 @@ impl Arena {
         // draining count too: the ratings published last are those that the log replays to.
         let state = self.state;
         Background::thread("arena-ratings", move || state.update_ratings())?.join().await??;
-        Ok(match (served?, shown?) {
+        Ok(match (served?, shown) {
             (Drain::Clean, Drain::Clean) => Drain::Clean,
             _ => Drain::DeadlinePassed,
         })

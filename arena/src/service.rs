@@ -23,6 +23,8 @@ mod pool;
 /// Uploads held in memory at once. A run has one learner; a second slot serves it after a reconnect,
 /// while its broken upload still waits for the deadline.
 const UPLOADS: usize = 2;
+/// Uploads that may wait for a slot, each with one chunk.
+const WAITING_UPLOADS: usize = 16;
 /// Downloads held in memory at once: 1 GiB at the default limit of a weights file.
 const DOWNLOADS: usize = 16;
 
@@ -32,6 +34,7 @@ pub(crate) struct Handlers {
     state: Arc<ArenaState>,
     max_weights_bytes: u64,
     uploads: Arc<Semaphore>,
+    waiting_uploads: Arc<Semaphore>,
     downloads: Arc<Semaphore>,
     stop: CancellationToken,
 }
@@ -49,6 +52,7 @@ impl Handlers {
             state,
             max_weights_bytes,
             uploads: Arc::new(Semaphore::new(UPLOADS)),
+            waiting_uploads: Arc::new(Semaphore::new(WAITING_UPLOADS)),
             downloads: Arc::new(Semaphore::new(DOWNLOADS)),
             stop,
         }

@@ -136,13 +136,15 @@ impl ArenaState {
         });
         let message = match &stored {
             Ok(_) => None,
-            Err(error) if error.is_no_space() => Some(error.to_string()),
+            Err(error) if error.is_exhausted() => Some(error.to_string()),
             Err(_) => return stored,
         };
         if self.set_condition(Condition::Candidates, message) {
             match &stored {
                 Ok(_) => tracing::warn!("there is space again: candidates are accepted"),
-                Err(error) => tracing::error!(%error, "the disk is full: candidates are refused"),
+                Err(error) => {
+                    tracing::error!(%error, "candidates cannot be stored: they are refused")
+                }
             }
         }
         stored
@@ -189,7 +191,7 @@ impl ArenaState {
         refreshed
     }
 
-    /// Continues from the stored state after [`StoreError::NoSpace`]. Fails with the same error
+    /// Continues from the stored state after [`StoreError::Exhausted`]. Fails with the same error
     /// while there is no space.
     pub(crate) fn recover(&self) -> Result<(), StoreError> {
         self.store().recover()?;

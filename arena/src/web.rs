@@ -6,8 +6,6 @@
 //!
 //! Like the gRPC server, the web server is bound first, then runs until a token is cancelled.
 
-use std::future::IntoFuture;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,12 +13,10 @@ use axum::Router;
 use axum::http::{HeaderValue, Response, header};
 use axum::middleware::map_response;
 use axum::routing::get;
-use ouro_service::Drain;
-use tokio::net::TcpListener;
+use ouro_service::{Drain, HttpServer};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::ArenaError;
 use crate::state::ArenaState;
 
 mod assets;
@@ -46,13 +42,6 @@ const STREAMS: usize = 64;
 /// Most recorded games that are rendered at once; each takes some megabytes.
 const RENDERINGS: usize = 2;
 
-/// A web server on an open port.
-#[derive(Debug)]
-pub(crate) struct WebServer {
-    listener: TcpListener,
-    address: SocketAddr,
-}
-
 /// Everything that the pages need. Clones share it.
 #[derive(Clone, Debug)]
 struct Site {
@@ -63,53 +52,23 @@ struct Site {
     stop: CancellationToken,
 }
 
-impl WebServer {
-    /// Opens `address`; port 0 takes a free one.
-    pub(crate) async fn bind(address: SocketAddr) -> Result<Self, ArenaError> {
-        let failed = |source| ArenaError::Web { address, source };
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address })
-    }
-
-    /// The address that was opened.
-    pub(crate) fn local_addr(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Serves until `stop` is cancelled, then gives open connections the time `drain`.
-    pub(crate) async fn run_until(
-        self,
-        state: Arc<ArenaState>,
-        gauges: Gauges,
-        stop: CancellationToken,
-        drain: Duration,
-    ) -> Result<Drain, ArenaError> {
-        let site = Site {
-            state,
-            gauges,
-            streams: Arc::new(Semaphore::new(STREAMS)),
-            renderings: Arc::new(Semaphore::new(RENDERINGS)),
-            stop: stop.clone(),
-        };
-        let address = self.address;
-        let serving = axum::serve(self.listener, routes(site))
-            .with_graceful_shutdown(stop.clone().cancelled_owned());
-        tracing::info!(%address, "serving the web page");
-        let mut serving = std::pin::pin!(serving.into_future());
-        let failed = |source| ArenaError::Web { address, source };
-        tokio::select! {
-            ended = &mut serving => return ended.map(|()| Drain::Clean).map_err(failed),
-            () = stop.cancelled() => {}
-        }
-        match tokio::time::timeout(drain, serving).await {
-            Ok(ended) => ended.map(|()| Drain::Clean).map_err(failed),
-            Err(_) => {
-                tracing::warn!(%address, "pages still being sent after the drain time");
-                Ok(Drain::DeadlinePassed)
-            }
-        }
-    }
+/// Serves the pages until `stop` is cancelled, then gives requests in flight the time `drain`.
+pub(crate) async fn serve(
+    server: HttpServer,
+    state: Arc<ArenaState>,
+    gauges: Gauges,
+    stop: CancellationToken,
+    drain: Duration,
+) -> Drain {
+    let site = Site {
+        state,
+        gauges,
+        streams: Arc::new(Semaphore::new(STREAMS)),
+        renderings: Arc::new(Semaphore::new(RENDERINGS)),
+        stop: stop.clone(),
+    };
+    tracing::info!(address = %server.local_addr(), "serving the web page");
+    server.run_until(routes(site), stop, drain).await
 }
 
 fn routes(site: Site) -> Router {

@@ -10,6 +10,8 @@ use std::process::ExitCode;
 use ouro_service::ExitStatus;
 use ouro_settings::FileError;
 
+use crate::output::printable;
+
 /// The table of exit codes in the output of `--help`.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
@@ -108,7 +110,7 @@ impl Failure {
         }
         let line = self.message.lines().map(str::trim).collect::<Vec<_>>().join("; ");
         // A failed write is ignored: without standard error there is no place to report it.
-        let _ = writeln!(io::stderr(), "error: {line}");
+        let _ = writeln!(io::stderr(), "error: {}", printable(&line));
         ExitCode::from(self.code)
     }
 }

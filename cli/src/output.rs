@@ -1,5 +1,6 @@
 //! Standard output, as text or as JSON.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 
@@ -29,7 +30,8 @@ impl Output {
         self.json = true;
     }
 
-    /// Prints one result: `value` as one line of JSON, or `text` as it is.
+    /// Prints one result: `value` as one line of JSON, or `text`, whose control characters are
+    /// escaped: it may come from a file that someone else wrote.
     pub(crate) fn result<T: Serialize>(
         &mut self,
         value: &T,
@@ -39,7 +41,7 @@ impl Output {
             serde_json::to_writer(&mut self.writer, value).map_err(io::Error::from)?;
             writeln!(self.writer)?;
         } else {
-            write!(self.writer, "{text}")?;
+            write!(self.writer, "{}", printable(&text.to_string()))?;
         }
         Ok(())
     }
@@ -53,5 +55,28 @@ impl Output {
     /// Flushes the buffer.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.writer.flush()?)
+    }
+}
+
+/// A text without control characters that a terminal would obey.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let is_harmful = |one: char| one.is_control() && one != '\n' && one != '\t';
+    if !text.contains(is_harmful) {
+        return text.into();
+    }
+    let escape = |one: char| {
+        if is_harmful(one) { one.escape_default().to_string() } else { one.to_string() }
+    };
+    text.chars().map(escape).collect::<String>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped_and_text_stays() {
+        assert_eq!(printable("plain → 1\n\t2"), "plain → 1\n\t2");
+        assert_eq!(printable("\u{1b}[31mred\r\u{9b}"), "\\u{1b}[31mred\\r\\u{9b}");
     }
 }

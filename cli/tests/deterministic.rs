@@ -206,10 +206,10 @@ fn the_same_settings_leave_the_same_games_weights_and_verdicts_however_a_run_is_
     traces(&home.path().join("again"), &end).assert_same(&whole);
 
     let first = train(home.path(), "cut", 1, &new);
-    let begun = traces(&home.path().join("cut"), &first);
-    assert_eq!(begun.games[..], whole.games[..begun.games.len()]);
-    assert!(begun.games.len() < whole.games.len());
-    assert_eq!(begun.checkpoints.len(), 2);
+    let cut = traces(&home.path().join("cut"), &first);
+    assert_eq!(cut.games[..], whole.games[..cut.games.len()]);
+    assert!(cut.games.len() < whole.games.len());
+    assert_eq!(cut.checkpoints.len(), 2);
     // A run that ends by its time limit, at any point of a round, resumes like any other.
     let output = ouro(
         home.path(),

@@ -44,8 +44,8 @@ fn train(home: &Path, arguments: &[&str]) -> Ended {
 fn home_with_run() -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a scratch folder");
     fs::write(home.path().join("small.toml"), SETTINGS).expect("it is written");
-    let begun = train(home.path(), &["--run", "run", "--config", "small.toml", "--for", "1ms"]);
-    assert_eq!(begun.code, Some(0), "{}", begun.stderr);
+    let first_run = train(home.path(), &["--run", "run", "--config", "small.toml", "--for", "1ms"]);
+    assert_eq!(first_run.code, Some(0), "{}", first_run.stderr);
     home
 }
 

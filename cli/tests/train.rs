@@ -89,15 +89,15 @@ fn games_that_wait_for_training_are_taken_in_when_the_run_ends() {
     // At this ratio, training on the games of one second takes minutes.
     let window = "window_positions = 1024";
     let slow = format!("{window}\nsamples_per_insert = 512\n[intake]\nmax_staleness = 100000");
-    let (settings, told) = (home.path().join("settings.toml"), home.path().join("told"));
+    let (settings, stderr) = (home.path().join("settings.toml"), home.path().join("stderr"));
     std::fs::write(&settings, kills::ALPHAZERO.replace(window, &slow)).expect("they are written");
-    let file = std::fs::File::create(&told).expect("a file");
-    let mut trainer = Trainer::start_told(&home.path().join("run"), Some(&settings), file);
+    let file = std::fs::File::create(&stderr).expect("a file");
+    let mut trainer = Trainer::start_with_stderr(&home.path().join("run"), Some(&settings), file);
     trainer.wait_for("progress");
     let (code, _) = trainer.interrupt();
     assert_eq!(code, Some(0));
-    let told = std::fs::read_to_string(told).expect("text");
-    assert!(!told.contains("without the learner's answer"), "{told}");
+    let stderr = std::fs::read_to_string(stderr).expect("text");
+    assert!(!stderr.contains("without the learner's answer"), "{stderr}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! | [`AlphaZero`](crate::alphazero) | [`Positions`](crate::alphazero::Positions) | search policies, outcomes and root values |
 //! | [`Reinforce`](crate::reinforce) | [`Segments`](crate::reinforce::Segments) | actions, their probabilities and rewards |
 
-use burn::tensor::Device;
+use burn_tensor::Device;
 
 use crate::batch::Batch;
 use crate::error::TrainError;

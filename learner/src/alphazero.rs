@@ -15,7 +15,7 @@
 
 pub(crate) mod targets;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn_tensor::{Device, Tensor, TensorData};
 use ouro_net::NetSpec;
 
 use crate::algorithm::Algorithm;

@@ -6,7 +6,7 @@
 //! adapter, and `vulkan` and `wgpu` are errors. Burn's default device is never used, because it
 //! depends on the compiled features.
 
-use burn::tensor::Device;
+use burn_tensor::Device;
 
 use crate::config::DeviceChoice;
 

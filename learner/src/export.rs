@@ -5,7 +5,7 @@
 //! weights are published. If outputs differ, the check compares burn with [`ouro_net::reference`]
 //! layer by layer, and the error names the first layer that differs.
 
-use burn::tensor::Device;
+use burn_tensor::Device;
 use ouro_game::{ActionMask, ConfigError, Game, GameConfig, GameVisitor, Rng, Turn};
 use ouro_net::{Engine, NetSpec, Scratch, Weights, WeightsMeta, reference, synthetic};
 
@@ -52,7 +52,7 @@ impl ExportCheck {
         Self { planes: synthetic::random_planes(spec, POSITIONS, SEED) }
     }
 
-    /// Compares the outputs of `net`, which lives on `device`, with those of the engine on
+    /// Compares the outputs of `net`, which is on `device`, with those of the engine on
     /// `weights`. Waits for the device.
     pub fn check(&self, net: &Net, weights: &Weights, device: &Device) -> Result<(), TrainError> {
         let spec = weights.spec();

@@ -23,7 +23,7 @@ use crate::rules::{Rules, UnpackError};
 const AHEAD: usize = 2;
 
 /// An algorithm whose batches are assembled from journaled games.
-pub trait Assemble: Algorithm {
+pub(crate) trait Assemble: Algorithm {
     /// Assembles a batch from drawn positions.
     fn assemble(
         rules: &dyn Rules,
@@ -54,7 +54,7 @@ impl Assemble for Reinforce {
 
 /// A batch on its way to training.
 #[derive(Debug)]
-pub struct AssembledBatch<B> {
+pub(crate) struct AssembledBatch<B> {
     /// The batch.
     pub batch: B,
     /// State of the replay after the draw.
@@ -79,10 +79,10 @@ pub enum FeedError {
 }
 
 /// The queue from which training reads batches. Ends once the replay is closed.
-pub type Feed<B> = Receiver<Result<AssembledBatch<B>, FeedError>>;
+pub(crate) type Feed<B> = Receiver<Result<AssembledBatch<B>, FeedError>>;
 
 /// Starts `threads` threads that assemble batches of `rows` positions.
-pub fn start<A: Assemble>(
+pub(crate) fn start<A: Assemble>(
     replay: &Arc<SharedReplay>,
     rules: &Arc<dyn Rules>,
     seed: u64,

@@ -30,7 +30,7 @@ use crate::status::{Condition, SharedStatus};
 
 use stall::Stall;
 
-pub use refusals::Refusals;
+pub(crate) use refusals::Refusals;
 
 mod refusals;
 mod stall;
@@ -54,7 +54,7 @@ pub enum JournalWriterError {
 
 /// The verdict on a game.
 #[derive(Debug)]
-pub enum Decision {
+pub(crate) enum Decision {
     /// The game is trained on.
     Accept(Box<AcceptedGame>),
     /// The game is refused, with the reason as a code for counters and in words.
@@ -63,7 +63,7 @@ pub enum Decision {
 
 /// One epoch of an actor, as its connection sees it.
 #[derive(Debug)]
-pub struct PushSession {
+pub(crate) struct PushSession {
     /// The actor's name.
     pub actor: Arc<str>,
     /// Number of the epoch.
@@ -77,7 +77,7 @@ pub struct PushSession {
 
 /// A request to the thread.
 #[derive(Debug)]
-pub enum Command {
+pub(crate) enum Command {
     /// An actor connects.
     Open {
         /// The actor's name.
@@ -105,7 +105,7 @@ pub enum Command {
 /// A handle to the thread. Clones share the thread, which ends with a last commit when it is
 /// [closed](JournalWriter::close) or when all clones are dropped.
 #[derive(Clone, Debug)]
-pub struct JournalWriter {
+pub(crate) struct JournalWriter {
     commands: mpsc::Sender<Command>,
     /// No training state needs records before this number. Not a command: the training thread
     /// would wait for room in the queue, which only training can make.
@@ -115,14 +115,14 @@ pub struct JournalWriter {
 }
 
 /// The thread.
-pub type JournalWriterThread = Background<Result<(), JournalWriterError>>;
+pub(crate) type JournalWriterThread = Background<Result<(), JournalWriterError>>;
 
 /// Name of the thread.
 const THREAD: &str = "ouro-journal";
 
 impl JournalWriter {
     /// Starts the thread.
-    pub fn start<D: Disk<File: Send> + Send + 'static>(
+    pub(crate) fn start<D: Disk<File: Send> + Send + 'static>(
         journal: Journal<D>,
         replay: Arc<SharedReplay>,
         progress: SharedStatus,
@@ -155,7 +155,7 @@ impl JournalWriter {
 
     /// Opens a session under a new epoch, or under the actor's last epoch if `claim` names it.
     /// `Ok(None)` if `claim` names any other epoch, `Err` once the thread has ended.
-    pub async fn open_session(
+    pub(crate) async fn open_session(
         &self,
         actor: String,
         claim: Option<u64>,
@@ -166,7 +166,7 @@ impl JournalWriter {
     }
 
     /// Waits until the thread accepts another command.
-    pub async fn room(&self) -> Result<mpsc::Permit<'_, Command>, Ended> {
+    pub(crate) async fn room(&self) -> Result<mpsc::Permit<'_, Command>, Ended> {
         self.commands.reserve().await.map_err(|_| Ended)
     }
 
@@ -174,24 +174,24 @@ impl JournalWriter {
     ///
     /// On a full disk, each attempt to write marks the watermark of every [`PushSession`] as
     /// changed. The connections then repeat the suggestion.
-    pub fn pause(&self) -> Duration {
+    pub(crate) fn pause(&self) -> Duration {
         let waiting = self.commands.max_capacity() - self.commands.capacity();
         stall::pause(*self.stall.borrow(), waiting)
     }
 
     /// Whether the thread has ended.
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.commands.is_closed()
     }
 
     /// Ends the thread after all earlier commands.
-    pub async fn close(&self) {
+    pub(crate) async fn close(&self) {
         // An error means that the thread has already ended.
         let _ = self.commands.send(Command::Close).await;
     }
 
     /// Allows a later commit to remove records before `number`, which no training state needs.
-    pub fn release(&self, number: u64) {
+    pub(crate) fn release(&self, number: u64) {
         self.needed.fetch_max(number, Ordering::Relaxed);
     }
 }
@@ -199,7 +199,7 @@ impl JournalWriter {
 /// The thread has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the journal is closed")]
-pub struct Ended;
+pub(crate) struct Ended;
 
 /// The state of the thread.
 struct WriterState<D: Disk> {
@@ -351,7 +351,7 @@ impl<D: Disk> WriterState<D> {
                 let (generation, payload) = (accepted.game.generation(), accepted.game.as_bytes());
                 let record = Record { actor, epoch, sequence, generation, payload };
                 let appended = self.journal.append(record)?;
-                if let Appended::Waiting(Some(number)) = appended {
+                if let Appended::Uncommitted(Some(number)) = appended {
                     self.waiting.push_back((number, accepted));
                 }
                 appended
@@ -360,7 +360,7 @@ impl<D: Disk> WriterState<D> {
                 let payload = detail.as_bytes();
                 let record = Record { actor, epoch, sequence, generation: Generation(0), payload };
                 let refused = self.journal.refuse(record)?;
-                if let Appended::Waiting(_) = refused {
+                if let Appended::Uncommitted(_) = refused {
                     self.refused.push(reason);
                     if let Some(open) = self.sessions.get(actor).filter(|one| one.epoch == epoch) {
                         open.refusals.push(RefusedGame { sequence, reason, detail });
@@ -370,7 +370,7 @@ impl<D: Disk> WriterState<D> {
             }
         };
         match appended {
-            Appended::Waiting(_) => self.group.appended(self.now()),
+            Appended::Uncommitted(_) => self.group.appended(self.now()),
             Appended::Duplicate => {}
             // Connections check sequence numbers themselves, and a fenced connection is ending.
             Appended::Gap { .. } | Appended::Fenced { .. } => {
@@ -384,9 +384,9 @@ impl<D: Disk> WriterState<D> {
     fn commit(&mut self) -> Result<(), JournalWriterError> {
         match self.journal.commit() {
             Ok(_) => {}
-            Err(error @ JournalError::NoSpace { .. }) => {
+            Err(error @ JournalError::Exhausted { .. }) => {
                 if !self.group.is_paused() {
-                    tracing::error!(%error, "the disk is full: no game is accepted");
+                    tracing::error!(%error, "games cannot be stored: no game is accepted");
                     self.progress.set_condition(Condition::Journal, Some(error.to_string()));
                 }
                 self.group.failed(self.now());
@@ -451,7 +451,7 @@ impl<D: Disk> WriterState<D> {
     /// Makes the last commit.
     fn close(mut self) -> Result<(), JournalWriterError> {
         match self.journal.commit() {
-            Err(error @ JournalError::NoSpace { .. }) => {
+            Err(error @ JournalError::Exhausted { .. }) => {
                 tracing::warn!(%error, "games without an acknowledgement are dropped; actors send them again");
                 Ok(())
             }

@@ -8,7 +8,8 @@
 //! A run first asks the arena for its newest generation. If the arena is ahead of the newest whole
 //! training state, the learner continues counting from the arena's generation. Each generation
 //! number therefore means one set of weights, and games played with the arena's newest weights
-//! are accepted.
+//! are accepted. Until the arena has answered, the port is open and the status says what the
+//! learner waits for, but no actor is welcomed: its games may be newer than this learner knows.
 //!
 //! The first part to end (training, journal, publisher or server) ends the run with its error.
 //!
@@ -20,10 +21,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ouro_net::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
 use ouro_service::server::Limits;
-use ouro_service::{Background, BackgroundError, Backoff, ExitStatus, GrpcServer, ServiceError};
+use ouro_service::{
+    Background, BackgroundError, Backoff, BoxFuture, ExitStatus, GrpcServer, ServiceError,
+};
 use ouro_settings::SettingError;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -33,14 +37,16 @@ use crate::config::{AlgorithmConfig, Config};
 use crate::device::DeviceError;
 use crate::feed::{self, Assemble};
 use crate::journal_writer::{JournalWriter, JournalWriterError, JournalWriterThread};
-use crate::publisher;
+use crate::publisher::{Delivery, Publisher};
 use crate::reinforce::Reinforce;
 use crate::replay::SharedReplay;
 use crate::rules::{Rules, UnpackError};
 use crate::service::{Intake, MAX_MESSAGE_BYTES};
-use crate::status::{LearnerStatus, SharedStatus};
+use crate::status::{Condition, LearnerStatus, SharedStatus};
 use crate::trainer::Trainer;
-use crate::training_loop::{SnapshotSender, TrainingLoop, TrainingLoopError, WeightsSnapshot};
+use crate::training_loop::{
+    DeliveryReceiver, SnapshotSender, TrainingLoop, TrainingLoopError, WeightsSnapshot,
+};
 use crate::training_state::{RunState, TrainingState, TrainingStateError};
 
 use start::ResumedRun;
@@ -149,7 +155,11 @@ impl Learner {
     /// The newest training state is loaded, or generation 0 is created. The chosen device must
     /// agree with the CPU engine on its weights. The replay is filled from the journal. No call is
     /// answered and no step is taken yet.
-    pub async fn bind(config: Config) -> Result<Self, LearnerError> {
+    pub fn bind(config: Config) -> BoxFuture<Result<Self, LearnerError>> {
+        Box::pin(Self::open(config))
+    }
+
+    async fn open(config: Config) -> Result<Self, LearnerError> {
         config.validate()?;
         let rules: Arc<dyn Rules> = crate::rules::rules(&config)?.into();
         let arena = config.arena.as_deref().map(ArenaClient::new).transpose()?;
@@ -223,14 +233,148 @@ impl Learner {
 
     /// Serves and trains until `stop` is cancelled, then drains: streams end, a last generation
     /// is made, and the port closes.
-    pub async fn run_until(mut self, stop: CancellationToken) -> Result<(), LearnerError> {
-        let newest = match &mut self.arena {
-            Some(arena) => tokio::select! {
-                () = stop.cancelled() => return Ok(()),
-                newest = publisher::newest_generation(arena, Backoff::default()) => newest?,
-            },
-            None => None,
+    pub fn run_until(self, stop: CancellationToken) -> BoxFuture<Result<(), LearnerError>> {
+        Box::pin(self.run(stop))
+    }
+
+    async fn run(self, stop: CancellationToken) -> Result<(), LearnerError> {
+        let Self { config, server, replay, journal_writer, intake, stop_streams, .. } = self;
+        let stop_server = CancellationToken::new();
+        let mut server = Background::task("server", server.run_until(stop_server.clone()));
+        let mut journal_thread = self.journal_thread;
+        // The port answers while the arena does not, and says what the learner waits for.
+        let mut publisher = self.arena.map(|arena| Publisher::new(arena, Backoff::default()));
+        let newest = tokio::select! {
+            () = stop.cancelled() => None,
+            () = server.ended() => None,
+            () = journal_thread.ended() => None,
+            newest = newest_generation(&mut publisher, &self.progress) => Some(newest),
         };
+        let mut trained = Ok(());
+        if let Some(newest) = newest {
+            let thread = TrainingThread {
+                config,
+                resumed: self.resumed,
+                rules: self.rules,
+                replay: Arc::clone(&replay),
+                journal_writer: journal_writer.clone(),
+                progress: self.progress,
+            };
+            match newest
+                .map_err(LearnerError::from)
+                .and_then(|newest| thread.start(newest, publisher))
+            {
+                Err(error) => trained = Err(error),
+                Ok(mut training) => {
+                    intake.welcome_actors();
+                    tokio::select! {
+                        () = stop.cancelled() => {}
+                        () = training.ended() => {}
+                        () = journal_thread.ended() => {}
+                        () = server.ended() => {}
+                    }
+                    end_streams(&stop_streams, &replay, &intake, &journal_writer).await;
+                    trained = training.join().await;
+                }
+            }
+        }
+        end_streams(&stop_streams, &replay, &intake, &journal_writer).await;
+        stop_server.cancel();
+        let served = server.join().await?;
+        journal_thread.join().await??;
+        trained?;
+        served?;
+        Ok(())
+    }
+}
+
+/// Asks the arena for its newest generation. While it does not answer, the status says so.
+async fn newest_generation(
+    publisher: &mut Option<Publisher<ArenaClient>>,
+    progress: &SharedStatus,
+) -> Result<Option<Generation>, ArenaError> {
+    let Some(publisher) = publisher else { return Ok(None) };
+    let newest = publisher
+        .newest_generation(|error| {
+            let message = format!("{error}; start it: no game is accepted until it answers");
+            progress.set_condition(Condition::Arena, Some(message));
+        })
+        .await;
+    progress.set_condition(Condition::Arena, None);
+    newest
+}
+
+/// Ends the streams of actors and commits what they have sent. A second call changes nothing.
+async fn end_streams(
+    stop: &CancellationToken,
+    replay: &SharedReplay,
+    intake: &Intake,
+    journal_writer: &JournalWriter,
+) {
+    stop.cancel();
+    // A closed replay has room, so the journal writer accepts the last games.
+    replay.close();
+    if tokio::time::timeout(DRAIN, intake.drained()).await.is_err() {
+        tracing::warn!("streams still open after the drain time");
+    }
+    // After the streams, so that the last commit includes their games.
+    journal_writer.close().await;
+}
+
+/// Training that runs, and the publisher of its generations.
+struct Training {
+    thread: Background<Result<(), LearnerError>>,
+    publisher: Background<Result<(), ArenaError>>,
+    /// Time that the arena has for the last weights.
+    grace: Duration,
+}
+
+impl Training {
+    /// Waits until training or its publisher ends.
+    async fn ended(&mut self) {
+        tokio::select! {
+            () = self.thread.ended() => {}
+            () = self.publisher.ended() => {}
+        }
+    }
+
+    /// Waits for the last generation, which a closed replay brings about, and its delivery.
+    async fn join(mut self) -> Result<(), LearnerError> {
+        let trained = self.thread.join().await;
+        // The training thread has dropped the sender, so the publisher ends once the last snapshot
+        // is delivered.
+        let delivered = tokio::time::timeout(self.grace, self.publisher.ended()).await.is_ok();
+        if !delivered {
+            self.publisher.abort();
+            tracing::warn!(
+                "the arena did not take the last weights; the next start publishes them"
+            );
+        }
+        trained??;
+        if delivered {
+            self.publisher.join().await??;
+        }
+        Ok(())
+    }
+}
+
+/// The parts that the training thread owns at its start.
+struct TrainingThread {
+    config: Config,
+    resumed: ResumedRun,
+    rules: Arc<dyn Rules>,
+    replay: Arc<SharedReplay>,
+    journal_writer: JournalWriter,
+    progress: SharedStatus,
+}
+
+impl TrainingThread {
+    /// Starts training and publishing; `newest` is the arena's newest generation.
+    fn start(
+        self,
+        newest: Option<Generation>,
+        publisher: Option<Publisher<ArenaClient>>,
+    ) -> Result<Training, LearnerError> {
         let own = WeightsSnapshot::from(&self.resumed.training_state.weights);
         let behind = newest.filter(|newest| *newest > own.generation);
         if let Some(generation) = behind {
@@ -247,90 +391,45 @@ impl Learner {
         }
         // The arena would refuse weights that are older than its newest generation.
         let first = behind.is_none().then(|| Arc::new(own));
+        let grace = Duration::from_millis(self.config.checkpoint.publish_grace_ms);
         let (snapshots, mut published) = watch::channel(first);
-        let arena = self.arena;
-        let mut publisher = Background::task("publisher", async move {
-            if let Some(arena) = arena {
-                return publisher::publish(arena, published, Backoff::default()).await;
+        let (delivery, delivered) = watch::channel(Delivery { newest, error: None });
+        let delivered = publisher.is_some().then_some(delivered);
+        let publisher = Background::task("publisher", async move {
+            if let Some(publisher) = publisher {
+                return publisher.publish(published, delivery).await;
             }
             // Without an arena, the task only ends with the training thread.
             while published.changed().await.is_ok() {}
             Ok(())
         });
-        let journal_intake = self.journal_writer.clone();
-        let thread = TrainingThread {
-            config: self.config.clone(),
-            resumed: self.resumed,
-            rules: self.rules,
-            replay: Arc::clone(&self.replay),
-            journal_writer: self.journal_writer,
-            progress: self.progress,
-            snapshots,
-        };
-        let mut training = Background::thread("ouro-training", move || thread.run())?;
-
-        let stop_server = CancellationToken::new();
-        let mut server = Background::task("server", self.server.run_until(stop_server.clone()));
-        let mut journal_writer = self.journal_thread;
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = training.ended() => {}
-            () = journal_writer.ended() => {}
-            () = publisher.ended() => {}
-            () = server.ended() => {}
-        }
-        self.stop_streams.cancel();
-        // A closed replay has room, so the journal writer accepts the last games.
-        self.replay.close();
-        if tokio::time::timeout(DRAIN, self.intake.drained()).await.is_err() {
-            tracing::warn!("streams still open after the drain time");
-        }
-        // After the streams, so that the last commit includes their games.
-        journal_intake.close().await;
-        let trained = training.join().await;
-        // The training thread has dropped the sender, so the publisher ends once the last snapshot
-        // is delivered.
-        let grace = Duration::from_millis(self.config.checkpoint.publish_grace_ms);
-        let delivered = tokio::time::timeout(grace, publisher.ended()).await.is_ok();
-        if !delivered {
-            publisher.abort();
-            tracing::warn!(
-                "the arena did not take the last weights; the next start publishes them"
-            );
-        }
-        stop_server.cancel();
-        let served = server.join().await?;
-        journal_writer.join().await??;
-        trained??;
-        if delivered {
-            publisher.join().await??;
-        }
-        served?;
-        Ok(())
+        let run = move || self.run(snapshots, delivered);
+        let thread = Background::thread("ouro-training", run)?;
+        Ok(Training { thread, publisher, grace })
     }
-}
 
-/// The parts that the training thread owns at its start.
-struct TrainingThread {
-    config: Config,
-    resumed: ResumedRun,
-    rules: Arc<dyn Rules>,
-    replay: Arc<SharedReplay>,
-    journal_writer: JournalWriter,
-    progress: SharedStatus,
-    snapshots: SnapshotSender,
-}
-
-impl TrainingThread {
-    fn run(self) -> Result<(), LearnerError> {
+    fn run(
+        self,
+        snapshots: SnapshotSender,
+        delivery: DeliveryReceiver,
+    ) -> Result<(), LearnerError> {
         match self.config.train.algorithm.clone() {
-            AlgorithmConfig::AlphaZero(config) => self.train(AlphaZero::from(&config)),
-            AlgorithmConfig::Reinforce(config) => self.train(Reinforce::from(&config)),
+            AlgorithmConfig::AlphaZero(config) => {
+                self.train(AlphaZero::from(&config), snapshots, delivery)
+            }
+            AlgorithmConfig::Reinforce(config) => {
+                self.train(Reinforce::from(&config), snapshots, delivery)
+            }
         }
     }
 
-    fn train<A: Assemble>(self, algorithm: A) -> Result<(), LearnerError> {
-        let Self { config, resumed, rules, replay, journal_writer, progress, snapshots } = self;
+    fn train<A: Assemble>(
+        self,
+        algorithm: A,
+        snapshots: SnapshotSender,
+        delivery: DeliveryReceiver,
+    ) -> Result<(), LearnerError> {
+        let Self { config, resumed, rules, replay, journal_writer, progress } = self;
         let ResumedRun { store, training_state, device, export_check, .. } = resumed;
         let TrainingState {
             weights,
@@ -354,6 +453,7 @@ impl TrainingThread {
             keep: config.checkpoint.keep,
             progress,
             snapshots,
+            delivery,
             every_steps: config.checkpoint.every_steps,
         };
         Ok(training.run()?)

@@ -1,7 +1,7 @@
 //! Parts that the losses of both algorithms share.
 
-use burn::tensor::activation::log_softmax;
-use burn::tensor::{Bool, Device, Tensor, TensorData};
+use burn_tensor::activation::log_softmax;
+use burn_tensor::{Bool, Device, Tensor, TensorData};
 
 use crate::error::TrainError;
 use crate::model::read;

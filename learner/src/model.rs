@@ -13,7 +13,7 @@ mod layers;
 use std::ops::Range;
 use std::sync::Arc;
 
-use burn::tensor::{Device, Gradients, Tensor, TensorData};
+use burn_tensor::{Device, Gradients, Tensor, TensorData};
 use ouro_net::{NetSpec, TensorRole, TensorSpec, Weights};
 
 pub(crate) use layers::{Mode, Outputs};

@@ -4,7 +4,7 @@
 //! Burn's optimisers are not used: burn dampens SGD's momentum by default, and the state of its
 //! optimisers cannot be saved and restored exactly.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn_tensor::{Device, Tensor, TensorData};
 use ouro_net::TensorRole;
 use ouro_settings::OptimizerConfig;
 

@@ -1,18 +1,22 @@
 //! Publishes new generations to the arena.
 //!
-//! Only the newest generation counts. While the arena is unavailable, a newer snapshot replaces an
-//! unsent one. Publishing is idempotent, so a call is repeated if its answer is lost. A refusal
+//! Only the newest generation counts: a newer snapshot replaces an unsent one. [`Delivery`] is what
+//! the arena has. The training loop makes no further generation while the arena lacks the last one. Publishing is idempotent, so a call is repeated if its answer is lost. A refusal
 //! ends the publisher, because the arena would refuse every later generation as well.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ouro_net::Generation;
 use ouro_proto::ArenaClient;
 use ouro_proto::arena_client::ArenaError;
-use ouro_service::Backoff;
+use ouro_service::{Backoff, Throttle};
 use tokio::sync::watch;
 
 use crate::training_loop::WeightsSnapshot;
+
+/// Time between two log lines about an arena that is gone.
+const LOG_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The arena as the publisher sees it, so that tests need no server.
 pub(crate) trait PublishTarget: Send {
@@ -38,75 +42,115 @@ impl PublishTarget for ArenaClient {
     }
 }
 
-/// Asks for the newest generation until the arena answers.
-pub(crate) async fn newest_generation(
-    target: &mut impl PublishTarget,
-    mut backoff: Backoff,
-) -> Result<Option<Generation>, ArenaError> {
-    loop {
-        match target.newest_generation().await {
-            Err(error) if error.is_retryable() => {
-                tracing::warn!(%error, "the arena is unavailable; asking again for its newest generation");
-            }
-            answer => return answer,
-        }
-        backoff.sleep().await;
-    }
+/// What has reached the arena.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Delivery {
+    /// The newest generation in the arena.
+    pub newest: Option<Generation>,
+    /// Why the last attempt to publish failed; `None` if it succeeded.
+    pub error: Option<String>,
 }
 
-/// Publishes the newest snapshot of `snapshots` whenever it changes. Returns once the sender is
-/// dropped and the last snapshot is delivered, or with the arena's refusal.
-pub(crate) async fn publish(
-    mut target: impl PublishTarget,
-    mut snapshots: watch::Receiver<Option<Arc<WeightsSnapshot>>>,
-    mut backoff: Backoff,
-) -> Result<(), ArenaError> {
-    loop {
-        let newest = snapshots.borrow_and_update().clone();
-        if let Some(snapshot) = newest {
-            deliver(&mut target, &mut snapshots, snapshot, &mut backoff).await?;
-        }
-        if snapshots.changed().await.is_err() {
-            return Ok(());
-        }
-    }
+/// Publishes every change of a channel of snapshots.
+pub(crate) struct Publisher<T> {
+    target: T,
+    backoff: Backoff,
+    /// Bounds the log of an arena that is gone for long.
+    failures: Throttle,
 }
 
-/// Publishes a snapshot, or a newer one that replaces it, until the arena accepts or refuses it.
-async fn deliver(
-    target: &mut impl PublishTarget,
-    snapshots: &mut watch::Receiver<Option<Arc<WeightsSnapshot>>>,
-    mut snapshot: Arc<WeightsSnapshot>,
-    backoff: &mut Backoff,
-) -> Result<(), ArenaError> {
-    backoff.reset();
-    let mut last_error = None;
-    loop {
-        let generation = snapshot.generation.0;
-        match target.publish_snapshot(&snapshot).await {
-            Ok(()) => {
-                tracing::info!(generation, step = snapshot.step, "published");
-                return Ok(());
-            }
-            Err(error) if error.is_retryable() => {
-                let error = error.to_string();
-                if last_error.as_ref() != Some(&error) {
-                    tracing::warn!(
-                        generation,
-                        error,
-                        "the arena did not take the weights; retrying"
-                    );
-                    last_error = Some(error);
+impl<T: PublishTarget> Publisher<T> {
+    pub(crate) fn new(target: T, backoff: Backoff) -> Self {
+        Self { target, backoff, failures: Throttle::new(LOG_INTERVAL) }
+    }
+
+    /// Asks for the newest generation until the arena answers. Calls `failed` after each attempt
+    /// that fails.
+    pub(crate) async fn newest_generation(
+        &mut self,
+        mut failed: impl FnMut(&ArenaError),
+    ) -> Result<Option<Generation>, ArenaError> {
+        loop {
+            match self.target.newest_generation().await {
+                Err(error) if error.is_retryable() => {
+                    failed(&error);
+                    if self.failures.admit().is_some() {
+                        tracing::warn!(
+                            %error,
+                            "the arena does not answer: no game is accepted until it does"
+                        );
+                    }
+                }
+                answer => {
+                    self.backoff.reset();
+                    return answer;
                 }
             }
-            Err(error) => {
-                tracing::error!(generation, %error, "the arena refused the weights");
-                return Err(error);
+            self.backoff.sleep().await;
+        }
+    }
+
+    /// Publishes the newest snapshot of `snapshots` whenever it changes, and reports to
+    /// `delivery`. Returns once the sender is dropped and the last snapshot is delivered, or with
+    /// the arena's refusal.
+    pub(crate) async fn publish(
+        mut self,
+        mut snapshots: watch::Receiver<Option<Arc<WeightsSnapshot>>>,
+        delivery: watch::Sender<Delivery>,
+    ) -> Result<(), ArenaError> {
+        loop {
+            let newest = snapshots.borrow_and_update().clone();
+            if let Some(snapshot) = newest {
+                self.deliver(&mut snapshots, snapshot, &delivery).await?;
+            }
+            if snapshots.changed().await.is_err() {
+                return Ok(());
             }
         }
-        backoff.sleep().await;
-        if let Some(newer) = snapshots.borrow_and_update().clone() {
-            snapshot = newer;
+    }
+
+    /// Publishes a snapshot, or a newer one that replaces it, until the arena accepts or refuses
+    /// it.
+    async fn deliver(
+        &mut self,
+        snapshots: &mut watch::Receiver<Option<Arc<WeightsSnapshot>>>,
+        mut snapshot: Arc<WeightsSnapshot>,
+        delivery: &watch::Sender<Delivery>,
+    ) -> Result<(), ArenaError> {
+        self.backoff.reset();
+        loop {
+            let generation = snapshot.generation;
+            match self.target.publish_snapshot(&snapshot).await {
+                Ok(()) => {
+                    tracing::info!(generation = generation.0, step = snapshot.step, "published");
+                    delivery.send_replace(Delivery { newest: Some(generation), error: None });
+                    return Ok(());
+                }
+                Err(error) if error.is_retryable() => {
+                    let error = error.to_string();
+                    if let Some(attempts) = self.failures.admit() {
+                        tracing::warn!(
+                            generation = generation.0,
+                            error,
+                            attempts,
+                            "the arena did not take the weights; retrying"
+                        );
+                    }
+                    delivery.send_modify(|delivery| delivery.error = Some(error));
+                }
+                Err(error) => {
+                    tracing::error!(
+                        generation = generation.0,
+                        %error,
+                        "the arena refused the weights"
+                    );
+                    return Err(error);
+                }
+            }
+            self.backoff.sleep().await;
+            if let Some(newer) = snapshots.borrow_and_update().clone() {
+                snapshot = newer;
+            }
         }
     }
 }
@@ -172,7 +216,12 @@ mod tests {
     async fn offers(away: u32, newer: Option<Arc<WeightsSnapshot>>) -> Vec<u32> {
         let fake = FakeArena { newer, ..fake(away, None) };
         let (offers, receiver) = (Arc::clone(&fake.offers), fake.snapshots.subscribe());
-        publish(fake, receiver, Backoff::none()).await.expect("nothing is refused");
+        let publisher = Publisher::new(fake, Backoff::none());
+        let delivery = watch::Sender::default();
+        let delivered = delivery.subscribe();
+        publisher.publish(receiver, delivery).await.expect("nothing is refused");
+        let newest = offers.lock().unwrap().last().copied().map(Generation);
+        assert_eq!(*delivered.borrow(), Delivery { newest, error: None });
         let offers = offers.lock().unwrap();
         offers.clone()
     }
@@ -191,16 +240,23 @@ mod tests {
     async fn a_refusal_ends_the_publisher_with_an_error() {
         let fake = FakeArena { newer: Some(snapshot(1)), ..fake(1, Some(1)) };
         let (offers, receiver) = (Arc::clone(&fake.offers), fake.snapshots.subscribe());
-        let refused = publish(fake, receiver, Backoff::none()).await;
+        let delivery = watch::Sender::default();
+        let delivered = delivery.subscribe();
+        let refused = Publisher::new(fake, Backoff::none()).publish(receiver, delivery).await;
+        let error = Some(ArenaError::Unavailable("not yet".into()).to_string());
+        assert_eq!(*delivered.borrow(), Delivery { newest: None, error });
         assert!(matches!(refused, Err(ArenaError::Refused { code: Code::AlreadyExists, .. })));
         assert_eq!(*offers.lock().unwrap(), [0, 1]);
     }
 
     #[tokio::test]
     async fn the_arena_is_asked_what_it_has_until_it_answers() {
-        let newest = newest_generation(&mut fake(3, None), Backoff::none()).await;
-        assert_eq!(newest.expect("an answer"), Some(Generation(3)));
-        let refused = super::newest_generation(&mut fake(1, Some(0)), Backoff::none()).await;
+        let mut failures = 0;
+        let mut publisher = Publisher::new(fake(3, None), Backoff::none());
+        let newest = publisher.newest_generation(|_| failures += 1).await;
+        assert_eq!((newest.expect("an answer"), failures), (Some(Generation(3)), 3));
+        let mut publisher = Publisher::new(fake(1, Some(0)), Backoff::none());
+        let refused = publisher.newest_generation(|_| ()).await;
         assert!(matches!(refused, Err(ArenaError::Refused { .. })));
     }
 }

@@ -7,9 +7,11 @@ use ouro_net::Generation;
 use ouro_proto::trajectory::MessageError;
 use ouro_replay::{RefusalReason, TrajectoryError};
 
+use crate::rules::LEAST_PROBABILITY;
+
 /// Why a game is not trained on. The actor must not send the game again.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// The message cannot be decoded into a trajectory.
     #[error(transparent)]
     Malformed(#[from] MessageError),
@@ -77,8 +79,8 @@ pub enum Refusal {
         /// Oldest generation accepted.
         oldest: Generation,
     },
-    /// The behaviour probability of a move is outside (0, 1].
-    #[error("ply {ply} has probability {got}; it must be above 0 and at most 1")]
+    /// The behaviour probability of a move is out of range.
+    #[error("ply {ply} has probability {got}; it must be {LEAST_PROBABILITY:e} to 1")]
     Probability {
         /// Ply, from 0.
         ply: usize,
@@ -111,7 +113,7 @@ impl Refusal {
     }
 
     /// The reason as a code, for counters.
-    pub fn reason(&self) -> RefusalReason {
+    pub(crate) fn reason(&self) -> RefusalReason {
         match self {
             Self::Malformed(_) | Self::Form(_) | Self::Game | Self::Empty => {
                 RefusalReason::Malformed

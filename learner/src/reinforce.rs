@@ -33,7 +33,7 @@ pub(crate) mod vtrace;
 pub(crate) use segments::Segments;
 pub(crate) use transitions::{SeatTransitions, seat_transitions};
 
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn_tensor::{Device, Int, Tensor, TensorData};
 
 use crate::algorithm::Algorithm;
 use crate::config::ReinforceConfig;

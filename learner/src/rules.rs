@@ -7,6 +7,8 @@
 mod batch;
 mod examine;
 
+pub(crate) use examine::LEAST_PROBABILITY;
+
 use std::sync::Arc;
 
 use ouro_game::record::{Replay, ReplayError};
@@ -22,7 +24,7 @@ use crate::reinforce::Segments;
 
 /// A game that passed the rules check.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AcceptedGame {
+pub(crate) struct AcceptedGame {
     /// The game with the positions that training may use.
     pub game: EncodedTrajectory,
     /// Undiscounted, unscaled return of each learning seat.
@@ -51,7 +53,7 @@ pub enum UnpackError {
 }
 
 /// The rules of the run. See the [module](self).
-pub trait Rules: Send + Sync {
+pub(crate) trait Rules: Send + Sync {
     /// Checks every part of a received game. `newest` is the newest published generation.
     fn examine(&self, trajectory: &Trajectory, newest: Generation)
     -> Result<AcceptedGame, Refusal>;
@@ -87,7 +89,7 @@ pub trait Rules: Send + Sync {
 }
 
 /// The rules for a configuration that [validates](Config::validate).
-pub fn rules(config: &Config) -> Result<Box<dyn Rules>, ouro_game::ConfigError> {
+pub(crate) fn rules(config: &Config) -> Result<Box<dyn Rules>, ouro_game::ConfigError> {
     struct Build<'a>(&'a Config);
     impl GameVisitor for Build<'_> {
         type Output = Box<dyn Rules>;

@@ -24,7 +24,7 @@ use ouro_proto::learner::v1::learner_service_server::LearnerService;
 use ouro_proto::trajectory::HelloError;
 use ouro_replay::RefusalReason;
 use ouro_service::IntoStatus;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -35,14 +35,14 @@ use crate::replay::SharedReplay;
 use crate::rules::Rules;
 use crate::status::SharedStatus;
 
-pub use ouro_proto::trajectory::MAX_MESSAGE_BYTES;
+pub(crate) use ouro_proto::trajectory::MAX_MESSAGE_BYTES;
 
 /// Maximum number of games of one connection between receipt and the journal writer.
-pub const AHEAD: usize = 8;
+pub(crate) const AHEAD: usize = 8;
 
 /// Why a stream ends.
 #[derive(Debug, thiserror::Error)]
-pub enum StreamError {
+pub(crate) enum StreamError {
     /// The maximum number of streams is open.
     #[error("all {0} streams of this learner are taken; try again later")]
     Saturated(usize),
@@ -109,7 +109,7 @@ impl IntoStatus for StreamError {
 
 /// The gRPC service. Clones share all state.
 #[derive(Clone)]
-pub struct Intake {
+pub(crate) struct Intake {
     shared: Arc<Shared>,
 }
 
@@ -124,6 +124,8 @@ struct Shared {
     hello: Duration,
     streams: Arc<Semaphore>,
     replays: Arc<Semaphore>,
+    /// Whether actors are welcomed.
+    is_ready: watch::Sender<bool>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -131,7 +133,7 @@ struct Shared {
 impl Intake {
     /// A service that checks games with `rules` and sends them to `journal_writer`. Its streams end
     /// when `stop` is cancelled.
-    pub fn new(
+    pub(crate) fn new(
         rules: Arc<dyn Rules>,
         journal_writer: JournalWriter,
         replay: Arc<SharedReplay>,
@@ -151,14 +153,20 @@ impl Intake {
             hello: Duration::from_millis(config.intake.hello_ms),
             streams: Arc::new(Semaphore::new(max_streams)),
             replays: Arc::new(Semaphore::new(config.intake.replay_threads)),
+            is_ready: watch::Sender::new(false),
             stop,
             tasks: TaskTracker::new(),
         };
         Self { shared: Arc::new(shared) }
     }
 
+    /// Welcomes the actors that have connected, and those that will. Until then they get no answer.
+    pub(crate) fn welcome_actors(&self) {
+        self.shared.is_ready.send_replace(true);
+    }
+
     /// Waits until every stream has ended. Meaningful after the stop token is cancelled.
-    pub async fn drained(&self) {
+    pub(crate) async fn drained(&self) {
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
     }

@@ -44,6 +44,8 @@ pub enum Condition {
     Journal,
     /// The training state cannot be written.
     TrainingState,
+    /// The arena does not answer, or takes no weights.
+    Arena,
 }
 
 /// A [`LearnerStatus`] that the learner writes and any thread reads. Clones share it.

@@ -4,7 +4,7 @@
 //! it. The trainer does not know the origin of batches or the destination of weights. On the CPU, a
 //! trainer that resumes from its [`TrainerState`] takes the same steps, bit for bit.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn_tensor::{Device, Tensor, TensorData};
 use ouro_game::PlaneShape;
 use ouro_net::{Generation, NetSpec, Trunk, Weights, WeightsMeta};
 

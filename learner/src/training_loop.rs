@@ -21,6 +21,7 @@ use crate::error::TrainError;
 use crate::export::ExportCheck;
 use crate::feed::{AssembledBatch, Feed, FeedError};
 use crate::journal_writer::JournalWriter;
+use crate::publisher::Delivery;
 use crate::replay::SharedReplay;
 use crate::status::{Condition, SharedStatus};
 use crate::trainer::{StepReport, Trainer};
@@ -28,6 +29,11 @@ use crate::training_state::{RunState, StateStore, TrainingState, TrainingStateEr
 
 /// Pause before the next attempt to save on a full disk.
 const DISK_FULL_PAUSE: Duration = Duration::from_secs(1);
+
+/// Pause between two looks at what the arena has.
+const DELIVERY_PAUSE: Duration = Duration::from_millis(20);
+/// Time that the arena may take for a generation before training counts as held.
+const DELIVERY_TIME: Duration = Duration::from_secs(2);
 
 /// Published form of one generation's weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +55,9 @@ impl From<&Weights> for WeightsSnapshot {
 
 /// Sender of the newest snapshot. The next snapshot replaces one that was not taken yet.
 pub(crate) type SnapshotSender = watch::Sender<Option<Arc<WeightsSnapshot>>>;
+
+/// Receiver of what has reached the arena; `None` without an arena.
+pub(crate) type DeliveryReceiver = Option<watch::Receiver<Delivery>>;
 
 /// Why the training thread ended before the replay was closed.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +100,8 @@ pub(crate) struct TrainingLoop<A: Algorithm> {
     pub progress: SharedStatus,
     /// Snapshots for the publisher.
     pub snapshots: SnapshotSender,
+    /// What has reached the arena.
+    pub delivery: DeliveryReceiver,
     /// Steps between generations.
     pub every_steps: u64,
 }
@@ -108,6 +119,7 @@ impl<A: Algorithm> TrainingLoop<A> {
             self.trained = later(self.trained, state);
             self.report(report);
             if self.trainer.step_count().is_multiple_of(self.every_steps) {
+                self.wait_for_arena();
                 published_step = self.trainer.step_count();
                 if self.publish_generation()? {
                     needed.push_back(self.trained.cursor.first);
@@ -147,6 +159,40 @@ impl<A: Algorithm> TrainingLoop<A> {
         );
     }
 
+    /// Waits until the arena has the newest generation, or the replay is closed.
+    ///
+    /// Actors play only what the arena has. Training that went on without it would soon refuse
+    /// their games as too old. Held here, it draws no batch, so the replay fills up, and the
+    /// journal writer asks the actors to pause.
+    fn wait_for_arena(&self) {
+        let Some(delivery) = &self.delivery else { return };
+        let generation = self.progress.get().generation;
+        let has_newest = || delivery.borrow().newest >= Some(generation);
+        let (mut waited, mut is_reported) = (Duration::ZERO, false);
+        while !has_newest() && !self.replay.is_closed() {
+            std::thread::sleep(DELIVERY_PAUSE);
+            waited += DELIVERY_PAUSE;
+            if waited >= DELIVERY_TIME && !is_reported {
+                is_reported = true;
+                let error = delivery.borrow().error.clone();
+                let error = error.unwrap_or_else(|| "it is slow".to_owned());
+                tracing::warn!(
+                    generation = generation.0,
+                    error,
+                    "the arena lacks the newest weights: training pauses"
+                );
+                let message = format!(
+                    "the arena lacks {generation} ({error}); start it, and training continues"
+                );
+                self.progress.set_condition(Condition::Arena, Some(message));
+            }
+        }
+        if is_reported {
+            tracing::warn!(generation = generation.0, "training continues");
+            self.progress.set_condition(Condition::Arena, None);
+        }
+    }
+
     /// Saves and publishes a generation; `false` if the disk was full until the replay closed.
     fn publish_generation(&mut self) -> Result<bool, TrainingLoopError> {
         let progress = self.progress.get();
@@ -179,9 +225,9 @@ impl<A: Algorithm> TrainingLoop<A> {
         let mut waited = false;
         loop {
             match self.store.save(training_state) {
-                Err(error) if error.is_no_space() => {
+                Err(error) if error.is_exhausted() => {
                     if !waited {
-                        tracing::error!(%error, "the disk is full: training pauses");
+                        tracing::error!(%error, "the training state cannot be stored: training pauses");
                         self.progress
                             .set_condition(Condition::TrainingState, Some(error.to_string()));
                     }
@@ -196,7 +242,9 @@ impl<A: Algorithm> TrainingLoop<A> {
                 }
                 saved => {
                     if waited {
-                        tracing::warn!("the disk has space again: training continues");
+                        tracing::warn!(
+                            "the training state can be stored again: training continues"
+                        );
                         self.progress.set_condition(Condition::TrainingState, None);
                     }
                     saved?;

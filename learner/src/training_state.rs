@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use ouro_net::{ContentHash, Generation, Weights, WeightsError};
 use ouro_replay::ReplayState;
+use ouro_replay::disk::is_exhausted;
 use serde::{Deserialize, Serialize};
 
 use crate::config::AlgorithmName;
@@ -103,11 +104,10 @@ pub enum TrainingStateError {
 }
 
 impl TrainingStateError {
-    /// Whether the disk is full. No partly written state is visible then, and the same call may
+    /// Whether the disk is full or too many files are open. No partly written state is visible then, and the same call may
     /// succeed later.
-    pub fn is_no_space(&self) -> bool {
-        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
-        matches!(self, Self::Io { source, .. } if full.contains(&source.kind()))
+    pub fn is_exhausted(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if is_exhausted(source))
     }
 
     fn damaged(path: &Path, what: impl ToString) -> Self {

@@ -6,7 +6,7 @@
 //! of averaged weights are not the average of the statistics. Passes of the averaged network track
 //! the statistics instead.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ouro_settings::WeightAveraging;
 
 use crate::error::TrainError;

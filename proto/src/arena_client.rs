@@ -17,7 +17,7 @@ use crate::checkpoint::Checkpoint;
 use crate::chunks::{self, Assembly, DEFAULT_MAX_WEIGHTS_BYTES, MESSAGE_BYTES};
 use ouro_net::{ContentHash, Generation};
 
-mod error;
+pub(crate) mod error;
 mod questions;
 
 pub use crate::pool::{DrawnOpponent, OpponentShares, Pool, PoolMember, PoolSnapshot};
@@ -81,7 +81,7 @@ impl ArenaClient {
     pub async fn get_pool(&mut self) -> Result<Pool, ArenaError> {
         within(CALL_TIMEOUT, async {
             let first = self.watch_pool().await?.next().await?;
-            let ended = || ArenaError::Unavailable("it told nothing of its pool".to_owned());
+            let ended = || ArenaError::Unavailable("it sent no pool".to_owned());
             Ok(first.ok_or_else(ended)?.into_pool())
         })
         .await

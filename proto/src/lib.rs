@@ -4,9 +4,11 @@
 //! domain types of [`checkpoint`] and the other modules here. Conversion from the wire validates;
 //! conversion to the wire cannot fail.
 
+pub mod arena;
 pub mod arena_client;
 pub mod checkpoint;
 pub mod chunks;
+pub mod learner;
 pub mod matches;
 pub mod news;
 pub mod pool;
@@ -18,27 +20,5 @@ pub use checkpoint::{Checkpoint, CheckpointStatus};
 pub use push::RefusedGame;
 pub use trajectory::{ActorId, Hello};
 
-/// Package `ouro.arena`, generated from the files in `ouro/arena/v1`.
-pub mod arena {
-    /// Version 1.
-    #[expect(
-        clippy::allow_attributes,
-        clippy::doc_markdown,
-        reason = "generated; the comments are in the .proto file"
-    )]
-    pub mod v1 {
-        tonic::include_proto!("ouro.arena.v1");
-    }
-}
-
-/// Package `ouro.learner`, generated from `ouro/learner/v1/learner.proto`.
-pub mod learner {
-    /// Version 1.
-    #[expect(clippy::allow_attributes, reason = "generated; the comments are in the .proto file")]
-    pub mod v1 {
-        tonic::include_proto!("ouro.learner.v1");
-    }
-}
-
 /// An encoded `FileDescriptorSet` of all services and messages, for gRPC reflection.
-pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("ouro");
+pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!("../generated/ouro.bin");

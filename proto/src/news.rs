@@ -4,7 +4,7 @@ use ouro_game::{Action, GameConfig};
 
 use crate::arena::v1;
 use crate::arena::v1::event::Kind;
-use crate::arena_client::ArenaError;
+use crate::arena_client::error::ArenaError;
 use crate::checkpoint::Checkpoint;
 use crate::matches::{AnswerError, GameId, GateStatus, MatchSummary, actions};
 

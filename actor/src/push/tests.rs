@@ -143,7 +143,7 @@ async fn start_with(count: usize, grace: Duration) -> Running {
         games.send(played).await.unwrap();
     }
     let (stop, counters) = (CancellationToken::new(), Arc::<ActorCounters>::default());
-    let (newest, told) = watch::channel(Generation(0));
+    let (newest, generations) = watch::channel(Generation(0));
     let folder = tempfile::tempdir().unwrap();
     let (records, dead) = (folder.path().join("records"), folder.path().join("dead"));
     let pusher = Pusher {
@@ -166,7 +166,7 @@ async fn start_with(count: usize, grace: Duration) -> Running {
         pusher: tokio::spawn(pusher.run()),
         seeds,
         counters,
-        newest: told,
+        newest: generations,
         games: Some(games),
         folder,
         _server: server,
@@ -309,7 +309,7 @@ async fn nothing_is_sent_while_the_learner_asks_for_a_pause() {
     // The game is in the outbox, and one answer later it is still not sent.
     for newest in 4.. {
         connection.answer(pause(newest)).await;
-        running.newest.wait_for(|&told| told == Generation(newest)).await.unwrap();
+        running.newest.wait_for(|&known| known == Generation(newest)).await.unwrap();
         if running.counters.snapshot().unanswered == 1 {
             break;
         }

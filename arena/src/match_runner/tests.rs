@@ -134,7 +134,7 @@ fn a_stop_ends_the_wait_for_space() {
 fn a_candidate_refused_for_lack_of_space_is_accepted_later() {
     let mut running = Running::start(Some(0), false);
     let refused = offer(&running.state, 0).unwrap_err();
-    assert!(refused.is_no_space(), "{refused}");
+    assert!(refused.is_exhausted(), "{refused}");
     assert!(refused.to_string().contains("small"), "{refused}");
     // The match runner may have met the full disk, too.
     assert_eq!(running.conditions().get(Condition::Candidates), Some(&*refused.to_string()));

@@ -1,8 +1,11 @@
 //! The pool service: uploads and downloads of weights, and changes of the pool.
 //!
 //! Uploads and downloads hold whole files in memory. Semaphores bound their number, and further calls
-//! wait. A transfer has a deadline, so a slow client holds its slot for a bounded time.
+//! wait. An upload takes its slot with its first chunk, so one that only announces a file keeps nobody
+//! out, and few may wait for a slot. A transfer has a deadline, so a slow client holds its slot for a
+//! bounded time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,13 +24,16 @@ use tokio_stream::{Stream, StreamExt};
 use tokio_util::task::AbortOnDropHandle;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{Answers, Handlers, answer};
+use super::{Answers, Handlers, WAITING_UPLOADS, answer};
 use crate::error::CallError;
 use crate::state::Offer;
 
-/// Longest pause between two chunks of an upload. A client that died without closing its connection
-/// frees its slot after this time instead of at the deadline of the transfer.
-const IDLE: Duration = Duration::from_secs(30);
+/// Longest pause before each part of an upload. A client that stalls frees its slot after this time
+/// instead of at the deadline of the transfer.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// Slowest upload that is accepted, in bytes per second, after [`IDLE`].
+const LEAST_RATE: u64 = 64 << 10;
 
 impl Handlers {
     async fn receive(
@@ -38,9 +44,20 @@ impl Handlers {
             return Err(CallError::HeaderMissing);
         };
         let hash: ContentHash = header.hash.parse()?;
-        let assembly = Assembly::new(hash, header.size_bytes, self.max_weights_bytes)?;
-        let _slot = self.uploads.acquire().await.map_err(|_| CallError::Stopping)?;
-        let bytes = incoming(&mut parts, assembly, TRANSFER_TIMEOUT).await?;
+        let mut assembly = Assembly::new(hash, header.size_bytes, self.max_weights_bytes)?;
+        let waiting = Arc::clone(&self.waiting_uploads);
+        // Before the first chunk, an upload holds the few bytes of its header and no slot.
+        let is_complete = !push_next(&mut parts, &mut assembly).await?;
+        let busy = || CallError::Busy(WAITING_UPLOADS);
+        let waiting = waiting.try_acquire_owned().map_err(|_| busy())?;
+        let slot = tokio::time::timeout(IDLE, self.uploads.acquire()).await.map_err(|_| busy())?;
+        let _slot = slot.map_err(|_| CallError::Stopping)?;
+        drop(waiting);
+        let bytes = if is_complete {
+            assembly.finish()?
+        } else {
+            incoming(&mut parts, assembly, upload_time(header.size_bytes)).await?
+        };
         let offer = Offer {
             hash,
             generation: Generation(header.generation),
@@ -67,14 +84,27 @@ async fn incoming(
     limit: Duration,
 ) -> Result<Vec<u8>, CallError> {
     let arrive = async {
-        while let Some(part) = next_part(parts).await? {
-            let Part::Chunk(chunk) = part else { return Err(CallError::HeaderRepeated) };
-            assembly.push(&chunk)?;
-        }
-        Ok(())
+        while push_next(parts, &mut assembly).await? {}
+        Ok::<(), CallError>(())
     };
     tokio::time::timeout(limit, arrive).await.map_err(|_| CallError::Slow(limit))??;
     Ok(assembly.finish()?)
+}
+
+/// Appends the next chunk of an upload; `false` at its end.
+async fn push_next(
+    parts: &mut (impl Stream<Item = UploadPart> + Unpin),
+    assembly: &mut Assembly,
+) -> Result<bool, CallError> {
+    let Some(part) = next_part(parts).await? else { return Ok(false) };
+    let Part::Chunk(chunk) = part else { return Err(CallError::HeaderRepeated) };
+    assembly.push(&chunk)?;
+    Ok(true)
+}
+
+/// Time for an upload of `bytes` bytes.
+fn upload_time(bytes: u64) -> Duration {
+    TRANSFER_TIMEOUT.min(IDLE + Duration::from_secs(bytes / LEAST_RATE))
 }
 
 /// A file as a stream of chunks.
@@ -195,8 +225,6 @@ impl PoolService for Handlers {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use ouro_proto::chunks::CHUNK_BYTES;
     use tokio::sync::Semaphore;
     use tonic::Code;

@@ -114,7 +114,7 @@ fn a_candidate_whose_failed_commit_was_applied_is_announced_once() {
         disk.fail_sync(None);
         match &published {
             Ok(_) => {}
-            Err(error) if error.is_no_space() => {
+            Err(error) if error.is_exhausted() => {
                 let rows = state.store().checkpoints().unwrap();
                 happened += usize::from(!rows.is_empty());
                 assert!(events.try_recv().is_err(), "no event before the commit is known");

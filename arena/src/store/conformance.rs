@@ -197,7 +197,7 @@ fn the_log_replays_to_what_the_store_holds(store: &dyn Store) {
     assert_eq!(replayed.decisions, store.decisions().unwrap());
     assert_eq!(replayed.promotions, store.promotions().unwrap());
     assert_eq!(replayed.matches, store.matches().unwrap());
-    // Four published; three matches begun, played and decided; one dropped; one for ratings.
+    // Four published; three matches started, played and decided; one dropped; one for ratings.
     assert_eq!(store.log(0, 100).unwrap().len(), 4 + 3 * 3 + 1 + 2);
     assert_eq!(store.log(14, 1).unwrap().len(), 1);
     // A repetition that is marked as counting is detected.
@@ -283,13 +283,13 @@ fn a_disk_that_runs_full_during_a_write_loses_nothing() {
         let held = store.results(number);
         match &recorded {
             Ok(1) => assert_eq!(held.unwrap(), results),
-            Err(StoreError::NoSpace { folder, .. }) => {
+            Err(StoreError::Exhausted { folder, .. }) => {
                 refused += 1;
                 assert_eq!(folder, Path::new("small"));
                 // Opening it again may take more space than is free; reads return the old state.
-                let says_so = matches!(&held, Err(StoreError::NoSpace { .. }));
+                let says_so = matches!(&held, Err(StoreError::Exhausted { .. }));
                 assert!(says_so || held.is_ok_and(|rows| rows.is_empty()), "{room}");
-                assert!(matches!(store.recover(), Err(StoreError::NoSpace { .. })));
+                assert!(matches!(store.recover(), Err(StoreError::Exhausted { .. })));
                 assert_eq!(disk.opened(), 2, "opened again at once, and then no more");
             }
             other => panic!("{room}: {other:?}"),

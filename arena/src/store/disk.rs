@@ -4,12 +4,6 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Whether an I/O error means that the disk is full.
-pub(super) fn is_no_space(error: &io::Error) -> bool {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
-}
-
 /// Makes the names in a folder durable. Windows cannot open folders and relies on the rename alone.
 pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }

@@ -26,7 +26,7 @@ use super::rows::{
 };
 use crate::player_id::PlayerId;
 
-use connection::{Connection, or_no_space};
+use connection::{Connection, or_exhausted};
 use medium::{InFile, InMemory, Medium};
 
 mod connection;
@@ -66,7 +66,7 @@ impl EmbeddedStore {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let medium = InFile(path.to_owned());
         if !path.exists() {
-            Self::create(path).map_err(|error| or_no_space(error, &medium))?;
+            Self::create(path).map_err(|error| or_exhausted(error, &medium))?;
         }
         Self::on(Box::new(medium))
     }

@@ -1,8 +1,10 @@
 //! Errors of the store.
 
+use std::io;
 use std::path::PathBuf;
 
 use ouro_net::{ContentHash, Generation};
+use ouro_replay::disk::Shortage;
 
 use crate::player_id::PlayerId;
 
@@ -71,13 +73,17 @@ pub enum StoreError {
     /// A row cannot be parsed: damage or a bug.
     #[error("store row {0} cannot be parsed: {1}")]
     Row(&'static str, String),
-    /// The disk is full. Nothing has changed, and the same call succeeds once there is space.
-    #[error("no space in {}: {reason}; free space there, and the arena resumes by itself", folder.display())]
-    NoSpace {
+    /// The disk is full, or too many files are open. Nothing has changed, and the same call
+    /// succeeds once there is space, or a file.
+    #[error(
+        "{} in {}: {source}; {}, and the arena resumes by itself",
+        Shortage::name(source), folder.display(), Shortage::remedy(source)
+    )]
+    Exhausted {
         /// The folder of the store.
         folder: PathBuf,
         /// The message of the system.
-        reason: String,
+        source: io::Error,
     },
     /// The database failed, usually because of the disk.
     #[error("store failed: {0}")]

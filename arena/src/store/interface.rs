@@ -69,7 +69,7 @@ pub trait Store: Debug + Send + Sync {
     /// Removes every game for which `keep` is false and returns their number. Results stay.
     fn prune_games(&self, keep: &dyn Fn(GameKey) -> bool) -> Result<u32, StoreError>;
 
-    /// Makes the store usable again after [`StoreError::NoSpace`]. Fails with the same error while
+    /// Makes the store usable again after [`StoreError::Exhausted`]. Fails with the same error while
     /// there is no space.
     fn recover(&self) -> Result<(), StoreError>;
 

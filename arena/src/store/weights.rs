@@ -8,8 +8,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use ouro_net::ContentHash;
+use ouro_replay::disk::{Shortage, is_exhausted};
 
-use super::disk::{is_no_space, sync_folder};
+use super::disk::sync_folder;
 
 const SUFFIX: &str = "safetensors";
 
@@ -24,9 +25,12 @@ pub enum WeightsError {
         /// The message of the system.
         source: io::Error,
     },
-    /// The disk is full. Nothing is left of the file, and a later write may succeed.
-    #[error("no space in {}: {source}; free space there, and the arena resumes by itself", folder.display())]
-    NoSpace {
+    /// The disk is full, or too many files are open. Nothing is left of the file, and a later write may succeed.
+    #[error(
+        "{} in {}: {source}; {}, and the arena resumes by itself",
+        Shortage::name(source), folder.display(), Shortage::remedy(source)
+    )]
+    Exhausted {
         /// The folder of weights.
         folder: PathBuf,
         /// The message of the system.
@@ -82,8 +86,8 @@ impl WeightsFolder {
         write().map_err(|source| {
             // The partial file takes space. If it cannot be removed now, the next start removes it.
             let _ = fs::remove_file(&partial);
-            if is_no_space(&source) {
-                return WeightsError::NoSpace { folder: self.path.clone(), source };
+            if is_exhausted(&source) {
+                return WeightsError::Exhausted { folder: self.path.clone(), source };
             }
             self.failed(&path, source)
         })

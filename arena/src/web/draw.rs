@@ -30,7 +30,7 @@ const COLOURS: usize = 8;
 
 /// The part of a picture that is the same in all frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Background {
+pub(super) enum BoardStyle {
     /// Square cells with lines between them.
     Cells {
         /// Columns.
@@ -63,8 +63,8 @@ pub(super) struct Frame {
 /// A whole game.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Animation {
-    /// The background of all frames.
-    pub(super) background: Background,
+    /// How the board is drawn, the same in all frames.
+    pub(super) board_style: BoardStyle,
     /// The first position and that after each ply; at least one.
     pub(super) frames: Vec<Frame>,
 }
@@ -78,8 +78,8 @@ struct Drawing {
 
 /// Renders a game while it is played.
 pub(super) trait LiveRenderer: Send {
-    /// The background of all frames.
-    fn background(&self) -> Background;
+    /// How the board is drawn, the same in all frames.
+    fn board_style(&self) -> BoardStyle;
 
     /// The frame of the current position.
     fn frame(&self) -> Frame;
@@ -103,7 +103,7 @@ pub(super) fn animate(record: &GameRecord, players: &[String]) -> Result<Animati
                 let last = Some((&before, &*joint));
                 frames.push(frame(game, self.0, replay.state(), last, replay.ply()));
             }
-            Ok(Animation { background: background(game), frames })
+            Ok(Animation { board_style: board_style(game), frames })
         }
     }
     record.replay(Draw(players))?
@@ -140,8 +140,8 @@ struct GameRenderer<G: Game> {
 }
 
 impl<G: Game> LiveRenderer for GameRenderer<G> {
-    fn background(&self) -> Background {
-        background(&self.game)
+    fn board_style(&self) -> BoardStyle {
+        board_style(&self.game)
     }
 
     fn frame(&self) -> Frame {
@@ -165,16 +165,16 @@ impl<G: Game> LiveRenderer for GameRenderer<G> {
     }
 }
 
-/// The background of a game.
-fn background<G: Game>(game: &G) -> Background {
+/// How the board of a game is drawn.
+fn board_style<G: Game>(game: &G) -> BoardStyle {
     let rules: &dyn Any = game;
-    let cells = |config: &battlesnake::Config| Background::Cells {
+    let cells = |config: &battlesnake::Config| BoardStyle::Cells {
         width: config.width.into(),
         height: config.height.into(),
     };
     let square = |config: &snake::Config| {
         let side = config.size.into();
-        Background::Cells { width: side, height: side }
+        BoardStyle::Cells { width: side, height: side }
     };
     if let Some(rules) = rules.downcast_ref::<battlesnake::Small>() {
         cells(rules.config())
@@ -185,7 +185,7 @@ fn background<G: Game>(game: &G) -> Background {
     } else if let Some(rules) = rules.downcast_ref::<snake::Large>() {
         square(rules.config())
     } else {
-        stones::background(rules).unwrap_or(Background::Text)
+        stones::board_style(rules).unwrap_or(BoardStyle::Text)
     }
 }
 
@@ -253,8 +253,8 @@ pub(super) fn result(outcome: f32, all: &[f32]) -> &'static str {
     }
 }
 
-impl Background {
-    /// The background with a frame on it. Only the element with the id `frame` changes.
+impl BoardStyle {
+    /// The board with a frame on it. Only the element with the id `frame` changes.
     pub(super) fn with_frame(self, frame: &Frame) -> Markup {
         let content = PreEscaped(&frame.board);
         let (width, height, class) = match self {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::Site;
 use super::chart::number;
-use super::draw::{self, Animation, Background, Frame, MOST_PLIES, result};
+use super::draw::{self, Animation, BoardStyle, Frame, MOST_PLIES, result};
 use super::page::{Refused, page};
 use crate::error::CallError;
 use crate::store::{GameKey, StoredGame};
@@ -78,7 +78,7 @@ pub(super) async fn show(
             @if stored.truncated { " It was truncated." }
             @if is_cut { " The first " (MOST_PLIES) " turns are shown." }
         }
-        (viewer(animation.background, &animation.frames[ply], Source::Frames(format!("{here}/frames")), html! {
+        (viewer(animation.board_style, &animation.frames[ply], Source::Frames(format!("{here}/frames")), html! {
             nav.controls aria-label="Turns" data-controls="" {
                 a data-go="first" href=(format!("{here}?ply=0")) title="First turn (Home)" { "|◀" }
                 a data-go="back" href=(format!("{here}?ply={}", ply.saturating_sub(1)))
@@ -110,9 +110,9 @@ pub(super) enum Source {
     Live(&'static str),
 }
 
-/// Background, seats and controls.
+/// Board, seats and controls.
 pub(super) fn viewer(
-    background: Background,
+    board_style: BoardStyle,
     frame: &Frame,
     source: Source,
     controls: Markup,
@@ -123,7 +123,7 @@ pub(super) fn viewer(
     };
     html! {
         div.viewer #viewer data-frames=[frames] data-live=[live] {
-            div.background { (background.with_frame(frame)) }
+            div.background { (board_style.with_frame(frame)) }
             div.beside {
                 p #caption { (frame.caption) }
                 ol.seats #seats { (PreEscaped(&frame.seats)) }

@@ -33,7 +33,7 @@ pub(super) async fn show(State(site): State<Site>) -> Markup {
         h1 { "Live game" }
         (title(html! { "Waiting for the next game that the arena plays." }))
         @if let Some(renderer) = first {
-            (viewer(renderer.background(), &renderer.frame(), Source::Live("/live/events"), html! {}))
+            (viewer(renderer.board_style(), &renderer.frame(), Source::Live("/live/events"), html! {}))
         }
         noscript { p { "Live games need the page's script." } }
     };

@@ -36,6 +36,13 @@ impl Conform {
         let mut counts = Counts::default();
         for path in recordings(&self.folder)? {
             match check(&path.display().to_string(), open(&path)?) {
+                // A recording that was cut off before its first turn confirms nothing.
+                Ok(Counts { turns: 0, .. }) => {
+                    return Err(Failure::data(format_args!(
+                        "{}: it records no turn; remove it, or record it again",
+                        path.display()
+                    )));
+                }
                 Ok(checked) => counts += checked,
                 Err(error @ ConformError::Damaged { .. }) => return Err(Failure::data(error)),
                 Err(ConformError::Differs(first)) => {

@@ -1,12 +1,14 @@
 //! The weights in players' names, and the game for which they were trained.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use ouro_game::GameConfig;
 use ouro_net::{Engine, Weights};
 use ouro_players::WITHOUT_NETWORK;
+use ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES;
+use ouro_service::files::read_regular;
 
 use crate::failure::Failure;
 
@@ -61,7 +63,8 @@ fn other_game(path: &str, own: &GameConfig, whence: &str, game: &GameConfig) -> 
 }
 
 fn read(path: &str) -> Result<Weights, Failure> {
-    let bytes = fs::read(path).map_err(|error| Failure::read(path, &error))?;
+    let bytes = read_regular(Path::new(path), DEFAULT_MAX_WEIGHTS_BYTES)
+        .map_err(|error| Failure::read(path, &error))?;
     Weights::from_safetensors(&bytes)
         .map_err(|error| Failure::data(format_args!("{path}: {error}")))
 }

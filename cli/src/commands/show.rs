@@ -3,7 +3,6 @@
 //! At a terminal the command reads a line between plies. Elsewhere, or with `--all`, it prints all
 //! plies. An invalid record is shown up to the first invalid ply.
 
-use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,12 +12,13 @@ use flate2::read::MultiGzDecoder;
 use ouro_game::catalog::ReplayVisitor;
 use ouro_game::record::{Replay, ReplayError};
 use ouro_game::{Game, GameRecord, Turn};
+use ouro_service::files::read_regular;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Maximum bytes of a record, both compressed and uncompressed; the rest is not read.
+/// Maximum bytes of a record, both compressed and uncompressed.
 const MAX_BYTES: u64 = 256 << 20;
 
 #[derive(Debug, Args)]
@@ -121,8 +121,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 
 /// Reads a text file and decompresses it if it starts like a gzip file.
 fn read(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    let mut bytes = read_regular(path, MAX_BYTES)?;
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut unpacked = Vec::new();
         MultiGzDecoder::new(&bytes[..]).take(MAX_BYTES).read_to_end(&mut unpacked)?;

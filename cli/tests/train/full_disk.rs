@@ -114,12 +114,13 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     fs::create_dir(&log).expect("there is room");
     std::os::unix::fs::symlink(&log, run.join("actor")).expect("there is room");
     let said = home.path().join("stderr");
-    let told = |line: &str| {
+    let counted = |line: &str| {
         let text = fs::read_to_string(&said).expect("it is there");
-        text.lines().filter(|said| said.contains(line)).count()
+        text.lines().filter(|text| text.contains(line)).count()
     };
     let settings = home.path().join("settings.toml");
-    let mut trainer = Trainer::start_told(&run, Some(&settings), File::create(&said).unwrap());
+    let mut trainer =
+        Trainer::start_with_stderr(&run, Some(&settings), File::create(&said).unwrap());
     trainer.wait_for("promotion");
 
     // Learner and arena must both pause, with an event that names each. Space that one of them
@@ -132,10 +133,11 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     };
     until(&mut trainer, |trainer| {
         filler.fill();
-        let told = told("no game is accepted") > 0 && told("matches pause") > 0;
-        told && [&arena, &learner]
-            .iter()
-            .all(|folder| trainer.waits.iter().any(|wait| names(wait, folder)))
+        let paused = counted("no game is accepted") > 0 && counted("matches pause") > 0;
+        paused
+            && [&arena, &learner]
+                .iter()
+                .all(|folder| trainer.waits.iter().any(|wait| names(wait, folder)))
     });
     let mut stood = progress(&trainer.wait_for("progress"));
     loop {
@@ -150,7 +152,7 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     }
     for line in ["no game is accepted", "matches pause"] {
         let text = fs::read_to_string(&said).expect("it is there");
-        let text = text.lines().find(|said| said.contains(line)).expect("it was told");
+        let text = text.lines().find(|text| text.contains(line)).expect("it was logged");
         assert!(text.contains(disk.path().to_str().expect("a path")), "{text}");
     }
 
@@ -159,8 +161,9 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     while progress(&trainer.wait_for("progress")) <= stood {}
     until(&mut trainer, |trainer| games_rated(&trainer.arena()) > rated);
     // The log has one line per pause and one per end of a pause, not one per failed attempt.
-    let pauses = || [told("no game is accepted"), told("matches pause")];
-    let ends = || [told("space again: games are accepted"), told("space again: matches continue")];
+    let pauses = || [counted("no game is accepted"), counted("matches pause")];
+    let ends =
+        || [counted("space again: games are accepted"), counted("space again: matches continue")];
     until(&mut trainer, |trainer| {
         let last = trainer.waits.last().expect("there were pauses");
         pauses() == ends() && last["event"] == "resumed"

@@ -175,16 +175,19 @@ pub(crate) fn assert_results_replay(run: &Path, end: &Value) {
     assert_eq!(replayed.checkpoints, store.checkpoints().expect("a table"));
     assert_eq!(replayed.matches, store.matches().expect("a table"));
     assert!(!replayed.promotions.is_empty());
-    let told = end["ratings"].as_array().expect("a table");
+    let reported = end["ratings"].as_array().expect("a table");
     let rated = replayed.ratings().table();
-    assert_eq!(rated.ratings.len(), told.len());
+    assert_eq!(rated.ratings.len(), reported.len());
     for row in &rated.ratings {
-        let told = told.iter().find(|told| told["player"] == *row.player).expect("it is rated");
-        assert_eq!(told["games"], row.games, "{told}");
+        let reported = reported
+            .iter()
+            .find(|reported| reported["player"] == *row.player)
+            .expect("it is rated");
+        assert_eq!(reported["games"], row.games, "{reported}");
         // The comparison is exact: both numbers were written as JSON and read again.
         let text = serde_json::to_string(&row.elo).expect("a number is written");
         let elo: Value = serde_json::from_str(&text).expect("a number is read");
-        assert_eq!(told["elo"], elo, "{told}");
+        assert_eq!(reported["elo"], elo, "{reported}");
     }
 }
 

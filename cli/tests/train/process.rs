@@ -35,16 +35,20 @@ fn command(run: &Path, web: &str) -> Command {
 impl Trainer {
     /// Starts or resumes the run in a folder, on free ports, and waits for its first event.
     pub(crate) fn start(run: &Path, settings: Option<&Path>) -> Self {
-        Self::start_told(run, settings, Stdio::inherit())
+        Self::start_with_stderr(run, settings, Stdio::inherit())
     }
 
-    /// Like [`start`](Self::start), with standard error redirected to `told`.
-    pub(crate) fn start_told(run: &Path, settings: Option<&Path>, told: impl Into<Stdio>) -> Self {
+    /// Like [`start`](Self::start), with standard error redirected to `stderr`.
+    pub(crate) fn start_with_stderr(
+        run: &Path,
+        settings: Option<&Path>,
+        stderr: impl Into<Stdio>,
+    ) -> Self {
         let mut command = command(run, "off");
         if let Some(settings) = settings {
             command.arg("--config").arg(settings);
         }
-        command.stderr(told);
+        command.stderr(stderr);
         Self::spawn(command)
     }
 

@@ -37,7 +37,7 @@ mod step;
 mod transform;
 
 pub use crate::grid::{Bits, DIRECTIONS, STEPS};
-pub use config::{Config, Map, Rewards, Ruleset};
+pub use config::{Config, Map, NAME, Rewards, Ruleset};
 pub use dead_bodies::{DeadBodies, StepObserver};
 pub use geometry::{Geometry, WALL};
 pub use position::{Cause, Death, Point, Position, PositionError, Snake};
@@ -50,7 +50,5 @@ pub type Small = Battlesnake<u8, 2, 8>;
 /// Every other board, up to 25×25 with 16 snakes.
 pub type Large = Battlesnake<u16, 10, 16>;
 
-/// The game's name.
-pub const NAME: &str = "battlesnake";
 /// Cells of a snake at the start, all on one cell of the board.
 pub const START_LENGTH: u16 = 3;

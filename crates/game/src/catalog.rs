@@ -4,11 +4,15 @@
 //! concrete rules and passes them to generic code, so no other file lists the games. A new game
 //! is a module and a line in the list below.
 
+use std::any::Any;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::ConfigError;
+use crate::game::Game;
 use crate::record::{GameRecord, Replay, ReplayError};
-use crate::{ConfigError, Game, battlesnake, connect_four, snake, tic_tac_toe};
+use crate::{battlesnake, connect_four, snake, tic_tac_toe};
 
 /// Generates the catalog from lines of `Variant: rules, "one sentence"`.
 ///
@@ -61,6 +65,19 @@ macro_rules! games {
                 }
             }
         }
+
+        /// Runs `visitor` on rules of any type in the catalog; `None` for rules of another type.
+        pub fn visit_rules<V: RulesVisitor>(rules: &dyn Any, visitor: V) -> Option<V::Output> {
+            $(
+                if let Some(rules) = rules.downcast_ref::<$rules>() {
+                    return Some(visitor.visit(rules));
+                }
+                $(if let Some(rules) = rules.downcast_ref::<$larger>() {
+                    return Some(visitor.visit(rules));
+                })?
+            )+
+            None
+        }
     };
 }
 
@@ -103,6 +120,15 @@ pub trait GameVisitor {
 
     /// Runs on concrete rules.
     fn visit<G: Game>(self, game: G) -> Self::Output;
+}
+
+/// Generic code that runs on rules whose type was erased; see [`visit_rules`].
+pub trait RulesVisitor {
+    /// The result of the visit.
+    type Output;
+
+    /// Runs on concrete rules.
+    fn visit<G: Game>(self, rules: &G) -> Self::Output;
 }
 
 /// Generic code that runs on a recorded game known only at run time; see

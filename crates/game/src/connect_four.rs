@@ -7,10 +7,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Action, ActionMask, ConfigError, Game, PlaneShape, PlayerSet, Rng, RolloutBuffer, StepError,
-    Symmetry, Turn,
-};
+use crate::action::{Action, ActionMask};
+use crate::error::{ConfigError, StepError};
+use crate::game::{Game, PlaneShape, Turn};
+use crate::player_set::PlayerSet;
+use crate::rng::Rng;
+use crate::rollout::RolloutBuffer;
+use crate::symmetry::Symmetry;
 
 mod board;
 mod guided;

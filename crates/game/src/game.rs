@@ -42,8 +42,12 @@ use std::fmt::Debug;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::action::{Action, ActionMask};
+use crate::error::{ConfigError, StepError};
+use crate::player_set::PlayerSet;
+use crate::rng::Rng;
 use crate::rollout::RolloutBuffer;
-use crate::{Action, ActionMask, ConfigError, PlayerSet, Rng, StepError, Symmetry};
+use crate::symmetry::Symmetry;
 
 /// What must happen next in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ mod bits;
 
 pub use bits::Bits;
 
-use crate::Symmetry;
+use crate::symmetry::Symmetry;
 
 /// Names of the four directions, by index.
 pub const DIRECTIONS: [&str; 4] = ["up", "down", "left", "right"];

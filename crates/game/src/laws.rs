@@ -20,8 +20,10 @@
 
 use std::fmt;
 
+use crate::action::{Action, ActionMask};
+use crate::game::{Game, Turn};
 use crate::record::{Recorder, Replay};
-use crate::{Action, ActionMask, Game, Rng, Turn};
+use crate::rng::Rng;
 
 mod chance;
 mod position;

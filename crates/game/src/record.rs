@@ -7,7 +7,12 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Action, ConfigError, Game, GameConfig, PlayerSet, Rng, StepError, Turn};
+use crate::action::Action;
+use crate::catalog::GameConfig;
+use crate::error::{ConfigError, StepError};
+use crate::game::{Game, Turn};
+use crate::player_set::PlayerSet;
+use crate::rng::Rng;
 
 /// The version that this code writes, and the newest version that it reads.
 pub const RECORD_VERSION: u32 = 1;

@@ -4,7 +4,9 @@
 //! the former; [`guided`] implements the latter for any game that weighs its actions. Tests
 //! compare overrides with these two functions.
 
-use crate::{Action, ActionMask, Game, Rng, Turn};
+use crate::action::{Action, ActionMask};
+use crate::game::{Game, Turn};
+use crate::rng::Rng;
 
 /// Working memory of rollouts. It grows to the game's size once.
 #[derive(Clone, Debug, Default)]

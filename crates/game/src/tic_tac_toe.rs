@@ -5,9 +5,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Action, ActionMask, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Symmetry, Turn,
-};
+use crate::action::{Action, ActionMask};
+use crate::error::{ConfigError, StepError};
+use crate::game::{Game, PlaneShape, Turn};
+use crate::player_set::PlayerSet;
+use crate::rng::Rng;
+use crate::symmetry::Symmetry;
 
 const FULL: u16 = 0b1_1111_1111;
 const LINES: [u16; 8] = [0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124];

@@ -227,10 +227,10 @@ fn dead_snakes_get_the_end_request_but_no_move_request_and_are_not_on_the_board(
         hazards: Vec::new(),
         shrunk: [0; 4],
     };
-    let told = sent(&host(2), &config, &position, 0);
-    assert_eq!(told.board.snakes.len(), 1);
-    assert_eq!(told.seat(), None);
-    assert_eq!(told.setup(), Err(ApiError::NotOnBoard { id: "id-0".to_owned() }));
+    let message = sent(&host(2), &config, &position, 0);
+    assert_eq!(message.board.snakes.len(), 1);
+    assert_eq!(message.seat(), None);
+    assert_eq!(message.setup(), Err(ApiError::NotOnBoard { id: "id-0".to_owned() }));
     let winner = sent(&host(2), &config, &position, 1).setup().expect("the winner is asked");
     assert!(winner.config.solo, "the answer no longer matters, but there must be one");
     let error = host(2).request(&config, &position, 2).expect_err("there are seats 0 and 1");
@@ -251,10 +251,10 @@ fn a_food_chance_above_100_counts_as_100() {
     };
     let config = Config { width: 7, height: 7, snakes: 2, ..Config::default() };
     let mut request = host(2).request(&config, &position, 0).expect("the seat is in the game");
-    for (told, read) in [(i64::MIN, 0), (-1, 0), (100, 100), (101, 100), (i64::MAX, 100)] {
-        request.game.ruleset.settings.food_spawn_chance = told;
+    for (given, read) in [(i64::MIN, 0), (-1, 0), (100, 100), (101, 100), (i64::MAX, 100)] {
+        request.game.ruleset.settings.food_spawn_chance = given;
         let setup = request.setup().expect("whatever it says, an answer is expected");
-        assert_eq!(setup.config.food_spawn_chance, read, "{told}");
-        assert!(Small::new(setup.config).is_ok(), "{told}");
+        assert_eq!(setup.config.food_spawn_chance, read, "{given}");
+        assert!(Small::new(setup.config).is_ok(), "{given}");
     }
 }

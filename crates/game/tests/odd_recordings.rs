@@ -61,7 +61,7 @@ fn a_game_that_was_over_before_its_first_turn_is_checked() {
 
 #[test]
 fn a_game_without_turns_is_refused_if_its_state_or_its_end_is_wrong() {
-    for (line, pointer, value, told) in [
+    for (line, pointer, value, expected) in [
         (1, "/over", json!(false), "g, turn 0: the end of the game"),
         (1, "/alive", json!([]), "r.jsonl:2: alive is []"),
         (1, "/turns", json!(1), "r.jsonl:2: turns is 1"),
@@ -72,8 +72,8 @@ fn a_game_without_turns_is_refused_if_its_state_or_its_end_is_wrong() {
     ] {
         let mut lines = no_turns();
         *lines[line].pointer_mut(pointer).expect("it points into the line") = value;
-        let error = read(&lines).expect_err(told).to_string();
-        assert!(error.contains(told), "{pointer}: {error}");
+        let error = read(&lines).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{pointer}: {error}");
     }
     let [mut game, mut end] = no_turns();
     game["solo"] = json!(true);

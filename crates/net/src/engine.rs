@@ -38,7 +38,8 @@ use isa::Isa;
 use program::Program;
 use winograd::Frequencies;
 
-use crate::{NetSpec, ValueRange, Weights};
+use crate::spec::{NetSpec, ValueRange};
+use crate::weights::Weights;
 
 /// Activations of one chunk in the trunk, in f32 values: 512 KiB, so that they stay in a core's
 /// second-level cache.

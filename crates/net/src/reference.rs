@@ -1,8 +1,9 @@
 //! The reference implementation in f64: slow and simple. [`crate::Engine`] and the learner's
 //! network are compared with it.
 
+use crate::spec::{Architecture, TensorSpec, ValueRange};
 use crate::spec::{BATCH_NORM_EPSILON, LEAKY_SLOPE};
-use crate::{Architecture, TensorSpec, ValueRange, Weights};
+use crate::weights::Weights;
 
 /// Evaluates `values.len()` positions one by one.
 ///

@@ -4,7 +4,8 @@
 
 use ouro_game::Rng;
 
-use crate::{NetSpec, SpecError, TensorRole, TensorSpec, Weights, WeightsMeta};
+use crate::spec::{NetSpec, SpecError, TensorRole, TensorSpec};
+use crate::weights::{Weights, WeightsMeta};
 
 /// Weights with random values in every tensor, batch norm's statistics included, so that outputs
 /// depend on all of them. Activations stay about as large as the input.

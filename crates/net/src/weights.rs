@@ -14,7 +14,8 @@ pub use file::{FORMAT_VERSION, MAX_HEADER_BYTES, METADATA_KEY};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Generation, NetSpec, SpecError, TensorRole};
+use crate::generation::Generation;
+use crate::spec::{NetSpec, SpecError, TensorRole};
 
 /// Longest description of a game that a file carries, in bytes.
 pub const MAX_GAME_BYTES: usize = 16 << 10;

@@ -11,7 +11,7 @@ mod every_line;
 
 use ouro_game::{Action, Game, Rng};
 
-use crate::{Choice, Player, Request};
+use crate::player::{Choice, Player, Request};
 
 pub use connect_four::{Agreement, PositionSample, connect_four};
 pub use every_line::{ExamError, LineCounts, every_line};

@@ -12,7 +12,7 @@
 use ouro_game::record::{GameRecord, Recorder};
 use ouro_game::{Action, ActionMask, Game, PlayerSet, Rng, StepError, Turn};
 
-use crate::{Choice, Player, Request};
+use crate::player::{Choice, Player, Request};
 
 /// Purpose of the generators that players draw from.
 pub const SEAT_RNG: &str = "seat";

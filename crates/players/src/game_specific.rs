@@ -7,7 +7,8 @@ use std::any::Any;
 
 use ouro_game::Game;
 
-use crate::{NameError, Player};
+use crate::player::Player;
+use crate::registry::NameError;
 
 /// The result of building a player.
 pub type BuildResult<G> = Result<Box<dyn Player<G>>, NameError>;

@@ -16,8 +16,8 @@ use ouro_game::battlesnake::{self, Battlesnake, Bits, Cell, State, WALL};
 use ouro_game::{Action, Game};
 
 use crate::game_specific::{BuildResult, build_for_game};
+use crate::player::{Choice, Player, Request};
 use crate::registry::{BuildContext, Options, PlayerSyntax};
-use crate::{Choice, Player, Request};
 
 use route::Router;
 

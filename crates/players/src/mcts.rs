@@ -28,8 +28,10 @@ use ouro_search::{
 
 use self::clock_poller::ClockPoller;
 use crate::game_specific::BuildResult;
+use crate::net_evaluator::NetEvaluator;
+use crate::player::{Choice, Player, Request};
+use crate::registry::NameError;
 use crate::registry::{BuildContext, Options, PlayerSyntax};
-use crate::{Choice, NameError, NetEvaluator, Player, Request};
 
 /// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {

@@ -16,8 +16,8 @@ use ouro_search::{
 };
 
 use crate::game_specific::{BuildResult, build_for_game};
+use crate::player::{Choice, Player, Request};
 use crate::registry::{BuildContext, Options, PlayerSyntax};
-use crate::{Choice, Player, Request};
 
 /// Longest time per choice, in milliseconds: an hour.
 const LONGEST_MS: u64 = 3_600_000;

@@ -8,8 +8,7 @@ use ouro_net::{Engine, Scratch};
 use ouro_search::evaluator::PureEvaluator;
 use ouro_search::{Clock, Estimates, Evaluator, Leaf};
 
-use crate::FitError;
-use crate::net_player::fits;
+use crate::net_fit::{FitError, fits};
 
 /// Policies and values from an [`Engine`], all observations of a batch in one call.
 ///

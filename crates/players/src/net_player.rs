@@ -7,14 +7,15 @@
 
 use std::sync::Arc;
 
-use ouro_game::{ActionMask, Game, PlaneShape, Symmetry};
+use ouro_game::{ActionMask, Game, Symmetry};
 use ouro_net::{Engine, Scratch};
 
 use crate::game_specific::BuildResult;
 use crate::net_evaluator::masked_softmax;
+use crate::net_fit::{FitError, fits};
+use crate::player::{Choice, Player, Request};
 use crate::registry::{BuildContext, Options, PlayerSyntax};
-use crate::selection::Selector;
-use crate::{Choice, Player, Request, Selection, SelectionError};
+use crate::selection::{Selection, Selector};
 
 /// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
@@ -67,44 +68,6 @@ pub struct NetPlayer {
     policy: Vec<f32>,
 }
 
-/// Reason why a network cannot play a game.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum FitError {
-    /// The network reads other observations than the game writes.
-    #[error(
-        "net {net} reads planes {net_planes:?}, {game} writes {game_planes:?}; \
-         use weights trained for this board"
-    )]
-    Planes {
-        /// The player's name.
-        net: String,
-        /// Planes that the network reads.
-        net_planes: PlaneShape,
-        /// The game's name.
-        game: &'static str,
-        /// Planes that the game writes.
-        game_planes: PlaneShape,
-    },
-    /// The number of logits differs from the number of actions.
-    #[error(
-        "net {net} has {net_actions} actions, {game} has {game_actions}; \
-         use weights trained for this game"
-    )]
-    Actions {
-        /// The player's name.
-        net: String,
-        /// Logits of the network.
-        net_actions: usize,
-        /// The game's name.
-        game: &'static str,
-        /// Actions of the game.
-        game_actions: usize,
-    },
-    /// The selection is out of range.
-    #[error(transparent)]
-    Selection(#[from] SelectionError),
-}
-
 impl NetPlayer {
     /// A player of `game`. The error says why the network does not fit.
     pub fn new<G: Game>(
@@ -148,27 +111,6 @@ impl NetPlayer {
     pub fn selection(&self) -> Selection {
         self.selection
     }
-}
-
-pub(crate) fn fits<G: Game>(name: &str, engine: &Engine, game: &G) -> Result<(), FitError> {
-    let spec = engine.spec();
-    if spec.planes != game.planes() {
-        return Err(FitError::Planes {
-            net: name.to_owned(),
-            net_planes: spec.planes,
-            game: G::NAME,
-            game_planes: game.planes(),
-        });
-    }
-    if spec.actions != game.action_count() {
-        return Err(FitError::Actions {
-            net: name.to_owned(),
-            net_actions: spec.actions,
-            game: G::NAME,
-            game_actions: game.action_count(),
-        });
-    }
-    Ok(())
 }
 
 impl<G: Game> Player<G> for NetPlayer {

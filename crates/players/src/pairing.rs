@@ -9,7 +9,7 @@ use ouro_game::GameRecord;
 use ouro_game::Rng;
 use ouro_game::digest::digest_serialized;
 
-use crate::FinishedGame;
+use crate::game_batch::FinishedGame;
 
 /// One game of a pair, or of a round with as many games as there are seats.
 #[derive(Clone, Debug, PartialEq, Eq)]

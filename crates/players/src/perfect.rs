@@ -14,8 +14,8 @@ use ouro_game::{Action, Game};
 mod openings;
 
 use crate::game_specific::{BuildResult, build_for_game};
+use crate::player::{Choice, Player, Request};
 use crate::registry::{BuildContext, Options, PlayerSyntax};
-use crate::{Choice, Player, Request};
 
 /// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax =

@@ -3,8 +3,8 @@
 use ouro_game::{Action, ActionMask, Game};
 
 use crate::game_specific::BuildResult;
+use crate::player::{Choice, Player, Request};
 use crate::registry::{BuildContext, Options, PlayerSyntax};
-use crate::{Choice, Player, Request};
 
 /// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax =

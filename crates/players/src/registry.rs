@@ -15,14 +15,16 @@
 mod error;
 mod options;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 use ouro_game::Game;
+use ouro_game::catalog::{RulesVisitor, visit_rules};
 use ouro_net::Engine;
 use ouro_search::Clock;
 
-use crate::Player;
+use crate::player::Player;
 
 pub use error::NameError;
 pub use options::Options;
@@ -99,12 +101,56 @@ impl<G: Game> BuildContext<'_, G> {
     }
 }
 
-/// Builds the player called `name`.
+/// Builds the player called `name` for a game of the catalog.
 pub fn by_name<G: Game>(
     name: &str,
     context: &mut BuildContext<'_, G>,
 ) -> Result<Box<dyn Player<G>>, NameError> {
+    let BuildContext { game, engines, clock } = context;
+    let built = build_erased(name, *game, engines, Arc::clone(clock))?;
+    let built = built.and_then(|player| player.downcast::<Box<dyn Player<G>>>().ok());
+    built
+        .map(|player| *player)
+        .ok_or_else(|| NameError::OutsideCatalog { name: name.to_owned(), game: G::NAME })
+}
+
+/// Builds the player called `name` for any game, also one outside the catalog. Compiles all
+/// players for it in the crate that calls.
+pub fn by_name_for<G: Game>(
+    name: &str,
+    context: &mut BuildContext<'_, G>,
+) -> Result<Box<dyn Player<G>>, NameError> {
     build(Options::parse(name)?, context)
+}
+
+/// A `Box<dyn Player<G>>` without its type, for `rules` of type `G`; `None` if the type is not in
+/// the catalog.
+///
+/// Not generic, so that all searches are compiled in this crate, once, and not in each of its
+/// users.
+fn build_erased(
+    name: &str,
+    rules: &dyn Any,
+    engines: &mut dyn FnMut(&str) -> Option<Arc<Engine>>,
+    clock: Arc<dyn Clock>,
+) -> Result<Option<Box<dyn Any>>, NameError> {
+    visit_rules(rules, Erased { name, engines, clock }).transpose()
+}
+
+struct Erased<'a> {
+    name: &'a str,
+    engines: &'a mut dyn FnMut(&str) -> Option<Arc<Engine>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl RulesVisitor for Erased<'_> {
+    type Output = Result<Box<dyn Any>, NameError>;
+
+    fn visit<G: Game>(self, game: &G) -> Self::Output {
+        let Self { name, engines, clock } = self;
+        let player = by_name_for(name, &mut BuildContext { game, engines, clock })?;
+        Ok(Box::new(player))
+    }
 }
 
 /// All forms of all players' names, in one line.

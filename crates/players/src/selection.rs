@@ -2,7 +2,7 @@
 
 use ouro_game::{Action, ActionMask, Rng};
 
-use crate::Choice;
+use crate::player::Choice;
 
 /// How an action is selected from a policy.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -15,8 +15,8 @@ use ouro_game::snake::{self, DISCOUNT, Ending, Snake, State};
 use ouro_game::{Action, Game, Rng};
 
 use crate::game_specific::{BuildResult, build_for_game};
+use crate::player::{Choice, Player, Request};
 use crate::registry::{BuildContext, Options, PlayerSyntax};
-use crate::{Choice, Player, Request};
 
 /// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax =

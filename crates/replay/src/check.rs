@@ -12,9 +12,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::disk::{names, os_path};
+use crate::journal::format::{Entry, Kind};
 use crate::journal::format::{Header, HeaderRead};
 use crate::journal::open::{Walk, numbers};
-use crate::journal::{Dedup, Entry, JournalError, Kind, segments};
+use crate::journal::{Dedup, JournalError, segments};
 
 mod join;
 

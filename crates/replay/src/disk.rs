@@ -13,6 +13,49 @@ mod folder;
 pub use folder::FolderDisk;
 pub(crate) use folder::{names, os_path};
 
+/// What the system lacks, so that a file operation failed without harm and may succeed later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortage {
+    /// The disk, a quota or the file is full.
+    Space,
+    /// The process or the system has too many files open.
+    Files,
+}
+
+impl Shortage {
+    /// What an error says is lacking; `None` for an error with another cause.
+    pub fn of(error: &io::Error) -> Option<Self> {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        // The library has no kind for these: ENFILE and EMFILE of Linux and macOS.
+        let is_files = cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24));
+        match error.kind() {
+            StorageFull | QuotaExceeded | FileTooLarge => Some(Self::Space),
+            _ => is_files.then_some(Self::Files),
+        }
+    }
+
+    /// What is lacking, for an error known to be a shortage.
+    pub fn name(error: &io::Error) -> &'static str {
+        match Self::of(error) {
+            Some(Self::Files) => "no file can be opened",
+            _ => "no space",
+        }
+    }
+
+    /// What an operator does about an error known to be a shortage.
+    pub fn remedy(error: &io::Error) -> &'static str {
+        match Self::of(error) {
+            Some(Self::Files) => "raise the limit of open files (ulimit -n)",
+            _ => "free space there",
+        }
+    }
+}
+
+/// Whether an error is a shortage of space or files.
+pub fn is_exhausted(error: &io::Error) -> bool {
+    Shortage::of(error).is_some()
+}
+
 /// A flat folder of files.
 pub trait Disk: Debug {
     /// An open file.
@@ -54,4 +97,21 @@ pub trait SegmentFile: Debug {
     /// Makes content and length durable. After an error the content of the disk is unknown. Do
     /// not call this again then, because a second call may report success for lost bytes.
     fn sync(&mut self) -> io::Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_and_too_many_open_files_are_told_from_other_errors() {
+        let of = |kind: io::ErrorKind| Shortage::of(&kind.into());
+        assert_eq!(of(io::ErrorKind::StorageFull), Some(Shortage::Space));
+        assert_eq!(of(io::ErrorKind::PermissionDenied), None);
+        if cfg!(unix) {
+            let error = io::Error::from_raw_os_error(24);
+            assert_eq!(Shortage::of(&error), Some(Shortage::Files));
+            assert!(Shortage::remedy(&error).contains("ulimit -n"));
+        }
+    }
 }

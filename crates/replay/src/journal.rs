@@ -15,7 +15,7 @@
 //! together or not at all. Each segment starts with a snapshot of the deduplication state, so
 //! removing earlier segments loses none of it.
 //!
-//! If the disk is full, a commit fails with [`JournalError::NoSpace`]. The partial write is cut
+//! If the disk is full, a commit fails with [`JournalError::Exhausted`]. The partial write is cut
 //! off, the entries stay in memory, and the commit may be repeated. If a sync fails, the handle
 //! is unusable ([`JournalError::Fatal`]): the content of the disk is unknown, and a second sync
 //! may report success for lost bytes.
@@ -30,13 +30,12 @@ pub use open::{Cut, Opened};
 
 use ouro_net::Generation;
 
-use crate::disk::{Disk, FolderDisk, SegmentFile};
-use error::is_no_space;
+use crate::disk::{Disk, FolderDisk, SegmentFile, is_exhausted};
 use format::{FRAME_BYTES, FramePlace, seal_frame};
 use segments::Segment;
 
 mod dedup;
-mod error;
+pub(crate) mod error;
 pub(crate) mod format;
 mod group_commit;
 pub(crate) mod open;
@@ -88,7 +87,7 @@ pub struct Record<'a> {
 pub enum Appended {
     /// The entry is in memory until the next commit. An accepted record carries its number
     /// among all accepted records, from 0; a refusal has none.
-    Waiting(Option<u64>),
+    Uncommitted(Option<u64>),
     /// The record was decided before, but perhaps not yet committed. Nothing changed.
     Duplicate,
     /// An earlier record is missing. Nothing changed.
@@ -186,10 +185,10 @@ impl<D: Disk> Journal<D> {
     /// Appends an accepted record.
     pub fn append(&mut self, record: Record<'_>) -> Result<Appended, JournalError> {
         let appended = self.decide(Kind::Record, record)?;
-        let Appended::Waiting(_) = appended else { return Ok(appended) };
+        let Appended::Uncommitted(_) = appended else { return Ok(appended) };
         let number = self.records + self.waiting_records;
         self.waiting_records += 1;
-        Ok(Appended::Waiting(Some(number)))
+        Ok(Appended::Uncommitted(Some(number)))
     }
 
     /// Appends a permanent refusal; its payload is the reason.
@@ -208,7 +207,7 @@ impl<D: Disk> Journal<D> {
         }
         self.decisions.push(Decision::Decide { actor: actor.into(), epoch, sequence });
         self.push(kind, record);
-        Ok(Appended::Waiting(None))
+        Ok(Appended::Uncommitted(None))
     }
 
     /// Checks that the handle is usable, the sizes are valid and there is room in memory.
@@ -242,7 +241,7 @@ impl<D: Disk> Journal<D> {
         self.entries += 1;
     }
 
-    /// Writes and syncs all uncommitted entries. After [`JournalError::NoSpace`] they stay in
+    /// Writes and syncs all uncommitted entries. After [`JournalError::Exhausted`] they stay in
     /// memory.
     pub fn commit(&mut self) -> Result<Committed, JournalError> {
         self.alive()?;
@@ -289,13 +288,13 @@ impl<D: Disk> Journal<D> {
     /// written there; otherwise a crash could mix old and new bytes.
     fn take_back(&mut self, length: u64, source: io::Error) -> JournalError {
         let name = self.tail_segment().name();
-        if !is_no_space(&source) {
+        if !is_exhausted(&source) {
             return self.fatal(name, "write", &source);
         }
         if let Err(error) = self.tail.truncate(length).and_then(|()| self.tail.sync()) {
             return self.fatal(name, "cut", &error);
         }
-        JournalError::NoSpace { path: self.disk.describe(&name), source }
+        JournalError::Exhausted { path: self.disk.describe(&name), source }
     }
 
     /// Makes the handle unusable, because the content of the disk is unknown.

@@ -15,7 +15,7 @@ mod flood;
 use ouro_game::battlesnake::{Battlesnake, Cell, State};
 use ouro_game::{Action, ActionMask};
 
-use crate::Heuristic;
+use crate::heuristic::Heuristic;
 
 pub use flood::{Territory, flood};
 

@@ -1,5 +1,5 @@
-//! Parts that every Ouro process shares: start, logs, a gRPC server, background threads, reconnect
-//! delays, shutdown.
+//! Parts that every Ouro process shares: start, logs, gRPC and web servers, background
+//! threads, reconnect delays, shutdown.
 //!
 //! A service is *bound* first (ports open, nothing runs) and then *run until* a token is
 //! cancelled; running returns once it has drained. [`process::run`] is the whole `main` of a
@@ -9,17 +9,33 @@ pub mod background;
 pub mod backoff;
 pub mod clock;
 pub mod conditions;
+pub mod connections;
 pub mod error;
+pub mod files;
+pub mod http;
 pub mod process;
 pub mod server;
 pub mod shutdown;
 pub mod telemetry;
+pub mod throttle;
+
+use std::future::Future;
+use std::pin::Pin;
 
 pub use background::{Background, BackgroundError};
 pub use backoff::Backoff;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use conditions::Conditions;
+pub use connections::ConnectionLimits;
 pub use error::{IntoStatus, ServiceError};
+pub use http::HttpServer;
 pub use process::{ExitStatus, Failure};
 pub use server::GrpcServer;
 pub use shutdown::{Drain, Shutdown};
+pub use throttle::Throttle;
+
+/// The future of a function that is not generic.
+///
+/// The body of an `async fn` is compiled in each crate that polls it. A server has large ones,
+/// which are boxed, so that they are compiled in their own crate, once.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;

@@ -4,7 +4,10 @@
 //! restart), a missing dependency (restart later) and a bug.
 
 use std::future::Future;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
+
+use clap::error::ErrorKind;
 
 use crate::error;
 use crate::shutdown::{self, Shutdown};
@@ -66,19 +69,41 @@ impl Failure {
 /// Parses the command line.
 ///
 /// The error is an exit code: bad configuration, or success after `--help` and `--version`, which
-/// are printed to standard output.
+/// are printed to standard output. An error is one line on standard error.
 pub fn arguments<A: clap::Parser>() -> Result<A, ExitCode> {
     A::try_parse().map_err(|error| {
-        // If the write fails, the output is closed and no report can reach the user.
-        let _ = error.print();
-        let is_error = error.use_stderr();
-        if is_error { ExitStatus::BadConfiguration } else { ExitStatus::Clean }.into()
+        // If a write fails, the output is closed and no report can reach the user.
+        if !error.use_stderr() {
+            let _ = error.print();
+            return ExitStatus::Clean.into();
+        }
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            let _ = error.print();
+        } else {
+            let _ = writeln!(io::stderr(), "{}", one_line(&error.to_string()));
+        }
+        ExitStatus::BadConfiguration.into()
     })
+}
+
+/// An error of clap without its usage and its line breaks.
+fn one_line(error: &str) -> String {
+    let is_shown = |paragraph: &&str| {
+        !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more information")
+    };
+    let paragraphs: Vec<String> = error
+        .split("\n\n")
+        .map(str::trim)
+        .filter(|paragraph| !paragraph.is_empty())
+        .filter(is_shown)
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    format!("{}; see --help", paragraphs.join("; "))
 }
 
 /// Sets up logs and a runtime, runs `work` and converts its result to an exit code.
 ///
-/// Ctrl-C or SIGTERM cancels the [`Shutdown`] that `work` receives. A second signal abandons
+/// Ctrl-C, SIGTERM or SIGHUP cancels the [`Shutdown`] that `work` receives. A second signal abandons
 /// `work`.
 pub fn run<F>(format: LogFormat, work: impl FnOnce(Shutdown) -> F) -> ExitCode
 where
@@ -114,7 +139,39 @@ where
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Example {
+        #[arg(long, value_parser = ["auto", "cpu"])]
+        device: String,
+    }
+
+    #[test]
+    fn an_error_of_the_command_line_is_one_line() {
+        for (arguments, expected) in [
+            (
+                &["example", "--device", "tpu"][..],
+                "error: invalid value 'tpu' for '--device <DEVICE>' [possible values: auto, cpu]; \
+                 see --help",
+            ),
+            (
+                &["example"],
+                "error: the following required arguments were not provided: --device <DEVICE>; \
+                 see --help",
+            ),
+            (
+                &["example", "--devise", "cpu"],
+                "error: unexpected argument '--devise' found; tip: a similar argument exists: \
+                 '--device'; see --help",
+            ),
+        ] {
+            let error = Example::try_parse_from(arguments).expect_err("it is wrong");
+            assert_eq!(one_line(&error.to_string()), expected);
+        }
+    }
 
     #[test]
     fn exit_codes_follow_sysexits() {

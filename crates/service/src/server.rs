@@ -5,30 +5,39 @@
 //! the port closes, and calls in flight finish or meet the deadline.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
 use tonic::codegen::{Service, http};
 use tonic::server::NamedService;
 use tonic::service::RoutesBuilder;
 use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 use tonic_health::ServingStatus;
 use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::{HealthReporter, HealthService};
 
+use crate::BoxFuture;
+use crate::connections::{Connection, ConnectionLimits, Listener};
 use crate::error::ServiceError;
 use crate::shutdown::Drain;
 
-/// Resource limits of one connection.
+/// Bytes that open HTTP/2: the client's preface of 24 bytes, and the head of its SETTINGS frame
+/// (RFC 9113, sections 3.4 and 4.1).
+const OPENING_BYTES: usize = 24 + 9;
+
+/// Resource limits of a port and of one connection.
 ///
 /// The defaults are explicit because tonic passes "no limit" where hyper has a safe default:
 /// streams (hyper: 200) and locally reset streams (hyper: 1024, see RUSTSEC-2024-0003).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// Caps and time limits of connections.
+    pub connections: ConnectionLimits,
     /// Concurrent calls on one connection.
     pub concurrent_streams: u32,
     /// Streams reset because of the client's errors, before the connection is closed.
@@ -49,6 +58,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            connections: ConnectionLimits::default(),
             concurrent_streams: 16,
             local_error_resets: 1024,
             stream_window: 1 << 20,
@@ -63,7 +73,7 @@ impl Default for Limits {
 /// A gRPC server on an open port.
 #[derive(Debug)]
 pub struct GrpcServer {
-    listener: TcpListener,
+    listener: Listener,
     address: SocketAddr,
     routes: RoutesBuilder,
     names: Vec<&'static str>,
@@ -75,8 +85,9 @@ impl GrpcServer {
     /// Opens `address`; port 0 takes a free one.
     pub async fn bind(address: SocketAddr, limits: Limits) -> Result<Self, ServiceError> {
         let bind = |source| ServiceError::Bind { address, source };
-        let listener = TcpListener::bind(address).await.map_err(bind)?;
-        let address = listener.local_addr().map_err(bind)?;
+        let listener = Listener::bind(address, limits.connections, OPENING_BYTES).await;
+        let listener = listener.map_err(bind)?;
+        let address = listener.local_addr();
         Ok(Self {
             listener,
             address,
@@ -117,7 +128,11 @@ impl GrpcServer {
     }
 
     /// Serves until `stop` is cancelled, then drains.
-    pub async fn run_until(mut self, stop: CancellationToken) -> Result<Drain, ServiceError> {
+    pub fn run_until(self, stop: CancellationToken) -> BoxFuture<Result<Drain, ServiceError>> {
+        Box::pin(self.serve(stop))
+    }
+
+    async fn serve(mut self, stop: CancellationToken) -> Result<Drain, ServiceError> {
         let mut health = HealthReporter::new();
         for name in &self.names {
             health.set_service_status(name, ServingStatus::Serving).await;
@@ -142,7 +157,7 @@ impl GrpcServer {
             .http2_keepalive_timeout(Some(limits.keepalive_timeout))
             .add_routes(std::mem::take(&mut self.routes).routes())
             .serve_with_incoming_shutdown(
-                TcpIncoming::from(self.listener).with_nodelay(Some(true)),
+                incoming(self.listener),
                 closed.clone().cancelled_owned(),
             );
         tracing::info!(address = %self.address, services = ?self.names, "serving");
@@ -181,4 +196,21 @@ impl GrpcServer {
         }
         builder
     }
+}
+
+/// The connections of a port; the port closes once the stream is dropped.
+fn incoming(mut listener: Listener) -> ReceiverStream<io::Result<Connection>> {
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        loop {
+            let connection = tokio::select! {
+                connection = listener.accept() => connection,
+                () = sender.closed() => return,
+            };
+            if sender.send(Ok(connection)).await.is_err() {
+                return;
+            }
+        }
+    });
+    ReceiverStream::new(receiver)
 }

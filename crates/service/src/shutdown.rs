@@ -70,7 +70,7 @@ impl Shutdown {
     }
 }
 
-/// Drives `work` until it ends, and handles Ctrl-C and SIGTERM.
+/// Drives `work` until it ends, and handles Ctrl-C, SIGTERM and SIGHUP.
 ///
 /// The first signal cancels the token, and `work` continues in order to drain. The second signal
 /// drops `work`, and the function returns `Ok(None)`.
@@ -97,6 +97,8 @@ pub async fn until_signal<F: Future>(
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    /// The terminal was closed.
+    hangup: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
@@ -106,6 +108,7 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).map_err(ServiceError::Signals)?,
             terminate: signal(SignalKind::terminate()).map_err(ServiceError::Signals)?,
+            hangup: signal(SignalKind::hangup()).map_err(ServiceError::Signals)?,
         })
     }
 
@@ -113,6 +116,7 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
         }
     }
 }

@@ -4,8 +4,9 @@
 
 use std::io::{IsTerminal, Write};
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Format of log lines.
@@ -42,18 +43,16 @@ pub fn init_with<W: Write>(
     level: &str,
     writer: impl Fn() -> W + Send + Sync + 'static,
 ) -> Result<(), TelemetryError> {
-    let filter = match std::env::var("RUST_LOG") {
-        Ok(directives) if !directives.is_empty() => EnvFilter::try_new(directives)?,
-        _ => EnvFilter::try_new(level)?,
+    let filter: Targets = match std::env::var("RUST_LOG") {
+        Ok(directives) if !directives.is_empty() => directives.parse()?,
+        _ => level.parse()?,
     };
     let terminal = std::io::stderr().is_terminal();
-    let subscriber =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(terminal);
-    let installed = match (format, terminal) {
-        (LogFormat::Text, _) | (LogFormat::Auto, true) => subscriber.finish().try_init(),
-        (LogFormat::Json, _) | (LogFormat::Auto, false) => {
-            subscriber.json().flatten_event(true).finish().try_init()
-        }
+    let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(terminal);
+    let layer = match (format, terminal) {
+        (LogFormat::Text, _) | (LogFormat::Auto, true) => layer.boxed(),
+        (LogFormat::Json, _) | (LogFormat::Auto, false) => layer.json().flatten_event(true).boxed(),
     };
-    installed.map_err(|_| TelemetryError::Installed)
+    let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter));
+    subscriber.try_init().map_err(|_| TelemetryError::Installed)
 }

@@ -6,7 +6,7 @@ use ouro_search::mcts::{Noise, SearchConfigError, Temperature};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::SettingError;
+use crate::error::SettingError;
 use crate::schema::check_ranges;
 
 /// How games are played for training.
@@ -115,7 +115,7 @@ pub enum Swap {
     /// last, and depends on nothing that happens meanwhile.
     #[default]
     Games,
-    /// Before each move. Long games then use newer weights, in trees begun anew; the generation
+    /// Before each move. Long games then use newer weights, in new trees; the generation
     /// recorded is that of the oldest weights that moved, so that a bound on staleness holds
     /// for the whole game.
     Moves,

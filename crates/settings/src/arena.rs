@@ -4,7 +4,7 @@ use ouro_rating::GateConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::SettingError;
+use crate::error::SettingError;
 use crate::schema::check_ranges;
 
 /// How candidates are matched and rated.

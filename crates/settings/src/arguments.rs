@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ouro_service::{ExitStatus, Failure};
 
+use crate::deploy::{Address, Deployment, DeviceChoice, Log, WebAddress};
+use crate::error::SettingError;
 use crate::file::FileError;
-use crate::{
-    Address, Deployment, DeviceChoice, Log, SETTINGS_FILE, SettingError, Settings, WebAddress,
-};
+use crate::settings::{SETTINGS_FILE, Settings};
 
 /// Why a process cannot use its settings.
 #[derive(Debug, thiserror::Error)]

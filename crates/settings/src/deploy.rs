@@ -11,7 +11,7 @@ use ouro_service::telemetry::LogFormat;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::SettingError;
+use crate::error::SettingError;
 use crate::schema::check_ranges;
 
 mod address;

@@ -4,13 +4,18 @@
 //! `#[serde(deny_unknown_fields)]`: a misspelt key is then an error that suggests the nearest known
 //! key. Every error is one line.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use ouro_service::files::read_regular;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 /// Least similarity at which a known key is suggested for an unknown one, 0 to 1.
 const SIMILAR: f64 = 0.6;
+
+/// Most bytes of a settings file.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Why a settings file is not usable.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +26,7 @@ pub enum FileError {
         /// The file.
         path: PathBuf,
         /// The system's error.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The file is not TOML.
     #[error("config {} is not TOML: {what}", path.display())]
@@ -51,8 +56,11 @@ pub fn load<T: DeserializeOwned>(path: &Path) -> Result<T, FileError> {
 
 /// Reads `path` as TOML without interpreting its keys.
 pub fn load_table(path: &Path) -> Result<Table, FileError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+    let read = read_regular(path, MAX_BYTES).and_then(|bytes| {
+        let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        String::from_utf8(bytes).map_err(invalid)
+    });
+    let text = read.map_err(|source| FileError::Read { path: path.to_owned(), source })?;
     text.parse().map_err(|error: toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start);
         let line = text.as_bytes().iter().take(start).filter(|byte| **byte == b'\n').count() + 1;

@@ -9,8 +9,9 @@ use std::collections::BTreeSet;
 use schemars::schema_for;
 use serde_json::{Map, Value};
 
-use crate::schema::Range;
-use crate::{Preset, Settings};
+use crate::preset::Preset;
+use crate::schema::{Range, shortened};
+use crate::settings::Settings;
 
 /// Names that choose between the kinds of a table.
 const TAGS: [&str; 2] = ["kind", "game"];
@@ -46,7 +47,7 @@ impl Meaning {
         let is_of_kind = self.within.as_ref().is_none_or(|Tag { name, value }| {
             outer.and_then(|outer| outer.get(name)).is_some_and(|known| known == value)
         });
-        table.pointer(&pointer(key)).filter(|_| is_of_kind).cloned()
+        table.pointer(&pointer(key)).filter(|_| is_of_kind).cloned().map(shortened)
     }
 }
 
@@ -164,7 +165,7 @@ impl Keys {
             kind: kinds.join(" or "),
             range,
             choices,
-            default: schema.get("default").filter(|value| !value.is_null()).cloned(),
+            default: schema.get("default").filter(|value| !value.is_null()).cloned().map(shortened),
         }
     }
 

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::Preset;
 use crate::keys::{Keys, Meaning};
+use crate::preset::Preset;
 
 const HEAD: &str = "\
 # Settings

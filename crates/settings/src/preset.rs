@@ -11,10 +11,14 @@ use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::{Noise, Temperature};
 
-use crate::{
-    AlgorithmConfig, AlphaZeroConfig, Deployment, IntakeConfig, LearningRateSchedule, MatchConfig,
-    PlayConfig, ReinforceConfig, ReplayConfig, Settings, TrainConfig, WeightAveraging, exploring,
+use crate::actor::{PlayConfig, exploring};
+use crate::arena::MatchConfig;
+use crate::deploy::Deployment;
+use crate::learner::{
+    AlgorithmConfig, AlphaZeroConfig, IntakeConfig, LearningRateSchedule, ReinforceConfig,
+    ReplayConfig, TrainConfig, WeightAveraging,
 };
+use crate::settings::Settings;
 
 /// A preset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

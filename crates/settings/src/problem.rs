@@ -7,8 +7,10 @@
 use ouro_game::{Game, GameVisitor};
 use ouro_rating::{ClusterShape, GateConfig, GateConfigError};
 
+use crate::error::SettingError;
+use crate::learner::AlgorithmConfig;
 use crate::schema::check_ranges;
-use crate::{AlgorithmConfig, SettingError, Settings};
+use crate::settings::Settings;
 
 impl Settings {
     /// Refuses the first setting that does not work.

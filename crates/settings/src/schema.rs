@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::SettingError;
+use crate::error::SettingError;
 
 /// Exponent from which powers of two are written as such.
 const LEAST_POWER: u32 = 17;
@@ -175,6 +175,22 @@ fn shown(number: &serde_json::Number, value: f64) -> String {
     }
 }
 
+/// A value whose numbers of 32 bits are written as short as they read: 0.97, not
+/// 0.9700000286102295.
+pub fn shortened(value: Value) -> Value {
+    match value {
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(value) => shown(&number, value).parse::<f64>().map_or(Value::Null, Value::from),
+            None => Value::Number(number),
+        },
+        Value::Array(values) => values.into_iter().map(shortened).collect(),
+        Value::Object(table) => {
+            table.into_iter().map(|(name, value)| (name, shortened(value))).collect()
+        }
+        value => value,
+    }
+}
+
 /// Whether a value can be of this variant: constants agree, and required keys are there.
 fn fits(variant: &Value, value: &Value) -> bool {
     let properties = variant.get("properties").and_then(Value::as_object);
@@ -253,6 +269,12 @@ mod tests {
             let error = check_ranges("a", &example).expect_err(message);
             assert_eq!(error.to_string(), message);
         }
+    }
+
+    #[test]
+    fn numbers_of_32_bits_are_written_short() {
+        let long = json!({ "a": [f64::from(0.97_f32), 0.1, 3, "x"], "b": null });
+        assert_eq!(shortened(long), json!({ "a": [0.97, 0.1, 3, "x"], "b": null }));
     }
 
     #[test]

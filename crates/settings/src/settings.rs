@@ -8,11 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use crate::actor::PlayConfig;
+use crate::arena::MatchConfig;
+use crate::deploy::Deployment;
+use crate::error::SettingError;
 use crate::file::{self, FileError};
-use crate::{
-    Deployment, IntakeConfig, MatchConfig, PlayConfig, Preset, ReplayConfig, SettingError,
-    TrainConfig,
-};
+use crate::learner::{IntakeConfig, ReplayConfig, TrainConfig};
+use crate::preset::Preset;
 
 /// Name of the file in the folder of a run.
 pub const SETTINGS_FILE: &str = "run.toml";

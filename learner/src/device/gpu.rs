@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use burn::tensor::wgpu::WgpuBackend;
-use burn::tensor::wgpu::wgpu::DeviceType;
-use burn::tensor::{Device, DeviceKind};
+use burn_tensor::wgpu::WgpuBackend;
+use burn_tensor::wgpu::wgpu::DeviceType;
+use burn_tensor::{Device, DeviceKind};
 
 use super::{DeviceChoice, DeviceError, TrainDevice};
 

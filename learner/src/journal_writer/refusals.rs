@@ -13,7 +13,7 @@ const KEPT: usize = 64;
 /// Clones share the refusals. A stream therefore reports refused games of an earlier stream of the
 /// same session.
 #[derive(Clone, Debug, Default)]
-pub struct Refusals(Arc<Mutex<Kept>>);
+pub(crate) struct Refusals(Arc<Mutex<Kept>>);
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -41,7 +41,7 @@ impl Refusals {
 
     /// Returns the refusals after `answered` up to `watermark`, in order, and marks them as
     /// reported.
-    pub fn report(&self, answered: u64, watermark: u64) -> Vec<RefusedGame> {
+    pub(crate) fn report(&self, answered: u64, watermark: u64) -> Vec<RefusedGame> {
         let mut kept = self.lock();
         kept.reported = kept.reported.max(watermark);
         let is_due = |one: &&RefusedGame| one.sequence > answered && one.sequence <= watermark;

@@ -4,10 +4,10 @@
 //! from the front of the list, so layers run in the order of [`ouro_net::NetSpec::tensors`].
 //! Boards are `[batch, channels, height, width]`.
 
-use burn::tensor::activation::{leaky_relu, relu};
-use burn::tensor::module::{batch_norm, batch_norm_train, conv2d, max_pool2d};
-use burn::tensor::ops::{ConvOptions, MaxPoolOptions};
-use burn::tensor::{Shape, Tensor};
+use burn_tensor::activation::{leaky_relu, relu};
+use burn_tensor::module::{batch_norm, batch_norm_train, conv2d, max_pool2d};
+use burn_tensor::ops::{ConvOptions, MaxPoolOptions};
+use burn_tensor::{Shape, Tensor};
 use ouro_net::spec::{BATCH_NORM_EPSILON, LEAKY_SLOPE};
 use ouro_net::{Architecture, GlobalPooling, TensorSpec, ValueRange};
 

@@ -18,6 +18,14 @@ const SUM_TOLERANCE: f32 = 1e-3;
 /// range, with rounding.
 const VALUE_TOLERANCE: f32 = 1e-3;
 
+/// Least probability of a move. No generator of 64 bits draws a move that is less probable, and a
+/// smaller divisor would leave the range of f32.
+pub(crate) const LEAST_PROBABILITY: f32 = 1e-30;
+
+/// Largest surprise, in nats. A KL divergence from a policy is at most the negative logarithm of its
+/// smallest probability, and that of the smallest positive f32 is 103.3.
+const MOST_SURPRISE: f32 = 104.0;
+
 impl<G: Game> OfGame<G> {
     /// Checks everything that needs no replay.
     pub(super) fn check(&self, trajectory: &Trajectory, newest: Generation) -> Result<(), Refusal> {
@@ -34,8 +42,8 @@ impl<G: Game> OfGame<G> {
         self.check_seats(trajectory, newest)?;
         for (ply, played) in plies.iter().enumerate() {
             let mut behaviour = played.moves.iter().map(|one| one.behaviour);
-            // Negated, so that NaN is refused as well.
-            if let Some(got) = behaviour.find(|&p| !(p > 0.0 && p <= 1.0)) {
+            // NaN is in no range.
+            if let Some(got) = behaviour.find(|&p| !(LEAST_PROBABILITY..=1.0).contains(&p)) {
                 return Err(Refusal::Probability { ply, got });
             }
         }
@@ -143,8 +151,8 @@ fn check_target(ply: usize, target: &SearchTarget, legal: &ActionMask) -> Result
     if !(-most..=most).contains(value) {
         return Err(Refusal::search(ply, format_args!("has value {value}; it must be -1 to 1")));
     }
-    if !(*surprise >= 0.0 && surprise.is_finite()) {
-        let what = format_args!("has surprise {surprise}; it must be finite and not below 0");
+    if !(0.0..=MOST_SURPRISE).contains(surprise) {
+        let what = format_args!("has surprise {surprise}; it must be 0 to {MOST_SURPRISE}");
         return Err(Refusal::search(ply, what));
     }
     if policy.is_empty() {

@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ouro_game::GameConfig;
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::push_request::Message as Ask;
 use ouro_proto::learner::v1::push_response::Message as Answer;
 use ouro_proto::trajectory::{Hello, from_wire};
+use ouro_service::Throttle;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tonic::{Status, Streaming};
@@ -15,6 +17,9 @@ use tonic::{Status, Streaming};
 use super::{AHEAD, Shared, StreamError};
 use crate::journal_writer::{Command, Decision, Ended, PushSession};
 use crate::refusal::Refusal;
+
+/// Time between two log lines about refused games of one connection.
+const REFUSAL_LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 type Responses = mpsc::Sender<Result<wire::PushResponse, Status>>;
 
@@ -53,6 +58,7 @@ pub(super) async fn serve(
         repeated: false,
         examining: VecDeque::new(),
         examined: None,
+        refusal_log: Throttle::new(REFUSAL_LOG_INTERVAL),
     };
     connection.run(requests).await
 }
@@ -66,6 +72,13 @@ async fn open_session(shared: &Shared, hello: &Hello) -> Result<PushSession, Str
         };
         let (got, expected) = (text(&hello.config), text(&shared.game));
         return Err(StreamError::OtherGame { got, expected });
+    }
+    let mut is_ready = shared.is_ready.subscribe();
+    tokio::select! {
+        biased;
+        () = shared.stop.cancelled() => return Err(StreamError::Closing),
+        // The sender is part of the shared state, so it is not dropped before.
+        _ = is_ready.wait_for(|is_ready| *is_ready) => {}
     }
     let session = tokio::select! {
         biased;
@@ -109,6 +122,8 @@ struct Connection<'a> {
     examining: VecDeque<(u64, JoinHandle<Decision>)>,
     /// The checked game that waits for room in the journal writer's queue.
     examined: Option<(u64, Decision)>,
+    /// Bounds the log of an actor whose games are all refused.
+    refusal_log: Throttle,
 }
 
 impl Connection<'_> {
@@ -196,8 +211,11 @@ impl Connection<'_> {
     /// Sends a checked game to the journal writer.
     fn submit(&mut self, permit: mpsc::Permit<'_, Command>) {
         let Some((sequence, decision)) = self.examined.take() else { return };
-        if let Decision::Refuse(reason, detail) = &decision {
-            tracing::info!(actor = %self.session.actor, sequence, ?reason, detail, "game refused");
+        if let Decision::Refuse(reason, detail) = &decision
+            && let Some(count) = self.refusal_log.admit()
+        {
+            let actor = &self.session.actor;
+            tracing::info!(%actor, sequence, ?reason, detail, count, "game refused");
         }
         let (actor, epoch) = (Arc::clone(&self.session.actor), self.session.epoch);
         permit.send(Command::Decide { actor, epoch, sequence, decision });

@@ -214,8 +214,9 @@ async fn what_comes_twice_counts_once_and_an_older_life_is_over() {
     let forged = wire::Trajectory { sequence: 1, seats: Vec::new(), ..won_game() };
     first.send(forged).await;
     let answer = first.answer().await.expect("no status").expect("an answer");
-    let told = wire::push_response::Message::Ack(wire::Ack { watermark: 1, ..Default::default() });
-    assert_eq!(answer, told);
+    let acknowledged =
+        wire::push_response::Message::Ack(wire::Ack { watermark: 1, ..Default::default() });
+    assert_eq!(answer, acknowledged);
 
     // Another process with that name gets a new epoch, which ends the stream of the first.
     let (mut second, welcome) = Actor::welcomed(&running, named(None)).await;

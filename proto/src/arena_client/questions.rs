@@ -2,7 +2,8 @@
 
 use tonic::Streaming;
 
-use super::{ArenaClient, ArenaError, timed};
+use super::error::ArenaError;
+use super::{ArenaClient, timed};
 use crate::arena::v1;
 use crate::matches::{AnswerError, GameId, GateStatus, MatchSummary, RecordedGame};
 use crate::news::News;

@@ -81,7 +81,7 @@ fn compact(text: &str) -> String {
 }
 
 /// Rust files under a folder; none if there is no such folder.
-fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let (mut open, mut files) = (vec![folder.to_owned()], Vec::new());
     while let Some(folder) = open.pop() {
         if !folder.is_dir() {

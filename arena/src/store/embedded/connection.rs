@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use ouro_replay::disk::is_exhausted;
 use redb::Database;
 
 use super::medium::Medium;
-use crate::store::disk::is_no_space;
 use crate::store::error::{StoreError, failed};
 
 /// A connection to one database. Threads share it.
@@ -43,7 +43,7 @@ impl Connection {
             prepare(&database)?;
             Ok(database)
         });
-        let database = prepared.map_err(|error| or_no_space(error, &*medium))?;
+        let database = prepared.map_err(|error| or_exhausted(error, &*medium))?;
         let opened = RwLock::new(Opened::new(Some(database)));
         Ok(Self { medium, opened })
     }
@@ -58,7 +58,7 @@ impl Connection {
             // Only whole databases are stored there, so a panic cannot leave a broken one.
             let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
             let database = opened.database.as_ref().ok_or_else(|| {
-                no_space("the store could not be opened again".to_owned(), &*self.medium)
+                exhausted(full("the store could not be opened again"), &*self.medium)
             })?;
             let error = match work(database) {
                 Ok(value) => return Ok(value),
@@ -84,12 +84,12 @@ impl Connection {
             Some((kind, words)) => failed(io::Error::new(*kind, words.clone())),
             // It failed where no error is returned, such as when a transaction was dropped. If the
             // cause is not a full disk, the next operation fails again after opening.
-            None => no_space("an earlier write failed".to_owned(), &*self.medium),
+            None => exhausted(full("an earlier write failed"), &*self.medium),
         };
-        let error = or_no_space(error, &*self.medium);
+        let error = or_exhausted(error, &*self.medium);
         let is_open = Arc::ptr_eq(&opened.first, first);
         // Another thread may have handled the same failure.
-        if is_open && matches!(error, StoreError::NoSpace { .. }) {
+        if is_open && matches!(error, StoreError::Exhausted { .. }) {
             // Closed first: a file can be open only once.
             opened.database = None;
             *opened = Opened::new(self.medium.open().ok());
@@ -102,11 +102,12 @@ impl Connection {
         // The lock also keeps two threads from probing with the same file.
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         self.medium.has_room().map_err(|error| match error {
-            error if is_no_space(&error) => no_space(error.to_string(), &*self.medium),
+            error if is_exhausted(&error) => exhausted(error, &*self.medium),
             error => failed(error),
         })?;
         if opened.database.is_none() {
-            let database = self.medium.open().map_err(|error| or_no_space(error, &*self.medium))?;
+            let database =
+                self.medium.open().map_err(|error| or_exhausted(error, &*self.medium))?;
             *opened = Opened::new(Some(database));
         }
         Ok(())
@@ -121,16 +122,27 @@ fn failure(error: &StoreError) -> Option<&redb::Error> {
     }
 }
 
-/// Turns a failure of the database because of a full disk into [`StoreError::NoSpace`].
-pub(super) fn or_no_space(error: StoreError, medium: &dyn Medium) -> StoreError {
+/// Turns a failure of the database because of a full disk into [`StoreError::Exhausted`].
+pub(super) fn or_exhausted(error: StoreError, medium: &dyn Medium) -> StoreError {
     match failure(&error) {
-        Some(redb::Error::Io(source)) if is_no_space(source) => {
-            no_space(source.to_string(), medium)
-        }
+        Some(redb::Error::Io(source)) if is_exhausted(source) => exhausted(copy(source), medium),
         _ => error,
     }
 }
 
-fn no_space(reason: String, medium: &dyn Medium) -> StoreError {
-    StoreError::NoSpace { folder: medium.folder().to_owned(), reason }
+fn exhausted(source: io::Error, medium: &dyn Medium) -> StoreError {
+    StoreError::Exhausted { folder: medium.folder().to_owned(), source }
+}
+
+/// An error of the system, which cannot be cloned.
+fn copy(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
+}
+
+/// A shortage of which only the words are left.
+fn full(words: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::StorageFull, words)
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 
-use super::{Background, CELL, Drawing, colour};
+use super::{BoardStyle, CELL, Drawing, colour};
 
 /// The owner of each cell, and the length of a winning row.
 struct Stones {
@@ -17,13 +17,13 @@ struct Stones {
     owners: Vec<Option<usize>>,
 }
 
-pub(super) fn background(rules: &dyn Any) -> Option<Background> {
+pub(super) fn board_style(rules: &dyn Any) -> Option<BoardStyle> {
     use ouro_game::Game;
     if let Some(rules) = rules.downcast_ref::<ConnectFour>() {
         let (width, height) = (rules.config().width.into(), rules.config().height.into());
-        return Some(Background::Holes { width, height });
+        return Some(BoardStyle::Holes { width, height });
     }
-    rules.is::<TicTacToe>().then_some(Background::Cells { width: 3, height: 3 })
+    rules.is::<TicTacToe>().then_some(BoardStyle::Cells { width: 3, height: 3 })
 }
 
 /// A position, if the rules are one of the two.

@@ -44,7 +44,7 @@ fn a_duel_is_drawn_with_heads_food_and_the_snake_that_just_died() {
     let animation =
         animate(&record(&duel(), 1, &[&[UP, DOWN], &[UP, RIGHT]]), &names(&["a", "<b>"]));
     let animation = animation.unwrap();
-    assert_eq!(animation.background, Background::Cells { width: 5, height: 5 });
+    assert_eq!(animation.board_style, BoardStyle::Cells { width: 5, height: 5 });
     let [first, _, last] = &animation.frames[..] else {
         panic!("{} frames", animation.frames.len())
     };
@@ -63,7 +63,7 @@ fn a_duel_is_drawn_with_heads_food_and_the_snake_that_just_died() {
     assert!(last.board.contains(r#"<g class="seat0"><path class="body" d="M15 5v30"/>"#));
     assert_eq!(last.caption, "Turn 2: up, right. The game is over.");
     assert!(last.seats.contains("left the board, turn 2") && last.seats.contains("won"));
-    let page = animation.background.with_frame(first).into_string();
+    let page = animation.board_style.with_frame(first).into_string();
     assert!(
         page.contains(r#"viewBox="0 0 50 50" role="img""#) && page.contains("<g id=\"frame\">")
     );
@@ -74,7 +74,7 @@ fn stones_are_drawn_where_they_fall_and_the_row_that_wins_is_marked() {
     let config = GameConfig::ConnectFour(connect_four::Config::default());
     let moves: [&[u32]; 7] = [&[0], &[6], &[1], &[6], &[2], &[6], &[3]];
     let animation = animate(&record(&config, 1, &moves), &names(&["a", "b"])).unwrap();
-    assert_eq!(animation.background, Background::Holes { width: 7, height: 6 });
+    assert_eq!(animation.board_style, BoardStyle::Holes { width: 7, height: 6 });
     let board = |ply: usize| animation.frames[ply].board.as_str();
     assert_eq!(board(0), "");
     assert_eq!(board(1), r#"<circle class="stone seat0 new" cx="5" cy="55" r="4"/>"#);
@@ -105,7 +105,7 @@ fn a_snake_alone_is_drawn_with_its_apple_on_boards_of_either_size() {
         let text = format!(r#"{{"game":"snake","size":{size}}}"#);
         let config = serde_json::from_str(&text).unwrap();
         let animation = animate(&record(&config, 1, &[&[UP], &[RIGHT]]), &names(&["a"])).unwrap();
-        assert_eq!(animation.background, Background::Cells { width: size, height: size });
+        assert_eq!(animation.board_style, BoardStyle::Cells { width: size, height: size });
         assert_eq!(animation.frames[0].board.matches("food").count(), 1);
         assert_eq!(animation.frames.len(), 3);
         let [(x, y), up, right] = [0, 1, 2].map(|ply| head(&animation.frames[ply]));
@@ -119,7 +119,7 @@ fn a_snake_alone_is_drawn_with_its_apple_on_boards_of_either_size() {
 #[test]
 fn other_games_are_rendered_as_text() {
     let (board, seats, caption) = ("x.\n.o".to_owned(), String::new(), String::new());
-    let page = Background::Text.with_frame(&Frame { board, seats, caption }).into_string();
+    let page = BoardStyle::Text.with_frame(&Frame { board, seats, caption }).into_string();
     assert_eq!(page, "<pre class=\"board\" id=\"frame\">x.\n.o</pre>");
 }
 
@@ -134,7 +134,7 @@ fn a_live_game_is_rendered_like_its_record() {
         renderer.play(&[Action(ply[0]), Action(ply[1])]).unwrap();
         frames.push(renderer.frame());
     }
-    assert_eq!((renderer.background(), frames), (animation.background, animation.frames));
+    assert_eq!((renderer.board_style(), frames), (animation.board_style, animation.frames));
     assert_eq!(renderer.play(&[Action(0)]), Err(StepError::GameOver));
 }
 

@@ -25,7 +25,7 @@ const WIDE: usize = 64;
 const NARROW: usize = 4;
 
 /// The result of one game.
-pub(super) struct Played {
+pub(super) struct PlayedGame {
     pub(super) outcomes: Vec<f32>,
     pub(super) scores: Vec<f32>,
     pub(super) plies: usize,
@@ -36,7 +36,7 @@ pub(super) struct Played {
 /// The results of a whole match.
 pub(super) struct Match<C> {
     /// One result per game, in the order of the schedule.
-    pub(super) played: Vec<Played>,
+    pub(super) played: Vec<PlayedGame>,
     /// Time per move of each entrant.
     pub(super) times: Vec<Times>,
     /// The longest game; the first in the schedule of equally long ones.
@@ -79,7 +79,7 @@ pub(super) fn play<G: Game>(
 
 /// The results of one thread.
 struct Share<C> {
-    played: Vec<(usize, Played)>,
+    played: Vec<(usize, PlayedGame)>,
     times: Vec<Times>,
     longest: Option<(usize, GameRecord<C>)>,
 }
@@ -138,7 +138,7 @@ impl<C> Share<C> {
         let fingerprint = fingerprint(&finished.record, &finished.players);
         let FinishedGame { record, outcomes, scores, truncated, .. } = finished;
         let plies = record.plies.len();
-        self.played.push((index, Played { outcomes, scores, plies, truncated, fingerprint }));
+        self.played.push((index, PlayedGame { outcomes, scores, plies, truncated, fingerprint }));
         self.keep_longest(index, record);
     }
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use ouro_rating::{Comparison, Estimate, GameOutcome, Mean, Score};
 
-use super::play::Played;
+use super::play::PlayedGame;
 use super::schedule::Planned;
 
 /// The games of a match, from which the sums are computed.
 pub(super) struct Sums<'a> {
     schedule: &'a [Planned],
-    played: &'a [Played],
+    played: &'a [PlayedGame],
     seats: usize,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Shares {
 
 impl<'a> Sums<'a> {
     /// `played[i]` is the result of `schedule[i]`.
-    pub(super) fn new(schedule: &'a [Planned], played: &'a [Played], seats: usize) -> Self {
+    pub(super) fn new(schedule: &'a [Planned], played: &'a [PlayedGame], seats: usize) -> Self {
         Self { schedule, played, seats }
     }
 

@@ -21,8 +21,7 @@ use std::sync::Arc;
 
 use ouro_actor::Waves;
 use ouro_arena::Arena;
-use ouro_learner::replay::SharedReplay;
-use ouro_learner::{Learner, SharedStatus};
+use ouro_learner::{Learner, SharedReplay, SharedStatus};
 use ouro_net::Generation;
 use ouro_players::registry::Options;
 use ouro_proto::pool::PoolSnapshot;

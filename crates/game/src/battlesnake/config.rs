@@ -1,9 +1,15 @@
 //! Configuration of a Battlesnake game: ruleset, board, snakes and settings.
 
+use std::fmt::Display;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::position::{MAX_SIDE, MAX_SNAKES, MIN_SIDE, Position};
+use crate::error::ConfigError;
+
+/// The game's name.
+pub const NAME: &str = "battlesnake";
 
 /// The official rulesets. An unknown name means `standard`, as in the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -125,4 +131,13 @@ impl Default for Config {
             start: None,
         }
     }
+}
+
+/// A configuration error of this game.
+pub(super) fn config_error(
+    field: &'static str,
+    value: &dyn Display,
+    remedy: impl Into<String>,
+) -> ConfigError {
+    ConfigError { game: NAME, field, value: value.to_string(), remedy: remedy.into() }
 }

@@ -1,7 +1,7 @@
 //! Conformance check: compares the engine with recorded games of the official engine.
 //!
 //! [`check`] reads one recording and plays it in up to four ways at once: from the first turn to
-//! the last, and anew from every recorded position, in each size class that fits. Every state
+//! the last, and again from every recorded position, in each size class that fits. Every state
 //! must be equal in every field, order included. Every chance outcome must be one that the rules
 //! allow. The first disagreement ends the check with a [`Difference`]; an unreadable recording
 //! ends it with the damaged line.
@@ -124,7 +124,7 @@ fn accept(
             return Err(format!("{} begins before {} has ended", game.game, open.name()).into());
         }
         (Some(TraceLine::Turn(_) | TraceLine::End(_)), None) => {
-            return Err("no game has begun".into());
+            return Err("no game has started".into());
         }
         (Some(TraceLine::Turn(turn)), Some(open)) => {
             counts.placements += u64::from(open.turn(&turn)?);

@@ -4,7 +4,7 @@
 //! and keeps each body as the official engine does. The body stays as it was at death, with the
 //! head possibly off the board, and continues to grow under constrictor rulesets.
 
-use super::position::{Point, Position};
+use super::position::{Point, Position, Snake};
 
 /// Receives the events of a step. The default methods do nothing and cost nothing.
 pub trait StepObserver {
@@ -32,7 +32,7 @@ impl DeadBodies {
 
     /// For a game that starts from `start`, with the bodies of its dead snakes.
     pub fn from_position(start: &Position) -> Self {
-        let body = |snake: &super::Snake| match snake.death {
+        let body = |snake: &Snake| match snake.death {
             Some(_) => snake.body.clone(),
             None => Vec::new(),
         };

@@ -6,28 +6,17 @@
 //! [`settle_all`](Battlesnake::settle_all) draws the same numbers in one pass.
 
 use super::config::Map;
-use super::geometry::Geometry;
 use super::rules::Battlesnake;
 use super::state::{Cell, Pending, State};
+use crate::error::StepError;
+use crate::game::Chance;
 use crate::grid::Bits;
-use crate::{Chance, Rng, StepError};
-
-/// Cells where food may appear: without food and living bodies, not next to a living head.
-pub(super) fn legal_food<C: Cell, const W: usize, const S: usize>(
-    geometry: &Geometry<W>,
-    state: &State<C, W, S>,
-) -> Bits<W> {
-    let mut taken = state.food | state.occupied;
-    for snake in state.living() {
-        taken |= geometry.around(state.head(snake));
-    }
-    geometry.board() & !taken
-}
+use crate::rng::Rng;
 
 impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     /// Cells where food may appear.
     pub fn legal_food(&self, state: &State<C, W, S>) -> Bits<W> {
-        legal_food(&self.geometry, state)
+        state.legal_food(&self.geometry)
     }
 
     /// The food draw that is due in this turn.

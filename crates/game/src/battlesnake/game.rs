@@ -3,11 +3,14 @@
 use super::config::Config;
 use super::rules::Battlesnake;
 use super::state::{Cell, Pending, State};
+use crate::action::{Action, ActionMask};
+use crate::error::{ConfigError, StepError};
+use crate::game::{Chance, Game, PlaneShape, Turn};
 use crate::grid::{DIRECTIONS, turned};
-use crate::{
-    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, RolloutBuffer,
-    StepError, Symmetry, Turn,
-};
+use crate::player_set::PlayerSet;
+use crate::rng::Rng;
+use crate::rollout::RolloutBuffer;
+use crate::symmetry::Symmetry;
 
 impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
     type Config = Config;

@@ -6,8 +6,8 @@
 
 use super::geometry::Geometry;
 use super::position::Point;
-use crate::Symmetry;
 use crate::grid::Bits;
+use crate::symmetry::Symmetry;
 
 /// The static hazards of a game, and the geometry of shrinking.
 #[derive(Clone, Debug)]

@@ -24,7 +24,7 @@
 
 use super::rules::Battlesnake;
 use super::state::{Cell, State};
-use crate::PlaneShape;
+use crate::game::PlaneShape;
 
 const CHANNELS: usize = 14;
 

@@ -7,10 +7,10 @@
 //! The order of draws is this crate's own: a seed gives the same start on every machine, but not
 //! the start of the official engine for that seed.
 
-use super::config::{Config, Map};
+use super::config::{Config, Map, config_error};
 use super::position::Point;
-use super::rules::config_error;
-use crate::{ConfigError, Rng};
+use crate::error::ConfigError;
+use crate::rng::Rng;
 
 /// Narrowest square board with fixed points.
 const SMALL: i32 = 7;

@@ -6,6 +6,7 @@
 mod error;
 mod validate;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -121,4 +122,11 @@ pub struct Position {
     /// Royale: how often the left, right, bottom and top side has shrunk.
     #[serde(default)]
     pub shrunk: [u16; 4],
+}
+
+impl Position {
+    /// Food beyond the first on its cell.
+    pub(super) fn repeated_food(&self) -> usize {
+        self.food.len() - self.food.iter().collect::<BTreeSet<_>>().len()
+    }
 }

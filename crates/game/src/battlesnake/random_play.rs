@@ -2,7 +2,7 @@
 
 use super::rules::Battlesnake;
 use super::state::{Cell, State};
-use crate::Rng;
+use crate::rng::Rng;
 
 /// For each of the 16 sets of moves, its moves and their number.
 ///

@@ -2,15 +2,14 @@
 
 use std::fmt::Display;
 
-use super::config::{Config, Ruleset};
+use super::config::{Config, Ruleset, config_error};
 use super::dead_bodies::DeadBodies;
 use super::geometry::Geometry;
 use super::hazards::{self, Hazards};
 use super::placement::Placement;
 use super::position::{MAX_SIDE, MAX_SNAKES, MIN_SIDE, Position};
-use super::snapshot::repeated_food;
 use super::state::{Cell, Pending, State};
-use crate::ConfigError;
+use crate::error::ConfigError;
 use crate::grid::Bits;
 
 /// Battlesnake on boards of at most `64 * W` cells, indexed by `C`, with at most `S` snakes.
@@ -33,7 +32,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     /// Whether the configuration's board and snakes, and the food of its start, fit this class.
     pub fn fits(config: &Config) -> bool {
         let room = (64 * W).checked_sub(cells(config));
-        let food = config.start.as_ref().map_or(0, repeated_food);
+        let food = config.start.as_ref().map_or(0, Position::repeated_food);
         room.is_some_and(|room| food <= room) && usize::from(config.snakes) <= S
     }
 
@@ -151,15 +150,6 @@ impl Ruleset {
 /// Cells of the board.
 fn cells(config: &Config) -> usize {
     usize::from(config.width) * usize::from(config.height)
-}
-
-/// A configuration error of this game.
-pub(super) fn config_error(
-    field: &'static str,
-    value: &dyn Display,
-    remedy: impl Into<String>,
-) -> ConfigError {
-    ConfigError { game: super::NAME, field, value: value.to_string(), remedy: remedy.into() }
 }
 
 fn check_ranges(config: &Config) -> Result<(), ConfigError> {

@@ -4,11 +4,8 @@
 //! the lengths of dead snakes. Deserialisation validates all fields, so every state that exists
 //! can be played.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
-use super::food::legal_food;
 use super::geometry::{Geometry, torus_cell};
 use super::position::{Point, Position, PositionError, Snake};
 use super::state::{Cell, Pending, State};
@@ -85,11 +82,6 @@ pub enum StateError {
     Hazards(usize),
 }
 
-/// Foods beyond the first on their cell.
-pub(super) fn repeated_food(position: &Position) -> usize {
-    position.food.len() - position.food.iter().collect::<BTreeSet<_>>().len()
-}
-
 impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
     /// Packs a position. Bodies of dead snakes and hazards are dropped.
     pub(super) fn from_position(position: &Position) -> Result<Self, StateError> {
@@ -108,7 +100,7 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
         state.turn = position.turn;
         state.shrunk = position.shrunk;
         // Later food appears on empty cells only, so repetitions are bounded by the free entries.
-        let (count, limit) = (repeated_food(position), 64 * W - cells);
+        let (count, limit) = (position.repeated_food(), 64 * W - cells);
         if count > limit {
             return Err(StateError::Food { count, limit });
         }
@@ -212,7 +204,7 @@ impl<C: Cell, const W: usize, const S: usize> TryFrom<Snapshot> for State<C, W, 
         }
         if let Pending::Food(got) = snapshot.pending {
             let geometry = Geometry::new(state.width, state.height, false);
-            let free = legal_food(&geometry, &state).count();
+            let free = state.legal_food(&geometry).count();
             if got == 0 || u32::from(got) > free {
                 return Err(StateError::Pending { got, free });
             }

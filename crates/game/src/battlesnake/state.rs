@@ -11,7 +11,7 @@ use std::fmt::Debug;
 
 use serde::{Deserialize, Serialize};
 
-use super::geometry::torus_cell;
+use super::geometry::{Geometry, torus_cell};
 use super::position::Death;
 use super::snapshot::Snapshot;
 use crate::grid::Bits;
@@ -91,6 +91,15 @@ pub struct State<C: Cell, const W: usize, const S: usize> {
 }
 
 impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
+    /// Cells where food may appear: without food and living bodies, not next to a living head.
+    pub(super) fn legal_food(&self, geometry: &Geometry<W>) -> Bits<W> {
+        let mut taken = self.food | self.occupied;
+        for snake in self.living() {
+            taken |= geometry.around(self.head(snake));
+        }
+        geometry.board() & !taken
+    }
+
     /// A board without snakes or food.
     pub(super) fn empty(width: u8, height: u8, snakes: u8) -> Self {
         Self {

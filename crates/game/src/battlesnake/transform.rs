@@ -1,8 +1,8 @@
 //! Images of states under the symmetries of the board.
 
 use super::state::{Cell, State};
-use crate::Symmetry;
 use crate::grid::{Bits, turned};
+use crate::symmetry::Symmetry;
 
 /// The direction towards each side of a board: left, right, bottom, top.
 const SIDES: [usize; 4] = [2, 3, 1, 0];

@@ -17,8 +17,9 @@
 //! Contract: [`play`] draws the numbers and plays the moves of [`crate::rollout::guided`] with
 //! the weights of [`weigh`].
 
-use super::{Board, State};
-use crate::Rng;
+use super::board::Board;
+use super::state::State;
+use crate::rng::Rng;
 
 /// The stones relative to the player to move.
 #[derive(Clone, Copy)]

@@ -4,8 +4,9 @@
 //! with room, so that a move is one draw and one look-up; counting bits in every ply would cost
 //! more than the rest of the move.
 
-use super::{Board, State};
-use crate::Rng;
+use super::board::Board;
+use super::state::State;
+use crate::rng::Rng;
 
 /// Plays until the game is over or `limit` stones have been dropped.
 pub(super) fn play(state: &mut State, limit: u32, rng: &mut Rng) {

@@ -15,8 +15,9 @@
 //! with a table of 2^25 entries. On one core of an AMD EPYC under other load it took 173 s.
 //! Random positions took 0.2 s on average after 8 stones, 20 ms after 14 and 0.3 ms after 20.
 
-use super::{Board, State};
-use crate::Action;
+use super::board::Board;
+use super::state::State;
+use crate::action::Action;
 
 mod search;
 mod table;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Board;
+use super::board::Board;
 
 /// One position: the board's size and the stones of both players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,7 +1,10 @@
 //! The laws of chance nodes.
 
 use super::{Checked, LawChecker, ensure};
-use crate::{Action, ActionMask, Chance, Game, Rng, StepError, Turn};
+use crate::action::{Action, ActionMask};
+use crate::error::StepError;
+use crate::game::{Chance, Game, Turn};
+use crate::rng::Rng;
 
 /// Consecutive chance nodes after which a game counts as hanging.
 const MAX_CHANCE: usize = 10_000;

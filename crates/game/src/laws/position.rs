@@ -1,7 +1,10 @@
 //! The laws of a single position.
 
 use super::{Checked, Law, LawChecker, ensure};
-use crate::{Action, ActionMask, Game, PlayerSet, StepError, Turn};
+use crate::action::{Action, ActionMask};
+use crate::error::StepError;
+use crate::game::{Game, Turn};
+use crate::player_set::PlayerSet;
 
 impl<G: Game> LawChecker<'_, G> {
     pub(super) fn check_rules(&self) -> Checked {
@@ -111,7 +114,7 @@ impl<G: Game> LawChecker<'_, G> {
     fn check_symmetries(&self, state: &G::State, movers: PlayerSet) -> Checked {
         let game = self.game;
         let symmetries = game.symmetries();
-        let identity = symmetries.first() == Some(&crate::Symmetry::Identity);
+        let identity = symmetries.first() == Some(&crate::symmetry::Symmetry::Identity);
         ensure!(Symmetry, identity, "the identity does not come first");
         ensure!(Symmetry, &game.transform(state, symmetries[0]) == state, "the identity moves");
         let (mut mask, mut image_mask) = (ActionMask::default(), ActionMask::default());

@@ -1,7 +1,11 @@
 //! The laws of rollouts and of the weights that guide them.
 
 use super::{Checked, LawChecker, ensure};
-use crate::{Action, ActionMask, Chance, Game, PlayerSet, Rng, RolloutBuffer, Turn};
+use crate::action::{Action, ActionMask};
+use crate::game::{Chance, Game, Turn};
+use crate::player_set::PlayerSet;
+use crate::rng::Rng;
+use crate::rollout::RolloutBuffer;
 
 /// Turns of a checked rollout.
 const TURNS: u32 = 12;

@@ -1,7 +1,10 @@
 //! The laws of one step: refusals, determinism, symmetry.
 
 use super::{Checked, Law, LawChecker, ensure};
-use crate::{Action, ActionMask, Game, Rng, StepError, Turn};
+use crate::action::{Action, ActionMask};
+use crate::error::StepError;
+use crate::game::{Game, Turn};
+use crate::rng::Rng;
 
 impl<G: Game> LawChecker<'_, G> {
     /// Checks that illegal variations of a legal joint action are refused.

@@ -5,7 +5,10 @@ use std::fmt::Display;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ConfigError;
+use crate::error::ConfigError;
+
+/// The game's name.
+pub(super) const NAME: &str = "snake";
 
 /// Smallest side of a board.
 pub const MIN_SIZE: u8 = 2;
@@ -100,5 +103,5 @@ pub(super) fn config_error(
     value: &dyn Display,
     remedy: impl Into<String>,
 ) -> ConfigError {
-    ConfigError { game: super::rules::NAME, field, value: value.to_string(), remedy: remedy.into() }
+    ConfigError { game: NAME, field, value: value.to_string(), remedy: remedy.into() }
 }

@@ -1,14 +1,16 @@
 //! Snake as a [`Game`].
 
-use super::config::Config;
+use super::config::{Config, NAME};
 use super::observe::CHANNELS;
-use super::rules::{Ending, NAME, Phase, Snake};
+use super::rules::{Ending, Phase, Snake};
 use super::state::State;
+use crate::action::{Action, ActionMask};
+use crate::error::{ConfigError, StepError};
+use crate::game::{Chance, Game, PlaneShape, Turn};
 use crate::grid::{DIRECTIONS, turned};
-use crate::{
-    Action, ActionMask, Chance, ConfigError, Game, PlaneShape, PlayerSet, Rng, StepError, Symmetry,
-    Turn,
-};
+use crate::player_set::PlayerSet;
+use crate::rng::Rng;
+use crate::symmetry::Symmetry;
 
 /// Cells of the snake at the start.
 const START_LENGTH: u16 = 2;

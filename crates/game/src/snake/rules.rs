@@ -2,11 +2,8 @@
 
 use super::config::{Config, config_error};
 use super::state::State;
-use crate::ConfigError;
+use crate::error::ConfigError;
 use crate::grid::{Bits, STEPS};
-
-/// The game's name.
-pub(super) const NAME: &str = "snake";
 
 /// Snake on boards of at most `64 * W` cells.
 ///

@@ -7,9 +7,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::snapshot::Snapshot;
-use crate::Symmetry;
 use crate::digest::WordHasher;
 use crate::grid::{Bits, turned};
+use crate::symmetry::Symmetry;
 
 /// Value of the apple's cell while there is no apple.
 const NO_APPLE: u16 = u16::MAX;

@@ -7,8 +7,9 @@ use super::layer::{Activation, Epilogue, Layer};
 use super::pool::{ChannelBias, GlobalPool, MaxPool};
 use super::program::{Operation, OutputSlot, Program, Slot, Step};
 use super::winograd::Winograd;
+use crate::spec::{Architecture, NetSpec};
+use crate::weights::Weights;
 use crate::weights::fold::ConvolutionWithNorm;
-use crate::{Architecture, NetSpec, Weights};
 
 /// Index of the slot that holds the input planes.
 pub(super) const INPUT: usize = 0;

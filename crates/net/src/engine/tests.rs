@@ -1,8 +1,9 @@
 use ouro_game::{PlaneShape, Rng};
 
 use super::*;
+use crate::spec::{Architecture, GlobalPooling};
 use crate::synthetic::random_weights;
-use crate::{Architecture, GlobalPooling, WeightsMeta};
+use crate::weights::WeightsMeta;
 
 fn tower(channels: usize, global_pooling: Option<GlobalPooling>) -> Architecture {
     Architecture::Residual {

@@ -18,7 +18,7 @@ use super::grid::Grid;
 use super::isa::Isa;
 use super::winograd::{Frequencies, Winograd};
 use crate::spec::BATCH_NORM_EPSILON;
-use crate::{Architecture, NetSpec};
+use crate::spec::{Architecture, NetSpec};
 
 use convolution::Convolution;
 use filter_gradient::FilterGradient;

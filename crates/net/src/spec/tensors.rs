@@ -1,6 +1,7 @@
 //! Names, shapes and roles of the tensors of a spec, in order.
 
-use super::{Architecture, NetSpec};
+use super::NetSpec;
+use super::architecture::Architecture;
 
 /// Name and shape of one tensor, f32, row-major, in PyTorch's layout.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,7 +23,8 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::{Weights, WeightsError, WeightsMeta, check_meta, header};
-use crate::{ContentHash, NetSpec};
+use crate::hash::ContentHash;
+use crate::spec::NetSpec;
 
 /// The metadata entry that holds everything but the tensors.
 pub const METADATA_KEY: &str = "ouro";

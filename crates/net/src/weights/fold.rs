@@ -5,7 +5,7 @@
 
 use super::WeightsError;
 use crate::spec::BATCH_NORM_EPSILON;
-use crate::{TensorRole, TensorSpec};
+use crate::spec::{TensorRole, TensorSpec};
 
 /// A convolution without bias and the following batch norm.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use ouro_game::Rng;
 
-use crate::{NetSpec, TensorRole};
+use crate::spec::{NetSpec, TensorRole};
 
 /// Scale of the policy output relative to He-normal, which makes the first policy nearly uniform.
 const POLICY_SCALE: f64 = 0.01;

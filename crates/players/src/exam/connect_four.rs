@@ -7,7 +7,7 @@ use ouro_game::{Action, Game, Rng};
 use serde::Serialize;
 
 use super::answers;
-use crate::Player;
+use crate::player::Player;
 
 /// The sample of positions to compare in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

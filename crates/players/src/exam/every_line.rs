@@ -6,7 +6,7 @@ use ouro_game::{Action, ActionMask, Game, PlayerSet, Rng, Turn};
 use serde::Serialize;
 
 use super::answers;
-use crate::Player;
+use crate::player::Player;
 
 /// Most positions of one ply that are followed.
 const MOST: usize = 1 << 16;

@@ -5,7 +5,7 @@ use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Game, battlesnake};
 
 use super::*;
-use crate::{BuildContext, by_name};
+use crate::registry::{BuildContext, by_name};
 
 #[derive(Debug)]
 struct Stopped;

@@ -1,6 +1,6 @@
 //! Errors of player names.
 
-use crate::FitError;
+use crate::net_fit::FitError;
 use crate::registry::known_syntax;
 
 /// Reason why no player can be built from a name. Every message is one line.
@@ -77,6 +77,14 @@ pub enum NameError {
         name: String,
         /// The unknown weights.
         weights: String,
+    },
+    /// The game is not in the catalog.
+    #[error("player {name:?}: {game} is not in the catalog; add it there, or call by_name_for")]
+    OutsideCatalog {
+        /// The name that was given.
+        name: String,
+        /// The game to be played.
+        game: &'static str,
     },
     /// The weights do not fit this game.
     #[error(transparent)]

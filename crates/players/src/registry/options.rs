@@ -9,8 +9,8 @@ use std::str::FromStr;
 
 use ouro_game::Game;
 
-use crate::NameError;
 use crate::registry::PlayerSyntax;
+use crate::registry::error::NameError;
 
 /// A parsed player name.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Inspection, inspect};
-use crate::journal::{Entry, JournalError, Kind};
+use crate::journal::JournalError;
+use crate::journal::format::{Entry, Kind};
 use crate::trajectory::fingerprint;
 
 /// Identifier of a record.
@@ -128,7 +129,7 @@ impl fmt::Display for Joined {
 }
 
 /// A record as the logs report it.
-struct Told {
+struct Answer {
     hash: String,
     acked: bool,
     refused: bool,
@@ -147,12 +148,12 @@ pub fn join(
     lines: impl IntoIterator<Item = ClientLine>,
 ) -> Result<Joined, JournalError> {
     let mut joined = Joined::default();
-    let mut told: BTreeMap<RecordId, Told> = BTreeMap::new();
+    let mut answers: BTreeMap<RecordId, Answer> = BTreeMap::new();
     for line in lines {
         let ClientLine { actor, epoch, sequence, hash, acked, refused } = line;
         let id = RecordId { actor, epoch, sequence };
-        match told.get_mut(&id) {
-            None => drop(told.insert(id, Told { hash, acked, refused })),
+        match answers.get_mut(&id) {
+            None => drop(answers.insert(id, Answer { hash, acked, refused })),
             Some(known) if known.hash != hash => joined.findings.push(Finding::Reused(id)),
             Some(known) => {
                 known.acked |= acked;
@@ -165,8 +166,8 @@ pub fn join(
     joined.inspection = inspect(folder, |_, entry| {
         hold(entry, &mut held, &mut by_hash, findings);
     })?;
-    joined.sent = told.len();
-    for (id, Told { hash, acked, refused }) in &told {
+    joined.sent = answers.len();
+    for (id, Answer { hash, acked, refused }) in &answers {
         joined.acked += usize::from(*acked);
         match held.get(id) {
             None if !acked => {}
@@ -184,7 +185,7 @@ pub fn join(
             }
         }
     }
-    joined.unknown = held.keys().filter(|id| !told.contains_key(id)).count();
+    joined.unknown = held.keys().filter(|id| !answers.contains_key(id)).count();
     Ok(joined)
 }
 

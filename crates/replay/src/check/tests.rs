@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use ouro_net::Generation;
 
 use super::*;
+use crate::disk::FolderDisk;
+use crate::journal::{Greeting, Journal, Options, Record};
 use crate::trajectory::fingerprint;
-use crate::{FolderDisk, Greeting, Journal, Options, Record};
 
 struct Run {
     _scratch: tempfile::TempDir,

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Disk, SegmentFile};
-use crate::journal::JournalError;
+use crate::journal::error::JournalError;
 
 /// The lock file of the folder.
 const LOCK: &str = "LOCK";
@@ -16,6 +16,8 @@ const LOCK: &str = "LOCK";
 pub struct FolderDisk {
     folder: PathBuf,
     _lock: File,
+    /// The folder itself, open so that a sync needs no further file. Windows cannot open folders.
+    handle: Option<File>,
 }
 
 impl FolderDisk {
@@ -33,8 +35,10 @@ impl FolderDisk {
             .truncate(false)
             .open(&path)
             .map_err(at("open", &path))?;
+        let handle = cfg!(unix).then(|| File::open(folder)).transpose();
+        let handle = handle.map_err(at("open", folder))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { folder: folder.to_owned(), _lock: lock }),
+            Ok(()) => Ok(Self { folder: folder.to_owned(), _lock: lock, handle }),
             Err(TryLockError::WouldBlock) => {
                 Err(JournalError::Locked { path: folder.display().to_string() })
             }
@@ -68,8 +72,8 @@ impl Disk for FolderDisk {
     }
 
     fn sync(&self) -> io::Result<()> {
-        // Windows cannot open folders, so there the rename alone must suffice.
-        if cfg!(unix) { File::open(&self.folder)?.sync_all() } else { Ok(()) }
+        // Without a handle, the rename alone must suffice.
+        self.handle.as_ref().map_or(Ok(()), File::sync_all)
     }
 
     fn describe(&self, name: &str) -> String {

@@ -38,7 +38,7 @@ pub enum Verdict {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Life {
+struct ActorEntry {
     epoch: u64,
     watermark: u64,
     /// Count of all decisions at this actor's last one, to find the longest silent actor.
@@ -48,7 +48,7 @@ struct Life {
 /// The deduplication state: a few numbers for each actor.
 #[derive(Clone, Debug, Default)]
 pub struct Dedup {
-    actors: BTreeMap<Arc<str>, Life>,
+    actors: BTreeMap<Arc<str>, ActorEntry>,
     issued: u64,
     decisions: u64,
 }
@@ -57,25 +57,25 @@ impl Dedup {
     /// Classifies a record without deciding it.
     pub fn judge(&self, actor: &str, epoch: u64, sequence: u64) -> Verdict {
         match self.actors.get(actor) {
-            Some(life) if life.epoch == epoch => match life.watermark + 1 {
+            Some(entry) if entry.epoch == epoch => match entry.watermark + 1 {
                 next if sequence == next => Verdict::New,
                 next if sequence < next => Verdict::Duplicate,
                 expected => Verdict::Gap { expected },
             },
-            life => Verdict::Fenced { current: life.map(|life| life.epoch) },
+            entry => Verdict::Fenced { current: entry.map(|entry| entry.epoch) },
         }
     }
 
     /// Epoch and watermark of an actor.
     pub fn watermark(&self, actor: &str) -> Option<(u64, u64)> {
-        self.actors.get(actor).map(|life| (life.epoch, life.watermark))
+        self.actors.get(actor).map(|entry| (entry.epoch, entry.watermark))
     }
 
     /// Every actor with its epoch and watermark, the longest silent actor first.
     pub fn watermarks(&self) -> Vec<(&str, u64, u64)> {
-        let mut lives: Vec<_> = self.actors.iter().collect();
-        lives.sort_by_key(|(_, life)| life.last);
-        lives.into_iter().map(|(name, life)| (&**name, life.epoch, life.watermark)).collect()
+        let mut entries: Vec<_> = self.actors.iter().collect();
+        entries.sort_by_key(|(_, entry)| entry.last);
+        entries.into_iter().map(|(name, entry)| (&**name, entry.epoch, entry.watermark)).collect()
     }
 
     /// Number of epochs issued so far; also the number of the last one.
@@ -91,15 +91,15 @@ impl Dedup {
         }
         self.issued = epoch;
         self.decisions += 1;
-        let life = Life { epoch, watermark: 0, last: self.decisions };
+        let entry = ActorEntry { epoch, watermark: 0, last: self.decisions };
         match self.actors.get_mut(actor) {
-            Some(old) => *old = life,
+            Some(old) => *old = entry,
             None => {
-                self.actors.insert(actor.into(), life);
+                self.actors.insert(actor.into(), entry);
             }
         }
         if self.actors.len() > MAX_ACTORS {
-            let silent = self.actors.iter().min_by_key(|(_, life)| life.last);
+            let silent = self.actors.iter().min_by_key(|(_, entry)| entry.last);
             if let Some(name) = silent.map(|(name, _)| Arc::clone(name)) {
                 self.actors.remove(&name);
             }
@@ -110,9 +110,9 @@ impl Dedup {
     /// Records the decision of a [`Verdict::New`] record. Returns the verdict.
     pub fn decide(&mut self, actor: &str, epoch: u64, sequence: u64) -> Verdict {
         let verdict = self.judge(actor, epoch, sequence);
-        if let (Verdict::New, Some(life)) = (verdict, self.actors.get_mut(actor)) {
+        if let (Verdict::New, Some(entry)) = (verdict, self.actors.get_mut(actor)) {
             self.decisions += 1;
-            *life = Life { epoch, watermark: sequence, last: self.decisions };
+            *entry = ActorEntry { epoch, watermark: sequence, last: self.decisions };
         }
         verdict
     }
@@ -138,12 +138,12 @@ impl Dedup {
             let name = std::str::from_utf8(reader.take(usize::from(length))?).ok()?;
             let (epoch, watermark) = (reader.u64()?, reader.u64()?);
             dedup.decisions += 1;
-            let life = Life { epoch, watermark, last: dedup.decisions };
+            let entry = ActorEntry { epoch, watermark, last: dedup.decisions };
             let never_issued = epoch == 0 || epoch > dedup.issued;
             if never_issued || watermark == u64::MAX || dedup.actors.len() == MAX_ACTORS {
                 return None;
             }
-            if dedup.actors.insert(name.into(), life).is_some() {
+            if dedup.actors.insert(name.into(), entry).is_some() {
                 return None;
             }
         }

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::disk::Shortage;
+
 /// Error of a journal. Messages name the file and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -21,9 +23,14 @@ pub enum JournalError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The disk is full. Uncommitted entries stay in memory, and the commit may be repeated.
-    #[error("no space for {path}: {source}; free some, nothing is acknowledged until then")]
-    NoSpace {
+    /// The disk is full, or too many files are open. Uncommitted entries stay in memory, and the
+    /// commit may be repeated.
+    #[error(
+        "{} for {path}: {source}; {}, nothing is acknowledged until then",
+        Shortage::name(source),
+        Shortage::remedy(source)
+    )]
+    Exhausted {
         /// The file.
         path: String,
         /// The error of the operating system.
@@ -118,10 +125,4 @@ pub enum JournalError {
         /// One past the newest.
         next: u64,
     },
-}
-
-/// Whether an error means only that the disk, a quota or the file is full.
-pub(crate) fn is_no_space(error: &io::Error) -> bool {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }

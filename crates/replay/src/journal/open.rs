@@ -2,14 +2,14 @@
 
 use std::io;
 
+use super::dedup::{Dedup, Verdict};
+use super::error::JournalError;
+use super::format::FORMAT_VERSION;
 use super::format::{Entry, FRAME_BYTES, Fault, FramePlace, Header, HeaderRead, Kind};
 use super::scan::{Found, commit_at};
 use super::segments::{self, Segment, TEMPORARY};
-use super::{
-    Dedup, FORMAT_VERSION, Journal, JournalError, MAX_IDENTITY_BYTES, Options, Verdict,
-    is_no_space, write_all,
-};
-use crate::disk::{Disk, SegmentFile};
+use super::{Journal, MAX_IDENTITY_BYTES, Options, write_all};
+use crate::disk::{Disk, SegmentFile, is_exhausted};
 
 /// Upper bound of the sizes in [`Options`]; it keeps the length of a frame within 32 bits.
 const MAX_OPTION_BYTES: usize = 1 << 30;
@@ -309,8 +309,8 @@ impl<D: Disk> Journal<D> {
                 let made = segments::create(&disk, header, identity, &walk.dedup);
                 let (segment, file) = made.map_err(|(action, source)| {
                     let path = disk.describe(&segments::name(1));
-                    if is_no_space(&source) {
-                        JournalError::NoSpace { path, source }
+                    if is_exhausted(&source) {
+                        JournalError::Exhausted { path, source }
                     } else {
                         JournalError::Io { action, path, source }
                     }

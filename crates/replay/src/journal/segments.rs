@@ -6,9 +6,11 @@
 
 use ouro_net::Generation;
 
+use super::dedup::Dedup;
+use super::error::JournalError;
 use super::format::{Entry, FRAME_BYTES, FramePlace, Header, Kind, seal_frame};
-use super::{Dedup, Journal, JournalError, is_no_space, write_all};
-use crate::disk::{Disk, SegmentFile};
+use super::{Journal, write_all};
+use crate::disk::{Disk, SegmentFile, is_exhausted};
 
 const PREFIX: &str = "segment-";
 const SUFFIX: &str = ".journal";
@@ -98,12 +100,12 @@ impl<D: Disk> Journal<D> {
             }
             // Before the rename succeeds, only the temporary file has to be removed. After a
             // failed sync the state on disk is unknown.
-            Err((MAKE | WRITE | RENAME, source)) if is_no_space(&source) => {
+            Err((MAKE | WRITE | RENAME, source)) if is_exhausted(&source) => {
                 // If this fails, the next attempt overwrites the file, or the next start removes
                 // it.
                 let _ = self.disk.remove(TEMPORARY);
                 let path = self.disk.describe(&name(header.segment));
-                Err(JournalError::NoSpace { path, source })
+                Err(JournalError::Exhausted { path, source })
             }
             Err((action, error)) => Err(self.fatal(name(header.segment), action, &error)),
         }

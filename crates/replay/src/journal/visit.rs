@@ -2,11 +2,12 @@
 
 use std::ops::ControlFlow;
 
+use super::error::JournalError;
 use super::format::{Fault, FramePlace, Header, HeaderRead, Kind};
 use super::open::Unreadable;
 use super::scan::{Found, commit_at};
 use super::segments::Segment;
-use super::{Journal, JournalError, Record};
+use super::{Journal, Record};
 use crate::disk::{Disk, SegmentFile};
 
 impl<D: Disk> Journal<D> {

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 
 use super::*;
+use crate::journal::{Journal, Options, Record};
 use crate::testing::{MemoryDisk, Survival};
 use crate::window::{Deal, Growth};
-use crate::{Journal, Options, Record};
 
 #[derive(Debug)]
 struct Game {

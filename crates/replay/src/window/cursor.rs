@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Dealt;
+use super::deal::Dealt;
 
 /// Position of a window or queue in the journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ use ouro_game::Rng;
 use ouro_net::Generation;
 use serde::{Deserialize, Serialize};
 
-use super::Draw;
+use super::batch::Draw;
 
 /// Settings of dealing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct Dealt {
 
 /// A position with the numbers from which its age is computed.
 #[derive(Debug)]
-pub(super) struct Card<T> {
+pub(super) struct QueuedPosition<T> {
     pub(super) draw: Draw<T>,
     pub(super) generation: Generation,
     /// Positions inserted up to and including its game, since the start of the run.
@@ -56,24 +56,24 @@ pub(super) struct Card<T> {
 }
 
 impl Deal {
-    /// Deals `cards`, which are in journal order, to batches of `count` positions. `index` is the
+    /// Deals `positions`, which are in journal order, to batches of `count` positions. `index` is the
     /// index of the first batch and keys the shuffle. Positions within a batch are in order.
     pub(super) fn out<T>(
         &self,
-        cards: Vec<Card<T>>,
+        positions: Vec<QueuedPosition<T>>,
         count: usize,
         index: u64,
-    ) -> VecDeque<Vec<Card<T>>> {
-        let mut segments: Vec<Vec<Card<T>>> = Vec::new();
-        for card in cards {
+    ) -> VecDeque<Vec<QueuedPosition<T>>> {
+        let mut segments: Vec<Vec<QueuedPosition<T>>> = Vec::new();
+        for position in positions {
             match segments.last_mut() {
                 Some(last)
                     if last.len() < self.segment as usize
-                        && last[0].draw.number == card.draw.number =>
+                        && last[0].draw.number == position.draw.number =>
                 {
-                    last.push(card);
+                    last.push(position);
                 }
-                _ => segments.push(vec![card]),
+                _ => segments.push(vec![position]),
             }
         }
         if self.batches > 1 {
@@ -84,13 +84,13 @@ impl Deal {
             }
         }
         let mut batches = VecDeque::new();
-        let mut cards = segments.into_iter().flatten();
+        let mut positions = segments.into_iter().flatten();
         loop {
-            let mut batch: Vec<_> = cards.by_ref().take(count).collect();
+            let mut batch: Vec<_> = positions.by_ref().take(count).collect();
             if batch.is_empty() {
                 return batches;
             }
-            batch.sort_by_key(|card| (card.draw.number, card.draw.position));
+            batch.sort_by_key(|position| (position.draw.number, position.draw.position));
             batches.push_back(batch);
         }
     }

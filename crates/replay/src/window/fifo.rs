@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use ouro_net::Generation;
 
-use super::deal::{Card, Deal, Dealt};
-use super::{Batch, Cursor, Draw, Item, Staleness, WindowError};
+use super::batch::{Batch, Draw, Item, Staleness, WindowError};
+use super::cursor::Cursor;
+use super::deal::{Deal, Dealt, QueuedPosition};
 
 /// Settings of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ impl FifoSettings {
 }
 
 #[derive(Debug)]
-struct Waiting<T> {
+struct QueuedGame<T> {
     /// `None` once the game was dropped.
     item: Option<Arc<T>>,
     positions: u32,
@@ -41,15 +42,15 @@ struct Waiting<T> {
 /// Dealt batches that are not yet drawn.
 #[derive(Debug)]
 struct Round<T> {
-    batches: VecDeque<Vec<Card<T>>>,
+    batches: VecDeque<Vec<QueuedPosition<T>>>,
     dealt: Dealt,
     /// Position of the queue before the deal. A resumed queue repeats the deal from here.
-    start: Place,
+    start: QueueStart,
 }
 
 /// The start of a queue: its oldest game and the used part of it.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct QueueStart {
     /// Number of the oldest game held, or of the next game if none is held.
     first: u64,
     /// Used positions of the oldest game.
@@ -63,8 +64,8 @@ struct Place {
 #[derive(Debug)]
 pub struct Fifo<T> {
     settings: FifoSettings,
-    games: VecDeque<Waiting<T>>,
-    place: Place,
+    games: VecDeque<QueuedGame<T>>,
+    start: QueueStart,
     round: Option<Round<T>>,
     /// The unfinished deal of the checkpoint, until it is repeated.
     resumed: Option<Dealt>,
@@ -90,7 +91,7 @@ impl<T: Item> Fifo<T> {
         Self {
             settings,
             games: VecDeque::new(),
-            place: Place { first, used, before },
+            start: QueueStart { first, used, before },
             round: None,
             resumed: dealt,
             refill_until: next,
@@ -110,7 +111,7 @@ impl<T: Item> Fifo<T> {
 
     /// Number of the game that must be inserted next.
     pub fn next(&self) -> u64 {
-        self.place.first + self.games.len() as u64
+        self.start.first + self.games.len() as u64
     }
 
     /// Whether another game may be inserted, given `on_their_way` positions that are in the
@@ -130,12 +131,12 @@ impl<T: Item> Fifo<T> {
         if number != expected {
             return Err(WindowError::Order { expected, got: number });
         }
-        let used = if self.games.is_empty() { self.place.used } else { 0 };
+        let used = if self.games.is_empty() { self.start.used } else { 0 };
         let positions = item.positions();
         self.waiting += u64::from(positions.saturating_sub(used));
         self.bytes += item.bytes();
         self.total += u64::from(positions);
-        self.games.push_back(Waiting { item: Some(Arc::new(item)), positions });
+        self.games.push_back(QueuedGame { item: Some(Arc::new(item)), positions });
         Ok(())
     }
 
@@ -148,23 +149,23 @@ impl<T: Item> Fifo<T> {
         if self.round.is_none() {
             self.deal(count, newest)?;
         }
-        let mut cards = Vec::new();
+        let mut positions = Vec::new();
         if let Some(round) = &mut self.round {
-            cards = round.batches.pop_front().unwrap_or_default();
+            positions = round.batches.pop_front().unwrap_or_default();
             round.dealt.batches += 1;
         }
         if self.round.as_ref().is_some_and(|round| round.batches.is_empty()) {
             self.round = None;
         }
         self.batches += 1;
-        let mean = |value: &dyn Fn(&Card<T>) -> u64| {
-            cards.iter().map(value).sum::<u64>() as f64 / cards.len().max(1) as f64
+        let mean = |value: &dyn Fn(&QueuedPosition<T>) -> u64| {
+            positions.iter().map(value).sum::<u64>() as f64 / positions.len().max(1) as f64
         };
         self.staleness = Staleness {
-            lag: mean(&|card| u64::from(card.generation.lag(newest))),
-            age: mean(&|card| self.total - card.end),
+            lag: mean(&|position| u64::from(position.generation.lag(newest))),
+            age: mean(&|position| self.total - position.end),
         };
-        let draws = cards.into_iter().map(|card| card.draw).collect();
+        let draws = positions.into_iter().map(|position| position.draw).collect();
         Ok(Batch { draws, staleness: self.staleness })
     }
 
@@ -177,9 +178,10 @@ impl<T: Item> Fifo<T> {
             return Err(WindowError::TooFew { held: self.waiting, needed });
         }
         self.resumed = None;
-        let start = self.place;
-        let cards = self.oldest(needed as usize);
-        let mut batches = self.settings.deal.out(cards, count, self.batches.saturating_sub(drawn));
+        let start = self.start;
+        let positions = self.oldest(needed as usize);
+        let mut batches =
+            self.settings.deal.out(positions, count, self.batches.saturating_sub(drawn));
         // At least one batch stays, even if the settings now deal fewer together.
         let drawn = drawn.min(batches.len().saturating_sub(1) as u64);
         batches.drain(..drawn as usize);
@@ -189,31 +191,31 @@ impl<T: Item> Fifo<T> {
     }
 
     /// Removes the oldest `count` positions from the queue.
-    fn oldest(&mut self, count: usize) -> Vec<Card<T>> {
-        let mut cards = Vec::with_capacity(count);
-        while cards.len() < count {
+    fn oldest(&mut self, count: usize) -> Vec<QueuedPosition<T>> {
+        let mut positions = Vec::with_capacity(count);
+        while positions.len() < count {
             let Some(game) = self.games.front() else { break };
             let Some(item) = game.item.as_ref().map(Arc::clone) else {
                 self.pop();
                 continue;
             };
-            let left = game.positions.saturating_sub(self.place.used);
-            let taken = (left as usize).min(count - cards.len()) as u32;
-            let number = self.place.first;
-            let end = self.place.before + u64::from(game.positions);
-            let positions = self.place.used..self.place.used + taken;
-            cards.extend(positions.map(|position| Card {
+            let left = game.positions.saturating_sub(self.start.used);
+            let taken = (left as usize).min(count - positions.len()) as u32;
+            let number = self.start.first;
+            let end = self.start.before + u64::from(game.positions);
+            let unused = self.start.used..self.start.used + taken;
+            positions.extend(unused.map(|position| QueuedPosition {
                 draw: Draw { item: Arc::clone(&item), number, position },
                 generation: item.generation(),
                 end,
             }));
-            self.place.used += taken;
+            self.start.used += taken;
             self.waiting -= u64::from(taken);
             if taken == left {
                 self.pop();
             }
         }
-        cards
+        positions
     }
 
     /// Whether `batches` batches of `count` positions can be drawn without another insertion.
@@ -232,7 +234,7 @@ impl<T: Item> Fifo<T> {
 
     /// Drops the undealt positions of games that are too old.
     fn drop_stale(&mut self, newest: Generation) {
-        let mut used = self.place.used;
+        let mut used = self.start.used;
         for game in &mut self.games {
             let left = game.positions.saturating_sub(std::mem::take(&mut used));
             let is_stale =
@@ -248,17 +250,17 @@ impl<T: Item> Fifo<T> {
     fn pop(&mut self) {
         if let Some(game) = self.games.pop_front() {
             self.bytes -= game.item.map_or(0, |item| item.bytes());
-            let Place { first, before, .. } = self.place;
+            let QueueStart { first, before, .. } = self.start;
             let before = before + u64::from(game.positions);
-            self.place = Place { first: first + 1, used: 0, before };
+            self.start = QueueStart { first: first + 1, used: 0, before };
         }
     }
 
     /// Returns the state that a checkpoint must keep.
     pub fn cursor(&self) -> Cursor {
-        let place = self.round.as_ref().map_or(self.place, |round| round.start);
+        let place = self.round.as_ref().map_or(self.start, |round| round.start);
         let dealt = self.round.as_ref().map(|round| round.dealt).or(self.resumed);
-        let Place { first, used, before } = place;
+        let QueueStart { first, used, before } = place;
         Cursor { first, next: self.next(), before, used, batches: self.batches, dealt }
     }
 

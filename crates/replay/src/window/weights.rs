@@ -2,7 +2,7 @@
 
 use ouro_game::Rng;
 
-use super::Item;
+use super::batch::Item;
 
 /// Most copies of one position.
 const MAX_COPIES: f32 = 1_000.0;

@@ -3,7 +3,7 @@
 use ouro_game::{Action, ActionMask, Game, RolloutBuffer, Turn, rollout};
 
 use super::{Estimates, Evaluator, Leaf};
-use crate::mcts::Objective;
+use crate::mcts::config::Objective;
 
 /// Squared weight of a legal action of weight 0 in guided priors. Unlikely legal actions keep a
 /// small prior, so they are still explored.

@@ -3,9 +3,11 @@
 use ouro_game::connect_four::{self, ConnectFour, State};
 use ouro_game::{Game, Rng};
 
+use super::config::SearchConfig;
 use super::config::{Objective, ValueScale};
 use super::node_store::NodeKind;
-use super::{Scheduler, Search, SearchConfig};
+use super::scheduler::Scheduler;
+use super::search::Search;
 use crate::evaluator::{Estimates, Evaluator, Leaf, Uniform};
 
 fn searched<E: Evaluator<ConnectFour>>(

@@ -3,7 +3,7 @@
 use ouro_game::{Chance, Game, Rng, Turn};
 
 use super::frame::Frames;
-use crate::Heuristic;
+use crate::heuristic::Heuristic;
 
 /// Draws that replace the outcomes of a chance node that cannot list them.
 pub const CHANCE_SAMPLES: u32 = 16;

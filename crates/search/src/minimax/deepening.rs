@@ -3,7 +3,7 @@
 use ouro_game::{Action, Game};
 
 use super::node_counter::{NodeCounter, OutOfTime};
-use super::{Limits, MinimaxResult, Query, Step, UNDECIDED};
+use super::query::{Limits, MinimaxResult, Query, Step, UNDECIDED};
 
 /// The result of one pass over the tree.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use ouro_game::{Action, ActionMask, Game, PlayerSet, Turn};
 
-use super::Query;
-use crate::Heuristic;
+use super::query::Query;
+use crate::heuristic::Heuristic;
 
 /// Maximum number of seats of any game.
 pub(super) const SEATS: usize = 16;

@@ -7,8 +7,8 @@ use super::chance::{ChanceOutcomes, next_turn};
 use super::deepening::{IterativeSearch, PassResult, PrincipalVariations, deepen};
 use super::frame::{Frames, SEATS};
 use super::node_counter::{NodeCounter, OutOfTime};
-use super::{MinimaxResult, NotToMove, Query, Searcher, Step, check, decided, undecided};
-use crate::Heuristic;
+use super::query::{MinimaxResult, NotToMove, Query, Searcher, Step, check, decided, undecided};
+use crate::heuristic::Heuristic;
 
 /// One value per seat.
 type Values = [f32; SEATS];

@@ -1,6 +1,6 @@
 //! Counts nodes and checks the deadline at intervals.
 
-use crate::Deadline;
+use crate::clock::Deadline;
 
 /// Nodes between two checks of the clock.
 pub const NODES_PER_CLOCK_CHECK: u32 = 64;

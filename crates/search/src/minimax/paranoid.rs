@@ -8,11 +8,11 @@ use super::deepening::{IterativeSearch, PassResult, PrincipalVariations, deepen}
 use super::frame::Frames;
 use super::node_counter::{NodeCounter, OutOfTime};
 use super::ordering::Ordering;
-use super::table::{Bound, Table, key};
-use super::{
+use super::query::{
     MinimaxResult, NotToMove, Query, Searcher, Step, UNDECIDED, check, decided, undecided,
 };
-use crate::Heuristic;
+use super::table::{Bound, Table, key};
+use crate::heuristic::Heuristic;
 
 /// Entries of the transposition table, as a power of two: 1.5 MiB.
 const TABLE_BITS: u32 = 16;

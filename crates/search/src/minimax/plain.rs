@@ -6,8 +6,8 @@ use super::chance::{ChanceOutcomes, next_turn};
 use super::deepening::{IterativeSearch, PassResult, PrincipalVariations, deepen};
 use super::frame::Frames;
 use super::node_counter::{NodeCounter, OutOfTime};
-use super::{MinimaxResult, NotToMove, Query, Searcher, Step, check, decided, undecided};
-use crate::Heuristic;
+use super::query::{MinimaxResult, NotToMove, Query, Searcher, Step, check, decided, undecided};
+use crate::heuristic::Heuristic;
 
 /// Visits every position up to the horizon. The searching player maximises its own value, all
 /// others minimise it.

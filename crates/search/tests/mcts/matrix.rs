@@ -16,11 +16,11 @@ pub(crate) struct Matrix {
 
 /// The actions played, once the game is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Played(pub(crate) Option<[u32; 2]>);
+pub(crate) struct Choices(pub(crate) Option<[u32; 2]>);
 
 impl Game for Matrix {
     type Config = Vec<Vec<f32>>;
-    type State = Played;
+    type State = Choices;
     const NAME: &'static str = "matrix";
 
     fn new(payoffs: Vec<Vec<f32>>) -> Result<Self, ConfigError> {
@@ -35,29 +35,29 @@ impl Game for Matrix {
     fn action_count(&self) -> usize {
         self.payoffs.len().max(self.payoffs[0].len())
     }
-    fn initial(&self, _rng: &mut Rng) -> Played {
-        Played(None)
+    fn initial(&self, _rng: &mut Rng) -> Choices {
+        Choices(None)
     }
-    fn turn(&self, state: &Played) -> Turn {
+    fn turn(&self, state: &Choices) -> Turn {
         if state.0.is_some() { Turn::Over } else { Turn::Move(PlayerSet::first(2)) }
     }
-    fn legal(&self, state: &Played, player: usize, mask: &mut ActionMask) {
+    fn legal(&self, state: &Choices, player: usize, mask: &mut ActionMask) {
         mask.reset(self.action_count());
         let count = [self.payoffs.len(), self.payoffs[0].len()][player];
         let open = if state.0.is_none() { count } else { 0 };
         (0..open).for_each(|action| mask.insert(Action(action as u32)));
     }
-    fn step(&self, state: &mut Played, actions: &[Action]) -> Result<(), StepError> {
+    fn step(&self, state: &mut Choices, actions: &[Action]) -> Result<(), StepError> {
         state.0 = Some([actions[0].0, actions[1].0]);
         Ok(())
     }
-    fn alive(&self, _state: &Played) -> PlayerSet {
+    fn alive(&self, _state: &Choices) -> PlayerSet {
         PlayerSet::first(2)
     }
-    fn elapsed(&self, state: &Played) -> u32 {
+    fn elapsed(&self, state: &Choices) -> u32 {
         u32::from(state.0.is_some())
     }
-    fn returns(&self, state: &Played, player: usize) -> f32 {
+    fn returns(&self, state: &Choices, player: usize) -> f32 {
         match (&self.second, state.0) {
             (Some(second), Some([row, column])) if player == 1 => {
                 second[row as usize][column as usize]
@@ -65,17 +65,17 @@ impl Game for Matrix {
             _ => self.outcome(state, player),
         }
     }
-    fn outcome(&self, state: &Played, player: usize) -> f32 {
+    fn outcome(&self, state: &Choices, player: usize) -> f32 {
         let sign = if player == 0 { 1.0 } else { -1.0 };
         state.0.map_or(0.0, |[row, column]| sign * self.payoffs[row as usize][column as usize])
     }
     fn planes(&self) -> PlaneShape {
         PlaneShape { channels: 1, height: 1, width: 1 }
     }
-    fn observe(&self, _state: &Played, _player: usize, out: &mut [f32]) {
+    fn observe(&self, _state: &Choices, _player: usize, out: &mut [f32]) {
         out.fill(0.0);
     }
-    fn render(&self, state: &Played) -> String {
+    fn render(&self, state: &Choices) -> String {
         format!("{state:?}\n")
     }
     fn action_name(&self, action: Action) -> String {

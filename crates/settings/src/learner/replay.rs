@@ -6,8 +6,9 @@ use ouro_replay::{Deal, FifoSettings, Growth, ReplaySettings, Settings, WindowSe
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AlgorithmConfig, TrainConfig};
-use crate::SettingError;
+use super::algorithm::AlgorithmConfig;
+use super::train::TrainConfig;
+use crate::error::SettingError;
 use crate::schema::check_ranges;
 
 /// Which games are learned from, how long and how often. `AlphaZero` draws from a window of the newest

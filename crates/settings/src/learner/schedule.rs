@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::SettingError;
+use crate::error::SettingError;
 
 /// How the step size changes over a run, as a factor of `train.learning_rate`; the warm-up comes
 /// on top.
@@ -70,8 +70,8 @@ impl LearningRateSchedule {
 
 #[cfg(test)]
 mod tests {
+    use super::super::train::TrainConfig;
     use super::*;
-    use crate::TrainConfig;
 
     fn near(schedule: &LearningRateSchedule, step: u64, factor: f64) {
         let got = schedule.factor(step);

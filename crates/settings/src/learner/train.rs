@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AlgorithmConfig, LearningRateSchedule, OptimizerConfig, WeightAveraging};
-use crate::SettingError;
+use super::algorithm::AlgorithmConfig;
+use super::optimizer::{OptimizerConfig, WeightAveraging};
+use super::schedule::LearningRateSchedule;
+use crate::error::SettingError;
 use crate::schema::check_ranges;
 
 /// The update rule.

@@ -1,5 +1,7 @@
 //! A learner and a fake arena.
 
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
 use ouro_net::ContentHash;
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
@@ -8,9 +10,21 @@ use tonic::{Request, Response};
 
 use super::*;
 
-/// An arena that reports one newest generation, if any, and refuses every published one.
+/// An arena that reports one newest generation, if any.
 struct FakeArena {
     newest: Option<u32>,
+    answer: Publication,
+}
+
+/// What the arena does with published weights.
+#[derive(Clone)]
+enum Publication {
+    Refuse,
+    /// Takes them and keeps the newest generation, unless it is `away`.
+    Take {
+        newest: Arc<AtomicU32>,
+        away: Arc<AtomicBool>,
+    },
 }
 
 #[tonic::async_trait]
@@ -40,9 +54,26 @@ impl PoolService for FakeArena {
 
     async fn publish_checkpoint(
         &self,
-        _: Request<Streaming<v1::PublishCheckpointRequest>>,
+        request: Request<Streaming<v1::PublishCheckpointRequest>>,
     ) -> Result<Response<v1::PublishCheckpointResponse>, Status> {
-        Err(Status::already_exists("another file has this generation"))
+        use v1::publish_checkpoint_request::Part;
+        let Publication::Take { newest, away } = &self.answer else {
+            return Err(Status::already_exists("another file has this generation"));
+        };
+        if away.load(Ordering::Relaxed) {
+            return Err(Status::unavailable("the arena is away"));
+        }
+        let mut parts = request.into_inner();
+        let mut checkpoint = v1::Checkpoint::default();
+        while let Some(part) = parts.message().await? {
+            if let Some(Part::Header(header)) = part.part {
+                let v1::PublishHeader { hash, generation, .. } = header;
+                let status = v1::CheckpointStatus::Candidate.into();
+                checkpoint = v1::Checkpoint { hash, generation, status, ..checkpoint };
+            }
+        }
+        newest.store(checkpoint.generation, Ordering::Relaxed);
+        Ok(Response::new(v1::PublishCheckpointResponse { checkpoint: Some(checkpoint) }))
     }
 
     type FetchCheckpointStream = ReceiverStream<Result<v1::FetchCheckpointResponse, Status>>;
@@ -57,7 +88,8 @@ impl PoolService for FakeArena {
 
 /// Serves a fake arena. Returns a configuration with its address.
 async fn serve(newest: Option<u32>, directory: &std::path::Path) -> (Config, Served) {
-    let server = server::serve(PoolServiceServer::new(FakeArena { newest })).await;
+    let arena = FakeArena { newest, answer: Publication::Refuse };
+    let server = server::serve(PoolServiceServer::new(arena)).await;
     let mut config = config();
     config.arena = Some(server.url.clone());
     config.checkpoint.directory = directory.into();
@@ -93,4 +125,94 @@ async fn a_learner_whose_weights_are_refused_ends_with_that_error() {
         message: "another file has this generation".into(),
     });
     assert_eq!(ended.expect_err("a refusal").to_string(), refused.to_string());
+}
+
+/// Waits until the status of a learner fulfils `is_reached`.
+async fn until(running: &Running, is_reached: impl Fn(&LearnerStatus) -> bool) -> LearnerStatus {
+    let reached = async {
+        loop {
+            let status = running.progress.get();
+            if is_reached(&status) {
+                return status;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let reached = tokio::time::timeout(Duration::from_secs(60), reached).await;
+    reached.unwrap_or_else(|_| panic!("{:?}", running.progress.get()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn training_pauses_while_the_arena_takes_no_weights_and_no_game_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let (newest, away) = (Arc::<AtomicU32>::default(), Arc::new(AtomicBool::new(false)));
+    let answer = Publication::Take { newest: Arc::clone(&newest), away: Arc::clone(&away) };
+    let arena = PoolServiceServer::new(FakeArena { newest: None, answer });
+    let arena = server::serve(arena).await;
+    let mut config = config();
+    config.arena = Some(arena.url.clone());
+    config.checkpoint.directory = directory.path().into();
+    config.intake.max_staleness = 2;
+    let running = Running::start(config).await;
+    let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
+    actor.answer().await.unwrap();
+    // An actor that plays the newest weights of the arena, as fast as games are taken.
+    let played = Arc::clone(&newest);
+    let playing = tokio::spawn(async move {
+        for sequence in 1.. {
+            let mut game = random_game(sequence);
+            for seat in &mut game.seats {
+                seat.generation = Some(Generation(played.load(Ordering::Relaxed)));
+            }
+            actor.send(to_wire(sequence, &game)).await;
+            while !matches!(
+                actor.answer().await,
+                Ok(Some(Answer::Ack(wire::Ack { watermark, .. }))) if watermark >= sequence
+            ) {}
+        }
+    });
+
+    until(&running, |status| status.generation >= Generation(2)).await;
+    away.store(true, Ordering::Relaxed);
+    let paused = until(&running, |status| status.conditions.describe().is_some()).await;
+    let condition = paused.conditions.describe().unwrap();
+    assert!(condition.contains("the arena is away"), "{condition}");
+    let published = newest.load(Ordering::Relaxed);
+    assert!(paused.generation.0 <= published + 1, "{:?} > {published} + 1", paused.generation);
+
+    away.store(false, Ordering::Relaxed);
+    let later = Generation(published + 4);
+    let resumed = until(&running, |status| status.generation >= later).await;
+    assert_eq!(resumed.conditions.describe(), None);
+    assert!(resumed.refused.is_empty(), "{:?}", resumed.refused);
+    playing.abort();
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_learner_without_its_arena_answers_and_welcomes_actors_once_the_arena_is_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let port = std::net::TcpListener::bind(server::free_port()).unwrap();
+    let address = port.local_addr().unwrap();
+    drop(port);
+    let mut config = config();
+    config.arena = Some(format!("http://{address}"));
+    config.checkpoint.directory = directory.path().into();
+    let running = Running::start(config).await;
+    until(&running, |status| status.conditions.describe().is_some()).await;
+    let learner = format!("http://{}", running.address);
+    let mut client = LearnerServiceClient::connect(learner).await.unwrap();
+    let status = client.get_status(wire::GetStatusRequest {}).await.unwrap().into_inner();
+    assert!(status.condition.contains("arena"), "{status:?}");
+
+    let connecting = tokio::spawn(Actor::connect(running.address, Actor::hello(None)));
+    let answer = Publication::Take { newest: Arc::default(), away: Arc::default() };
+    let server = ouro_service::GrpcServer::bind(address, Limits::default()).await.unwrap();
+    let arena = FakeArena { newest: Some(7), answer };
+    let _arena = server::start(server.add_service(PoolServiceServer::new(arena)));
+    let mut actor = connecting.await.unwrap().unwrap();
+    let Some(Answer::Welcome(welcome)) = actor.answer().await.unwrap() else { panic!("welcome") };
+    assert_eq!(welcome.newest_generation, 7);
+    drop(actor);
+    assert_eq!(running.stop().await.conditions.describe(), None);
 }

@@ -43,6 +43,7 @@ impl Pushed {
             &config,
             stop.clone(),
         );
+        intake.welcome_actors();
         let server = GrpcServer::bind(config.listen, Limits::default()).await;
         let server = server.expect("a free port").add_service(LearnerServiceServer::new(intake));
         let url = format!("http://{}", server.local_addr());
@@ -72,7 +73,7 @@ impl Pushed {
     }
 
     /// Watermark and pause of the next acknowledgement.
-    async fn told(&mut self) -> (u64, u32) {
+    async fn answer(&mut self) -> (u64, u32) {
         let answer = self.responses.message().await.expect("no status").expect("an answer");
         let Some(Answer::Ack(ack)) = answer.message else { panic!("{answer:?}") };
         assert_eq!(ack.refusals, []);
@@ -84,14 +85,14 @@ impl Pushed {
 async fn on_a_full_disk_actors_are_asked_to_wait_for_each_attempt() {
     let mut actor = Pushed::start(100).await;
     actor.send(1).await;
-    assert_eq!(actor.told().await, (1, 0));
+    assert_eq!(actor.answer().await, (1, 0));
     actor.disk.set_faults(Faults { capacity: Some(1), ..Faults::default() });
     actor.send(2).await;
-    assert_eq!([actor.told().await, actor.told().await], [(1, 1_000); 2]);
+    assert_eq!([actor.answer().await, actor.answer().await], [(1, 1_000); 2]);
     actor.disk.set_faults(Faults::default());
     let mut last = (1, 1_000);
     while last == (1, 1_000) {
-        last = actor.told().await;
+        last = actor.answer().await;
     }
     assert_eq!(last, (2, 0));
 }
@@ -104,18 +105,18 @@ async fn far_ahead_of_training_actors_are_asked_to_wait_and_close_to_it_they_are
         actor.send(sequence).await;
     }
     // Two games fill the replay.
-    let mut told = Vec::new();
-    while told.last().is_none_or(|&(watermark, _)| watermark < 2) {
-        told.push(actor.told().await);
+    let mut answers = Vec::new();
+    while answers.last().is_none_or(|&(watermark, _)| watermark < 2) {
+        answers.push(actor.answer().await);
     }
     // Each drawn game makes room for another.
     for watermark in 3..=GAMES {
         assert_eq!(actor.replay.draw(POSITIONS).expect("open").batch.draws.len(), POSITIONS);
-        told.push(actor.told().await);
-        assert_eq!(told.last().map(|told| told.0), Some(watermark));
+        answers.push(actor.answer().await);
+        assert_eq!(answers.last().map(|answer| answer.0), Some(watermark));
     }
-    assert!(told.iter().all(|&(_, pause)| [0, 50].contains(&pause)), "{told:?}");
-    assert!(told.iter().any(|&(_, pause)| pause == 50), "{told:?}");
+    assert!(answers.iter().all(|&(_, pause)| [0, 50].contains(&pause)), "{answers:?}");
+    assert!(answers.iter().any(|&(_, pause)| pause == 50), "{answers:?}");
     // By then fewer than half of the journal writer's queue is left.
-    assert!(told.iter().rev().take(32).all(|&(_, pause)| pause == 0), "{told:?}");
+    assert!(answers.iter().rev().take(32).all(|&(_, pause)| pause == 0), "{answers:?}");
 }

@@ -1,7 +1,7 @@
 //! Errors of requests and replies.
 
-use super::Coord;
-use crate::battlesnake::PositionError;
+use super::wire::Coord;
+use crate::battlesnake::position::PositionError;
 
 /// Longest request body that is read: several times that of the fullest 25×25 board.
 pub const MAX_REQUEST_BYTES: usize = 512 * 1024;

@@ -1,10 +1,12 @@
 //! Builds the requests that a game host sends to each snake.
 
-use super::{
-    ApiError, Battlesnake, Board, Customizations, GameInfo, GameState, RoyaleSettings, RulesetInfo,
+use super::error::ApiError;
+use super::wire::{
+    Battlesnake, Board, Customizations, GameInfo, GameState, RoyaleSettings, RulesetInfo,
     RulesetSettings, SquadSettings,
 };
-use crate::battlesnake::{Config, Position, Snake};
+use crate::battlesnake::config::Config;
+use crate::battlesnake::position::{Position, Snake};
 
 /// A game host: the fixed part of every request of one game.
 #[derive(Clone, Debug, PartialEq, Eq)]

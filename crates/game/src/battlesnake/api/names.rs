@@ -1,6 +1,6 @@
 //! Names of rulesets and maps on the wire.
 
-use crate::battlesnake::{Map, Ruleset};
+use crate::battlesnake::config::{Map, Ruleset};
 
 /// Every ruleset with its name.
 const RULESETS: [(&str, Ruleset); 6] = [

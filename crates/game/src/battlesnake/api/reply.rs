@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Customizations;
 use super::error::{ApiError, from_json};
-use crate::Action;
-use crate::battlesnake::DIRECTIONS;
+use super::wire::Customizations;
+use crate::action::Action;
+use crate::grid::DIRECTIONS;
 
 /// Longest shout, in characters.
 pub const MAX_SHOUT_CHARS: usize = 256;

@@ -4,7 +4,7 @@
 //! a rectangle, each once, its margins are the counters. Otherwise the counters are unknown, and
 //! the caller keeps the hazards as they are.
 
-use crate::battlesnake::Position;
+use crate::battlesnake::position::Position;
 
 /// Margins left, right, bottom and top. `None` if the hazards are not a frame, or if the frame
 /// needs more turns than have passed.

@@ -1,9 +1,11 @@
 //! Converts a request to a game that can be searched.
 
+use super::error::ApiError;
 use super::royale;
-use super::{ApiError, GameState};
+use super::wire::GameState;
+use crate::battlesnake::config::{Config, Map, Ruleset};
 use crate::battlesnake::position::{MAX_SIDE, MAX_SNAKES, MAX_TURN, MIN_SIDE};
-use crate::battlesnake::{Config, Map, Position, Ruleset, Snake};
+use crate::battlesnake::position::{Position, Snake};
 
 /// A game that starts at the position of a request.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::{ApiError, from_json};
-use crate::battlesnake::{Config, Point};
+use crate::battlesnake::config::Config;
+use crate::battlesnake::position::Point;
 
 /// Body of `/start`, `/move` and `/end`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use serde::Serialize;
 
-use crate::battlesnake::{Point, Position, Snake};
+use crate::battlesnake::position::{Point, Position, Snake};
 
 /// The first disagreement between the engine and a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

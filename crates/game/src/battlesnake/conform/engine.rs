@@ -2,10 +2,16 @@
 //!
 //! Chance outcomes come from the recording and must be outcomes that the engine offers.
 
-use crate::battlesnake::{
-    Battlesnake, Cell, Config, DeadBodies, Pending, Point, Position, Small, State,
-};
-use crate::{Action, ConfigError, Game, Rng, Turn};
+use crate::action::Action;
+use crate::battlesnake::Small;
+use crate::battlesnake::config::Config;
+use crate::battlesnake::dead_bodies::DeadBodies;
+use crate::battlesnake::position::{Point, Position};
+use crate::battlesnake::rules::Battlesnake;
+use crate::battlesnake::state::{Cell, Pending, State};
+use crate::error::ConfigError;
+use crate::game::{Game, Turn};
+use crate::rng::Rng;
 
 /// An engine during a recorded game, independent of its size class.
 pub(super) trait Engine {

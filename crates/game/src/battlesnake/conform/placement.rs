@@ -3,7 +3,8 @@
 //! Placement is random. A set-up conforms if some random choice produces it.
 
 use super::spawn::legal_cells;
-use crate::battlesnake::{Map, Point, Position};
+use crate::battlesnake::config::Map;
+use crate::battlesnake::position::{Point, Position};
 
 /// Checks whether the map could have set up `position`; the error names the violated rule.
 ///

@@ -9,7 +9,9 @@ use super::engine::{Engine, engines};
 use super::placement::check_placement;
 use super::spawn::check_spawn;
 use super::trace::{EndLine, GameLine, Mode, TurnLine};
-use crate::battlesnake::{Config, DIRECTIONS, Position, Snake};
+use crate::battlesnake::config::Config;
+use crate::battlesnake::position::{Position, Snake};
+use crate::grid::DIRECTIONS;
 
 /// A game whose check is in progress.
 pub(super) struct Recording {
@@ -104,7 +106,7 @@ impl Recording {
     /// Checks the last line of a game; returns whether a set-up was checked with it.
     pub(super) fn end(&self, line: &EndLine) -> Result<bool, Fault> {
         if line.game != self.name() {
-            return Err(format!("game is {:?}; {:?} has begun", line.game, self.name()).into());
+            return Err(format!("game is {:?}; {:?} has started", line.game, self.name()).into());
         }
         if line.turns != self.turns {
             return Err(format!("turns is {}; {} were read", line.turns, self.turns).into());

@@ -3,7 +3,8 @@
 //! A second, slow implementation without the engine's bit sets, so that an error there is not
 //! repeated here.
 
-use crate::battlesnake::{Config, Map, Point, Position};
+use crate::battlesnake::config::{Config, Map};
+use crate::battlesnake::position::{Point, Position};
 
 /// Cells where food may appear: without food and living bodies, not next to a living head.
 pub fn legal_cells(position: &Position) -> Vec<Point> {

@@ -7,8 +7,8 @@ use std::io::{self, BufRead, Read};
 
 use serde::Deserialize;
 
+use crate::battlesnake::config::{Config, Map, Ruleset};
 use crate::battlesnake::position::{Cause, Death, Point, Position, Snake};
-use crate::battlesnake::{Config, Map, Ruleset};
 
 /// Longest line that is read, bytes.
 const MAX_LINE_BYTES: u64 = 4 << 20;

@@ -1,7 +1,8 @@
 //! The search: null-window negamax with bounds from the table and from pairing strategies.
 
 use super::table::{Bounds, Table};
-use crate::connect_four::{Board, State};
+use crate::connect_four::board::Board;
+use crate::connect_four::state::State;
 
 /// A position relative to the player to move.
 #[derive(Clone, Copy, Debug)]

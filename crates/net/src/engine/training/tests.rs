@@ -1,8 +1,8 @@
 use ouro_game::{PlaneShape, Rng};
 
 use super::*;
+use crate::spec::{TensorRole, ValueRange};
 use crate::synthetic::{random_planes, random_weights};
-use crate::{TensorRole, ValueRange};
 
 fn spec(channels: usize, blocks: usize, [planes, height, width]: [usize; 3]) -> NetSpec {
     let architecture = Architecture::Residual {

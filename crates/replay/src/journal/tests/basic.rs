@@ -7,8 +7,8 @@ fn nothing_counts_before_its_commit_and_everything_after_it() {
     let disk = MemoryDisk::new();
     let mut journal = open(&disk);
     assert_eq!(journal.greet("a", None).unwrap(), Greeting::Issued(1));
-    assert_eq!(journal.append(record("a", 1, 1, b"x")).unwrap(), Appended::Waiting(Some(0)));
-    assert_eq!(journal.append(record("a", 1, 2, b"y")).unwrap(), Appended::Waiting(Some(1)));
+    assert_eq!(journal.append(record("a", 1, 1, b"x")).unwrap(), Appended::Uncommitted(Some(0)));
+    assert_eq!(journal.append(record("a", 1, 2, b"y")).unwrap(), Appended::Uncommitted(Some(1)));
     assert_eq!((journal.watermark("a"), journal.records(), journal.waiting()), (None, 0, 3));
     let committed = journal.commit().unwrap();
     assert_eq!(committed.entries, 3);
@@ -34,7 +34,7 @@ fn what_was_decided_stays_decided_after_a_restart() {
     }
     let early = journal.append(record("a", 1, 8, b"early")).unwrap();
     assert_eq!(early, Appended::Gap { expected: 7 });
-    assert_eq!(journal.append(record("a", 1, 7, b"z")).unwrap(), Appended::Waiting(Some(5)));
+    assert_eq!(journal.append(record("a", 1, 7, b"z")).unwrap(), Appended::Uncommitted(Some(5)));
     assert_eq!(journal.append(record("a", 1, 7, b"z")).unwrap(), Appended::Duplicate);
 }
 
@@ -145,12 +145,12 @@ fn sizes_out_of_range_are_refused_before_anything_changes() {
     journal.greet("a", None).unwrap();
     let large = journal.append(record("a", 1, 1, &[0; 11])).unwrap_err().to_string();
     assert_eq!(large, "payload has 11 bytes; 0 to 10 are possible");
-    assert!(matches!(journal.append(record("a", 1, 1, &[0; 10])), Ok(Appended::Waiting(_))));
-    assert!(matches!(journal.append(record("a", 1, 2, &[0; 10])), Ok(Appended::Waiting(_))));
+    assert!(matches!(journal.append(record("a", 1, 1, &[0; 10])), Ok(Appended::Uncommitted(_))));
+    assert!(matches!(journal.append(record("a", 1, 2, &[0; 10])), Ok(Appended::Uncommitted(_))));
     let error = journal.append(record("a", 1, 3, &[0; 10])).unwrap_err();
     assert!(matches!(error, JournalError::Backlog { max: 100, .. }), "{error}");
     journal.commit().unwrap();
-    assert!(matches!(journal.append(record("a", 1, 3, &[0; 10])), Ok(Appended::Waiting(_))));
+    assert!(matches!(journal.append(record("a", 1, 3, &[0; 10])), Ok(Appended::Uncommitted(_))));
 }
 
 #[test]

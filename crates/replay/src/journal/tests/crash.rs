@@ -62,7 +62,7 @@ fn play(disk: &MemoryDisk, actors: &mut [Actor; 2]) -> Result<(), JournalError> 
                     true => journal.refuse(entry)?,
                     false => journal.append(entry)?,
                 };
-                assert_eq!(matches!(decided, Appended::Waiting(Some(_))), !is_refused);
+                assert_eq!(matches!(decided, Appended::Uncommitted(Some(_))), !is_refused);
             }
         }
         journal.commit()?;

@@ -56,7 +56,7 @@ fn a_segment_cut_at_any_byte_keeps_every_whole_commit_or_is_refused_by_name() {
                 // The journal accepts further records.
                 if commits > 0 {
                     let more = journal.append(record("a", 1, watermark + 1, b"more")).unwrap();
-                    assert!(matches!(more, Appended::Waiting(Some(_))));
+                    assert!(matches!(more, Appended::Uncommitted(Some(_))));
                     journal.commit().unwrap();
                 }
             }

@@ -29,7 +29,7 @@ fn a_disk_that_is_full_at_any_byte_costs_nothing_but_time() {
             let (records, watermark) = (journal.records(), journal.watermark("a"));
             match journal.commit() {
                 Ok(_) => assert_eq!(journal.watermark("a"), Some((1, sequence))),
-                Err(JournalError::NoSpace { .. }) => {
+                Err(JournalError::Exhausted { .. }) => {
                     failed += 1;
                     let after = (journal.records(), journal.watermark("a"));
                     assert_eq!(after, (records, watermark));
@@ -114,7 +114,7 @@ fn a_crash_after_a_full_disk_never_mixes_the_commit_that_failed_with_its_success
                     break error;
                 }
             };
-            assert!(matches!(error, JournalError::NoSpace { .. }), "{error}");
+            assert!(matches!(error, JournalError::Exhausted { .. }), "{error}");
             let acknowledged = journal.watermark("a").map_or(0, |(_, watermark)| watermark);
             // The next attempt has more entries and ends with a power failure.
             journal.append(record("a", 1, sequence + 1, &body)).unwrap();

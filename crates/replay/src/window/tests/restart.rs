@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::*;
+use crate::journal::{Journal, Options, Record};
 use crate::testing::MemoryDisk;
-use crate::{Journal, Options, Record};
 
 fn game(number: u64) -> Game {
     let odd = [1.0, 0.4, 2.6][number as usize % 3];

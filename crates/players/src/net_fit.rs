@@ -1,0 +1,66 @@
+//! Whether a network fits a game.
+
+use ouro_game::{Game, PlaneShape};
+use ouro_net::Engine;
+
+use crate::selection::SelectionError;
+
+/// Reason why a network cannot play a game.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FitError {
+    /// The network reads other observations than the game writes.
+    #[error(
+        "net {net} reads planes {net_planes:?}, {game} writes {game_planes:?}; \
+         use weights trained for this board"
+    )]
+    Planes {
+        /// The player's name.
+        net: String,
+        /// Planes that the network reads.
+        net_planes: PlaneShape,
+        /// The game's name.
+        game: &'static str,
+        /// Planes that the game writes.
+        game_planes: PlaneShape,
+    },
+    /// The number of logits differs from the number of actions.
+    #[error(
+        "net {net} has {net_actions} actions, {game} has {game_actions}; \
+         use weights trained for this game"
+    )]
+    Actions {
+        /// The player's name.
+        net: String,
+        /// Logits of the network.
+        net_actions: usize,
+        /// The game's name.
+        game: &'static str,
+        /// Actions of the game.
+        game_actions: usize,
+    },
+    /// The selection is out of range.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
+}
+
+/// Checks that a network reads the observations of a game and has its actions.
+pub(crate) fn fits<G: Game>(name: &str, engine: &Engine, game: &G) -> Result<(), FitError> {
+    let spec = engine.spec();
+    if spec.planes != game.planes() {
+        return Err(FitError::Planes {
+            net: name.to_owned(),
+            net_planes: spec.planes,
+            game: G::NAME,
+            game_planes: game.planes(),
+        });
+    }
+    if spec.actions != game.action_count() {
+        return Err(FitError::Actions {
+            net: name.to_owned(),
+            net_actions: spec.actions,
+            game: G::NAME,
+            game_actions: game.action_count(),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,274 @@
+//! Connections of a port, with caps and time limits.
+//!
+//! Whatever connects, the process keeps file descriptors for its own files: the caps follow from
+//! the limit of open files. A connection that sends nothing, or no more than a part of what opens
+//! the protocol, is closed after [`ConnectionLimits::handshake`]. One whose peer reads nothing is
+//! closed after [`ConnectionLimits::stall`]. So a flood of silent connections holds its slots for
+//! seconds only, and those of one address never hold the whole port.
+
+mod slots;
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Sleep, sleep};
+use tonic::transport::server::{Connected, TcpConnectInfo};
+
+use crate::throttle::Throttle;
+use slots::{Slot, Slots};
+
+/// Time between two log lines about refused connections.
+const LOG_INTERVAL: Duration = Duration::from_secs(30);
+/// Delay after a failed `accept`, which usually lacks a file descriptor.
+const ACCEPT_DELAY: Duration = Duration::from_millis(500);
+
+/// Most open files that a process asks the system for.
+const MOST_FILES: u64 = 65_536;
+/// Files that connections leave to the process.
+const OWN_FILES: u64 = 256;
+/// Ports that may share the rest, and the connections that the process opens itself.
+const SHARES: u64 = 4;
+/// Most connections of a port, however many files may be open.
+const MOST_CONNECTIONS: u64 = 1_024;
+
+/// Limits of the connections of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// Open connections of the port.
+    pub per_port: usize,
+    /// Open connections from one address, or from one network /64 of IPv6.
+    pub per_address: usize,
+    /// Time for the first bytes of the protocol.
+    pub handshake: Duration,
+    /// Time that a write may last without progress.
+    pub stall: Duration,
+}
+
+impl ConnectionLimits {
+    /// Limits for a process that may open `files` files.
+    pub fn for_files(files: u64) -> Self {
+        let own = OWN_FILES.min(files / 2);
+        let per_port = ((files - own) / SHARES).clamp(2, MOST_CONNECTIONS) as usize;
+        Self {
+            per_port,
+            per_address: per_port / 2,
+            handshake: Duration::from_secs(10),
+            stall: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self::for_files(open_files())
+    }
+}
+
+/// The number of files that the process may open. The first call raises it, up to 65,536 files, as
+/// far as the system permits.
+fn open_files() -> u64 {
+    static FILES: OnceLock<u64> = OnceLock::new();
+    // Systems without this limit have a larger one.
+    *FILES.get_or_init(|| rlimit::increase_nofile_limit(MOST_FILES).unwrap_or(MOST_FILES))
+}
+
+/// An open port.
+#[derive(Debug)]
+pub struct Listener {
+    listener: TcpListener,
+    address: SocketAddr,
+    limits: ConnectionLimits,
+    /// Bytes that open the protocol, which must arrive within the time of the handshake.
+    opening: usize,
+    slots: Arc<Slots>,
+    refusals: Throttle,
+    failures: Throttle,
+}
+
+impl Listener {
+    /// Opens `address`; port 0 takes a free one. The first `opening` bytes of a connection must
+    /// arrive within the time of the handshake; 0 if the protocol checks that itself.
+    pub async fn bind(
+        address: SocketAddr,
+        limits: ConnectionLimits,
+        opening: usize,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok(Self {
+            listener,
+            address,
+            limits,
+            opening,
+            slots: Arc::default(),
+            refusals: Throttle::new(LOG_INTERVAL),
+            failures: Throttle::new(LOG_INTERVAL),
+        })
+    }
+
+    /// The address that was opened.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The limits of the connections.
+    pub fn limits(&self) -> ConnectionLimits {
+        self.limits
+    }
+
+    /// The next connection within the caps. Connections beyond them are closed at once.
+    pub async fn accept(&mut self) -> Connection {
+        loop {
+            let (stream, peer) = match self.listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    self.failed(&error).await;
+                    continue;
+                }
+            };
+            match Slots::take(&self.slots, peer.ip(), &self.limits) {
+                Ok(slot) => return Connection::new(stream, slot, &self.limits, self.opening),
+                Err(reason) => {
+                    if let Some(count) = self.refusals.admit() {
+                        tracing::warn!(
+                            address = %self.address, %peer, count,
+                            "connection refused: {reason}",
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reports a failed `accept`. Of some connections only the peer is to blame.
+    async fn failed(&mut self, error: &io::Error) {
+        use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+        if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+            return;
+        }
+        if let Some(count) = self.failures.admit() {
+            tracing::warn!(
+                address = %self.address, count,
+                "no connection can be accepted: {error}; raise the limit of open files",
+            );
+        }
+        sleep(ACCEPT_DELAY).await;
+    }
+}
+
+/// A connection of a [`Listener`]; its slot is free again once it is dropped.
+#[derive(Debug)]
+pub struct Connection {
+    stream: TcpStream,
+    opening: Option<Opening>,
+    stall: Duration,
+    stalled: Option<Pin<Box<Sleep>>>,
+    _slot: Slot,
+}
+
+/// What is left of a handshake.
+#[derive(Debug)]
+struct Opening {
+    bytes: usize,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl Connection {
+    fn new(stream: TcpStream, slot: Slot, limits: &ConnectionLimits, opening: usize) -> Self {
+        // A system without this option sends small messages later, but all of them.
+        let _ = stream.set_nodelay(true);
+        let deadline = || Box::pin(sleep(limits.handshake));
+        let opening = (opening > 0).then(|| Opening { bytes: opening, deadline: deadline() });
+        Self { stream, opening, stall: limits.stall, stalled: None, _slot: slot }
+    }
+
+    /// The result of a write, or an error if writes have stalled for too long.
+    fn progress<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let stall = self.stall;
+        let deadline = self.stalled.get_or_insert_with(|| Box::pin(sleep(stall)));
+        deadline.as_mut().poll(context).map(|()| Err(timed_out("the peer reads nothing")))
+    }
+}
+
+fn timed_out(reason: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, reason)
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let count = buffer.filled().len() - before;
+        if let Some(opening) = &mut self.opening {
+            opening.bytes = opening.bytes.saturating_sub(count);
+            if opening.bytes == 0 {
+                self.opening = None;
+            } else if opening.deadline.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Err(timed_out("the peer did not open the protocol in time")));
+            }
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.progress(context, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.progress(context, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl Connected for Connection {
+    type ConnectInfo = TcpConnectInfo;
+
+    fn connect_info(&self) -> Self::ConnectInfo {
+        self.stream.connect_info()
+    }
+}
+
+#[cfg(test)]
+mod tests;

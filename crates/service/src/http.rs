@@ -1,0 +1,90 @@
+//! A web server with limits on connections and headers, and a bounded drain.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use hyper::body::{Body, Incoming};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio_util::sync::CancellationToken;
+use tonic::codegen::{Service, http};
+
+use crate::connections::{ConnectionLimits, Listener};
+use crate::shutdown::Drain;
+
+/// Most bytes of the head of a request.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// A web server on an open port.
+#[derive(Debug)]
+pub struct HttpServer {
+    listener: Listener,
+}
+
+impl HttpServer {
+    /// Opens `address`; port 0 takes a free one.
+    pub async fn bind(address: SocketAddr, limits: ConnectionLimits) -> io::Result<Self> {
+        // The head of a request has a time limit of its own, so no byte must open a connection.
+        Ok(Self { listener: Listener::bind(address, limits, 0).await? })
+    }
+
+    /// The address that was opened.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.listener.local_addr()
+    }
+
+    /// Answers requests with `service` until `stop` is cancelled, then closes the port and gives
+    /// requests in flight the time `drain`.
+    ///
+    /// A connection is closed if the head of its next request is not complete within the time of
+    /// a handshake.
+    pub async fn run_until<S, B>(
+        mut self,
+        service: S,
+        stop: CancellationToken,
+        drain: Duration,
+    ) -> Drain
+    where
+        S: Service<http::Request<Incoming>, Response = http::Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + 'static,
+        S::Future: Send,
+        B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+    {
+        let mut builder = hyper::server::conn::http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.listener.limits().handshake)
+            .max_buf_size(HEAD_BYTES);
+        let graceful = GracefulShutdown::new();
+        loop {
+            let connection = tokio::select! {
+                connection = self.listener.accept() => connection,
+                () = stop.cancelled() => break,
+            };
+            let service = TowerToHyperService::new(service.clone());
+            let serving = builder.serve_connection(TokioIo::new(connection), service);
+            let serving = graceful.watch(serving);
+            tokio::spawn(async move {
+                // The peer is to blame: it broke the protocol, or is gone.
+                if let Err(error) = serving.await {
+                    tracing::debug!("connection ended: {error}");
+                }
+            });
+        }
+        let address = self.local_addr();
+        drop(self.listener);
+        match tokio::time::timeout(drain, graceful.shutdown()).await {
+            Ok(()) => Drain::Clean,
+            Err(_) => {
+                tracing::warn!(%address, "pages still being sent after the drain time");
+                Drain::DeadlinePassed
+            }
+        }
+    }
+}
