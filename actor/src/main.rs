@@ -7,10 +7,10 @@ use ouro_actor::{Actor, ActorConfig, ActorError};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown};
-use ouro_settings::Settings;
 use ouro_settings::arguments::{
     ActorArguments, AddressArguments, FileArguments, LogArguments, SettingsError,
 };
+use ouro_settings::{Process, Settings};
 
 /// Plays games on CPU threads and pushes them to the learner.
 #[derive(Debug, Parser)]
@@ -28,7 +28,7 @@ struct Arguments {
 
 impl Arguments {
     fn settings(&self) -> Result<Settings, SettingsError> {
-        self.file.load(|deploy| {
+        self.file.load(Process::Actor, |deploy| {
             self.addresses.apply(deploy);
             self.actor.apply(deploy);
             self.log.apply(deploy);

@@ -28,16 +28,29 @@ pub enum ArenaError {
         /// Error of the operating system.
         source: std::io::Error,
     },
+    /// The store is gone, but its weights are there.
+    #[error(
+        "{} is missing or empty, but {} holds weights of a run; put the store back, or move the \
+         folder away to start without ratings",
+        path.display(),
+        weights.display()
+    )]
+    StoreLost {
+        /// The file of the store.
+        path: PathBuf,
+        /// The folder of weights.
+        weights: PathBuf,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A weights file that a match needs failed.
+    /// The folder of weights cannot be opened.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// An opponent's weights cannot be parsed.
+    /// The weights of a member of the pool cannot be read.
     #[error("{generation} cannot play: {reason}")]
-    Opponent {
-        /// The opponent.
+    Unplayable {
+        /// The member.
         generation: Generation,
         /// The problem with its weights.
         reason: String,
@@ -73,10 +86,11 @@ impl ArenaError {
                 ExitStatus::BadConfiguration
             }
             Self::Data { .. }
+            | Self::StoreLost { .. }
             | Self::Service(_)
             | Self::Web { .. }
             | Self::Weights(_)
-            | Self::Opponent { .. }
+            | Self::Unplayable { .. }
             | Self::Store(
                 StoreError::Locked { .. }
                 | StoreError::NotAStore { .. }
@@ -326,7 +340,7 @@ mod tests {
             ),
             (CallError::ForeignSpec("3 actions".into()), Code::FailedPrecondition),
             (folder(WeightsError::Missing(hash)), Code::NotFound),
-            (folder(WeightsError::Damaged { expected: hash, found: hash }), Code::DataLoss),
+            (folder(WeightsError::Damaged { path: path.clone(), found: hash }), Code::DataLoss),
             (folder(WeightsError::Io { path: path.clone(), source: io() }), Code::Internal),
             (
                 folder(WeightsError::Exhausted { folder: path.clone(), source: io() }),

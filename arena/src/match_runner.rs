@@ -6,6 +6,8 @@
 //! time. Results are stored as they arrive, so a restart resumes the match: no game is played twice,
 //! and a stop costs only the games in play.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -49,6 +51,9 @@ pub(crate) struct MatchRunner {
     pub(crate) config: MatchConfig,
     pub(crate) wake: Receiver<()>,
     pub(crate) stop: CancellationToken,
+    /// Members of the pool whose weights cannot be read. They play no spare games until the next
+    /// start.
+    pub(crate) set_aside: RefCell<BTreeSet<Generation>>,
 }
 
 impl MatchRunner {
@@ -266,9 +271,25 @@ impl MatchRunner {
         };
         let Some((first, second)) = chosen else { return Ok(false) };
         let key = MatchKey::rating(players[first].clone(), players[second].clone());
-        self.rating_games(key, self.config.spare_games)?;
+        match self.rating_games(key, self.config.spare_games) {
+            Err(ArenaError::Unplayable { generation, reason }) => {
+                self.set_aside(generation, &reason);
+                return Ok(true);
+            }
+            played => played?,
+        };
         self.state.update_ratings()?;
         Ok(true)
+    }
+
+    /// Leaves a member of the pool out of spare games.
+    fn set_aside(&self, generation: Generation, reason: &str) {
+        tracing::error!(
+            generation = generation.0,
+            reason,
+            "a member of the pool is set aside: it plays no more spare games until a restart"
+        );
+        self.set_aside.borrow_mut().insert(generation);
     }
 
     /// The players that spare games consider: the newest weights, the newest members of the pool,
@@ -291,7 +312,10 @@ impl MatchRunner {
         }
         let pool = pool.into_iter().take(POOL_OF_INTEREST);
         let pool = pool.map(|row| row.generation).filter(|&generation| Some(generation) != newest);
-        let generations = newest.into_iter().chain(pool).map(PlayerId::from);
+        let set_aside = self.set_aside.borrow();
+        let generations = newest.into_iter().chain(pool);
+        let generations = generations.filter(|generation| !set_aside.contains(generation));
+        let generations = generations.map(PlayerId::from);
         let anchors = self.state.checked().anchors.iter().cloned().map(PlayerId::Anchor);
         Ok(generations.chain(anchors).collect())
     }
@@ -320,10 +344,9 @@ impl MatchRunner {
             .iter()
             .find(|row| row.generation == generation)
             .ok_or(StoreError::Unknown(generation))?;
-        let engine = self.engine(row.hash).map_err(|error| match error {
-            CallError::Folder(error) => ArenaError::Weights(error),
-            error => ArenaError::Opponent { generation, reason: error.to_string() },
-        })?;
+        let unplayable =
+            |error: CallError| ArenaError::Unplayable { generation, reason: error.to_string() };
+        let engine = self.engine(row.hash).map_err(unplayable)?;
         Ok(network(&engine, player))
     }
 

@@ -3,6 +3,7 @@
 //! Drain order: the match runner stops between two plies with all results stored, health turns to
 //! NOT_SERVING and the port closes, calls in flight finish.
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -59,8 +60,14 @@ impl Arena {
         let open = move || -> Result<ArenaState, ArenaError> {
             std::fs::create_dir_all(&data)
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
-            let store = EmbeddedStore::open(&data.join(STORE_FILE))?;
+            let path = data.join(STORE_FILE);
             let weights = WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?;
+            // A store is created before the first weights arrive, and is never empty.
+            let has_store = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
+            if !has_store && weights.count()? > 0 {
+                return Err(ArenaError::StoreLost { path, weights: data.join(WEIGHTS_FOLDER) });
+            }
+            let store = EmbeddedStore::open(&path)?;
             let store = Box::new(store);
             Ok(ArenaState::load(run, checked, store, weights, clock, waker)?)
         };
@@ -142,6 +149,7 @@ impl Arena {
             config: self.matches,
             wake: self.wake,
             stop: stop.clone(),
+            set_aside: RefCell::default(),
         };
         let matches = Background::thread("arena-matches", move || runner.run())?;
 

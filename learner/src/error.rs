@@ -8,7 +8,10 @@ use crate::batch::BatchError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrainError {
     /// The loss or the gradient is infinite or not a number.
-    #[error("step {step}: {what} is {value}; lower train.learning_rate and restart")]
+    #[error(
+        "training diverged: at step {step} {what} is {value}; the last training state is kept; \
+         lower train.learning_rate and restart"
+    )]
     NotFinite {
         /// Number of steps before this one.
         step: u64,
@@ -17,6 +20,12 @@ pub enum TrainError {
         /// The number, as text.
         value: String,
     },
+    /// The trained network is infinite or not a number.
+    #[error(
+        "training diverged: {0}; the last training state is kept; lower train.learning_rate and \
+         restart"
+    )]
+    Diverged(WeightsError),
     /// The device did not return its numbers.
     #[error("reading from the training device: {0}")]
     Read(String),
@@ -40,6 +49,11 @@ pub enum TrainError {
 }
 
 impl TrainError {
+    /// Whether the settings made training diverge.
+    pub fn is_divergence(&self) -> bool {
+        matches!(self, Self::NotFinite { .. } | Self::Diverged(_))
+    }
+
     pub(crate) fn read(error: impl std::fmt::Display) -> Self {
         Self::Read(error.to_string())
     }

@@ -7,7 +7,9 @@
 
 use burn_tensor::Device;
 use ouro_game::{ActionMask, ConfigError, Game, GameConfig, GameVisitor, Rng, Turn};
-use ouro_net::{Engine, NetSpec, Scratch, Weights, WeightsMeta, reference, synthetic};
+use ouro_net::{
+    Engine, NetSpec, Scratch, Weights, WeightsError, WeightsMeta, reference, synthetic,
+};
 
 use crate::device::TrainDevice;
 use crate::error::{ExportMismatch, TrainError};
@@ -157,7 +159,13 @@ fn random_play<G: Game>(game: &G) -> Vec<f32> {
 /// Reads the network as weights. Waits for the device. Fails if a value is not finite before or
 /// after batch norm is folded in.
 pub(crate) fn weights(net: &Net, meta: WeightsMeta) -> Result<Weights, TrainError> {
-    Ok(Weights::from_tensors(net.layout().spec().clone(), meta, net.tensors()?)?)
+    let weights = Weights::from_tensors(net.layout().spec().clone(), meta, net.tensors()?);
+    weights.map_err(|error| match error {
+        WeightsError::NotFinite { .. } | WeightsError::FoldsToInfinity { .. } => {
+            TrainError::Diverged(error)
+        }
+        error => error.into(),
+    })
 }
 
 /// Reads the network as [`weights`] and checks them against the CPU engine.

@@ -79,6 +79,17 @@ pub enum LearnerError {
         /// Value in the configuration.
         asked: String,
     },
+    /// The journal holds games, but there is no training state.
+    #[error(
+        "{directory} has a journal of {games} games but no training state: it was removed; put the \
+         folder checkpoints back, or move {directory} away to start anew"
+    )]
+    NoTrainingState {
+        /// The directory of the learner.
+        directory: String,
+        /// Games in the journal.
+        games: u64,
+    },
     /// A training state cannot be read or written.
     #[error(transparent)]
     TrainingState(#[from] TrainingStateError),
@@ -118,7 +129,11 @@ impl LearnerError {
     pub fn exit_status(&self) -> ExitStatus {
         match self {
             Self::Config(_) | Self::Game(_) | Self::OtherRun { .. } => ExitStatus::BadConfiguration,
-            Self::TrainingState(_)
+            Self::Training(TrainingLoopError::Train(error)) if error.is_divergence() => {
+                ExitStatus::BadConfiguration
+            }
+            Self::NoTrainingState { .. }
+            | Self::TrainingState(_)
             | Self::JournalWriter(_)
             | Self::Journalled { .. }
             | Self::Replay(_)

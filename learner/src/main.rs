@@ -11,10 +11,10 @@ use ouro_learner::{AlphaZero, Config, Learner, LearnerError, Reinforce, parity};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown};
-use ouro_settings::Settings;
 use ouro_settings::arguments::{
     AddressArguments, DeviceArguments, FileArguments, ListenArguments, LogArguments, SettingsError,
 };
+use ouro_settings::{Process, Settings};
 
 /// Receives games, trains a network on them and publishes its weights, until a signal.
 ///
@@ -60,7 +60,7 @@ impl Arguments {
         if self.measurement.is_some() && self.file.config.is_none() {
             return Ok(None);
         }
-        let settings = self.file.load(|deploy| {
+        let settings = self.file.load(Process::Learner, |deploy| {
             self.addresses.apply(deploy);
             self.device.apply(deploy);
             self.log.apply(deploy);

@@ -80,7 +80,7 @@ pub(crate) enum Refusal {
         oldest: Generation,
     },
     /// The behaviour probability of a move is out of range.
-    #[error("ply {ply} has probability {got}; it must be {LEAST_PROBABILITY:e} to 1")]
+    #[error("ply {ply} has probability {got:?}; it must be {LEAST_PROBABILITY:e} to 1")]
     Probability {
         /// Ply, from 0.
         ply: usize,

@@ -8,10 +8,10 @@ use ouro_arena::{Arena, ArenaConfig, ArenaError};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown, SystemClock};
-use ouro_settings::Settings;
 use ouro_settings::arguments::{
     AddressArguments, FileArguments, ListenArguments, LogArguments, SettingsError, WebArguments,
 };
+use ouro_settings::{Process, Settings};
 
 /// Keeps the checkpoint pool, plays the matches, rates all players, answers over gRPC.
 #[derive(Debug, Parser)]
@@ -31,7 +31,7 @@ struct Arguments {
 
 impl Arguments {
     fn settings(&self) -> Result<Settings, SettingsError> {
-        self.file.load(|deploy| {
+        self.file.load(Process::Arena, |deploy| {
             self.addresses.apply(deploy);
             self.web.apply(deploy);
             self.log.apply(deploy);

@@ -42,7 +42,13 @@ impl Running {
         }
         disk.leave_room(room);
         let (state, stop) = (Arc::new(state), CancellationToken::new());
-        let runner = MatchRunner { state: state.clone(), config, wake, stop: stop.clone() };
+        let runner = MatchRunner {
+            state: state.clone(),
+            config,
+            wake,
+            stop: stop.clone(),
+            set_aside: RefCell::default(),
+        };
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
         let thread = std::thread::spawn(move || {
@@ -157,7 +163,13 @@ fn interrupted_games_against_anchors_are_completed_after_a_restart() {
     // Nothing can wake it, so it ends when no work is left.
     let runner = || {
         let (state, config, stop) = (state.clone(), config.clone(), stop.clone());
-        MatchRunner { state, config, wake: std::sync::mpsc::sync_channel(1).1, stop }
+        MatchRunner {
+            state,
+            config,
+            wake: std::sync::mpsc::sync_channel(1).1,
+            stop,
+            set_aside: RefCell::default(),
+        }
     };
     let interrupted = runner();
     let engine = interrupted.engine(candidate.hash).unwrap();

@@ -40,10 +40,13 @@ pub enum WeightsError {
     #[error("weights {0} are not held here; only pool members, candidates and the newest are kept")]
     Missing(ContentHash),
     /// The bytes on disk have changed.
-    #[error("weights {expected} on disk hash to {found}: the file is damaged")]
+    #[error(
+        "weights file {} is damaged: its content hashes to {found}; put a copy of the file back",
+        path.display()
+    )]
     Damaged {
-        /// The name.
-        expected: ContentHash,
+        /// The file.
+        path: PathBuf,
         /// Hash of the bytes.
         found: ContentHash,
     },
@@ -101,21 +104,33 @@ impl WeightsFolder {
             _ => self.failed(&path, source),
         })?;
         let found = ContentHash::of(&bytes);
-        if found == hash { Ok(bytes) } else { Err(WeightsError::Damaged { expected: hash, found }) }
+        if found == hash { Ok(bytes) } else { Err(WeightsError::Damaged { path, found }) }
+    }
+
+    /// Number of weights files.
+    pub fn count(&self) -> Result<usize, WeightsError> {
+        Ok(self.files()?.len())
     }
 
     /// Removes every weights file that `keep` does not want.
     pub fn retain(&self, keep: impl Fn(ContentHash) -> bool) -> Result<(), WeightsError> {
-        for entry in fs::read_dir(&self.path).map_err(|source| self.failed(&self.path, source))? {
-            let file = entry.map_err(|source| self.failed(&self.path, source))?.path();
-            let hash = file
-                .file_name()
-                .and_then(|name| name.to_str()?.strip_suffix(&format!(".{SUFFIX}"))?.parse().ok());
-            if hash.is_some_and(|hash| !keep(hash)) {
-                fs::remove_file(&file).map_err(|source| self.failed(&file, source))?;
-            }
+        for hash in self.files()?.into_iter().filter(|hash| !keep(*hash)) {
+            let file = self.file(hash);
+            fs::remove_file(&file).map_err(|source| self.failed(&file, source))?;
         }
         Ok(())
+    }
+
+    /// The hashes that name the weights files.
+    fn files(&self) -> Result<Vec<ContentHash>, WeightsError> {
+        let failed = |source| self.failed(&self.path, source);
+        let mut hashes = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let stem = name.to_str().and_then(|name| name.strip_suffix(&format!(".{SUFFIX}")));
+            hashes.extend(stem.and_then(|stem| stem.parse::<ContentHash>().ok()));
+        }
+        Ok(hashes)
     }
 
     fn file(&self, hash: ContentHash) -> PathBuf {

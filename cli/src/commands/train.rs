@@ -53,15 +53,23 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     }
 }
 
-/// Starts the parts in the order of their dependencies and stops them in the opposite order.
-async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Result<(), Failure> {
+/// Opens the ports and the data of all parts; nothing runs yet. Whatever was opened is closed again
+/// if a part refuses.
+async fn bind(plan: &Plan) -> Result<(Arena, Learner, Actor), Failure> {
     let arena = Arena::bind(plan.arena(), Arc::new(SystemClock::new())).await;
-    let arena = arena.map_err(|error| refusal::of_arena(error, &plan))?;
+    let arena = arena.map_err(|error| refusal::of_arena(error, plan))?;
     let arena_url = format!("http://{}", arena.local_addr());
     let learner = Learner::bind(plan.learner(arena_url.clone())).await;
-    let learner = learner.map_err(|error| refusal::of_learner(error, &plan))?;
+    let learner = learner.map_err(|error| refusal::of_learner(error, plan))?;
     let learner_url = format!("http://{}", learner.address());
     let actor = Actor::new(plan.actor(arena_url, learner_url)).map_err(Failure::usage)?;
+    Ok((arena, learner, actor))
+}
+
+/// Starts the parts in the order of their dependencies and stops them in the opposite order.
+async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Result<(), Failure> {
+    let (arena, learner, actor) = bind(&plan).await.inspect_err(|_| plan.discard())?;
+    plan.save()?;
 
     let (actor, rounds) = match plan.is_deterministic() {
         false => (actor, None),

@@ -42,6 +42,6 @@ pub use pairing::{PairedGame, distinct, fingerprint, pairs};
 pub use perfect::Perfect;
 pub use player::{Choice, Player, Request};
 pub use random::Random;
-pub use registry::{BuildContext, NameError, by_name};
+pub use registry::{BuildContext, NameError, by_name, by_name_for};
 pub use selection::{Selection, SelectionError};
 pub use snake_tree::SnakeTreeSearch;

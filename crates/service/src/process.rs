@@ -154,8 +154,8 @@ mod tests {
         for (arguments, expected) in [
             (
                 &["example", "--device", "tpu"][..],
-                "error: invalid value 'tpu' for '--device <DEVICE>' [possible values: auto, cpu]; \
-                 see --help",
+                "error: invalid value 'tpu' for '--device <DEVICE>' [possible values: auto, cpu]; tip: \
+                 a similar value exists: 'cpu'; see --help",
             ),
             (
                 &["example"],

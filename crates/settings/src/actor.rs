@@ -14,10 +14,10 @@ use crate::schema::check_ranges;
 #[serde(deny_unknown_fields, default)]
 pub struct PlayConfig {
     /// Games that each thread plays at once. Their moves share batches.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub games_per_thread: usize,
     /// Leaves of a full batch of one network. If there are more games, they take turns.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub batch: usize,
     /// Tree search that decides every move. Without a search, moves are drawn from the policy
     /// itself, as REINFORCE needs.
@@ -40,10 +40,10 @@ pub struct PlayConfig {
     /// When learning seats change to new weights: between `games` or between `moves`.
     pub swap: Swap,
     /// Plies after which a game is cut short.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub max_plies: usize,
     /// Memory for the trees of all threads together, in MiB.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub tree_memory_mib: usize,
     /// Positions whose evaluation each thread keeps, so that games that reach the same position
     /// evaluate it once. Helps games that often repeat positions and costs others a little. The

@@ -11,6 +11,7 @@ use ouro_service::{ExitStatus, Failure};
 use crate::deploy::{Address, Deployment, DeviceChoice, Log, WebAddress};
 use crate::error::SettingError;
 use crate::file::FileError;
+use crate::memory::Process;
 use crate::settings::{SETTINGS_FILE, Settings};
 
 /// Why a process cannot use its settings.
@@ -48,14 +49,18 @@ pub struct FileArguments {
 }
 
 impl FileArguments {
-    /// Reads the file, lets `overrides` change it and checks everything.
-    pub fn load(&self, overrides: impl FnOnce(&mut Deployment)) -> Result<Settings, SettingsError> {
+    /// Reads the file, lets `overrides` change it and checks everything, also whether `process`
+    /// has the memory that it may need.
+    pub fn load(
+        &self,
+        process: Process,
+        overrides: impl FnOnce(&mut Deployment),
+    ) -> Result<Settings, SettingsError> {
         let path = self.path();
         let mut settings = Settings::load(path)?;
         overrides(&mut settings.deploy);
-        settings
-            .validate()
-            .map_err(|error| SettingsError::Value { path: path.to_owned(), error })?;
+        let checked = settings.validate().and_then(|()| settings.check_machine(&[process]));
+        checked.map_err(|error| SettingsError::Value { path: path.to_owned(), error })?;
         Ok(settings)
     }
 

@@ -48,10 +48,10 @@ pub struct Deployment {
     /// Left out: weights are not kept.
     pub cache: Option<PathBuf>,
     /// Largest size of that folder, in MiB. The least recently used weights are removed first.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_073_741_824))]
     pub cache_mib: u64,
     /// Finished games that an actor keeps until the learner has acknowledged them.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 16_777_216))]
     pub outbox_games: usize,
     /// Whether an actor that stops plays its games to their end. Otherwise it drops them.
     pub finish_games: bool,

@@ -22,6 +22,7 @@ mod error;
 pub mod file;
 pub mod keys;
 mod learner;
+mod memory;
 mod page;
 pub mod preset;
 mod problem;
@@ -39,6 +40,7 @@ pub use learner::{
     AlgorithmConfig, AlgorithmName, AlphaZeroConfig, IntakeConfig, LearningRateSchedule,
     OptimizerConfig, ReinforceConfig, ReplayConfig, TrainConfig, WeightAveraging,
 };
+pub use memory::Process;
 pub use page::settings_page;
 pub use preset::Preset;
 pub use problem::check_gate;

@@ -41,12 +41,12 @@ pub(super) fn resume(
 ) -> Result<(ResumedRun, Arc<SharedReplay>, Journal), LearnerError> {
     let game = serde_json::to_string(&config.game)
         .expect("a game configuration serialises: it is plain data");
-    let resumed = load_or_create(config, &game)?;
-    let state = resumed.training_state.run.replay;
     let disk = FolderDisk::open(&config.checkpoint.directory.join(JOURNAL))
         .map_err(JournalWriterError::Journal)?;
     let (journal, opened) = Journal::open(disk, game.as_bytes(), Options::default())
         .map_err(JournalWriterError::Journal)?;
+    let resumed = load_or_create(config, &game, journal.records())?;
+    let state = resumed.training_state.run.replay;
     if let Some(cut) = opened.cut {
         tracing::warn!("{cut}");
     }
@@ -71,7 +71,8 @@ pub(super) fn resume(
     Ok((resumed, replay, journal))
 }
 
-fn load_or_create(config: &Config, game: &str) -> Result<ResumedRun, LearnerError> {
+/// `games` is the number of games in the journal. A run has a training state before its first game.
+fn load_or_create(config: &Config, game: &str, games: u64) -> Result<ResumedRun, LearnerError> {
     let spec = config.net_spec()?;
     let directory = &config.checkpoint.directory;
     let mut store = StateStore::open(directory, config.checkpoint.keep)?;
@@ -80,6 +81,10 @@ fn load_or_create(config: &Config, game: &str) -> Result<ResumedRun, LearnerErro
         tracing::error!(%error, "training state is not usable; falling back to an older one");
     }
     let is_new = loaded.newest.is_none();
+    if is_new && games > 0 {
+        let directory = directory.display().to_string();
+        return Err(LearnerError::NoTrainingState { directory, games });
+    }
     let training_state = match loaded.newest {
         Some(state) => state,
         None => initial_state(config, &spec, game)?,

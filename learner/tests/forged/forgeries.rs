@@ -230,13 +230,13 @@ pub(crate) const SEATS: &[Forgery] = &[
         "a behaviour of 0",
         |g| g.behaviour[2] = 0.0,
         Reason::Behaviour,
-        "ply 2 has probability 0; it must be 1e-30 to 1",
+        "ply 2 has probability 0.0; it must be 1e-30 to 1",
     ),
     forgery(
         "a behaviour of -0",
         |g| g.behaviour[2] = -0.0,
         Reason::Behaviour,
-        "ply 2 has probability -0; it must be 1e-30 to 1",
+        "ply 2 has probability -0.0; it must be 1e-30 to 1",
     ),
     forgery(
         "a negative behaviour",
@@ -248,7 +248,7 @@ pub(crate) const SEATS: &[Forgery] = &[
         "a behaviour that no generator draws",
         |g| g.behaviour[0] = 1e-40,
         Reason::Behaviour,
-        "it must be 1e-30 to 1",
+        "ply 0 has probability 1e-40; it must be 1e-30 to 1",
     ),
     forgery(
         "a behaviour above 1",
@@ -406,7 +406,7 @@ pub(crate) const SEARCHES: &[Forgery] = &[
         "a surprise as large as a number gets",
         |g| search(g).surprises[0] = f32::MAX,
         Reason::Search,
-        "it must be 0 to 104",
+        "search at ply 0 has surprise 340282350000000000000000000000000000000; it must be 0 to 104",
     ),
     forgery(
         "an infinite surprise",

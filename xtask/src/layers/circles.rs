@@ -64,7 +64,11 @@ fn texts(folder: &Path) -> Result<BTreeMap<Module, String>> {
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
-    lines.map(|line| line.replace("pub(in ", "pub(") + "\n").collect()
+    let text: String = lines.map(|line| line.to_owned() + "\n").collect();
+    // A visibility names a module, but imports nothing.
+    let mut parts = text.split("pub(in ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |code, part| code + part.split_once(')').map_or(part, |(_, rest)| rest))
 }
 
 fn imports(texts: &BTreeMap<Module, String>) -> Imports {
@@ -83,8 +87,9 @@ fn imports(texts: &BTreeMap<Module, String>) -> Imports {
             for (start, _) in text.match_indices(root) {
                 let is_path = |one: char| one.is_alphanumeric() || one == '_' || one == ':';
                 let path: String = text[start..].chars().take_while(|one| is_path(*one)).collect();
-                let is_start = !text[..start].ends_with(is_path);
-                found.extend(is_start.then(|| resolve(texts, module, &path)).flatten());
+                // Groups in braces belong to `use` lines.
+                let is_whole = !text[..start].ends_with(is_path) && !path.ends_with(':');
+                found.extend(is_whole.then(|| resolve(texts, module, &path)).flatten());
             }
         }
         found.remove(module);

@@ -287,8 +287,8 @@ const FAULTS: &[Mistake] = &[
         name: "an epoch that is over goes on",
         edits: &[edit(
             "crates/replay/src/journal/dedup.rs",
-            "Some(life) if life.epoch == epoch",
-            "Some(life) if life.epoch >= epoch",
+            "Some(entry) if entry.epoch == epoch",
+            "Some(entry) if entry.epoch >= epoch",
         )],
     },
     Mistake {

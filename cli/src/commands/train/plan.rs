@@ -11,12 +11,15 @@ use ouro_actor::ActorConfig;
 use ouro_arena::ArenaConfig;
 use ouro_game::GameConfig;
 use ouro_learner::config::{AlgorithmConfig, Config};
-use ouro_settings::{DeviceChoice, Preset, SETTINGS_FILE, Settings};
+use ouro_settings::{DeviceChoice, Preset, Process, SETTINGS_FILE, Settings};
 
 use super::arguments::Arguments;
 use super::{resume, rounds};
 use crate::commands::settings;
 use crate::failure::Failure;
+
+/// Folders in which the parts of a run keep their data.
+const PARTS: [&str; 3] = ["arena", "learner", "actor"];
 
 /// The settings of a run, with the flags of this start.
 #[derive(Clone, Debug)]
@@ -27,6 +30,10 @@ pub(super) struct Plan {
     effective: Settings,
     folder: PathBuf,
     is_new: bool,
+    /// Whether the folder has the settings file.
+    is_saved: bool,
+    /// Whether no part had data in the folder before this start.
+    is_empty: bool,
     arena: SocketAddr,
     learner: SocketAddr,
     time_limit: Option<Duration>,
@@ -51,20 +58,31 @@ impl Plan {
         Self::new(settings, true, arguments)
     }
 
-    /// Opens the run in the folder, or creates a new run there.
+    /// Plans to resume the run in the folder, or to start a new run there. Writes nothing: the
+    /// settings are [saved](Self::save) once all parts accept them.
     pub(super) fn open(arguments: &Arguments) -> Result<Self, Failure> {
         let folder = folder(arguments);
         let path = folder.join(SETTINGS_FILE);
-        let unwritable = |error: std::io::Error| {
-            Failure::io(format_args!(
-                "run folder {} cannot be written: {error}; choose another with --run",
-                folder.display()
-            ))
-        };
         if !path.exists() {
-            let plan = Self::fresh(arguments)?;
-            write(&path, &plan.to_toml()?).map_err(unwritable)?;
+            let has_parts = has_parts(&folder);
+            if has_parts && arguments.config.is_none() && arguments.preset.is_none() {
+                return Err(Failure::usage(format_args!(
+                    "{0} holds a run, but not its {SETTINGS_FILE}; put the file back, or name the \
+                     settings of the run: --config FILE or a PRESET, with --run {0}",
+                    folder.display()
+                )));
+            }
+            let plan = Self { is_new: !has_parts, is_saved: false, ..Self::fresh(arguments)? };
+            plan.probe()?;
             return Ok(plan);
+        }
+        // The arena is the first part that a start creates.
+        if folder.join("learner").exists() && !folder.join("arena").exists() {
+            return Err(Failure::unavailable(format_args!(
+                "{0} has learner/ but not arena/, with the pool and the ratings; put it back, or move \
+                 {0} away to start anew",
+                folder.display()
+            )));
         }
         let is_other = |config: &PathBuf| !is_same_file(config, &path);
         let fixed = [
@@ -81,10 +99,49 @@ impl Plan {
         // A user who writes run.toml and names it with --config has not started the run yet.
         let is_new = arguments.config.is_some() && !folder.join("arena").exists();
         let plan = Self::new(settings::load(&path)?, is_new, arguments)?;
-        // An unwritable folder is reported here, before any part starts and fails to write.
-        let probe = folder.join("writable.new");
-        fs::File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(unwritable)?;
+        plan.probe()?;
         Ok(plan)
+    }
+
+    /// Creates the folder, and reports one that is not writable before any part starts.
+    fn probe(&self) -> Result<(), Failure> {
+        let probe = self.folder.join("writable.new");
+        fs::create_dir_all(&self.folder)
+            .and_then(|()| fs::File::create(&probe))
+            .and_then(|_| fs::remove_file(&probe))
+            .map_err(|error| self.unwritable(&error))
+    }
+
+    fn unwritable(&self, error: &std::io::Error) -> Failure {
+        Failure::io(format_args!(
+            "run folder {} cannot be written: {error}; choose another with --run",
+            self.folder.display()
+        ))
+    }
+
+    /// Writes the settings file of a run that has none.
+    pub(super) fn save(&self) -> Result<(), Failure> {
+        if self.is_saved {
+            return Ok(());
+        }
+        let path = self.folder.join(SETTINGS_FILE);
+        write(&path, &self.to_toml()?).map_err(|error| self.unwritable(&error))
+    }
+
+    /// Removes what the parts of a new run have created before one of them refused to start. The
+    /// next start may then have other settings. No game has been played yet.
+    pub(super) fn discard(&self) {
+        if !self.is_empty {
+            return;
+        }
+        for part in PARTS {
+            // If a file stays, the next start names it.
+            let _ = fs::remove_dir_all(self.folder.join(part));
+        }
+        if !self.is_saved {
+            // Only an empty folder is removed.
+            let _ = fs::remove_dir(&self.folder);
+        }
     }
 
     fn new(settings: Settings, is_new: bool, arguments: &Arguments) -> Result<Self, Failure> {
@@ -103,12 +160,16 @@ impl Plan {
         if let Some(problem) = settings::problem(&effective) {
             return Err(Failure::usage(problem.text));
         }
+        let processes = [Process::Actor, Process::Learner, Process::Arena];
+        effective.check_machine(&processes).map_err(Failure::usage)?;
         rounds::check(arguments, &effective)?;
         let deploy = &effective.deploy;
         Ok(Self {
             resume: resume::command(arguments, &folder(arguments)),
             folder: folder(arguments),
             is_new,
+            is_saved: true,
+            is_empty: !has_parts(&folder(arguments)),
             arena: deploy.arena.listen("arena", None).map_err(Failure::usage)?,
             learner: deploy.learner.listen("learner", None).map_err(Failure::usage)?,
             time_limit: arguments.time,
@@ -204,6 +265,11 @@ impl Plan {
     }
 }
 
+/// Whether a part has data in the folder of a run.
+fn has_parts(folder: &Path) -> bool {
+    PARTS.iter().any(|part| folder.join(part).exists())
+}
+
 fn preset(arguments: &Arguments) -> Preset {
     arguments.preset.unwrap_or_default()
 }
@@ -277,10 +343,39 @@ mod tests {
             Arguments { run: Some(home.path().join("run")), seed: Some(7), ..Arguments::default() };
         let first = Plan::open(&arguments).expect("a new run");
         assert!(first.is_new());
+        assert!(!first.folder().join(SETTINGS_FILE).exists(), "nothing is written before a save");
+        first.save().expect("it is writable");
         let again = Arguments { seed: None, ..arguments.clone() };
         let second = Plan::open(&again).expect("the same run");
         assert!(!second.is_new());
         assert_eq!(second.settings, first.settings);
         assert!(Plan::open(&arguments).is_err(), "--seed belongs to new runs");
+    }
+
+    #[test]
+    fn a_run_that_lost_a_part_is_refused_and_a_refused_start_leaves_nothing() {
+        let home = tempfile::tempdir().expect("a scratch folder");
+        let run = home.path().join("run");
+        let arguments = Arguments { run: Some(run.clone()), ..Arguments::default() };
+        let plan = Plan::open(&arguments).expect("a new run");
+        for part in PARTS {
+            fs::create_dir(run.join(part)).expect("as a part does");
+        }
+        plan.discard();
+        assert!(!run.exists());
+
+        Plan::open(&arguments).expect("a new run").save().expect("it is writable");
+        for part in ["arena", "learner"] {
+            fs::create_dir(run.join(part)).expect("as a part does");
+        }
+        Plan::open(&arguments).expect("it resumes").discard();
+        assert!(run.join("arena").exists(), "data from before this start stays");
+        fs::remove_dir(run.join("arena")).expect("it is there");
+        let error = format!("{:?}", Plan::open(&arguments).expect_err("it lost its arena"));
+        assert!(error.contains("but not arena/"), "{error}");
+        fs::remove_file(run.join(SETTINGS_FILE)).expect("it is there");
+        let error = format!("{:?}", Plan::open(&arguments).expect_err("it lost its settings"));
+        assert!(error.contains("but not its run.toml"), "{error}");
+        assert!(!run.join(SETTINGS_FILE).exists());
     }
 }

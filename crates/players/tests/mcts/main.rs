@@ -15,7 +15,8 @@ use ouro_game::snake;
 use ouro_game::{ActionMask, Game, Rng, Symmetry, Turn};
 use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
 use ouro_players::{
-    BuildContext, Choice, Clock, GameBatch, NetEvaluator, Player, Request, by_name, pairs,
+    BuildContext, Choice, Clock, GameBatch, NetEvaluator, Player, Request, by_name, by_name_for,
+    pairs,
 };
 use ouro_search::{Estimates, Evaluator, Leaf};
 
@@ -142,7 +143,7 @@ fn a_timed_search_ends_even_if_all_leaves_are_known_and_the_root_is_not_proven()
     for leaves in ["", ",leaves=3"] {
         let looks = clock.0.load(Ordering::Relaxed);
         let name = format!("mcts{{ms=20,weights=uniform,temperature=1{leaves}}}");
-        let mut player = by_name(&name, context).unwrap();
+        let mut player = by_name_for(&name, context).unwrap();
         let mut rng = Rng::new(1, "seat");
         let mut choices = Vec::new();
         let mut requests = [Request { state: &state, player: 0, rng: &mut rng }];

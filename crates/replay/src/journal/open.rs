@@ -23,11 +23,11 @@ pub struct Opened {
     pub bytes: u64,
     /// Commits read.
     pub commits: u64,
-    /// An unfinished write at the end, left by a crash. None of it was acknowledged.
+    /// An incomplete write at the end. If a crash left it, none of it was acknowledged.
     pub cut: Option<Cut>,
 }
 
-/// An unfinished write that was removed.
+/// An incomplete write that was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The segment.
@@ -43,7 +43,7 @@ impl std::fmt::Display for Cut {
         let Self { path, offset, bytes } = self;
         write!(
             f,
-            "{path}: the last write was cut short by a crash; {bytes} bytes from byte {offset} on removed, none of them acknowledged"
+            "{path}: the last write is incomplete: {bytes} bytes from byte {offset} on removed; a crash in the middle of a write leaves that, and none of it was acknowledged; after a clean stop it means that the file was damaged"
         )
     }
 }

@@ -1,0 +1,225 @@
+//! Memory that settings ask for, compared with the memory of the machine.
+//!
+//! Estimates are upper bounds of what scales with a setting: a setting that is refused would not
+//! work, and one that passes leaves what is small out of account. They are computed before
+//! anything starts, because an allocation that fails ends the process.
+
+use ouro_game::{Game, GameVisitor};
+use ouro_net::{Architecture, NetSpec};
+
+use crate::error::SettingError;
+use crate::learner::AlgorithmConfig;
+use crate::settings::Settings;
+
+/// Bytes of a ply in a recorded or finished game: actions, probabilities, digests, targets.
+const PLY_BYTES: u128 = 256;
+/// Batches that a learner holds at once: assembled, in training and in transfer.
+const BATCHES: u128 = 4;
+/// Copies of each trained value: weights, gradient, two moments of the optimiser, the average and
+/// what is exported.
+const VALUE_COPIES: u128 = 8;
+
+/// A process of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    /// An actor.
+    Actor,
+    /// The learner.
+    Learner,
+    /// The arena.
+    Arena,
+}
+
+/// What one key asks for.
+struct Part {
+    key: &'static str,
+    value: String,
+    bytes: u128,
+}
+
+/// Sizes that follow from the game.
+struct Sizes {
+    state: u128,
+    /// Inputs of the network for one position, in bytes.
+    planes: u128,
+    cells: u128,
+}
+
+impl GameVisitor for Sizes {
+    type Output = Self;
+
+    fn visit<G: Game>(self, game: G) -> Self {
+        let planes = game.planes();
+        let cells = planes.height as u128 * planes.width as u128;
+        let state = size_of::<G::State>() as u128;
+        Self { state, planes: 4 * planes.len() as u128, cells }
+    }
+}
+
+impl Settings {
+    /// Like [`check_memory`](Self::check_memory) with the memory of this machine, if it says how
+    /// much it has.
+    pub fn check_machine(&self, processes: &[Process]) -> Result<(), SettingError> {
+        machine_memory().map_or(Ok(()), |memory| self.check_memory(processes, memory))
+    }
+
+    /// Refuses settings with which `processes` together need more than `memory` bytes. The error
+    /// names the key that asks for most.
+    pub fn check_memory(&self, processes: &[Process], memory: u64) -> Result<(), SettingError> {
+        let start = Sizes { state: 0, planes: 0, cells: 0 };
+        let sizes = self.game.visit(start).map_err(SettingError::of_game)?;
+        let spec = self.net_spec()?;
+        let mut parts = Vec::new();
+        for process in processes {
+            match *process {
+                Process::Actor => self.actor_memory(&sizes, &mut parts),
+                Process::Learner => self.learner_memory(&spec, &sizes, &mut parts),
+                Process::Arena => self.arena_memory(&sizes, &mut parts),
+            }
+        }
+        let total: u128 = parts.iter().map(|part| part.bytes).sum();
+        let largest = parts.into_iter().max_by_key(|part| part.bytes);
+        let Some(Part { key, value, bytes }) = largest.filter(|_| total > u128::from(memory))
+        else {
+            return Ok(());
+        };
+        let remedy = format!(
+            "it takes up to {} of memory, all together {}, and this machine has {}; lower it",
+            gibibytes(bytes),
+            gibibytes(total),
+            gibibytes(memory.into())
+        );
+        Err(SettingError::new(key, value, remedy))
+    }
+
+    fn actor_memory(&self, sizes: &Sizes, parts: &mut Vec<Part>) {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.deploy.threads.unwrap_or_else(cores) as u128;
+        let play = &self.actor;
+        let game = sizes.state + PLY_BYTES * play.max_plies as u128;
+        let mut add = |key, value: usize, bytes| parts.push(part(key, value, bytes));
+        add(
+            "actor.games_per_thread",
+            play.games_per_thread,
+            threads * play.games_per_thread as u128 * game,
+        );
+        add("actor.batch", play.batch, threads * play.batch as u128 * 2 * sizes.planes);
+        add("actor.cached_evaluations", play.cached_evaluations, {
+            threads * play.cached_evaluations as u128 * (sizes.state + PLY_BYTES)
+        });
+        if play.search.is_some() {
+            let bytes = (play.tree_memory_mib as u128) << 20;
+            add("actor.tree_memory_mib", play.tree_memory_mib, bytes);
+        }
+        let outbox = self.deploy.outbox_games;
+        add("deploy.outbox_games", outbox, outbox as u128 * game);
+    }
+
+    fn learner_memory(&self, spec: &NetSpec, sizes: &Sizes, parts: &mut Vec<Part>) {
+        let values: u128 = spec.tensors().iter().map(|tensor| tensor.len() as u128).sum();
+        let mut add = |key, value: usize, bytes| parts.push(part(key, value, bytes));
+        add("net", values as usize, 4 * VALUE_COPIES * values);
+        let rows = self.train.batch_moves;
+        let row = BATCHES * sizes.planes + 2 * activations(&self.net, sizes.cells);
+        add("train.batch_moves", rows, rows as u128 * row);
+        match self.train.algorithm {
+            AlgorithmConfig::AlphaZero(_) => {
+                let mebibytes = self.replay.max_mib;
+                add("replay.max_mib", mebibytes, (mebibytes as u128) << 20);
+            }
+            AlgorithmConfig::Reinforce(_) => {
+                let positions = self.replay.queue_positions;
+                add("replay.queue_positions", positions, positions as u128 * PLY_BYTES);
+            }
+        }
+    }
+
+    fn arena_memory(&self, sizes: &Sizes, parts: &mut Vec<Part>) {
+        let parallel = self.arena.parallel;
+        let game = sizes.state + PLY_BYTES * self.arena.max_plies.min(1 << 12) as u128;
+        parts.push(part("arena.parallel", parallel, parallel as u128 * game));
+    }
+}
+
+fn part(key: &'static str, value: usize, bytes: u128) -> Part {
+    Part { key, value: value.to_string(), bytes }
+}
+
+/// Bytes that training keeps of a position for the backward pass.
+fn activations(net: &Architecture, cells: u128) -> u128 {
+    let values = match net {
+        Architecture::Conv { channels, layers, hidden } => {
+            channels * layers * cells as usize + hidden
+        }
+        Architecture::Residual { channels, blocks, value_hidden, .. } => {
+            channels * (1 + 4 * blocks) * cells as usize + value_hidden
+        }
+        Architecture::TwoConv { channels, hidden, .. } => {
+            2 * channels * cells as usize + 4 * hidden
+        }
+        Architecture::Mlp { layers, hidden, .. } => layers * hidden,
+    };
+    4 * values as u128
+}
+
+fn gibibytes(bytes: u128) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+}
+
+/// Memory that this process may use, in bytes: of the machine, or less if a container limits it.
+/// `None` where the system does not say.
+fn machine_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let machine = text.lines().find_map(|line| {
+        let kibibytes = line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?;
+        kibibytes.trim().parse::<u64>().ok()?.checked_mul(1 << 10)
+    })?;
+    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let limit = limit.and_then(|text| text.trim().parse().ok());
+    Some(limit.map_or(machine, |limit: u64| limit.min(machine)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preset::Preset;
+
+    const ALL: [Process; 3] = [Process::Actor, Process::Learner, Process::Arena];
+
+    #[test]
+    fn every_preset_fits_a_laptop() {
+        for preset in Preset::ALL {
+            let mut settings = preset.settings();
+            settings.deploy.threads = Some(8);
+            let fits = settings.check_memory(&ALL, 8 << 30);
+            assert_eq!(fits, Ok(()), "{}", preset.name());
+        }
+    }
+
+    #[test]
+    fn a_setting_that_takes_too_much_memory_is_named_with_what_it_takes() {
+        type Change = fn(&mut Settings);
+        let cases: [(&str, Change); 6] = [
+            ("actor.games_per_thread", |one| one.actor.games_per_thread = usize::MAX),
+            ("actor.games_per_thread", |one| one.actor.games_per_thread = 1_000_000),
+            ("actor.tree_memory_mib", |one| one.actor.tree_memory_mib = 1 << 20),
+            ("deploy.outbox_games", |one| one.deploy.outbox_games = 1 << 40),
+            ("train.batch_moves", |one| one.train.batch_moves = 1 << 20),
+            ("replay.max_mib", |one| one.replay.max_mib = 1 << 20),
+        ];
+        for (key, change) in cases {
+            let mut settings = Preset::Duel7x7.settings();
+            change(&mut settings);
+            let error = settings.check_memory(&ALL, 64 << 30).expect_err(key);
+            assert_eq!(error.key, key);
+            assert!(error.to_string().contains("this machine has 64.0 GiB; lower it"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_machine_says_how_much_memory_it_has() {
+        if cfg!(target_os = "linux") {
+            assert!(machine_memory().is_some_and(|bytes| bytes > 1 << 28));
+        }
+    }
+}
