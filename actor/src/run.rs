@@ -1,4 +1,4 @@
-//! One actor process: threads that play, and tasks that communicate with arena and learner.
+//! One actor: threads that play, and tasks that communicate with the arena and the learner.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -67,8 +67,9 @@ impl Actor {
         Ok(Self { config, endpoint, counters: Arc::default(), waves: None })
     }
 
-    /// Returns the same actor in wave mode. It then plays only the games that [`Waves`] requests,
-    /// and the seed alone determines them. The actor must have one thread.
+    /// Switches the actor to wave mode. The actor then plays only the games that [`Waves`]
+    /// requests, and its randomness follows from the configured seed alone. The actor must have one
+    /// thread.
     pub fn in_waves(mut self) -> Result<(Self, Waves), ActorError> {
         let threads = self.config.threads;
         check("threads", threads, threads == 1, "give 1, which plays in waves")?;
@@ -208,8 +209,8 @@ struct Line {
 
 impl Line {
     fn run(self) {
-        // Any end of a thread stops the actor, also a panic. Otherwise the missing games would go
-        // unnoticed.
+        // Any end of a thread, including a panic, stops the actor. Otherwise the actor would
+        // continue with fewer games and no error.
         let _halts = self.halt.clone().drop_guard();
         let config = self.config.clone();
         if let Err(error) = config.visit(self) {
@@ -243,7 +244,7 @@ impl Line {
         Ok(finished)
     }
 
-    /// Plays until the actor halts or the receiver of games is gone.
+    /// Plays until the actor halts and drains, or the receiver of games is dropped.
     fn play_on<G: Game>(&self, worker: &mut Worker<G>) -> Result<(), WorkerError> {
         let mut until: Option<Instant> = None;
         loop {
@@ -272,7 +273,8 @@ impl Line {
         }
     }
 
-    /// Plays waves until the actor halts or the receiver is gone. A halt drops an incomplete wave.
+    /// Plays waves until the actor halts or the receiver of games is dropped. A halt drops an
+    /// incomplete wave.
     fn play_waves<G: Game>(
         &self,
         worker: &mut Worker<G>,
@@ -305,7 +307,7 @@ impl Line {
                 match waves.recv_timeout(IDLE) {
                     Ok(asked) => wave = Some(asked),
                     Err(RecvTimeoutError::Timeout) => {}
-                    // The sender of waves is gone, so the actor is about to halt.
+                    // The sender of waves is dropped, so the actor is about to halt.
                     Err(RecvTimeoutError::Disconnected) => thread::sleep(IDLE),
                 }
                 continue;
@@ -351,7 +353,7 @@ mod tests {
             drain: DrainConfig { finish_games: false, seconds: 10.0 },
             waves: None,
         };
-        // A blocking send panics inside a runtime. The panic is real and occurs during play.
+        // A blocking send inside a runtime panics, so the thread panics during play.
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| line.run()));
         assert!(ended.is_err());
         assert!(halt.is_cancelled());
@@ -386,7 +388,7 @@ mod tests {
             let seats = &game.trajectory.seats;
             assert!(seats.iter().all(|seat| seat.generation == Some(Generation(3))));
         }
-        // The sender of waves is gone; the thread waits for the halt.
+        // The sender of waves is dropped; the thread then runs until the halt.
         drop(orders);
         halt.cancel();
         playing.join().unwrap();

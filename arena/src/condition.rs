@@ -1,6 +1,6 @@
-//! What an operator must see to before the arena can continue.
+//! Conditions that an operator must resolve before the arena can continue.
 
-/// Work that is blocked until an operator acts, for example frees space on a full disk.
+/// Work that is blocked until an operator acts, for example by freeing space on a full disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Condition {
     /// Matches and decisions cannot be stored.

@@ -1,5 +1,5 @@
-//! What an arena process needs: the shared settings of its run, and where this process listens and
-//! stores.
+//! Configuration of an arena process: the shared settings of its run, and the addresses and the
+//! data folder of this process.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,15 @@ pub use check::ConfigError;
 pub(crate) use check::{Checked, check};
 pub use ouro_settings::MatchConfig;
 
-/// Everything that an arena process needs.
+/// The complete configuration of an arena process.
 #[derive(Clone, Debug)]
 pub struct ArenaConfig {
-    /// Where to listen; port 0 takes a free one.
+    /// Address of the gRPC server; port 0 selects a free port.
     pub address: SocketAddr,
-    /// Where the web page listens, port 0 for a free one; `None` for no page.
+    /// Address of the web page; port 0 selects a free port, and `None` disables the page.
     pub web: Option<SocketAddr>,
+    /// Host names that requests to the web page may use, besides IP addresses and `localhost`.
+    pub web_names: Vec<String>,
     /// Folder of the store and the weights; created if it is missing.
     pub data: PathBuf,
     /// Game and seed of the run.
@@ -35,11 +37,12 @@ pub struct ArenaConfig {
 }
 
 impl ArenaConfig {
-    /// An arena of `run` with its data in `data`, on a free loopback port, without a web page.
+    /// A configuration for `run` with data folder `data`, a free loopback port and no web page.
     pub fn new(run: Run, data: impl Into<PathBuf>) -> Self {
         Self {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             web: None,
+            web_names: Vec::new(),
             data: data.into(),
             run,
             matches: MatchConfig::default(),
@@ -48,13 +51,14 @@ impl ArenaConfig {
         }
     }
 
-    /// An arena of the run with these settings and this folder, listening on `address`.
+    /// A configuration for the run with these settings and this folder, listening on `address`.
     pub fn of_run(settings: &Settings, run: &Path, address: SocketAddr) -> Self {
         let data = run.join("arena");
         let run = Run { game: settings.game.clone(), seed: settings.seed };
         Self {
             address,
             web: settings.deploy.web.0,
+            web_names: settings.deploy.web_names.clone(),
             matches: settings.arena.clone(),
             max_weights_bytes: settings.deploy.max_weights_bytes,
             ..Self::new(run, data)

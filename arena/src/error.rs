@@ -1,4 +1,4 @@
-//! Errors of the arena, and their one map to gRPC codes.
+//! Errors of the arena and their mapping to gRPC codes.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub enum ArenaError {
         /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The store is gone, but its weights are there.
+    /// The store is missing, but weights of a run exist.
     #[error(
         "{} is missing or empty, but {} holds weights of a run; put the store back, or move the \
          folder away to start without ratings",
@@ -47,7 +47,7 @@ pub enum ArenaError {
     /// The folder of weights cannot be opened.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// The weights of a member of the pool cannot be read.
+    /// The weights of a pool member cannot be read.
     #[error("{generation} cannot play: {reason}")]
     Unplayable {
         /// The member.
@@ -123,7 +123,7 @@ pub enum CallError {
     /// The client paused too long during an upload.
     #[error("no chunk arrived for {0:?}; publish again")]
     Idle(Duration),
-    /// Too many uploads wait for a slot.
+    /// Too many uploads are queued for a slot, or the slot did not become free in time.
     #[error("up to {0} uploads wait for a slot; publish again later")]
     Busy(usize),
     /// The transfer as a whole took too long.
@@ -184,7 +184,7 @@ pub enum CallError {
     /// The shares are invalid.
     #[error(transparent)]
     Shares(#[from] OpponentSharesError),
-    /// The pool is empty.
+    /// No checkpoint has been published.
     #[error("no checkpoint was published yet; publish one first")]
     NothingPublished,
     /// The match does not exist.
@@ -214,7 +214,7 @@ pub enum CallError {
         /// Where record and rules disagree.
         reason: String,
     },
-    /// There is no decision to show.
+    /// The gate has neither a match nor a decision to report.
     #[error("{0}")]
     NoGate(String),
     /// The player does not exist.

@@ -9,8 +9,8 @@ use ouro_rating::{GateReport, RatingTable};
 use crate::player_id::MatchKind;
 use crate::store::{Decision, MatchInfo, Promotion};
 
-/// An event, displayed as a sentence. A receiver that falls behind loses the oldest events; the store
-/// and the ratings hold the same information.
+/// An event. Its `Display` form is a sentence. A receiver that falls behind loses the oldest
+/// events; the store and the ratings hold the same information.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArenaEvent {
     /// A candidate arrived.
@@ -26,7 +26,7 @@ pub enum ArenaEvent {
     },
     /// A candidate was promoted, rejected or dropped.
     Decided(Decision),
-    /// There is a new champion. Follows the decision.
+    /// There is a new champion. This event follows the decision.
     Promoted(Promotion),
     /// The ratings were updated.
     Rated(Arc<RatingTable>),

@@ -1,16 +1,17 @@
 //! The arena: the checkpoint pool, matches, promotions and ratings.
 //!
-//! A published checkpoint is a candidate. A thread plays its match against the champion, in clusters
-//! of games that share a seed with the seats exchanged. [`ouro_rating::Gate`] turns the results into
-//! a verdict, and the [`store`] makes a promotion one durable step of a log. All other state can be
-//! replayed from that log. The candidate then plays the anchors, players that never change.
+//! A published checkpoint is a candidate. A thread plays its match against the champion in
+//! clusters: games of one seed with the seats exchanged. [`ouro_rating::Gate`] turns the results
+//! into a verdict. The [`store`] records a promotion as one durable line of a log, from which the
+//! pool, the matches and the ratings can be replayed. The candidate then plays the anchors, which
+//! are players that never change.
 //!
 //! [`ouro_rating::Ratings`] computes the Elo of all players from all games, and [`matchmaking`]
-//! chooses the pairings from which the ratings gain most. [`Arena`] serves all of this over gRPC and
-//! as a [web] page.
+//! chooses the pairings that reduce the uncertainty of the ratings most. [`Arena`] serves all of
+//! this over gRPC and as a [web] page.
 //!
-//! Every promotion is earned. Until a candidate passes the gate against `random`, there is no
-//! champion and the pool is empty. That holds for generation 0, the untrained network, too.
+//! Every promotion requires a passed gate, also for generation 0, the untrained network. Until a
+//! candidate passes the gate against `random`, there is no champion and the pool is empty.
 
 pub mod config;
 pub mod error;

@@ -1,4 +1,4 @@
-//! The moves of the game that is shown live, also for subscribers that join late.
+//! The moves of the game that is shown live, including past moves for late subscribers.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,8 +7,8 @@ use tokio::sync::broadcast;
 
 use crate::showcase::{LiveEvent, LiveGame};
 
-/// Moves that a slow subscriber may be behind before it loses the oldest. Pages show games at their own
-/// pace, so they fall behind by whole games.
+/// Events that are buffered for a slow subscriber before it loses the oldest. Pages show games at
+/// their own pace, so they fall behind by whole games.
 const MOVES: usize = 4_096;
 
 /// Publishes the moves of the game that is shown live. A subscriber first receives the game so far.
@@ -37,8 +37,8 @@ impl LiveFeed {
             }
             LiveEvent::Ended { .. } => *shown = None,
         }
-        // Sent under the lock, so that a new subscriber misses no event. Sending fails only without
-        // subscribers, which is no error.
+        // The event is sent under the lock, so that a new subscriber misses no event. Sending fails
+        // only without subscribers, which is not an error.
         let _ = self.events.send(event);
     }
 

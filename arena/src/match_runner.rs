@@ -2,9 +2,9 @@
 //!
 //! A new candidate plays the champion at the gate first, because training and promotion depend on
 //! that match. Then it plays a few games against each anchor, so that it has a rating. While no
-//! candidate is left, spare games go where the ratings are least certain, within their share of the
-//! time. Results are stored as they arrive, so a restart resumes the match: no game is played twice,
-//! and a stop costs only the games in play.
+//! candidate is left, spare games are played where the ratings are least certain, within their
+//! share of the time. Results are stored cluster by cluster, so a restart resumes the match: no
+//! stored game is played again, and a stop loses only clusters that are not yet stored.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -31,14 +31,15 @@ mod in_progress;
 
 use in_progress::{Folded, MatchEnd, MatchInProgress};
 
-/// Most members of the pool that spare games consider. Their number is bounded because every pairing
-/// is evaluated.
+/// Maximum number of pool members that spare games consider. The number is bounded because every
+/// pairing is evaluated.
 const POOL_OF_INTEREST: usize = 12;
 
-/// The newest members among them. The others are those with the widest intervals.
+/// Number of the newest members among them. The other members are those with the widest intervals.
 const NEWEST_OF_INTEREST: usize = 6;
 
-/// Pause before the next check, when the ratings are certain enough. A new candidate ends it early.
+/// Pause before the next check when the ratings are certain enough. A new candidate ends the pause
+/// early.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Pause between checks of a full disk.
@@ -51,8 +52,7 @@ pub(crate) struct MatchRunner {
     pub(crate) config: MatchConfig,
     pub(crate) wake: Receiver<()>,
     pub(crate) stop: CancellationToken,
-    /// Members of the pool whose weights cannot be read. They play no spare games until the next
-    /// start.
+    /// Pool members whose weights cannot be read. They play no spare games until the next start.
     pub(crate) set_aside: RefCell<BTreeSet<Generation>>,
 }
 
@@ -76,7 +76,7 @@ impl MatchRunner {
         Ok(())
     }
 
-    /// Evaluates a candidate, plays spare games or waits. Breaks once nothing can wake the thread.
+    /// Evaluates a candidate, plays spare games or waits. Breaks if the sender of wake-ups is gone.
     fn step(&self, duty_cycle: &mut DutyCycle) -> Result<ControlFlow<()>, ArenaError> {
         if let Some(candidate) = self.state.next_candidate()? {
             self.evaluate(&candidate)?;
@@ -101,7 +101,7 @@ impl MatchRunner {
         Ok(if gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    /// Waits until the disk has space again or the arena stops, and sets the condition meanwhile.
+    /// Sets the condition and waits until the disk has space again or the arena stops.
     ///
     /// The interrupted match is then resumed after its last stored cluster. The lost clusters are
     /// played again with the same seeds.
@@ -109,7 +109,7 @@ impl MatchRunner {
         tracing::error!(error = %full, "matches cannot be stored: matches pause");
         self.state.set_condition(Condition::Matches, Some(full.to_string()));
         while !self.stop.is_cancelled() {
-            // Woken or timed out: the disk is checked in any case.
+            // The result is ignored: the disk is checked after a wake-up and after a timeout.
             let _ = self.wake.recv_timeout(FULL);
             match self.state.recover() {
                 Err(StoreError::Exhausted { .. }) => {}
@@ -125,7 +125,7 @@ impl MatchRunner {
     }
 
     /// Completes the games of the newest generation against the anchors, if they were interrupted
-    /// after its decision.
+    /// after the gate's ruling.
     fn resume(&self) -> Result<ControlFlow<()>, ArenaError> {
         let (newest, last) = {
             let store = self.state.store();
@@ -172,7 +172,7 @@ impl MatchRunner {
             let key = MatchKey::rating(generation.into(), anchor);
             let played = self.state.matches().index().clusters(&key).saturating_mul(cluster);
             let games = self.config.anchor_games.saturating_sub(played);
-            // A new candidate is more urgent than a rating, which spare games complete later.
+            // A new candidate takes precedence over a rating, which spare games complete later.
             if self.rating_games(key, games)? == MatchEnd::Interrupted {
                 break;
             }
@@ -195,7 +195,7 @@ impl MatchRunner {
         let info = self.open(key, true)?;
         let rule = info.rule.unwrap_or(self.config.gate);
         let mut gate = Gate::new(rule, info.shape).map_err(crate::config::ConfigError::from)?;
-        // A resumed match starts from its stored clusters. The rule is the one it was opened with.
+        // A resumed match starts from its stored clusters, under the rule with which it was opened.
         for played in &self.state.store().results(info.number)? {
             gate.fold(&played.result);
         }
@@ -213,7 +213,8 @@ impl MatchRunner {
                         Some(_) => ControlFlow::Break(()),
                         None => ControlFlow::Continue(()),
                     };
-                    // Emitted once the cluster is stored, which is before the next ply.
+                    // The report is emitted once the cluster is stored, which is before the next
+                    // ply.
                     Folded { counts, next, report: Some(gate.report()) }
                 },
                 &|| self.stop.is_cancelled(),
@@ -224,7 +225,8 @@ impl MatchRunner {
         }
         let report = gate.report();
         let explanation = report.explain(&candidate.to_string(), &champion.to_string());
-        // Ratings first: a client that receives the decision may ask for them at once.
+        // The ratings are updated first: a client that receives the decision may request them at
+        // once.
         self.state.update_ratings()?;
         let outcome = Outcome::Ruled { number: info.number, champion, report: Box::new(report) };
         self.state.decide(candidate, outcome, explanation)?;
@@ -236,7 +238,8 @@ impl MatchRunner {
         let info = self.open(key, false)?;
         let side = |id| self.side(id, &info.player);
         let sides = [side(&info.key.first)?, side(&info.key.second)?];
-        // Earlier games of the match count as seen, so a resumed match finds the same repetitions.
+        // Earlier games of the match are inserted first, so a resumed match detects the same
+        // repetitions.
         let mut distinct = DistinctGames::default();
         let played = self.state.store().results(info.number)?;
         for earlier in &played {
@@ -255,7 +258,8 @@ impl MatchRunner {
         )
     }
 
-    /// Plays some games where the ratings are least certain; `false` if they are certain enough.
+    /// Plays some games where the ratings are least certain. Returns `false` without playing if no
+    /// pairing is worth a game.
     fn play_spare_games(&self) -> Result<bool, ArenaError> {
         let players = self.players_of_interest()?;
         let names: Vec<String> = players.iter().map(ToString::to_string).collect();
@@ -306,7 +310,7 @@ impl MatchRunner {
             matches!(row.status, CheckpointStatus::Pool | CheckpointStatus::Champion)
         };
         let mut pool: Vec<_> = checkpoints.iter().rev().filter(in_pool).collect();
-        // A stable sort: with equal widths the newer member comes first.
+        // The sort is stable: of members with equal widths the newer comes first.
         if let Some((_, older)) = pool.split_at_mut_checked(NEWEST_OF_INTEREST) {
             older.sort_by(|a, b| width(b).total_cmp(&width(a)));
         }
@@ -332,8 +336,8 @@ impl MatchRunner {
         })
     }
 
-    /// The side that plays for `id`. Networks play as `player` says, the setting with which the match
-    /// was opened: the settings may have changed since.
+    /// The side of the player `id`. Networks play as the player named `player`, with which the
+    /// match was opened: the settings may have changed since.
     fn side(&self, id: &PlayerId, player: &str) -> Result<Side, ArenaError> {
         let generation = match id {
             PlayerId::Anchor(name) => return Ok(Side::Anchor(name.clone())),

@@ -1,7 +1,7 @@
 //! Plays the games of a match.
 //!
-//! The seed of the run and the key of the match determine every game. An interrupted match that is
-//! resumed therefore gives the same games as one that was never interrupted.
+//! The seed of the run and the key of the match determine every game. A resumed match therefore
+//! plays the same games as an uninterrupted match.
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
@@ -67,8 +67,8 @@ pub(crate) struct PlayClusters<'a> {
     pub(crate) max_plies: usize,
     /// Games in play at the same time.
     pub(crate) parallel: usize,
-    /// Called after each ply with the clusters that have ended, in order. Breaking ends the match and
-    /// drops the games in play.
+    /// Called after each ply with the clusters that have ended, in order. `Break` ends the match
+    /// and drops the games in play.
     pub(crate) report: &'a mut dyn FnMut(Vec<PlayedCluster>) -> ControlFlow<()>,
     /// Called with the events of the game that is shown live.
     pub(crate) live: &'a mut dyn FnMut(LiveEvent),
@@ -98,7 +98,8 @@ impl GameVisitor for PlayClusters<'_> {
             if (self.report)(ended).is_break() {
                 return Ok(());
             }
-            // Clusters start whole, so their games end at about the same time and few are pending.
+            // All games of a cluster start together, so they end at about the same time and few
+            // clusters are pending.
             while batch.len() < self.parallel.max(1) {
                 let Some(cluster) = self.clusters.next() else { break };
                 let seed = self.key.seed(self.seed, cluster);
@@ -127,7 +128,7 @@ impl GameVisitor for PlayClusters<'_> {
 }
 
 impl PlayClusters<'_> {
-    /// The key and the players of a game at the table.
+    /// The key and the players of a game in progress.
     fn name(
         &self,
         pending: &Pending<impl Sized>,
@@ -169,7 +170,7 @@ impl PlayClusters<'_> {
     }
 }
 
-/// The seating of each game of a cluster.
+/// The seating of each game of a cluster: the index of the player at each seat.
 fn seatings(shape: ClusterShape) -> Vec<Vec<usize>> {
     let seats = shape.seats as usize;
     if seats < 2 {
@@ -180,7 +181,7 @@ fn seatings(shape: ClusterShape) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// The number of the game of a cluster that has this seating.
+/// The number, within its cluster, of the game with this seating.
 fn game_number(seats: &[usize]) -> usize {
     match seats {
         [player] => *player,
@@ -203,7 +204,7 @@ fn multiplayer_result<C>(game: &FinishedGame<C>) -> GameResult {
     }
 }
 
-/// The result of the two games for one player with the same seed, compared by score.
+/// The result of two single-player games with the same seed, compared by score.
 fn solo_result<C>(games: &[FinishedGame<C>]) -> GameResult {
     let [first, second] = [FIRST, SECOND].map(|index| {
         games

@@ -1,21 +1,21 @@
-//! Chooses the players of spare games, and limits their share of the time.
+//! Chooses the pairings of spare games, and limits the time that matches take.
 //!
-//! A game between two players makes the difference of their ratings more certain, and through it all
-//! ratings. [`choose`] returns the pairing whose next game reduces the summed variance of the players
-//! of interest the most ([`Ratings::gain`]; the criterion of A-optimal experiments). [`DutyCycle`]
-//! spaces work out, so that it takes no more than its share of a processor.
+//! A game between two players reduces the uncertainty of the difference of their ratings, and
+//! thereby of all ratings. [`choose`] returns the pairing whose next game reduces the summed
+//! variance of the players of interest the most ([`Ratings::gain`]; the criterion of A-optimal
+//! experiments). [`DutyCycle`] inserts pauses that limit work to a share of the time.
 
 use std::time::Duration;
 
 use ouro_rating::Ratings;
 
-/// Half width of an interval, in Elo points, below which more games are not worth their time.
+/// Half width of a rating interval, in Elo points. Narrower intervals need no more games.
 const NARROW: f64 = 10.0;
 
 /// The pairing to play next, as indices into `players`.
 ///
-/// `None` if all ratings are certain enough or no two players can be paired. `playable` says whether
-/// two players can still play distinct games.
+/// `None` if all ratings are certain enough or no two players can be paired. `playable` returns
+/// whether two players can still play distinct games.
 pub fn choose(
     ratings: &Ratings,
     players: &[&str],
@@ -44,7 +44,7 @@ pub fn choose(
     best.map(|(_, pairing)| pairing)
 }
 
-/// Keeps work to a share of the time by pauses after it.
+/// Limits work to a share of the time by a pause after each piece of work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DutyCycle {
     share: f64,
@@ -52,10 +52,11 @@ pub struct DutyCycle {
 }
 
 impl DutyCycle {
-    /// Longest pause after a piece of work. Without a limit, one slow match would stop all spare games.
+    /// Longest pause after a piece of work. Without a limit, one slow match would stop all spare
+    /// games.
     const LONGEST: Duration = Duration::from_secs(60);
 
-    /// Work may take this share of the time, 0 to 1. The first piece needs no pause.
+    /// A cycle in which work takes `share` of the time, 0 to 1. The first piece starts at once.
     pub fn new(share: f64) -> Self {
         Self { share, next: Duration::ZERO }
     }
@@ -68,7 +69,8 @@ impl DutyCycle {
     /// Records a piece of work that lasted from `start` to `now`.
     pub fn spent(&mut self, start: Duration, now: Duration) {
         let worked = now.saturating_sub(start).as_secs_f64();
-        // Work takes its share of work and pause together. A share of 0 must not divide by zero.
+        // `share` is the ratio of work to work plus pause. The lower bound avoids a division by
+        // zero.
         let rest = worked * (1.0 - self.share) / self.share.max(1e-9);
         let rest = Duration::try_from_secs_f64(rest).unwrap_or(Self::LONGEST);
         self.next = now + rest.min(Self::LONGEST);
@@ -117,7 +119,7 @@ mod tests {
             };
             half("a").powi(2) + half("b").powi(2)
         };
-        // Many games, so that the strengths hardly move.
+        // With many games, one more pair hardly changes the strengths.
         let after = ratings(&[("a", "random", 42), ("b", "a", 10)], &names);
         let predicted = before.gain("a", "random", &["a", "b"]);
         let actual = (variance(&before) - variance(&after)) / 2.0;

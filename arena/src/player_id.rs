@@ -15,10 +15,12 @@ pub const ANCHOR: &str = "random";
 /// Prefix of the name of every generation.
 const GENERATION: &str = "generation-";
 
-/// Longest name, in bytes: far above that of any player with parameters. Names are part of store keys.
+/// Maximum length of a name, in bytes: far above the length of any player name with parameters.
+/// Names are part of store keys.
 const LONGEST_NAME: usize = 200;
 
-/// A player that can be rated. Its text form is used everywhere: `generation-7`, `minimax{depth=2}`.
+/// A player that can be rated. Its text form is used everywhere: `generation-7`,
+/// `minimax{depth=2}`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum PlayerId {
@@ -28,7 +30,7 @@ pub enum PlayerId {
     Generation(Generation),
 }
 
-/// The text names no player.
+/// The error for a text that is not a player name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("player {0:?} is no player of the arena; write generation-N or the name of an anchor")]
 pub struct PlayerIdError(String);
@@ -39,7 +41,7 @@ impl PlayerId {
         Self::Anchor(ANCHOR.into())
     }
 
-    /// The generation, if it is one.
+    /// The generation of a network; `None` for an anchor.
     pub fn generation(&self) -> Option<Generation> {
         match self {
             Self::Anchor(_) => None,
@@ -63,7 +65,7 @@ impl FromStr for PlayerId {
         match text.strip_prefix(GENERATION) {
             Some(number) => {
                 let generation = Generation(number.parse().map_err(|_| refused())?);
-                // Only the canonical spelling, so that a player has one name.
+                // Only the canonical spelling is accepted, so that each player has one name.
                 let canonical = generation.to_string() == text;
                 canonical.then_some(Self::Generation(generation)).ok_or_else(refused)
             }
@@ -127,14 +129,16 @@ impl MatchKey {
 
     /// The rating match of two players, in either order.
     pub fn rating(a: PlayerId, b: PlayerId) -> Self {
-        // Generations come after anchors, and newer ones after older ones.
+        // In the order of `PlayerId`, generations are greater than anchors, and newer generations
+        // greater than older ones. The greater player is `first`.
         let (first, second) = if a < b { (b, a) } else { (a, b) };
         Self { kind: MatchKind::Rating, first, second }
     }
 
     /// The seed that all games of a cluster share.
     pub fn seed(&self, run: u64, cluster: u32) -> u64 {
-        // Two levels, so that no cluster shares its seed with a cluster of another match.
+        // The seed is derived in two steps, so that no cluster shares its seed with a cluster of
+        // another match.
         let own = Rng::indexed(run, "match", digest_serialized(self)).bits();
         Rng::indexed(own, "cluster", cluster.into()).bits()
     }

@@ -1,7 +1,7 @@
-//! The life of an arena: bind, run, drain.
+//! The lifecycle of an arena: bind, run, drain.
 //!
-//! Drain order: the match runner stops between two plies with all results stored, health turns to
-//! NOT_SERVING and the port closes, calls in flight finish.
+//! During the drain, the match runner stops between two plies with all reported results stored,
+//! health changes to NOT_SERVING, the port closes, and calls in flight finish.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -34,11 +34,12 @@ pub const STORE_FILE: &str = "arena.redb";
 /// Name of the folder of weights in the data folder.
 pub const WEIGHTS_FOLDER: &str = "weights";
 
-/// An arena whose ports are open and whose store is locked; nothing runs yet.
+/// An arena with open ports and a locked store that does not run yet.
 #[derive(Debug)]
 pub struct Arena {
     server: GrpcServer,
     web: Option<HttpServer>,
+    web_names: Vec<String>,
     gauges: Gauges,
     drain: Duration,
     state: Arc<ArenaState>,
@@ -62,7 +63,7 @@ impl Arena {
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
             let path = data.join(STORE_FILE);
             let weights = WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?;
-            // A store is created before the first weights arrive, and is never empty.
+            // The store is created before the first weights arrive, and its file is never empty.
             let has_store = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
             if !has_store && weights.count()? > 0 {
                 return Err(ArenaError::StoreLost { path, weights: data.join(WEIGHTS_FOLDER) });
@@ -83,6 +84,7 @@ impl Arena {
         Ok(Self {
             server,
             web,
+            web_names: config.web_names,
             gauges: Gauges::default(),
             drain: config.limits.drain,
             state: Arc::new(state),
@@ -92,7 +94,7 @@ impl Arena {
         })
     }
 
-    /// The address that was opened.
+    /// The address of the gRPC server.
     pub fn local_addr(&self) -> SocketAddr {
         self.server.local_addr()
     }
@@ -102,25 +104,26 @@ impl Arena {
         self.web.as_ref().map(HttpServer::local_addr)
     }
 
-    /// The charts of the web page, to which a learner in the same process adds its figures. Clones
-    /// remain connected while the arena runs.
+    /// The time series of the web page, to which a learner in the same process adds values. Clones
+    /// share their values while the arena runs.
     pub fn gauges(&self) -> Gauges {
         self.gauges.clone()
     }
 
-    /// The pool as actors see it.
+    /// Subscribes to the pool as actors see it.
     pub fn pool(&self) -> watch::Receiver<Arc<PoolSnapshot>> {
         self.state.pool().snapshots()
     }
 
-    /// The newest generation after which the arena was idle: the generation is decided, it has played
-    /// the anchors, the ratings are current, and no candidate is left. Unless spare games are played,
-    /// nothing changes before the next publication.
+    /// The newest generation after which the arena was idle: the generation is decided, its games
+    /// against the anchors are played unless it was dropped, the ratings are current, and no
+    /// candidate is left. Unless spare games are played, nothing changes before the next
+    /// publication.
     pub fn idle_after(&self) -> watch::Receiver<Option<Generation>> {
         self.state.candidates().idle_after()
     }
 
-    /// Conditions that an operator must see to before matches or publications continue.
+    /// Conditions that an operator must resolve before matches or publications continue.
     pub fn conditions(&self) -> watch::Receiver<Conditions<Condition>> {
         self.state.conditions()
     }
@@ -130,7 +133,7 @@ impl Arena {
         self.state.events()
     }
 
-    /// The newest ratings.
+    /// Subscribes to the rating table.
     pub fn ratings(&self) -> watch::Receiver<Arc<RatingTable>> {
         self.state.ratings().table()
     }
@@ -166,7 +169,7 @@ impl Arena {
             stop.cancel();
             result?
         };
-        // The match runner may wait for work without a limit, so a stop must wake it.
+        // The match runner may wait for work without a timeout, so a stop must wake it.
         let waker = async {
             stop.cancelled().await;
             self.state.candidates().wake();
@@ -178,13 +181,16 @@ impl Arena {
         };
         let page = async {
             let Some(server) = self.web else { return Drain::Clean };
-            web::serve(server, self.state.clone(), self.gauges, stop.clone(), self.drain).await
+            let (state, gauges) = (self.state.clone(), self.gauges);
+            web::serve(server, &self.web_names, state, gauges, stop.clone(), self.drain).await
         };
         let (served, shown, played, ()) = tokio::join!(serving, page, playing, waker);
-        // The error of the match runner comes first: the servers stop because of it, without an error.
+        // The error of the match runner is returned first: it stops the servers, which then report
+        // no error.
         played?;
-        // Games that were stored after the last fit and checkpoints that were published while
-        // draining count too: the ratings published last are those that the log replays to.
+        // The last ratings include games that were stored after the last fit and checkpoints that
+        // were published during the drain. They therefore equal the ratings that the log replays
+        // to.
         let state = self.state;
         Background::thread("arena-ratings", move || state.update_ratings())?.join().await??;
         Ok(match (served?, shown) {

@@ -1,7 +1,7 @@
 //! The gRPC services: convert requests, bound their memory, and call the state.
 //!
-//! The store and the files block, so every call runs on the blocking pool. Streams of changes end when
-//! the arena stops, so that they do not delay the drain.
+//! The store and the files block, so every call runs on the blocking pool. Streams of changes end
+//! when the arena stops, so that they do not delay the drain.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,12 +20,13 @@ mod convert;
 mod events;
 mod pool;
 
-/// Uploads held in memory at once. A run has one learner; a second slot serves it after a reconnect,
-/// while its broken upload still waits for the deadline.
+/// Maximum number of uploads held in memory at once. A run has one learner. After a reconnect the
+/// learner uses the second slot, while its broken upload holds the first until the timeout.
 const UPLOADS: usize = 2;
-/// Uploads that may wait for a slot, each with one chunk.
+/// Maximum number of uploads queued for a slot; each holds one chunk.
 const WAITING_UPLOADS: usize = 16;
-/// Downloads held in memory at once: 1 GiB at the default limit of a weights file.
+/// Maximum number of downloads held in memory at once: 1 GiB at the default limit of a weights
+/// file.
 const DOWNLOADS: usize = 16;
 
 /// The handlers of both services. Clones share everything.
@@ -39,7 +40,7 @@ pub(crate) struct Handlers {
     stop: CancellationToken,
 }
 
-/// A stream of answers.
+/// A stream of responses.
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Handlers {
@@ -58,8 +59,8 @@ impl Handlers {
         }
     }
 
-    /// Runs blocking work outside the threads of the runtime. Dropping the call does not interrupt the
-    /// work, so no step is half done.
+    /// Runs blocking work outside the threads of the runtime. Dropping the call does not interrupt
+    /// the work, so no step is half done.
     async fn blocking<T, E>(
         &self,
         work: impl FnOnce(&ArenaState) -> Result<T, E> + Send + 'static,
@@ -89,7 +90,7 @@ impl Handlers {
     }
 }
 
-/// Turns an error into a status. All handlers answer through this function.
+/// Turns an error into a status. All handlers return their results through this function.
 fn answer<T>(result: Result<T, CallError>) -> Result<Response<T>, Status> {
     result.map(Response::new).map_err(|error| {
         tracing::debug!(%error, "call refused");

@@ -1,7 +1,7 @@
 //! Chooses the game that is shown live, and reports its moves.
 //!
-//! A match plays many games at the same time. The showcase follows one of them to its end, then takes
-//! the next one that has started, so that a viewer sees whole games.
+//! A match plays many games at the same time. The showcase follows one game to its end, then the
+//! next game in progress, so that a viewer sees whole games.
 
 use ouro_game::{Action, GameConfig};
 use ouro_players::{FinishedGame, GameInProgress};
@@ -45,7 +45,7 @@ pub enum LiveEvent {
     },
 }
 
-/// Finds the key and the players of a game by its seed and seating.
+/// Maps the seed and seating of a game to its key and players.
 type Name<'a> = &'a dyn Fn(u64, &[usize]) -> Option<(GameKey, Vec<PlayerId>)>;
 
 /// Follows one game at a time.

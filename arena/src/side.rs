@@ -17,9 +17,9 @@ pub(crate) const SELF: &str = "self";
 pub(crate) enum Side {
     /// A player that never changes, by name.
     Anchor(Arc<str>),
-    /// A network that plays as the named player does.
+    /// A network that plays as the named player.
     Network {
-        /// Name of the player; its weights are called [`SELF`].
+        /// Name of the player, in which [`SELF`] names its weights.
         player: Arc<str>,
         /// The network.
         engine: Arc<Engine>,
@@ -36,7 +36,7 @@ impl fmt::Debug for Side {
 }
 
 impl Side {
-    /// Builds the player. `used` is called if the player asks for the network.
+    /// Builds the player. `used` is called if the player uses the network.
     pub(crate) fn build<G: Game>(
         &self,
         game: &G,
@@ -59,7 +59,7 @@ impl Side {
 /// A player whose first plies are random.
 ///
 /// The random moves draw from the generator of each seat, so all games of one seed have the same
-/// opening, whichever player has which seat.
+/// opening, whatever the seating.
 pub(crate) struct RandomOpening<G: Game> {
     inner: Box<dyn Player<G>>,
     random: Random,
@@ -87,7 +87,8 @@ impl<G: Game> Player<G> for RandomOpening<G> {
         if !opening.contains(&true) {
             return self.inner.choose(game, requests, choices);
         }
-        // Games of one batch are at different plies, so the requests are split and merged again.
+        // Games of one batch are at different plies, so the requests are split and the choices
+        // merged again.
         let (mut early, mut late) = (Vec::new(), Vec::new());
         for (Request { state, player, rng }, &opening) in requests.iter_mut().zip(&opening) {
             let request = Request { state: *state, player: *player, rng };
@@ -98,7 +99,7 @@ impl<G: Game> Player<G> for RandomOpening<G> {
         if !late.is_empty() {
             self.inner.choose(game, &mut late, &mut own);
         }
-        // A player that returns too few choices is detected by the table, which counts them.
+        // `GameBatch` counts the choices, so it detects a player that returns too few.
         let (mut random, mut own) = (random.into_iter(), own.into_iter());
         choices.extend(
             opening.iter().filter_map(|&opening| if opening { random.next() } else { own.next() }),

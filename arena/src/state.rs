@@ -1,8 +1,8 @@
 //! The state of the arena, shared by the gRPC handlers, the web page and the match runner.
 //!
 //! Each concern has its own part with its own locks: [`CandidateState`], [`PoolState`],
-//! [`RatingState`] and [`MatchState`]. [`ArenaState`] coordinates steps that change several of them.
-//! Methods block, because the store does.
+//! [`RatingState`] and [`MatchState`]. [`ArenaState`] coordinates steps that change several of
+//! them. Methods block, because the store does.
 
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -51,7 +51,8 @@ impl ArenaState {
         clock: Arc<dyn Clock>,
         wake: SyncSender<()>,
     ) -> Result<Self, StoreError> {
-        // Before anything is read: the rows of another run would be mixed with those of this one.
+        // The check precedes all reads, so that rows of another run are never mixed with rows of
+        // this run.
         store.bind_run(&run)?;
         let shared = Arc::new(Shared::new(run, checked, store, clock));
         let state = Self {
@@ -69,7 +70,7 @@ impl ArenaState {
         &self.shared.run
     }
 
-    /// What follows from the game: seats, anchors, openings.
+    /// Values that follow from the configuration and the game: seats, anchors, openings.
     pub(crate) fn checked(&self) -> &Checked {
         &self.shared.checked
     }
@@ -98,7 +99,7 @@ impl ArenaState {
         &self.matches
     }
 
-    /// Conditions that an operator must see to.
+    /// Conditions that an operator must resolve.
     pub(crate) fn conditions(&self) -> watch::Receiver<Conditions<Condition>> {
         self.shared.conditions.subscribe()
     }
@@ -126,7 +127,8 @@ impl ArenaState {
     /// Stores a published candidate. While the disk is full, the call fails, the condition is set
     /// once, and the sender repeats the publication.
     pub(crate) fn publish(&self, offer: Offer, bytes: &[u8]) -> Result<Checkpoint, CallError> {
-        // Recovery reads the store again, so it is tried only while the condition is set.
+        // Recovery probes the disk and may reopen the store, so it is attempted only while the
+        // condition is set.
         let was_full = self.shared.conditions.borrow().get(Condition::Candidates).is_some();
         let has_space = if was_full { self.store().recover() } else { Ok(()) };
         let stored = has_space.map_err(CallError::from).and_then(|()| {
@@ -150,7 +152,7 @@ impl ArenaState {
         stored
     }
 
-    /// The candidate to play next: the newest. Drops the candidates that it supersedes.
+    /// The candidate to play next, which is the newest. Drops the superseded candidates.
     pub(crate) fn next_candidate(&self) -> Result<Option<Checkpoint>, StoreError> {
         let (newest, superseded) = self.candidates.next()?;
         for candidate in superseded {
@@ -177,13 +179,14 @@ impl ArenaState {
         explanation: String,
     ) -> Result<(), StoreError> {
         let decision = Decision { generation, decided_at: self.now(), explanation, outcome };
-        // The store first: no event reports a decision that a crash would lose.
+        // The decision is stored first, so no event reports a decision that a crash would lose.
         self.store().decide(&decision)?;
         self.matches.clear_gate();
         tracing::info!(generation = generation.0, explanation = decision.explanation, "decided");
         let promotion = decision.promotion();
         let refreshed = self.refresh_pool();
-        // Emitted even if the refresh failed: the decision is stored and is not made again.
+        // The event is emitted even if the refresh failed: the decision is stored and is not
+        // repeated.
         self.emit(ArenaEvent::Decided(decision));
         if let Some(promotion) = promotion {
             self.emit(ArenaEvent::Promoted(promotion));
@@ -214,7 +217,8 @@ impl ArenaState {
     /// Removes files that are no longer needed: games of old matches and weights of rejected
     /// candidates.
     pub(crate) fn remove_unneeded(&self, kept_matches: u32) -> Result<(), CallError> {
-        // Rows of games before weights: a failure in between leaves files too many, never too few.
+        // Game rows are removed before weights: a failure in between leaves unneeded files, but
+        // never removes a needed file.
         let promotions = self.store().promotions()?;
         let is_kept = self.matches.index().kept_games(&promotions, kept_matches);
         self.store().prune_games(&is_kept)?;

@@ -1,8 +1,9 @@
 //! The durable state of the arena: checkpoints, matches, games, decisions.
 //!
-//! Every change is a line of an append-only log, written in the same transaction as the tables that
-//! answer queries. [`replay()`] rebuilds those tables from the log. [`Store`] lists the operations,
-//! [`EmbeddedStore`] keeps the rows in one file, and [`WeightsFolder`] keeps the weights beside it.
+//! Every change except of the kept games is a line of an append-only log. The line is written in
+//! the same transaction as the tables that answer queries. [`replay()`] rebuilds those tables from
+//! the log. [`Store`] lists the operations, [`EmbeddedStore`] keeps the rows in one file, and
+//! [`WeightsFolder`] keeps the weights beside it.
 
 mod disk;
 mod embedded;
@@ -11,6 +12,7 @@ mod interface;
 mod match_index;
 pub mod replay;
 mod rows;
+pub mod verify;
 mod weights;
 
 pub use embedded::EmbeddedStore;
@@ -24,6 +26,7 @@ pub use rows::{
     Decision, GameKey, LogEntry, MatchInfo, MatchSums, Outcome, Promotion, Run, StoredCluster,
     StoredGame,
 };
+pub use verify::{Verified, VerifyError, verify};
 pub use weights::{WeightsError, WeightsFolder};
 
 #[cfg(test)]

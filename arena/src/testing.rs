@@ -1,4 +1,4 @@
-//! The state of a tic-tac-toe arena, and networks for it.
+//! Test helpers: the state of a tic-tac-toe arena, and networks for it.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The arena's web page: strength over time, the pool, the gate, matches, games.
 //!
-//! The server renders all pages as HTML and SVG. The stylesheet and the script are part of the program,
-//! so the page needs no internet. The script replaces changed parts and plays recorded games. The page
-//! is read-only; programs use gRPC.
+//! The server renders all pages as HTML and SVG. The stylesheet and the script are embedded in the
+//! binary, so the page needs no internet access. The script replaces changed parts and plays
+//! recorded games. The page is read-only; programs use gRPC.
 //!
 //! Like the gRPC server, the web server is bound first, then runs until a token is cancelled.
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::{HeaderValue, Response, header};
-use axum::middleware::map_response;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::get;
 use ouro_service::{Drain, HttpServer};
 use tokio::sync::Semaphore;
@@ -25,6 +25,7 @@ mod draw;
 mod events;
 mod games;
 pub mod gauges;
+mod host;
 mod live;
 mod matches;
 mod overview;
@@ -32,14 +33,16 @@ mod page;
 mod text;
 
 pub use gauges::{Gauge, Gauges};
+use host::AllowedNames;
 
 /// Content security policy: a page loads files of this program only.
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'; object-src 'none'";
 
-/// Most event streams at once; each holds a task and a buffer. A browser beyond the limit shows the page as it was loaded.
+/// Maximum number of concurrent event streams; each holds a task and a buffer. Beyond the limit, a
+/// page does not update after it has loaded.
 const STREAMS: usize = 64;
-/// Most recorded games that are rendered at once; each takes some megabytes.
+/// Maximum number of recorded games that are rendered at once; each takes some megabytes.
 const RENDERINGS: usize = 2;
 
 /// Everything that the pages need. Clones share it.
@@ -52,9 +55,13 @@ struct Site {
     stop: CancellationToken,
 }
 
-/// Serves the pages until `stop` is cancelled, then gives requests in flight the time `drain`.
+/// Serves the pages until `stop` is cancelled, then allows requests in flight up to `drain` to
+/// finish.
+///
+/// Requests may name the host by an IP address, `localhost` or one of `names`.
 pub(crate) async fn serve(
     server: HttpServer,
+    names: &[String],
     state: Arc<ArenaState>,
     gauges: Gauges,
     stop: CancellationToken,
@@ -68,7 +75,9 @@ pub(crate) async fn serve(
         stop: stop.clone(),
     };
     tracing::info!(address = %server.local_addr(), "serving the web page");
-    server.run_until(routes(site), stop, drain).await
+    let names = AllowedNames::new(names);
+    let routes = routes(site).layer(from_fn_with_state(names, host::check));
+    server.run_until(routes, stop, drain).await
 }
 
 fn routes(site: Site) -> Router {
@@ -89,7 +98,7 @@ fn routes(site: Site) -> Router {
         .with_state(site)
 }
 
-/// Adds the security headers to every answer.
+/// Adds the security headers to every response.
 async fn guarded<B>(mut response: Response<B>) -> Response<B> {
     let headers = response.headers_mut();
     for (name, value) in [

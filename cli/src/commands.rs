@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 mod bench;
+mod check;
 mod config;
 mod conform;
 mod entrants;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     /// Measure how fast this machine is.
     #[command(subcommand)]
     Bench(bench::Bench),
+    Check(check::Check),
     Conform(conform::Conform),
     Match(match_games::Arguments),
     Exam(exam::Arguments),
@@ -56,6 +58,7 @@ impl Command {
             Self::Record(arguments) => record::run(&arguments, output),
             Self::Show(arguments) => show::run(&arguments, output),
             Self::Bench(bench) => bench.run(output),
+            Self::Check(verb) => verb.run(output),
             Self::Conform(verb) => verb.run(output),
             Self::Match(arguments) => match_games::run(&arguments, output),
             Self::Exam(arguments) => exam::run(&arguments, output),

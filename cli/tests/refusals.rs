@@ -182,7 +182,7 @@ fn wrong_settings_leave_no_run_behind() {
     let cases = [
         ("[train]\nlerning_rate = 1.0", "did you mean `train.learning_rate`?"),
         ("discount = 2.0", "discount is 2; "),
-        ("[actor]\nbatch = 0", "actor.batch is 0; it must be at least 1"),
+        ("[actor]\nbatch = 0", "actor.batch is 0; it must be 1 to 2^20"),
         ("[arena]\nplayer = \"nobody\"", "arena.player"),
         ("[game]\ngame = \"battlesnake\"\nwidth = 200", "game.width is 200; "),
         ("preset = \"chess\"", "known are duel-7x7"),

@@ -1,21 +1,23 @@
-//! A whole learner: port, training thread, publisher, training states.
+//! The learner service: port, training thread, publisher, training states.
 //!
 //! ```text
 //! let learner = Learner::bind(config).await?;   // state loaded, port open, nothing runs
 //! learner.run_until(stop).await?;               // returns when drained
 //! ```
 //!
-//! A run first asks the arena for its newest generation. If the arena is ahead of the newest whole
+//! A run first requests the arena's newest generation. If the arena is ahead of the newest intact
 //! training state, the learner continues counting from the arena's generation. Each generation
 //! number therefore means one set of weights, and games played with the arena's newest weights
-//! are accepted. Until the arena has answered, the port is open and the status says what the
-//! learner waits for, but no actor is welcomed: its games may be newer than this learner knows.
+//! are accepted. Until the arena answers, the port is open and the status names the arena as the
+//! missing service. No actor is accepted before that, because its games may come from a later
+//! generation than this learner's own.
 //!
 //! The first part to end (training, journal, publisher or server) ends the run with its error.
 //!
 //! In a drain, streams end and the step in progress finishes. The steps since the last generation
-//! become a generation, which is saved and then published. Then the port closes. Accepted games
-//! that were not drawn yet are in the journal, from which the next start fills the replay.
+//! become a generation, which is saved and then published; a led replay makes none. Then the port
+//! closes. Accepted games that were not drawn yet are in the journal, from which the next start
+//! fills the replay.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -53,7 +55,8 @@ use start::ResumedRun;
 
 mod start;
 
-/// Maximum wait for streams in a drain. A stream ends at once, unless a game is being replayed.
+/// Maximum time for streams to end in a drain. A stream ends at once unless the rules check is
+/// replaying one of its games.
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// Why a learner cannot start or continue.
@@ -96,7 +99,7 @@ pub enum LearnerError {
     /// The journal cannot be read or written.
     #[error(transparent)]
     JournalWriter(#[from] JournalWriterError),
-    /// The rules do not replay a game of the journal.
+    /// A game of the journal does not replay by the rules.
     #[error("game {number} of the journal: {error}")]
     Journalled {
         /// Number of the game in the journal.
@@ -167,9 +170,9 @@ pub struct Learner {
 impl Learner {
     /// Validates the configuration, opens the port and prepares the run.
     ///
-    /// The newest training state is loaded, or generation 0 is created. The chosen device must
-    /// agree with the CPU engine on its weights. The replay is filled from the journal. No call is
-    /// answered and no step is taken yet.
+    /// Loads the newest training state or creates generation 0, and fills the replay from the
+    /// journal. Fails if the chosen device and the CPU engine disagree on the loaded weights. No
+    /// call is answered and no step is taken yet.
     pub fn bind(config: Config) -> BoxFuture<Result<Self, LearnerError>> {
         Box::pin(Self::open(config))
     }
@@ -246,8 +249,8 @@ impl Learner {
         Arc::clone(&self.replay)
     }
 
-    /// Serves and trains until `stop` is cancelled, then drains: streams end, a last generation
-    /// is made, and the port closes.
+    /// Serves and trains until `stop` is cancelled, then drains: streams end, the last steps become
+    /// a generation, and the port closes.
     pub fn run_until(self, stop: CancellationToken) -> BoxFuture<Result<(), LearnerError>> {
         Box::pin(self.run(stop))
     }
@@ -257,7 +260,7 @@ impl Learner {
         let stop_server = CancellationToken::new();
         let mut server = Background::task("server", server.run_until(stop_server.clone()));
         let mut journal_thread = self.journal_thread;
-        // The port answers while the arena does not, and says what the learner waits for.
+        // The server already runs here, so `GetStatus` can report that the arena is missing.
         let mut publisher = self.arena.map(|arena| Publisher::new(arena, Backoff::default()));
         let newest = tokio::select! {
             () = stop.cancelled() => None,
@@ -303,7 +306,8 @@ impl Learner {
     }
 }
 
-/// Asks the arena for its newest generation. While it does not answer, the status says so.
+/// Requests the arena's newest generation. Until the arena answers, the status has
+/// [`Condition::Arena`]. Returns `None` without an arena.
 async fn newest_generation(
     publisher: &mut Option<Publisher<ArenaClient>>,
     progress: &SharedStatus,
@@ -319,7 +323,7 @@ async fn newest_generation(
     newest
 }
 
-/// Ends the streams of actors and commits what they have sent. A second call changes nothing.
+/// Ends the streams of actors and commits the games that they sent. A second call has no effect.
 async fn end_streams(
     stop: &CancellationToken,
     replay: &SharedReplay,
@@ -327,20 +331,20 @@ async fn end_streams(
     journal_writer: &JournalWriter,
 ) {
     stop.cancel();
-    // A closed replay has room, so the journal writer accepts the last games.
+    // A closed replay blocks no insert, so the journal writer accepts the last games.
     replay.close();
     if tokio::time::timeout(DRAIN, intake.drained()).await.is_err() {
         tracing::warn!("streams still open after the drain time");
     }
-    // After the streams, so that the last commit includes their games.
+    // Closed after the streams, so that the last commit includes their games.
     journal_writer.close().await;
 }
 
-/// Training that runs, and the publisher of its generations.
+/// The running training thread, and the publisher of its generations.
 struct Training {
     thread: Background<Result<(), LearnerError>>,
     publisher: Background<Result<(), ArenaError>>,
-    /// Time that the arena has for the last weights.
+    /// Maximum time for publishing the last weights.
     grace: Duration,
 }
 
@@ -353,11 +357,12 @@ impl Training {
         }
     }
 
-    /// Waits for the last generation, which a closed replay brings about, and its delivery.
+    /// Waits for the training thread, which ends once the replay is closed, and for the delivery of
+    /// its last generation.
     async fn join(mut self) -> Result<(), LearnerError> {
         let trained = self.thread.join().await;
-        // The training thread has dropped the sender, so the publisher ends once the last snapshot
-        // is delivered.
+        // The training thread dropped the sender, so the publisher ends after it delivers the last
+        // snapshot.
         let delivered = tokio::time::timeout(self.grace, self.publisher.ended()).await.is_ok();
         if !delivered {
             self.publisher.abort();
@@ -404,7 +409,7 @@ impl TrainingThread {
             });
             self.replay.published(generation);
         }
-        // The arena would refuse weights that are older than its newest generation.
+        // Not published if older than the arena's newest generation, which would be refused.
         let first = behind.is_none().then(|| Arc::new(own));
         let grace = Duration::from_millis(self.config.checkpoint.publish_grace_ms);
         let (snapshots, mut published) = watch::channel(first);
@@ -414,7 +419,7 @@ impl TrainingThread {
             if let Some(publisher) = publisher {
                 return publisher.publish(published, delivery).await;
             }
-            // Without an arena, the task only ends with the training thread.
+            // Without an arena, the task only waits for the training thread to drop the sender.
             while published.changed().await.is_ok() {}
             Ok(())
         });

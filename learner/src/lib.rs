@@ -51,3 +51,4 @@ pub use reinforce::Reinforce;
 pub use replay::SharedReplay;
 pub use status::{LearnerStatus, SharedStatus};
 pub use trainer::Trainer;
+pub use training_state::{FoundState, TrainingStateError, training_states};

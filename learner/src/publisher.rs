@@ -1,8 +1,10 @@
 //! Publishes new generations to the arena.
 //!
-//! Only the newest generation counts: a newer snapshot replaces an unsent one. [`Delivery`] is what
-//! the arena has. The training loop makes no further generation while the arena lacks the last one. Publishing is idempotent, so a call is repeated if its answer is lost. A refusal
-//! ends the publisher, because the arena would refuse every later generation as well.
+//! Only the newest generation is published: a newer snapshot replaces an unsent one. [`Delivery`]
+//! reports the newest generation in the arena. While the arena lacks the last generation, the
+//! training loop makes no further one. Publishing is idempotent, so a call is repeated if its
+//! answer is lost. A refusal ends the publisher, because the arena would also refuse every later
+//! generation.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,17 +17,17 @@ use tokio::sync::watch;
 
 use crate::training_loop::WeightsSnapshot;
 
-/// Time between two log lines about an arena that is gone.
+/// Time between two log lines while the arena is unreachable.
 const LOG_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The arena as the publisher sees it, so that tests need no server.
+/// The calls of the arena that the publisher uses. Tests implement them without a server.
 pub(crate) trait PublishTarget: Send {
     /// The newest generation in the arena, published by any process; `None` before the first.
     fn newest_generation(
         &mut self,
     ) -> impl Future<Output = Result<Option<Generation>, ArenaError>> + Send;
 
-    /// Publishes a snapshot, in one attempt.
+    /// Publishes a snapshot in one attempt, without retries.
     fn publish_snapshot(
         &mut self,
         snapshot: &WeightsSnapshot,
@@ -42,7 +44,7 @@ impl PublishTarget for ArenaClient {
     }
 }
 
-/// What has reached the arena.
+/// The state of delivery to the arena.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delivery {
     /// The newest generation in the arena.
@@ -51,11 +53,11 @@ pub(crate) struct Delivery {
     pub error: Option<String>,
 }
 
-/// Publishes every change of a channel of snapshots.
+/// Publishes the newest snapshot of a channel.
 pub(crate) struct Publisher<T> {
     target: T,
     backoff: Backoff,
-    /// Bounds the log of an arena that is gone for long.
+    /// Limits the log lines while the arena is unreachable.
     failures: Throttle,
 }
 
@@ -64,8 +66,8 @@ impl<T: PublishTarget> Publisher<T> {
         Self { target, backoff, failures: Throttle::new(LOG_INTERVAL) }
     }
 
-    /// Asks for the newest generation until the arena answers. Calls `failed` after each attempt
-    /// that fails.
+    /// Requests the newest generation until the arena answers. Calls `failed` after each failed
+    /// attempt.
     pub(crate) async fn newest_generation(
         &mut self,
         mut failed: impl FnMut(&ArenaError),
@@ -90,9 +92,9 @@ impl<T: PublishTarget> Publisher<T> {
         }
     }
 
-    /// Publishes the newest snapshot of `snapshots` whenever it changes, and reports to
-    /// `delivery`. Returns once the sender is dropped and the last snapshot is delivered, or with
-    /// the arena's refusal.
+    /// Publishes the newest snapshot of `snapshots` whenever it changes, and reports each result to
+    /// `delivery`. Returns once the sender is dropped and the last snapshot is delivered. Fails if
+    /// the arena refuses a snapshot.
     pub(crate) async fn publish(
         mut self,
         mut snapshots: watch::Receiver<Option<Arc<WeightsSnapshot>>>,
@@ -162,8 +164,8 @@ mod tests {
     use std::sync::Mutex;
     use tonic::{Code, Status};
 
-    /// Records every call. Fails `away` times, and sends `newer` to the publisher at the first
-    /// failure. Refuses the generation `refused`.
+    /// Records every publication. Fails `away` times, and sends `newer` to the publisher at the
+    /// first failure. Refuses the generation `refused`.
     struct FakeArena {
         away: u32,
         refused: Option<u32>,

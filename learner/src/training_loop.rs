@@ -1,10 +1,10 @@
-//! The training thread: batches in, generations out.
+//! The training thread, which trains on batches and makes generations.
 //!
 //! Every [`every_steps`](crate::config::CheckpointConfig::every_steps) steps the network becomes a
 //! *generation*: first a training state on disk, then a [`WeightsSnapshot`] for the
 //! [publisher](crate::publisher). Because of this order, a published generation number always means
-//! the same weights, even if the process is killed in between. Steps since the last saved state are
-//! repeated, with the same batches if one thread makes them.
+//! the same weights, even if the process is killed in between. The next start repeats the steps
+//! since the last saved state. The batches are the same if a single thread assembles them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,9 +30,9 @@ use crate::training_state::{RunState, StateStore, TrainingState, TrainingStateEr
 /// Pause before the next attempt to save on a full disk.
 const DISK_FULL_PAUSE: Duration = Duration::from_secs(1);
 
-/// Pause between two looks at what the arena has.
+/// Interval between two checks of the delivery to the arena.
 const DELIVERY_PAUSE: Duration = Duration::from_millis(20);
-/// Time that the arena may take for a generation before training counts as held.
+/// Time without delivery after which the status reports that training is paused.
 const DELIVERY_TIME: Duration = Duration::from_secs(2);
 
 /// Published form of one generation's weights.
@@ -40,7 +40,7 @@ const DELIVERY_TIME: Duration = Duration::from_secs(2);
 pub(crate) struct WeightsSnapshot {
     /// The generation.
     pub generation: Generation,
-    /// Optimiser steps taken before.
+    /// Optimiser steps up to these weights.
     pub step: u64,
     /// The safetensors file.
     pub file: Bytes,
@@ -53,10 +53,10 @@ impl From<&Weights> for WeightsSnapshot {
     }
 }
 
-/// Sender of the newest snapshot. The next snapshot replaces one that was not taken yet.
+/// Sender of the newest snapshot. A new snapshot replaces one that was not received yet.
 pub(crate) type SnapshotSender = watch::Sender<Option<Arc<WeightsSnapshot>>>;
 
-/// Receiver of what has reached the arena; `None` without an arena.
+/// Receiver of the state of delivery; `None` without an arena.
 pub(crate) type DeliveryReceiver = Option<watch::Receiver<Delivery>>;
 
 /// Why the training thread ended before the replay was closed.
@@ -86,7 +86,7 @@ pub(crate) struct TrainingLoop<A: Algorithm> {
     pub feed: Feed<A::Batch>,
     /// The algorithm.
     pub algorithm: AlgorithmName,
-    /// State of the replay after the last batch that was trained on.
+    /// State of the replay after the last trained batch.
     pub trained: ReplayState,
     /// The replay, to detect its closing and to report new generations.
     pub replay: Arc<SharedReplay>,
@@ -100,14 +100,14 @@ pub(crate) struct TrainingLoop<A: Algorithm> {
     pub progress: SharedStatus,
     /// Snapshots for the publisher.
     pub snapshots: SnapshotSender,
-    /// What has reached the arena.
+    /// The state of delivery to the arena.
     pub delivery: DeliveryReceiver,
     /// Steps between generations.
     pub every_steps: u64,
 }
 
 impl<A: Algorithm> TrainingLoop<A> {
-    /// Trains until the replay is closed. Steps since the last generation then become a last
+    /// Trains until the replay is closed. The steps since the last generation then become a final
     /// generation, unless the replay is led. Blocks.
     pub(crate) fn run(mut self) -> Result<(), TrainingLoopError> {
         let mut published_step = self.trainer.step_count();
@@ -124,7 +124,8 @@ impl<A: Algorithm> TrainingLoop<A> {
                 if self.publish_generation()? {
                     needed.push_back(self.trained.cursor.first);
                 }
-                // Until then, kept states of an earlier process may need older records.
+                // Before `keep` states are saved, kept states of an earlier process may need older
+                // records.
                 if needed.len() == self.keep {
                     self.journal_writer.release(needed.pop_front().unwrap_or_default());
                 }
@@ -159,11 +160,11 @@ impl<A: Algorithm> TrainingLoop<A> {
         );
     }
 
-    /// Waits until the arena has the newest generation, or the replay is closed.
+    /// Blocks until the arena has the newest generation, or the replay is closed.
     ///
-    /// Actors play only what the arena has. Training that went on without it would soon refuse
-    /// their games as too old. Held here, it draws no batch, so the replay fills up, and the
-    /// journal writer asks the actors to pause.
+    /// Actors play only with weights that the arena has. If training continued without the arena,
+    /// the learner would soon refuse their games as stale. While training is blocked, it draws no
+    /// batch, the replay fills up, and the journal writer asks the actors to pause.
     fn wait_for_arena(&self) {
         let Some(delivery) = &self.delivery else { return };
         let generation = self.progress.get().generation;
@@ -193,7 +194,8 @@ impl<A: Algorithm> TrainingLoop<A> {
         }
     }
 
-    /// Saves and publishes a generation; `false` if the disk was full until the replay closed.
+    /// Saves a generation and sends it to the publisher. Returns `false` if the disk was full until
+    /// the replay closed.
     fn publish_generation(&mut self) -> Result<bool, TrainingLoopError> {
         let progress = self.progress.get();
         let generation = progress.generation.next();
@@ -205,7 +207,8 @@ impl<A: Algorithm> TrainingLoop<A> {
         if !self.save(&training_state)? {
             return Ok(false);
         }
-        // After the save, because a generation that actors may report must survive a kill.
+        // Announced after the save, because a generation that actors may report must survive a
+        // kill.
         self.progress.update(|progress| progress.generation = generation);
         self.replay.published(generation);
         let snapshot = WeightsSnapshot::from(&training_state.weights);
@@ -219,8 +222,8 @@ impl<A: Algorithm> TrainingLoop<A> {
         Ok(true)
     }
 
-    /// Saves a training state, and retries while the disk is full. `false` if the disk is still
-    /// full when the replay closes.
+    /// Saves a training state, and retries while the disk is full. Returns `false` if the disk is
+    /// still full when the replay closes.
     fn save(&mut self, training_state: &TrainingState) -> Result<bool, TrainingLoopError> {
         let mut waited = false;
         loop {

@@ -27,6 +27,9 @@ use crate::config::AlgorithmName;
 use crate::trainer::TrainerState;
 
 mod trainer_file;
+mod verify;
+
+pub use verify::{FoundState, training_states};
 
 /// Version of the manifest. The error for another version names both versions.
 const VERSION: u32 = 3;
@@ -36,6 +39,8 @@ const STATE: &str = "state.json";
 const MANIFEST: &str = "manifest.json";
 const PREFIX: &str = "step-";
 const TEMPORARY: &str = "tmp-";
+/// Folder of the states in the directory of the learner.
+const FOLDER: &str = "checkpoints";
 
 /// The contents of `state.json`: the part of a training state besides weights and trainer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -168,7 +173,7 @@ impl StateStore {
     /// Opens or creates the store of the run in `directory`, which keeps the newest `keep` states.
     /// Removes temporary folders that a killed writer left.
     pub(crate) fn open(directory: &Path, keep: usize) -> Result<Self, TrainingStateError> {
-        let root = directory.join("checkpoints");
+        let root = directory.join(FOLDER);
         fs::create_dir_all(&root).map_err(at(&root))?;
         let store = Self { root, keep, damaged: Vec::new() };
         let leftovers = store.names(&format!("{TEMPORARY}{PREFIX}"))?;
@@ -250,15 +255,7 @@ impl StateStore {
 
     /// Names in the folder that start with `prefix`, oldest first.
     fn names(&self, prefix: &str) -> Result<Vec<String>, TrainingStateError> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&self.root).map_err(at(&self.root))? {
-            let name = entry.map_err(at(&self.root))?.file_name();
-            if let Some(name) = name.to_str().filter(|name| name.starts_with(prefix)) {
-                names.push(name.to_owned());
-            }
-        }
-        names.sort();
-        Ok(names)
+        names(&self.root, prefix)
     }
 
     fn prune(&mut self) -> Result<(), TrainingStateError> {
@@ -283,6 +280,19 @@ impl StateStore {
             }
         }
     }
+}
+
+/// Names in a folder that start with `prefix`, oldest first.
+fn names(root: &Path, prefix: &str) -> Result<Vec<String>, TrainingStateError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root).map_err(at(root))? {
+        let name = entry.map_err(at(root))?.file_name();
+        if let Some(name) = name.to_str().filter(|name| name.starts_with(prefix)) {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 fn manifest(path: &Path) -> Result<Manifest, TrainingStateError> {

@@ -8,6 +8,7 @@ mod forged {
     mod bytes;
     mod forgeries;
     mod games;
+    mod searches;
     mod snakes;
     mod streams;
 }

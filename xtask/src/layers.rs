@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::shell::{cargo, root};
 
-mod circles;
+mod cycles;
 mod generated;
 
 /// The layers, lowest first. A crate may depend on crates of lower layers only.
@@ -51,7 +51,7 @@ pub(crate) fn run() -> Result<()> {
     let (own, graph) = workspace()?;
     let mut problems = problems(&own, &graph);
     problems.extend(generated::problems(&root())?);
-    problems.extend(circles::problems(&root())?);
+    problems.extend(cycles::problems(&root())?);
     if !problems.is_empty() {
         bail!("{}", problems.join("\n"));
     }

@@ -1,7 +1,8 @@
-//! The policies of seats, and their search trees.
+//! The policies of the seats, and their search trees.
 //!
 //! A seat policy is one set of weights in one role, learning or opponent. Its trees in all games
-//! share batches. Unused trees are kept for reuse, so their memory is allocated once.
+//! are evaluated in common batches. Unused trees are kept for reuse, so their memory is allocated
+//! once.
 
 use std::sync::Arc;
 
@@ -21,14 +22,14 @@ pub(super) struct SeatPolicy<G: Game> {
     pub(super) hash: ContentHash,
     generation: Generation,
     learns: bool,
-    /// Seats held in running games. At 0 the policy is dropped.
+    /// Number of seats that this policy holds in running games. At 0 the policy is dropped.
     held: usize,
     pub(super) kind: PolicyKind<G>,
 }
 
 /// How a seat policy chooses a move.
 pub(super) enum PolicyKind<G: Game> {
-    /// Draws from the network's policy.
+    /// Samples from the network's policy.
     Network(Box<NetPlayer>),
     /// Searches a tree.
     Search(Box<Trees<G>>),
@@ -41,7 +42,7 @@ pub(super) struct Trees<G: Game> {
     searches: Vec<Search<G>>,
     /// For each search, the slot of its game.
     games: Vec<GameSlot>,
-    /// For each slot of a game, its search.
+    /// For each game slot, its search.
     slots: Vec<Option<TreeSlot>>,
 }
 
@@ -84,7 +85,7 @@ pub(super) struct SeatPolicies<G: Game> {
     list: Vec<Option<SeatPolicy<G>>>,
     /// Unused searches of learning seats, then of opponents.
     spare: [Vec<Search<G>>; 2],
-    /// Settings of new searches in the same order; `None` without a search.
+    /// Settings of new searches, in the order of `spare`; `None` if moves are not searched.
     configs: Option<[SearchConfig; 2]>,
     /// Number of games at once.
     games: usize,

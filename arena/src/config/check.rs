@@ -19,8 +19,8 @@ const USUAL_ANCHORS: [&str; 3] = ["greedy", "minimax{depth=1}", "minimax{depth=2
 /// Deterministic players repeat their game after the same opening, and repeated games do not count.
 const OPENINGS: usize = 64;
 
-/// Number of seeds that are compared to detect a fixed start position. Random starts are very
-/// unlikely to be equal for all of them.
+/// Number of seeds that are compared to detect a fixed start position. Random start positions are
+/// very unlikely to be equal for all of these seeds.
 const SEEDS: u64 = 8;
 
 /// Error in a configuration. Messages name the key, the value and a valid value.
@@ -66,7 +66,7 @@ pub(crate) fn check(config: &MatchConfig, game: &GameConfig) -> Result<Checked, 
     Ok(checked)
 }
 
-/// Builds every player once, to check its name.
+/// Builds every player once to validate its name.
 struct Players<'a> {
     config: &'a MatchConfig,
 }

@@ -1,4 +1,4 @@
-//! A match in progress: its clusters are played, folded, stored, then emitted.
+//! A match in progress. Its clusters are played, folded and stored, then its state is emitted.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(super) struct Folded {
     pub(super) report: Option<GateReport>,
 }
 
-/// Pauses between plies, so that matches keep to their share of a processor.
+/// Pauses between plies, to limit matches to their share of a processor.
 struct Pace<'a> {
     runner: &'a MatchRunner,
     duty_cycle: DutyCycle,
@@ -47,14 +47,15 @@ impl<'a> Pace<'a> {
         Self { runner, duty_cycle, since: runner.state.clock().monotonic() }
     }
 
-    /// Pauses for as long as the last ply requires, or until the match runner is woken: the caller
-    /// checks for the cause right after.
+    /// Pauses for as long as the last ply requires, or until the match runner is woken. The caller
+    /// checks the cause of the wake-up after the pause.
     fn pause(&mut self) {
         let clock = self.runner.state.clock();
         let now = clock.monotonic();
         self.duty_cycle.spent(self.since, now);
         if let Some(wait) = self.duty_cycle.wait(now).filter(|wait| !wait.is_zero()) {
-            // Woken, timed out or disconnected: the match continues in any case.
+            // The result is ignored: the match continues after a wake-up, a timeout or a
+            // disconnection.
             let _ = self.runner.wake.recv_timeout(wait);
         }
         self.since = clock.monotonic();
@@ -70,8 +71,8 @@ pub(super) struct MatchInProgress<'a> {
 }
 
 impl MatchInProgress<'_> {
-    /// Plays clusters. `fold` receives each in turn before it is stored; `stop` is checked after every
-    /// ply.
+    /// Plays clusters. `fold` receives each cluster in order, before it is stored. `stop` is
+    /// checked after every ply.
     pub(super) fn play(
         self,
         clusters: Range<u32>,
@@ -82,7 +83,7 @@ impl MatchInProgress<'_> {
         if clusters.is_empty() {
             return Ok(MatchEnd::Complete);
         }
-        // Only after the check: a match without clusters to play has not started.
+        // Emitted only after the check above: a match without clusters to play does not start.
         state.emit(ArenaEvent::MatchStarted(self.info.clone()));
         let mut failed = None;
         let mut ended = MatchEnd::Complete;
@@ -122,7 +123,7 @@ impl MatchInProgress<'_> {
             live: &mut |event| state.matches().live().publish(event),
         };
         let played = run.game.visit(visitor).map_err(PlayError::from);
-        // Before any error returns: an interrupted game must not stay on the page.
+        // Cleared before any error returns, so that no interrupted game stays on the page.
         state.matches().live().clear();
         played??;
         match failed {
@@ -146,8 +147,8 @@ impl MatchInProgress<'_> {
             games.extend((0..).map(key).zip(played));
             results.push(StoredCluster { result, counts: folded.counts });
             (next, report) = (folded.next, folded.report.or(report));
-            // Clusters after the ruling are discarded: they were played in parallel, and a resumed
-            // match would not have them.
+            // Clusters after the ruling are discarded. They were played in parallel, and a resumed
+            // match would not play them.
             if next.is_break() {
                 break;
             }

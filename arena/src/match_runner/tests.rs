@@ -1,4 +1,4 @@
-//! Matches on a disk that runs full, and after a restart.
+//! Matches on a disk that becomes full, and after a restart.
 
 use std::thread::JoinHandle;
 
@@ -11,21 +11,21 @@ use crate::event::ArenaEvent;
 use crate::store::{Decision, EmbeddedStore, SmallDisk, StoredCluster, replay};
 use crate::testing::{offer, state};
 
-/// A match runner on its thread, and what it works on.
+/// A match runner on its thread, with its disk and state.
 struct Running {
     disk: SmallDisk,
     state: Arc<ArenaState>,
-    /// Since the start.
+    /// The events since the start.
     events: broadcast::Receiver<ArenaEvent>,
     stop: CancellationToken,
-    /// Cancelled when the thread ends, however it does.
+    /// Cancelled when the thread ends, even by a panic.
     ended: CancellationToken,
     thread: JoinHandle<Result<(), ArenaError>>,
     _folder: tempfile::TempDir,
 }
 
 impl Running {
-    /// Starts with room for so many bytes, and a candidate if `has_candidate`.
+    /// Starts with space for `room` bytes, and with a candidate if `has_candidate`.
     fn start(room: Option<usize>, has_candidate: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let disk = SmallDisk::default();
@@ -59,7 +59,7 @@ impl Running {
     }
 
     fn is_decided(&self) -> bool {
-        // A store without room may have to wait for some before it can be read again.
+        // A store on a full disk may be unreadable until there is space.
         self.state.store().decisions().is_ok_and(|decisions| !decisions.is_empty())
     }
 
@@ -67,8 +67,8 @@ impl Running {
         let decided = async {
             while !self.is_decided() {
                 tokio::select! {
-                    // A decision has an event of its own; if its commit failed and happened all
-                    // the same, ratings come after it.
+                    // A decision emits an event. If its commit failed but was applied, the next
+                    // ratings emit an event instead.
                     _ = self.events.recv() => {}
                     () = self.ended.cancelled() => panic!("the match runner gave up"),
                 }
@@ -90,14 +90,14 @@ impl Running {
         let replayed = replay(store).unwrap();
         assert_eq!(replayed.matches, store.matches().unwrap());
         assert_eq!(replayed.decisions, store.decisions().unwrap());
-        // The index in memory equals the store.
+        // The in-memory index equals the store.
         let held: Vec<_> = self.state.matches().index().matches().cloned().collect();
         assert_eq!(held, replayed.matches);
         (store.decisions().unwrap().remove(0), store.results(0).unwrap())
     }
 }
 
-/// A candidate's way through the gate; the disk runs full after `room` bytes, if given.
+/// Plays a candidate at the gate. The disk becomes full after `room` bytes, if given.
 fn gate(room: Option<usize>) -> (Decision, Vec<StoredCluster>) {
     let mut running = Running::start(room, true);
     if room.is_some() {
@@ -108,7 +108,7 @@ fn gate(room: Option<usize>) -> (Decision, Vec<StoredCluster>) {
         let said = conditions.get(Condition::Matches).expect("matches wait");
         assert!(said.starts_with("no space in small: "), "{said}");
         assert!(said.ends_with("; free space there, and the arena resumes by itself"), "{said}");
-        // Ratings can be read while matches wait.
+        // Ratings can be read while matches are paused.
         assert_eq!(running.state.ratings().table().borrow().anchor, "random");
         running.disk.leave_room(None);
         running.state.candidates().wake();
@@ -142,7 +142,7 @@ fn a_candidate_refused_for_lack_of_space_is_accepted_later() {
     let refused = offer(&running.state, 0).unwrap_err();
     assert!(refused.is_exhausted(), "{refused}");
     assert!(refused.to_string().contains("small"), "{refused}");
-    // The match runner may have met the full disk, too.
+    // The condition of matches may be set, too: the match runner may also have found the disk full.
     assert_eq!(running.conditions().get(Condition::Candidates), Some(&*refused.to_string()));
     running.disk.leave_room(None);
     offer(&running.state, 0).unwrap();
@@ -160,7 +160,7 @@ fn interrupted_games_against_anchors_are_completed_after_a_restart() {
     let (state, stop) = (Arc::new(state), CancellationToken::new());
     offer(&state, 0).unwrap();
     let candidate = state.next_candidate().unwrap().unwrap();
-    // Nothing can wake it, so it ends when no work is left.
+    // The sender of wake-ups is dropped, so the runner ends when no work is left.
     let runner = || {
         let (state, config, stop) = (state.clone(), config.clone(), stop.clone());
         MatchRunner {
@@ -175,7 +175,7 @@ fn interrupted_games_against_anchors_are_completed_after_a_restart() {
     let engine = interrupted.engine(candidate.hash).unwrap();
     assert_eq!(interrupted.play_gate(candidate.generation, &engine).unwrap(), MatchEnd::Complete);
     assert_eq!(*state.candidates().idle_after().borrow(), None);
-    // The second start finds no games left to play.
+    // At the second start no games are left to play.
     for _ in 0..2 {
         runner().run().unwrap();
         assert_eq!(*state.candidates().idle_after().borrow(), Some(candidate.generation));

@@ -1,4 +1,4 @@
-//! Matches in games for two, four and one.
+//! Matches in games for two players, four players and one player.
 
 use ouro_net::Generation;
 

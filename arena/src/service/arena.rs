@@ -10,9 +10,9 @@ use crate::error::CallError;
 use crate::state::ArenaState;
 use crate::store::GameKey;
 
-/// Matches in an answer, unless the request sets a limit.
+/// Default number of matches in a response.
 const USUAL_MATCHES: u32 = 100;
-/// Most matches in an answer.
+/// Maximum number of matches in a response.
 const MOST_MATCHES: u32 = 1_000;
 
 #[tonic::async_trait]
@@ -161,7 +161,8 @@ fn matches(state: &ArenaState, request: &v1::ListMatchesRequest) -> v1::ListMatc
     v1::ListMatchesResponse { matches, total: index.len() as u32 }
 }
 
-/// The state of the gate for a generation; without one, the match in progress or the last decision.
+/// The state of the gate for a generation. Without a generation, the match in progress or else the
+/// last decision.
 fn gate(state: &ArenaState, generation: Option<Generation>) -> Result<v1::Gate, CallError> {
     if let Some((info, report)) = state.matches().at_gate()
         && generation.is_none_or(|asked| info.key.first == asked.into())

@@ -66,7 +66,7 @@ pub(super) fn actions(ply: &[ouro_game::Action]) -> Vec<u32> {
 }
 
 fn config_json(config: &ouro_game::GameConfig) -> String {
-    // Every configuration came from JSON.
+    // Serialisation cannot fail: every configuration came from JSON.
     serde_json::to_string(config).unwrap_or_default()
 }
 
@@ -80,7 +80,7 @@ pub(super) fn game_started(game: &LiveGame) -> v1::GameStarted {
     }
 }
 
-/// The match at the gate.
+/// The wire form of the match at the gate.
 pub(super) fn gate_in_progress(info: &MatchInfo, report: &GateReport) -> v1::Gate {
     let candidate = &info.key.first;
     v1::Gate {
@@ -95,7 +95,7 @@ pub(super) fn gate_in_progress(info: &MatchInfo, report: &GateReport) -> v1::Gat
     }
 }
 
-/// A past decision.
+/// The wire form of a past decision.
 pub(super) fn decision(decision: &Decision) -> v1::Gate {
     let gate = v1::Gate {
         candidate: decision.generation.0,

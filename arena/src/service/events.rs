@@ -21,7 +21,7 @@ impl Handlers {
     pub(super) fn events(&self, moves: bool) -> Answers<v1::WatchEventsResponse> {
         let this = self.clone();
         let events = BroadcastStream::new(self.state.events());
-        // A client that fell behind continues with the oldest event that is left.
+        // A client that fell behind continues with the oldest buffered event.
         let events = events.filter_map(Result::ok).filter_map(move |event| this.event(&event));
         if !moves {
             return self.until_stopped(events);

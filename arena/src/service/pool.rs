@@ -1,9 +1,9 @@
 //! The pool service: uploads and downloads of weights, and changes of the pool.
 //!
-//! Uploads and downloads hold whole files in memory. Semaphores bound their number, and further calls
-//! wait. An upload takes its slot with its first chunk, so one that only announces a file keeps nobody
-//! out, and few may wait for a slot. A transfer has a deadline, so a slow client holds its slot for a
-//! bounded time.
+//! Uploads and downloads hold whole files in memory. Semaphores bound their number, and further
+//! calls are queued. An upload takes its slot after its first chunk, so a client that only
+//! announces a file blocks no other client. The queue for upload slots is short. A transfer has a
+//! deadline, so a slow client holds its slot for a bounded time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,11 +28,11 @@ use super::{Answers, Handlers, WAITING_UPLOADS, answer};
 use crate::error::CallError;
 use crate::state::Offer;
 
-/// Longest pause before each part of an upload. A client that stalls frees its slot after this time
-/// instead of at the deadline of the transfer.
+/// Maximum pause before each part of an upload. The slot of a stalled client is released after this
+/// time instead of at the deadline of the transfer.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// Slowest upload that is accepted, in bytes per second, after [`IDLE`].
+/// Minimum mean rate of an upload, in bytes per second. [`IDLE`] is added to the resulting time.
 const LEAST_RATE: u64 = 64 << 10;
 
 impl Handlers {
@@ -102,7 +102,7 @@ async fn push_next(
     Ok(true)
 }
 
-/// Time for an upload of `bytes` bytes.
+/// Maximum time for an upload of `bytes` bytes.
 fn upload_time(bytes: u64) -> Duration {
     TRANSFER_TIMEOUT.min(IDLE + Duration::from_secs(bytes / LEAST_RATE))
 }
@@ -110,7 +110,8 @@ fn upload_time(bytes: u64) -> Duration {
 /// A file as a stream of chunks.
 ///
 /// A separate task feeds the stream, because a stream is not polled while its client does not read.
-/// File and slot are released when all chunks are read, the stream is dropped or `limit` has passed.
+/// File and slot are released when all chunks are read, when the stream is dropped, or when `limit`
+/// has passed.
 fn outgoing(file: Bytes, slot: OwnedSemaphorePermit, limit: Duration) -> Chunks {
     let (sender, receiver) = mpsc::channel(1);
     let feeder = AbortOnDropHandle::new(tokio::spawn(async move {
@@ -123,7 +124,8 @@ fn outgoing(file: Bytes, slot: OwnedSemaphorePermit, limit: Duration) -> Chunks 
         };
         if tokio::time::timeout(limit, feed).await.is_err() {
             drop(slot);
-            // Waits until the client reads or disconnects; meanwhile only one chunk is held.
+            // This send lasts until the client reads or disconnects; meanwhile only one chunk is
+            // held.
             let _ = sender.send(Err(CallError::Slow(limit).status())).await;
         }
     }));
@@ -153,7 +155,7 @@ type UploadPart = Result<v1::PublishCheckpointRequest, Status>;
 
 type Chunks = Answers<v1::FetchCheckpointResponse>;
 
-/// Most opponents in one answer.
+/// Maximum number of opponents in one response.
 const MAX_DRAWS: u32 = 4_096;
 
 /// The opponents that a request draws from the pool.
@@ -243,7 +245,7 @@ mod tests {
     async fn a_client_that_does_not_read_loses_its_slot_and_gets_an_error() {
         let downloads = Arc::new(Semaphore::new(1));
         let mut stream = outgoing(file(), slot(&downloads).await, Duration::ZERO);
-        // Nothing has been read, and the slot is free again.
+        // The slot is free again although the client has read nothing.
         drop(slot(&downloads).await);
         assert_eq!(stream.next().await.unwrap().unwrap().chunk.len(), CHUNK_BYTES);
         assert_eq!(stream.next().await.unwrap().unwrap_err().code(), Code::DeadlineExceeded);

@@ -21,7 +21,7 @@ pub(crate) struct Offer {
     pub(crate) hash: ContentHash,
     pub(crate) generation: Generation,
     pub(crate) step: u64,
-    /// `None` means the newest generation before it.
+    /// The generation it was trained from; `None` means the newest generation before it.
     pub(crate) parent: Option<Generation>,
 }
 
@@ -39,14 +39,14 @@ pub(crate) struct CandidateState {
     weights: WeightsFolder,
     /// Wakes the match runner.
     wake: SyncSender<()>,
-    /// Whether a candidate arrived since the match runner last asked for one.
+    /// Whether a candidate arrived since the match runner last requested one.
     has_arrival: AtomicBool,
     /// Every generation whose arrival was announced, by this process or an earlier one.
     announced: Mutex<BTreeSet<Generation>>,
     /// The newest generation after whose evaluation no candidate was left.
     idle_after: watch::Sender<Option<Generation>>,
-    /// Held while a file and its row are written or files are removed. Otherwise the removal could
-    /// take a file whose row is about to be written.
+    /// Held while a file and its row are written, or while files are removed. Otherwise the removal
+    /// could delete a file whose row is about to be written.
     files: Mutex<()>,
 }
 
@@ -81,7 +81,8 @@ impl CandidateState {
         self.idle_after.subscribe()
     }
 
-    /// Publishes that no candidate is left, unless one has arrived in the meantime.
+    /// Publishes the newest generation as the value of `idle_after`, unless a candidate has arrived
+    /// in the meantime.
     pub(crate) fn set_idle(&self) -> Result<(), StoreError> {
         let checkpoints = self.shared.store.checkpoints()?;
         let newest = checkpoints.last().filter(|row| row.status != CheckpointStatus::Candidate);
@@ -111,7 +112,7 @@ impl CandidateState {
         };
         let stored = {
             let _files = lock(&self.files);
-            // The file first: a row never points at a missing file.
+            // The file is written first, so a row never refers to a missing file.
             self.weights.write(offer.hash, bytes)?;
             self.shared.store.add_checkpoint(&checkpoint)?
         };
@@ -125,8 +126,8 @@ impl CandidateState {
         Ok(stored)
     }
 
-    /// Emits the arrival of a stored candidate once, however often it is published. Returns whether
-    /// it is new.
+    /// Emits the arrival of a stored candidate once, however often the candidate is published.
+    /// Returns whether this call emitted it.
     fn announce(&self, candidate: &Checkpoint) -> bool {
         let is_new = lock(&self.announced).insert(candidate.generation);
         if is_new {
@@ -186,8 +187,8 @@ impl CandidateState {
         self.has_arrival.load(Ordering::Acquire)
     }
 
-    /// The candidate to play next, which is the newest, and those that it supersedes: candidates
-    /// older than it or than the champion.
+    /// The candidate to play next, which is the newest, and the superseded candidates: those older
+    /// than the newest candidate or the champion.
     pub(super) fn next(&self) -> Result<(Option<Checkpoint>, Vec<Superseded>), StoreError> {
         self.has_arrival.store(false, Ordering::Release);
         let champion = self.shared.store.champion()?.generation();

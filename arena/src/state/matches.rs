@@ -1,4 +1,4 @@
-//! Matches: the index of all of them, the one at the gate, and the game that is shown live.
+//! The index of all matches, the match at the gate, and the game that is shown live.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -56,7 +56,7 @@ impl MatchState {
         clusters: &[StoredCluster],
         games: &[(GameKey, StoredGame)],
     ) -> Result<(), StoreError> {
-        // The store first: the index never holds clusters that a crash would lose.
+        // Clusters are stored first, so the index never holds clusters that a crash would lose.
         self.shared.store.record(number, clusters, games)?;
         self.index().add_clusters(number, clusters);
         Ok(())
@@ -79,7 +79,7 @@ impl MatchState {
         *lock(&self.gate) = None;
     }
 
-    /// Reads the index from the store again.
+    /// Rebuilds the index from the store and clears the gate.
     pub(super) fn reload(&self) -> Result<(), StoreError> {
         let matches = self.shared.store.matches()?;
         *self.index() = MatchIndex::new(matches);

@@ -25,7 +25,7 @@ impl PoolState {
         Self { shared, snapshots: watch::Sender::default(), refreshing: Mutex::default() }
     }
 
-    /// The pool, whenever it changes.
+    /// Subscribes to snapshots of the pool.
     pub(crate) fn snapshots(&self) -> watch::Receiver<Arc<PoolSnapshot>> {
         self.snapshots.subscribe()
     }
@@ -56,7 +56,8 @@ impl PoolState {
         self.snapshots.send_if_modified(|shown| {
             let revision = shown.revision;
             let mut snapshot = PoolSnapshot { revision, newest, champion, members };
-            // Revision 0 is the default before the first snapshot, which is published even if empty.
+            // Revision 0 is the default before the first snapshot, which is published even if
+            // empty.
             if **shown == snapshot && revision > 0 {
                 return false;
             }
@@ -70,8 +71,8 @@ impl PoolState {
 
 /// The newest checkpoint if it has a game that counts, else its nearest ancestor that has one.
 ///
-/// The strength of weights that have just arrived is best estimated by that of the weights from
-/// which they were trained.
+/// Weights without games are best estimated by the strength of the weights from which they were
+/// trained.
 fn rated_ancestor(
     ratings: &Ratings,
     checkpoints: &[Checkpoint],
@@ -83,7 +84,7 @@ fn rated_ancestor(
         if ratings.is_rated(&name) {
             return Some(name);
         }
-        // A parent has a lower number, so this ends.
+        // A parent has a lower number, so the loop ends.
         let parent = row.parent.filter(|&parent| parent < row.generation)?;
         row = checkpoints.iter().find(|row| row.generation == parent)?;
     }

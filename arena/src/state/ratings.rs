@@ -31,19 +31,20 @@ impl RatingState {
         lock(&self.current).clone()
     }
 
-    /// The rating table, whenever it changes.
+    /// Subscribes to the rating table.
     pub(crate) fn table(&self) -> watch::Receiver<Arc<RatingTable>> {
         self.table.subscribe()
     }
 
-    /// Computes all ratings from all games that count. The fit always starts from the same point, so
-    /// a restart and a replay of the log give the same ratings, bit for bit.
+    /// Computes all ratings from all games that count. The fit always starts from the same point,
+    /// so a restart and a replay of the log give the same ratings, bit for bit.
     pub(super) fn update(&self, results: &[PairResults], checkpoints: &[Checkpoint]) {
         let anchors = self.shared.checked.anchors.iter().map(|name| &**name);
         let listed = listed_players(anchors, checkpoints);
         let ratings = Arc::new(Ratings::fit(results, &listed, ANCHOR));
         let table = Arc::new(ratings.table());
-        // The ratings before the table: a subscriber that sees a new table can compare its players.
+        // The ratings are set before the table, so a subscriber to the table can compare all its
+        // players.
         *lock(&self.current) = ratings;
         self.table.send_replace(table.clone());
         self.shared.emit(ArenaEvent::Rated(table));

@@ -1,4 +1,4 @@
-//! What all parts of the state share.
+//! Fields and helpers that all parts of the state share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,8 @@ use crate::config::Checked;
 use crate::event::ArenaEvent;
 use crate::store::{Run, Store};
 
-/// Events that a slow receiver may be behind before it loses the oldest: minutes of a busy gate.
+/// Events that are buffered for a slow receiver before it loses the oldest: minutes of events at a
+/// busy gate.
 const EVENTS: usize = 1_024;
 
 /// The run, its store, the clock and the outgoing events.

@@ -121,7 +121,7 @@ fn a_candidate_whose_failed_commit_was_applied_is_announced_once() {
             }
             Err(error) => panic!("{error}"),
         }
-        // Published again, and once more because that answer was lost.
+        // Publishes twice, like a client that lost the first answer.
         for _ in 0..2 {
             assert_eq!(publish(&state, 0).status, CheckpointStatus::Candidate);
         }

@@ -1,4 +1,4 @@
-//! Claims about every store, checked on each implementation; then claims about files.
+//! Conformance tests that run on each kind of store, then tests of stores in files.
 
 use std::path::Path;
 
@@ -105,7 +105,7 @@ fn a_decision_is_one_step_that_checks_the_champion(store: &dyn Store) {
     assert_eq!(store.champion().unwrap(), PlayerId::random());
     let first = ruled(store, 1, PlayerId::random(), 1.0);
     store.decide(&first).unwrap();
-    // Repeated, because its answer was lost: nothing changes.
+    // A client that lost the answer repeats the decision. Nothing changes.
     store.decide(&first).unwrap();
     assert!(matches!(
         store.decide(&ruled(store, 2, PlayerId::random(), 1.0)),
@@ -136,7 +136,7 @@ fn results_count_once_however_often_they_are_reported(store: &dyn Store) {
     let rating = MatchKey::rating(generation(3), PlayerId::random());
     let rating = store.open_match(&info(rating)).unwrap();
     assert_eq!((gate.number, rating.number), (0, 1));
-    // Opened again after a restart, it is the same match.
+    // Opening the match again after a restart returns the same match.
     assert_eq!(store.open_match(&MatchInfo { opened_at: 9.0, ..gate.clone() }).unwrap(), gate);
 
     let first = [pair(0, [1.0, -1.0]), pair(1, [0.0, 1.0])];
@@ -197,7 +197,8 @@ fn the_log_replays_to_what_the_store_holds(store: &dyn Store) {
     assert_eq!(replayed.decisions, store.decisions().unwrap());
     assert_eq!(replayed.promotions, store.promotions().unwrap());
     assert_eq!(replayed.matches, store.matches().unwrap());
-    // Four published; three matches started, played and decided; one dropped; one for ratings.
+    // Four checkpoints published; three matches opened, played and decided; one candidate dropped;
+    // one rating match opened and played.
     assert_eq!(store.log(0, 100).unwrap().len(), 4 + 3 * 3 + 1 + 2);
     assert_eq!(store.log(14, 1).unwrap().len(), 1);
     // A repetition that is marked as counting is detected.
@@ -207,7 +208,7 @@ fn the_log_replays_to_what_the_store_holds(store: &dyn Store) {
     assert!(error.starts_with("line 16: cluster 1 of match 3"), "{error}");
 }
 
-/// Runs each claim on an empty store in memory and on one in a file.
+/// Runs each test on an empty store in memory and on an empty store in a file.
 macro_rules! conformance {
     ($($claim:ident),* $(,)?) => {
         mod in_memory {
@@ -246,7 +247,8 @@ fn everything_committed_survives_reopening() {
         store.add_checkpoint(&checkpoint(0)).unwrap();
         store.decide(&ruled(&store, 0, PlayerId::random(), 1.0)).unwrap();
     }
-    // A copy of the file taken while the store is open is what a killed process leaves.
+    // A copy of the file, taken while the store is open, equals the file that a killed process
+    // leaves.
     let store = EmbeddedStore::open(&path).unwrap();
     store.add_checkpoint(&checkpoint(1)).unwrap();
     let copy = folder.path().join("copy.redb");
@@ -270,7 +272,7 @@ fn a_second_process_is_refused_while_the_store_is_in_use() {
 #[test]
 fn a_disk_that_runs_full_during_a_write_loses_nothing() {
     let mut refused = 0;
-    // Up to the byte with which everything fits.
+    // The space grows until the whole write fits.
     for room in (0..).map(|step| 509 * step) {
         let disk = SmallDisk::default();
         let store = disk.store();
@@ -286,7 +288,7 @@ fn a_disk_that_runs_full_during_a_write_loses_nothing() {
             Err(StoreError::Exhausted { folder, .. }) => {
                 refused += 1;
                 assert_eq!(folder, Path::new("small"));
-                // Opening it again may take more space than is free; reads return the old state.
+                // Reopening may need more space than is free. Otherwise reads return the old state.
                 let says_so = matches!(&held, Err(StoreError::Exhausted { .. }));
                 assert!(says_so || held.is_ok_and(|rows| rows.is_empty()), "{room}");
                 assert!(matches!(store.recover(), Err(StoreError::Exhausted { .. })));

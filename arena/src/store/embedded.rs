@@ -1,9 +1,9 @@
-//! The store in one file, by redb.
+//! A store in one redb file, or in memory.
 //!
 //! Rows are JSON, so that an operator can inspect a store. redb commits durably (fsync) by default
-//! and is consistent after a crash. After a failed write the database must be opened again, which
-//! the store does by itself. If that takes more space than is free, the store cannot be read until
-//! [`Store::recover`] finds space.
+//! and is consistent after a crash. After a failed write the store reopens the database. If
+//! reopening needs more space than is free, the store cannot be read until [`Store::recover`] finds
+//! space.
 
 use std::fs;
 use std::io;
@@ -71,8 +71,8 @@ impl EmbeddedStore {
         Self::on(Box::new(medium))
     }
 
-    /// Makes an empty store beside `path` and moves it there. redb grows a file before it writes
-    /// the header: a file that a `kill -9` left between the two could never be opened.
+    /// Creates an empty store beside `path` and renames it. redb grows a file before it writes the
+    /// header. A `kill -9` between these two steps would leave a file that can never be opened.
     fn create(path: &Path) -> Result<(), StoreError> {
         let mut unfinished = path.as_os_str().to_owned();
         unfinished.push(".new");
@@ -87,7 +87,7 @@ impl EmbeddedStore {
         sync_folder(folder.unwrap_or(Path::new("."))).map_err(failed)
     }
 
-    /// A store that ends with the process.
+    /// A store in memory, which is lost when the process ends.
     pub fn in_memory() -> Result<Self, StoreError> {
         Self::on(Box::new(InMemory))
     }
@@ -96,7 +96,8 @@ impl EmbeddedStore {
         Ok(Self { connection: Connection::open(medium, prepare)? })
     }
 
-    /// Runs one durable transaction; an error leaves no trace of it.
+    /// Runs one durable transaction. An error in `change` rolls it back. A commit that fails may
+    /// still have been applied.
     fn change<T>(
         &self,
         change: impl FnOnce(&WriteTransaction) -> Result<T, StoreError>,
@@ -109,7 +110,7 @@ impl EmbeddedStore {
         })
     }
 
-    /// Reads what is committed.
+    /// Reads from the committed state.
     fn read<T>(
         &self,
         read: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>,
@@ -185,7 +186,7 @@ impl Store for EmbeddedStore {
             let mut decisions = write.open_table(DECISIONS).map_err(failed)?;
             let mut checkpoint = known(&checkpoints, generation)?;
             if let Some(stored) = get::<Decision, _>(&decisions, generation.0, "decision")? {
-                // A repeated decision has another time, so only the outcome is compared.
+                // A repeated decision has another time, so only whether it promotes is compared.
                 let same = stored.promotion().is_some() == promotion.is_some();
                 return if same { Ok(()) } else { Err(StoreError::Decided(generation)) };
             }
@@ -288,7 +289,7 @@ impl Store for EmbeddedStore {
             for (GameKey { number, cluster, game }, stored) in games {
                 put(&mut kept, (*number, *cluster, *game), stored)?;
             }
-            // No log line without new clusters: the replay would see them more than once.
+            // Without new clusters no line is logged: the replay would see clusters more than once.
             if new.is_empty() {
                 return Ok(0);
             }

@@ -20,7 +20,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is damaged or no store.
+    /// The file is damaged or is not a store.
     #[error("{} is not an arena store, or is damaged ({reason}); move it away to start a new one", path.display())]
     NotAStore {
         /// The file.
@@ -56,7 +56,7 @@ pub enum StoreError {
     /// The checkpoint does not exist.
     #[error("{0} is not in the store")]
     Unknown(Generation),
-    /// The checkpoint was already decided, with another outcome.
+    /// The candidate was already decided, and only one of the two decisions promotes it.
     #[error("{0} is already decided and no longer a candidate")]
     Decided(Generation),
     /// The match does not exist.
@@ -73,8 +73,9 @@ pub enum StoreError {
     /// A row cannot be parsed: damage or a bug.
     #[error("store row {0} cannot be parsed: {1}")]
     Row(&'static str, String),
-    /// The disk is full, or too many files are open. Nothing has changed, and the same call
-    /// succeeds once there is space, or a file.
+    /// The disk is full, or too many files are open. The call can be repeated once there is space
+    /// or a free file descriptor. A commit that failed may have been applied; repeating the call is
+    /// safe in any case.
     #[error(
         "{} in {}: {source}; {}, and the arena resumes by itself",
         Shortage::name(source), folder.display(), Shortage::remedy(source)

@@ -1,4 +1,4 @@
-//! The operations of a store, independent of where it keeps its rows.
+//! The operations of a store, independent of its storage.
 
 use std::fmt::Debug;
 
@@ -12,9 +12,9 @@ use crate::player_id::PlayerId;
 
 /// The durable state of the arena, with a single writer.
 ///
-/// Each method is one atomic, durable step: when it returns, a `kill -9` loses nothing of it. Each
-/// method is idempotent, so a step whose answer was lost can be repeated. Methods block and are not
-/// called on the async runtime.
+/// Each method is one atomic, durable step: after it has returned, a `kill -9` loses nothing. Each
+/// method is idempotent, so a step can be repeated after its result was lost. Methods block and are
+/// not called on the async runtime.
 pub trait Store: Debug + Send + Sync {
     /// Binds an empty store to a run; refuses a store of another run.
     fn bind_run(&self, run: &Run) -> Result<(), StoreError>;
@@ -26,10 +26,11 @@ pub trait Store: Debug + Send + Sync {
     /// Every checkpoint, by generation.
     fn checkpoints(&self) -> Result<Vec<Checkpoint>, StoreError>;
 
-    /// Stores the decision about a candidate, in one step with its promotion if it is promoted.
+    /// Stores the decision about a candidate and, in the same step, its promotion if it is
+    /// promoted.
     ///
-    /// Repeating a decision with the same outcome changes nothing. A different outcome is refused,
-    /// and so is a promotion over a player that is not the champion.
+    /// A repeated decision changes nothing if both or neither promote the candidate; otherwise it
+    /// is refused. A promotion over a player that is not the champion is refused.
     fn decide(&self, decision: &Decision) -> Result<(), StoreError>;
 
     /// Every decision, by generation.
@@ -69,8 +70,8 @@ pub trait Store: Debug + Send + Sync {
     /// Removes every game for which `keep` is false and returns their number. Results stay.
     fn prune_games(&self, keep: &dyn Fn(GameKey) -> bool) -> Result<u32, StoreError>;
 
-    /// Makes the store usable again after [`StoreError::Exhausted`]. Fails with the same error while
-    /// there is no space.
+    /// Makes the store usable again after [`StoreError::Exhausted`]. Fails with the same error
+    /// while there is no space.
     fn recover(&self) -> Result<(), StoreError>;
 
     /// Lines of the log from number `first` on, at most `limit`.

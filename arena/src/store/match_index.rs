@@ -1,4 +1,4 @@
-//! An index of all matches in memory, so that ratings and lists need not read the store.
+//! An in-memory index of all matches, so that ratings and lists do not read the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,15 @@ use ouro_rating::ratings::{ListedPlayer, PairResults};
 use super::rows::{GameKey, MatchInfo, MatchSums, Promotion, StoredCluster};
 use crate::player_id::{MatchKey, PlayerId};
 
-/// Newest clusters of a rating match whose games are kept. Such a match may last a whole run.
+/// Number of newest clusters of a rating match whose games are kept. A rating match may last a
+/// whole run.
 const KEPT_CLUSTERS: u32 = 64;
 
-/// Clusters beyond twice those that count after which two players are assumed to repeat their games.
+/// Two players are assumed to repeat their games if their match has this many clusters more than
+/// twice those that count.
 const REPEATING: u32 = 16;
 
-/// Every match with the sums of its games.
+/// All matches, with the sums of their games.
 #[derive(Debug, Default)]
 pub(crate) struct MatchIndex {
     matches: BTreeMap<u32, (MatchInfo, MatchSums)>,
@@ -78,7 +80,7 @@ impl MatchIndex {
         sums.map_or(0, |(_, sums)| sums.clusters)
     }
 
-    /// All games that count, as the ratings take them.
+    /// All games that count, in the form that the ratings take.
     pub(crate) fn pair_results(&self) -> Vec<PairResults> {
         self.matches
             .values()
@@ -90,8 +92,8 @@ impl MatchIndex {
             .collect()
     }
 
-    /// Which games are kept: those of promotions and those of the last `matches` matches. Of rating
-    /// matches only the newest games are kept.
+    /// A predicate for the games to keep: the games of promotions and of the last `matches`
+    /// matches. Of a rating match only the newest games are kept.
     pub(crate) fn kept_games(
         &self,
         promotions: &[Promotion],

@@ -1,9 +1,9 @@
 //! Replays the log of a store.
 //!
-//! [`replay`] folds the log through the same pure gate that decided. It fails where a decision does
-//! not follow from its games, where a game counts twice, or where a promotion is over a player that
-//! was not the champion. If the tables of a store equal the replay of its log, the store has neither
-//! lost nor duplicated anything.
+//! [`replay`] folds the log through the same pure gate that made the decisions. It fails if a
+//! decision does not follow from its games, if a game counts twice, or if a promoted candidate beat
+//! a player that was not the champion. If the tables of a store equal the replay of its log, the
+//! store has neither lost nor duplicated anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,10 +21,10 @@ use crate::player_id::{ANCHOR, PlayerId};
 /// Lines of the log read at once, which bounds the memory of a long log.
 const BATCH: usize = 1_024;
 
-/// The state that a log leads to, without the games.
+/// The state that results from a log, without the games.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replayed {
-    /// Checkpoints by generation, as they stand at the end.
+    /// Checkpoints by generation, in their final state.
     pub checkpoints: Vec<Checkpoint>,
     /// Decisions by generation.
     pub decisions: Vec<Decision>,
@@ -35,8 +35,9 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// The ratings, from the games of the log alone. They equal those that the arena publishes bit
-    /// for bit: anchors without games, which the log does not name, change no rating.
+    /// The ratings, from the games of the log alone. They equal the ratings that the arena
+    /// publishes, bit for bit. The log does not name anchors without games, but these change no
+    /// rating.
     pub fn ratings(&self) -> Ratings {
         let results = MatchIndex::new(self.matches.clone()).pair_results();
         let listed = listed_players(std::iter::empty(), &self.checkpoints);
@@ -68,7 +69,7 @@ pub enum ReplayError {
     },
 }
 
-/// A match as far as it is replayed.
+/// The state of a match during the replay.
 #[derive(Debug)]
 struct ReplayedMatch {
     info: MatchInfo,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::player_id::{MatchKey, PlayerId};
 
-/// The game and seed of a run, which never change during the life of a store.
+/// The game and seed of a run. A store belongs to one run, so they never change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
@@ -24,11 +24,11 @@ pub struct Run {
     pub seed: u64,
 }
 
-/// An open match.
+/// The properties of a match, which are fixed when it is opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchInfo {
-    /// Counts matches from 0, in the order in which they were opened.
+    /// Number of the match, from 0, in the order of opening.
     pub number: u32,
     /// The players and the purpose.
     pub key: MatchKey,
@@ -65,7 +65,7 @@ pub struct MatchSums {
     /// Number of games that count, by ranking.
     #[serde(with = "pairs")]
     pub rankings: BTreeMap<Ranking, u32>,
-    /// Share of points by clusters that count.
+    /// Share of points of each cluster that counts.
     pub shares: Mean,
 }
 
@@ -88,7 +88,7 @@ impl MatchSums {
         self.rankings.iter().map(|(ranking, &count)| ranking.score().times(count)).sum()
     }
 
-    /// Share of points with its 95 % interval, by clusters.
+    /// Share of points with its 95 % interval, computed from clusters.
     pub fn share(&self) -> Estimate {
         let value = self.score().share();
         let Estimate { low, high, .. } = self.shares.share(self.score().games());
@@ -141,7 +141,7 @@ pub struct StoredGame {
     pub players: Vec<PlayerId>,
     /// Result of each seat, 1 win to −1 loss.
     pub outcomes: Vec<f32>,
-    /// Score of each seat, as the game counts.
+    /// Score of each seat in the game's own unit.
     pub scores: Vec<f32>,
     /// Whether it was truncated at the ply limit.
     pub truncated: bool,
@@ -182,7 +182,7 @@ pub enum Outcome {
 }
 
 impl Decision {
-    /// The promotion, if it was promoted.
+    /// The promotion, if the candidate was promoted.
     pub fn promotion(&self) -> Option<Promotion> {
         let Outcome::Ruled { champion, report, .. } = &self.outcome else { return None };
         let ruling = report.ruling?;
@@ -209,8 +209,8 @@ pub struct Promotion {
     pub promoted_at: f64,
 }
 
-/// One line of the log. All other tables of a store follow from the log, see
-/// [`replay`](crate::store::replay()).
+/// One line of the log. The tables of a store, except the kept games and the run, follow from the
+/// log (see [`replay`](crate::store::replay())).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogEntry {

@@ -1,7 +1,7 @@
 //! Weights files by content hash, beside the store.
 //!
 //! A file under its final name is complete: bytes go to a temporary file, which is synced and then
-//! renamed, and the folder is synced. Reading checks the hash, so damaged weights never play.
+//! renamed, and the folder is synced. Reading checks the hash, so damaged weights are never used.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ pub enum WeightsError {
         /// The message of the system.
         source: io::Error,
     },
-    /// The disk is full, or too many files are open. Nothing is left of the file, and a later write may succeed.
+    /// The disk is full, or too many files are open. A later write may succeed.
     #[error(
         "{} in {}: {source}; {}, and the arena resumes by itself",
         Shortage::name(source), folder.display(), Shortage::remedy(source)
@@ -59,7 +59,7 @@ pub struct WeightsFolder {
 }
 
 impl WeightsFolder {
-    /// Opens the folder, or creates it, and removes what an interrupted write left.
+    /// Opens the folder, or creates it, and removes partial files of interrupted writes.
     pub fn open(path: &Path) -> Result<Self, WeightsError> {
         let folder = Self { path: path.to_owned() };
         fs::create_dir_all(path).map_err(|source| folder.failed(path, source))?;
@@ -72,7 +72,7 @@ impl WeightsFolder {
         Ok(folder)
     }
 
-    /// Writes a file durably. One that is there already stays, unless it is damaged.
+    /// Writes a file durably. An existing file is kept unless it is damaged.
     pub fn write(&self, hash: ContentHash, bytes: &[u8]) -> Result<(), WeightsError> {
         let (path, partial) = (self.file(hash), self.path.join(format!("{hash}.partial")));
         if self.read(hash).is_ok() {
@@ -83,7 +83,7 @@ impl WeightsFolder {
             file.write_all(bytes)?;
             file.sync_all()?;
             fs::rename(&partial, &path)?;
-            // The new name is durable only once its folder is.
+            // The new name is durable only after the folder is synced.
             sync_folder(&self.path)
         };
         write().map_err(|source| {
@@ -112,7 +112,7 @@ impl WeightsFolder {
         Ok(self.files()?.len())
     }
 
-    /// Removes every weights file that `keep` does not want.
+    /// Removes every weights file for which `keep` is false.
     pub fn retain(&self, keep: impl Fn(ContentHash) -> bool) -> Result<(), WeightsError> {
         for hash in self.files()?.into_iter().filter(|hash| !keep(*hash)) {
             let file = self.file(hash);
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(weights.read(hash).unwrap(), b"weights");
         fs::write(folder.path().join(format!("{hash}.safetensors")), b"weighty").unwrap();
         assert!(matches!(weights.read(hash), Err(WeightsError::Damaged { .. })));
-        // Writing it again heals it.
+        // Writing the file again repairs it.
         weights.write(hash, b"weights").unwrap();
         assert_eq!(weights.read(hash).unwrap(), b"weights");
     }

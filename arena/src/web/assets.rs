@@ -1,4 +1,4 @@
-//! The stylesheet, the script and the icon, which are parts of the program.
+//! The stylesheet, the script and the icon, embedded in the binary.
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;

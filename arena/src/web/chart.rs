@@ -7,18 +7,18 @@ use std::ops::RangeInclusive;
 
 use maud::{Markup, html};
 
-/// Size of a chart in SVG units, in which letters are as large as the page's on a phone.
+/// Size of a chart in SVG units. On a phone, its letters are then as large as those of the page.
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 230.0;
-/// Room for the labels of the axes and lines.
+/// Margins for the labels of the axes and lines.
 const LEFT: f64 = 46.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 34.0;
-/// Height of a line of letters.
+/// Height of a line of text.
 const LETTERS: f64 = 11.0;
 
-/// Lines over one axis.
+/// A chart of lines over a common horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Chart<'a> {
     /// What the chart shows, for screen readers.
@@ -40,7 +40,7 @@ pub(super) struct Curve {
     pub(super) name: String,
     /// Its points, from left to right.
     pub(super) points: Vec<(f64, f64)>,
-    /// Lower and upper end of the band around each point; empty without one.
+    /// Lower and upper end of the band around each point; empty for a curve without a band.
     pub(super) band: Vec<(f64, f64)>,
     /// Whether the points are marked.
     pub(super) marked: bool,
@@ -55,7 +55,8 @@ struct Scale {
 }
 
 impl Scale {
-    /// Spans the values, or a little around them if they are all equal.
+    /// A scale that spans the values. If all values are equal, the scale adds a margin on both
+    /// sides.
     fn over(values: impl Iterator<Item = f64>, (from, to): (f64, f64)) -> Self {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| value.is_finite()) {
@@ -71,7 +72,7 @@ impl Scale {
         Self { low, high, from, to }
     }
 
-    /// Ends at round numbers.
+    /// Extends both ends to round numbers.
     fn rounded(mut self) -> Self {
         let step = step(self.high - self.low);
         self.low = (self.low / step).floor() * step;
@@ -84,7 +85,7 @@ impl Scale {
         self.from + share * (self.to - self.from)
     }
 
-    /// Round numbers within.
+    /// The round numbers within the range.
     fn ticks(&self) -> impl Iterator<Item = f64> + use<> {
         let step = step(self.high - self.low);
         let range: RangeInclusive<i64> =
@@ -93,7 +94,7 @@ impl Scale {
     }
 }
 
-/// The round number, 1, 2 or 5 times a power of ten, that cuts a range into four to ten pieces.
+/// The least number of 1, 2, 5 or 10 times a power of ten that divides a range into at most 7.5 parts.
 fn step(range: f64) -> f64 {
     let power = 10_f64.powf((range / 5.0).log10().floor());
     [1.0, 2.0, 5.0]
@@ -171,8 +172,8 @@ impl Chart<'_> {
 }
 
 impl Chart<'_> {
-    /// Each level with its place and that of its name: above the line, and above the names of
-    /// lower levels, so that all can be read.
+    /// For each level: its name, the height of its line and the height of its name. The name is
+    /// above the line and above the names of lower levels, so that names do not overlap.
     fn labels(&self, y: &Scale) -> Vec<(&str, f64, f64)> {
         let mut levels: Vec<_> =
             self.levels.iter().map(|(name, level)| (&**name, y.at(*level))).collect();
@@ -193,7 +194,7 @@ impl Curve {
         trace(self.points.iter().map(|&(at, value)| (x.at(at), y.at(value))), 'M')
     }
 
-    /// Along the upper ends, then back along the lower ones.
+    /// The path along the upper ends, then back along the lower ends.
     fn area(&self, x: &Scale, y: &Scale) -> String {
         let ends = || self.points.iter().zip(&self.band);
         let upper = ends().map(|(point, band)| (x.at(point.0), y.at(band.1)));

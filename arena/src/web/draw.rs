@@ -1,8 +1,8 @@
 //! Renders games as frames, one after each ply.
 //!
-//! Frames are rendered here from the rules, so the script knows no game. A frame consists of the board,
-//! a line per seat, and a caption. Battlesnake, Snake, Connect Four and tic-tac-toe are rendered as
-//! SVG, every other game as text.
+//! The server renders frames from the rules, so the script contains no game-specific code. A frame
+//! consists of the board, a line per seat, and a caption. Battlesnake, Snake, Connect Four and
+//! tic-tac-toe are rendered as SVG, every other game as text.
 
 use std::any::Any;
 use std::fmt::Write;
@@ -19,7 +19,7 @@ use serde::Serialize;
 mod snakes;
 mod stones;
 
-/// Most plies of a game that are rendered, which bounds the memory.
+/// Maximum number of rendered plies of a game, which bounds the memory.
 pub(super) const MOST_PLIES: usize = 4_000;
 
 /// Side of a cell, in SVG units.
@@ -28,7 +28,7 @@ const CELL: i32 = 10;
 /// Number of seat colours; further seats repeat them.
 const COLOURS: usize = 8;
 
-/// The part of a picture that is the same in all frames.
+/// The style of the board, which is the same in all frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BoardStyle {
     /// Square cells with lines between them.
@@ -38,7 +38,7 @@ pub(super) enum BoardStyle {
         /// Rows.
         height: usize,
     },
-    /// A wall of holes.
+    /// Round holes, as on a Connect Four board.
     Holes {
         /// Columns.
         width: usize,
@@ -49,7 +49,7 @@ pub(super) enum BoardStyle {
     Text,
 }
 
-/// One moment of a game.
+/// The rendering of one position of a game.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Frame {
     /// SVG of the pieces on the board, or escaped text.
@@ -60,12 +60,12 @@ pub(super) struct Frame {
     pub(super) caption: String,
 }
 
-/// A whole game.
+/// The rendering of a whole game.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Animation {
     /// How the board is drawn, the same in all frames.
     pub(super) board_style: BoardStyle,
-    /// The first position and that after each ply; at least one.
+    /// The frames of the first position and of the position after each ply; at least one.
     pub(super) frames: Vec<Frame>,
 }
 
@@ -88,7 +88,8 @@ pub(super) trait LiveRenderer: Send {
     fn play(&mut self, actions: &[Action]) -> Result<(), StepError>;
 }
 
-/// Renders a recorded game up to [`MOST_PLIES`]. Fails where the record contradicts the rules.
+/// Renders at most [`MOST_PLIES`] plies of a recorded game. Fails if the record contradicts the
+/// rules.
 pub(super) fn animate(record: &GameRecord, players: &[String]) -> Result<Animation, ReplayError> {
     struct Draw<'a>(&'a [String]);
     impl ReplayVisitor for Draw<'_> {
@@ -109,7 +110,7 @@ pub(super) fn animate(record: &GameRecord, players: &[String]) -> Result<Animati
     record.replay(Draw(players))?
 }
 
-/// Starts to render the game of `seed`.
+/// Creates a renderer of the game of `seed`, at its first position.
 pub(super) fn live_renderer(
     config: &GameConfig,
     seed: u64,
@@ -238,8 +239,8 @@ fn colour(seat: usize) -> String {
     format!("seat{}", seat % COLOURS)
 }
 
-/// The result of a seat in a word. Seats that share the best outcome drew, whatever outcome the game
-/// gives a draw.
+/// The result of a seat in a word. Seats that share the best outcome drew, whatever value the game
+/// assigns to a draw.
 pub(super) fn result(outcome: f32, all: &[f32]) -> &'static str {
     let shared = all.iter().filter(|&&other| other == outcome).count() > 1;
     let best = all.iter().all(|&other| other <= outcome);

@@ -1,8 +1,8 @@
-//! Changes as server-sent events: `swap` with the HTML of a part of the run's page, `say` with a
-//! sentence.
+//! Server-sent events for the run's page: `swap` carries the HTML of a changed part, `say` carries
+//! a sentence.
 //!
-//! A stream starts with all parts, so a browser that reconnects is complete again. Changes are
-//! collected for a moment, so a burst of events renders each part once.
+//! A stream starts with all parts, so a browser that reconnects shows the current state. Changes
+//! are collected for a moment, so a burst of events renders each part once.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -12,6 +12,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -20,14 +21,14 @@ use super::overview::Part;
 use super::page::Refused;
 use crate::event::ArenaEvent;
 
-/// How long changes are collected: unnoticed by a viewer, and longer than the bursts of events around a
-/// decision.
+/// Time for which changes are collected: too short for a viewer to notice, and longer than the
+/// bursts of events around a decision.
 const COLLECT: Duration = Duration::from_millis(250);
-/// Events buffered for a slow browser; then the stream pauses.
+/// Events that are buffered for a slow browser. A full buffer pauses the stream.
 const BUFFERED: usize = 16;
 
-/// Answers with the events that `send` produces, until it ends or the arena stops. Answers with an
-/// error if too many streams are open.
+/// Responds with the events that `send` produces, until `send` ends or the arena stops. Responds
+/// with an error if too many streams are open.
 pub(super) fn stream<F>(site: Site, send: impl FnOnce(Site, mpsc::Sender<Event>) -> F) -> Response
 where
     F: Future<Output = ()> + Send + 'static,
@@ -68,7 +69,8 @@ fn changed(event: &ArenaEvent) -> &'static [Part] {
     }
 }
 
-/// The sentence of an event; `None` if a part of the page or another event says the same.
+/// The sentence of an event; `None` if a part of the page or another event carries the same
+/// information.
 fn sentence(event: &ArenaEvent) -> Option<String> {
     match event {
         ArenaEvent::GateProgress { .. } | ArenaEvent::Promoted(_) => None,
@@ -87,20 +89,21 @@ struct Changes {
 }
 
 impl Changes {
-    fn add(&mut self, event: Result<ArenaEvent, broadcast::error::RecvError>) -> Option<()> {
+    fn add(&mut self, event: Result<ArenaEvent, RecvError>) -> Option<()> {
         match event {
             Ok(event) => {
                 self.parts.extend(changed(&event));
                 self.sentences.extend(sentence(&event));
             }
             // A lost event may have changed any part.
-            Err(broadcast::error::RecvError::Lagged(_)) => self.parts.extend(Part::ALL),
-            Err(broadcast::error::RecvError::Closed) => return None,
+            Err(RecvError::Lagged(_)) => self.parts.extend(Part::ALL),
+            Err(RecvError::Closed) => return None,
         }
         Some(())
     }
 
-    /// Waits for a change, then a moment for more.
+    /// Returns the next change and the changes within [`COLLECT`] after it; `None` if the sender of
+    /// events is dropped.
     async fn collect(
         events: &mut broadcast::Receiver<ArenaEvent>,
         figures: &mut watch::Receiver<()>,
@@ -111,10 +114,14 @@ impl Changes {
             Ok(()) = figures.changed() => { changes.parts.insert(Part::Learner); }
         }
         tokio::time::sleep(COLLECT).await;
-        while let Ok(event) = events.try_recv() {
-            changes.add(Ok(event))?;
+        loop {
+            match events.try_recv() {
+                Ok(event) => changes.add(Ok(event))?,
+                Err(TryRecvError::Lagged(count)) => changes.add(Err(RecvError::Lagged(count)))?,
+                // If the sender is gone, the next call returns `None`.
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return Some(changes),
+            }
         }
-        Some(changes)
     }
 }
 

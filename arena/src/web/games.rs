@@ -1,6 +1,6 @@
 //! Recorded games, each on a page with controls.
 //!
-//! The page works without the script: it shows one ply, with links to the neighbouring ones. The script
+//! Without the script, the page shows one ply with links to the neighbouring plies. The script
 //! fetches all frames once and animates them.
 
 use axum::extract::{Path, Query, State};
@@ -23,7 +23,7 @@ type KeyPath = Path<(u32, u32, u32)>;
 /// Query of a game page.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct At {
-    /// The ply; left out, the last.
+    /// The ply; without it, the last ply.
     ply: Option<usize>,
 }
 
@@ -37,7 +37,8 @@ pub(super) fn path(GameKey { number, cluster, game }: GameKey) -> String {
 }
 
 impl Site {
-    /// Renders a game. Only a few at a time, because each takes some megabytes.
+    /// Renders a game. A semaphore bounds the number of concurrent renderings, because each takes
+    /// some megabytes.
     async fn animate(&self, key: GameKey) -> Result<(StoredGame, Animation), Refused> {
         let _permit = self.renderings.acquire().await.map_err(|_| CallError::Stopping)?;
         self.blocking(move |state| {
@@ -104,7 +105,7 @@ pub(super) async fn show(
 
 /// Where the script fetches more frames.
 pub(super) enum Source {
-    /// All frames in one answer.
+    /// All frames in one response.
     Frames(String),
     /// A stream of frames.
     Live(&'static str),

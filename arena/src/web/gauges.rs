@@ -1,16 +1,17 @@
-//! Time series on the page that other parts of the process supply, such as losses or games per second.
+//! Time series on the page that other parts of the process supply, such as losses or games per
+//! second.
 //!
-//! A process with a learner takes the [`Gauges`] of its [`Arena`](crate::Arena) and adds values. A
-//! line that reaches [`MOST_POINTS`] is reduced to the means of neighbouring points, so that it spans
-//! the whole run in bounded memory.
+//! A process with a learner gets the [`Gauges`] from its [`Arena`](crate::Arena) and adds values.
+//! When a line reaches [`MOST_POINTS`], pairs of neighbouring points are replaced by their means. A
+//! line therefore spans the whole run in bounded memory.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-/// Most points of a line: more than a chart has pixels.
+/// Maximum number of points of a line: more than a chart has horizontal units.
 pub const MOST_POINTS: usize = 512;
-/// Most lines of all charts; values of further lines are dropped.
+/// Maximum number of lines of all charts together; values of further lines are dropped.
 pub const MOST_LINES: usize = 64;
 
 /// The identity of a value: chart, line and unit.
@@ -43,7 +44,7 @@ pub(super) struct Chart {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) name: String,
-    /// Seconds of training, value.
+    /// Points as (seconds of training, value).
     pub(super) points: Vec<(f64, f64)>,
     /// The last value, without averaging.
     pub(super) last: f64,
@@ -83,12 +84,12 @@ impl Gauges {
         self.changed.send_replace(());
     }
 
-    /// All charts, in the order in which they were first added to.
+    /// All charts, in the order of their first values.
     pub(super) fn charts(&self) -> Vec<Chart> {
         self.held().clone()
     }
 
-    /// Notifies of changes from now on.
+    /// Subscribes to notifications of changes.
     pub(super) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
@@ -145,7 +146,7 @@ mod tests {
         let line = &gauges.charts()[0].lines[0];
         assert!((MOST_POINTS / 2..=MOST_POINTS).contains(&line.points.len()));
         assert!(line.points[0].0 < 40.0 && line.points.last().unwrap().0 > 9_900.0);
-        // A mean of neighbours stays on a straight line.
+        // The mean of neighbouring points of a straight line lies on the line.
         assert!(line.points.iter().all(|(seconds, value)| seconds == value));
         assert_eq!(line.last, 9_999.0);
     }

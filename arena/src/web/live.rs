@@ -1,7 +1,8 @@
-//! The page of the game that is played now.
+//! The page of the game that is shown live.
 //!
-//! The arena plays faster than a person can watch. Each viewer receives whole games at its own pace:
-//! the game that is played when the page opens, to its end, then the game that is played by then.
+//! The arena plays faster than a person can watch. Each viewer therefore receives whole games at
+//! its own pace. The first is the game in progress when the page opens. After its end, the viewer
+//! receives the game in progress at that time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -19,15 +20,16 @@ use super::games::{Source, viewer};
 use super::page::page;
 use crate::showcase::{LiveEvent, LiveGame};
 
-/// Shortest time for which a position is shown.
+/// Minimum time for which a position is shown.
 const PACE: Duration = Duration::from_millis(160);
-/// Time for which a last position is shown.
+/// Time for which the last position of a game is shown.
 const AFTER: Duration = Duration::from_millis(1_500);
 
-/// The page. It starts with the first position of the run's seed; the stream brings the games.
+/// The page. It initially shows the first position of the run's seed; the stream delivers the
+/// games.
 pub(super) async fn show(State(site): State<Site>) -> Markup {
     let run = site.state.run();
-    // The rules were built when the arena started.
+    // This cannot fail: the arena built the same rules when it started.
     let first = draw::live_renderer(&run.game, run.seed, Vec::new()).ok();
     let content = html! {
         h1 { "Live game" }
@@ -59,8 +61,8 @@ async fn send_games(site: Site, sender: mpsc::Sender<Event>) {
     }
 }
 
-/// Sends the next game to its end, or as far as its events arrive. `None` ends the stream; a browser
-/// that is still open then reconnects.
+/// Sends the next game to its end, or until the receiver loses events. `None` ends the stream; a
+/// page that is still open then reconnects.
 async fn send_game(
     sender: &mpsc::Sender<Event>,
     mut so_far: VecDeque<LiveEvent>,
@@ -95,7 +97,7 @@ async fn send_game(
                 tokio::time::sleep(AFTER).await;
                 return Some(());
             }
-            // Of a game that started before this viewer subscribed and has ended since.
+            // These events belong to a game whose start this viewer did not receive.
             (LiveEvent::Moved { .. } | LiveEvent::Ended { .. }, None) => {}
         }
     }

@@ -21,7 +21,7 @@ const GAMES: usize = 200;
 /// Query of a list.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct Before {
-    /// Lists matches with lower numbers; left out, the newest.
+    /// Lists matches with lower numbers than this; without it, lists the newest matches.
     before: Option<u32>,
 }
 
@@ -131,7 +131,8 @@ pub(super) async fn show(
                     "matches are."
                 }
             }
-            // Newest first: in a long match these are the games of the current networks.
+            // Games are listed newest first: in a long match the newest games are those of the
+            // current networks.
             ul.games { @for &key in keys.iter().rev().take(GAMES) {
                 li { a href=(path(key)) {
                     "Seed " (key.cluster) ", "

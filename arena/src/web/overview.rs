@@ -16,14 +16,14 @@ use super::{Site, matches};
 use crate::error::CallError;
 use crate::state::ArenaState;
 
-/// Decisions shown in words.
+/// Maximum number of decisions in the list.
 const DECISIONS: usize = 5;
-/// Matches in the list.
+/// Maximum number of matches in the list.
 const MATCHES: usize = 8;
-/// Pool members in the list, newest first.
+/// Maximum number of pool members in the list, which starts with the newest.
 const MEMBERS: usize = 50;
 
-/// A part of the page; its name is the id of its element.
+/// A part of the page. The id of its element is its name in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     /// The match at the gate, and the last decisions.

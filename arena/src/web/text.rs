@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use ouro_rating::Rating;
 
-/// Seconds of a day.
+/// Seconds per day.
 const DAY: i64 = 86_400;
 
 /// A Unix time as date and time of day.
@@ -12,8 +12,8 @@ pub(super) fn time(unix: f64) -> Markup {
     html! { time datetime=(format!("{date}T{clock}Z")) { (date) " " (clock) } }
 }
 
-/// Date and time of day, UTC, by Hinnant's `civil_from_days`: years start in March, so that the leap
-/// day is the last day of a year.
+/// Date and time of day in UTC, by Hinnant's `civil_from_days`. There years start in March, so the
+/// leap day is the last day of a year.
 fn utc(unix: f64) -> (String, String) {
     let seconds = unix.floor() as i64;
     let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
@@ -29,7 +29,7 @@ fn utc(unix: f64) -> (String, String) {
     (format!("{year:04}-{month:02}-{day:02}"), format!("{hours:02}:{minutes:02}:{:02}", rest % 60))
 }
 
-/// A rating with the half of its interval's width: `+212 ± 31`.
+/// A rating with half the width of its interval, such as `+212 ± 31`.
 pub(super) fn elo(rating: &Rating) -> String {
     let margin = (rating.elo_high - rating.elo_low) / 2.0;
     match margin {

@@ -18,7 +18,7 @@ fn with_page(folder: &Path) -> ArenaConfig {
 
 async fn request(address: SocketAddr, method: &str, path: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    let text = format!("{method} {path} HTTP/1.1\r\nHost: arena\r\nConnection: close\r\n\r\n");
+    let text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(text.as_bytes()).await.unwrap();
     stream
 }
@@ -187,10 +187,29 @@ async fn idle_connections_do_not_delay_the_drain() {
     // As browsers do: one opened ahead, one kept for the next page.
     let mut silent = TcpStream::connect(address).await.unwrap();
     let mut kept = TcpStream::connect(address).await.unwrap();
-    kept.write_all(b"GET /assets/ouro.svg HTTP/1.1\r\nHost: arena\r\n\r\n").await.unwrap();
+    kept.write_all(b"GET /assets/ouro.svg HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
     read_until(&mut kept, &mut String::new(), "</svg>").await;
     arena.stop().await;
     for stream in [&mut silent, &mut kept] {
         assert_eq!(stream.read(&mut [0]).await.unwrap_or(0), 0);
     }
+}
+
+#[tokio::test]
+async fn a_request_that_names_a_foreign_host_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = with_page(folder.path());
+    config.web_names = vec!["ouro.example".to_owned()];
+    let arena = Running::start_with(config).await;
+    let address = arena.web.unwrap();
+    for (host, status) in [("evil.example", "421"), ("ouro.example:8080", "200"), ("[::1]", "200")]
+    {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let text = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(text.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {answer}");
+    }
+    arena.stop().await;
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -165,6 +166,13 @@ fn learned(game: &Trajectory) -> u64 {
     (0..game.plies.len()).filter(|ply| game.seats[ply % 2].learns).count() as u64
 }
 
+/// Asserts that `ouro check` finds every part of the run sound.
+pub(crate) fn assert_check_finds_it_sound(run: &Path) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    let checked = ouro_testkit::process::run(command.arg("check").arg(run));
+    assert_eq!(checked.code, Some(0), "{}{}", checked.stdout, checked.stderr);
+}
+
 /// Asserts that replaying the log of results gives the stored promotions, decisions, checkpoints
 /// and ratings.
 pub(crate) fn assert_results_replay(run: &Path, end: &Value) {
@@ -230,6 +238,7 @@ fn survives(home: &Path, stream: &str) {
     assert_nothing_lost_or_doubled(&run);
     assert_the_window_is_in_the_journal(&run);
     assert_results_replay(&run, &end);
+    assert_check_finds_it_sound(&run);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The built-in games, by name.
 //!
-//! Settings, records and the wire carry a [`GameConfig`]. [`GameConfig::visit`] builds the
-//! concrete rules and passes them to generic code, so no other file lists the games. A new game
-//! is a module and a line in the list below.
+//! Settings, records and the wire carry a [`GameConfig`]. [`GameConfig::visit`] builds the concrete
+//! rules and passes them to generic code, so no other file lists the games. To add a game, add a
+//! module and a line in the list below.
 
 use std::any::Any;
 
@@ -16,10 +16,10 @@ use crate::{battlesnake, connect_four, snake, tic_tac_toe};
 
 /// Generates the catalog from lines of `Variant: rules, "one sentence"`.
 ///
-/// A game with rules in two size classes is written `rules [while test, else larger]`, where
+/// A game with rules in two size classes is written `rules [while test, else larger]`. The function
 /// `test` decides by the configuration. The variant in `snake_case` must be the name of the game
-/// ([`Game::NAME`]), which a test checks. The configuration must have a default, which the
-/// compiler checks.
+/// ([`Game::NAME`]), which a test checks. The configuration must have a default, which the compiler
+/// checks.
 macro_rules! games {
     ($(
         $variant:ident: $rules:ty $([while $fits:path, else $larger:ty])?, $about:literal;
@@ -113,7 +113,7 @@ fn known_names() -> String {
     GAMES.iter().map(|game| game.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Generic code that runs on the rules of a game known only at run time.
+/// Generic code that runs on the rules of a game that is chosen at run time.
 pub trait GameVisitor {
     /// The result of the visit.
     type Output;
@@ -131,13 +131,13 @@ pub trait RulesVisitor {
     fn visit<G: Game>(self, rules: &G) -> Self::Output;
 }
 
-/// Generic code that runs on a recorded game known only at run time; see
+/// Generic code that runs on a recorded game that is chosen at run time; see
 /// [`GameRecord::replay`].
 pub trait ReplayVisitor {
     /// The result of the visit.
     type Output;
 
-    /// Runs on the recorded game, set up and at ply 0.
+    /// Runs on the recorded game, set up at ply 0.
     fn visit<G: Game>(self, game: &G, replay: Replay<'_, G>) -> Self::Output;
 }
 

@@ -1,4 +1,4 @@
-//! The laws that every [`Game`] keeps, and a check to run on your own.
+//! The laws that every [`Game`] keeps, and a check for your own games.
 //!
 //! A law is a property that searches, replays and training rely on and that the types cannot
 //! express. A refused action leaves the state unchanged. A state read back from JSON continues
@@ -15,8 +15,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Passing is no proof of correctness; failing is a proof of an error. The error names the law,
-//! the game and the ply, and the same seed reproduces it.
+//! A passed check does not prove that a game is correct; a failed check proves an error. The error
+//! names the law, the game and the ply. The same seed reproduces the error.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ mod position;
 mod rollout;
 mod step;
 
-/// Longer games are cut short; the plies up to here are still checked.
+/// Maximum number of plies of a checked game. Longer games are checked up to this ply.
 pub const MAX_PLIES: usize = 400;
 
 /// A property that every game has.
@@ -39,7 +39,7 @@ pub enum Law {
     /// There are 1 to 16 players and at least one action. A configuration that went through JSON
     /// builds the same rules.
     Rules,
-    /// Action names differ from each other, and states can be drawn.
+    /// Action names differ from each other, and states can be rendered as text.
     Names,
     /// Players to move exist, are alive and have a legal action; other players have none.
     Legal,
@@ -55,8 +55,8 @@ pub enum Law {
     Chance,
     /// `settle` equals drawing outcomes one by one, and `advance` equals `step` and `settle`.
     Settle,
-    /// A rollout, plain or guided, plays turns of the game up to its limit or the end. A rollout
-    /// of no turns changes nothing; one of twelve turns equals twelve of one turn.
+    /// A rollout, plain or guided, plays turns of the game up to its limit or the end. A rollout of
+    /// no turns changes nothing. A rollout of twelve turns equals twelve rollouts of one turn.
     Rollout,
     /// A player to move has an action with a positive weight; illegal actions have weight 0.
     Weights,
@@ -73,7 +73,7 @@ pub enum Law {
     Replay,
 }
 
-/// A law that a game breaks, and where.
+/// A violation of a law, with the game and the ply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name} breaks the law of {law} in game {game} of seed {seed}, ply {ply}: {detail}")]
 pub struct BrokenLaw {
@@ -85,7 +85,7 @@ pub struct BrokenLaw {
     pub seed: u64,
     /// Number of the random game, from 0.
     pub game: u32,
-    /// Plies played before.
+    /// Plies played before the violation.
     pub ply: usize,
     /// The observed violation.
     pub detail: String,
@@ -113,7 +113,7 @@ impl fmt::Display for Law {
     }
 }
 
-/// Counts of what a check covered, so that a test can require enough of each.
+/// Counts of what a check covered, so that a test can require a minimum of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Games that reached their end.

@@ -8,7 +8,7 @@ use crate::selection::SelectionError;
 /// Reason why a network cannot play a game.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FitError {
-    /// The network reads other observations than the game writes.
+    /// The shape of the network's input differs from that of the game's observations.
     #[error(
         "net {net} reads planes {net_planes:?}, {game} writes {game_planes:?}; \
          use weights trained for this board"
@@ -43,7 +43,7 @@ pub enum FitError {
     Selection(#[from] SelectionError),
 }
 
-/// Checks that a network reads the observations of a game and has its actions.
+/// Checks that the input shape and the number of actions of a network match a game.
 pub(crate) fn fits<G: Game>(name: &str, engine: &Engine, game: &G) -> Result<(), FitError> {
     let spec = engine.spec();
     if spec.planes != game.planes() {

@@ -7,9 +7,9 @@
 //! # A new player
 //!
 //! A player is a module with two items: a [`PlayerSyntax`] with its name and options, and a
-//! function `build` from [`Options`] and a [`BuildContext`] to the player. Declare the module in
-//! `lib.rs` and add it to the list below; then every command and setting that takes players by
-//! name accepts it. A player of a single game uses
+//! function `build` that creates the player from [`Options`] and a [`BuildContext`]. Declare the
+//! module in `lib.rs` and add it to the list below. Every command and setting that takes players by
+//! name then accepts it. A player for a single game uses
 //! [`build_for_game`](crate::game_specific::build_for_game).
 
 mod error;
@@ -114,8 +114,8 @@ pub fn by_name<G: Game>(
         .ok_or_else(|| NameError::OutsideCatalog { name: name.to_owned(), game: G::NAME })
 }
 
-/// Builds the player called `name` for any game, also one outside the catalog. Compiles all
-/// players for it in the crate that calls.
+/// Builds the player called `name` for any game, including games outside the catalog. The calling
+/// crate compiles all players for that game.
 pub fn by_name_for<G: Game>(
     name: &str,
     context: &mut BuildContext<'_, G>,
@@ -123,11 +123,11 @@ pub fn by_name_for<G: Game>(
     build(Options::parse(name)?, context)
 }
 
-/// A `Box<dyn Player<G>>` without its type, for `rules` of type `G`; `None` if the type is not in
+/// Builds a type-erased `Box<dyn Player<G>>` for `rules` of type `G`; `None` if the type is not in
 /// the catalog.
 ///
-/// Not generic, so that all searches are compiled in this crate, once, and not in each of its
-/// users.
+/// The function is not generic, so all searches are compiled once, in this crate, and not in each
+/// crate that uses it.
 fn build_erased(
     name: &str,
     rules: &dyn Any,

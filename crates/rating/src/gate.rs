@@ -1,7 +1,7 @@
 //! Decides whether a candidate is promoted.
 //!
-//! A [`Gate`] is a pure state machine: it folds the results of games into a [`Ruling`]. Evidence
-//! comes in clusters, the games of one seed (see [`ClusterShape`]), so that a start position that
+//! A [`Gate`] is a pure state machine: it folds the results of games into a [`Ruling`]. Results are
+//! counted in clusters, the games of one seed (see [`ClusterShape`]), so that a start position that
 //! favours a seat favours both sides equally.
 //!
 //! # The rule
@@ -11,13 +11,13 @@
 //!
 //! * **Certainty**: no result of the remaining games can change the answer of that rule.
 //! * **The sequential test** ([`SprtConfig`]): its ratio has left the bounds, and the share so far
-//!   is on the same side of the threshold. This ruling is wrong as often as the configured error
-//!   rates say.
+//!   is on the same side of the threshold. The configured error rates hold approximately for this
+//!   ruling.
 //!
 //! Only distinct games count. A cluster with a game that repeats an earlier one move by move does
 //! not count, and a match that has played twice its clusters without enough distinct ones is
-//! rejected. Clusters are folded in their own order, so the ruling does not depend on which game
-//! finishes first.
+//! rejected. Clusters are folded in the order of their numbers, so the ruling does not depend on
+//! the order in which games finish.
 //!
 //! # Error rates
 //!
@@ -118,7 +118,7 @@ impl Gate {
 
     /// Adds the result of the [`next_cluster`](Self::next_cluster).
     ///
-    /// Returns `false` if the cluster does not count: it is out of turn, repeats an earlier game,
+    /// Returns `false` if the cluster does not count: it is out of order, repeats an earlier game,
     /// or arrives after the ruling.
     pub fn fold(&mut self, result: &ClusterResult) -> bool {
         if result.cluster != self.next || self.ruling.is_some() {
@@ -145,7 +145,7 @@ impl Gate {
         self.next
     }
 
-    /// Most clusters that are played: twice those that must count.
+    /// Maximum number of clusters that are played: twice the number that must count.
     pub fn max_clusters(&self) -> u32 {
         2 * self.config.clusters(self.shape)
     }
@@ -183,7 +183,7 @@ impl Gate {
             duplicates: (self.next - self.counted) * games,
             score: self.score,
             share: self.score.share(),
-            // The mean of clusters and the share differ by rounding.
+            // The mean over clusters and the share of points may differ by rounding.
             low: share.low.min(self.score.share()),
             high: share.high.max(self.score.share()),
             margin: (self.counted > 1).then(|| self.margins.estimate()),
@@ -212,7 +212,8 @@ impl Gate {
         }
         let sprt = self.sprt.as_ref()?;
         let (lower, upper) = self.config.sprt.bounds();
-        // The test's bounds alone could promote below the threshold: its midpoint lies elsewhere.
+        // The test alone could promote a candidate below the threshold, because the midpoint of its
+        // hypotheses may differ from the threshold.
         let above = self.score.share() > self.config.threshold;
         if sprt.ratio() >= upper && above {
             ruling(Verdict::Promote, Reason::Sequential)

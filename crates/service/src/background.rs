@@ -1,4 +1,4 @@
-//! Threads and tasks that run beside their owner, and the error for those that end early.
+//! Background threads and tasks, and the error if one ends without a result.
 
 use std::future::Future;
 use std::io;
@@ -9,7 +9,7 @@ use tokio::task::AbortHandle;
 /// A thread or task that produced no result.
 #[derive(Debug, thiserror::Error)]
 pub enum BackgroundError {
-    /// The operating system started no thread.
+    /// The operating system could not start the thread.
     #[error("cannot start the thread {name}: {source}; raise the limit of threads")]
     Start {
         /// Name of the thread.
@@ -25,13 +25,13 @@ pub enum BackgroundError {
     },
 }
 
-/// A running thread or task, and its result once it has ended.
+/// A handle to a thread or task, which receives its result.
 ///
 /// Dropping the handle detaches the thread or task.
 #[derive(Debug)]
 pub struct Background<T> {
     name: String,
-    /// Closed without a value if the thread or task panics: its end of the channel is dropped.
+    /// Closed without a value if the thread or task panics, because the sender is then dropped.
     receiver: oneshot::Receiver<T>,
     /// Set by the first [`ended`](Self::ended) that completes, so the channel is not polled again.
     result: Option<Result<T, BackgroundError>>,
@@ -48,7 +48,7 @@ impl<T: Send + 'static> Background<T> {
         let name = name.into();
         let (sender, receiver) = oneshot::channel();
         let run = move || {
-            // The receiver is gone only if the owner was dropped.
+            // Sending fails only if the handle was dropped.
             let _ = sender.send(work());
         };
         match std::thread::Builder::new().name(name.clone()).spawn(run) {
@@ -57,7 +57,7 @@ impl<T: Send + 'static> Background<T> {
         }
     }
 
-    /// Runs `work` as a task of the current runtime; errors call it `name`.
+    /// Runs `work` as a task of the current runtime. Errors refer to the task as `name`.
     pub fn task(name: impl Into<String>, work: impl Future<Output = T> + Send + 'static) -> Self {
         let (sender, receiver) = oneshot::channel();
         let task = tokio::spawn(async move {
@@ -81,7 +81,7 @@ impl<T: Send + 'static> Background<T> {
         self.result.unwrap_or_else(|| Err(Self::ended_early(&self.name)))
     }
 
-    /// Stops a task at its next await. Does nothing to a thread.
+    /// Aborts a task at its next `await`. Has no effect on a thread.
     pub fn abort(&self) {
         if let Some(task) = &self.task {
             task.abort();

@@ -7,15 +7,15 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 /// The delay after the first failure, before jitter.
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 
-/// The longest delay, before jitter. Actors that reconnect within seconds of a learner's restart
-/// lose almost no playing time, and one attempt every few seconds costs the learner nothing.
+/// The longest delay, before jitter. Actors then reconnect within seconds of a learner's restart
+/// and lose almost no playing time. An attempt every few seconds costs the learner nothing.
 const LONGEST_DELAY: Duration = Duration::from_secs(2);
 
-/// Doubling delays with jitter, for every reconnect.
+/// Exponential backoff with jitter, for every reconnect.
 ///
-/// Each delay is the base delay plus a random share of it, so a delay is below twice the longest.
-/// Without jitter, all actors of a learner that restarts would reconnect at the same instants.
-/// The jitter comes from the operating system's randomness and never reaches a game.
+/// Each delay is the base delay plus a random share of it, so every delay is below twice `longest`.
+/// Without jitter, all actors would reconnect to a restarted learner at the same instants. The
+/// jitter is seeded by the operating system and does not affect games.
 #[derive(Debug)]
 pub struct Backoff {
     builder: ExponentialBuilder,
@@ -38,9 +38,9 @@ impl Backoff {
         Self::new(Duration::ZERO, Duration::ZERO)
     }
 
-    /// The delay before the next attempt; longer after each call.
+    /// The delay before the next attempt. Its base doubles at each call, up to the longest delay.
     pub fn next_delay(&mut self) -> Duration {
-        // The iterator has no end: the builder sets no limit of attempts.
+        // The iterator never ends, because the builder sets no limit of attempts.
         self.delays.next().unwrap_or(LONGEST_DELAY)
     }
 

@@ -1,6 +1,6 @@
-//! The source of time as a parameter, which tests replace.
+//! Clocks as parameters, so that tests can replace the system time.
 //!
-//! Core code takes a [`Clock`]; only binaries choose the [`SystemClock`].
+//! Core code takes a [`Clock`]; only binaries create a [`SystemClock`].
 
 use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};

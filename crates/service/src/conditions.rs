@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-/// The active conditions by key, each with a message that names the thing and the remedy.
+/// The active conditions by key, each with a message that names the cause and the remedy.
 ///
-/// Every part of a service sets and clears its own key.
+/// Each part of a service sets and clears its own key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conditions<K>(BTreeMap<K, String>);
 
@@ -17,7 +17,7 @@ impl<K> Default for Conditions<K> {
 impl<K: Ord> Conditions<K> {
     /// Sets a condition, or clears it with `None`. Returns whether it became active or inactive.
     ///
-    /// A condition that stays active keeps its first message and is reported once.
+    /// A condition that is set again keeps its first message, so callers can report it once.
     pub fn set(&mut self, key: K, message: Option<String>) -> bool {
         let Some(message) = message else { return self.0.remove(&key).is_some() };
         let is_new = !self.0.contains_key(&key);

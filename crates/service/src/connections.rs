@@ -1,10 +1,11 @@
-//! Connections of a port, with caps and time limits.
+//! TCP listener with connection caps and time limits.
 //!
-//! Whatever connects, the process keeps file descriptors for its own files: the caps follow from
-//! the limit of open files. A connection that sends nothing, or no more than a part of what opens
-//! the protocol, is closed after [`ConnectionLimits::handshake`]. One whose peer reads nothing is
-//! closed after [`ConnectionLimits::stall`]. So a flood of silent connections holds its slots for
-//! seconds only, and those of one address never hold the whole port.
+//! The caps derive from the limit of open files, so connections always leave file descriptors for
+//! the process's own files. A connection that does not complete the opening bytes of its protocol
+//! is closed after [`ConnectionLimits::handshake`]. A connection whose peer stops reading is closed
+//! after [`ConnectionLimits::stall`]. A flood of silent connections therefore occupies its slots
+//! for seconds only. The cap per address is below the cap of the port, so one address cannot occupy
+//! the whole port.
 
 mod slots;
 
@@ -26,26 +27,28 @@ use slots::{Slot, Slots};
 
 /// Time between two log lines about refused connections.
 const LOG_INTERVAL: Duration = Duration::from_secs(30);
-/// Delay after a failed `accept`, which usually lacks a file descriptor.
+/// Delay after a failed `accept`; the usual cause is a lack of file descriptors.
 const ACCEPT_DELAY: Duration = Duration::from_millis(500);
 
-/// Most open files that a process asks the system for.
+/// Highest limit of open files that a process requests from the system.
 const MOST_FILES: u64 = 65_536;
-/// Files that connections leave to the process.
+/// Open files assumed if the system does not report its limit: the usual limit of a shell.
+const FEW_FILES: u64 = 1_024;
+/// File descriptors reserved for the process's own files.
 const OWN_FILES: u64 = 256;
-/// Ports that may share the rest, and the connections that the process opens itself.
+/// Equal shares of the remaining descriptors: up to three ports, and outgoing connections.
 const SHARES: u64 = 4;
-/// Most connections of a port, however many files may be open.
+/// Upper bound of the connections of a port, for any limit of open files.
 const MOST_CONNECTIONS: u64 = 1_024;
 
 /// Limits of the connections of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Open connections of the port.
+    /// Maximum number of open connections of the port.
     pub per_port: usize,
-    /// Open connections from one address, or from one network /64 of IPv6.
+    /// Maximum number of open connections from one IPv4 address or one IPv6 /64 network.
     pub per_address: usize,
-    /// Time for the first bytes of the protocol.
+    /// Time limit for the opening bytes of the protocol.
     pub handshake: Duration,
     /// Time that a write may last without progress.
     pub stall: Duration,
@@ -71,12 +74,17 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// The number of files that the process may open. The first call raises it, up to 65,536 files, as
-/// far as the system permits.
+/// The number of files that the process may open. The first call raises the limit as far as the
+/// system permits, to at most [`MOST_FILES`].
 fn open_files() -> u64 {
     static FILES: OnceLock<u64> = OnceLock::new();
-    // Systems without this limit have a larger one.
-    *FILES.get_or_init(|| rlimit::increase_nofile_limit(MOST_FILES).unwrap_or(MOST_FILES))
+    *FILES.get_or_init(|| match rlimit::increase_nofile_limit(MOST_FILES) {
+        Ok(files) => files,
+        Err(error) => {
+            tracing::warn!("the limit of open files cannot be raised: {error}");
+            FEW_FILES
+        }
+    })
 }
 
 /// An open port.
@@ -85,7 +93,7 @@ pub struct Listener {
     listener: TcpListener,
     address: SocketAddr,
     limits: ConnectionLimits,
-    /// Bytes that open the protocol, which must arrive within the time of the handshake.
+    /// Number of bytes that must arrive within the time of the handshake.
     opening: usize,
     slots: Arc<Slots>,
     refusals: Throttle,
@@ -93,8 +101,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Opens `address`; port 0 takes a free one. The first `opening` bytes of a connection must
-    /// arrive within the time of the handshake; 0 if the protocol checks that itself.
+    /// Opens `address`; port 0 selects a free port. The first `opening` bytes of a connection must
+    /// arrive within the time of the handshake. 0 if the protocol has a time limit of its own.
     pub async fn bind(
         address: SocketAddr,
         limits: ConnectionLimits,
@@ -123,7 +131,8 @@ impl Listener {
         self.limits
     }
 
-    /// The next connection within the caps. Connections beyond them are closed at once.
+    /// Waits for the next connection within the caps. Connections beyond the caps are closed at
+    /// once.
     pub async fn accept(&mut self) -> Connection {
         loop {
             let (stream, peer) = match self.listener.accept().await {
@@ -147,7 +156,7 @@ impl Listener {
         }
     }
 
-    /// Reports a failed `accept`. Of some connections only the peer is to blame.
+    /// Reports a failed `accept` and pauses. Errors that the peer caused are ignored.
     async fn failed(&mut self, error: &io::Error) {
         use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
         if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
@@ -163,7 +172,7 @@ impl Listener {
     }
 }
 
-/// A connection of a [`Listener`]; its slot is free again once it is dropped.
+/// A connection of a [`Listener`]. Dropping it frees its slot.
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
@@ -173,7 +182,7 @@ pub struct Connection {
     _slot: Slot,
 }
 
-/// What is left of a handshake.
+/// The rest of a handshake: missing bytes and deadline.
 #[derive(Debug)]
 struct Opening {
     bytes: usize,
@@ -182,14 +191,14 @@ struct Opening {
 
 impl Connection {
     fn new(stream: TcpStream, slot: Slot, limits: &ConnectionLimits, opening: usize) -> Self {
-        // A system without this option sends small messages later, but all of them.
+        // Without this option, small messages are delayed, but none is lost.
         let _ = stream.set_nodelay(true);
         let deadline = || Box::pin(sleep(limits.handshake));
         let opening = (opening > 0).then(|| Opening { bytes: opening, deadline: deadline() });
         Self { stream, opening, stall: limits.stall, stalled: None, _slot: slot }
     }
 
-    /// The result of a write, or an error if writes have stalled for too long.
+    /// Returns the result of a write, or an error once writes have stalled for the time limit.
     fn progress<T>(
         &mut self,
         context: &mut Context<'_>,

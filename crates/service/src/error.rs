@@ -1,4 +1,4 @@
-//! Errors of the shared parts, and the conversion of errors to gRPC statuses.
+//! Errors of this crate, and the conversion of errors to gRPC statuses.
 //!
 //! A service gives each error variant a gRPC code in [`IntoStatus::code`]; handlers never build a
 //! `Status` themselves.
@@ -18,7 +18,7 @@ pub enum ServiceError {
         /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The descriptors of a service do not decode. This is a bug of the build.
+    /// The descriptors of a service do not decode, which is a bug of the build.
     #[error("descriptors for gRPC reflection are not valid: {0}")]
     Descriptors(#[from] tonic_reflection::server::Error),
     /// The listener failed while serving.
@@ -40,7 +40,8 @@ pub trait IntoStatus: std::error::Error {
     }
 }
 
-/// An error and its causes, joined by `: `. Skips a cause whose text its parent already quotes.
+/// The texts of an error and its causes, joined by `: `. Skips a cause if the text already contains
+/// it.
 pub fn chain<E: std::error::Error + ?Sized>(error: &E) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

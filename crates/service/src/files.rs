@@ -6,15 +6,15 @@ use std::path::Path;
 
 /// Reads a whole file of at most `most` bytes.
 ///
-/// Anything but a regular file is refused: a named pipe may never be written, and a device may
-/// never end.
+/// Refuses anything but a regular file: reading a named pipe may block for ever, and a device may
+/// have no end.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
     if !std::fs::metadata(path)?.is_file() {
         return Err(invalid("it is not a regular file".to_owned()));
     }
     let mut bytes = Vec::new();
-    // One byte more shows that the file is too long. Its length is not trusted: it may grow.
+    // One byte more detects a longer file. The length in the metadata may be out of date.
     File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(invalid(format!("it has more than {most} bytes")));

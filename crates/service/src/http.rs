@@ -1,4 +1,4 @@
-//! A web server with limits on connections and headers, and a bounded drain.
+//! An HTTP/1 server with limits on connections and headers, and a bounded drain.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -16,19 +16,20 @@ use tonic::codegen::{Service, http};
 use crate::connections::{ConnectionLimits, Listener};
 use crate::shutdown::Drain;
 
-/// Most bytes of the head of a request.
+/// Largest head of a request, in bytes.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// A web server on an open port.
+/// An HTTP/1 server on an open port.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: Listener,
 }
 
 impl HttpServer {
-    /// Opens `address`; port 0 takes a free one.
+    /// Opens `address`; port 0 selects a free port.
     pub async fn bind(address: SocketAddr, limits: ConnectionLimits) -> io::Result<Self> {
-        // The head of a request has a time limit of its own, so no byte must open a connection.
+        // The time limit for the head of a request also covers the first bytes, so the listener
+        // checks none.
         Ok(Self { listener: Listener::bind(address, limits, 0).await? })
     }
 
@@ -37,11 +38,11 @@ impl HttpServer {
         self.listener.local_addr()
     }
 
-    /// Answers requests with `service` until `stop` is cancelled, then closes the port and gives
-    /// requests in flight the time `drain`.
+    /// Answers requests with `service` until `stop` is cancelled, then closes the port. Requests in
+    /// flight may finish within `drain`.
     ///
-    /// A connection is closed if the head of its next request is not complete within the time of
-    /// a handshake.
+    /// A connection is closed if the head of its next request is not complete within
+    /// [`ConnectionLimits::handshake`].
     pub async fn run_until<S, B>(
         mut self,
         service: S,
@@ -71,7 +72,7 @@ impl HttpServer {
             let serving = builder.serve_connection(TokioIo::new(connection), service);
             let serving = graceful.watch(serving);
             tokio::spawn(async move {
-                // The peer is to blame: it broke the protocol, or is gone.
+                // The peer caused the error: it violated the protocol or disconnected.
                 if let Err(error) = serving.await {
                     tracing::debug!("connection ended: {error}");
                 }

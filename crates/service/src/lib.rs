@@ -1,9 +1,9 @@
 //! Parts that every Ouro process shares: start, logs, gRPC and web servers, background
 //! threads, reconnect delays, shutdown.
 //!
-//! A service is *bound* first (ports open, nothing runs) and then *run until* a token is
-//! cancelled; running returns once it has drained. [`process::run`] is the whole `main` of a
-//! binary: runtime, logs, signals, exit code. Nothing here knows a game or a network.
+//! A service is first *bound*: its ports are open, and nothing runs. It is then *run until* a token
+//! is cancelled, and `run_until` returns after the drain. [`process::run`] is the whole `main` of a
+//! binary: runtime, logs, signals, exit code. This crate depends on no game and no network.
 
 pub mod background;
 pub mod backoff;
@@ -36,6 +36,6 @@ pub use throttle::Throttle;
 
 /// The future of a function that is not generic.
 ///
-/// The body of an `async fn` is compiled in each crate that polls it. A server has large ones,
-/// which are boxed, so that they are compiled in their own crate, once.
+/// The body of an `async fn` is compiled in each crate that polls it. Servers have large bodies, so
+/// they return boxed futures, which are compiled once, in the crate of the server.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;

@@ -1,7 +1,7 @@
 //! The `main` of every binary: runtime, logs, signals, exit code.
 //!
 //! Exit codes follow `sysexits.h`. A supervisor can distinguish a wrong configuration (do not
-//! restart), a missing dependency (restart later) and a bug.
+//! restart) from a missing dependency (restart later) and from a bug.
 
 use std::future::Future;
 use std::io::{self, Write as _};
@@ -22,7 +22,7 @@ pub enum ExitStatus {
     BadConfiguration = 64,
     /// A dependency is missing: a port, a file or a peer.
     Unavailable = 69,
-    /// A fault of the program.
+    /// A bug of the program.
     Bug = 70,
     /// A second signal cut the drain short.
     Interrupted = 130,
@@ -68,11 +68,12 @@ impl Failure {
 
 /// Parses the command line.
 ///
-/// The error is an exit code: bad configuration, or success after `--help` and `--version`, which
-/// are printed to standard output. An error is one line on standard error.
+/// `Err` holds the exit code of a process that should end now. After `--help` or `--version`, which
+/// print to standard output, that is success. A wrong command line prints one line to standard
+/// error, and the code is that of [`ExitStatus::BadConfiguration`].
 pub fn arguments<A: clap::Parser>() -> Result<A, ExitCode> {
     A::try_parse().map_err(|error| {
-        // If a write fails, the output is closed and no report can reach the user.
+        // If a write fails, the output is closed, so the failure cannot be reported either.
         if !error.use_stderr() {
             let _ = error.print();
             return ExitStatus::Clean.into();
@@ -86,7 +87,7 @@ pub fn arguments<A: clap::Parser>() -> Result<A, ExitCode> {
     })
 }
 
-/// An error of clap without its usage and its line breaks.
+/// The text of a clap error on one line, without the usage.
 fn one_line(error: &str) -> String {
     let is_shown = |paragraph: &&str| {
         !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more information")
@@ -103,8 +104,8 @@ fn one_line(error: &str) -> String {
 
 /// Sets up logs and a runtime, runs `work` and converts its result to an exit code.
 ///
-/// Ctrl-C, SIGTERM or SIGHUP cancels the [`Shutdown`] that `work` receives. A second signal abandons
-/// `work`.
+/// Ctrl-C, SIGTERM or SIGHUP cancels the [`Shutdown`] that `work` receives. A second signal
+/// abandons `work`.
 pub fn run<F>(format: LogFormat, work: impl FnOnce(Shutdown) -> F) -> ExitCode
 where
     F: Future<Output = Result<(), Failure>>,
@@ -120,7 +121,7 @@ where
         .and_then(|runtime| {
             let stop = Shutdown::new();
             let ended = runtime.block_on(shutdown::until_signal(&stop, work(stop.clone())));
-            // Tasks that still run have passed their deadline, so there is no second wait.
+            // Tasks that still run have passed the deadline of the drain, so this does not wait.
             runtime.shutdown_background();
             match ended {
                 Ok(Some(result)) => result.map(|()| ExitStatus::Clean),

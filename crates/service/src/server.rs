@@ -1,8 +1,8 @@
 //! A gRPC server with health, reflection, HTTP/2 limits and a bounded drain.
 //!
 //! [`GrpcServer::bind`] opens the port; [`run_until`](GrpcServer::run_until) answers calls. A drain
-//! has three steps: health turns to NOT_SERVING (watchers receive that, then their streams end),
-//! the port closes, and calls in flight finish or meet the deadline.
+//! has three steps. Health changes to NOT_SERVING, which watchers receive before their streams end.
+//! The port closes. Calls in flight finish, or the drain ends at its deadline.
 
 use std::convert::Infallible;
 use std::io;
@@ -26,26 +26,26 @@ use crate::connections::{Connection, ConnectionLimits, Listener};
 use crate::error::ServiceError;
 use crate::shutdown::Drain;
 
-/// Bytes that open HTTP/2: the client's preface of 24 bytes, and the head of its SETTINGS frame
+/// Opening bytes of HTTP/2: the client's preface of 24 bytes, and the header of its SETTINGS frame
 /// (RFC 9113, sections 3.4 and 4.1).
 const OPENING_BYTES: usize = 24 + 9;
 
 /// Resource limits of a port and of one connection.
 ///
-/// The defaults are explicit because tonic passes "no limit" where hyper has a safe default:
-/// streams (hyper: 200) and locally reset streams (hyper: 1024, see RUSTSEC-2024-0003).
+/// The defaults are explicit because tonic passes "no limit" to hyper, which replaces hyper's safe
+/// defaults: 200 concurrent streams, and 1024 locally reset streams (see RUSTSEC-2024-0003).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Caps and time limits of connections.
     pub connections: ConnectionLimits,
     /// Concurrent calls on one connection.
     pub concurrent_streams: u32,
-    /// Streams reset because of the client's errors, before the connection is closed.
+    /// Number of streams reset because of the client's errors before the connection is closed.
     pub local_error_resets: usize,
     /// Bytes in flight on one stream.
     pub stream_window: u32,
-    /// Bytes in flight on one connection. Larger than one stream's window, so a stalled upload does
-    /// not starve other streams.
+    /// Bytes in flight on one connection. Larger than the window of one stream, so that a stalled
+    /// upload does not block other streams.
     pub connection_window: u32,
     /// Idle time after which the peer is pinged.
     pub keepalive: Duration,
@@ -82,7 +82,7 @@ pub struct GrpcServer {
 }
 
 impl GrpcServer {
-    /// Opens `address`; port 0 takes a free one.
+    /// Opens `address`; port 0 selects a free port.
     pub async fn bind(address: SocketAddr, limits: Limits) -> Result<Self, ServiceError> {
         let bind = |source| ServiceError::Bind { address, source };
         let listener = Listener::bind(address, limits.connections, OPENING_BYTES).await;
@@ -103,7 +103,7 @@ impl GrpcServer {
         self.address
     }
 
-    /// Adds a service; health reports it under its name.
+    /// Adds a service. The health service reports it under its name.
     #[must_use]
     pub fn add_service<S>(mut self, service: S) -> Self
     where
@@ -169,8 +169,8 @@ impl GrpcServer {
         for name in self.names.iter().chain(&[""]) {
             health.set_service_status(name, ServingStatus::NotServing).await;
         }
-        // A watcher receives NOT_SERVING before its service is removed, and its stream ends.
-        // Otherwise the open stream would delay the drain up to the deadline.
+        // Removing a service ends the streams of its watchers, after they received NOT_SERVING.
+        // An open stream would delay the drain up to the deadline.
         for name in self.names.iter().chain(&[""]) {
             health.clear_service_status(name).await;
         }
@@ -184,7 +184,7 @@ impl GrpcServer {
         }
     }
 
-    /// Reflection that lists only the services of this server; the descriptors contain more.
+    /// Reflection of the services of this server only. The descriptors contain further services.
     fn reflection(&self) -> tonic_reflection::server::Builder<'static> {
         let mut builder = tonic_reflection::server::Builder::configure()
             .with_service_name(<HealthServer<HealthService> as NamedService>::NAME);
@@ -198,7 +198,7 @@ impl GrpcServer {
     }
 }
 
-/// The connections of a port; the port closes once the stream is dropped.
+/// The connections of a port as a stream. Dropping the stream closes the port.
 fn incoming(mut listener: Listener) -> ReceiverStream<io::Result<Connection>> {
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {

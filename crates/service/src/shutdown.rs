@@ -1,8 +1,8 @@
 //! Orderly shutdown: one cancellation token, and one tracker that owns every task.
 //!
-//! A process has one [`Shutdown`]. Services receive clones of its token and spawn their tasks on its
-//! tracker, so [`Shutdown::drain`] can wait for all of them. The first Ctrl-C or SIGTERM cancels the
-//! token. The second abandons the drain (see [`until_signal`]).
+//! A process has one [`Shutdown`]. Services receive clones of its token and spawn their tasks on
+//! its tracker, so [`Shutdown::drain`] can wait for all of them. The first signal (Ctrl-C, SIGTERM
+//! or SIGHUP) cancels the token. The second abandons the drain (see [`until_signal`]).
 
 use std::future::Future;
 use std::time::Duration;
@@ -97,7 +97,7 @@ pub async fn until_signal<F: Future>(
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// The terminal was closed.
+    /// SIGHUP, which a closed terminal sends.
     hangup: tokio::signal::unix::Signal,
 }
 

@@ -21,13 +21,13 @@ pub enum LogFormat {
     Json,
 }
 
-/// Error of the set-up of logging.
+/// Why logging cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     /// `RUST_LOG` does not parse.
     #[error("RUST_LOG is not a log filter: {0}; try `info` or `ouro_arena=debug`")]
     Filter(#[from] ParseError),
-    /// Logging was set up before in this process.
+    /// Logging is already set up in this process.
     #[error("logging is already set up")]
     Installed,
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Lets one event through per interval and counts those in between.
+/// Admits one event per interval and counts the events in between.
 #[derive(Debug)]
 pub struct Throttle {
     interval: Duration,
@@ -13,13 +13,13 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// Lets the first event through, then one per `interval`.
+    /// A throttle that admits the first event, then one per `interval`.
     pub fn new(interval: Duration) -> Self {
         Self { interval, last: None, held: 0 }
     }
 
-    /// Counts an event. `Some` with the number of events since the last line, this one included,
-    /// if a line is due.
+    /// Counts an event. Returns `Some` if a log line is due, with the number of events since the
+    /// last line, including this event.
     pub fn admit(&mut self) -> Option<u64> {
         self.held += 1;
         let now = Instant::now();

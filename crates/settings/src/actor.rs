@@ -121,9 +121,9 @@ pub enum Swap {
     Moves,
 }
 
-/// A search for self-play as in `AlphaZero`: Dirichlet noise at the root, moves drawn by visits
-/// for the first `sampled` time steps and then the best, leaves looked at under random
-/// symmetries.
+/// A search for self-play as in `AlphaZero`, with Dirichlet noise at the root. For the first
+/// `sampled` time steps, moves are drawn by visits; then the best move is played. Each leaf is
+/// evaluated under a random symmetry.
 pub fn exploring(simulations: u32, sampled: u32) -> SearchConfig {
     SearchConfig {
         simulations,

@@ -1,6 +1,6 @@
-//! The flags that the programs share, with the same names and variables everywhere.
+//! The flags that the programs share. Names and environment variables are the same everywhere.
 //!
-//! A flag overrides the variable, the variable overrides the file, the file overrides the preset.
+//! A flag overrides the variable. The variable overrides the file, and the file the preset.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::settings::{SETTINGS_FILE, Settings};
 /// Why a process cannot use its settings.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// The file cannot be read or has a wrong key.
+    /// The file cannot be read, is not TOML, or has a wrong key.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A value does not work.
+    /// A value is not valid.
     #[error("config {}: {error}", path.display())]
     Value {
         /// The file.
@@ -49,8 +49,8 @@ pub struct FileArguments {
 }
 
 impl FileArguments {
-    /// Reads the file, lets `overrides` change it and checks everything, also whether `process`
-    /// has the memory that it may need.
+    /// Reads the file, applies `overrides` and validates all settings. Fails if `process` may need
+    /// more memory than this machine has.
     pub fn load(
         &self,
         process: Process,

@@ -1,7 +1,7 @@
 //! Where the processes of a run are, and what each may use there.
 //!
-//! These keys say nothing about what is learned, so a run may change them at any start. Each
-//! flag `--KEY` of a process, and each variable `OURO_KEY`, overrides the key of its name.
+//! These keys do not affect what is learned, so they may change at every start of a run. A flag
+//! `--KEY` of a process, or a variable `OURO_KEY`, overrides the key of the same name.
 
 use std::path::PathBuf;
 
@@ -32,6 +32,9 @@ pub struct Deployment {
     pub learner: Address,
     /// Address of the arena's web page, `IP:PORT`, or `off`.
     pub web: WebAddress,
+    /// Names of the machine under which browsers ask for that page, besides its IP addresses and
+    /// `localhost`. Requests that name another host are refused.
+    pub web_names: Vec<String>,
     /// Form of the log lines of the three services.
     pub log: Log,
     /// Name of an actor, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`.
@@ -92,7 +95,7 @@ pub enum DeviceChoice {
 }
 
 impl DeviceChoice {
-    /// As in files and on the command line.
+    /// The name in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -134,6 +137,7 @@ impl Default for Deployment {
             arena: Address::loopback(50_061),
             learner: Address::loopback(50_062),
             web: WebAddress::default(),
+            web_names: Vec::new(),
             log: Log::default(),
             name: "actor".to_owned(),
             threads: None,
@@ -166,8 +170,8 @@ impl Deployment {
         Ok(())
     }
 
-    /// Folder of an actor's files within the folder of its run: `actor`, or `actor-NAME` for an
-    /// actor with a name of its own.
+    /// Folder of an actor's files, relative to the folder of the run: `actor` for the default name,
+    /// otherwise `actor-NAME`.
     pub fn actor_folder(&self) -> PathBuf {
         match self.name.as_str() {
             "actor" => PathBuf::from("actor"),

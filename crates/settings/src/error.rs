@@ -1,4 +1,4 @@
-//! Why settings cannot be used: the key, its value and the remedy.
+//! The error of an invalid setting: its key, its value and the remedy.
 
 /// A setting that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -8,12 +8,12 @@ pub struct SettingError {
     pub key: String,
     /// The value that was given.
     pub value: String,
-    /// What would be accepted.
+    /// The values that are accepted, or what to change.
     pub remedy: String,
 }
 
 impl SettingError {
-    /// `key` is `value`, and `remedy` says what would be accepted.
+    /// The error that `key` is `value`; `remedy` names the accepted values or the change to make.
     pub fn new(key: impl Into<String>, value: impl ToString, remedy: impl ToString) -> Self {
         Self { key: key.into(), value: value.to_string(), remedy: remedy.to_string() }
     }

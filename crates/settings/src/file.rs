@@ -11,10 +11,10 @@ use ouro_service::files::read_regular;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-/// Least similarity at which a known key is suggested for an unknown one, 0 to 1.
+/// Lowest similarity, 0 to 1, at which a known key is suggested in place of an unknown key.
 const SIMILAR: f64 = 0.6;
 
-/// Most bytes of a settings file.
+/// Largest settings file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Why a settings file is not usable.
@@ -41,10 +41,10 @@ pub enum FileError {
     Key {
         /// The file.
         path: PathBuf,
-        /// The key as a path of names joined by dots, or the innermost table that is known to
-        /// have it. Empty if the file as a whole is wrong.
+        /// The key as a path of names joined by dots, or the innermost table known to contain the
+        /// error. Empty if the error has no key.
         key: String,
-        /// The key and what is wrong with it.
+        /// The message: the key and the reason.
         what: String,
     },
 }
@@ -79,9 +79,9 @@ pub fn read<T: DeserializeOwned>(path: &Path, table: Table) -> Result<T, FileErr
 
 /// Overwrites `base` with the entries of `table`, key by key.
 ///
-/// A table of another variant than the table in `base` replaces that table as a whole. The variant
-/// is named by `kind` or `game`, or by the only key of a table that holds one table (`until`,
-/// `decay`).
+/// If a table and its counterpart in `base` are different variants, the table replaces its
+/// counterpart as a whole. The entry `kind` or `game` names the variant. In a table whose only
+/// entry is a table (`until`, `decay`), the name of that entry is the variant.
 pub fn merge(base: &mut Table, table: Table) {
     for (key, value) in table {
         match (base.get_mut(&key), value) {
@@ -95,7 +95,7 @@ pub fn merge(base: &mut Table, table: Table) {
     }
 }
 
-/// Whether `table` is another variant than `base`.
+/// Whether `table` and `base` are different variants.
 fn is_other(base: &Table, table: &Table) -> bool {
     let is_tagged = ["kind", "game"].into_iter().any(|tag| {
         let said = table.get(tag);
@@ -104,7 +104,8 @@ fn is_other(base: &Table, table: &Table) -> bool {
     is_tagged || matches!((variant(base), variant(table)), (Some(base), Some(said)) if base != said)
 }
 
-/// The name of the variant that a table is, if it can be one that carries fields.
+/// The name of a table's only entry if that entry is a table: serde's form of an enum variant with
+/// fields.
 fn variant(table: &Table) -> Option<&str> {
     let mut entries = table.iter();
     match (entries.next(), entries.next()) {
@@ -120,7 +121,8 @@ pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> O
     (similarity >= SIMILAR).then_some(key)
 }
 
-/// The key and what is wrong with it, with the nearest known one if it is unknown.
+/// The key and the message of an error. For an unknown key, the message suggests the nearest known
+/// key.
 fn explain(path: &str, message: &str) -> (String, String) {
     let path = if path == "." { "" } else { path };
     let message = one_line(message);
@@ -129,7 +131,7 @@ fn explain(path: &str, message: &str) -> (String, String) {
     let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
     match quoted.split_first() {
         Some((unknown, known)) if is_unknown => {
-            // The path may end in the unknown key itself, or in the table that has it.
+            // The path ends in the unknown key itself, or in the table that contains the key.
             let table = if path.rsplit('.').next() == Some(unknown) { parent } else { path };
             let full = |key: &str| match table {
                 "" => key.to_owned(),

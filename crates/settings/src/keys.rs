@@ -1,8 +1,8 @@
-//! The keys of a run's settings and what their types say about them.
+//! The keys of a run's settings, with meanings taken from the types of the settings.
 //!
-//! Nothing is repeated here. The types of the settings derive their JSON schema; its descriptions
-//! are the doc comments of the fields, its bounds their declared ranges. [`Keys::find`] follows a
-//! key through the schema. A key of tables of several kinds has a [`Meaning`] in each.
+//! The types derive a JSON schema. Its descriptions are the doc comments of the fields, and its
+//! bounds are their declared ranges. [`Keys::find`] follows a key through the schema. A key that
+//! exists in several kinds of a table has one [`Meaning`] per kind.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::preset::Preset;
 use crate::schema::{Range, shortened};
 use crate::settings::Settings;
 
-/// Names that choose between the kinds of a table.
+/// Names of the entries that select the kind of a table.
 const TAGS: [&str; 2] = ["kind", "game"];
 
 /// All keys.
@@ -26,15 +26,15 @@ pub struct Keys {
 pub struct Meaning {
     /// The kind, as in `kind = "conv"`; `None` where there is only one.
     pub within: Option<Tag>,
-    /// The comment of the field.
+    /// The doc comment of the field.
     pub about: String,
-    /// What a value is, such as `whole number`.
+    /// The type of a value in words, such as `whole number`.
     pub kind: String,
-    /// The range of its numbers; `None` if its values are not numbers, or any number will do.
+    /// The range of a number; `None` if the value is not a number, or any finite number is valid.
     pub range: Option<Range>,
-    /// Values that can be chosen, with their doc comments.
+    /// The values of an enumeration, with their doc comments; empty for other types.
     pub choices: Vec<(String, String)>,
-    /// The value if neither file nor preset sets the key.
+    /// The value if neither the file nor the preset sets the key.
     pub default: Option<Value>,
 }
 
@@ -55,7 +55,7 @@ fn pointer(key: &str) -> String {
     key.split('.').filter(|name| !name.is_empty()).map(|name| format!("/{name}")).collect()
 }
 
-/// The entry that chooses the kind of a table.
+/// The entry that selects the kind of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tag {
     /// `kind` or `game`.
@@ -110,7 +110,7 @@ impl Keys {
                 .filter_map(|table| Some((table.tag, table.properties.get(name)?, table.schema)))
                 .collect();
         }
-        // The entry that chooses a kind is one key with a choice in each.
+        // The tag has a different constant in each kind: one meaning with all kinds as choices.
         if let [(Some(_), schema, _), ..] = found[..]
             && schema.get("const").is_some()
         {
@@ -148,15 +148,15 @@ impl Keys {
 
     fn meaning(&self, within: Option<Tag>, schema: &Value, table: &Value) -> Meaning {
         let plain = self.variants(schema);
-        // A field without a comment has the comment of its type, or of the variant that it is
-        // named for.
+        // A field without a doc comment takes the doc comment of its type, or else of the table
+        // that contains it.
         let of_type = self.referred(schema).or(plain.first().copied());
         let comments = [Some(schema), of_type, Some(table)].into_iter().flatten();
         let about = comments.map(description).find(|text| !text.is_empty()).unwrap_or_default();
         let choices: Vec<(String, String)> = plain.iter().flat_map(|one| choices(one)).collect();
         let kinds: BTreeSet<String> = plain.iter().filter_map(|schema| kind(schema)).collect();
         let kinds: Vec<String> = kinds.into_iter().collect();
-        // The bounds of an optional number stand beside its variants.
+        // The schema of an optional number has its bounds next to `anyOf`, not inside.
         let mut ranges = plain.iter().copied().chain([schema]).filter_map(Range::of);
         let range = ranges.rfind(|range| !range.is_unbounded());
         Meaning {
@@ -169,7 +169,7 @@ impl Keys {
         }
     }
 
-    /// A schema without references, one for each alternative.
+    /// The alternatives of a schema with references resolved; the schema itself if there is none.
     fn variants<'a>(&'a self, schema: &'a Value) -> Vec<&'a Value> {
         let mut variants = Vec::new();
         for name in ["anyOf", "oneOf", "allOf"] {
@@ -183,7 +183,7 @@ impl Keys {
         if variants.is_empty() { vec![schema] } else { variants }
     }
 
-    /// The tables that a schema describes, each with the tag that chooses it.
+    /// The tables that a schema describes, each with the tag that selects it.
     fn tables<'a>(&'a self, schema: &'a Value, tag_of: Option<Tag>) -> Vec<Table<'a>> {
         let mut tables = Vec::new();
         for schema in self.variants(schema) {
@@ -194,7 +194,7 @@ impl Keys {
                 properties,
                 schema,
             }));
-            // A kind that is a struct of its own stands beside its tag.
+            // If a kind is a separate struct, its schema is a reference next to the tag.
             let inner = self.referred(schema);
             tables.extend(inner.into_iter().flat_map(|inner| self.tables(inner, tag.clone())));
         }
@@ -226,7 +226,7 @@ fn choices(schema: &Value) -> Vec<(String, String)> {
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
         return values.iter().filter_map(text).collect();
     }
-    // A variant with fields is a table of one entry that is named for it.
+    // An enum variant with fields is a table with one entry, whose name is the variant.
     let properties = schema.get("properties").and_then(Value::as_object);
     let required = schema.get("required").and_then(Value::as_array).map_or(0, Vec::len);
     match properties {
@@ -259,7 +259,7 @@ fn kind(schema: &Value) -> Option<String> {
     Some((*name).to_owned())
 }
 
-/// A comment without the links that only its HTML form can follow.
+/// A doc comment with its links replaced by their text.
 fn plain_text(comment: &str) -> String {
     let mut plain = String::with_capacity(comment.len());
     let mut rest = comment;
@@ -349,8 +349,8 @@ mod tests {
         assert_eq!(names, ["conv", "residual", "two_conv", "mlp"]);
     }
 
-    /// Sets a key in the table of a preset and lets the parts check their own types; the error, if
-    /// they refuse the value.
+    /// Sets a key of a preset and validates the search, the opponent shares and the network by
+    /// their own checks. Returns their error, if any.
     fn refusal(mut table: toml::Table, key: &str, value: f64, is_whole: bool) -> Option<String> {
         let (outer, name) = key.rsplit_once('.').expect("a key in a table");
         let inner = outer.split('.').fold(&mut table, |table, name| {
@@ -358,7 +358,7 @@ mod tests {
         });
         let value = if is_whole { (value as i64).into() } else { toml::Value::Float(value) };
         inner.insert(name.to_owned(), value);
-        // A type may refuse a number itself, such as a negative count.
+        // Deserialisation refuses some numbers, such as a negative count.
         let settings: Settings = match table.try_into() {
             Ok(settings) => settings,
             Err(error) => return Some(error.to_string()),
@@ -401,7 +401,7 @@ mod tests {
                 let [Meaning { range: Some(range), kind, .. }, ..] = &keys.find(&key)[..] else {
                     continue;
                 };
-                // Large networks are refused as a whole.
+                // A size within its range can still make the whole network too large.
                 let is_size = |value: f64| key.starts_with("net.") && value > 64.0;
                 if !parts.iter().any(|part| key.starts_with(part)) {
                     continue;

@@ -1,4 +1,4 @@
-//! How the learner learns: the update rule, the replay, the games that it accepts.
+//! Settings of the learner: the update rule, the replay, and which games are accepted.
 
 mod algorithm;
 mod optimizer;

@@ -1,18 +1,18 @@
 //! The settings of a run: one file, `run.toml`, that `ouro train` and the three services read.
 //!
-//! [`Settings`] holds every key of every process. What actors, learner and arena must agree on
-//! (game, network, seed, discount) is one key each, so they cannot disagree. [`Deployment`] says
-//! where the processes are; flags and `OURO_…` variables override it.
+//! [`Settings`] holds every key of every process. Actors, learner and arena must use the same game,
+//! network, seed and discount. Each of these is a single key, so a file cannot contradict itself.
+//! [`Deployment`] holds the addresses and limits of the processes. Flags and `OURO_…` variables
+//! override it.
 //!
-//! * [`mod@file`]: TOML to types, with errors that name the key, the value and the remedy.
-//! * [`schema`]: the ranges of numbers, declared at the fields.
+//! * [`mod@file`]: reads TOML into types, with errors that name the key, the value and the remedy.
+//! * [`schema`]: the numeric ranges, which the fields declare.
 //! * [`keys`]: every key with its meaning, for `ouro config explain` and `docs/settings.md`.
-//! * [`preset`]: settings with a name.
-//! * [`arguments`]: the flags that all programs share.
+//! * [`preset`]: named settings.
+//! * [`arguments`]: the flags that the programs share.
 //!
-//! Contract: reading a file refuses unknown keys anywhere in it, and [`Settings::validate`]
-//! checks every value, whatever process reads it. The names of players are the exception: only
-//! the arena can build players.
+//! Contract: an unknown key anywhere in the file is an error. [`Settings::validate`] checks every
+//! value, in every process. Player names are the exception: only the arena and `ouro` check them.
 
 mod actor;
 mod arena;

@@ -1,8 +1,8 @@
-//! Memory that settings ask for, compared with the memory of the machine.
+//! An estimate of the memory that settings need, compared with the memory of the machine.
 //!
-//! Estimates are upper bounds of what scales with a setting: a setting that is refused would not
-//! work, and one that passes leaves what is small out of account. They are computed before
-//! anything starts, because an allocation that fails ends the process.
+//! Each estimate is an upper bound of the memory that scales with one setting. Fixed costs are left
+//! out, so settings that pass can still run out of memory. The check runs before anything starts,
+//! because an allocation that fails ends the process.
 
 use ouro_game::{Game, GameVisitor};
 use ouro_net::{Architecture, NetSpec};
@@ -13,10 +13,10 @@ use crate::settings::Settings;
 
 /// Bytes of a ply in a recorded or finished game: actions, probabilities, digests, targets.
 const PLY_BYTES: u128 = 256;
-/// Batches that a learner holds at once: assembled, in training and in transfer.
+/// Batches that a learner holds at once: assembled, in transfer and in training.
 const BATCHES: u128 = 4;
-/// Copies of each trained value: weights, gradient, two moments of the optimiser, the average and
-/// what is exported.
+/// Copies of each parameter, rounded up: weights, gradient, two optimiser moments, the moving
+/// average and the export.
 const VALUE_COPIES: u128 = 8;
 
 /// A process of a run.
@@ -30,14 +30,14 @@ pub enum Process {
     Arena,
 }
 
-/// What one key asks for.
+/// The memory that one key needs.
 struct Part {
     key: &'static str,
     value: String,
     bytes: u128,
 }
 
-/// Sizes that follow from the game.
+/// Sizes that the game determines.
 struct Sizes {
     state: u128,
     /// Inputs of the network for one position, in bytes.
@@ -57,14 +57,14 @@ impl GameVisitor for Sizes {
 }
 
 impl Settings {
-    /// Like [`check_memory`](Self::check_memory) with the memory of this machine, if it says how
-    /// much it has.
+    /// Calls [`check_memory`](Self::check_memory) with the memory of this machine. Accepts all
+    /// settings if the system does not report its memory.
     pub fn check_machine(&self, processes: &[Process]) -> Result<(), SettingError> {
         machine_memory().map_or(Ok(()), |memory| self.check_memory(processes, memory))
     }
 
-    /// Refuses settings with which `processes` together need more than `memory` bytes. The error
-    /// names the key that asks for most.
+    /// Refuses settings if `processes` together may need more than `memory` bytes. The error names
+    /// the key that needs the most.
     pub fn check_memory(&self, processes: &[Process], memory: u64) -> Result<(), SettingError> {
         let start = Sizes { state: 0, planes: 0, cells: 0 };
         let sizes = self.game.visit(start).map_err(SettingError::of_game)?;
@@ -136,7 +136,7 @@ impl Settings {
 
     fn arena_memory(&self, sizes: &Sizes, parts: &mut Vec<Part>) {
         let parallel = self.arena.parallel;
-        let game = sizes.state + PLY_BYTES * self.arena.max_plies.min(1 << 12) as u128;
+        let game = sizes.state + PLY_BYTES * self.arena.max_plies as u128;
         parts.push(part("arena.parallel", parallel, parallel as u128 * game));
     }
 }
@@ -145,7 +145,7 @@ fn part(key: &'static str, value: usize, bytes: u128) -> Part {
     Part { key, value: value.to_string(), bytes }
 }
 
-/// Bytes that training keeps of a position for the backward pass.
+/// Bytes of activations per position that training keeps for the backward pass.
 fn activations(net: &Architecture, cells: u128) -> u128 {
     let values = match net {
         Architecture::Conv { channels, layers, hidden } => {
@@ -166,8 +166,8 @@ fn gibibytes(bytes: u128) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
-/// Memory that this process may use, in bytes: of the machine, or less if a container limits it.
-/// `None` where the system does not say.
+/// Memory that this process may use, in bytes: the memory of the machine, or the limit of its
+/// container if that is lower. `None` if the system reports neither.
 fn machine_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let machine = text.lines().find_map(|line| {

@@ -85,7 +85,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text on one line, without what would end the cell of a table.
+/// A text for a table cell: on one line, with `|` escaped.
 fn cell(text: &str) -> String {
     one_line(text).replace('|', "\\|")
 }

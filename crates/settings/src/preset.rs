@@ -1,6 +1,6 @@
-//! Settings with a name: what a run starts from.
+//! Named settings, from which a run starts.
 //!
-//! All are meant for a laptop without a GPU; `docs/results.md` has their results.
+//! All presets are sized for a laptop without a GPU. `docs/results.md` lists their results.
 
 use std::str::FromStr;
 
@@ -40,7 +40,7 @@ pub enum Preset {
     TicTacToe,
 }
 
-/// A name without a preset.
+/// The error for a name that no preset has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("preset {0:?} is unknown; known are {names}", names = Preset::names().join(", "))]
 pub struct UnknownPreset(String);
@@ -70,7 +70,7 @@ impl Preset {
         Self::ALL.into_iter().map(Self::name).collect()
     }
 
-    /// As on the command line.
+    /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Duel7x7 => "duel-7x7",
@@ -97,7 +97,8 @@ impl Preset {
                 let settings = alphazero(game, [48, 3], search(64, 7.0, opening(12)));
                 let settings = settings
                     .with_schedule(LearningRateSchedule::Cosine { steps: 14_000, floor: 0.1 });
-                // A strong player reaches few of the positions that weak opponents lead to.
+                // Random openings reach positions that strong self-play rarely visits but that weak
+                // opponents lead to.
                 let play = PlayConfig { opening_plies: 16, ..settings.actor.clone() };
                 Settings { actor: play, ..settings }
             }
@@ -119,7 +120,8 @@ impl Preset {
 }
 
 impl Settings {
-    /// The same with a step size that falls, over about the time that `docs/results.md` trains.
+    /// These settings with a learning-rate schedule, about as long as the runs in
+    /// `docs/results.md`.
     fn with_schedule(self, schedule: LearningRateSchedule) -> Self {
         Self { train: TrainConfig { schedule, ..self.train }, ..self }
     }
@@ -135,7 +137,7 @@ fn snakes(side: u8, snakes: u8) -> GameConfig {
     })
 }
 
-/// A residual tower; of all architectures the one that trains fastest without a GPU.
+/// A residual tower, the architecture that trains fastest without a GPU.
 fn tower([channels, blocks]: [usize; 2], value: ValueRange) -> Architecture {
     Architecture::Residual {
         channels,
@@ -148,23 +150,25 @@ fn tower([channels, blocks]: [usize; 2], value: ValueRange) -> Architecture {
     }
 }
 
-/// How snakes choose by visits. A single careless move ends a game: with a temperature of 1 for
-/// thirty turns, games last seven turns on average and later turns are never learned.
+/// The temperature of Battlesnake presets. One careless move ends a game: with a temperature of 1
+/// for thirty turns, games last seven turns on average, and later turns are never learned.
 const WARY: Temperature = Temperature::Until { time: 10, before: 0.8, after: 0.3 };
 
-/// How snakes search. `tremble` lets opponents enter contested squares by mistake. Without it,
-/// networks that learned from good play alone run into opponents that play badly.
+/// The search of Battlesnake presets. With `tremble`, the search assumes that opponents sometimes
+/// enter contested squares by mistake. Without it, networks trained only on good play collide with
+/// weak opponents.
 fn snake_search() -> SearchConfig {
     SearchConfig { tremble: 0.2, ..search(32, 2.0, WARY) }
 }
 
-/// Moves drawn by visits for some time steps, and the best one after.
+/// Samples moves by visits for the first `time` time steps, then plays the best move.
 fn opening(time: u32) -> Temperature {
     Temperature::Until { time, before: 1.0, after: 0.0 }
 }
 
-/// A search that explores. `noise` is the sum of the Dirichlet concentrations: about ten divided by
-/// the usual number of moves, for each move. Visits that noise alone caused are not targets.
+/// A search that explores. `noise` is the sum of the Dirichlet concentrations. The concentration
+/// per move is about ten divided by the usual number of legal moves. Visits that forced playouts
+/// add are removed from the policy target.
 fn search(simulations: u32, noise: f32, temperature: Temperature) -> SearchConfig {
     SearchConfig {
         noise: Some(Noise { total: noise, ..Noise::default() }),
@@ -174,10 +178,10 @@ fn search(simulations: u32, noise: f32, temperature: Temperature) -> SearchConfi
     }
 }
 
-/// Mostly self-play: of a game against the pool, only one seat is learned from.
+/// Mostly self-play: a game against the pool has only one learning seat.
 const OPPONENTS: OpponentShares = OpponentShares { self_play: 0.8, prioritised: 0.1, uniform: 0.1 };
 
-/// `size` is the tower's channels and blocks.
+/// The AlphaZero settings that the presets share. `size` is the tower's channels and blocks.
 fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settings {
     let train = TrainConfig {
         batch_moves: 512,
@@ -208,7 +212,7 @@ fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settin
     }
 }
 
-/// Matches that leave most of two cores to playing and training.
+/// Match settings that leave most of two cores to actors and learner.
 fn matches() -> MatchConfig {
     MatchConfig { max_plies: 400, match_share: 0.2, spare_share: 0.05, ..MatchConfig::default() }
 }
@@ -222,14 +226,14 @@ fn reinforce(game: GameConfig) -> Settings {
     };
     let train = TrainConfig {
         batch_moves: 512,
-        // Large steps learn faster; what they leave unsettled averages out.
+        // Large steps learn faster; the weight averaging below removes the noise that they leave.
         learning_rate: 0.003,
         average: WeightAveraging::Exponential { every_steps: 10, half_life_steps: 200 },
         schedule: LearningRateSchedule::Cosine { steps: 62_000, floor: 0.02 },
         algorithm: AlgorithmConfig::Reinforce(algorithm),
         ..TrainConfig::default()
     };
-    // Once games are long, 512 moves in a row are of three or four games.
+    // Once games are long, 512 consecutive moves come from only three or four games.
     let replay = ReplayConfig {
         queue_positions: 16_384,
         mixed_batches: 16,
@@ -244,7 +248,8 @@ fn reinforce(game: GameConfig) -> Settings {
         net: tower([16, 2], ValueRange::Unbounded),
         actor: PlayConfig {
             search: None,
-            // Half of all random moves are deadly: with ten times as many, most games would end by one.
+            // Half of all random moves lose the game. With ten times this rate, most games would
+            // end by a random move.
             epsilon: 0.002,
             opponents: OpponentShares { self_play: 0.9, prioritised: 0.05, uniform: 0.05 },
             ..PlayConfig::default()

@@ -1,8 +1,7 @@
-//! Why settings do not work, found before a file or a port is opened.
+//! Validation of all settings, before a process opens a port or creates a file.
 //!
-//! All processes make the same checks on the whole file, so that a mistake in the part of one
-//! process stops the others too. Only the arena can build players, so it alone checks the names
-//! of players.
+//! Every process checks the whole file. A mistake in the section of one process therefore stops the
+//! others too. Player names are not checked here: the arena checks them when it builds the players.
 
 use ouro_game::{Game, GameVisitor};
 use ouro_rating::{ClusterShape, GateConfig, GateConfigError};
@@ -13,7 +12,7 @@ use crate::schema::check_ranges;
 use crate::settings::Settings;
 
 impl Settings {
-    /// Refuses the first setting that does not work.
+    /// Checks every setting and returns the first error.
     pub fn validate(&self) -> Result<(), SettingError> {
         check_ranges("", self)?;
         self.train.validate()?;
@@ -39,7 +38,8 @@ impl Settings {
         check_gate(&self.arena.gate, ClusterShape::of_seats(seats))
     }
 
-    /// Whether actors search exactly if the algorithm learns from searches.
+    /// Checks that the actors' search fits the algorithm: AlphaZero needs a search, REINFORCE
+    /// excludes one.
     fn search(&self) -> Result<(), SettingError> {
         let error =
             |value: &str, remedy: &str| Err(SettingError::new("actor.search", value, remedy));
@@ -59,7 +59,7 @@ impl Settings {
     }
 }
 
-/// Checks the rule of promotion for games of this shape.
+/// Checks the promotion rule for games of this shape.
 pub fn check_gate(gate: &GateConfig, shape: ClusterShape) -> Result<(), SettingError> {
     gate.validate(shape).map_err(|error| {
         let setting = |key: &str, value: String, remedy: &str| {

@@ -1,9 +1,9 @@
-//! The ranges of numbers, as the types of the settings declare them.
+//! The numeric ranges that the types of the settings declare.
 //!
-//! A bound is written once, as an attribute of its field: `#[schemars(range(min = 1))]`, or
-//! `#[schemars(extend("exclusiveMinimum" = 0))]` for a bound that is excluded. The JSON schema of
-//! the type carries it. [`check_ranges`] refuses values outside, and `ouro config explain` shows
-//! the same [`Range`].
+//! A bound is declared once, as an attribute of its field: `#[schemars(range(min = 1))]`, or
+//! `#[schemars(extend("exclusiveMinimum" = 0))]` for an exclusive bound. The JSON schema of the
+//! type contains the bound. [`check_ranges`] refuses values outside the range, and
+//! `ouro config explain` shows the same [`Range`].
 
 use std::fmt;
 
@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use crate::error::SettingError;
 
-/// Exponent from which powers of two are written as such.
+/// Smallest exponent at which a power of two is written as `2^n`.
 const LEAST_POWER: u32 = 17;
 
-/// What a number may be.
+/// The range of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range {
     low: Option<Bound>,
@@ -48,12 +48,12 @@ impl Range {
         })
     }
 
-    /// Whether every finite number is within.
+    /// Whether the range contains every finite number.
     pub fn is_unbounded(self) -> bool {
         self == Self::default()
     }
 
-    /// Whether a finite number is within.
+    /// Whether the range contains `value`. Infinities and NaN are never within.
     pub fn contains(self, value: f64) -> bool {
         let above = self.low.is_none_or(|Bound { value: low, is_included }| {
             value > low || (is_included && value == low)
@@ -89,7 +89,7 @@ impl fmt::Display for Range {
     }
 }
 
-/// A bound as people write it: large powers of two as such.
+/// A bound as text. Large powers of two are written as `2^n`, or `2^n - 1` for one less.
 fn number(value: f64) -> String {
     let power = |value: f64| {
         let exponent = value.log2();
@@ -102,17 +102,17 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Refuses the first number of `value` that is outside the range that its field declares. `table`
-/// is the key of `value`, empty for a whole file.
+/// Returns an error for the first number in `value` that is outside the range of its field.
+/// `table` is the key of `value`; it is empty for a whole file.
 pub fn check_ranges<T: Serialize + JsonSchema>(table: &str, value: &T) -> Result<(), SettingError> {
     let schema = schemars::schema_for!(T).to_value();
-    // Plain data: what cannot be written as JSON is no settings type.
+    // Settings types are plain data, so this fails only for a type that is not a settings type.
     let value = serde_json::to_value(value)
         .map_err(|error| SettingError::new(table, "not plain data", error))?;
     Walk { root: &schema }.check(&schema, &value, table)
 }
 
-/// A walk through a value along the schema of its type.
+/// Traverses a value together with the schema of its type.
 struct Walk<'a> {
     root: &'a Value,
 }
@@ -151,7 +151,7 @@ fn check_number(
     key: &str,
 ) -> Result<(), SettingError> {
     match value {
-        // JSON has no infinite numbers and no NaN: they become null.
+        // JSON has neither infinities nor NaN; serialisation writes them as null.
         Value::Null if !has_type(schema, "null") => {
             Err(SettingError::new(key, "infinite or not a number", range))
         }
@@ -165,7 +165,7 @@ fn check_number(
     }
 }
 
-/// A number as it was written, if it was one of 32 bits.
+/// A number as text. A value that fits `f32` exactly has the shortest text of that `f32`.
 fn shown(number: &serde_json::Number, value: f64) -> String {
     let short = value as f32;
     match number.is_f64() {
@@ -175,7 +175,7 @@ fn shown(number: &serde_json::Number, value: f64) -> String {
     }
 }
 
-/// A value whose numbers of 32 bits are written as short as they read: 0.97, not
+/// A value with its `f32` numbers replaced by the nearest short decimals: 0.97 instead of
 /// 0.9700000286102295.
 pub fn shortened(value: Value) -> Value {
     match value {
@@ -191,7 +191,7 @@ pub fn shortened(value: Value) -> Value {
     }
 }
 
-/// Whether a value can be of this variant: constants agree, and required keys are there.
+/// Whether a value can be of this variant: its constants match, and it has all required keys.
 fn fits(variant: &Value, value: &Value) -> bool {
     let properties = variant.get("properties").and_then(Value::as_object);
     let agrees = properties.into_iter().flatten().all(|(name, schema)| {

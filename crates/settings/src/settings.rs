@@ -19,7 +19,7 @@ use crate::preset::Preset;
 /// Name of the file in the folder of a run.
 pub const SETTINGS_FILE: &str = "run.toml";
 
-/// Folder of runs whose settings file has another name, and of presets.
+/// Folder of runs that start from a preset, or from a settings file not called `run.toml`.
 const RUNS: &str = "runs";
 
 /// Everything that `ouro train` and the three services read.
@@ -53,22 +53,23 @@ pub struct Settings {
     pub deploy: Deployment,
 }
 
-/// A settings file whose keys are not interpreted yet.
+/// A settings file as a TOML table, before its keys become typed settings.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// The preset that fills the gaps of the file.
+    /// The preset that fills the gaps of the file; `None` for a complete file.
     pub preset: Option<Preset>,
-    /// The settings of that preset. Those of the default preset if gaps are not filled.
+    /// The settings of that preset; those of the default preset for a complete file.
     pub base: Table,
-    /// The file, its gaps filled.
+    /// The entries of the file, with gaps filled from the preset.
     pub table: Table,
 }
 
 impl Source {
     /// Reads a settings file.
     ///
-    /// The preset that its key `preset` names fills the gaps, or the default preset. A `run.toml`
-    /// without that key is complete: optional keys that it leaves out are not set.
+    /// The key `preset` names the preset that fills the gaps. A file without that key takes the
+    /// default preset. A `run.toml` without that key is complete: optional keys that it leaves out
+    /// are not set.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let mut written = file::load_table(path)?;
         let named = written.remove("preset");
@@ -100,13 +101,13 @@ fn is_run_file(path: &Path) -> bool {
 }
 
 impl Settings {
-    /// Reads a settings file; see [`Source::read`]. Values are not checked yet.
+    /// Reads a settings file as [`Source::read`] does. Does not check the values.
     pub fn load(path: &Path) -> Result<Self, FileError> {
         file::read(path, Source::read(path)?.table)
     }
 
-    /// Folder of the run with these settings: the folder of `run.toml` itself, and
-    /// `runs/NAME` for a file `NAME.toml` of another name.
+    /// Folder of the run that uses the settings file `path`: the folder that contains `run.toml`,
+    /// or `runs/NAME` for a file `NAME.toml` of another name.
     pub fn folder(path: &Path) -> PathBuf {
         if !is_run_file(path) {
             return Path::new(RUNS).join(path.file_stem().unwrap_or_default());
@@ -117,12 +118,12 @@ impl Settings {
         }
     }
 
-    /// The network that the game and the layers make.
+    /// The network: inputs and outputs from the game, layers from `net`.
     pub fn net_spec(&self) -> Result<NetSpec, SettingError> {
         net_spec(&self.game, &self.net)
     }
 
-    /// How games are played, with the discount of the run.
+    /// The settings of play, with the run's discount in the search.
     pub fn play(&self) -> PlayConfig {
         let mut play = self.actor.clone();
         if let Some(search) = &mut play.search {
@@ -133,25 +134,25 @@ impl Settings {
 }
 
 impl Preset {
-    /// Folder of a run with the settings of the preset.
+    /// Folder of a run that starts from the preset.
     pub fn folder(self) -> PathBuf {
         Path::new(RUNS).join(self.name())
     }
 
-    /// The settings as in a file.
+    /// The settings as a TOML table.
     pub fn table(self) -> Table {
         Table::try_from(self.settings()).expect("presets are plain data, as a test checks")
     }
 }
 
 impl Default for Settings {
-    /// Those of the default preset.
+    /// The settings of the default preset.
     fn default() -> Self {
         Preset::default().settings()
     }
 }
 
-/// The network that a game and layers make.
+/// The network for a game: inputs and outputs from `game`, layers from `net`.
 pub fn net_spec(game: &GameConfig, net: &Architecture) -> Result<NetSpec, SettingError> {
     struct Shape<'a>(&'a Architecture);
     impl GameVisitor for Shape<'_> {

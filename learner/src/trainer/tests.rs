@@ -121,7 +121,7 @@ fn a_loss_that_is_not_finite_ends_training() {
     broken.values[3] = f32::INFINITY;
     let error = trainer.step(&broken).expect_err("the loss is infinite");
     assert!(matches!(error, TrainError::NotFinite { step: 0, .. }), "{error}");
-    assert!(matches!(trainer.weights(Generation(1)), Err(TrainError::Weights(_))));
+    assert!(matches!(trainer.weights(Generation(1)), Err(TrainError::Diverged(_))));
 }
 
 #[test]

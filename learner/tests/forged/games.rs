@@ -7,7 +7,8 @@ use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::RefusalReason as Reason;
 
 use super::actor::{Actor, Running, config, hello, won_game};
-use super::forgeries::{Forgery, LENGTHS, RULES, SEARCHES, SEATS};
+use super::forgeries::{Forgery, LENGTHS, RULES, SEATS};
+use super::searches::SEARCHES;
 
 /// Pushes every forgery of an honest game, each followed by the honest game itself. Returns the
 /// number of refusals for each reason.

@@ -1,4 +1,4 @@
-//! A database connection that is opened again after a full disk has broken it.
+//! A database connection that is reopened after a full disk made it unusable.
 
 use std::io;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -16,14 +16,14 @@ pub(super) struct Connection {
     opened: RwLock<Opened>,
 }
 
-/// The system's first error of a database. Later errors only say that an earlier write failed. Each
-/// opening has its own.
+/// The first I/O error of a database since it was opened. Later errors only report that an earlier
+/// write failed.
 type First = Arc<OnceLock<(io::ErrorKind, String)>>;
 
 /// The database since it was last opened.
 #[derive(Debug)]
 struct Opened {
-    /// `None` if it could not be opened again.
+    /// `None` if the database could not be reopened.
     database: Option<Database>,
     first: First,
 }
@@ -48,14 +48,14 @@ impl Connection {
         Ok(Self { medium, opened })
     }
 
-    /// Runs `work` on the database. If it fails because the disk is full, the database is opened
-    /// again if there is space for that, so that it can be read meanwhile.
+    /// Runs `work` on the database. If `work` fails because the disk is full, the connection tries
+    /// to reopen the database, so that it can be read while the disk is full.
     pub(super) fn run<T>(
         &self,
         work: impl FnOnce(&Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let (error, first) = {
-            // Only whole databases are stored there, so a panic cannot leave a broken one.
+            // The value is only replaced as a whole, so a panic cannot leave it half changed.
             let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
             let database = opened.database.as_ref().ok_or_else(|| {
                 exhausted(full("the store could not be opened again"), &*self.medium)
@@ -75,29 +75,30 @@ impl Connection {
         })
     }
 
-    /// Returns the error of a database that failed with `first`, and opens it again if that may
-    /// help.
+    /// Returns the error of a database that failed with `first`, and reopens it if the disk is
+    /// full.
     fn reopen(&self, first: &First) -> StoreError {
-        // The write lock waits for all readers, so the first failure is recorded.
+        // The write lock is granted after all readers have finished, so the first failure is
+        // recorded.
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         let error = match first.get() {
             Some((kind, words)) => failed(io::Error::new(*kind, words.clone())),
-            // It failed where no error is returned, such as when a transaction was dropped. If the
-            // cause is not a full disk, the next operation fails again after opening.
+            // The database failed where no error is returned, such as in the drop of a transaction.
+            // If the cause is not a full disk, the next operation after reopening fails again.
             None => exhausted(full("an earlier write failed"), &*self.medium),
         };
         let error = or_exhausted(error, &*self.medium);
         let is_open = Arc::ptr_eq(&opened.first, first);
         // Another thread may have handled the same failure.
         if is_open && matches!(error, StoreError::Exhausted { .. }) {
-            // Closed first: a file can be open only once.
+            // The database is closed first, because a file can be open only once.
             opened.database = None;
             *opened = Opened::new(self.medium.open().ok());
         }
         error
     }
 
-    /// Checks that the disk has space again; if so, the database is open.
+    /// Checks that the disk has space again, and reopens the database if it is not open.
     pub(super) fn recover(&self) -> Result<(), StoreError> {
         // The lock also keeps two threads from probing with the same file.
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
@@ -134,7 +135,7 @@ fn exhausted(source: io::Error, medium: &dyn Medium) -> StoreError {
     StoreError::Exhausted { folder: medium.folder().to_owned(), source }
 }
 
-/// An error of the system, which cannot be cloned.
+/// Copies an I/O error, which cannot be cloned.
 fn copy(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(code) => io::Error::from_raw_os_error(code),
@@ -142,7 +143,7 @@ fn copy(error: &io::Error) -> io::Error {
     }
 }
 
-/// A shortage of which only the words are left.
+/// The error of a full disk whose original error is not available.
 fn full(words: &str) -> io::Error {
     io::Error::new(io::ErrorKind::StorageFull, words)
 }

@@ -1,8 +1,8 @@
 //! Where a database is kept, and how it is opened.
 //!
-//! After one failed write redb refuses all further work on an open database, so after a full disk it
-//! must be opened again. Free space is checked first, because opening after a failed write reads the
-//! whole file.
+//! After one failed write redb refuses all further work on an open database, so the database must
+//! be reopened. The first attempt follows the failure at once. Later attempts check for free space
+//! first, because opening after a failed write reads the whole file.
 
 use std::fmt::Debug;
 use std::fs::{self, File};
@@ -39,7 +39,8 @@ impl Medium for InFile {
         let Self(path) = self;
         Database::create(path).map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => StoreError::Locked { path: path.clone() },
-            // Missing folder, no permission or a full disk: nothing is wrong with the file.
+            // The folder is missing, permission is denied or the disk is full. The file itself is
+            // intact.
             DatabaseError::Storage(StorageError::Io(error))
                 if error.kind() != io::ErrorKind::InvalidData =>
             {
@@ -55,7 +56,7 @@ impl Medium for InFile {
             file.write_all(&vec![0; ROOM])?;
             file.sync_all()
         });
-        // The probe is removed whether it succeeded or not.
+        // The probe file is removed even if writing it failed.
         let removed = fs::remove_file(&path);
         filled.and(removed)
     }
@@ -68,7 +69,7 @@ impl Medium for InFile {
     }
 }
 
-/// Memory. It never runs full, so it is opened once.
+/// Memory. It never becomes full, so the database is opened once.
 #[derive(Debug)]
 pub(super) struct InMemory;
 

@@ -1,4 +1,4 @@
-//! A disk for tests that can run full at any byte of a write, or fail.
+//! A simulated disk for tests that can become full at any byte of a write, or fail.
 
 use std::io;
 use std::path::Path;
@@ -17,11 +17,11 @@ pub(crate) struct SmallDisk(Arc<(Mutex<State>, Condvar)>);
 #[derive(Debug, Default)]
 struct State {
     bytes: Vec<u8>,
-    /// Bytes that may still be written, over others or not; `None` for any number.
+    /// Bytes that may still be written, overwriting or not; `None` means no limit.
     room: Option<usize>,
-    /// The error of a write without space, if it is not that of a full disk.
+    /// The error of a write that exceeds `room`; `None` means the error of a full disk.
     damage: Option<io::ErrorKind>,
-    /// Syncs until one fails although everything is written.
+    /// Number of successful syncs before a sync that fails although all data is written.
     syncs: Option<usize>,
     /// Number of failed checks for space.
     looks: usize,
@@ -48,17 +48,18 @@ impl SmallDisk {
         (state.room, state.damage) = (Some(0), Some(kind));
     }
 
-    /// Makes the sync after this number of syncs fail as on a full disk, although its data is written.
+    /// Makes the sync after this number of syncs fail as on a full disk, although all data is
+    /// written.
     pub(crate) fn fail_sync(&self, after: Option<usize>) {
         self.state().syncs = after;
     }
 
-    /// Number of times it was opened.
+    /// Number of times that the database was opened.
     pub(crate) fn opened(&self) -> usize {
         self.state().opened
     }
 
-    /// Returns after a failed check for space.
+    /// Blocks until the next failed check for space.
     pub(crate) fn wait_until_looked_at(&self) {
         let mut state = self.state();
         let before = state.looks;
@@ -101,7 +102,7 @@ impl StorageBackend for SmallDisk {
         Ok(())
     }
 
-    /// Takes no space, like a hole in a file.
+    /// Uses none of the space, like a hole in a sparse file.
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.state().bytes.resize(len as usize, 0);
         Ok(())
@@ -114,7 +115,7 @@ impl StorageBackend for SmallDisk {
         if fails { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
-    /// Writes as much as there is space for, as a disk does.
+    /// Writes as many bytes as fit, like a real disk.
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut state = self.state();
         let fits = state.room.map_or(data.len(), |room| room.min(data.len()));

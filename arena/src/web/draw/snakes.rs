@@ -1,5 +1,5 @@
-//! Battlesnake: rounded snakes with heads and eyes, food and hazards; beside the board the health and
-//! length of each snake. Snake looks the same.
+//! Drawings of Battlesnake: snakes with heads and eyes, food and hazards. The health and length of
+//! each snake are beside the board. Snake uses the same style.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -13,17 +13,18 @@ use ouro_game::{Game, snake};
 
 use super::{CELL, Drawing, colour};
 
-/// Most hazards of a stack that are drawn on top of each other.
+/// Maximum number of hazards of a stack that are drawn on top of each other.
 const DRAWN_HAZARDS: u32 = 4;
 
-/// A position, if the rules are Battlesnake's. Snakes that have just died are drawn as they lay `before`.
+/// Draws a position; `None` if the rules are not Battlesnake's. Snakes that have just died are
+/// drawn at their position in `before`.
 pub(super) fn drawing<C: Cell, const W: usize, const S: usize>(
     rules: &dyn Any,
     now: &dyn Any,
     before: Option<&dyn Any>,
 ) -> Option<Drawing> {
     let rules = rules.downcast_ref::<Battlesnake<C, W, S>>()?;
-    // Bodies of the dead are taken from the position before, so none are kept here.
+    // The bodies of dead snakes come from `before`, so `DeadBodies` stays empty.
     let position = |state| rules.position(state, &DeadBodies::new(S));
     let state = now.downcast_ref::<State<C, W, S>>()?;
     let now = position(state);
@@ -33,7 +34,7 @@ pub(super) fn drawing<C: Cell, const W: usize, const S: usize>(
     Some(Drawing { board: board(&now, before.as_ref()), seats: seats.collect() })
 }
 
-/// A position, if the rules are Snake's.
+/// Draws a position; `None` if the rules are not Snake's.
 pub(super) fn alone<const W: usize>(rules: &dyn Any, now: &dyn Any) -> Option<Drawing> {
     let rules = rules.downcast_ref::<snake::Snake<W>>()?;
     let state = now.downcast_ref::<snake::State<W>>()?;
@@ -69,7 +70,7 @@ fn board(now: &Position, before: Option<&Position>) -> String {
     for &cell in &now.food {
         feed(&mut svg, cell, height);
     }
-    // Dead snakes first, so that living ones cover them.
+    // Dead snakes are drawn first, so that living snakes cover them.
     for (seat, snake) in now.snakes.iter().enumerate() {
         let lay = before.and_then(|before| before.snakes.get(seat));
         if let (Some(_), Some(Snake { body, death: None, .. })) = (snake.death, lay) {
@@ -100,7 +101,7 @@ fn draw(svg: &mut String, seat: usize, body: &[Point], height: i32, class: &str)
     let Some(&head) = body.first() else { return };
     let (x, y) = centre(head, height);
     let (path, colour) = (path(body, height), colour(seat));
-    // The head faces away from the neck, and up while the whole snake is on one cell.
+    // The head faces away from the neck. If the whole snake is on one cell, the head faces up.
     let neck = body.iter().find(|&&cell| cell != head);
     let angle = match neck.map(|&neck| towards(neck, head)) {
         Some((1, _)) => 0,
@@ -124,8 +125,8 @@ fn towards(from: Point, to: Point) -> (i32, i32) {
     (step(from.x, to.x), step(from.y, to.y))
 }
 
-/// The line through a body, head first, straight pieces joined. One that crosses an edge leaves
-/// the board and comes back on the other side.
+/// The SVG path through a body, head first, with straight pieces joined. A path that crosses an
+/// edge leaves the board and re-enters it on the other side.
 fn path(body: &[Point], height: i32) -> String {
     let mut cells = body.iter().copied();
     let Some(mut last) = cells.next() else { return String::new() };
@@ -134,7 +135,7 @@ fn path(body: &[Point], height: i32) -> String {
     let mut run = (0, 0);
     for cell in cells {
         let (dx, dy) = towards(last, cell);
-        // Up is towards smaller numbers in a drawing.
+        // In SVG, the vertical coordinate decreases upwards.
         let step = (dx * CELL, -dy * CELL);
         let turns = (run.0 == 0) != (step.0 == 0) || (run.1 == 0) != (step.1 == 0);
         if turns {
@@ -152,14 +153,14 @@ fn path(body: &[Point], height: i32) -> String {
         last = cell;
     }
     if run == (0, 0) && !path.contains(['h', 'v']) {
-        // A line without length, which round caps make a dot.
+        // A line of length 0, which round caps draw as a dot.
         path.push_str("h0");
     }
     flush(&mut path, &mut run);
     path
 }
 
-/// Ends a straight piece.
+/// Writes the current straight piece and resets it.
 fn flush(path: &mut String, run: &mut (i32, i32)) {
     // Writing to a string cannot fail.
     let _ = match *run {

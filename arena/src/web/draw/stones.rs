@@ -1,4 +1,4 @@
-//! Connect Four and tic-tac-toe, whose stones never move.
+//! Drawings of Connect Four and tic-tac-toe, whose stones never move.
 
 use std::any::Any;
 use std::fmt::Write;
@@ -26,7 +26,7 @@ pub(super) fn board_style(rules: &dyn Any) -> Option<BoardStyle> {
     rules.is::<TicTacToe>().then_some(BoardStyle::Cells { width: 3, height: 3 })
 }
 
-/// A position, if the rules are one of the two.
+/// Draws a position; `None` if the rules are of another game.
 pub(super) fn drawing(rules: &dyn Any, now: &dyn Any, before: Option<&dyn Any>) -> Option<Drawing> {
     let marks = rules.is::<TicTacToe>();
     let now = Stones::of(now)?;
@@ -84,7 +84,7 @@ impl Stones {
         svg
     }
 
-    /// The ends of every winning row.
+    /// The first and last cell of every winning row.
     fn lines(&self) -> Vec<(usize, usize)> {
         let (width, height, row) = (self.width as i32, self.height as i32, self.row as i32);
         let mut lines = Vec::new();

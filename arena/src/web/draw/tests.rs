@@ -58,7 +58,8 @@ fn a_duel_is_drawn_with_heads_food_and_the_snake_that_just_died() {
     assert_eq!(first.caption, "Turn 0.");
     assert!(first.seats.contains("health 50") && first.seats.contains("length 3"));
     assert!(first.seats.contains("&lt;b&gt;") && !first.seats.contains("<b>"));
-    // The dead snake lies where it was, faded and below the other, and the game is over.
+    // The dead snake is drawn at its last position, faded and below the other snake, and the game
+    // is over.
     assert!(last.board.starts_with(r#"<g class="seat1 dead"><path class="body" d="M45 45v-20"/>"#));
     assert!(last.board.contains(r#"<g class="seat0"><path class="body" d="M15 5v30"/>"#));
     assert_eq!(last.caption, "Turn 2: up, right. The game is over.");

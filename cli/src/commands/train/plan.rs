@@ -1,5 +1,5 @@
-//! The plan of a run: the settings in its folder, the changes by the flags of this start, and the
-//! configuration of each part.
+//! The plan of a run: the settings in its folder, the flags of this start, and the configuration of
+//! each part.
 
 use std::fs;
 use std::io::Write;
@@ -55,11 +55,11 @@ impl Plan {
         if let Some(seed) = arguments.seed {
             settings.seed = seed;
         }
-        Self::new(settings, true, arguments)
+        Ok(Self { is_saved: false, ..Self::new(settings, true, arguments)? })
     }
 
-    /// Plans to resume the run in the folder, or to start a new run there. Writes nothing: the
-    /// settings are [saved](Self::save) once all parts accept them.
+    /// Plans to resume the run in the folder, or to start a new run there. Creates the folder but
+    /// writes no settings; these are [saved](Self::save) once all parts accept them.
     pub(super) fn open(arguments: &Arguments) -> Result<Self, Failure> {
         let folder = folder(arguments);
         let path = folder.join(SETTINGS_FILE);
@@ -72,7 +72,7 @@ impl Plan {
                     folder.display()
                 )));
             }
-            let plan = Self { is_new: !has_parts, is_saved: false, ..Self::fresh(arguments)? };
+            let plan = Self { is_new: !has_parts, ..Self::fresh(arguments)? };
             plan.probe()?;
             return Ok(plan);
         }
@@ -103,7 +103,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Creates the folder, and reports one that is not writable before any part starts.
+    /// Creates the folder and checks that it is writable, before any part starts.
     fn probe(&self) -> Result<(), Failure> {
         let probe = self.folder.join("writable.new");
         fs::create_dir_all(&self.folder)
@@ -128,18 +128,18 @@ impl Plan {
         write(&path, &self.to_toml()?).map_err(|error| self.unwritable(&error))
     }
 
-    /// Removes what the parts of a new run have created before one of them refused to start. The
-    /// next start may then have other settings. No game has been played yet.
+    /// Removes the data that the parts of a new run created before one part refused to start. No
+    /// game has been played yet, so the next start may use other settings.
     pub(super) fn discard(&self) {
         if !self.is_empty {
             return;
         }
         for part in PARTS {
-            // If a file stays, the next start names it.
+            // If a folder cannot be removed, the next start reports it.
             let _ = fs::remove_dir_all(self.folder.join(part));
         }
         if !self.is_saved {
-            // Only an empty folder is removed.
+            // `remove_dir` removes only an empty folder.
             let _ = fs::remove_dir(&self.folder);
         }
     }
@@ -246,8 +246,8 @@ impl Plan {
             return config;
         }
         let mut matches = config.matches;
-        // Spare games depend on the time, so they do not repeat. Matches may use all of the time,
-        // since the other parts rest during the turn of the arena.
+        // Spare games depend on the time, so they are not reproducible. Matches may use all of the
+        // time, because the other parts are idle during the turn of the arena.
         (matches.spare_share, matches.match_share) = (0.0, 1.0);
         ArenaConfig { matches, ..config }
     }
@@ -274,8 +274,8 @@ fn preset(arguments: &Arguments) -> Preset {
     arguments.preset.unwrap_or_default()
 }
 
-/// Returns the folder of the run: `--run`, else a folder that follows from the settings file or
-/// the preset.
+/// Returns the folder of the run: `--run`, else the default folder of the settings file or the
+/// preset.
 fn folder(arguments: &Arguments) -> PathBuf {
     let named = || match &arguments.config {
         Some(config) => Settings::folder(config),

@@ -1,10 +1,11 @@
 //! Training kernels: the trunk of a residual tower on one core. The forward pass uses the batch's
 //! own statistics; the backward pass computes the gradients of the trunk's tensors.
 //!
-//! Automatic differentiation is the caller's. A [`Trunk`] maps planes to features, and the
-//! gradient of the features to that of its tensors, with the engine's convolutions, layouts and
-//! instruction sets. Boards are channel-last in a frame of zeros, so that a convolution reads its
-//! input in place. Batch norm, residual and ReLU are one pass over memory.
+//! A [`Trunk`] maps planes to features, and the gradient of the features to the gradient of its
+//! tensors. It uses the engine's convolutions, layouts and instruction sets. The caller connects
+//! both passes to its automatic differentiation. Boards are stored channel-last with a border of
+//! zeros, so that a convolution reads its input in place. Batch norm, residual and ReLU take one
+//! pass over memory.
 //!
 //! Contract: as in the engine, the order of additions depends on the shapes alone, so the same
 //! batch gives the same bits on every processor.
@@ -34,27 +35,28 @@ pub struct Trunk {
     isa: Isa,
     spec: NetSpec,
     channels: usize,
-    /// The stem's input and everything else.
+    /// The grid of the stem's input, then the grid of all other boards.
     grids: [Grid; 2],
     layers: Vec<Layer>,
-    /// From the gradient of each convolution's results to that of its input, except for the stem.
+    /// For each convolution except the stem, the map from the gradient of its results to the
+    /// gradient of its input.
     backward: Vec<Convolution>,
     /// Boards of the last forward pass.
     boards: usize,
     positions: Buffer,
     between: Frequencies,
-    /// Gradients: of a block's result, of its second and of its first convolution's.
+    /// Gradients of the results of a block, of its second convolution and of its first convolution.
     gradients: [Buffer; 3],
 }
 
-/// A convolution, the norm after it and their results in the last pass.
+/// A convolution, the norm after it, and their results in the last forward pass.
 #[derive(Debug)]
 struct Layer {
     /// Offsets of weight, scale and bias in the tensors, and the end of bias.
     places: [usize; 4],
     forward: Convolution,
     filter: FilterGradient,
-    /// Before and after the norm.
+    /// Results of the convolution; `results` are those after norm, residual and ReLU.
     values: Buffer,
     results: Buffer,
     mean: Vec<f64>,
@@ -100,7 +102,8 @@ impl Trunk {
             }
         });
         let layers = layers.collect();
-        // The gradient of a block's first convolution is added to that of the skip connection.
+        // The input gradient of a block's first convolution is added to that of the skip
+        // connection.
         let backward = (0..2 * blocks)
             .map(|index| Convolution::new(isa, &inner, &inner, [channels; 2], index % 2 == 0));
         Some(Self {
@@ -248,7 +251,7 @@ struct BackwardPass<'a> {
 }
 
 impl BackwardPass<'_> {
-    /// Propagates the gradient of a layer's results to that of its convolution's results, in
+    /// Propagates the gradient of a layer's results to the results of its convolution, into
     /// `output` or else in place.
     ///
     /// ReLU blocks the gradient where results are 0; `gradient` keeps the part that passes.

@@ -29,7 +29,7 @@ impl fmt::Display for RecordId {
     }
 }
 
-/// One line of an actor's log. Each time a record is sent adds a line with `acked` false; its
+/// One line of an actor's log. Each send of a record adds a line with `acked` false. The
 /// acknowledgement adds a line with `acked` true.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,7 +67,7 @@ pub enum Finding {
         /// Its hash in the journal.
         held: String,
     },
-    /// Accepted in the journal and refused in the log, or the reverse.
+    /// The journal and the log disagree on whether the record was accepted or refused.
     Disputed(RecordId),
     /// An actor used one sequence number for two records.
     Reused(RecordId),
@@ -99,8 +99,8 @@ pub struct Joined {
     pub sent: usize,
     /// Acknowledged records in the logs.
     pub acked: usize,
-    /// Acknowledged records whose segments were removed. A snapshot confirms their decision; their
-    /// content cannot be compared.
+    /// Acknowledged records whose segments were removed. A snapshot confirms that they were
+    /// decided; their content cannot be compared.
     pub released: usize,
     /// Records in the journal that no log mentions.
     pub unknown: usize,
@@ -189,7 +189,8 @@ pub fn join(
     Ok(joined)
 }
 
-/// Adds a journal entry to `held`, and its contradictions to `findings`.
+/// Adds a journal entry to `held` and `by_hash`, and contradictions with earlier entries to
+/// `findings`.
 fn hold(
     entry: &Entry<'_>,
     held: &mut BTreeMap<RecordId, HeldRecord>,
@@ -212,8 +213,8 @@ fn hold(
     }
 }
 
-/// Whether a record was decided before the oldest remaining segment. For epochs that had ended by
-/// then the watermark is not known, so every number counts as decided.
+/// Whether a record was decided before the oldest remaining segment. The watermarks of epochs that
+/// had ended by then are unknown, so all records of these epochs count as decided.
 fn was_released(inspection: &Inspection, id: &RecordId) -> bool {
     let released = &inspection.released;
     match released.watermark(&id.actor) {

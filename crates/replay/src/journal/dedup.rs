@@ -1,21 +1,21 @@
-//! Deduplication: which records were decided, so that none is decided twice.
+//! Deduplication: keeps track of decided records, so that no record is decided twice.
 //!
-//! Every actor has an *epoch*, a number that is issued only once. A new epoch of an actor ends
-//! its older ones, and records with an older epoch are rejected. Within an epoch records are
-//! numbered 1, 2, 3 …. The *watermark* is the last number decided, accepted or refused. Only the
-//! next number is new. A smaller number was decided before. A larger number is rejected, because
-//! it would leave a gap that can never be filled.
+//! Every actor has an *epoch*, a number that is issued only once. A new epoch of an actor ends its
+//! older ones, and records with an older epoch are rejected. Within an epoch records are numbered
+//! 1, 2, 3 …. The *watermark* is the number of the last decided record, accepted or refused. Only
+//! the next number is new. A record with a smaller number was decided before. A record with a
+//! larger number is rejected, because it would leave a gap that can never be filled.
 //!
 //! A refusal counts like an acceptance: it raises the watermark and survives restarts. A refused
-//! record is therefore not judged again under other weights or by another program version.
+//! record is therefore not judged again with other weights or by another version of the program.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::bytes::Reader;
 
-/// Most actors in the state. Beyond this limit the actor with the oldest decision is removed.
-/// A removed actor needs a new epoch, because epochs are never issued twice.
+/// Maximum number of actors in the state. Beyond this limit the longest silent actor is removed. A
+/// removed actor needs a new epoch, because an epoch cannot be issued again.
 pub const MAX_ACTORS: usize = 4_096;
 
 /// Relation of a record to the decisions so far.
@@ -41,7 +41,8 @@ pub enum Verdict {
 struct ActorEntry {
     epoch: u64,
     watermark: u64,
-    /// Count of all decisions at this actor's last one, to find the longest silent actor.
+    /// Value of `Dedup::decisions` at this actor's last decision or start of an epoch. The longest
+    /// silent actor has the smallest value.
     last: u64,
 }
 

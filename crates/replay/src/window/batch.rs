@@ -1,4 +1,4 @@
-//! What a window or a queue holds, and what is drawn from it.
+//! The games that a window or a queue holds, and the batches that are drawn from it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub trait Item {
     /// Generation of the weights that played the game.
     fn generation(&self) -> Generation;
 
-    /// Mean number of copies of a position; finite, not negative.
+    /// Mean number of copies of a position in the window; finite and not negative.
     fn weight(&self, _position: u32) -> f32 {
         1.0
     }
@@ -61,7 +61,7 @@ pub enum WindowError {
         /// Positions needed.
         needed: u64,
     },
-    /// Sampling may get no further ahead of inserting.
+    /// The samples would exceed the allowed number for the positions inserted so far.
     #[error("{count} more samples would be too many for what was inserted")]
     Ahead {
         /// Samples requested.

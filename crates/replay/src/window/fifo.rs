@@ -12,21 +12,23 @@ use super::deal::{Deal, Dealt, QueuedPosition};
 /// Settings of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FifoSettings {
-    /// Positions from which the queue has no room.
+    /// Number of positions at which the queue has no more room.
     pub max_positions: u64,
-    /// Bytes from which the queue has no room, unless it needs more positions for a deal.
+    /// Number of bytes at which the queue has no more room, unless it needs more positions for a
+    /// deal.
     pub max_bytes: usize,
-    /// Positions of a batch.
+    /// Number of positions of a batch.
     pub batch: u64,
     /// Distribution of the positions over batches.
     pub deal: Deal,
-    /// Most generations between a game's weights and the newest ones when it is dealt. Older
-    /// games are dropped unused.
+    /// Maximum number of generations between a game's weights and the newest weights when the game
+    /// is dealt. Older games are dropped unused.
     pub max_lag: u32,
 }
 
 impl FifoSettings {
-    /// Positions that are dealt together. The queue always has room for this number.
+    /// Number of positions that are dealt together. Between deals the queue always has room for
+    /// this number.
     pub fn round(&self) -> u64 {
         self.batch.saturating_mul(self.deal.batches)
     }
@@ -39,16 +41,16 @@ struct QueuedGame<T> {
     positions: u32,
 }
 
-/// Dealt batches that are not yet drawn.
+/// The batches of a deal that are not yet drawn.
 #[derive(Debug)]
 struct Round<T> {
     batches: VecDeque<Vec<QueuedPosition<T>>>,
     dealt: Dealt,
-    /// Position of the queue before the deal. A resumed queue repeats the deal from here.
+    /// The start of the queue before the deal. A resumed queue repeats the deal from there.
     start: QueueStart,
 }
 
-/// The start of a queue: its oldest game and the used part of it.
+/// The start of a queue: its oldest game and the number of its used positions.
 #[derive(Clone, Copy, Debug)]
 struct QueueStart {
     /// Number of the oldest game held, or of the next game if none is held.
@@ -71,7 +73,7 @@ pub struct Fifo<T> {
     resumed: Option<Dealt>,
     /// One past the last game of the checkpoint.
     refill_until: u64,
-    /// Positions held but not dealt.
+    /// Number of positions that are held but not dealt.
     waiting: u64,
     bytes: usize,
     /// Positions inserted since the start of the run.
@@ -114,8 +116,8 @@ impl<T: Item> Fifo<T> {
         self.start.first + self.games.len() as u64
     }
 
-    /// Whether another game may be inserted, given `on_their_way` positions that are in the
-    /// journal but not yet inserted. One game may exceed the bounds, so no game is too large.
+    /// Whether another game may be inserted, given `on_their_way` positions that are in the journal
+    /// but not yet inserted. The last game inserted may exceed the bounds, so no game is too large.
     pub fn has_room(&self, on_their_way: u64) -> bool {
         let FifoSettings { max_positions, max_bytes, .. } = self.settings;
         let undealt = self.waiting.saturating_add(on_their_way);
@@ -124,8 +126,8 @@ impl<T: Item> Fifo<T> {
         is_needed || (positions < max_positions && self.bytes < max_bytes)
     }
 
-    /// Inserts game `number`, which must be the [next](Self::next). The game is already in the
-    /// journal, so it is inserted even if there is no room.
+    /// Inserts game `number`, which must be [`next`](Self::next). The game is already in the
+    /// journal, so it is inserted even without room.
     pub fn insert(&mut self, number: u64, item: T) -> Result<(), WindowError> {
         let expected = self.next();
         if number != expected {
@@ -140,8 +142,8 @@ impl<T: Item> Fifo<T> {
         Ok(())
     }
 
-    /// Takes the next `count` positions. Too few positions for a deal are an error. Games that are
-    /// too old for `newest`, the newest generation, are dropped unused.
+    /// Takes the next `count` positions. Fails if there are too few positions for a deal. Before a
+    /// deal, games that are too old for `newest`, the newest generation, are dropped unused.
     pub fn take(&mut self, count: usize, newest: Generation) -> Result<Batch<T>, WindowError> {
         if self.next() < self.refill_until {
             return Err(WindowError::Refilling { next: self.next(), until: self.refill_until });
@@ -182,7 +184,7 @@ impl<T: Item> Fifo<T> {
         let positions = self.oldest(needed as usize);
         let mut batches =
             self.settings.deal.out(positions, count, self.batches.saturating_sub(drawn));
-        // At least one batch stays, even if the settings now deal fewer together.
+        // At least one batch remains, even if the settings now deal fewer batches together.
         let drawn = drawn.min(batches.len().saturating_sub(1) as u64);
         batches.drain(..drawn as usize);
         let dealt = Dealt { batches: drawn, newest };
@@ -264,18 +266,18 @@ impl<T: Item> Fifo<T> {
         Cursor { first, next: self.next(), before, used, batches: self.batches, dealt }
     }
 
-    /// Positions that are not yet drawn.
+    /// Number of positions that are not yet drawn, dealt or not.
     pub fn waiting(&self) -> u64 {
         let dealt = self.round.iter().flat_map(|round| &round.batches).map(Vec::len);
         self.waiting + dealt.sum::<usize>() as u64
     }
 
-    /// Games that are not completely dealt.
+    /// Number of games that are not completely dealt.
     pub fn games(&self) -> usize {
         self.games.len()
     }
 
-    /// Memory of these games, in bytes.
+    /// Memory of the games that are not completely dealt, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

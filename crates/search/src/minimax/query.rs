@@ -1,15 +1,16 @@
-//! What a search of the minimax family is asked and what it returns.
+//! The query and the result of a search of the minimax family.
 
 use ouro_game::{Action, Game, Turn};
 
 use crate::clock::Deadline;
 use crate::heuristic::Heuristic;
 
-/// Largest magnitude of the value of an undecided position.
+/// Maximum magnitude of the value of an undecided position.
 pub const UNDECIDED: f32 = 0.99;
-/// Decrease in magnitude of a decided game's value per turn from the root.
+/// Decrease of the magnitude of a decided game's value for each turn after the root.
 const PER_TURN: f32 = 1e-5;
-/// Turns after which the value decreases no more, so that it stays above [`UNDECIDED`].
+/// Maximum number of turns that decrease the value, so that the value of a win stays above
+/// [`UNDECIDED`].
 const TURNS_COUNTED: u32 = 500;
 
 /// How far to search.
@@ -82,15 +83,15 @@ pub struct MinimaxResult {
     pub action: Action,
     /// Its value for the searching player, −1 to 1.
     ///
-    /// If the deadline ended the search, the value is that of the interrupted pass if it reached
-    /// the action, else that of the last complete pass. There, the value of an action that was not
-    /// the best is an upper bound. It is 0 if no value is known.
+    /// If the deadline ended the search, the value comes from the interrupted pass if that pass
+    /// reached the action, else from the last complete pass. In the last complete pass, the value
+    /// of any action but the best is only an upper bound. The value is 0 if none is known.
     pub value: f32,
     /// The value for every player; only [`MaxN`](super::MaxN) computes it.
     pub values: Option<Vec<f32>>,
     /// Depth in turns to which all actions were searched.
     pub turns: u32,
-    /// Whether the value is that of the game, with no position cut off at the horizon.
+    /// Whether the value is exact: no position was cut off at the horizon.
     pub complete: bool,
     /// Whether the deadline ended the search.
     pub stopped: bool,
@@ -112,7 +113,7 @@ pub trait Searcher<G: Game>: Send {
     ) -> Result<MinimaxResult, NotToMove>;
 }
 
-/// Refuses a query whose player is not to move.
+/// Returns an error if the query's player is not to move.
 pub(super) fn check<G: Game>(query: &Query<'_, G>) -> Result<(), NotToMove> {
     match query.game.turn(query.state) {
         Turn::Move(movers) if movers.contains(query.player) => Ok(()),

@@ -1,4 +1,4 @@
-//! How many connections a port and an address have.
+//! Counts of open connections, per port and per address.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ConnectionLimits;
 
-/// The open connections of a port.
+/// The numbers of open connections of a port, by network.
 #[derive(Debug, Default)]
 pub(super) struct Slots(Mutex<BTreeMap<IpAddr, usize>>);
 
-/// The slot of an open connection.
+/// The slot of an open connection. Dropping it frees the slot.
 #[derive(Debug)]
 pub(super) struct Slot {
     slots: Arc<Slots>,
     network: IpAddr,
 }
 
-/// Why a connection has no slot.
+/// Why a connection got no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Full {
     #[error("{0} connections of this port are open, the most that it takes")]
@@ -27,7 +27,7 @@ pub(super) enum Full {
 }
 
 impl Slots {
-    /// A slot for a connection from `address`.
+    /// Takes a slot for a connection from `address`.
     pub(super) fn take(
         slots: &Arc<Self>,
         address: IpAddr,
@@ -46,7 +46,7 @@ impl Slots {
         Ok(Slot { slots: Arc::clone(slots), network })
     }
 
-    /// The counts stay true if a holder of the lock panics: each change is one assignment.
+    /// Locks the counts. A poisoned lock is safe to use, because each change is one assignment.
     fn counts(&self) -> MutexGuard<'_, BTreeMap<IpAddr, usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -64,7 +64,8 @@ impl Drop for Slot {
     }
 }
 
-/// What counts as one address: an IPv4 address, or the /64 that a host of IPv6 usually has.
+/// The network that the cap per address applies to: one IPv4 address, or the /64 network that an
+/// IPv6 host usually has.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),

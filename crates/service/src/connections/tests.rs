@@ -1,10 +1,10 @@
-//! Connections that send nothing, too slowly, or read nothing, beside honest ones.
+//! Connections that send nothing, send too slowly or read nothing.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
 
-/// The bytes that the tests take for a handshake.
+/// Number of opening bytes in the tests.
 const OPENING: usize = 8;
 
 fn limits() -> ConnectionLimits {
@@ -16,7 +16,7 @@ fn limits() -> ConnectionLimits {
     }
 }
 
-/// A server that sends back what it reads; the address.
+/// Starts an echo server and returns its address.
 async fn echo(limits: ConnectionLimits, opening: usize) -> SocketAddr {
     let address = SocketAddr::from(([127, 0, 0, 1], 0));
     let mut listener = Listener::bind(address, limits, opening).await.unwrap();
@@ -51,7 +51,7 @@ async fn a_connection_that_sends_nothing_is_closed_and_its_slot_is_free_again() 
     for _ in 0..3 {
         silent.push(TcpStream::connect(address).await.unwrap());
     }
-    // One too many is closed at once, long before a handshake would have timed out.
+    // The fourth connection is closed at once, before any handshake times out.
     let mut refused = TcpStream::connect(address).await.unwrap();
     closed(&mut refused).await;
     for stream in &mut silent {
@@ -61,7 +61,7 @@ async fn a_connection_that_sends_nothing_is_closed_and_its_slot_is_free_again() 
     for _ in 0..2 {
         honest.write_all(&[0; OPENING]).await.unwrap();
         honest.read_exact(&mut [0; OPENING]).await.unwrap();
-        // Once it is open, a connection may rest for any time.
+        // After the opening bytes, a connection may be idle for any time.
         tokio::time::pause();
         tokio::time::advance(Duration::from_secs(3_600)).await;
         tokio::time::resume();

@@ -21,18 +21,18 @@ pub struct Address(String);
 pub struct AddressError(String);
 
 impl Address {
-    /// A port of this machine that other machines cannot reach.
+    /// A loopback address, which other machines cannot reach.
     pub fn loopback(port: u16) -> Self {
         Self(format!("127.0.0.1:{port}"))
     }
 
-    /// As clients dial it.
+    /// The URL for gRPC clients.
     pub fn url(&self) -> String {
         format!("http://{self}")
     }
 
-    /// The address to listen on: `listen` if it is given, else this one, whose host must then be
-    /// an IP address. `key` is the key of this address.
+    /// The address to listen on: `listen` if given, else this address. Fails if the host of this
+    /// address is then a name instead of an IP address. The error names `deploy.` and `key`.
     pub fn listen(
         &self,
         key: &str,

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Stands for no page.
+/// The text for "no web page".
 const OFF: &str = "off";
 
 /// The address of the web page; `None` is written `off`.
@@ -21,7 +21,7 @@ pub struct WebAddress(pub Option<SocketAddr>);
 pub struct WebAddressError(String);
 
 impl Default for WebAddress {
-    /// Port 8080, for this machine only.
+    /// Port 8080 of the loopback address.
     fn default() -> Self {
         Self(Some(SocketAddr::from(([127, 0, 0, 1], 8080))))
     }

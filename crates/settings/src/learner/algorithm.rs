@@ -28,7 +28,7 @@ pub enum AlgorithmName {
 }
 
 impl AlgorithmName {
-    /// As in files.
+    /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AlphaZero => "alphazero",
@@ -49,7 +49,7 @@ impl AlgorithmConfig {
         Ok(())
     }
 
-    /// Which algorithm it is.
+    /// The name of the algorithm.
     pub fn name(&self) -> AlgorithmName {
         match self {
             Self::AlphaZero(_) => AlgorithmName::AlphaZero,

@@ -38,7 +38,7 @@ impl Default for OptimizerConfig {
 }
 
 impl OptimizerConfig {
-    /// Names of the vectors that the rule keeps.
+    /// Names of the state vectors that the update rule keeps per parameter.
     pub fn slots(&self) -> &'static [&'static str] {
         match self {
             Self::AdamW { .. } => &["first", "second"],

@@ -114,7 +114,7 @@ impl ReplayConfig {
         Ok(())
     }
 
-    /// The settings of the algorithm's replay, checked.
+    /// Derives and validates the replay settings of the algorithm.
     pub fn settings(
         &self,
         seed: u64,
@@ -140,8 +140,8 @@ impl ReplayConfig {
                     largest_insert: (intake.max_plies * players(game)?) as u64,
                     largest_sample: batch,
                 };
-                // Wide enough that neither actors nor training wait for an exact fit of games
-                // and batches.
+                // Wide enough that inserts and batches need not match exactly. Otherwise actors
+                // and training would often block each other.
                 ratio.tolerance = ratio.least_tolerance().max(4.0 * batch as f64);
                 ReplaySettings::Window { window, ratio }
             }

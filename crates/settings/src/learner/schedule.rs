@@ -1,4 +1,4 @@
-//! The step size as a pure function of the step, so that a resumed run goes on without any state.
+//! The step size as a pure function of the step. A resumed run continues it without saved state.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub enum LearningRateSchedule {
 }
 
 impl LearningRateSchedule {
-    /// The factor for the step that follows `step` others.
+    /// The factor for the step after `step` earlier steps.
     pub fn factor(&self, step: u64) -> f64 {
         match self {
             Self::Constant => 1.0,
@@ -56,7 +56,7 @@ impl LearningRateSchedule {
         }
     }
 
-    /// Checks what no single field shows: that steps rise.
+    /// Checks that the steps of [`Steps`](Self::Steps) rise, which no range can express.
     pub(super) fn validate(&self) -> Result<(), SettingError> {
         match self {
             Self::Steps { at, .. } if !at.is_sorted() => {

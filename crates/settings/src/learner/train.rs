@@ -69,8 +69,8 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// Step size of the step that follows `step` others. A pure function, so that a resumed
-    /// run continues the schedule without any state.
+    /// Step size of the step after `step` earlier steps. A pure function: a resumed run continues
+    /// the schedule without saved state.
     pub fn learning_rate_at(&self, step: u64) -> f64 {
         let warmup = match self.warmup_steps {
             0 => 1.0,

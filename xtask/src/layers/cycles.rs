@@ -1,7 +1,8 @@
-//! Import circles: at most three files of a crate import each other, directly or through others.
+//! Limits import cycles, the strongly connected components of a crate's import graph.
 //!
-//! A file imports the file that defines or re-exports what its `use` lines and its paths from
-//! `crate`, `self` or `super` name. Test modules do not count.
+//! At most three files of a crate may import each other, directly or through other files. The
+//! imports of a file are its `use` lines and its paths from `crate`, `self` or `super`. Each import
+//! leads to the file that defines or re-exports the name. Test modules do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,16 +12,16 @@ use anyhow::{Context, Result};
 
 use super::generated::sources;
 
-/// Most files that may import each other.
-const LARGEST_CIRCLE: usize = 3;
+/// Maximum number of files that may import each other.
+const LARGEST_CYCLE: usize = 3;
 
-/// Names from the root of a crate to a module; empty for the root itself.
+/// The path of a module from the root of its crate; empty for the root itself.
 type Module = Vec<String>;
 
 /// The modules that each module imports.
 type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
-/// A line for each circle of too many files in the crates under `root`.
+/// One line for each cycle of more than [`LARGEST_CYCLE`] files in the crates under `root`.
 pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
     let mut folders = vec![root.to_owned()];
     folders.extend(fs::read_dir(root.join("crates"))?.flatten().map(|entry| entry.path()));
@@ -29,8 +30,8 @@ pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for folder in folders.into_iter().map(|folder| folder.join("src")) {
         let name = folder.strip_prefix(root)?.display().to_string();
-        for circle in circles(&imports(&texts(&folder)?)) {
-            let (count, files) = (circle.len(), circle.join(", "));
+        for cycle in cycles(&imports(&texts(&folder)?)) {
+            let (count, files) = (cycle.len(), cycle.join(", "));
             problems.push(format!(
                 "{name}: {count} files import each other: {files}; move what they share into a \
                  file of its own, or import it from the file that defines it"
@@ -40,7 +41,7 @@ pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// The code of each module in a folder, without comments, strings and tests.
+/// The code of each module in a folder, without comments and tests.
 fn texts(folder: &Path) -> Result<BTreeMap<Module, String>> {
     let mut texts = BTreeMap::new();
     for file in sources(folder)? {
@@ -60,12 +61,12 @@ fn texts(folder: &Path) -> Result<BTreeMap<Module, String>> {
     Ok(texts)
 }
 
-/// The code outside comments and the test module.
+/// The code without line comments and without the test module at the end.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     let text: String = lines.map(|line| line.to_owned() + "\n").collect();
-    // A visibility names a module, but imports nothing.
+    // `pub(in path)` names a module without importing it.
     let mut parts = text.split("pub(in ");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |code, part| code + part.split_once(')').map_or(part, |(_, rest)| rest))
@@ -87,7 +88,7 @@ fn imports(texts: &BTreeMap<Module, String>) -> Imports {
             for (start, _) in text.match_indices(root) {
                 let is_path = |one: char| one.is_alphanumeric() || one == '_' || one == ':';
                 let path: String = text[start..].chars().take_while(|one| is_path(*one)).collect();
-                // Groups in braces belong to `use` lines.
+                // A path that ends before a brace belongs to a `use` line, which is handled above.
                 let is_whole = !text[..start].ends_with(is_path) && !path.ends_with(':');
                 found.extend(is_whole.then(|| resolve(texts, module, &path)).flatten());
             }
@@ -98,7 +99,7 @@ fn imports(texts: &BTreeMap<Module, String>) -> Imports {
     texts.iter().map(|(module, text)| (module.clone(), paths(module, text))).collect()
 }
 
-/// The paths of a `use` tree.
+/// The full paths of a `use` tree, one per imported name.
 fn leaves(tree: &str) -> Vec<String> {
     let Some((prefix, inner)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
     let inner = inner.trim_end().strip_suffix('}').unwrap_or(inner);
@@ -121,7 +122,7 @@ fn leaves(tree: &str) -> Vec<String> {
     within.flat_map(leaves).map(|leaf| format!("{}{leaf}", prefix.trim())).collect()
 }
 
-/// The module that a path of `module` leads to, if it is one of the crate.
+/// The module that a path in `module` leads to; `None` if the path starts outside the crate.
 fn resolve(texts: &BTreeMap<Module, String>, module: &Module, path: &str) -> Option<Module> {
     let mut names = path.split("::").peekable();
     let mut at = module.clone();
@@ -151,22 +152,22 @@ fn resolve(texts: &BTreeMap<Module, String>, module: &Module, path: &str) -> Opt
     Some(at)
 }
 
-/// The circles of more than [`LARGEST_CIRCLE`] files.
-fn circles(imports: &Imports) -> Vec<Vec<String>> {
+/// The cycles of more than [`LARGEST_CYCLE`] files.
+fn cycles(imports: &Imports) -> Vec<Vec<String>> {
     let reached: BTreeMap<&Module, BTreeSet<&Module>> =
         imports.keys().map(|module| (module, reachable(imports, module))).collect();
-    let mut circles = BTreeSet::new();
+    let mut cycles = BTreeSet::new();
     for (module, behind) in &reached {
-        let circle: Vec<String> = behind
+        let cycle: Vec<String> = behind
             .iter()
             .filter(|other| reached.get(**other).is_some_and(|back| back.contains(*module)))
             .map(|module| if module.is_empty() { "lib".to_owned() } else { module.join("/") })
             .collect();
-        if circle.len() > LARGEST_CIRCLE {
-            circles.insert(circle);
+        if cycle.len() > LARGEST_CYCLE {
+            cycles.insert(cycle);
         }
     }
-    circles.into_iter().collect()
+    cycles.into_iter().collect()
 }
 
 fn reachable<'a>(imports: &'a Imports, from: &Module) -> BTreeSet<&'a Module> {
@@ -184,17 +185,17 @@ fn reachable<'a>(imports: &'a Imports, from: &Module) -> BTreeSet<&'a Module> {
 mod tests {
     use super::*;
 
-    /// The circles of a crate with these files.
+    /// The cycles of a crate with these files.
     fn found(files: &[(&str, &str)]) -> Vec<Vec<String>> {
         let texts = files.iter().map(|(name, text)| {
             let module = name.split('/').filter(|name| *name != "lib").map(str::to_owned);
             (module.collect(), code(text))
         });
-        circles(&imports(&texts.collect()))
+        cycles(&imports(&texts.collect()))
     }
 
     #[test]
-    fn four_files_in_a_circle_are_named() {
+    fn four_files_in_a_cycle_are_named() {
         let files = [
             ("lib", "mod a;\nmod b;\npub use a::A;"),
             ("a", "mod c;\nuse crate::b::{self, B};"),
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn imports_in_one_direction_and_in_tests_and_comments_are_no_circle() {
+    fn imports_in_one_direction_and_in_tests_and_comments_are_no_cycle() {
         let files = [
             ("lib", "mod a;\nmod b;\nmod c;\nmod d;\npub use a::A;"),
             ("a", "use crate::b::B; // not crate::A"),
@@ -217,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_that_is_planted_in_the_workspace_is_named() {
+    fn a_cycle_that_is_planted_in_the_workspace_is_named() {
         let root = crate::shell::root();
         assert_eq!(problems(&root).expect("the sources"), [""; 0]);
         let mut texts = texts(&root.join("crates/net/src")).expect("the sources");
-        assert!(circles(&imports(&texts)).is_empty());
+        assert!(cycles(&imports(&texts)).is_empty());
         for text in texts.values_mut() {
             text.push_str("use crate::Weights;");
         }
-        assert_eq!(circles(&imports(&texts)).len(), 1);
+        assert_eq!(cycles(&imports(&texts)).len(), 1);
     }
 }

@@ -1,0 +1,180 @@
+//! `ouro check`: verifies every part of a run.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::ErrorKind::{NotADirectory, NotFound};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use ouro_arena::run::{STORE_FILE, WEIGHTS_FOLDER};
+use ouro_arena::store::{EmbeddedStore, StoreError, WeightsFolder, verify};
+use ouro_learner::{FoundState, training_states};
+use ouro_replay::check::{ClientLine, inspect, join};
+use ouro_settings::{SETTINGS_FILE, Settings};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Verify a run: its settings, journal, training states, results and weights.
+///
+/// The journal is compared with the actors' logs of sent games, if they kept any. The run must not
+/// be running. Exit code 1: a part is not sound.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Folder of the run.
+    run: PathBuf,
+}
+
+/// The verdict on one part of a run.
+#[derive(Debug, Serialize)]
+struct Part {
+    part: &'static str,
+    sound: bool,
+    /// What the part holds, or its first defect.
+    detail: String,
+}
+
+/// What a sound part holds, or its first defect.
+type Verdict = Result<String, String>;
+
+impl Check {
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let run = &self.run;
+        if !run.is_dir() {
+            let run = run.display();
+            return Err(Failure::no_input(format_args!(
+                "{run}: no folder of a run is here; name the folder that holds its run.toml"
+            )));
+        }
+        let verdicts = [
+            ("settings", settings(run)),
+            ("journal", journal(run)),
+            ("states", states(run)),
+            ("results", results(run)?),
+        ];
+        let parts = verdicts.map(|(part, verdict)| {
+            let sound = verdict.is_ok();
+            Part { part, sound, detail: verdict.unwrap_or_else(|defect| defect) }
+        });
+        let is_sound = parts.iter().all(|part| part.sound);
+        let lines = parts.iter().map(|Part { part, sound, detail }| {
+            let verdict = if *sound { "sound" } else { "NOT SOUND" };
+            format!("{part:<9} {verdict:<9}  {detail}\n")
+        });
+        output.result(&parts, lines.collect::<String>())?;
+        Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+}
+
+fn settings(run: &Path) -> Verdict {
+    let settings = Settings::load(&run.join(SETTINGS_FILE)).map_err(text)?;
+    settings.validate().map_err(text)?;
+    Ok(format!("{SETTINGS_FILE}: a run of {}", settings.game.name()))
+}
+
+fn journal(run: &Path) -> Verdict {
+    let folder = run.join("learner/journal");
+    if !folder.exists() {
+        return Ok("no game has been accepted yet".to_owned());
+    }
+    let (logs, lines) = sent_games(run)?;
+    let joined = join(&folder, lines).map_err(text)?;
+    if let Some(damage) = &joined.inspection.damage {
+        return Err(damage.to_string());
+    }
+    if let Some(finding) = joined.findings.first() {
+        return Err(format!("{finding}; {} findings in all", joined.findings.len()));
+    }
+    let records = &joined.inspection.records;
+    let games = records.end - records.start;
+    let compared = match logs {
+        0 => "no actor kept a log".to_owned(),
+        _ => format!("{} acknowledged games of actors are there once", joined.acked),
+    };
+    Ok(format!("{games} games from number {}; {compared}", records.start))
+}
+
+/// The number of `records.log` files of actors in the folder of a run, and the lines of all.
+fn sent_games(run: &Path) -> Result<(usize, Vec<ClientLine>), String> {
+    let (mut logs, mut lines) = (0, Vec::new());
+    for entry in std::fs::read_dir(run).map_err(text)? {
+        let path = entry.map_err(text)?.path().join("records.log");
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            // Other folders, and files, of a run have no such log.
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => continue,
+            Err(error) => return Err(format!("{}: {error}", path.display())),
+        };
+        logs += 1;
+        let (mut reader, mut line) = (BufReader::new(file), String::new());
+        loop {
+            line.clear();
+            reader.read_line(&mut line).map_err(|error| format!("{}: {error}", path.display()))?;
+            // A kill in the middle of a write leaves an incomplete last line.
+            if !line.ends_with('\n') {
+                break;
+            }
+            // A restarted actor appends to that line, so an unreadable line is skipped.
+            lines.extend(serde_json::from_str::<ClientLine>(&line));
+        }
+    }
+    Ok((logs, lines))
+}
+
+fn states(run: &Path) -> Verdict {
+    let found = training_states(&run.join("learner")).map_err(text)?;
+    let count = found.len();
+    let folder = run.join("learner/journal");
+    let held = match folder.exists() {
+        true => inspect(&folder, |_, _| {}).map_err(text)?.records,
+        false => 0..0,
+    };
+    let mut states = Vec::with_capacity(count);
+    for FoundState { path, content } in found {
+        let (generation, replay) = content.map_err(text)?;
+        states.push((generation, replay, path));
+    }
+    let newest = states.into_iter().max_by_key(|(generation, ..)| *generation);
+    // A run resumes from the newest state. Older ones may need records that were removed.
+    if let Some((_, replay, path)) = &newest {
+        let fits = replay.check(held.start, held.end);
+        fits.map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    match newest {
+        None if held.end > 0 => Err("there is a journal, but no training state".to_owned()),
+        None => Ok("none yet".to_owned()),
+        Some((newest, ..)) => Ok(format!("{count} training states, the newest of {newest}")),
+    }
+}
+
+fn results(run: &Path) -> Result<Verdict, Failure> {
+    let folder = run.join("arena");
+    let path = folder.join(STORE_FILE);
+    if !folder.exists() {
+        return Ok(Ok("no candidate has been published yet".to_owned()));
+    }
+    if !path.exists() {
+        return Ok(Err(format!("{} is missing", path.display())));
+    }
+    let store = match EmbeddedStore::open(&path) {
+        Ok(store) => store,
+        Err(error @ StoreError::Locked { .. }) => return Err(Failure::unavailable(error)),
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let verified = WeightsFolder::open(&folder.join(WEIGHTS_FOLDER))
+        .map_err(text)
+        .and_then(|weights| verify(&store, &weights).map_err(text));
+    Ok(verified.map(|found| {
+        format!(
+            "{} checkpoints, {} promotions and {} matches, as in the log; {} weights files",
+            found.checkpoints, found.promotions, found.matches, found.weights
+        )
+    }))
+}
+
+fn text(error: impl Display) -> String {
+    error.to_string()
+}
