@@ -115,6 +115,26 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
 
 /// The status code of a raw upload of these parts.
 #[tokio::test]
+async fn a_store_that_was_removed_or_emptied_beside_its_weights_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = Running::start(folder.path()).await;
+    arena.publish(0, uniform(0)).await;
+    arena.stop().await;
+    let (store, aside) = (folder.path().join(STORE_FILE), folder.path().join("aside"));
+    std::fs::rename(&store, &aside).unwrap();
+    for is_empty in [false, true] {
+        if is_empty {
+            std::fs::write(&store, "").unwrap();
+        }
+        let error = Arena::bind(config(folder.path()), clock()).await.unwrap_err();
+        assert!(matches!(error, ArenaError::StoreLost { .. }), "{error}");
+        assert!(error.to_string().contains("put the store back"), "{error}");
+    }
+    std::fs::rename(&aside, &store).unwrap();
+    Running::start(folder.path()).await.stop().await;
+}
+
+#[tokio::test]
 async fn the_ratings_published_last_count_every_stored_game() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = config(folder.path());

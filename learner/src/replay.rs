@@ -15,7 +15,7 @@ use ouro_net::Generation;
 use ouro_replay::{Batch, EncodedTrajectory, Replay, ReplayState, Status, WindowError};
 use tokio::sync::Notify;
 
-/// A shared replay. See the [module](self).
+/// A replay that the threads of the learner share: drawing waits for games, and room for drawing.
 #[derive(Debug)]
 pub struct SharedReplay {
     state: Mutex<State>,

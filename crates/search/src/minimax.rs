@@ -7,7 +7,7 @@
 //! position is resolved once all of its movers have chosen. A *ply* is one choice and a *turn* one
 //! resolved position, so with four snakes a turn is four plies. Depths count turns.
 //!
-//! A chance node is not a ply. The [`Heuristic`] may resolve it by an assumption. Otherwise its
+//! A chance node is not a ply. The [`Heuristic`](crate::Heuristic) may resolve it by an assumption. Otherwise its
 //! value is the expectation over its outcomes. If outcomes cannot be listed, it is the mean over
 //! [`CHANCE_SAMPLES`] draws from a generator that the position determines.
 //!

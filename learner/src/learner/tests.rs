@@ -146,6 +146,41 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_journal_without_training_states_is_refused_and_stays_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config();
+    config.checkpoint.directory = directory.path().into();
+    let running = Running::start(config.clone()).await;
+    let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
+    actor.answer().await.unwrap();
+    actor.push(message(1)).await;
+    drop(actor);
+    running.stop().await;
+
+    let states = directory.path().join("checkpoints");
+    let aside = directory.path().join("aside");
+    std::fs::rename(&states, &aside).unwrap();
+    let refused = Learner::bind(config.clone()).await.err().expect("its states are gone");
+    assert!(matches!(refused, LearnerError::NoTrainingState { games: 1, .. }), "{refused}");
+    assert_eq!(refused.exit_status(), ExitStatus::Unavailable);
+    // With its states back, the run resumes.
+    std::fs::remove_dir_all(&states).unwrap();
+    std::fs::rename(&aside, &states).unwrap();
+    let running = Running::start(config).await;
+    assert_eq!(running.progress.get().games, 1);
+    running.stop().await;
+}
+
+#[test]
+fn training_that_diverged_is_a_matter_of_the_settings() {
+    let (what, value) = ("loss", "NaN".to_owned());
+    let error = crate::error::TrainError::NotFinite { step: 3, what, value };
+    let error = LearnerError::from(TrainingLoopError::from(error));
+    assert_eq!(error.exit_status(), ExitStatus::BadConfiguration);
+    assert!(error.to_string().contains("lower train.learning_rate"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_drain_ends_open_streams_with_a_retryable_code() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
