@@ -90,6 +90,6 @@ fuzz_target!(|input: &[u8]| {
             1
         }
     };
-    assert_eq!(append(&mut journal, epoch, records + 1), Appended::Waiting(Some(records)));
+    assert_eq!(append(&mut journal, epoch, records + 1), Appended::Uncommitted(Some(records)));
     assert!(journal.commit().is_ok());
 });
