@@ -60,11 +60,7 @@ impl Bench {
         let target = shell::target();
         let folder = target.join("mistakes");
         let bench = Self { folder };
-        let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
-        let (head, rest) = manifest.split_once("members = [").context("members in Cargo.toml")?;
-        let (_, tail) = rest.split_once(']').context("the end of members in Cargo.toml")?;
-        let members = "members = [\"crates/game\", \"probe\"]";
-        bench.write("Cargo.toml", &format!("{head}{members}{tail}"))?;
+        bench.write("Cargo.toml", &manifest_of(&["crates/game", "probe"])?)?;
         let lock = fs::read_to_string(root().join("Cargo.lock"))?;
         bench.write("Cargo.lock", &lock)?;
         bench.write("probe/Cargo.toml", PROBE_MANIFEST)?;
@@ -123,6 +119,18 @@ impl Bench {
         let says = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         Ok(Outcome { code: output.status.code(), says })
     }
+}
+
+/// The workspace's `Cargo.toml` with these members only.
+fn manifest_of(members: &[&str]) -> Result<String> {
+    let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
+    let (head, rest) = manifest.split_once("members = [").context("members in Cargo.toml")?;
+    let (_, tail) = rest.split_once(']').context("the end of members in Cargo.toml")?;
+    let members: Vec<String> = members.iter().map(|path| format!("{path:?}")).collect();
+    let text = format!("{head}members = [{}]{tail}", members.join(", "));
+    // The default members are not in the copy.
+    let lines = text.lines().filter(|line| !line.starts_with("default-members"));
+    Ok(lines.map(|line| format!("{line}\n")).collect())
 }
 
 /// Copies the manifest and the sources of a crate into `folder`.

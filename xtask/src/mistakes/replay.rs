@@ -12,7 +12,7 @@ use std::process::Output;
 use anyhow::{Context, Result, ensure};
 
 use super::table::{Edit, Mistake};
-use super::{copy_crate, plant, write};
+use super::{copy_crate, manifest_of, plant, write};
 use crate::shell::{self, cargo, root, say};
 
 const CRATES: [&str; 2] = ["crates/game", "crates/replay"];
@@ -61,11 +61,7 @@ impl Bench {
     fn new() -> Result<Self> {
         let target = shell::target();
         let folder = target.join("replay-mistakes");
-        let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
-        let (head, rest) = manifest.split_once("members = [").context("members in Cargo.toml")?;
-        let (_, tail) = rest.split_once(']').context("the end of members in Cargo.toml")?;
-        let members = CRATES.map(|path| format!("{path:?}")).join(", ");
-        write(&folder, "Cargo.toml", &format!("{head}members = [{members}]{tail}"))?;
+        write(&folder, "Cargo.toml", &manifest_of(&CRATES)?)?;
         write(&folder, "Cargo.lock", &fs::read_to_string(root().join("Cargo.lock"))?)?;
         CRATES.into_iter().try_for_each(|path| copy_crate(&folder, path))?;
         Ok(Self { folder })
