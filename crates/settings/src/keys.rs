@@ -169,7 +169,8 @@ impl Keys {
         }
     }
 
-    /// The alternatives of a schema with references resolved; the schema itself if there is none.
+    /// The alternatives of a schema, with references resolved. A schema without alternatives is its
+    /// own only one.
     fn variants<'a>(&'a self, schema: &'a Value) -> Vec<&'a Value> {
         let mut variants = Vec::new();
         for name in ["anyOf", "oneOf", "allOf"] {
