@@ -268,8 +268,7 @@ impl Learner {
             () = journal_thread.ended() => None,
             newest = newest_generation(&mut publisher, &self.progress) => Some(newest),
         };
-        let mut trained = Ok(());
-        if let Some(newest) = newest {
+        let mut started = newest.map(|newest| {
             let thread = TrainingThread {
                 config,
                 resumed: self.resumed,
@@ -278,25 +277,23 @@ impl Learner {
                 journal_writer: journal_writer.clone(),
                 progress: self.progress,
             };
-            match newest
-                .map_err(LearnerError::from)
-                .and_then(|newest| thread.start(newest, publisher))
-            {
-                Err(error) => trained = Err(error),
-                Ok(mut training) => {
-                    intake.welcome_actors();
-                    tokio::select! {
-                        () = stop.cancelled() => {}
-                        () = training.ended() => {}
-                        () = journal_thread.ended() => {}
-                        () = server.ended() => {}
-                    }
-                    end_streams(&stop_streams, &replay, &intake, &journal_writer).await;
-                    trained = training.join().await;
-                }
+            thread.start(newest?, publisher)
+        });
+        if let Some(Ok(training)) = &mut started {
+            intake.welcome_actors();
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = training.ended() => {}
+                () = journal_thread.ended() => {}
+                () = server.ended() => {}
             }
         }
         end_streams(&stop_streams, &replay, &intake, &journal_writer).await;
+        let trained = match started {
+            Some(Ok(training)) => training.join().await,
+            Some(Err(error)) => Err(error),
+            None => Ok(()),
+        };
         stop_server.cancel();
         let served = server.join().await?;
         journal_thread.join().await??;
@@ -323,7 +320,7 @@ async fn newest_generation(
     newest
 }
 
-/// Ends the streams of actors and commits the games that they sent. A second call has no effect.
+/// Ends the streams of actors and commits the games that they sent.
 async fn end_streams(
     stop: &CancellationToken,
     replay: &SharedReplay,
