@@ -1,6 +1,6 @@
 //! Verification of a whole store: its tables against its log, and the weights files.
 
-use ouro_proto::CheckpointStatus;
+use ouro_proto::{Checkpoint, CheckpointStatus};
 
 use super::error::StoreError;
 use super::interface::Store;
@@ -37,8 +37,8 @@ pub enum VerifyError {
     Weights(#[from] WeightsError),
 }
 
-/// Replays the log of a store and compares the result with the tables. Reads the weights files
-/// that must exist: of the newest checkpoint, and of every checkpoint that was not rejected.
+/// Replays the log of a store and compares the result with the tables. Reads all weights files.
+/// Those of the newest checkpoint and of every checkpoint that was not rejected must exist.
 pub fn verify(store: &dyn Store, folder: &WeightsFolder) -> Result<Verified, VerifyError> {
     let replayed = replay(store)?;
     let (checkpoints, matches) = (store.checkpoints()?, store.matches()?);
@@ -53,14 +53,22 @@ pub fn verify(store: &dyn Store, folder: &WeightsFolder) -> Result<Verified, Ver
             return Err(VerifyError::Table(name));
         }
     }
-    let newest = checkpoints.last().map(|row| row.hash);
-    let mut weights = 0;
-    for row in &checkpoints {
-        if row.status != CheckpointStatus::Rejected || Some(row.hash) == newest {
-            folder.read(row.hash)?;
-            weights += 1;
-        }
+    let weights = folder.hashes()?;
+    for hash in &weights {
+        folder.read(*hash)?;
     }
-    let (matches, promotions) = (matches.len(), promotions.len());
-    Ok(Verified { checkpoints: checkpoints.len(), matches, promotions, weights })
+    let newest = checkpoints.last().map(|row| row.hash);
+    let is_needed =
+        |row: &&Checkpoint| row.status != CheckpointStatus::Rejected || Some(row.hash) == newest;
+    if let Some(lost) =
+        checkpoints.iter().filter(is_needed).find(|row| !weights.contains(&row.hash))
+    {
+        return Err(WeightsError::Missing(lost.hash).into());
+    }
+    Ok(Verified {
+        checkpoints: checkpoints.len(),
+        matches: matches.len(),
+        promotions: promotions.len(),
+        weights: weights.len(),
+    })
 }

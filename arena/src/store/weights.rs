@@ -109,12 +109,12 @@ impl WeightsFolder {
 
     /// Number of weights files.
     pub fn count(&self) -> Result<usize, WeightsError> {
-        Ok(self.files()?.len())
+        Ok(self.hashes()?.len())
     }
 
     /// Removes every weights file for which `keep` is false.
     pub fn retain(&self, keep: impl Fn(ContentHash) -> bool) -> Result<(), WeightsError> {
-        for hash in self.files()?.into_iter().filter(|hash| !keep(*hash)) {
+        for hash in self.hashes()?.into_iter().filter(|hash| !keep(*hash)) {
             let file = self.file(hash);
             fs::remove_file(&file).map_err(|source| self.failed(&file, source))?;
         }
@@ -122,7 +122,7 @@ impl WeightsFolder {
     }
 
     /// The hashes that name the weights files.
-    fn files(&self) -> Result<Vec<ContentHash>, WeightsError> {
+    pub fn hashes(&self) -> Result<Vec<ContentHash>, WeightsError> {
         let failed = |source| self.failed(&self.path, source);
         let mut hashes = Vec::new();
         for entry in fs::read_dir(&self.path).map_err(failed)? {

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::io::{BufRead, BufReader};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,7 +12,7 @@ use clap::Args;
 use ouro_arena::run::{STORE_FILE, WEIGHTS_FOLDER};
 use ouro_arena::store::{EmbeddedStore, StoreError, WeightsFolder, verify};
 use ouro_learner::{FoundState, training_states};
-use ouro_replay::check::{ClientLine, inspect, join};
+use ouro_replay::check::{ClientLine, Joined, join};
 use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::Serialize;
 
@@ -49,10 +50,12 @@ impl Check {
                 "{run}: no folder of a run is here; name the folder that holds its run.toml"
             )));
         }
+        let compared = compare(run);
+        let games = games(&compared);
         let verdicts = [
             ("settings", settings(run)),
-            ("journal", journal(run)),
-            ("states", states(run)),
+            ("journal", compared.and_then(journal)),
+            ("states", states(run, games)),
             ("results", results(run)?),
         ];
         let parts = verdicts.map(|(part, verdict)| {
@@ -75,13 +78,35 @@ fn settings(run: &Path) -> Verdict {
     Ok(format!("{SETTINGS_FILE}: a run of {}", settings.game.name()))
 }
 
-fn journal(run: &Path) -> Verdict {
+/// The journal compared with the actors' logs.
+struct Compared {
+    logs: usize,
+    joined: Joined,
+}
+
+/// Reads the journal once, for all parts that need it; `None` if the run has none yet.
+fn compare(run: &Path) -> Result<Option<Compared>, String> {
     let folder = run.join("learner/journal");
     if !folder.exists() {
-        return Ok("no game has been accepted yet".to_owned());
+        return Ok(None);
     }
     let (logs, lines) = sent_games(run)?;
-    let joined = join(&folder, lines).map_err(text)?;
+    Ok(Some(Compared { logs, joined: join(&folder, lines).map_err(text)? }))
+}
+
+/// The numbers of the games in the journal; `None` if it cannot be read to its end.
+fn games(compared: &Result<Option<Compared>, String>) -> Option<Range<u64>> {
+    match compared.as_ref().ok()? {
+        None => Some(0..0),
+        Some(Compared { joined, .. }) if joined.inspection.damage.is_some() => None,
+        Some(Compared { joined, .. }) => Some(joined.inspection.records.clone()),
+    }
+}
+
+fn journal(compared: Option<Compared>) -> Verdict {
+    let Some(Compared { logs, joined }) = compared else {
+        return Ok("no game has been accepted yet".to_owned());
+    };
     if let Some(damage) = &joined.inspection.damage {
         return Err(damage.to_string());
     }
@@ -90,11 +115,11 @@ fn journal(run: &Path) -> Verdict {
     }
     let records = &joined.inspection.records;
     let games = records.end - records.start;
-    let compared = match logs {
+    let acknowledged = match logs {
         0 => "no actor kept a log".to_owned(),
         _ => format!("{} acknowledged games of actors are there once", joined.acked),
     };
-    Ok(format!("{games} games from number {}; {compared}", records.start))
+    Ok(format!("{games} games from number {}; {acknowledged}", records.start))
 }
 
 /// The number of `records.log` files of actors in the folder of a run, and the lines of all.
@@ -124,14 +149,10 @@ fn sent_games(run: &Path) -> Result<(usize, Vec<ClientLine>), String> {
     Ok((logs, lines))
 }
 
-fn states(run: &Path) -> Verdict {
+/// `games` are the numbers of the games in the journal, if it can be read.
+fn states(run: &Path, games: Option<Range<u64>>) -> Verdict {
     let found = training_states(&run.join("learner")).map_err(text)?;
     let count = found.len();
-    let folder = run.join("learner/journal");
-    let held = match folder.exists() {
-        true => inspect(&folder, |_, _| {}).map_err(text)?.records,
-        false => 0..0,
-    };
     let mut states = Vec::with_capacity(count);
     for FoundState { path, content } in found {
         let (generation, replay) = content.map_err(text)?;
@@ -139,12 +160,14 @@ fn states(run: &Path) -> Verdict {
     }
     let newest = states.into_iter().max_by_key(|(generation, ..)| *generation);
     // A run resumes from the newest state. Older ones may need records that were removed.
-    if let Some((_, replay, path)) = &newest {
-        let fits = replay.check(held.start, held.end);
+    if let (Some((_, replay, path)), Some(games)) = (&newest, &games) {
+        let fits = replay.check(games.start, games.end);
         fits.map_err(|error| format!("{}: {error}", path.display()))?;
     }
     match newest {
-        None if held.end > 0 => Err("there is a journal, but no training state".to_owned()),
+        None if games.is_some_and(|games| games.end > 0) => {
+            Err("there is a journal, but no training state".to_owned())
+        }
         None => Ok("none yet".to_owned()),
         Some((newest, ..)) => Ok(format!("{count} training states, the newest of {newest}")),
     }
