@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use ouro_testkit::process::{Ended, run};
 
 fn recordings() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/game/tests/data/battlesnake")
+    PathBuf::from("../crates/game/tests/data/battlesnake")
 }
 
 fn conform(folder: &Path, flags: &[&str]) -> Ended {

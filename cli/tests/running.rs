@@ -20,8 +20,7 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// Returns the commands of a section of the page, without their prompts.
 fn commands(section: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/running.md");
-    let page = fs::read_to_string(path).expect("the page is there");
+    let page = fs::read_to_string("../docs/running.md").expect("the page is there");
     let (_, rest) = page.split_once(&format!("## {section}\n")).expect("the section is there");
     let section = rest.split("\n## ").next().unwrap_or(rest);
     section.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
@@ -35,7 +34,7 @@ fn programs() -> PathBuf {
     let services = ["ouro-arena", "ouro-learner", "ouro-actor"];
     if services.iter().any(|name| !folder.join(name).exists()) {
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--bins"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        build.args(["build", "--quiet", "--bins"]);
         let built = build.args(services.iter().flat_map(|name| ["-p", name])).status();
         assert!(built.expect("cargo runs").success(), "the services can be built");
     }

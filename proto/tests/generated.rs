@@ -14,7 +14,7 @@ const FILES: &[&str] =
 
 /// Compiles the .proto files into `folder`.
 fn generate(folder: &Path) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("proto");
+    let root = Path::new("proto");
     // protox is written in Rust, so that protoc need not be installed.
     let descriptors = protox::compile(FILES, [root]).expect("the .proto files compile");
     fs::write(folder.join("ouro.bin"), descriptors.encode_to_vec()).expect("a file");
@@ -36,13 +36,14 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn the_generated_code_is_up_to_date() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("generated");
+    // Tests run in the folder of their crate.
+    let folder = Path::new("generated");
     if std::env::var_os("OURO_GENERATE").is_some() {
-        generate(&folder);
+        generate(folder);
     }
     let scratch = tempfile::tempdir().expect("a folder");
     generate(scratch.path());
-    let (known, fresh) = (files(&folder), files(scratch.path()));
+    let (known, fresh) = (files(folder), files(scratch.path()));
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&known), names(&fresh));
     for (name, bytes) in &fresh {

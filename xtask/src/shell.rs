@@ -1,7 +1,7 @@
 //! Runs commands and prints messages.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -13,8 +13,11 @@ pub(crate) fn say(text: &str) {
 
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    manifest.parent().unwrap_or(manifest).to_path_buf()
+    // Read at run time: a binary in a target folder that several checkouts share may have been
+    // compiled in another of them.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let manifest = manifest.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    manifest.parent().unwrap_or(&manifest).to_path_buf()
 }
 
 /// The target folder of cargo.

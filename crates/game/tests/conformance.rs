@@ -10,7 +10,7 @@ const FILES: [&str; 6] =
     ["constrictor", "royale", "solo", "standard", "wrapped", "wrapped_constrictor"];
 
 fn recording(name: &str) -> String {
-    let path = format!("{}/tests/data/battlesnake/{name}.jsonl.gz", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("tests/data/battlesnake/{name}.jsonl.gz");
     let file = File::open(&path).expect("the recordings are part of the crate");
     let mut text = String::new();
     GzDecoder::new(BufReader::new(file)).read_to_string(&mut text).expect("they are whole");
