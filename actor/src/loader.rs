@@ -95,7 +95,8 @@ impl Loader {
         Ok(Entry { hash, generation, engine })
     }
 
-    async fn cached(&self, hash: ContentHash) -> Result<Option<Vec<u8>>, LoadError> {
+    /// The file with this hash from the cache on disk, if it is there.
+    pub(crate) async fn cached(&self, hash: ContentHash) -> Result<Option<Vec<u8>>, LoadError> {
         let Some(cache) = self.cache.clone() else { return Ok(None) };
         let read = tokio::task::spawn_blocking(move || cache.get(hash, SystemTime::now()));
         read.await.map_err(|_| LoadError::Cancelled)

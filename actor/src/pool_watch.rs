@@ -2,12 +2,14 @@
 //!
 //! The arena streams every change of the pool. If the stream breaks, the watcher reconnects with
 //! growing delays, and games continue with the last roster. The first roster needs the newest
-//! weights. A pool member whose weights cannot be loaded is left out and tried again.
+//! weights. A pool member whose weights cannot be loaded is left out and tried again. Weights that
+//! the arena has lost are returned from the cache.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_net::{ContentHash, Generation};
+use ouro_proto::Checkpoint;
 use ouro_proto::arena_client::{ArenaClient, ArenaError, PoolWatch};
 use ouro_proto::pool::PoolSnapshot;
 use ouro_service::Backoff;
@@ -77,6 +79,7 @@ impl PoolWatcher {
         let mut snapshot = next(&mut changes).await?;
         let mut backoff = Backoff::default();
         loop {
+            self.return_copies(&snapshot.missing).await;
             let is_whole = self.refresh(&snapshot, last).await;
             let again = (!is_whole).then(|| Instant::now() + backoff.next_delay());
             let known = snapshot.newest.as_ref().map_or(Generation(0), |newest| newest.generation);
@@ -87,6 +90,19 @@ impl PoolWatcher {
                 }
                 () = at(again) => {}
                 () = newer(&mut self.hints, known) => return Ok(()),
+            }
+        }
+    }
+
+    /// Publishes weights again that the arena has lost and the cache still holds.
+    async fn return_copies(&mut self, missing: &[Checkpoint]) {
+        for &Checkpoint { hash, generation, step, .. } in missing {
+            let Ok(Some(bytes)) = self.loader.cached(hash).await else { continue };
+            match self.arena.publish(generation, step, bytes.into()).await {
+                Ok(_) => info!(generation = generation.0, "returned lost weights to the arena"),
+                Err(error) => {
+                    warn!(generation = generation.0, %error, "cannot return weights to the arena");
+                }
             }
         }
     }

@@ -93,9 +93,10 @@ impl ArenaError {
             | Self::Unplayable { .. }
             | Self::Store(
                 StoreError::Locked { .. }
-                | StoreError::NotAStore { .. }
-                | StoreError::Exhausted { .. }
-                | StoreError::Database(_),
+                | StoreError::Io { .. }
+                | StoreError::Damaged { .. }
+                | StoreError::Contradiction { .. }
+                | StoreError::Exhausted { .. },
             ) => ExitStatus::Unavailable,
             Self::Store(_) | Self::Play(_) | Self::Thread(_) => ExitStatus::Bug,
         }
@@ -278,16 +279,16 @@ impl IntoStatus for CallError {
             Self::Store(error) => match error {
                 StoreError::GenerationTaken { .. } => Code::AlreadyExists,
                 StoreError::Unknown(_) | StoreError::UnknownMatch(_) => Code::NotFound,
-                StoreError::Decided(_) | StoreError::ChampionChanged { .. } => {
-                    Code::FailedPrecondition
-                }
+                StoreError::Decided(_)
+                | StoreError::NotInPool(_)
+                | StoreError::ChampionChanged { .. } => Code::FailedPrecondition,
                 StoreError::Exhausted { .. } => Code::ResourceExhausted,
+                StoreError::Damaged { .. } => Code::DataLoss,
                 StoreError::Locked { .. }
-                | StoreError::NotAStore { .. }
+                | StoreError::Io { .. }
+                | StoreError::Contradiction { .. }
                 | StoreError::Schema { .. }
-                | StoreError::OtherRun { .. }
-                | StoreError::Row(..)
-                | StoreError::Database(_) => Code::Internal,
+                | StoreError::OtherRun { .. } => Code::Internal,
             },
             Self::Stopping => Code::Unavailable,
         }
@@ -347,7 +348,7 @@ mod tests {
                 Code::ResourceExhausted,
             ),
             (
-                store(StoreError::Exhausted { folder: path.clone(), source: io() }),
+                store(StoreError::Exhausted { path: "a".into(), source: io() }),
                 Code::ResourceExhausted,
             ),
             (store(StoreError::GenerationTaken { generation, stored: hash }), Code::AlreadyExists),
@@ -360,12 +361,23 @@ mod tests {
                 }),
                 Code::FailedPrecondition,
             ),
-            (store(StoreError::Locked { path: path.clone() }), Code::Internal),
-            (store(StoreError::NotAStore { path, reason: "zeros".into() }), Code::Internal),
+            (store(StoreError::Locked { path: "a".into() }), Code::Internal),
+            (
+                store(StoreError::Io { action: "read", path: "a".into(), source: io() }),
+                Code::Internal,
+            ),
+            (store(StoreError::Damaged { path: "a".into(), entry: 1, offset: 2 }), Code::DataLoss),
+            (store(StoreError::NotInPool(generation)), Code::FailedPrecondition),
             (store(StoreError::Schema { found: 9 }), Code::Internal),
             (store(StoreError::OtherRun { stored: "a".into(), asked: "b".into() }), Code::Internal),
-            (store(StoreError::Row("score", "eof".into())), Code::Internal),
-            (store(StoreError::Database(Box::new(redb::Error::Io(io())))), Code::Internal),
+            (
+                store(StoreError::Contradiction {
+                    path: "a".into(),
+                    entry: 1,
+                    problem: "twice".into(),
+                }),
+                Code::Internal,
+            ),
             (CallError::DrawCount { got: 0, most: 9 }, Code::OutOfRange),
             (CallError::SharesMissing, Code::InvalidArgument),
             (CallError::Shares(OpponentSharesError::AllZero), Code::InvalidArgument),

@@ -6,8 +6,7 @@
 //! share of the time. Results are stored cluster by cluster, so a restart resumes the match: no
 //! stored game is played again, and a stop loses only clusters that are not yet stored.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -25,7 +24,7 @@ use crate::matchmaking::{self, DutyCycle};
 use crate::player_id::{MatchKey, MatchKind, PlayerId};
 use crate::side::Side;
 use crate::state::ArenaState;
-use crate::store::{MatchInfo, Outcome, StoreError};
+use crate::store::{MatchInfo, Outcome, StoreError, WeightsError};
 
 mod in_progress;
 
@@ -52,8 +51,6 @@ pub(crate) struct MatchRunner {
     pub(crate) config: MatchConfig,
     pub(crate) wake: Receiver<()>,
     pub(crate) stop: CancellationToken,
-    /// Pool members whose weights cannot be read. They play no spare games until the next start.
-    pub(crate) set_aside: RefCell<BTreeSet<Generation>>,
 }
 
 impl MatchRunner {
@@ -82,7 +79,10 @@ impl MatchRunner {
             self.evaluate(&candidate)?;
             return Ok(ControlFlow::Continue(()));
         }
-        self.state.candidates().set_idle()?;
+        if self.state.candidates().becomes_idle()? {
+            self.state.complete_ratings()?;
+            self.state.candidates().set_idle()?;
+        }
         let wait = match duty_cycle.wait(self.state.clock().monotonic()) {
             Some(wait) if wait.is_zero() => {
                 let start = self.state.clock().monotonic();
@@ -177,7 +177,7 @@ impl MatchRunner {
                 break;
             }
         }
-        self.state.update_ratings()?;
+        self.state.refresh_ratings()?;
         if let Err(error) = self.state.remove_unneeded(self.config.kept_matches) {
             tracing::warn!(%error, "unneeded files stay on disk");
         }
@@ -193,6 +193,11 @@ impl MatchRunner {
         let champion = self.state.store().champion()?;
         let key = MatchKey::gate(candidate, champion.clone());
         let info = self.open(key, true)?;
+        let opponent = match self.side(&champion, &info.player) {
+            // The champion is set aside by now, so the candidate plays the promotion before it.
+            Err(ArenaError::Unplayable { .. }) => return self.play_gate(candidate, engine),
+            side => side?,
+        };
         let rule = info.rule.unwrap_or(self.config.gate);
         let mut gate = Gate::new(rule, info.shape).map_err(crate::config::ConfigError::from)?;
         // A resumed match starts from its stored clusters, under the rule with which it was opened.
@@ -203,7 +208,7 @@ impl MatchRunner {
             self.state.matches().set_gate(&info, gate.report());
             let clusters = gate.next_cluster()..gate.max_clusters();
             let player = &info.player;
-            let sides = [network(engine, player), self.side(&champion, player)?];
+            let sides = [network(engine, player), opponent];
             let running = MatchInProgress { runner: self, info: &info, sides };
             running.play(
                 clusters,
@@ -225,12 +230,14 @@ impl MatchRunner {
         }
         let report = gate.report();
         let explanation = report.explain(&candidate.to_string(), &champion.to_string());
-        // The ratings are updated first: a client that receives the decision may request them at
-        // once.
-        self.state.update_ratings()?;
+        // The ratings come first: a client that receives the decision may request them at once.
+        self.state.refresh_ratings()?;
         let outcome = Outcome::Ruled { number: info.number, champion, report: Box::new(report) };
-        self.state.decide(candidate, outcome, explanation)?;
-        Ok(MatchEnd::Complete)
+        match self.state.decide(candidate, outcome, explanation) {
+            // A champion that was set aside came back during the match.
+            Err(StoreError::ChampionChanged { .. }) => self.play_gate(candidate, engine),
+            decided => Ok(decided.map(|()| MatchEnd::Complete)?),
+        }
     }
 
     /// Plays `games` more games between two players for their ratings.
@@ -276,33 +283,25 @@ impl MatchRunner {
         let Some((first, second)) = chosen else { return Ok(false) };
         let key = MatchKey::rating(players[first].clone(), players[second].clone());
         match self.rating_games(key, self.config.spare_games) {
-            Err(ArenaError::Unplayable { generation, reason }) => {
-                self.set_aside(generation, &reason);
-                return Ok(true);
-            }
+            // The player is set aside by now and is not chosen again.
+            Err(ArenaError::Unplayable { .. }) => return Ok(true),
             played => played?,
         };
-        self.state.update_ratings()?;
+        self.state.refresh_ratings()?;
         Ok(true)
-    }
-
-    /// Leaves a member of the pool out of spare games.
-    fn set_aside(&self, generation: Generation, reason: &str) {
-        tracing::error!(
-            generation = generation.0,
-            reason,
-            "a member of the pool is set aside: it plays no more spare games until a restart"
-        );
-        self.set_aside.borrow_mut().insert(generation);
     }
 
     /// The players that spare games consider: the newest weights, the newest members of the pool,
     /// the members with the widest intervals, and the anchors.
     fn players_of_interest(&self) -> Result<Vec<PlayerId>, StoreError> {
-        let model = self.state.ratings().current();
+        // The table has all intervals already. Comparing each member with the anchor would take a
+        // sparse solve per member.
+        let table = self.state.ratings().table().borrow().clone();
+        let widths: BTreeMap<&str, f64> =
+            table.ratings.iter().map(|row| (&*row.player, row.elo_high - row.elo_low)).collect();
         let width = |row: &Checkpoint| {
-            let known = model.compare(&row.generation.to_string(), crate::player_id::ANCHOR);
-            known.map_or(f64::INFINITY, |known| known.elo.high - known.elo.low)
+            let known = widths.get(row.generation.to_string().as_str());
+            known.copied().unwrap_or(f64::INFINITY)
         };
         let checkpoints = self.state.store().checkpoints()?;
         let newest = checkpoints.last().map(|row| row.generation);
@@ -316,9 +315,9 @@ impl MatchRunner {
         }
         let pool = pool.into_iter().take(POOL_OF_INTEREST);
         let pool = pool.map(|row| row.generation).filter(|&generation| Some(generation) != newest);
-        let set_aside = self.set_aside.borrow();
+        let unreadable = self.state.weights().unreadable();
         let generations = newest.into_iter().chain(pool);
-        let generations = generations.filter(|generation| !set_aside.contains(generation));
+        let generations = generations.filter(|generation| !unreadable.contains_key(generation));
         let generations = generations.map(PlayerId::from);
         let anchors = self.state.checked().anchors.iter().cloned().map(PlayerId::Anchor);
         Ok(generations.chain(anchors).collect())
@@ -337,7 +336,8 @@ impl MatchRunner {
     }
 
     /// The side of the player `id`. Networks play as the player named `player`, with which the
-    /// match was opened: the settings may have changed since.
+    /// match was opened: the settings may have changed since. A network whose weights cannot be
+    /// read is set aside.
     fn side(&self, id: &PlayerId, player: &str) -> Result<Side, ArenaError> {
         let generation = match id {
             PlayerId::Anchor(name) => return Ok(Side::Anchor(name.clone())),
@@ -348,14 +348,23 @@ impl MatchRunner {
             .iter()
             .find(|row| row.generation == generation)
             .ok_or(StoreError::Unknown(generation))?;
-        let unplayable =
-            |error: CallError| ArenaError::Unplayable { generation, reason: error.to_string() };
-        let engine = self.engine(row.hash).map_err(unplayable)?;
-        Ok(network(&engine, player))
+        match self.engine(row.hash) {
+            Ok(engine) => Ok(network(&engine, player)),
+            Err(CallError::Store(error)) => Err(error.into()),
+            Err(CallError::Folder(WeightsError::Exhausted { folder, source })) => {
+                let path = folder.display().to_string();
+                Err(StoreError::Exhausted { path, source }.into())
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                self.state.set_aside(row, &reason)?;
+                Err(ArenaError::Unplayable { generation, reason })
+            }
+        }
     }
 
     fn engine(&self, hash: ContentHash) -> Result<Arc<Engine>, CallError> {
-        let weights = Weights::from_safetensors(&self.state.candidates().read_weights(hash)?)?;
+        let weights = Weights::from_safetensors(&self.state.read_weights(hash)?)?;
         Ok(Arc::new(Engine::new(&weights)))
     }
 }

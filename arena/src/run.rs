@@ -3,7 +3,6 @@
 //! During the drain, the match runner stops between two plies with all reported results stored,
 //! health changes to NOT_SERVING, the port closes, and calls in flight finish.
 
-use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -26,11 +25,9 @@ use crate::event::ArenaEvent;
 use crate::match_runner::MatchRunner;
 use crate::service::Handlers;
 use crate::state::ArenaState;
-use crate::store::{EmbeddedStore, WeightsFolder};
+use crate::store::{EmbeddedStore, LOG_FILE, WeightsFolder};
 use crate::web::{self, Gauges};
 
-/// Name of the store's file in the data folder.
-pub const STORE_FILE: &str = "arena.redb";
 /// Name of the folder of weights in the data folder.
 pub const WEIGHTS_FOLDER: &str = "weights";
 
@@ -61,15 +58,14 @@ impl Arena {
         let open = move || -> Result<ArenaState, ArenaError> {
             std::fs::create_dir_all(&data)
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
-            let path = data.join(STORE_FILE);
+            let path = data.join(LOG_FILE);
             let weights = WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?;
-            // The store is created before the first weights arrive, and its file is never empty.
-            let has_store = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
-            if !has_store && weights.count()? > 0 {
+            // The run is in the log before the first weights arrive.
+            let has_log = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
+            if !has_log && weights.count()? > 0 {
                 return Err(ArenaError::StoreLost { path, weights: data.join(WEIGHTS_FOLDER) });
             }
-            let store = EmbeddedStore::open(&path)?;
-            let store = Box::new(store);
+            let store = Box::new(EmbeddedStore::open(&data)?);
             Ok(ArenaState::load(run, checked, store, weights, clock, waker)?)
         };
         let state = Background::thread("arena-start", open)?.join().await??;
@@ -152,7 +148,6 @@ impl Arena {
             config: self.matches,
             wake: self.wake,
             stop: stop.clone(),
-            set_aside: RefCell::default(),
         };
         let matches = Background::thread("arena-matches", move || runner.run())?;
 

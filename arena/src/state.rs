@@ -1,13 +1,14 @@
 //! The state of the arena, shared by the gRPC handlers, the web page and the match runner.
 //!
-//! Each concern has its own part with its own locks: [`CandidateState`], [`PoolState`],
-//! [`RatingState`] and [`MatchState`]. [`ArenaState`] coordinates steps that change several of
+//! Each concern has its own part with its own locks: [`CandidateState`], [`WeightsState`],
+//! [`PoolState`], [`RatingState`] and [`MatchState`]. [`ArenaState`] coordinates steps that change several of
 //! them. Methods block, because the store does.
 
+use std::process;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
-use ouro_net::Generation;
+use ouro_net::{ContentHash, Generation, RunId};
 use ouro_proto::Checkpoint;
 use ouro_service::{Clock, Conditions};
 use tokio::sync::{broadcast, watch};
@@ -23,11 +24,13 @@ mod matches;
 mod pool;
 mod ratings;
 mod shared;
+mod weights;
 
 pub(crate) use candidates::{CandidateState, Offer};
 pub(crate) use matches::MatchState;
 pub(crate) use pool::PoolState;
 pub(crate) use ratings::RatingState;
+pub(crate) use weights::WeightsState;
 
 use shared::Shared;
 
@@ -35,6 +38,7 @@ use shared::Shared;
 #[derive(Debug)]
 pub(crate) struct ArenaState {
     shared: Arc<Shared>,
+    weights: Arc<WeightsState>,
     candidates: CandidateState,
     pool: PoolState,
     ratings: RatingState,
@@ -53,10 +57,15 @@ impl ArenaState {
     ) -> Result<Self, StoreError> {
         // The check precedes all reads, so that rows of another run are never mixed with rows of
         // this run.
-        store.bind_run(&run)?;
-        let shared = Arc::new(Shared::new(run, checked, store, clock));
+        let new_id =
+            RunId::of(format!("{:?} {} {}", clock.unix(), process::id(), run.seed).as_bytes());
+        let id = store.bind_run(&run, new_id)?;
+        let shared = Arc::new(Shared::new(run, id, checked, store, clock));
+        let weights = Arc::new(WeightsState::new(shared.clone(), weights));
+        weights.check()?;
         let state = Self {
-            candidates: CandidateState::new(shared.clone(), weights, wake)?,
+            candidates: CandidateState::new(shared.clone(), weights.clone(), wake)?,
+            weights,
             pool: PoolState::new(shared.clone()),
             ratings: RatingState::new(shared.clone()),
             matches: MatchState::new(shared.clone())?,
@@ -81,6 +90,10 @@ impl ArenaState {
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.shared.clock
+    }
+
+    pub(crate) fn weights(&self) -> &WeightsState {
+        &self.weights
     }
 
     pub(crate) fn candidates(&self) -> &CandidateState {
@@ -133,6 +146,7 @@ impl ArenaState {
         let has_space = if was_full { self.store().recover() } else { Ok(()) };
         let stored = has_space.map_err(CallError::from).and_then(|()| {
             let stored = self.candidates.add(offer, bytes)?;
+            self.weights.restore(stored.generation)?;
             self.refresh_pool()?;
             Ok(stored)
         });
@@ -150,6 +164,27 @@ impl ArenaState {
             }
         }
         stored
+    }
+
+    /// Reads the weights file with this hash. A checkpoint whose file turns out to be missing or
+    /// damaged is set aside.
+    pub(crate) fn read_weights(&self, hash: ContentHash) -> Result<Vec<u8>, CallError> {
+        self.weights.folder().read(hash).or_else(|error| {
+            if !error.is_exhausted()
+                && let Some(checkpoint) = self.weights.needed(hash)?
+            {
+                self.set_aside(&checkpoint, &error.to_string())?;
+            }
+            Err(error.into())
+        })
+    }
+
+    /// Sets a checkpoint aside whose weights cannot be read, and refreshes the pool.
+    pub(crate) fn set_aside(&self, row: &Checkpoint, reason: &str) -> Result<(), StoreError> {
+        if self.weights.set_aside(row, reason)? {
+            self.refresh_pool()?;
+        }
+        Ok(())
     }
 
     /// The candidate to play next, which is the newest. Drops the superseded candidates.
@@ -202,6 +237,23 @@ impl ArenaState {
         self.update_ratings()
     }
 
+    /// Computes all ratings, unless the last fit took so long that another one would exceed its
+    /// share of the time. [`complete_ratings`](Self::complete_ratings) makes up for it.
+    pub(crate) fn refresh_ratings(&self) -> Result<(), StoreError> {
+        match self.ratings.note_results() {
+            true => self.update_ratings(),
+            false => Ok(()),
+        }
+    }
+
+    /// Computes all ratings if results arrived since the last fit.
+    pub(crate) fn complete_ratings(&self) -> Result<(), StoreError> {
+        match self.ratings.is_stale() {
+            true => self.update_ratings(),
+            false => Ok(()),
+        }
+    }
+
     /// Computes all ratings, then refreshes the pool, whose win probabilities depend on them.
     pub(crate) fn update_ratings(&self) -> Result<(), StoreError> {
         let checkpoints = self.store().checkpoints()?;
@@ -211,7 +263,7 @@ impl ArenaState {
     }
 
     fn refresh_pool(&self) -> Result<(), StoreError> {
-        self.pool.refresh(|| self.ratings.current())
+        self.pool.refresh(|| self.ratings.current(), &self.weights)
     }
 
     /// Removes files that are no longer needed: games of old matches and weights of rejected

@@ -1,30 +1,33 @@
 //! The durable state of the arena: checkpoints, matches, games, decisions.
 //!
-//! Every change except of the kept games is a line of an append-only log. The line is written in
-//! the same transaction as the tables that answer queries. [`replay()`] rebuilds those tables from
-//! the log. [`Store`] lists the operations, [`EmbeddedStore`] keeps the rows in one file, and
+//! Every change except of the kept games is an entry of an append-only log, and the tables that
+//! answer queries follow from the log. [`replay()`] checks that its decisions follow from its games.
+//! [`Store`] lists the operations, [`EmbeddedStore`] keeps the log in one file, and
 //! [`WeightsFolder`] keeps the weights beside it.
 
 mod disk;
 mod embedded;
 mod error;
 mod interface;
+mod kept_games;
+mod line_file;
 mod match_index;
+mod repair;
 pub mod replay;
 mod rows;
+mod tables;
 pub mod verify;
 mod weights;
 
-pub use embedded::EmbeddedStore;
-#[cfg(test)]
-pub(crate) use embedded::small_disk::SmallDisk;
+pub use embedded::{EmbeddedStore, LOG_FILE};
 pub use error::{SCHEMA_VERSION, StoreError};
 pub use interface::Store;
 pub(crate) use match_index::{MatchIndex, listed_players};
+pub use repair::{Repair, repair};
 pub use replay::{ReplayError, Replayed, replay};
 pub use rows::{
-    Decision, GameKey, LogEntry, MatchInfo, MatchSums, Outcome, Promotion, Run, StoredCluster,
-    StoredGame,
+    Decision, GameKey, LogEntry, MatchInfo, MatchSums, Outcome, Promotion, Run, RunStarted,
+    StoredCluster, StoredGame,
 };
 pub use verify::{Verified, VerifyError, verify};
 pub use weights::{WeightsError, WeightsFolder};

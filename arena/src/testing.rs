@@ -8,7 +8,8 @@ use std::time::Duration;
 use ouro_game::GameConfig;
 use ouro_net::{ContentHash, Generation};
 use ouro_proto::Checkpoint;
-use ouro_service::ManualClock;
+use ouro_replay::testing::MemoryDisk;
+use ouro_service::{Clock, ManualClock};
 use ouro_testkit::network::{tiny, weights};
 
 use crate::config::MatchConfig;
@@ -16,18 +17,28 @@ use crate::error::CallError;
 use crate::state::{ArenaState, Offer};
 use crate::store::{EmbeddedStore, Run, WeightsFolder};
 
-/// A state with its weights in `folder`, and the receiver of its wake-ups.
+/// A state with its store on `disk` and its weights in `folder`, and the receiver of its wake-ups.
 pub(crate) fn state(
     folder: &Path,
-    store: EmbeddedStore,
+    disk: &MemoryDisk,
     config: &MatchConfig,
 ) -> (ArenaState, Receiver<()>) {
+    timed_state(folder, disk, config, Arc::new(ManualClock::new(Duration::from_secs(9))))
+}
+
+/// Like [`state`], with a clock.
+pub(crate) fn timed_state(
+    folder: &Path,
+    disk: &MemoryDisk,
+    config: &MatchConfig,
+    clock: Arc<dyn Clock>,
+) -> (ArenaState, Receiver<()>) {
     let game = GameConfig::by_name("tic_tac_toe").unwrap();
-    let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
     let weights = WeightsFolder::open(folder).unwrap();
     let checked = crate::config::check(config, &game).unwrap();
     let (waker, wake) = sync_channel(1);
     let run = Run { game, seed: 1 };
+    let store = EmbeddedStore::on(disk.clone()).unwrap();
     (ArenaState::load(run, checked, Box::new(store), weights, clock, waker).unwrap(), wake)
 }
 

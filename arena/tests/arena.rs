@@ -11,8 +11,7 @@ mod parts {
 
 use bytes::Bytes;
 use ouro_arena::config::MatchConfig;
-use ouro_arena::run::STORE_FILE;
-use ouro_arena::store::{EmbeddedStore, Outcome, Store, replay};
+use ouro_arena::store::{EmbeddedStore, LOG_FILE, Outcome, Store, replay};
 use ouro_arena::{Arena, ArenaError, ArenaEvent};
 use ouro_game::GameConfig;
 use ouro_net::{ContentHash, Generation, Weights};
@@ -103,7 +102,7 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
     arena.stop().await;
 
     // The store equals the replay of its log.
-    let store = EmbeddedStore::open(&folder.path().join(STORE_FILE)).unwrap();
+    let store = EmbeddedStore::open(folder.path()).unwrap();
     let replayed = replay(&store).unwrap();
     assert_eq!(replayed.checkpoints, store.checkpoints().unwrap());
     assert_eq!(replayed.decisions, store.decisions().unwrap());
@@ -120,7 +119,7 @@ async fn a_store_that_was_removed_or_emptied_beside_its_weights_is_refused() {
     let mut arena = Running::start(folder.path()).await;
     arena.publish(0, uniform(0)).await;
     arena.stop().await;
-    let (store, aside) = (folder.path().join(STORE_FILE), folder.path().join("aside"));
+    let (store, aside) = (folder.path().join(LOG_FILE), folder.path().join("aside"));
     std::fs::rename(&store, &aside).unwrap();
     for is_empty in [false, true] {
         if is_empty {
@@ -146,7 +145,7 @@ async fn the_ratings_published_last_count_every_stored_game() {
     let ratings = arena.ratings.clone();
     arena.stop().await;
 
-    let store = EmbeddedStore::open(&folder.path().join(STORE_FILE)).unwrap();
+    let store = EmbeddedStore::open(folder.path()).unwrap();
     let replayed = replay(&store).unwrap();
     assert_eq!(replayed.decisions, []);
     assert!(replayed.ratings().table().games > 0);
@@ -245,7 +244,7 @@ async fn weights_that_do_not_fit_the_game_are_refused() {
     }
     let mut raw = PoolServiceClient::new(arena.channel().await);
     for (hash, code) in
-        [("0".repeat(64), Code::NotFound), ("../arena.redb".into(), Code::InvalidArgument)]
+        [("0".repeat(64), Code::NotFound), ("../results.log".into(), Code::InvalidArgument)]
     {
         let request = v1::FetchCheckpointRequest { hash };
         assert_eq!(raw.fetch_checkpoint(request).await.unwrap_err().code(), code);

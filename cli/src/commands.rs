@@ -17,6 +17,7 @@ mod game_argument;
 mod games;
 mod match_games;
 mod record;
+mod repair;
 mod settings;
 mod show;
 mod train;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Bench(bench::Bench),
     Check(check::Check),
+    Repair(repair::Repair),
     Conform(conform::Conform),
     Match(match_games::Arguments),
     Exam(exam::Arguments),
@@ -59,6 +61,7 @@ impl Command {
             Self::Show(arguments) => show::run(&arguments, output),
             Self::Bench(bench) => bench.run(output),
             Self::Check(verb) => verb.run(output),
+            Self::Repair(verb) => verb.run(output),
             Self::Conform(verb) => verb.run(output),
             Self::Match(arguments) => match_games::run(&arguments, output),
             Self::Exam(arguments) => exam::run(&arguments, output),

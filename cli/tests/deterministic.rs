@@ -167,7 +167,7 @@ fn traces(run: &Path, end: &Value) -> Traces {
         }
     }
     learned.sort();
-    let store = EmbeddedStore::open(&run.join("arena/arena.redb")).expect("nobody else has it");
+    let store = EmbeddedStore::open(&run.join("arena")).expect("nobody else has it");
     let undated = |row| Checkpoint { published_at: 0.0, ..row };
     let checkpoints = store.checkpoints().expect("a table").into_iter().map(undated).collect();
     let undated = |one| Decision { decided_at: 0.0, ..one };

@@ -6,47 +6,16 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::Command;
 
-use ouro_testkit::process::{Ended, run};
+use small_run::{ouro, train};
 
-/// Settings of a run that starts within a second.
-const SETTINGS: &str = r#"
-preset = "tictactoe"
+#[path = "support/small_run.rs"]
+#[expect(dead_code, reason = "these tests damage no file in the same way")]
+mod small_run;
 
-[net]
-kind = "mlp"
-layers = 1
-hidden = 8
-"#;
-
-fn ouro(home: &Path, arguments: &[&str]) -> Ended {
-    run(Command::new(env!("CARGO_BIN_EXE_ouro"))
-        .args(arguments)
-        .current_dir(home)
-        .env_remove("OURO_RUN"))
-}
-
-/// Runs `ouro train` on free ports, so that it does not collide with the runs of other tests.
-fn train(home: &Path, arguments: &[&str]) -> Ended {
-    let mut all = vec!["train", "--device", "cpu", "--threads", "1"];
-    for (flag, free) in [("--arena", "127.0.0.1:0"), ("--learner", "127.0.0.1:0"), ("--web", "off")]
-    {
-        if !arguments.contains(&flag) {
-            all.extend([flag, free]);
-        }
-    }
-    all.extend(arguments);
-    ouro(home, &all)
-}
-
-/// Creates a folder with settings and a finished run, whose files the tests then damage.
+/// A folder with settings and a finished run, whose files the tests then damage.
 fn home_with_run() -> tempfile::TempDir {
-    let home = tempfile::tempdir().expect("a scratch folder");
-    fs::write(home.path().join("small.toml"), SETTINGS).expect("it is written");
-    let first_run = train(home.path(), &["--run", "run", "--config", "small.toml", "--for", "1ms"]);
-    assert_eq!(first_run.code, Some(0), "{}", first_run.stderr);
-    home
+    small_run::home_with_run("1ms")
 }
 
 /// Replaces the first `from` in the run's settings by `to`.
@@ -134,7 +103,7 @@ fn settings_that_do_not_belong_to_a_run_are_refused() {
 fn files_of_a_run_that_are_none_are_named() {
     type Case<'a> = (&'a str, i32, &'a [&'a str]);
     let cases: [Case; 2] = [
-        ("run/arena/arena.redb", 69, &["arena.redb", "not an arena store", "move it away"]),
+        ("run/arena/results.log", 69, &["results.log", "damaged at entry 0", "ouro repair"]),
         ("run/learner/journal", 69, &["journal"]),
     ];
     for (path, code, expected) in cases {

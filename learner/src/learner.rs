@@ -23,134 +23,41 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ouro_net::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
 use ouro_service::server::Limits;
-use ouro_service::{
-    Background, BackgroundError, Backoff, BoxFuture, ExitStatus, GrpcServer, ServiceError,
-};
-use ouro_settings::SettingError;
+use ouro_service::{Background, Backoff, BoxFuture, GrpcServer};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::alphazero::AlphaZero;
 use crate::config::{AlgorithmConfig, Config};
-use crate::device::DeviceError;
+use crate::copies;
 use crate::feed::{self, Assemble};
-use crate::journal_writer::{JournalWriter, JournalWriterError, JournalWriterThread};
-use crate::publisher::{Delivery, Publisher};
+use crate::journal_writer::{JournalWriter, JournalWriterThread};
+use crate::publisher::{ArenaRun, Delivery, Publisher};
 use crate::reinforce::Reinforce;
 use crate::replay::SharedReplay;
-use crate::rules::{Rules, UnpackError};
+use crate::rules::Rules;
 use crate::service::{Intake, MAX_MESSAGE_BYTES};
 use crate::status::{Condition, LearnerStatus, SharedStatus};
 use crate::trainer::Trainer;
 use crate::training_loop::{
     DeliveryReceiver, SnapshotSender, TrainingLoop, TrainingLoopError, WeightsSnapshot,
 };
-use crate::training_state::{RunState, TrainingState, TrainingStateError};
+use crate::training_state::TrainingState;
 
+pub use error::LearnerError;
 use start::ResumedRun;
+pub(crate) use start::{JOURNAL, check_run};
 
+mod error;
 mod start;
 
 /// Maximum time for streams to end in a drain. A stream ends at once unless the rules check is
 /// replaying one of its games.
 const DRAIN: Duration = Duration::from_secs(10);
-
-/// Why a learner cannot start or continue.
-#[derive(Debug, thiserror::Error)]
-pub enum LearnerError {
-    /// A field is out of range.
-    #[error(transparent)]
-    Config(#[from] SettingError),
-    /// The game's configuration is out of range.
-    #[error(transparent)]
-    Game(#[from] ouro_game::ConfigError),
-    /// The run in the folder has another game, network or algorithm.
-    #[error(
-        "{what} is {asked}, but the run in {directory} has {what} {stored}; restore that setting, or choose another folder for a new run"
-    )]
-    OtherRun {
-        /// The directory of the run.
-        directory: String,
-        /// `game`, `network` or `algorithm`.
-        what: &'static str,
-        /// Value in the run's folder.
-        stored: String,
-        /// Value in the configuration.
-        asked: String,
-    },
-    /// The journal holds games, but there is no training state.
-    #[error(
-        "{directory} has a journal of {games} games but no training state: it was removed; put the \
-         folder checkpoints back, or move {directory} away to start anew"
-    )]
-    NoTrainingState {
-        /// The directory of the learner.
-        directory: String,
-        /// Games in the journal.
-        games: u64,
-    },
-    /// A training state cannot be read or written.
-    #[error(transparent)]
-    TrainingState(#[from] TrainingStateError),
-    /// The journal cannot be read or written.
-    #[error(transparent)]
-    JournalWriter(#[from] JournalWriterError),
-    /// A game of the journal does not replay by the rules.
-    #[error("game {number} of the journal: {error}")]
-    Journalled {
-        /// Number of the game in the journal.
-        number: u64,
-        /// Reason.
-        error: UnpackError,
-    },
-    /// Training state and journal belong to different runs.
-    #[error(transparent)]
-    Replay(#[from] ouro_replay::StateError),
-    /// The device is not available.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// The arena's address is not usable, or the arena refused this run.
-    #[error(transparent)]
-    Arena(#[from] ArenaError),
-    /// The port cannot be opened or served.
-    #[error(transparent)]
-    Service(#[from] ServiceError),
-    /// Training failed.
-    #[error(transparent)]
-    Training(#[from] TrainingLoopError),
-    /// A thread or task could not start or ended early.
-    #[error(transparent)]
-    Background(#[from] BackgroundError),
-}
-
-impl LearnerError {
-    /// The exit status of a process that this error ends.
-    pub fn exit_status(&self) -> ExitStatus {
-        match self {
-            Self::Config(_) | Self::Game(_) | Self::OtherRun { .. } => ExitStatus::BadConfiguration,
-            Self::Training(TrainingLoopError::Train(error)) if error.is_divergence() => {
-                ExitStatus::BadConfiguration
-            }
-            Self::NoTrainingState { .. }
-            | Self::TrainingState(_)
-            | Self::JournalWriter(_)
-            | Self::Journalled { .. }
-            | Self::Replay(_)
-            | Self::Device(_)
-            | Self::Arena(_)
-            | Self::Service(_)
-            | Self::Background(BackgroundError::Start { .. })
-            | Self::Training(TrainingLoopError::TrainingState(_)) => ExitStatus::Unavailable,
-            Self::Training(_) | Self::Background(BackgroundError::EndedEarly { .. }) => {
-                ExitStatus::Bug
-            }
-        }
-    }
-}
 
 /// A learner whose port is open; nothing runs yet.
 pub struct Learner {
@@ -261,14 +168,18 @@ impl Learner {
         let mut server = Background::task("server", server.run_until(stop_server.clone()));
         let mut journal_thread = self.journal_thread;
         // The server already runs here, so `GetStatus` can report that the arena is missing.
+        let copies = self.arena.clone().map(|arena| {
+            let directory = config.checkpoint.directory.clone();
+            AbortOnDropHandle::new(tokio::spawn(copies::return_copies(arena, directory)))
+        });
         let mut publisher = self.arena.map(|arena| Publisher::new(arena, Backoff::default()));
-        let newest = tokio::select! {
+        let known = tokio::select! {
             () = stop.cancelled() => None,
             () = server.ended() => None,
             () = journal_thread.ended() => None,
-            newest = newest_generation(&mut publisher, &self.progress) => Some(newest),
+            known = arena_run(&mut publisher, &self.progress) => Some(known),
         };
-        let mut started = newest.map(|newest| {
+        let mut started = known.map(|known| {
             let thread = TrainingThread {
                 config,
                 resumed: self.resumed,
@@ -277,7 +188,7 @@ impl Learner {
                 journal_writer: journal_writer.clone(),
                 progress: self.progress,
             };
-            thread.start(newest?, publisher)
+            thread.start(known?, publisher)
         });
         if let Some(Ok(training)) = &mut started {
             intake.welcome_actors();
@@ -294,6 +205,7 @@ impl Learner {
             Some(Err(error)) => Err(error),
             None => Ok(()),
         };
+        drop(copies);
         stop_server.cancel();
         let served = server.join().await?;
         journal_thread.join().await??;
@@ -303,21 +215,21 @@ impl Learner {
     }
 }
 
-/// Requests the arena's newest generation. Until the arena answers, the status has
-/// [`Condition::Arena`]. Returns `None` without an arena.
-async fn newest_generation(
+/// Requests the arena's run and newest generation. Until the arena answers, the status has
+/// [`Condition::Arena`]. Returns the default without an arena.
+async fn arena_run(
     publisher: &mut Option<Publisher<ArenaClient>>,
     progress: &SharedStatus,
-) -> Result<Option<Generation>, ArenaError> {
-    let Some(publisher) = publisher else { return Ok(None) };
-    let newest = publisher
-        .newest_generation(|error| {
+) -> Result<ArenaRun, ArenaError> {
+    let Some(publisher) = publisher else { return Ok(ArenaRun::default()) };
+    let known = publisher
+        .arena_run(|error| {
             let message = format!("{error}; start it: no game is accepted until it answers");
             progress.set_condition(Condition::Arena, Some(message));
         })
         .await;
     progress.set_condition(Condition::Arena, None);
-    newest
+    known
 }
 
 /// Ends the streams of actors and commits the games that they sent.
@@ -386,12 +298,14 @@ struct TrainingThread {
 }
 
 impl TrainingThread {
-    /// Starts training and publishing; `newest` is the arena's newest generation.
+    /// Starts training and publishing, unless the arena belongs to another run.
     fn start(
-        self,
-        newest: Option<Generation>,
+        mut self,
+        arena: ArenaRun,
         publisher: Option<Publisher<ArenaClient>>,
     ) -> Result<Training, LearnerError> {
+        self.resumed.join(arena, &self.config.checkpoint.directory)?;
+        let newest = arena.newest;
         let own = WeightsSnapshot::from(&self.resumed.training_state.weights);
         let behind = newest.filter(|newest| *newest > own.generation);
         if let Some(generation) = behind {
@@ -448,11 +362,7 @@ impl TrainingThread {
     ) -> Result<(), LearnerError> {
         let Self { config, resumed, rules, replay, journal_writer, progress } = self;
         let ResumedRun { store, training_state, device, export_check, .. } = resumed;
-        let TrainingState {
-            weights,
-            trainer: state,
-            run: RunState { algorithm: name, replay: trained },
-        } = training_state;
+        let TrainingState { weights, trainer: state, run } = training_state;
         let trainer = Trainer::new(algorithm, config.train.clone(), &weights, Some(&state), device)
             .map_err(TrainingLoopError::from)?;
         let threads = config.replay.assembly_threads;
@@ -462,8 +372,7 @@ impl TrainingThread {
             trainer,
             export_check,
             feed,
-            algorithm: name,
-            trained,
+            run,
             replay,
             journal_writer,
             store,

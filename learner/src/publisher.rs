@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ouro_net::Generation;
+use ouro_net::{Generation, RunId};
 use ouro_proto::ArenaClient;
 use ouro_proto::arena_client::ArenaError;
 use ouro_service::{Backoff, Throttle};
@@ -20,12 +20,19 @@ use crate::training_loop::WeightsSnapshot;
 /// Time between two log lines while the arena is unreachable.
 const LOG_INTERVAL: Duration = Duration::from_secs(30);
 
+/// What the learner must know of an arena before it publishes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ArenaRun {
+    /// The run of the arena.
+    pub(crate) run: Option<RunId>,
+    /// The newest generation in the arena, published by any process; `None` before the first.
+    pub(crate) newest: Option<Generation>,
+}
+
 /// The calls of the arena that the publisher uses. Tests implement them without a server.
 pub(crate) trait PublishTarget: Send {
-    /// The newest generation in the arena, published by any process; `None` before the first.
-    fn newest_generation(
-        &mut self,
-    ) -> impl Future<Output = Result<Option<Generation>, ArenaError>> + Send;
+    /// The run of the arena and its newest generation.
+    fn arena_run(&mut self) -> impl Future<Output = Result<ArenaRun, ArenaError>> + Send;
 
     /// Publishes a snapshot in one attempt, without retries.
     fn publish_snapshot(
@@ -35,8 +42,9 @@ pub(crate) trait PublishTarget: Send {
 }
 
 impl PublishTarget for ArenaClient {
-    async fn newest_generation(&mut self) -> Result<Option<Generation>, ArenaError> {
-        Ok(self.get_pool().await?.newest.map(|newest| newest.generation))
+    async fn arena_run(&mut self) -> Result<ArenaRun, ArenaError> {
+        let pool = self.get_pool().await?;
+        Ok(ArenaRun { run: pool.run, newest: pool.newest.map(|newest| newest.generation) })
     }
 
     async fn publish_snapshot(&mut self, snapshot: &WeightsSnapshot) -> Result<(), ArenaError> {
@@ -66,14 +74,14 @@ impl<T: PublishTarget> Publisher<T> {
         Self { target, backoff, failures: Throttle::new(LOG_INTERVAL) }
     }
 
-    /// Requests the newest generation until the arena answers. Calls `failed` after each failed
-    /// attempt.
-    pub(crate) async fn newest_generation(
+    /// Requests the run and its newest generation until the arena answers. Calls `failed` after
+    /// each failed attempt.
+    pub(crate) async fn arena_run(
         &mut self,
         mut failed: impl FnMut(&ArenaError),
-    ) -> Result<Option<Generation>, ArenaError> {
+    ) -> Result<ArenaRun, ArenaError> {
         loop {
-            match self.target.newest_generation().await {
+            match self.target.arena_run().await {
                 Err(error) if error.is_retryable() => {
                     failed(&error);
                     if self.failures.admit().is_some() {
@@ -175,9 +183,10 @@ mod tests {
     }
 
     impl PublishTarget for FakeArena {
-        async fn newest_generation(&mut self) -> Result<Option<Generation>, ArenaError> {
+        async fn arena_run(&mut self) -> Result<ArenaRun, ArenaError> {
             if self.away == 0 {
-                return self.refused.map_or(Ok(Some(Generation(3))), |_| Err(refusal()));
+                let known = ArenaRun { run: None, newest: Some(Generation(3)) };
+                return self.refused.map_or(Ok(known), |_| Err(refusal()));
             }
             self.away -= 1;
             Err(ArenaError::Unavailable("not yet".into()))
@@ -255,10 +264,10 @@ mod tests {
     async fn the_arena_is_asked_what_it_has_until_it_answers() {
         let mut failures = 0;
         let mut publisher = Publisher::new(fake(3, None), Backoff::none());
-        let newest = publisher.newest_generation(|_| failures += 1).await;
-        assert_eq!((newest.expect("an answer"), failures), (Some(Generation(3)), 3));
+        let known = publisher.arena_run(|_| failures += 1).await;
+        assert_eq!((known.expect("an answer").newest, failures), (Some(Generation(3)), 3));
         let mut publisher = Publisher::new(fake(1, Some(0)), Backoff::none());
-        let refused = publisher.newest_generation(|_| ()).await;
+        let refused = publisher.arena_run(|_| ()).await;
         assert!(matches!(refused, Err(ArenaError::Refused { .. })));
     }
 }

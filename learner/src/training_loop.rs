@@ -16,7 +16,6 @@ use ouro_replay::ReplayState;
 use tokio::sync::watch;
 
 use crate::algorithm::Algorithm;
-use crate::config::AlgorithmName;
 use crate::error::TrainError;
 use crate::export::ExportCheck;
 use crate::feed::{AssembledBatch, Feed, FeedError};
@@ -84,10 +83,8 @@ pub(crate) struct TrainingLoop<A: Algorithm> {
     pub export_check: ExportCheck,
     /// The queue of assembled batches.
     pub feed: Feed<A::Batch>,
-    /// The algorithm.
-    pub algorithm: AlgorithmName,
-    /// State of the replay after the last trained batch.
-    pub trained: ReplayState,
+    /// The run, and the replay after the last trained batch.
+    pub run: RunState,
     /// The replay, to detect its closing and to report new generations.
     pub replay: Arc<SharedReplay>,
     /// The journal, to release records that no training state needs.
@@ -116,13 +113,13 @@ impl<A: Algorithm> TrainingLoop<A> {
         while let Ok(assembled) = self.feed.recv() {
             let AssembledBatch { batch, state } = assembled?;
             let report = self.trainer.step(&batch)?;
-            self.trained = later(self.trained, state);
+            self.run.replay = later(self.run.replay, state);
             self.report(report);
             if self.trainer.step_count().is_multiple_of(self.every_steps) {
                 self.wait_for_arena();
                 published_step = self.trainer.step_count();
                 if self.publish_generation()? {
-                    needed.push_back(self.trained.cursor.first);
+                    needed.push_back(self.run.replay.cursor.first);
                 }
                 // Before `keep` states are saved, kept states of an earlier process may need older
                 // records.
@@ -202,7 +199,7 @@ impl<A: Algorithm> TrainingLoop<A> {
         let training_state = TrainingState {
             weights: self.trainer.export(generation, &self.export_check)?,
             trainer: self.trainer.state()?,
-            run: RunState { algorithm: self.algorithm, replay: self.trained },
+            run: self.run,
         };
         if !self.save(&training_state)? {
             return Ok(false);

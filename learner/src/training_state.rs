@@ -29,7 +29,8 @@ use crate::trainer::TrainerState;
 mod trainer_file;
 mod verify;
 
-pub use verify::{FoundState, training_states};
+pub(crate) use verify::find_weights;
+pub use verify::{FoundState, StoredState, training_states};
 
 /// Version of the manifest. The error for another version names both versions.
 const VERSION: u32 = 3;
@@ -96,7 +97,7 @@ pub enum TrainingStateError {
     },
     /// Training states exist, but none is whole, and none is of another version.
     #[error(
-        "{path}: none of {count} training states is whole (the newest: {newest}); restore one from a backup, or move the folder away to start a new run"
+        "{path}: none of {count} training states is whole (the newest: {newest}); restore one from a backup, or run `ouro repair` to continue from the newest weights"
     )]
     NoneWhole {
         /// The folder of training states.
@@ -280,6 +281,18 @@ impl StateStore {
             }
         }
     }
+}
+
+/// Replaces a file durably, or creates it. The file is whole at any moment.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), TrainingStateError> {
+    let unfinished = path.with_extension("new");
+    match fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(path)(error)),
+        _ => {}
+    }
+    write_synced(&unfinished, bytes)?;
+    fs::rename(&unfinished, path).map_err(at(path))?;
+    path.parent().map_or(Ok(()), sync_directory)
 }
 
 /// Names in a folder that start with `prefix`, oldest first.

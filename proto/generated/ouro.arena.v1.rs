@@ -38,6 +38,8 @@ pub enum CheckpointStatus {
     Pool = 3,
     /// The last promoted checkpoint; also in the pool.
     Champion = 4,
+    /// Promoted, but its weights cannot be read, so it is not in the pool.
+    SetAside = 5,
 }
 impl CheckpointStatus {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -51,6 +53,7 @@ impl CheckpointStatus {
             Self::Rejected => "CHECKPOINT_STATUS_REJECTED",
             Self::Pool => "CHECKPOINT_STATUS_POOL",
             Self::Champion => "CHECKPOINT_STATUS_CHAMPION",
+            Self::SetAside => "CHECKPOINT_STATUS_SET_ASIDE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -61,6 +64,7 @@ impl CheckpointStatus {
             "CHECKPOINT_STATUS_REJECTED" => Some(Self::Rejected),
             "CHECKPOINT_STATUS_POOL" => Some(Self::Pool),
             "CHECKPOINT_STATUS_CHAMPION" => Some(Self::Champion),
+            "CHECKPOINT_STATUS_SET_ASIDE" => Some(Self::SetAside),
             _ => None,
         }
     }
@@ -1633,12 +1637,19 @@ pub struct WatchPoolResponse {
     /// The newest published weights, regardless of their verdict; unset before the first publication.
     #[prost(message, optional, tag = "2")]
     pub newest: ::core::option::Option<Checkpoint>,
-    /// The last promoted checkpoint; unset before the first promotion.
+    /// The last promoted checkpoint whose weights can be read; unset before the first promotion.
     #[prost(message, optional, tag = "3")]
     pub champion: ::core::option::Option<Checkpoint>,
-    /// Promoted checkpoints including the champion, oldest first.
+    /// Promoted checkpoints including the champion, oldest first, without those set aside.
     #[prost(message, repeated, tag = "4")]
     pub members: ::prost::alloc::vec::Vec<PoolMember>,
+    /// The run, 16 lower-case hex digits. It never changes.
+    #[prost(string, tag = "5")]
+    pub run: ::prost::alloc::string::String,
+    /// Checkpoints whose weights the arena needs and cannot read. A client that has these weights
+    /// publishes them again.
+    #[prost(message, repeated, tag = "6")]
+    pub missing: ::prost::alloc::vec::Vec<Checkpoint>,
 }
 /// A member of the pool.
 #[derive(Clone, PartialEq, ::prost::Message)]

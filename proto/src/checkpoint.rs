@@ -2,7 +2,7 @@
 //!
 //! A [`Checkpoint`] is validated: its status is known and its time is finite.
 
-use ouro_net::{ContentHash, Generation, HashError};
+use ouro_net::{ContentHash, Generation, HashError, RunIdError};
 use serde::{Deserialize, Serialize};
 
 use crate::arena::v1;
@@ -19,6 +19,8 @@ pub enum CheckpointStatus {
     Pool,
     /// The last promoted checkpoint; also in the pool.
     Champion,
+    /// Promoted, but its weights cannot be read, so it is not in the pool.
+    SetAside,
 }
 
 /// One set of weights that the arena holds.
@@ -53,6 +55,9 @@ pub enum CheckpointError {
     /// The time is not finite.
     #[error("checkpoint time {0} is not finite")]
     Time(f64),
+    /// The run is malformed.
+    #[error(transparent)]
+    Run(#[from] RunIdError),
     /// A member of the pool has no checkpoint.
     #[error("a member of the pool has no checkpoint")]
     Absent,
@@ -70,6 +75,7 @@ impl TryFrom<v1::Checkpoint> for Checkpoint {
             Ok(v1::CheckpointStatus::Rejected) => CheckpointStatus::Rejected,
             Ok(v1::CheckpointStatus::Pool) => CheckpointStatus::Pool,
             Ok(v1::CheckpointStatus::Champion) => CheckpointStatus::Champion,
+            Ok(v1::CheckpointStatus::SetAside) => CheckpointStatus::SetAside,
             Ok(v1::CheckpointStatus::Unspecified) | Err(_) => {
                 return Err(CheckpointError::Status(wire.status));
             }
@@ -96,6 +102,7 @@ impl From<&Checkpoint> for v1::Checkpoint {
             CheckpointStatus::Rejected => v1::CheckpointStatus::Rejected,
             CheckpointStatus::Pool => v1::CheckpointStatus::Pool,
             CheckpointStatus::Champion => v1::CheckpointStatus::Champion,
+            CheckpointStatus::SetAside => v1::CheckpointStatus::SetAside,
         };
         Self {
             hash: checkpoint.hash.to_string(),
@@ -132,6 +139,7 @@ mod tests {
             CheckpointStatus::Rejected,
             CheckpointStatus::Pool,
             CheckpointStatus::Champion,
+            CheckpointStatus::SetAside,
         ] {
             let checkpoint = example(status);
             assert_eq!(v1::Checkpoint::from(&checkpoint).try_into(), Ok(checkpoint));

@@ -2,17 +2,19 @@
 
 use crate::arena::v1;
 use crate::checkpoint::{Checkpoint, CheckpointError};
-use ouro_net::{ContentHash, Generation};
+use ouro_net::{ContentHash, Generation, RunId};
 
 /// The pool from which actors choose opponents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pool {
     /// The newest published weights, regardless of their verdict.
     pub newest: Option<Checkpoint>,
-    /// The last promoted checkpoint.
+    /// The last promoted checkpoint whose weights can be read.
     pub champion: Option<Checkpoint>,
-    /// Every promoted checkpoint, oldest first.
+    /// Every promoted checkpoint, oldest first, without those set aside.
     pub pool: Vec<Checkpoint>,
+    /// The run.
+    pub run: Option<RunId>,
 }
 
 /// The pool at one moment, with estimates from the ratings.
@@ -22,10 +24,15 @@ pub struct PoolSnapshot {
     pub revision: u32,
     /// The newest published weights, regardless of their verdict.
     pub newest: Option<Checkpoint>,
-    /// The last promoted checkpoint.
+    /// The last promoted checkpoint whose weights can be read.
     pub champion: Option<Checkpoint>,
-    /// Every promoted checkpoint including the champion, oldest first.
+    /// Every promoted checkpoint including the champion, oldest first, without those set aside.
     pub members: Vec<PoolMember>,
+    /// The run; `None` before the first snapshot.
+    pub run: Option<RunId>,
+    /// Checkpoints whose weights the arena needs and cannot read. A client that has these weights
+    /// publishes them again.
+    pub missing: Vec<Checkpoint>,
 }
 
 /// A member of the pool.
@@ -81,7 +88,7 @@ impl PoolSnapshot {
     /// Removes the estimates and keeps the checkpoints.
     pub fn into_pool(self) -> Pool {
         let pool = self.members.into_iter().map(|member| member.checkpoint).collect();
-        Pool { newest: self.newest, champion: self.champion, pool }
+        Pool { newest: self.newest, champion: self.champion, pool, run: self.run }
     }
 }
 
@@ -115,6 +122,8 @@ impl TryFrom<v1::WatchPoolResponse> for PoolSnapshot {
             newest: wire.newest.map(Checkpoint::try_from).transpose()?,
             champion: wire.champion.map(Checkpoint::try_from).transpose()?,
             members: wire.members.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
+            run: (!wire.run.is_empty()).then(|| wire.run.parse()).transpose()?,
+            missing: wire.missing.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
         })
     }
 }
@@ -126,6 +135,8 @@ impl From<&PoolSnapshot> for v1::WatchPoolResponse {
             newest: snapshot.newest.as_ref().map(Into::into),
             champion: snapshot.champion.as_ref().map(Into::into),
             members: snapshot.members.iter().map(Into::into).collect(),
+            run: snapshot.run.map(String::from).unwrap_or_default(),
+            missing: snapshot.missing.iter().map(Into::into).collect(),
         }
     }
 }
@@ -154,6 +165,8 @@ mod tests {
                 member(checkpoint(0, CheckpointStatus::Pool), Some(0.75)),
                 member(checkpoint(2, CheckpointStatus::Champion), None),
             ],
+            run: Some(RunId::of(b"a run")),
+            missing: vec![checkpoint(1, CheckpointStatus::SetAside)],
         }
     }
 

@@ -29,6 +29,8 @@ type Snapshots = mpsc::Sender<Result<v1::WatchPoolResponse, Status>>;
 struct Offered {
     streams: mpsc::Sender<Snapshots>,
     files: Files,
+    /// Receives each published file.
+    returned: mpsc::Sender<Vec<u8>>,
     /// Notified of each download. With `hangs`, a download never starts.
     asked: Arc<Notify>,
     hangs: bool,
@@ -70,15 +72,25 @@ impl PoolService for Offered {
 
     async fn publish_checkpoint(
         &self,
-        _: Request<Streaming<v1::PublishCheckpointRequest>>,
+        request: Request<Streaming<v1::PublishCheckpointRequest>>,
     ) -> Result<Response<v1::PublishCheckpointResponse>, Status> {
-        Err(Status::unimplemented("no actor publishes"))
+        use v1::publish_checkpoint_request::Part;
+        let (mut parts, mut file) = (request.into_inner(), Vec::new());
+        while let Some(part) = parts.message().await? {
+            if let Some(Part::Chunk(chunk)) = part.part {
+                file.extend(chunk);
+            }
+        }
+        self.returned.send(file.clone()).await.map_err(|_| Status::unavailable("it is over"))?;
+        let checkpoint = Some(checkpoint(1, &file));
+        Ok(Response::new(v1::PublishCheckpointResponse { checkpoint }))
     }
 }
 
 struct Running {
     streams: mpsc::Receiver<Snapshots>,
     files: Files,
+    returned: mpsc::Receiver<Vec<u8>>,
     asked: Arc<Notify>,
     roster: watch::Receiver<Option<Arc<Roster>>>,
     hints: watch::Sender<Generation>,
@@ -108,7 +120,14 @@ impl Running {
 async fn start_with(cache: Option<Arc<Cache>>, hangs: bool) -> Running {
     let (sender, streams) = mpsc::channel(8);
     let (files, asked) = (Files::default(), Arc::new(Notify::new()));
-    let arena = Offered { streams: sender, files: files.clone(), asked: asked.clone(), hangs };
+    let (returns, returned) = mpsc::channel(8);
+    let arena = Offered {
+        streams: sender,
+        files: files.clone(),
+        returned: returns,
+        asked: asked.clone(),
+        hangs,
+    };
     let server = ouro_testkit::server::serve(PoolServiceServer::new(arena)).await;
     let (rosters, roster) = watch::channel(None);
     let (hints, receiver) = watch::channel(Generation(0));
@@ -122,7 +141,7 @@ async fn start_with(cache: Option<Arc<Cache>>, hangs: bool) -> Running {
         stop: stop.clone(),
     };
     let watcher = tokio::spawn(watcher.run());
-    Running { streams, files, asked, roster, hints, stop, watcher, _server: server }
+    Running { streams, files, returned, asked, roster, hints, stop, watcher, _server: server }
 }
 
 async fn start() -> Running {
@@ -174,6 +193,22 @@ async fn a_member_of_the_pool_that_cannot_be_had_is_left_out_until_it_can() {
     // The watcher retries by itself, without a new snapshot.
     running.add(file(1));
     assert_eq!(running.next().await, (3, vec![0, 1]));
+}
+
+#[tokio::test]
+async fn weights_that_the_arena_has_lost_are_returned_from_the_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = std::time::SystemTime::now();
+    let cache = Cache::open(folder.path().to_owned(), 1 << 20, now).unwrap();
+    cache.put(ContentHash::of(&file(1)), &file(1), now).unwrap();
+    let mut running = start_with(Some(Arc::new(cache)), false).await;
+    running.add(file(3));
+    let stream = running.stream().await;
+    let missing = [2, 1].map(|generation| checkpoint(generation, &file(generation))).into();
+    let lost = v1::WatchPoolResponse { missing, ..snapshot(3, &[]).unwrap() };
+    stream.send(Ok(lost)).await.unwrap();
+    assert_eq!(running.returned.recv().await.unwrap(), file(1));
+    assert_eq!(running.next().await, (3, vec![]));
 }
 
 #[tokio::test]

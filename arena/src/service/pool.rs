@@ -72,7 +72,7 @@ impl Handlers {
         let hash: ContentHash = hash.parse()?;
         let slot = self.downloads.clone().acquire_owned().await;
         let slot = slot.map_err(|_| CallError::Stopping)?;
-        let file = self.blocking(move |state| state.candidates().read_weights(hash)).await?;
+        let file = self.blocking(move |state| state.read_weights(hash)).await?;
         Ok(outgoing(file.into(), slot, TRANSFER_TIMEOUT))
     }
 }

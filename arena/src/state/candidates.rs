@@ -10,10 +10,11 @@ use ouro_net::{ContentHash, Generation, NetSpec, Weights};
 use ouro_proto::{Checkpoint, CheckpointStatus};
 use tokio::sync::watch;
 
+use super::WeightsState;
 use super::shared::{Shared, lock};
 use crate::error::CallError;
 use crate::event::ArenaEvent;
-use crate::store::{StoreError, WeightsError, WeightsFolder};
+use crate::store::StoreError;
 
 /// The header of a publication.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +37,7 @@ pub(super) struct Superseded {
 #[derive(Debug)]
 pub(crate) struct CandidateState {
     shared: Arc<Shared>,
-    weights: WeightsFolder,
+    weights: Arc<WeightsState>,
     /// Wakes the match runner.
     wake: SyncSender<()>,
     /// Whether a candidate arrived since the match runner last requested one.
@@ -53,7 +54,7 @@ pub(crate) struct CandidateState {
 impl CandidateState {
     pub(super) fn new(
         shared: Arc<Shared>,
-        weights: WeightsFolder,
+        weights: Arc<WeightsState>,
         wake: SyncSender<()>,
     ) -> Result<Self, StoreError> {
         let announced = shared.store.checkpoints()?.iter().map(|row| row.generation).collect();
@@ -81,20 +82,26 @@ impl CandidateState {
         self.idle_after.subscribe()
     }
 
+    /// Whether [`set_idle`](Self::set_idle) would change `idle_after`.
+    pub(crate) fn becomes_idle(&self) -> Result<bool, StoreError> {
+        let newest = self.newest_decided()?;
+        Ok(newest.is_some() && newest != *self.idle_after.borrow())
+    }
+
     /// Publishes the newest generation as the value of `idle_after`, unless a candidate has arrived
     /// in the meantime.
     pub(crate) fn set_idle(&self) -> Result<(), StoreError> {
-        let checkpoints = self.shared.store.checkpoints()?;
-        let newest = checkpoints.last().filter(|row| row.status != CheckpointStatus::Candidate);
-        if let Some(newest) = newest {
-            self.idle_after.send_replace(Some(newest.generation));
+        if let Some(newest) = self.newest_decided()? {
+            self.idle_after.send_replace(Some(newest));
         }
         Ok(())
     }
 
-    /// The weights file with this hash.
-    pub(crate) fn read_weights(&self, hash: ContentHash) -> Result<Vec<u8>, WeightsError> {
-        self.weights.read(hash)
+    /// The newest generation, unless it is a candidate.
+    fn newest_decided(&self) -> Result<Option<Generation>, StoreError> {
+        let checkpoints = self.shared.store.checkpoints()?;
+        let newest = checkpoints.last().filter(|row| row.status != CheckpointStatus::Candidate);
+        Ok(newest.map(|newest| newest.generation))
     }
 
     /// Checks and stores a candidate whose bytes have the announced hash, and wakes the match
@@ -113,7 +120,7 @@ impl CandidateState {
         let stored = {
             let _files = lock(&self.files);
             // The file is written first, so a row never refers to a missing file.
-            self.weights.write(offer.hash, bytes)?;
+            self.weights.folder().write(offer.hash, bytes)?;
             self.shared.store.add_checkpoint(&checkpoint)?
         };
         // The store cannot say whether the row is new: a commit that failed may have been applied.
@@ -220,7 +227,7 @@ impl CandidateState {
                     .iter()
                     .any(|row| row.hash == hash && row.status != CheckpointStatus::Rejected)
         };
-        Ok(self.weights.retain(is_kept)?)
+        Ok(self.weights.folder().retain(is_kept)?)
     }
 }
 

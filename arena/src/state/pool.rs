@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex};
 use ouro_proto::pool::{PoolMember, PoolSnapshot};
 use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_rating::Ratings;
+use ouro_rating::comparison::expected_share;
 use tokio::sync::watch;
 
+use super::WeightsState;
 use super::shared::{Shared, lock};
 use crate::store::StoreError;
 
@@ -31,10 +33,21 @@ impl PoolState {
     }
 
     /// Publishes the pool if it has changed.
-    pub(super) fn refresh(&self, ratings: impl FnOnce() -> Arc<Ratings>) -> Result<(), StoreError> {
+    pub(super) fn refresh(
+        &self,
+        ratings: impl FnOnce() -> Arc<Ratings>,
+        weights: &WeightsState,
+    ) -> Result<(), StoreError> {
         let _refreshing = lock(&self.refreshing);
         let checkpoints = self.shared.store.checkpoints()?;
         let ratings = ratings();
+        let unreadable = weights.unreadable();
+        let missing: Vec<Checkpoint> = checkpoints
+            .iter()
+            .filter(|row| unreadable.contains_key(&row.generation))
+            .cloned()
+            .collect();
+        let run = Some(self.shared.id);
         let newest = checkpoints.last().cloned();
         let known =
             newest.as_ref().and_then(|newest| rated_ancestor(&ratings, &checkpoints, newest));
@@ -46,16 +59,18 @@ impl PoolState {
             .map(|checkpoint| {
                 let newest_wins = known.as_ref().and_then(|newest| {
                     let member = checkpoint.generation.to_string();
-                    let is_rated = ratings.is_rated(&member);
-                    let difference = is_rated.then(|| ratings.compare(newest, &member)).flatten();
-                    difference.map(|difference| difference.share)
+                    if !ratings.is_rated(&member) {
+                        return None;
+                    }
+                    // Without its interval, the estimate needs no sparse solve per member.
+                    Some(expected_share(ratings.elo(newest)? - ratings.elo(&member)?))
                 });
                 PoolMember { checkpoint, newest_wins }
             })
             .collect();
-        self.snapshots.send_if_modified(|shown| {
+        self.snapshots.send_if_modified(move |shown| {
             let revision = shown.revision;
-            let mut snapshot = PoolSnapshot { revision, newest, champion, members };
+            let mut snapshot = PoolSnapshot { revision, newest, champion, members, run, missing };
             // Revision 0 is the default before the first snapshot, which is published even if
             // empty.
             if **shown == snapshot && revision > 0 {

@@ -1,6 +1,8 @@
 //! The current ratings.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ouro_proto::Checkpoint;
 use ouro_rating::ratings::PairResults;
@@ -9,13 +11,24 @@ use tokio::sync::watch;
 
 use super::shared::{Shared, lock};
 use crate::event::ArenaEvent;
+use crate::matchmaking::DutyCycle;
 use crate::player_id::ANCHOR;
 use crate::store::listed_players;
+
+/// Share of the time that fits take while candidates are being evaluated.
+const SHARE: f64 = 0.1;
+
+/// A fit that is shorter than this is never put off.
+const SHORT: Duration = Duration::from_millis(5);
 
 /// The ratings as last computed, and their table for subscribers.
 #[derive(Debug)]
 pub(crate) struct RatingState {
     shared: Arc<Shared>,
+    /// Limits fits to their share of the time.
+    duty_cycle: Mutex<DutyCycle>,
+    /// Whether results arrived after the last fit.
+    is_stale: AtomicBool,
     current: Mutex<Arc<Ratings>>,
     table: watch::Sender<Arc<RatingTable>>,
 }
@@ -23,7 +36,13 @@ pub(crate) struct RatingState {
 impl RatingState {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let current = Mutex::new(Arc::new(Ratings::fit(&[], &[], ANCHOR)));
-        Self { shared, current, table: watch::Sender::default() }
+        Self {
+            shared,
+            duty_cycle: Mutex::new(DutyCycle::new(SHARE)),
+            is_stale: AtomicBool::new(false),
+            current,
+            table: watch::Sender::default(),
+        }
     }
 
     /// The ratings as last computed.
@@ -36,13 +55,31 @@ impl RatingState {
         self.table.subscribe()
     }
 
+    /// Notes that results arrived. Returns whether a fit is within its share of the time.
+    pub(super) fn note_results(&self) -> bool {
+        self.is_stale.store(true, Ordering::Release);
+        let wait = lock(&self.duty_cycle).wait(self.shared.clock.monotonic());
+        wait.is_some_and(|wait| wait.is_zero())
+    }
+
+    /// Whether results arrived after the last fit.
+    pub(super) fn is_stale(&self) -> bool {
+        self.is_stale.load(Ordering::Acquire)
+    }
+
     /// Computes all ratings from all games that count. The fit always starts from the same point,
     /// so a restart and a replay of the log give the same ratings, bit for bit.
     pub(super) fn update(&self, results: &[PairResults], checkpoints: &[Checkpoint]) {
+        let start = self.shared.clock.monotonic();
+        self.is_stale.store(false, Ordering::Release);
         let anchors = self.shared.checked.anchors.iter().map(|name| &**name);
         let listed = listed_players(anchors, checkpoints);
         let ratings = Arc::new(Ratings::fit(results, &listed, ANCHOR));
         let table = Arc::new(ratings.table());
+        let end = self.shared.clock.monotonic();
+        if end.saturating_sub(start) >= SHORT {
+            lock(&self.duty_cycle).spent(start, end);
+        }
         // The ratings are set before the table, so a subscriber to the table can compare all its
         // players.
         *lock(&self.current) = ratings;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ouro_net::RunId;
 use ouro_service::{Clock, Conditions};
 use tokio::sync::{broadcast, watch};
 
@@ -18,6 +19,7 @@ const EVENTS: usize = 1_024;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(super) run: Run,
+    pub(super) id: RunId,
     pub(super) checked: Checked,
     pub(super) store: Box<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
@@ -28,12 +30,13 @@ pub(crate) struct Shared {
 impl Shared {
     pub(super) fn new(
         run: Run,
+        id: RunId,
         checked: Checked,
         store: Box<dyn Store>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (events, conditions) = (broadcast::Sender::new(EVENTS), watch::Sender::default());
-        Self { run, checked, store, clock, events, conditions }
+        Self { run, id, checked, store, clock, events, conditions }
     }
 
     /// Emits an event to all receivers.

@@ -1,16 +1,20 @@
 //! Candidates: arrival, succession, removal.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
 use ouro_net::Generation;
 use ouro_proto::CheckpointStatus;
 use ouro_rating::{ClusterResult, ClusterShape, GameResult, Gate, GateConfig, Ranking};
+use ouro_replay::testing::{Faults, MemoryDisk};
 
 use super::*;
 use crate::config::MatchConfig;
-use crate::store::{EmbeddedStore, SmallDisk, WeightsError};
+use crate::player_id::{MatchKey, PlayerId};
+use crate::store::{LOG_FILE, MatchInfo, StoredCluster, WeightsError};
 
 fn state(folder: &std::path::Path) -> ArenaState {
-    let store = EmbeddedStore::in_memory().unwrap();
-    crate::testing::state(folder, store, &MatchConfig::default()).0
+    crate::testing::state(folder, &MemoryDisk::new(), &MatchConfig::default()).0
 }
 
 fn publish(state: &ArenaState, generation: u32) -> Checkpoint {
@@ -70,9 +74,12 @@ fn weights_of_rejected_candidates_are_removed_except_the_newest() {
     state.drop_candidate(second.generation, "test").unwrap();
     state.drop_candidate(third.generation, "test").unwrap();
     state.remove_unneeded(20).unwrap();
-    assert!(state.candidates().read_weights(first.hash).is_ok());
-    assert!(matches!(state.candidates().read_weights(second.hash), Err(WeightsError::Missing(_))));
-    assert!(state.candidates().read_weights(third.hash).is_ok());
+    assert!(state.read_weights(first.hash).is_ok());
+    assert!(matches!(
+        state.read_weights(second.hash),
+        Err(CallError::Folder(WeightsError::Missing(_)))
+    ));
+    assert!(state.read_weights(third.hash).is_ok());
     let pool = state.pool().snapshots().borrow().clone();
     assert_eq!(pool.newest.as_ref().unwrap().generation, third.generation);
     assert_eq!(pool.champion.as_ref().unwrap().generation, first.generation);
@@ -102,40 +109,131 @@ fn the_arena_is_idle_only_when_no_candidate_is_left() {
 }
 
 #[test]
-fn a_candidate_whose_failed_commit_was_applied_is_announced_once() {
-    let mut happened = 0;
-    for after in 0.. {
-        let (folder, disk) = (tempfile::tempdir().unwrap(), SmallDisk::default());
-        let (state, wake) =
-            crate::testing::state(folder.path(), disk.store(), &MatchConfig::default());
-        let mut events = state.events();
-        disk.fail_sync(Some(after));
-        let published = crate::testing::offer(&state, 0);
-        disk.fail_sync(None);
-        match &published {
-            Ok(_) => {}
-            Err(error) if error.is_exhausted() => {
-                let rows = state.store().checkpoints().unwrap();
-                happened += usize::from(!rows.is_empty());
-                assert!(events.try_recv().is_err(), "no event before the commit is known");
-            }
-            Err(error) => panic!("{error}"),
-        }
-        // Publishes twice, like a client that lost the first answer.
-        for _ in 0..2 {
-            assert_eq!(publish(&state, 0).status, CheckpointStatus::Candidate);
-        }
-        assert!(state.candidates().has_arrival());
-        wake.try_recv().expect("the match runner is woken");
-        assert!(matches!(events.try_recv(), Ok(ArenaEvent::Published(_))));
-        assert!(events.try_recv().is_err(), "announced once");
-        assert!(state.pool().snapshots().borrow().newest.is_some());
-        assert!(state.next_candidate().unwrap().is_some());
-        publish(&state, 0);
-        assert!(!state.candidates().has_arrival(), "the match runner has it");
-        if published.is_ok() {
-            break;
-        }
+fn a_candidate_that_a_full_disk_refused_is_announced_once_it_is_stored() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), MemoryDisk::new());
+    let (state, wake) = crate::testing::state(folder.path(), &disk, &MatchConfig::default());
+    let mut events = state.events();
+    let used = disk.content(LOG_FILE).unwrap().len();
+    for room in [0, 1, 50] {
+        disk.set_faults(Faults { capacity: Some(used + room), ..Faults::default() });
+        let refused = crate::testing::offer(&state, 0).unwrap_err();
+        assert!(refused.is_exhausted(), "{refused}");
+        assert_eq!(state.store().checkpoints().unwrap(), []);
+        assert!(events.try_recv().is_err(), "no event before the candidate is stored");
     }
-    assert!(happened > 0);
+    disk.set_faults(Faults::default());
+    // Publishes twice, like a client that lost the first answer.
+    for _ in 0..2 {
+        assert_eq!(publish(&state, 0).status, CheckpointStatus::Candidate);
+    }
+    assert!(state.candidates().has_arrival());
+    wake.try_recv().expect("the match runner is woken");
+    assert!(matches!(events.try_recv(), Ok(ArenaEvent::Published(_))));
+    assert!(events.try_recv().is_err(), "announced once");
+    assert!(state.pool().snapshots().borrow().newest.is_some());
+    assert!(state.next_candidate().unwrap().is_some());
+    publish(&state, 0);
+    assert!(!state.candidates().has_arrival(), "the match runner has it");
+}
+
+/// Changes one byte of the weights file of a checkpoint, or changes it back.
+fn flip(folder: &std::path::Path, checkpoint: &Checkpoint) {
+    let path = folder.join(format!("{}.safetensors", checkpoint.hash));
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_champion_is_set_aside_requested_and_restored_by_a_copy() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), MemoryDisk::new());
+    let open = || crate::testing::state(folder.path(), &disk, &MatchConfig::default()).0;
+    let state = open();
+    let [first, second] = [0, 1].map(|number| {
+        let published = publish(&state, number);
+        promote(&state, published.generation);
+        published
+    });
+    let pool = |state: &ArenaState| state.pool().snapshots().borrow().clone();
+    flip(folder.path(), &second);
+    assert!(state.read_weights(second.hash).is_err());
+    let snapshot = pool(&state);
+    assert_eq!(snapshot.champion.as_ref().unwrap().generation, first.generation);
+    assert_eq!(snapshot.members.len(), 1);
+    assert_eq!(snapshot.missing[0].hash, second.hash);
+    let reason = state.weights().unreadable().remove(&second.generation).unwrap();
+    assert!(reason.contains(&second.hash.to_string()) && reason.contains("damaged"), "{reason}");
+    // It stays set aside after a restart, because the file is still damaged.
+    drop(state);
+    let state = open();
+    assert_eq!(pool(&state).missing.len(), 1);
+    assert_eq!(state.store().champion().unwrap(), first.generation.into());
+    // Anybody who has the weights publishes them again.
+    assert_eq!(publish(&state, 1).generation, second.generation);
+    let snapshot = pool(&state);
+    assert_eq!((snapshot.missing.len(), snapshot.members.len()), (0, 2));
+    assert_eq!(state.store().champion().unwrap(), second.generation.into());
+    assert!(state.read_weights(second.hash).is_ok());
+    // An operator may put the file back instead, before a start.
+    flip(folder.path(), &first);
+    assert!(state.read_weights(first.hash).is_err());
+    assert_eq!(pool(&state).members.len(), 1);
+    drop(state);
+    flip(folder.path(), &first);
+    let state = open();
+    assert_eq!((pool(&state).missing.len(), pool(&state).members.len()), (0, 2));
+}
+
+/// A clock on which 10 ms pass with each look.
+#[derive(Debug, Default)]
+struct SlowClock(AtomicU64);
+
+impl Clock for SlowClock {
+    fn unix(&self) -> Duration {
+        Duration::from_secs(9)
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_millis(10 * self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[test]
+fn slow_fits_take_their_share_of_the_time_and_no_result_is_forgotten() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), MemoryDisk::new());
+    let clock = Arc::new(SlowClock::default());
+    let config = MatchConfig::default();
+    let (state, _) = crate::testing::timed_state(folder.path(), &disk, &config, clock);
+    let published = publish(&state, 0);
+    let key = MatchKey::rating(published.generation.into(), PlayerId::random());
+    let info = MatchInfo {
+        number: 0,
+        key,
+        shape: ClusterShape { seats: 2 },
+        rule: None,
+        player: String::new(),
+        opened_at: 0.0,
+    };
+    let number = state.matches().open(&info).unwrap().number;
+    let game =
+        |fingerprint| GameResult { ranking: Ranking::new(1.0, &[-1.0]), margin: 0.0, fingerprint };
+    let play = |cluster: u32| {
+        let games = vec![game(u64::from(2 * cluster)), game(u64::from(2 * cluster + 1))];
+        let result = ClusterResult { cluster, games };
+        state.matches().record(number, &[StoredCluster { result, counts: true }], &[]).unwrap();
+    };
+    let rated = || state.ratings().table().borrow().games;
+    // A fit takes 10 ms here, so the next one is due 90 ms later, which is nine looks.
+    let fits = (0..40).filter(|&cluster| {
+        play(cluster);
+        let before = rated();
+        state.refresh_ratings().unwrap();
+        rated() > before
+    });
+    let fits = fits.count();
+    assert!((3..=8).contains(&fits), "{fits} fits in 40 matches");
+    state.complete_ratings().unwrap();
+    assert_eq!(rated(), 80);
+    assert!(!state.ratings().is_stale());
 }

@@ -1,13 +1,12 @@
 //! Conformance tests that run on each kind of store, then tests of stores in files.
 
-use std::path::Path;
-
 use ouro_game::record::Recorder;
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, GameConfig};
-use ouro_net::{ContentHash, Generation};
+use ouro_net::{ContentHash, Generation, RunId};
 use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_rating::{ClusterResult, ClusterShape, GameResult, Gate, GateConfig, Ranking};
+use ouro_replay::testing::{Faults, MemoryDisk};
 
 use super::*;
 use crate::player_id::{MatchKey, PlayerId};
@@ -76,9 +75,10 @@ fn run(seed: u64) -> Run {
 }
 
 fn a_store_belongs_to_one_run(store: &dyn Store) {
-    store.bind_run(&run(1)).unwrap();
-    store.bind_run(&run(1)).unwrap();
-    let error = store.bind_run(&run(2)).unwrap_err();
+    let [first, second] = [b"a", b"b"].map(|seed| RunId::of(seed));
+    assert_eq!(store.bind_run(&run(1), first).unwrap(), first);
+    assert_eq!(store.bind_run(&run(1), second).unwrap(), first);
+    let error = store.bind_run(&run(2), second).unwrap_err();
     assert!(matches!(error, StoreError::OtherRun { .. }), "{error}");
     assert!(error.to_string().contains("seed 1"), "{error}");
 }
@@ -205,24 +205,60 @@ fn the_log_replays_to_what_the_store_holds(store: &dyn Store) {
     let again = ClusterResult { cluster: 1, ..pair(0, [1.0, 0.0]).result };
     store.record(rating.number, &[StoredCluster { result: again, counts: true }], &[]).unwrap();
     let error = replay(store).unwrap_err().to_string();
-    assert!(error.starts_with("line 16: cluster 1 of match 3"), "{error}");
+    assert!(error.starts_with("entry 16: cluster 1 of match 3"), "{error}");
 }
 
-/// Runs each test on an empty store in memory and on an empty store in a file.
+fn a_damaged_champion_falls_back_and_comes_back(store: &dyn Store) {
+    use CheckpointStatus::{Candidate, Champion, Pool, Rejected, SetAside};
+    let statuses =
+        || -> Vec<_> { store.checkpoints().unwrap().iter().map(|row| row.status).collect() };
+    for number in 0..5 {
+        store.add_checkpoint(&checkpoint(number)).unwrap();
+    }
+    store.decide(&ruled(store, 0, PlayerId::random(), 1.0)).unwrap();
+    store.decide(&ruled(store, 1, generation(0), 1.0)).unwrap();
+    store.decide(&ruled(store, 2, generation(1), -1.0)).unwrap();
+    for other in [2, 3, 9] {
+        let refused = store.set_aside(Generation(other), "damaged", 1.0);
+        assert!(matches!(refused, Err(StoreError::NotInPool(_))), "{refused:?}");
+    }
+    assert!(store.set_aside(Generation(1), "damaged", 1.0).unwrap());
+    assert!(!store.set_aside(Generation(1), "damaged", 2.0).unwrap());
+    assert_eq!(store.champion().unwrap(), generation(0));
+    assert_eq!(statuses(), [Champion, SetAside, Rejected, Candidate, Candidate]);
+    // Without a promotion in between, the member is champion again.
+    assert!(store.restore(Generation(1), 3.0).unwrap());
+    assert!(!store.restore(Generation(1), 3.0).unwrap());
+    assert_eq!(statuses(), [Pool, Champion, Rejected, Candidate, Candidate]);
+    // After a promotion it is a member like others.
+    store.set_aside(Generation(1), "damaged", 4.0).unwrap();
+    store.decide(&ruled(store, 3, generation(0), 1.0)).unwrap();
+    assert_eq!(statuses(), [Pool, SetAside, Rejected, Champion, Candidate]);
+    store.restore(Generation(1), 5.0).unwrap();
+    assert_eq!(statuses(), [Pool, Pool, Rejected, Champion, Candidate]);
+    // Without any member that can play, candidates meet `random`.
+    for member in [0, 1, 3] {
+        store.set_aside(Generation(member), "damaged", 6.0).unwrap();
+    }
+    assert_eq!(store.champion().unwrap(), PlayerId::random());
+    let replayed = replay(store).unwrap();
+    assert_eq!(replayed.checkpoints, store.checkpoints().unwrap());
+}
+
+/// Runs each test on an empty store in memory and on an empty store in a folder.
 macro_rules! conformance {
     ($($claim:ident),* $(,)?) => {
         mod in_memory {
             $(#[test]
             fn $claim() {
-                super::$claim(&super::EmbeddedStore::in_memory().unwrap());
+                super::$claim(&super::EmbeddedStore::on(super::MemoryDisk::new()).unwrap());
             })*
         }
-        mod in_a_file {
+        mod in_a_folder {
             $(#[test]
             fn $claim() {
                 let folder = tempfile::tempdir().unwrap();
-                let path = folder.path().join("arena.redb");
-                super::$claim(&super::EmbeddedStore::open(&path).unwrap());
+                super::$claim(&super::EmbeddedStore::open(folder.path()).unwrap());
             })*
         }
     };
@@ -235,75 +271,78 @@ conformance!(
     results_count_once_however_often_they_are_reported,
     games_are_kept_until_they_are_pruned,
     the_log_replays_to_what_the_store_holds,
+    a_damaged_champion_falls_back_and_comes_back,
 );
 
+/// A store of a run with one promotion.
+fn filled(disk: &MemoryDisk) -> EmbeddedStore<MemoryDisk> {
+    let store = EmbeddedStore::on(disk.clone()).unwrap();
+    store.bind_run(&run(1), RunId::of(b"run")).unwrap();
+    store.add_checkpoint(&checkpoint(0)).unwrap();
+    store.decide(&ruled(&store, 0, PlayerId::random(), 1.0)).unwrap();
+    store
+}
+
 #[test]
-fn everything_committed_survives_reopening() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("arena.redb");
-    {
-        let store = EmbeddedStore::open(&path).unwrap();
-        store.bind_run(&run(1)).unwrap();
-        store.add_checkpoint(&checkpoint(0)).unwrap();
-        store.decide(&ruled(&store, 0, PlayerId::random(), 1.0)).unwrap();
-    }
-    // A copy of the file, taken while the store is open, equals the file that a killed process
-    // leaves.
-    let store = EmbeddedStore::open(&path).unwrap();
+fn everything_stored_survives_reopening() {
+    let disk = MemoryDisk::new();
+    let store = filled(&disk);
     store.add_checkpoint(&checkpoint(1)).unwrap();
-    let copy = folder.path().join("copy.redb");
-    std::fs::copy(&path, &copy).unwrap();
-    let copy = EmbeddedStore::open(&copy).unwrap();
+    store.set_aside(Generation(0), "damaged", 1.0).unwrap();
+    // The disk as a killed process leaves it.
+    let copy = EmbeddedStore::on(disk.after_kill()).unwrap();
     assert_eq!(copy.checkpoints().unwrap(), store.checkpoints().unwrap());
-    assert_eq!(copy.checkpoints().unwrap().len(), 2);
-    assert_eq!(copy.champion().unwrap(), generation(0));
+    assert_eq!(copy.decisions().unwrap(), store.decisions().unwrap());
+    assert_eq!(copy.promotions().unwrap(), store.promotions().unwrap());
+    assert_eq!(copy.matches().unwrap(), store.matches().unwrap());
+    assert_eq!(copy.champion().unwrap(), PlayerId::random());
     assert_eq!(copy.results(0).unwrap().len(), 1);
-    assert!(matches!(copy.bind_run(&run(2)), Err(StoreError::OtherRun { .. })));
+    let other = copy.bind_run(&run(2), RunId::of(b"other"));
+    assert!(matches!(other, Err(StoreError::OtherRun { .. })));
 }
 
 #[test]
 fn a_second_process_is_refused_while_the_store_is_in_use() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("arena.redb");
-    let _open = EmbeddedStore::open(&path).unwrap();
-    assert!(matches!(EmbeddedStore::open(&path), Err(StoreError::Locked { .. })));
+    let _open = EmbeddedStore::open(folder.path()).unwrap();
+    let refused = EmbeddedStore::open(folder.path());
+    assert!(matches!(refused, Err(StoreError::Locked { .. })));
 }
 
 #[test]
 fn a_disk_that_runs_full_during_a_write_loses_nothing() {
     let mut refused = 0;
     // The space grows until the whole write fits.
-    for room in (0..).map(|step| 509 * step) {
-        let disk = SmallDisk::default();
-        let store = disk.store();
+    for room in 0.. {
+        let disk = MemoryDisk::new();
+        let store = EmbeddedStore::on(disk.clone()).unwrap();
         store.add_checkpoint(&checkpoint(0)).unwrap();
         let key = MatchKey::gate(Generation(0), PlayerId::random());
         let number = store.open_match(&info(key)).unwrap().number;
         let results = [pair(0, [1.0; 2])];
-        disk.leave_room(Some(room));
+        let used = disk.content(LOG_FILE).unwrap().len();
+        disk.set_faults(Faults { capacity: Some(used + 7 * room), ..Faults::default() });
         let recorded = store.record(number, &results, &[]);
-        let held = store.results(number);
+        let held = store.results(number).unwrap();
         match &recorded {
-            Ok(1) => assert_eq!(held.unwrap(), results),
-            Err(StoreError::Exhausted { folder, .. }) => {
+            Ok(1) => assert_eq!(held, results),
+            Err(StoreError::Exhausted { path, .. }) => {
                 refused += 1;
-                assert_eq!(folder, Path::new("small"));
-                // Reopening may need more space than is free. Otherwise reads return the old state.
-                let says_so = matches!(&held, Err(StoreError::Exhausted { .. }));
-                assert!(says_so || held.is_ok_and(|rows| rows.is_empty()), "{room}");
+                assert_eq!(path, LOG_FILE);
+                assert_eq!(held, []);
                 assert!(matches!(store.recover(), Err(StoreError::Exhausted { .. })));
-                assert_eq!(disk.opened(), 2, "opened again at once, and then no more");
             }
             other => panic!("{room}: {other:?}"),
         }
-        disk.leave_room(None);
+        disk.set_faults(Faults::default());
         store.recover().unwrap();
         store.record(number, &results, &[]).unwrap();
         store.decide(&ruled(&store, 0, PlayerId::random(), 1.0)).unwrap();
-        let replayed = replay(&store).unwrap();
+        let replayed = replay(&EmbeddedStore::on(disk.after_kill()).unwrap()).unwrap();
         assert_eq!(replayed.matches, store.matches().unwrap());
         assert_eq!(replayed.matches[0].1.clusters, 1);
         assert_eq!(replayed.promotions, store.promotions().unwrap());
+        assert_eq!(disk.content("space.probe"), None);
         if recorded.is_ok() {
             break;
         }
@@ -313,51 +352,77 @@ fn a_disk_that_runs_full_during_a_write_loses_nothing() {
 
 #[test]
 fn a_failure_other_than_a_full_disk_is_reported_every_time() {
-    let disk = SmallDisk::default();
-    let store = disk.store();
-    disk.damage(std::io::ErrorKind::PermissionDenied);
-    for generation in 0..3 {
+    let disk = MemoryDisk::new();
+    let store = filled(&disk);
+    disk.set_faults(Faults { sync_fails: true, ..Faults::default() });
+    for generation in 1..4 {
         let error = store.add_checkpoint(&checkpoint(generation)).unwrap_err();
-        assert!(matches!(error, StoreError::Database(_)), "{error}");
-        assert!(error.to_string().ends_with("permission denied"), "{error}");
-    }
-    assert_eq!(disk.opened(), 1, "opening it again would not help");
-}
-
-#[test]
-fn a_file_that_is_no_store_is_refused_in_one_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("arena.redb");
-    for content in [b"not a database".to_vec(), vec![0; 8192], vec![0xa5; 1 << 20]] {
-        std::fs::write(&path, content).unwrap();
-        let error = EmbeddedStore::open(&path).unwrap_err();
-        assert!(matches!(error, StoreError::NotAStore { .. }), "{error}");
+        assert!(matches!(error, StoreError::Io { .. }), "{error}");
         assert_eq!(error.to_string().lines().count(), 1);
     }
+    assert_eq!(store.checkpoints().unwrap().len(), 1);
 }
 
 #[test]
-fn a_start_killed_before_the_store_was_complete_loses_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("arena.redb");
-    let unfinished = folder.path().join("arena.redb.new");
-    std::fs::write(&unfinished, vec![0; 8192]).unwrap();
-    EmbeddedStore::open(&path).unwrap().add_checkpoint(&checkpoint(0)).unwrap();
-    assert!(!unfinished.exists());
-    // A leftover beside a complete store does not affect it.
-    std::fs::write(&unfinished, vec![0; 8192]).unwrap();
-    assert_eq!(EmbeddedStore::open(&path).unwrap().checkpoints().unwrap().len(), 1);
+fn each_changed_byte_of_the_log_is_named_with_its_entry_and_the_remedy() {
+    let disk = MemoryDisk::new();
+    drop(filled(&disk));
+    let content = disk.content(LOG_FILE).unwrap();
+    for byte in 0..content.len() - 1 {
+        let mut changed = content.clone();
+        changed[byte] ^= 1 << (byte % 8);
+        let disk = disk.copy();
+        disk.put(LOG_FILE, &changed);
+        // An inverted bit can turn a byte of the last entry into the mark of an interrupted write.
+        let Err(error) = EmbeddedStore::on(disk.clone()) else {
+            assert!(disk.content("results.log.cut-0").is_some(), "{byte}");
+            continue;
+        };
+        assert!(matches!(error, StoreError::Damaged { .. }), "{byte}: {error}");
+        let text = error.to_string();
+        assert!(text.contains(LOG_FILE) && text.contains("ouro repair"), "{text}");
+        assert_eq!(text.lines().count(), 1);
+    }
 }
 
 #[test]
-fn a_store_of_another_version_is_refused_with_the_remedy() {
+fn a_file_that_is_no_log_is_refused_in_one_line() {
+    for content in [b"not a log\n".to_vec(), vec![0xa5; 1 << 16], b"\n\n\n".to_vec()] {
+        let disk = MemoryDisk::new();
+        disk.put(LOG_FILE, &[&content[..], b"\n"].concat());
+        let error = EmbeddedStore::on(disk).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged { entry: 0, .. }), "{error}");
+    }
+}
+
+#[test]
+fn an_intact_entry_that_contradicts_the_others_is_refused() {
+    let disk = MemoryDisk::new();
+    drop(filled(&disk));
+    let twice = serde_json::to_string(&LogEntry::CheckpointPublished(checkpoint(0))).unwrap();
+    for (text, problem) in
+        [(&*twice, "published more than once"), ("{\"new\":1}", "unknown variant")]
+    {
+        let disk = disk.copy();
+        let mut content = disk.content(LOG_FILE).unwrap();
+        let number = content.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        content.extend(line_file::format_line(number, text).bytes());
+        disk.put(LOG_FILE, &content);
+        let error = EmbeddedStore::on(disk).unwrap_err();
+        assert!(matches!(&error, StoreError::Contradiction { entry, .. } if *entry == number));
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn a_log_of_another_version_is_refused_with_the_remedy() {
     for (version, remedy) in
         [(SCHEMA_VERSION + 1, "use a newer program"), (1, "use an older program or another data")]
     {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("arena.redb");
-        EmbeddedStore::open(&path).unwrap().set_schema(version);
-        let error = EmbeddedStore::open(&path).unwrap_err();
+        let text = format!("{{\"run_started\":{{\"version\":{version},\"more\":1}}}}");
+        let disk = MemoryDisk::new();
+        disk.put(LOG_FILE, line_file::format_line(0, &text).as_bytes());
+        let error = EmbeddedStore::on(disk).unwrap_err();
         assert!(matches!(error, StoreError::Schema { found } if found == version), "{error}");
         assert!(error.to_string().contains(remedy), "{error}");
     }

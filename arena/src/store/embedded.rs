@@ -1,268 +1,266 @@
-//! A store in one redb file, or in memory.
+//! A store in the data folder of one arena.
 //!
-//! Rows are JSON, so that an operator can inspect a store. redb commits durably (fsync) by default
-//! and is consistent after a crash. After a failed write the store reopens the database. If
-//! reopening needs more space than is free, the store cannot be read until [`Store::recover`] finds
-//! space.
+//! The file `results.log` is the store: one checksummed line of JSON per change. All tables are in
+//! memory and are rebuilt from it at each start. `games.log` holds the games that can be shown.
+//! Both can be read with standard tools.
 
-use std::fs;
-use std::io;
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ouro_net::Generation;
+use ouro_net::{Generation, RunId};
 use ouro_proto::{Checkpoint, CheckpointStatus};
-use redb::{
-    Database, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition,
-    WriteTransaction,
-};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use ouro_replay::disk::{Disk, FolderDisk};
+use ouro_replay::journal::JournalError;
 
-use super::disk::sync_folder;
-use super::error::{SCHEMA_VERSION, StoreError, failed};
+use super::error::{SCHEMA_VERSION, StoreError, io_error};
 use super::interface::Store;
+use super::kept_games::KeptGames;
+use super::line_file::{LineFile, write_file};
 use super::rows::{
-    Decision, GameKey, LogEntry, MatchInfo, MatchSums, Promotion, Run, StoredCluster, StoredGame,
+    Decision, GameKey, LogEntry, MatchInfo, MatchSums, Promotion, Run, RunStarted, StoredCluster,
+    StoredGame,
 };
+use super::tables::{MatchTable, Tables};
 use crate::player_id::PlayerId;
 
-use connection::{Connection, or_exhausted};
-use medium::{InFile, InMemory, Medium};
+/// Name of the log in the data folder.
+pub const LOG_FILE: &str = "results.log";
 
-mod connection;
-mod medium;
-#[cfg(test)]
-pub(crate) mod small_disk;
+/// Name of the file that checks whether there is space again.
+const PROBE: &str = "space.probe";
 
-/// Schema version and run.
-const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
-/// Checkpoints by generation.
-const CHECKPOINTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("checkpoints");
-/// Decisions by generation.
-const DECISIONS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("decisions");
-/// Promotions by number.
-const PROMOTIONS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("promotions");
-/// Matches by number.
-const MATCHES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("matches");
-/// Numbers of matches by key.
-const NUMBERS: TableDefinition<'_, &str, u32> = TableDefinition::new("numbers");
-/// Results by match and cluster.
-const CLUSTERS: TableDefinition<'_, (u32, u32), &[u8]> = TableDefinition::new("clusters");
-/// Sums of the clusters, by match.
-const SUMS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("sums");
-/// Games by match, cluster and game.
-const GAMES: TableDefinition<'_, (u32, u32, u32), &[u8]> = TableDefinition::new("games");
-/// Every change, by number.
-const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
+/// Free bytes required before matches resume: some clusters with their games.
+const ROOM: usize = 1 << 20;
 
-/// A store in a file of its own, or in memory.
+/// A store on a disk, with a single writer.
 #[derive(Debug)]
-pub struct EmbeddedStore {
-    connection: Connection,
+pub struct EmbeddedStore<D: Disk = FolderDisk> {
+    parts: Mutex<Parts<D>>,
 }
 
-impl EmbeddedStore {
-    /// Opens the store at `path`, or creates it.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let medium = InFile(path.to_owned());
-        if !path.exists() {
-            Self::create(path).map_err(|error| or_exhausted(error, &medium))?;
+#[derive(Debug)]
+struct Parts<D: Disk> {
+    disk: D,
+    log: LineFile<D::File>,
+    games: KeptGames<D::File>,
+    tables: Tables,
+}
+
+impl EmbeddedStore<FolderDisk> {
+    /// Opens the store in `folder`, or creates it, and locks the folder. Verifies every entry of
+    /// the log.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        Self::on(on_folder(folder)?)
+    }
+}
+
+/// Locks the data folder of an arena.
+pub(super) fn on_folder(folder: &Path) -> Result<FolderDisk, StoreError> {
+    FolderDisk::open(folder).map_err(|error| match error {
+        JournalError::Locked { path } => StoreError::Locked { path },
+        JournalError::Io { action, path, source } => io_error(action, &path)(source),
+        error => {
+            let path = folder.display().to_string();
+            io_error("open", &path)(std::io::Error::other(error))
         }
-        Self::on(Box::new(medium))
+    })
+}
+
+impl<D: Disk> EmbeddedStore<D> {
+    /// Opens the store on a disk, or creates it. Verifies every entry of the log.
+    pub fn on(disk: D) -> Result<Self, StoreError> {
+        let mut tables = Tables::default();
+        let path = disk.describe(LOG_FILE);
+        let log = LineFile::open(&disk, LOG_FILE, |number, text| {
+            let entry = parse(number, text, &path)?;
+            tables.apply(number, &entry).map_err(|problem| invalid(&path, number, problem))
+        })?;
+        let games = KeptGames::open(&disk)?;
+        Ok(Self { parts: Mutex::new(Parts { disk, log, games, tables }) })
     }
 
-    /// Creates an empty store beside `path` and renames it. redb grows a file before it writes the
-    /// header. A `kill -9` between these two steps would leave a file that can never be opened.
-    fn create(path: &Path) -> Result<(), StoreError> {
-        let mut unfinished = path.as_os_str().to_owned();
-        unfinished.push(".new");
-        let unfinished = Path::new(&unfinished);
-        match fs::remove_file(unfinished) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
-        drop(Self::on(Box::new(InFile(unfinished.to_owned())))?);
-        fs::rename(unfinished, path).map_err(failed)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        sync_folder(folder.unwrap_or(Path::new("."))).map_err(failed)
+    /// The run that the log names.
+    pub fn run(&self) -> Option<RunId> {
+        self.lock().tables.run.as_ref().map(|run| run.id)
     }
 
-    /// A store in memory, which is lost when the process ends.
-    pub fn in_memory() -> Result<Self, StoreError> {
-        Self::on(Box::new(InMemory))
+    fn lock(&self) -> MutexGuard<'_, Parts<D>> {
+        // An entry is applied after it is written, and applying it changes one table row at a time.
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn on(medium: Box<dyn Medium>) -> Result<Self, StoreError> {
-        Ok(Self { connection: Connection::open(medium, prepare)? })
-    }
-
-    /// Runs one durable transaction. An error in `change` rolls it back. A commit that fails may
-    /// still have been applied.
-    fn change<T>(
+    /// Appends the entry that `decide` returns for the current tables, if any, and applies it.
+    fn step<T>(
         &self,
-        change: impl FnOnce(&WriteTransaction) -> Result<T, StoreError>,
+        decide: impl FnOnce(&Tables) -> Result<(Option<LogEntry>, T), StoreError>,
     ) -> Result<T, StoreError> {
-        self.connection.run(|database| {
-            let write = database.begin_write().map_err(failed)?;
-            let value = change(&write)?;
-            write.commit().map_err(failed)?;
-            Ok(value)
-        })
-    }
-
-    /// Reads from the committed state.
-    fn read<T>(
-        &self,
-        read: impl FnOnce(&ReadTransaction) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        self.connection.run(|database| read(&database.begin_read().map_err(failed)?))
-    }
-}
-
-/// Checks the schema version and creates what is missing.
-fn prepare(database: &Database) -> Result<(), StoreError> {
-    let write = database.begin_write().map_err(failed)?;
-    {
-        let mut meta = write.open_table(META).map_err(failed)?;
-        match get::<u32, _>(&meta, "schema", "schema")? {
-            None => put(&mut meta, "schema", &SCHEMA_VERSION)?,
-            Some(SCHEMA_VERSION) => {}
-            Some(found) => return Err(StoreError::Schema { found }),
+        let mut parts = self.lock();
+        let (entry, value) = decide(&parts.tables)?;
+        if let Some(entry) = entry {
+            parts.append(&entry)?;
         }
-        write.open_table(CHECKPOINTS).map_err(failed)?;
-        write.open_table(DECISIONS).map_err(failed)?;
-        write.open_table(PROMOTIONS).map_err(failed)?;
-        write.open_table(MATCHES).map_err(failed)?;
-        write.open_table(NUMBERS).map_err(failed)?;
-        write.open_table(CLUSTERS).map_err(failed)?;
-        write.open_table(SUMS).map_err(failed)?;
-        write.open_table(GAMES).map_err(failed)?;
-        write.open_table(LOG).map_err(failed)?;
+        Ok(value)
     }
-    write.commit().map_err(failed)
 }
 
-impl Store for EmbeddedStore {
-    fn bind_run(&self, run: &Run) -> Result<(), StoreError> {
-        self.change(|write| {
-            let mut meta = write.open_table(META).map_err(failed)?;
-            match get::<Run, _>(&meta, "run", "run")? {
-                None => put(&mut meta, "run", run),
-                Some(stored) if stored == *run => Ok(()),
-                Some(stored) => {
-                    Err(StoreError::OtherRun { stored: describe(&stored), asked: describe(run) })
-                }
+impl<D: Disk> Parts<D> {
+    fn append(&mut self, entry: &LogEntry) -> Result<(), StoreError> {
+        let number = self.log.len();
+        // An entry that does not apply must not be written: the log could not be opened again.
+        let text = self
+            .tables
+            .check(entry)
+            .and_then(|()| serde_json::to_string(entry).map_err(|error| error.to_string()));
+        let invalid = |problem| invalid(&self.disk.describe(LOG_FILE), number, problem);
+        let text = text.map_err(invalid)?;
+        match number {
+            0 => self.log.start(&self.disk, LOG_FILE, &text)?,
+            _ => drop(self.log.append(&text)?),
+        }
+        self.tables.apply(number, entry).map_err(invalid)
+    }
+
+    /// The entries with these numbers.
+    fn entries(&mut self, numbers: &[u64]) -> Result<Vec<LogEntry>, StoreError> {
+        let mut entries = Vec::with_capacity(numbers.len());
+        for &number in numbers {
+            entries.extend(self.range(number, 1)?);
+        }
+        Ok(entries)
+    }
+
+    fn range(&mut self, first: u64, limit: usize) -> Result<Vec<LogEntry>, StoreError> {
+        let path = self.disk.describe(LOG_FILE);
+        let texts = self.log.read(first, limit)?;
+        (first..).zip(&texts).map(|(number, text)| parse(number, text, &path)).collect()
+    }
+}
+
+fn invalid(path: &str, entry: u64, problem: String) -> StoreError {
+    StoreError::Contradiction { path: path.to_owned(), entry, problem }
+}
+
+/// Reads an entry. Entry 0 names the version of all entries.
+pub(super) fn parse(number: u64, text: &str, path: &str) -> Result<LogEntry, StoreError> {
+    let entry = serde_json::from_str(text);
+    let version = match &entry {
+        Ok(LogEntry::RunStarted(run)) => Some(run.version),
+        Ok(_) => None,
+        Err(_) => serde_json::from_str::<serde_json::Value>(text).ok().and_then(|entry| {
+            u32::try_from(entry.get("run_started")?.get("version")?.as_u64()?).ok()
+        }),
+    };
+    match version {
+        Some(found) if found != SCHEMA_VERSION => Err(StoreError::Schema { found }),
+        _ => entry.map_err(|error| invalid(path, number, error.to_string())),
+    }
+}
+
+impl<D> Store for EmbeddedStore<D>
+where
+    D: Disk + Send,
+    D::File: Send,
+{
+    fn bind_run(&self, run: &Run, id: RunId) -> Result<RunId, StoreError> {
+        self.step(|tables| match &tables.run {
+            None => {
+                let started = RunStarted { version: SCHEMA_VERSION, id, run: run.clone() };
+                Ok((Some(LogEntry::RunStarted(started)), id))
+            }
+            Some(stored) if stored.run == *run => Ok((None, stored.id)),
+            Some(stored) => {
+                let (stored, asked) = (describe(&stored.run), describe(run));
+                Err(StoreError::OtherRun { stored, asked })
             }
         })
     }
 
     fn add_checkpoint(&self, checkpoint: &Checkpoint) -> Result<Checkpoint, StoreError> {
-        self.change(|write| {
-            let mut table = write.open_table(CHECKPOINTS).map_err(failed)?;
-            let generation = checkpoint.generation;
-            match get::<Checkpoint, _>(&table, generation.0, "checkpoint")? {
-                None => {
-                    put(&mut table, generation.0, checkpoint)?;
-                    log(write, &LogEntry::Published(checkpoint.clone()))?;
-                    Ok(checkpoint.clone())
-                }
-                Some(stored) if stored.hash == checkpoint.hash => Ok(stored),
-                Some(stored) => {
-                    Err(StoreError::GenerationTaken { generation, stored: stored.hash })
-                }
+        let generation = checkpoint.generation;
+        self.step(|tables| match tables.checkpoints.get(&generation) {
+            None => {
+                let entry = LogEntry::CheckpointPublished(checkpoint.clone());
+                Ok((Some(entry), checkpoint.clone()))
             }
+            Some(stored) if stored.hash == checkpoint.hash => Ok((None, stored.clone())),
+            Some(stored) => Err(StoreError::GenerationTaken { generation, stored: stored.hash }),
         })
     }
 
     fn checkpoints(&self) -> Result<Vec<Checkpoint>, StoreError> {
-        self.read(|read| all(&read.open_table(CHECKPOINTS).map_err(failed)?, "checkpoint"))
+        Ok(self.lock().tables.checkpoints.values().cloned().collect())
     }
 
     fn decide(&self, decision: &Decision) -> Result<(), StoreError> {
         let generation = decision.generation;
         let promotion = decision.promotion();
-        self.change(|write| {
-            let mut checkpoints = write.open_table(CHECKPOINTS).map_err(failed)?;
-            let mut decisions = write.open_table(DECISIONS).map_err(failed)?;
-            let mut checkpoint = known(&checkpoints, generation)?;
-            if let Some(stored) = get::<Decision, _>(&decisions, generation.0, "decision")? {
+        self.step(|tables| {
+            if !tables.checkpoints.contains_key(&generation) {
+                return Err(StoreError::Unknown(generation));
+            }
+            if let Some(stored) = tables.decisions.get(&generation) {
                 // A repeated decision has another time, so only whether it promotes is compared.
                 let same = stored.promotion().is_some() == promotion.is_some();
-                return if same { Ok(()) } else { Err(StoreError::Decided(generation)) };
+                return if same { Ok((None, ())) } else { Err(StoreError::Decided(generation)) };
             }
-            checkpoint.status = CheckpointStatus::Rejected;
-            if let Some(promotion) = &promotion {
-                let mut promotions = write.open_table(PROMOTIONS).map_err(failed)?;
-                let (number, last) = last_promotion(&promotions)?;
-                let champion = champion_of(last.as_ref());
-                if champion != promotion.beat {
+            let champion = tables.champion();
+            match &promotion {
+                Some(promotion) if promotion.beat != champion => {
                     let (actual, expected) = (champion, promotion.beat.clone());
-                    return Err(StoreError::ChampionChanged { actual, expected });
+                    Err(StoreError::ChampionChanged { actual, expected })
                 }
-                if let PlayerId::Generation(beaten) = champion {
-                    let mut beaten = known(&checkpoints, beaten)?;
-                    beaten.status = CheckpointStatus::Pool;
-                    put(&mut checkpoints, beaten.generation.0, &beaten)?;
-                }
-                put(&mut promotions, number, promotion)?;
-                checkpoint.status = CheckpointStatus::Champion;
+                _ => Ok((Some(LogEntry::CandidateDecided(decision.clone())), ())),
             }
-            put(&mut checkpoints, generation.0, &checkpoint)?;
-            put(&mut decisions, generation.0, decision)?;
-            log(write, &LogEntry::Decided(decision.clone()))
         })
     }
 
     fn decisions(&self) -> Result<Vec<Decision>, StoreError> {
-        self.read(|read| all(&read.open_table(DECISIONS).map_err(failed)?, "decision"))
+        Ok(self.lock().tables.decisions.values().cloned().collect())
     }
 
     fn promotions(&self) -> Result<Vec<Promotion>, StoreError> {
-        self.read(|read| all(&read.open_table(PROMOTIONS).map_err(failed)?, "promotion"))
+        Ok(self.lock().tables.promotions.clone())
     }
 
-    fn champion(&self) -> Result<PlayerId, StoreError> {
-        self.read(|read| {
-            let (_, last) = last_promotion(&read.open_table(PROMOTIONS).map_err(failed)?)?;
-            Ok(champion_of(last.as_ref()))
+    fn set_aside(&self, generation: Generation, reason: &str, at: f64) -> Result<bool, StoreError> {
+        self.step(|tables| {
+            let is_new = !is_set_aside(tables, generation)?;
+            let reason = reason.to_owned();
+            let entry = LogEntry::CheckpointSetAside { generation, reason, at };
+            Ok((is_new.then_some(entry), is_new))
         })
     }
 
+    fn restore(&self, generation: Generation, at: f64) -> Result<bool, StoreError> {
+        self.step(|tables| {
+            let is_out = is_set_aside(tables, generation)?;
+            let entry = LogEntry::CheckpointRestored { generation, at };
+            Ok((is_out.then_some(entry), is_out))
+        })
+    }
+
+    fn champion(&self) -> Result<PlayerId, StoreError> {
+        Ok(self.lock().tables.champion())
+    }
+
     fn open_match(&self, info: &MatchInfo) -> Result<MatchInfo, StoreError> {
-        let name = serde_json::to_string(&info.key)
-            .map_err(|error| StoreError::Row("new", error.to_string()))?;
-        self.change(|write| {
-            let mut numbers = write.open_table(NUMBERS).map_err(failed)?;
-            let mut matches = write.open_table(MATCHES).map_err(failed)?;
-            let known = numbers.get(name.as_str()).map_err(failed)?.map(|number| number.value());
-            if let Some(number) = known {
-                let stored = get(&matches, number, "match")?;
-                return stored.ok_or(StoreError::UnknownMatch(number));
+        self.step(|tables| {
+            let known = tables.numbers.get(&info.key).and_then(|number| tables.matches.get(number));
+            if let Some(known) = known {
+                return Ok((None, known.info.clone()));
             }
             // Matches are never removed, so the last number plus one is free.
-            let last = matches.last().map_err(failed)?.map(|(number, _)| number.value());
-            let number = last.map_or(0, |last| last + 1);
+            let number = tables.matches.last_key_value().map_or(0, |(last, _)| last + 1);
             let info = MatchInfo { number, ..info.clone() };
-            numbers.insert(name.as_str(), number).map_err(failed)?;
-            put(&mut matches, number, &info)?;
-            let mut sums = write.open_table(SUMS).map_err(failed)?;
-            put(&mut sums, number, &MatchSums::default())?;
-            log(write, &LogEntry::Opened(info.clone()))?;
-            Ok(info)
+            Ok((Some(LogEntry::MatchStarted(info.clone())), info))
         })
     }
 
     fn matches(&self) -> Result<Vec<(MatchInfo, MatchSums)>, StoreError> {
-        self.read(|read| {
-            let infos: Vec<MatchInfo> = all(&read.open_table(MATCHES).map_err(failed)?, "match")?;
-            let sums = read.open_table(SUMS).map_err(failed)?;
-            let sums_of = |info: &MatchInfo| get(&sums, info.number, "sums");
-            infos
-                .into_iter()
-                .map(|info| Ok((sums_of(&info)?.unwrap_or_default(), info)))
-                .map(|row| row.map(|(sums, info)| (info, sums)))
-                .collect()
-        })
+        let parts = self.lock();
+        let row = |table: &MatchTable| (table.info.clone(), table.sums.clone());
+        Ok(parts.tables.matches.values().map(row).collect())
     }
 
     fn record(
@@ -271,162 +269,73 @@ impl Store for EmbeddedStore {
         results: &[StoredCluster],
         games: &[(GameKey, StoredGame)],
     ) -> Result<u32, StoreError> {
-        self.change(|write| {
-            let mut clusters = write.open_table(CLUSTERS).map_err(failed)?;
-            let mut sums_table = write.open_table(SUMS).map_err(failed)?;
-            let mut kept = write.open_table(GAMES).map_err(failed)?;
-            let mut sums: MatchSums =
-                get(&sums_table, number, "sums")?.ok_or(StoreError::UnknownMatch(number))?;
-            let mut new = Vec::new();
-            for played in results {
-                let key = (number, played.result.cluster);
-                if clusters.get(key).map_err(failed)?.is_none() {
-                    put(&mut clusters, key, played)?;
-                    sums.add(played);
-                    new.push(played.clone());
-                }
-            }
-            for (GameKey { number, cluster, game }, stored) in games {
-                put(&mut kept, (*number, *cluster, *game), stored)?;
-            }
-            // Without new clusters no line is logged: the replay would see clusters more than once.
-            if new.is_empty() {
-                return Ok(0);
-            }
-            put(&mut sums_table, number, &sums)?;
-            let count = new.len() as u32;
-            log(write, &LogEntry::Played { number, clusters: new })?;
-            Ok(count)
-        })
+        let mut parts = self.lock();
+        let table = parts.tables.matches.get(&number).ok_or(StoreError::UnknownMatch(number))?;
+        let mut new = BTreeSet::new();
+        let is_new = |played: &&StoredCluster| {
+            let cluster = played.result.cluster;
+            !table.clusters.contains(&cluster) && new.insert(cluster)
+        };
+        let clusters: Vec<_> = results.iter().filter(is_new).cloned().collect();
+        // Games come first: after a crash in between, a kept game has no result yet and is
+        // replaced when its cluster is played again.
+        parts.games.insert(games)?;
+        // Without new clusters no entry is written: the replay would see clusters more than once.
+        if clusters.is_empty() {
+            return Ok(0);
+        }
+        let count = clusters.len() as u32;
+        parts.append(&LogEntry::GamesPlayed { number, clusters })?;
+        Ok(count)
     }
 
     fn results(&self, number: u32) -> Result<Vec<StoredCluster>, StoreError> {
-        self.read(|read| {
-            let clusters = read.open_table(CLUSTERS).map_err(failed)?;
-            let rows = clusters.range((number, 0)..=(number, u32::MAX)).map_err(failed)?;
-            rows.map(|row| parse(row.map_err(failed)?.1.value(), "cluster")).collect()
-        })
+        let mut parts = self.lock();
+        let entries = parts.tables.matches.get(&number).map(|table| table.entries.clone());
+        let entries = parts.entries(&entries.unwrap_or_default())?;
+        let clusters = entries.into_iter().filter_map(|entry| match entry {
+            LogEntry::GamesPlayed { clusters, .. } => Some(clusters),
+            _ => None,
+        });
+        let mut clusters: Vec<_> = clusters.flatten().collect();
+        clusters.sort_by_key(|played| played.result.cluster);
+        Ok(clusters)
     }
 
     fn game(&self, key: GameKey) -> Result<Option<StoredGame>, StoreError> {
-        self.read(|read| {
-            let games = read.open_table(GAMES).map_err(failed)?;
-            get(&games, (key.number, key.cluster, key.game), "game")
-        })
+        self.lock().games.get(key)
     }
 
     fn game_keys(&self, number: u32) -> Result<Vec<GameKey>, StoreError> {
-        self.read(|read| {
-            let games = read.open_table(GAMES).map_err(failed)?;
-            let range = (number, 0, 0)..=(number, u32::MAX, u32::MAX);
-            games
-                .range(range)
-                .map_err(failed)?
-                .map(|row| Ok(game_key(row.map_err(failed)?.0.value())))
-                .collect()
-        })
+        Ok(self.lock().games.keys(number))
     }
 
     fn prune_games(&self, keep: &dyn Fn(GameKey) -> bool) -> Result<u32, StoreError> {
-        self.change(|write| {
-            let mut games = write.open_table(GAMES).map_err(failed)?;
-            let mut removed = 0;
-            games
-                .retain(|key, _| {
-                    let kept = keep(game_key(key));
-                    removed += u32::from(!kept);
-                    kept
-                })
-                .map_err(failed)?;
-            Ok(removed)
-        })
+        let Parts { disk, games, .. } = &mut *self.lock();
+        games.retain(disk, keep)
     }
 
     fn recover(&self) -> Result<(), StoreError> {
-        self.connection.recover()
+        let Parts { disk, .. } = &*self.lock();
+        let written = write_file(disk, PROBE, &[0; ROOM]);
+        // The probe is removed even if writing it failed.
+        let removed = disk.remove(PROBE);
+        written.and(removed).map_err(io_error("write", &disk.describe(PROBE)))
     }
 
     fn log(&self, first: u64, limit: usize) -> Result<Vec<LogEntry>, StoreError> {
-        self.read(|read| {
-            let table = read.open_table(LOG).map_err(failed)?;
-            let rows = table.range(first..).map_err(failed)?.take(limit);
-            rows.map(|row| parse(row.map_err(failed)?.1.value(), "log")).collect()
-        })
+        self.lock().range(first, limit)
     }
 }
 
-fn game_key((number, cluster, game): (u32, u32, u32)) -> GameKey {
-    GameKey { number, cluster, game }
-}
-
-/// Writes the next line of the log.
-fn log(write: &WriteTransaction, entry: &LogEntry) -> Result<(), StoreError> {
-    let mut table = write.open_table(LOG).map_err(failed)?;
-    let last = table.last().map_err(failed)?.map(|(number, _)| number.value());
-    put(&mut table, last.map_or(0, |last| last + 1), entry)
+/// Whether a member of the pool is set aside.
+fn is_set_aside(tables: &Tables, generation: Generation) -> Result<bool, StoreError> {
+    let row = tables.checkpoints.get(&generation).filter(|_| tables.is_member(generation));
+    let row = row.ok_or(StoreError::NotInPool(generation))?;
+    Ok(row.status == CheckpointStatus::SetAside)
 }
 
 fn describe(run: &Run) -> String {
     let game = serde_json::to_string(&run.game).unwrap_or_else(|error| error.to_string());
     format!("{game} with seed {}", run.seed)
-}
-
-fn champion_of(last: Option<&Promotion>) -> PlayerId {
-    last.map_or_else(PlayerId::random, |last| last.generation.into())
-}
-
-/// The number of the next promotion, and the last promotion.
-fn last_promotion(
-    log: &impl ReadableTable<u32, &'static [u8]>,
-) -> Result<(u32, Option<Promotion>), StoreError> {
-    match log.last().map_err(failed)? {
-        None => Ok((0, None)),
-        Some((number, row)) => Ok((number.value() + 1, Some(parse(row.value(), "promotion")?))),
-    }
-}
-
-fn known(
-    table: &impl ReadableTable<u32, &'static [u8]>,
-    generation: Generation,
-) -> Result<Checkpoint, StoreError> {
-    get(table, generation.0, "checkpoint")?.ok_or(StoreError::Unknown(generation))
-}
-
-fn get<'k, T: DeserializeOwned, K: redb::Key + 'static>(
-    table: &impl ReadableTable<K, &'static [u8]>,
-    key: impl std::borrow::Borrow<K::SelfType<'k>>,
-    row: &'static str,
-) -> Result<Option<T>, StoreError> {
-    table.get(key).map_err(failed)?.map(|value| parse(value.value(), row)).transpose()
-}
-
-fn put<'k, K: redb::Key + 'static>(
-    table: &mut Table<'_, K, &'static [u8]>,
-    key: impl std::borrow::Borrow<K::SelfType<'k>>,
-    value: &impl Serialize,
-) -> Result<(), StoreError> {
-    let json =
-        serde_json::to_vec(value).map_err(|error| StoreError::Row("new", error.to_string()))?;
-    table.insert(key, json.as_slice()).map_err(failed)?;
-    Ok(())
-}
-
-fn all<T: DeserializeOwned>(
-    table: &impl ReadableTable<u32, &'static [u8]>,
-    name: &'static str,
-) -> Result<Vec<T>, StoreError> {
-    table.iter().map_err(failed)?.map(|row| parse(row.map_err(failed)?.1.value(), name)).collect()
-}
-
-fn parse<T: DeserializeOwned>(bytes: &[u8], row: &'static str) -> Result<T, StoreError> {
-    serde_json::from_slice(bytes).map_err(|error| StoreError::Row(row, error.to_string()))
-}
-
-#[cfg(test)]
-impl EmbeddedStore {
-    /// Sets the schema version, as a newer program would.
-    pub(super) fn set_schema(&self, version: u32) {
-        self.change(|write| put(&mut write.open_table(META).map_err(failed)?, "schema", &version))
-            .unwrap();
-    }
 }

@@ -1,32 +1,59 @@
 //! Errors of the store.
 
 use std::io;
-use std::path::PathBuf;
 
 use ouro_net::{ContentHash, Generation};
-use ouro_replay::disk::Shortage;
+use ouro_replay::disk::{Shortage, is_exhausted};
 
 use crate::player_id::PlayerId;
 
 /// The version of the stored form that this code writes, and the only one it reads.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Another process has the store open.
-    #[error("store {} is in use by another process; stop that one first", path.display())]
+    #[error("{path} is in use by another process; stop that one first")]
     Locked {
-        /// The file.
-        path: PathBuf,
+        /// The folder.
+        path: String,
     },
-    /// The file is damaged or is not a store.
-    #[error("{} is not an arena store, or is damaged ({reason}); move it away to start a new one", path.display())]
-    NotAStore {
+    /// A file operation failed.
+    #[error("cannot {action} {path}: {source}; check the path, its permissions and the disk")]
+    Io {
+        /// The failed action.
+        action: &'static str,
+        /// The file or folder.
+        path: String,
+        /// The message of the system.
+        source: io::Error,
+    },
+    /// The bytes of an entry have changed.
+    #[error(
+        "{path} is damaged at entry {entry}, byte {offset}; put a copy of the file back, or run \
+         `ouro repair` to keep all other entries"
+    )]
+    Damaged {
         /// The file.
-        path: PathBuf,
-        /// The message of the database.
-        reason: String,
+        path: String,
+        /// Number of the first damaged entry.
+        entry: u64,
+        /// Offset of the entry, in bytes.
+        offset: u64,
+    },
+    /// An intact entry is not of this program's form, or contradicts the entries before it.
+    #[error(
+        "entry {entry} of {path} is not valid: {problem}; put a copy of the file back, or move the \
+         folder away to start without ratings"
+    )]
+    Contradiction {
+        /// The file.
+        path: String,
+        /// Number of the entry.
+        entry: u64,
+        /// The problem.
+        problem: String,
     },
     /// Written by another version of the program.
     #[error(
@@ -70,28 +97,29 @@ pub enum StoreError {
         /// The champion that the candidate beat.
         expected: PlayerId,
     },
-    /// A row cannot be parsed: damage or a bug.
-    #[error("store row {0} cannot be parsed: {1}")]
-    Row(&'static str, String),
+    /// A checkpoint is not a member of the pool, so it can be neither set aside nor restored.
+    #[error("{0} is not a member of the pool")]
+    NotInPool(Generation),
     /// The disk is full, or too many files are open. The call can be repeated once there is space
-    /// or a free file descriptor. A commit that failed may have been applied; repeating the call is
-    /// safe in any case.
+    /// or a free file descriptor.
     #[error(
-        "{} in {}: {source}; {}, and the arena resumes by itself",
-        Shortage::name(source), folder.display(), Shortage::remedy(source)
+        "{} for {path}: {source}; {}, and the arena resumes by itself",
+        Shortage::name(source),
+        Shortage::remedy(source)
     )]
     Exhausted {
-        /// The folder of the store.
-        folder: PathBuf,
+        /// The file.
+        path: String,
         /// The message of the system.
         source: io::Error,
     },
-    /// The database failed, usually because of the disk.
-    #[error("store failed: {0}")]
-    Database(Box<redb::Error>),
 }
 
-/// Wraps an error of the database.
-pub(super) fn failed(error: impl Into<redb::Error>) -> StoreError {
-    StoreError::Database(Box::new(error.into()))
+/// Wraps the error of a file operation.
+pub(super) fn io_error(action: &'static str, path: &str) -> impl Fn(io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |source| match is_exhausted(&source) {
+        true => StoreError::Exhausted { path: path.clone(), source },
+        false => StoreError::Io { action, path: path.clone(), source },
+    }
 }

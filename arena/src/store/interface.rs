@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use ouro_net::{Generation, RunId};
 use ouro_proto::Checkpoint;
 
 use super::error::StoreError;
@@ -16,8 +17,9 @@ use crate::player_id::PlayerId;
 /// method is idempotent, so a step can be repeated after its result was lost. Methods block and are
 /// not called on the async runtime.
 pub trait Store: Debug + Send + Sync {
-    /// Binds an empty store to a run; refuses a store of another run.
-    fn bind_run(&self, run: &Run) -> Result<(), StoreError>;
+    /// Starts the run with this identifier in an empty store, or checks that the stored run has the
+    /// same game and seed. Returns the identifier of the stored run.
+    fn bind_run(&self, run: &Run, id: RunId) -> Result<RunId, StoreError>;
 
     /// Adds a checkpoint and returns it as stored. Changes nothing if the same weights are already
     /// stored under the same generation.
@@ -39,7 +41,14 @@ pub trait Store: Debug + Send + Sync {
     /// Every promotion, oldest first.
     fn promotions(&self) -> Result<Vec<Promotion>, StoreError>;
 
-    /// The last promoted player; `random` before the first promotion.
+    /// Sets a member of the pool aside, or returns `false` if it is set aside already. The champion
+    /// is then the last promoted checkpoint that is not set aside.
+    fn set_aside(&self, generation: Generation, reason: &str, at: f64) -> Result<bool, StoreError>;
+
+    /// Puts a member that was set aside back into the pool. Returns `false` if it is in the pool.
+    fn restore(&self, generation: Generation, at: f64) -> Result<bool, StoreError>;
+
+    /// The last promoted player that is not set aside; `random` if there is none.
     fn champion(&self) -> Result<PlayerId, StoreError>;
 
     /// Opens a match, or returns the open match with this key. The store assigns the number, so
@@ -70,10 +79,10 @@ pub trait Store: Debug + Send + Sync {
     /// Removes every game for which `keep` is false and returns their number. Results stay.
     fn prune_games(&self, keep: &dyn Fn(GameKey) -> bool) -> Result<u32, StoreError>;
 
-    /// Makes the store usable again after [`StoreError::Exhausted`]. Fails with the same error
-    /// while there is no space.
+    /// Checks that there is space again after [`StoreError::Exhausted`]. Fails with the same error
+    /// while there is none.
     fn recover(&self) -> Result<(), StoreError>;
 
-    /// Lines of the log from number `first` on, at most `limit`.
+    /// Entries of the log from number `first` on, at most `limit`.
     fn log(&self, first: u64, limit: usize) -> Result<Vec<LogEntry>, StoreError>;
 }

@@ -1,14 +1,13 @@
 //! Replays the log of a store.
 //!
-//! [`replay`] folds the log through the same pure gate that made the decisions. It fails if a
-//! decision does not follow from its games, if a game counts twice, or if a promoted candidate beat
-//! a player that was not the champion. If the tables of a store equal the replay of its log, the
-//! store has neither lost nor duplicated anything.
+//! [`replay`] folds the log through the same tables as the store and through the same pure gate that
+//! made the decisions. It fails if a decision does not follow from its games, if a game counts
+//! twice, or if a promoted candidate beat a player that was not the champion. If the tables of a
+//! store equal the replay of its log, the store has neither lost nor duplicated anything.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use ouro_net::Generation;
-use ouro_proto::{Checkpoint, CheckpointStatus};
+use ouro_proto::Checkpoint;
 use ouro_rating::gate::Ruling;
 use ouro_rating::{DistinctGames, Gate, GateConfigError, Ratings};
 
@@ -16,9 +15,10 @@ use super::error::StoreError;
 use super::interface::Store;
 use super::match_index::{MatchIndex, listed_players};
 use super::rows::{Decision, LogEntry, MatchInfo, MatchSums, Outcome, Promotion, StoredCluster};
-use crate::player_id::{ANCHOR, PlayerId};
+use super::tables::Tables;
+use crate::player_id::ANCHOR;
 
-/// Lines of the log read at once, which bounds the memory of a long log.
+/// Entries of the log read at once, which bounds the memory of a long log.
 const BATCH: usize = 1_024;
 
 /// The state that results from a log, without the games.
@@ -32,6 +32,10 @@ pub struct Replayed {
     pub promotions: Vec<Promotion>,
     /// Matches by number, with the sums of their games.
     pub matches: Vec<(MatchInfo, MatchSums)>,
+    /// Entries that damage destroyed, see [`LogEntry::Lost`].
+    pub lost: u64,
+    /// Entries that were skipped because they refer to destroyed ones.
+    pub skipped: u64,
 }
 
 impl Replayed {
@@ -52,165 +56,118 @@ pub enum ReplayError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A match has an invalid rule.
-    #[error("line {line}: {error}")]
+    #[error("entry {entry}: {error}")]
     Rule {
-        /// Line of the log, from 0.
-        line: u64,
+        /// Number of the entry, from 0.
+        entry: u64,
         /// The problem.
         error: GateConfigError,
     },
-    /// A line contradicts the lines before it.
-    #[error("line {line}: {problem}")]
-    Line {
-        /// Line of the log, from 0.
-        line: u64,
+    /// An entry contradicts the entries before it.
+    #[error("entry {entry}: {problem}")]
+    Entry {
+        /// Number of the entry, from 0.
+        entry: u64,
         /// The problem.
         problem: String,
     },
 }
 
-/// The state of a match during the replay.
+/// The games of a match, as the replay judges them.
 #[derive(Debug)]
-struct ReplayedMatch {
-    info: MatchInfo,
-    sums: MatchSums,
+struct JudgedMatch {
     distinct: DistinctGames,
     gate: Option<Gate>,
-    clusters: BTreeSet<u32>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    checkpoints: BTreeMap<Generation, Checkpoint>,
-    decisions: BTreeMap<Generation, Decision>,
-    promotions: Vec<Promotion>,
-    matches: BTreeMap<u32, ReplayedMatch>,
+struct Replay {
+    tables: Tables,
+    matches: BTreeMap<u32, JudgedMatch>,
 }
 
 /// Replays the log of a store.
 pub fn replay(store: &dyn Store) -> Result<Replayed, ReplayError> {
-    let mut state = State::default();
-    let mut line = 0;
+    let mut replay = Replay::default();
+    let mut number = 0;
     loop {
-        let entries = store.log(line, BATCH)?;
+        let entries = store.log(number, BATCH)?;
         if entries.is_empty() {
             break;
         }
         for entry in entries {
-            state.apply(line, entry)?;
-            line += 1;
+            replay.apply(number, &entry)?;
+            number += 1;
         }
     }
+    let Tables { checkpoints, decisions, promotions, matches, lost, skipped, .. } = replay.tables;
     Ok(Replayed {
-        checkpoints: state.checkpoints.into_values().collect(),
-        decisions: state.decisions.into_values().collect(),
-        promotions: state.promotions,
-        matches: state
-            .matches
-            .into_values()
-            .map(|replayed| (replayed.info, replayed.sums))
-            .collect(),
+        checkpoints: checkpoints.into_values().collect(),
+        decisions: decisions.into_values().collect(),
+        promotions,
+        matches: matches.into_values().map(|table| (table.info, table.sums)).collect(),
+        lost,
+        skipped,
     })
 }
 
-impl State {
-    fn apply(&mut self, line: u64, entry: LogEntry) -> Result<(), ReplayError> {
-        let wrong = |problem: String| ReplayError::Line { line, problem };
-        match entry {
-            LogEntry::Published(checkpoint) => {
-                let generation = checkpoint.generation;
-                if self.checkpoints.insert(generation, checkpoint).is_some() {
-                    return Err(wrong(format!("{generation} is published more than once")));
-                }
-            }
-            LogEntry::Opened(info) => {
-                let rule = |rule| Gate::new(rule, info.shape);
-                let gate = info.rule.map(rule).transpose();
-                let gate = gate.map_err(|error| ReplayError::Rule { line, error })?;
-                let number = info.number;
-                let replayed = ReplayedMatch {
-                    info,
-                    sums: MatchSums::default(),
-                    distinct: DistinctGames::default(),
-                    gate,
-                    clusters: BTreeSet::new(),
-                };
-                if self.matches.insert(number, replayed).is_some() {
-                    return Err(wrong(format!("match {number} is opened more than once")));
-                }
-            }
-            LogEntry::Played { number, clusters } => {
-                let unknown = || wrong(format!("match {number} was not opened"));
-                let replayed = self.matches.get_mut(&number).ok_or_else(unknown)?;
-                for played in clusters {
-                    replayed.add(&played).map_err(wrong)?;
-                }
-            }
-            LogEntry::Decided(decision) => self.decide(decision).map_err(wrong)?,
+impl Replay {
+    fn apply(&mut self, number: u64, entry: &LogEntry) -> Result<(), ReplayError> {
+        let wrong = |problem: String| ReplayError::Entry { entry: number, problem };
+        self.tables.apply(number, entry).map_err(wrong)?;
+        // What the games of a match lead to is known only if no entry was lost.
+        if self.tables.lost > 0 {
+            return Ok(());
         }
-        Ok(())
+        match entry {
+            LogEntry::MatchStarted(info) => {
+                let gate = info.rule.map(|rule| Gate::new(rule, info.shape)).transpose();
+                let gate = gate.map_err(|error| ReplayError::Rule { entry: number, error })?;
+                let judged = JudgedMatch { distinct: DistinctGames::default(), gate };
+                self.matches.insert(info.number, judged);
+                Ok(())
+            }
+            LogEntry::GamesPlayed { number, clusters } => {
+                let judged = self.matches.get_mut(number);
+                let judged = judged.ok_or_else(|| wrong(format!("match {number} is unknown")))?;
+                clusters.iter().try_for_each(|played| judged.add(*number, played)).map_err(wrong)
+            }
+            LogEntry::CandidateDecided(decision) => self.check_ruling(decision).map_err(wrong),
+            _ => Ok(()),
+        }
     }
 
-    fn decide(&mut self, decision: Decision) -> Result<(), String> {
-        let generation = decision.generation;
-        if self.decisions.contains_key(&generation) {
-            return Err(format!("{generation} is decided more than once"));
+    /// Checks that a decision follows from the games of its match.
+    fn check_ruling(&self, decision: &Decision) -> Result<(), String> {
+        let Outcome::Ruled { number, champion, report } = &decision.outcome else { return Ok(()) };
+        let table = self.tables.matches.get(number);
+        let table = table.ok_or_else(|| format!("match {number} was not opened"))?;
+        let (key, generation) = (&table.info.key, decision.generation);
+        if key.first != generation.into() || key.second != *champion {
+            return Err(format!("match {number} is {key}, not {generation} vs {champion}"));
         }
-        if let Outcome::Ruled { number, champion, report } = &decision.outcome {
-            let replayed =
-                self.matches.get(number).ok_or(format!("match {number} was not opened"))?;
-            let key = &replayed.info.key;
-            if key.first != generation.into() || key.second != *champion {
-                return Err(format!("match {number} is {key}, not {generation} vs {champion}"));
-            }
-            let ruling: Option<Ruling> = replayed.gate.as_ref().and_then(Gate::ruling);
-            if ruling.is_none() || ruling != report.ruling {
-                return Err(format!(
-                    "the games of match {number} lead to {ruling:?}, not {:?}",
-                    report.ruling
-                ));
-            }
+        let gate = self.matches.get(number).and_then(|judged| judged.gate.as_ref());
+        let ruling: Option<Ruling> = gate.and_then(Gate::ruling);
+        if ruling.is_none() || ruling != report.ruling {
+            let said = report.ruling;
+            return Err(format!("the games of match {number} lead to {ruling:?}, not {said:?}"));
         }
-        let promotion = decision.promotion();
-        let candidate = self.checkpoints.get_mut(&generation);
-        let candidate = candidate.ok_or(format!("{generation} was never published"))?;
-        candidate.status = match promotion {
-            Some(_) => CheckpointStatus::Champion,
-            None => CheckpointStatus::Rejected,
-        };
-        if let Some(promotion) = promotion {
-            let last = self.promotions.last().map(|last| last.generation);
-            let champion = last.map_or_else(PlayerId::random, PlayerId::from);
-            if champion != promotion.beat {
-                return Err(format!("champion is {champion}, not {}", promotion.beat));
-            }
-            if let Some(beaten) = last.and_then(|last| self.checkpoints.get_mut(&last)) {
-                beaten.status = CheckpointStatus::Pool;
-            }
-            self.promotions.push(promotion);
-        }
-        self.decisions.insert(generation, decision);
         Ok(())
     }
 }
 
-impl ReplayedMatch {
-    fn add(&mut self, played: &StoredCluster) -> Result<(), String> {
-        let (number, cluster) = (self.info.number, played.result.cluster);
-        if !self.clusters.insert(cluster) {
-            return Err(format!("cluster {cluster} of match {number} is stored more than once"));
-        }
+impl JudgedMatch {
+    fn add(&mut self, number: u32, played: &StoredCluster) -> Result<(), String> {
         let counts = match &mut self.gate {
             Some(gate) => gate.fold(&played.result),
             None => self.distinct.insert(&played.result),
         };
         if counts != played.counts {
             return Err(format!(
-                "cluster {cluster} of match {number} is marked as counting: {}; its games say {counts}",
-                played.counts
+                "cluster {} of match {number} is marked as counting: {}; its games say {counts}",
+                played.result.cluster, played.counts
             ));
         }
-        self.sums.add(played);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ouro_game::GameConfig;
 use ouro_game::record::GameRecord;
-use ouro_net::Generation;
+use ouro_net::{Generation, RunId};
 use ouro_proto::Checkpoint;
 use ouro_rating::gate::Verdict;
 use ouro_rating::{
@@ -209,22 +209,58 @@ pub struct Promotion {
     pub promoted_at: f64,
 }
 
-/// One line of the log. The tables of a store, except the kept games and the run, follow from the
-/// log (see [`replay`](crate::store::replay())).
+/// The start of a run, always entry 0 of its log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunStarted {
+    /// Version of the form of all entries.
+    pub version: u32,
+    /// Identifies the run. The learner refuses an arena of another run.
+    pub id: RunId,
+    /// The game and the seed.
+    pub run: Run,
+}
+
+/// One entry of the log. All tables of a store follow from the log (see
+/// [`replay`](crate::store::replay())).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogEntry {
+    /// The run started.
+    RunStarted(RunStarted),
     /// A checkpoint arrived.
-    Published(Checkpoint),
-    /// A match began.
-    Opened(MatchInfo),
+    CheckpointPublished(Checkpoint),
+    /// A match started.
+    MatchStarted(MatchInfo),
     /// Games of a match ended.
-    Played {
+    GamesPlayed {
         /// Number of the match.
         number: u32,
         /// Its new clusters.
         clusters: Vec<StoredCluster>,
     },
     /// A candidate was decided.
-    Decided(Decision),
+    CandidateDecided(Decision),
+    /// The weights of a member of the pool cannot be read, so it no longer plays.
+    CheckpointSetAside {
+        /// The member.
+        generation: Generation,
+        /// The problem with its weights.
+        reason: String,
+        /// Unix time, in seconds.
+        at: f64,
+    },
+    /// The weights of a member that was set aside can be read again.
+    CheckpointRestored {
+        /// The member.
+        generation: Generation,
+        /// Unix time, in seconds.
+        at: f64,
+    },
+    /// The entry with this number was damaged, and `ouro repair` replaced it. Later entries that
+    /// refer to it are skipped.
+    Lost {
+        /// The damage.
+        reason: String,
+    },
 }

@@ -16,6 +16,8 @@ pub struct Verified {
     pub matches: usize,
     /// Promotions.
     pub promotions: usize,
+    /// Entries that damage destroyed.
+    pub lost: u64,
     /// Weights files that were read, each with the content hash in its name.
     pub weights: usize,
 }
@@ -69,6 +71,7 @@ pub fn verify(store: &dyn Store, folder: &WeightsFolder) -> Result<Verified, Ver
         checkpoints: checkpoints.len(),
         matches: matches.len(),
         promotions: promotions.len(),
+        lost: replayed.lost,
         weights: weights.len(),
     })
 }

@@ -52,6 +52,13 @@ pub enum WeightsError {
     },
 }
 
+impl WeightsError {
+    /// Whether the disk is full or too many files are open. The same call may succeed later.
+    pub fn is_exhausted(&self) -> bool {
+        matches!(self, Self::Exhausted { .. })
+    }
+}
+
 /// A folder of weights files.
 #[derive(Clone, Debug)]
 pub struct WeightsFolder {
@@ -101,6 +108,9 @@ impl WeightsFolder {
         let path = self.file(hash);
         let bytes = fs::read(&path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => WeightsError::Missing(hash),
+            _ if is_exhausted(&source) => {
+                WeightsError::Exhausted { folder: self.path.clone(), source }
+            }
             _ => self.failed(&path, source),
         })?;
         let found = ContentHash::of(&bytes);

@@ -194,6 +194,9 @@ fn pool(state: &ArenaState) -> Result<Markup, CallError> {
                 (members.len()) " promoted, " (count(CheckpointStatus::Rejected)) " rejected, "
                 (count(CheckpointStatus::Candidate)) " undecided."
             }
+            @for (generation, reason) in state.weights().unreadable() {
+                p.warning role="status" { (generation) " is set aside: " (reason) }
+            }
             @if !members.is_empty() {
                 div.wide tabindex="0" role="region" aria-labelledby="pool-title" { table {
                     thead { tr {

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ouro_arena::run::{STORE_FILE, WEIGHTS_FOLDER};
-use ouro_arena::store::{EmbeddedStore, StoreError, WeightsFolder, verify};
-use ouro_learner::{FoundState, training_states};
+use ouro_arena::run::WEIGHTS_FOLDER;
+use ouro_arena::store::{EmbeddedStore, LOG_FILE, StoreError, WeightsFolder, verify};
+use ouro_learner::{FoundState, StoredState, training_states};
 use ouro_replay::check::{ClientLine, Joined, join};
 use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::Serialize;
@@ -155,7 +155,7 @@ fn states(run: &Path, games: Option<Range<u64>>) -> Verdict {
     let count = found.len();
     let mut states = Vec::with_capacity(count);
     for FoundState { path, content } in found {
-        let (generation, replay) = content.map_err(text)?;
+        let StoredState { generation, replay, .. } = content.map_err(text)?;
         states.push((generation, replay, path));
     }
     let newest = states.into_iter().max_by_key(|(generation, ..)| *generation);
@@ -175,14 +175,14 @@ fn states(run: &Path, games: Option<Range<u64>>) -> Verdict {
 
 fn results(run: &Path) -> Result<Verdict, Failure> {
     let folder = run.join("arena");
-    let path = folder.join(STORE_FILE);
+    let path = folder.join(LOG_FILE);
     if !folder.exists() {
         return Ok(Ok("no candidate has been published yet".to_owned()));
     }
     if !path.exists() {
         return Ok(Err(format!("{} is missing", path.display())));
     }
-    let store = match EmbeddedStore::open(&path) {
+    let store = match EmbeddedStore::open(&folder) {
         Ok(store) => store,
         Err(error @ StoreError::Locked { .. }) => return Err(Failure::unavailable(error)),
         Err(error) => return Ok(Err(error.to_string())),
@@ -191,8 +191,12 @@ fn results(run: &Path) -> Result<Verdict, Failure> {
         .map_err(text)
         .and_then(|weights| verify(&store, &weights).map_err(text));
     Ok(verified.map(|found| {
+        let lost = match found.lost {
+            0 => String::new(),
+            lost => format!("; {lost} damaged entries were taken out"),
+        };
         format!(
-            "{} checkpoints, {} promotions and {} matches, as in the log; {} weights files",
+            "{} checkpoints, {} promotions and {} matches, as in the log; {} weights files{lost}",
             found.checkpoints, found.promotions, found.matches, found.weights
         )
     }))

@@ -176,7 +176,7 @@ pub(crate) fn assert_check_finds_it_sound(run: &Path) {
 /// Asserts that replaying the log of results gives the stored promotions, decisions, checkpoints
 /// and ratings.
 pub(crate) fn assert_results_replay(run: &Path, end: &Value) {
-    let store = EmbeddedStore::open(&run.join("arena/arena.redb")).expect("nobody else has it");
+    let store = EmbeddedStore::open(&run.join("arena")).expect("nobody else has it");
     let replayed = replay(&store).expect("the log is sound");
     assert_eq!(replayed.promotions, store.promotions().expect("a table"));
     assert_eq!(replayed.decisions, store.decisions().expect("a table"));

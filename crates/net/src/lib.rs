@@ -2,7 +2,8 @@
 //!
 //! * [`NetSpec`] holds the shapes; every tensor follows from it.
 //! * [`Weights`] is a spec with its values, read from and written to safetensors.
-//! * [`Generation`] counts the published weights; [`ContentHash`] names a file of weights.
+//! * [`Generation`] counts the published weights; [`ContentHash`] names a file of weights; [`RunId`]
+//!   identifies a run.
 //! * [`Engine`] evaluates positions on one core, in batches. [`mod@reference`] is the slow and
 //!   simple implementation that the engine is tested against.
 //! * [`Trunk`] runs a residual tower forward and backward on one core, for training.
@@ -14,6 +15,7 @@ pub mod engine;
 pub mod generation;
 pub mod hash;
 pub mod reference;
+pub mod run_id;
 pub mod spec;
 pub mod synthetic;
 pub mod weights;
@@ -22,6 +24,7 @@ pub use engine::training::Trunk;
 pub use engine::{Engine, Scratch};
 pub use generation::Generation;
 pub use hash::{ContentHash, HashError};
+pub use run_id::{RunId, RunIdError};
 pub use spec::{
     Architecture, GlobalPooling, NetSpec, SpecError, TensorRole, TensorSpec, UnknownPreset,
     ValueRange,

@@ -88,6 +88,9 @@ pub trait SegmentFile: Debug {
     /// Reads the complete file.
     fn read(&mut self) -> io::Result<Vec<u8>>;
 
+    /// Reads `length` bytes at `offset`, or fails if the file ends before.
+    fn read_at(&mut self, offset: u64, length: usize) -> io::Result<Vec<u8>>;
+
     /// Writes at `offset` and returns the number of bytes written, which may be less than all.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<usize>;
 

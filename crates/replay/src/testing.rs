@@ -316,6 +316,12 @@ impl SegmentFile for MemoryFile {
         if state.crashed { Err(crashed()) } else { Ok(state.files[self.index].current.clone()) }
     }
 
+    fn read_at(&mut self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        let content = self.read()?;
+        let bytes = content.get(offset as usize..).and_then(|rest| rest.get(..length));
+        Ok(bytes.ok_or(io::ErrorKind::UnexpectedEof)?.to_vec())
+    }
+
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
         let mut state = lock(&self.state);
         let crash = state.operate()?;

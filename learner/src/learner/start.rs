@@ -1,6 +1,7 @@
 //! Start of a run: loads or creates the training state, and fills the replay from the journal.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 use ouro_net::{Generation, NetSpec, Weights, WeightsMeta};
@@ -13,24 +14,64 @@ use crate::device::TrainDevice;
 use crate::error::TrainError;
 use crate::export::ExportCheck;
 use crate::journal_writer::JournalWriterError;
+use crate::publisher::ArenaRun;
 use crate::replay::SharedReplay;
 use crate::rules::Rules;
+use crate::run_file::{store_run, stored_run};
 use crate::trainer::TrainerState;
 use crate::training_loop::TrainingLoopError;
 use crate::training_state::{RunState, StateStore, TrainingState};
 
 /// Folder of the journal in the folder of the run.
-const JOURNAL: &str = "journal";
+pub(crate) const JOURNAL: &str = "journal";
 
 /// The state and the parts from which training resumes.
 pub(super) struct ResumedRun {
     pub(super) store: StateStore,
     pub(super) training_state: TrainingState,
+    /// Whether the training state is new and not saved yet.
+    pub(super) is_new: bool,
     /// The newest generation: that of the training state, or of a newer state that was lost.
     pub(super) generation: Generation,
     pub(super) device: TrainDevice,
     /// The check that weights pass before they are published.
     pub(super) export_check: ExportCheck,
+}
+
+/// Most generations of a learner that its arena lacks after a crash: the last one, and the one of
+/// the drain before it.
+const UNPUBLISHED: u32 = 2;
+
+impl ResumedRun {
+    /// Joins the run of the arena, and saves the training state of a new run. Fails if the folder `directory` belongs to another run, or if
+    /// either is from an earlier time of the run.
+    pub(super) fn join(&mut self, arena: ArenaRun, directory: &Path) -> Result<(), LearnerError> {
+        self.check_arena(arena, directory)?;
+        // Saved only now, so that a refused start leaves no training state behind.
+        if std::mem::take(&mut self.is_new) {
+            self.store.save(&self.training_state)?;
+        }
+        Ok(())
+    }
+
+    fn check_arena(&self, arena: ArenaRun, directory: &Path) -> Result<(), LearnerError> {
+        let ArenaRun { run: Some(found), newest } = arena else { return Ok(()) };
+        let (own, folder) = (self.generation, directory.display().to_string());
+        let stored = stored_run(directory)?;
+        if let Some(stored) = stored.filter(|stored| *stored != found) {
+            return Err(LearnerError::OtherArena { directory: folder, stored, found });
+        }
+        if let Some(newest) = newest.filter(|newest| self.is_new && newest.0 > 0) {
+            return Err(LearnerError::LearnerLost { directory: folder, newest });
+        }
+        if stored.is_none() {
+            return Ok(store_run(directory, found)?);
+        }
+        if own.0 > newest.map_or(0, |newest| newest.0) + UNPUBLISHED {
+            return Err(LearnerError::ArenaBehind { directory: folder, own, newest });
+        }
+        Ok(())
+    }
 }
 
 /// Loads the newest training state or creates generation 0. Checks its weights against the CPU
@@ -89,20 +130,7 @@ fn load_or_create(config: &Config, game: &str, games: u64) -> Result<ResumedRun,
         Some(state) => state,
         None => initial_state(config, &spec, game)?,
     };
-    let network = |spec: &NetSpec| {
-        format!("{:?} of {:?} to {} actions", spec.architecture, spec.planes, spec.actions)
-    };
-    let (stored, asked) = (training_state.run.algorithm, config.train.algorithm.name());
-    for (what, stored, asked) in [
-        ("game", training_state.weights.meta().game.clone(), game.to_owned()),
-        ("network", network(training_state.weights.spec()), network(&spec)),
-        ("algorithm", stored.as_str().to_owned(), asked.as_str().to_owned()),
-    ] {
-        if stored != asked {
-            let directory = directory.display().to_string();
-            return Err(LearnerError::OtherRun { directory, what, stored, asked });
-        }
-    }
+    check_run(config, game, &training_state)?;
     let device = TrainDevice::choose(config.device, config.allow_software_adapter)?;
     let export_check = ExportCheck::of_game(&config.game)?;
     // These weights are published unchanged: generation 0, or a generation that may not have
@@ -110,12 +138,33 @@ fn load_or_create(config: &Config, game: &str, games: u64) -> Result<ResumedRun,
     export_check
         .check_weights(&training_state.weights, &device)
         .map_err(TrainingLoopError::from)?;
-    if is_new {
-        store.save(&training_state)?;
-    }
     let generation =
         training_state.weights.meta().generation.max(loaded.lost_generation.unwrap_or_default());
-    Ok(ResumedRun { store, training_state, generation, device, export_check })
+    Ok(ResumedRun { store, training_state, is_new, generation, device, export_check })
+}
+
+/// Checks that a training state has the game, the network and the algorithm of the configuration.
+pub(crate) fn check_run(
+    config: &Config,
+    game: &str,
+    training_state: &TrainingState,
+) -> Result<(), LearnerError> {
+    let network = |spec: &NetSpec| {
+        format!("{:?} of {:?} to {} actions", spec.architecture, spec.planes, spec.actions)
+    };
+    let spec = config.net_spec()?;
+    let (stored, asked) = (training_state.run.algorithm, config.train.algorithm.name());
+    for (what, stored, asked) in [
+        ("game", training_state.weights.meta().game.clone(), game.to_owned()),
+        ("network", network(training_state.weights.spec()), network(&spec)),
+        ("algorithm", stored.as_str().to_owned(), asked.as_str().to_owned()),
+    ] {
+        if stored != asked {
+            let directory = config.checkpoint.directory.display().to_string();
+            return Err(LearnerError::OtherRun { directory, what, stored, asked });
+        }
+    }
+    Ok(())
 }
 
 /// The training state of generation 0.

@@ -6,6 +6,7 @@ use ouro_proto::learner::v1::push_request::Message as Ask;
 use ouro_proto::learner::v1::push_response::Message as Answer;
 use ouro_proto::trajectory::{Hello, to_wire};
 use ouro_replay::RefusalReason;
+use ouro_service::ExitStatus;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};

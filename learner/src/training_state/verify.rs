@@ -2,18 +2,27 @@
 
 use std::path::{Path, PathBuf};
 
-use ouro_net::Generation;
+use ouro_net::{ContentHash, Generation};
 use ouro_replay::ReplayState;
 
-use super::{FOLDER, PREFIX, TrainingStateError, read};
+use super::{FOLDER, PREFIX, TrainingStateError, WEIGHTS, read};
 
 /// A training state on disk, usable or not.
 #[derive(Debug)]
 pub struct FoundState {
     /// Its folder.
     pub path: PathBuf,
-    /// The generation and the replay state, or why the training state cannot be used.
-    pub content: Result<(Generation, ReplayState), TrainingStateError>,
+    /// What it holds, or why it cannot be used.
+    pub content: Result<StoredState, TrainingStateError>,
+}
+
+/// What a training state holds besides its network.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredState {
+    /// The generation of its weights.
+    pub generation: Generation,
+    /// Its position in the journal.
+    pub replay: ReplayState,
 }
 
 /// Reads every training state of the learner in `directory`, oldest first. Does not write.
@@ -25,8 +34,22 @@ pub fn training_states(directory: &Path) -> Result<Vec<FoundState>, TrainingStat
     let names = super::names(&root, PREFIX)?;
     let found = names.into_iter().map(|name| {
         let path = root.join(name);
-        let content = read(&path).map(|state| (state.weights.meta().generation, state.run.replay));
+        let content = read(&path).map(|state| StoredState {
+            generation: state.weights.meta().generation,
+            replay: state.run.replay,
+        });
         FoundState { path, content }
     });
     Ok(found.collect())
+}
+
+/// The weights file with this hash, if a training state in `directory` holds it.
+pub(crate) fn find_weights(directory: &Path, hash: ContentHash) -> Option<Vec<u8>> {
+    let root = directory.join(FOLDER);
+    let names = super::names(&root, PREFIX).ok()?;
+    let files = names.into_iter().rev().filter_map(|name| {
+        // A state may be removed meanwhile.
+        std::fs::read(root.join(name).join(WEIGHTS)).ok()
+    });
+    files.into_iter().find(|bytes| ContentHash::of(bytes) == hash)
 }

@@ -101,6 +101,13 @@ impl SegmentFile for File {
         Ok(bytes)
     }
 
+    fn read_at(&mut self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.seek(SeekFrom::Start(offset))?;
+        self.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
         self.seek(SeekFrom::Start(offset))?;
         self.write(bytes)

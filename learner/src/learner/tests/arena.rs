@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use ouro_net::ContentHash;
+use ouro_net::{ContentHash, Generation, RunId};
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
 use ouro_testkit::server::{self, Served};
 use tonic::{Request, Response};
 
 use super::*;
+use crate::config::CheckpointConfig;
 
 /// An arena that reports one newest generation, if any.
 struct FakeArena {
@@ -41,7 +42,8 @@ impl PoolService for FakeArena {
             status: v1::CheckpointStatus::Candidate.into(),
             ..v1::Checkpoint::default()
         });
-        let pool = v1::WatchPoolResponse { newest, ..v1::WatchPoolResponse::default() };
+        let run = RunId::of(b"run").to_string();
+        let pool = v1::WatchPoolResponse { newest, run, ..v1::WatchPoolResponse::default() };
         Ok(Response::new(tokio_stream::once(Ok(pool))))
     }
 
@@ -96,10 +98,52 @@ async fn serve(newest: Option<u32>, directory: &std::path::Path) -> (Config, Ser
     (config, server)
 }
 
+/// Makes the folder of a learner that has run before.
+async fn run_alone(config: &Config) {
+    Running::start(Config { arena: None, ..config.clone() }).await.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_folder_beside_an_arena_with_generations_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let (config, _arena) = serve(Some(3), directory.path()).await;
+    let ended = Running::start(config).await.task.await.expect("no panic");
+    let error = ended.expect_err("a refusal");
+    assert!(matches!(error, LearnerError::LearnerLost { .. }), "{error}");
+    assert!(error.to_string().contains("the arena holds generation-3"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_folder_of_a_learner_joins_one_run_and_no_earlier_time_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = Config {
+        checkpoint: CheckpointConfig { directory: directory.path().into(), ..config().checkpoint },
+        ..config()
+    };
+    let rules = crate::rules::rules(&config).unwrap();
+    let (mut resumed, ..) = start::resume(&config, &*rules).unwrap();
+    let [first, second] = [b"a", b"b"].map(|seed| Some(RunId::of(seed)));
+    let mut join = |run, newest: Option<u32>, own| {
+        resumed.generation = Generation(own);
+        let newest = newest.map(Generation);
+        resumed.join(ArenaRun { run, newest }, directory.path())
+    };
+    assert!(matches!(join(first, Some(3), 0), Err(LearnerError::LearnerLost { .. })));
+    join(first, None, 0).expect("the first run names the folder");
+    join(first, Some(7), 5).expect("the arena may be ahead");
+    join(first, Some(5), 7).expect("the last generations may be unpublished");
+    assert!(matches!(join(second, Some(7), 7), Err(LearnerError::OtherArena { .. })));
+    for newest in [None, Some(4)] {
+        let error = join(first, newest, 7).unwrap_err();
+        assert!(matches!(error, LearnerError::ArenaBehind { .. }), "{error}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_learner_behind_the_arena_accepts_its_games_and_continues_from_its_generation() {
     let directory = tempfile::tempdir().unwrap();
     let (config, _arena) = serve(Some(3), directory.path()).await;
+    run_alone(&config).await;
     let running = Running::start(config).await;
     let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
     actor.answer().await.unwrap();
@@ -198,6 +242,7 @@ async fn a_learner_without_its_arena_answers_and_welcomes_actors_once_the_arena_
     let mut config = config();
     config.arena = Some(format!("http://{address}"));
     config.checkpoint.directory = directory.path().into();
+    run_alone(&config).await;
     let running = Running::start(config).await;
     until(&running, |status| status.conditions.describe().is_some()).await;
     let learner = format!("http://{}", running.address);

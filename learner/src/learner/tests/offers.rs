@@ -6,7 +6,7 @@ use ouro_replay::ReplayState;
 use super::*;
 use crate::error::TrainError;
 use crate::trainer::TrainerState;
-use crate::training_state::StateStore;
+use crate::training_state::{RunState, StateStore};
 
 #[tokio::test]
 async fn a_start_publishes_weights_only_if_the_cpu_engine_agrees_with_training() {
@@ -20,7 +20,8 @@ async fn a_start_publishes_weights_only_if_the_cpu_engine_agrees_with_training()
     let tensors = spec.tensors().iter().map(|tensor| vec![1e30; tensor.len()]).collect();
     let weights = Weights::from_tensors(spec, meta, tensors).expect("finite values");
     let trainer = TrainerState::initial(&weights);
-    let run = RunState { algorithm: config.train.algorithm.name(), replay: ReplayState::default() };
+    let algorithm = config.train.algorithm.name();
+    let run = RunState { algorithm, replay: ReplayState::default() };
     let mut store = StateStore::open(directory.path(), 2).expect("a store");
     store.save(&TrainingState { weights, trainer, run }).expect("it is saved");
 
@@ -40,7 +41,8 @@ fn generation_0_is_saved_after_it_passed_the_export_check() {
     let mut config = config();
     config.checkpoint.directory = directory.path().into();
     let rules = crate::rules::rules(&config).expect("a valid configuration");
-    let (resumed, ..) = start::resume(&config, &*rules).expect("a new run");
+    let (mut resumed, ..) = start::resume(&config, &*rules).expect("a new run");
+    resumed.join(ArenaRun::default(), directory.path()).expect("no arena refuses it");
     let mut store = StateStore::open(directory.path(), 2).expect("a store");
     let saved = store.load().expect("it is readable").newest.expect("one was saved");
     assert_eq!(saved, resumed.training_state);

@@ -1,0 +1,144 @@
+//! `ouro repair`: makes a damaged run usable again with what is left of it.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use ouro_arena::run::WEIGHTS_FOLDER;
+use ouro_arena::store::{
+    EmbeddedStore, LOG_FILE, Repair as Repaired, Run, RunStarted, SCHEMA_VERSION, Store,
+    StoreError, WeightsFolder, repair,
+};
+use ouro_learner::{Config, rebuild_training_state, stored_run, training_states};
+use ouro_net::{RunId, Weights};
+use ouro_settings::{SETTINGS_FILE, Settings};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Make a damaged run usable again with what is left of it.
+///
+/// Damaged entries of the results are taken out; all other entries stay, and the damaged file is
+/// kept beside them. If no training state is whole, one is made from the newest weights, with a new
+/// optimiser and the games of the journal. Parts that are whole are not changed. The run must not
+/// be running. Exit code 1: a part cannot be repaired.
+#[derive(Debug, Args)]
+pub(crate) struct Repair {
+    /// Folder of the run.
+    run: PathBuf,
+}
+
+/// What became of one part of a run.
+#[derive(Debug, Serialize)]
+struct Part {
+    part: &'static str,
+    /// Whether the part is usable now.
+    usable: bool,
+    detail: String,
+}
+
+impl Repair {
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let run = &self.run;
+        let settings = Settings::load(&run.join(SETTINGS_FILE)).map_err(Failure::unreadable)?;
+        let id = stored_run(&run.join("learner")).map_err(Failure::unavailable)?;
+        let parts = [
+            part("results", results(run, &settings, id)?),
+            part("training", training(run, &settings)?),
+        ];
+        let is_usable = parts.iter().all(|part| part.usable);
+        let lines = parts.iter().map(|Part { part, usable, detail }| {
+            let verdict = if *usable { "usable" } else { "NOT USABLE" };
+            format!("{part:<9} {verdict:<10}  {detail}\n")
+        });
+        output.result(&parts, lines.collect::<String>())?;
+        Ok(if is_usable { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+}
+
+fn part(part: &'static str, outcome: Result<String, String>) -> Part {
+    let usable = outcome.is_ok();
+    Part { part, usable, detail: outcome.unwrap_or_else(|problem| problem) }
+}
+
+fn results(
+    run: &Path,
+    settings: &Settings,
+    id: Option<RunId>,
+) -> Result<Result<String, String>, Failure> {
+    let folder = run.join("arena");
+    let path = folder.join(LOG_FILE);
+    if !path.exists() {
+        let has_weights = folder.join(WEIGHTS_FOLDER).exists();
+        return Ok(match has_weights {
+            false => Ok("none yet".to_owned()),
+            true => Err(format!(
+                "{} is missing: put a copy back, or move {} away to start without ratings",
+                path.display(),
+                run.display()
+            )),
+        });
+    }
+    let id = id.unwrap_or_else(|| RunId::of(path.display().to_string().as_bytes()));
+    let started = Run { game: settings.game.clone(), seed: settings.seed };
+    let started = RunStarted { version: SCHEMA_VERSION, id, run: started };
+    match repair(&folder, &started) {
+        Err(error @ StoreError::Locked { .. }) => Err(Failure::unavailable(error)),
+        Err(error) => Ok(Err(error.to_string())),
+        Ok(Repaired::Sound { entries }) => Ok(Ok(format!("all {entries} entries are whole"))),
+        Ok(Repaired::Repaired { kept, lost, damaged }) => Ok(Ok(format!(
+            "{lost} damaged entries were taken out, {kept} stay; the damaged file is now {damaged}"
+        ))),
+    }
+}
+
+fn training(run: &Path, settings: &Settings) -> Result<Result<String, String>, Failure> {
+    let arena = run.join("arena");
+    let newest = match newest_weights(&arena) {
+        Ok(newest) => newest,
+        Err(error @ StoreError::Locked { .. }) => return Err(Failure::unavailable(error)),
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let Some((weights, id)) = newest else {
+        let is_new = !run.join("learner").exists();
+        return Ok(if is_new { Ok("none yet".to_owned()) } else { kept_states(run) });
+    };
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let config = Config::of_run(settings, run, any, settings.deploy.arena.url());
+    Ok(match rebuild_training_state(&config, &weights, id) {
+        Ok(None) => kept_states(run),
+        Ok(Some(rebuilt)) => Ok(format!(
+            "training continues from {} at step {} with a new optimiser; {} games of the journal are \
+             used again",
+            rebuilt.generation, rebuilt.step, rebuilt.games
+        )),
+        Err(error) => Err(error.to_string()),
+    })
+}
+
+/// The training states that are there.
+fn kept_states(run: &Path) -> Result<String, String> {
+    let found = training_states(&run.join("learner")).map_err(|error| error.to_string())?;
+    let (whole, damaged): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|state| state.content.is_ok());
+    match (whole.len(), damaged.len()) {
+        (0, _) => Err("no training state is whole, and the arena has no weights".to_owned()),
+        (whole, 0) => Ok(format!("all {whole} training states are whole")),
+        (whole, _) => Ok(format!("{whole} training states are whole; the others are skipped")),
+    }
+}
+
+/// The newest weights of the arena that can be read, and its run.
+fn newest_weights(folder: &Path) -> Result<Option<(Weights, Option<RunId>)>, StoreError> {
+    if !folder.join(LOG_FILE).exists() {
+        return Ok(None);
+    }
+    let store = EmbeddedStore::open(folder)?;
+    let run = store.run();
+    let rows = store.checkpoints()?;
+    let Ok(files) = WeightsFolder::open(&folder.join(WEIGHTS_FOLDER)) else { return Ok(None) };
+    let read = |hash| Weights::from_safetensors(&files.read(hash).ok()?).ok();
+    Ok(rows.iter().rev().find_map(|row| read(row.hash)).map(|weights| (weights, run)))
+}

@@ -1,0 +1,143 @@
+//! `ouro repair`, and runs that continue with damaged parts.
+
+use std::fs;
+use std::path::Path;
+
+use ouro_arena::store::{EmbeddedStore, LogEntry, Store};
+use ouro_proto::CheckpointStatus;
+use ouro_testkit::process::Ended;
+use small_run::{flip, ouro};
+
+#[path = "support/small_run.rs"]
+#[expect(dead_code, reason = "these tests choose the files that they damage")]
+mod small_run;
+
+/// A folder with a run that has promoted checkpoints.
+fn home_with_run() -> tempfile::TempDir {
+    small_run::home_with_run("2s")
+}
+
+/// Continues the run.
+fn train(home: &Path, length: &str) -> Ended {
+    small_run::train(home, &["--run", "run", "--for", length])
+}
+
+/// Checks that the run is sound.
+fn is_sound(home: &Path) {
+    let checked = ouro(home, &["check", "run"]);
+    assert_eq!(checked.code, Some(0), "{}{}", checked.stdout, checked.stderr);
+}
+
+#[test]
+fn damaged_results_are_named_repaired_and_trained_on() {
+    let home = home_with_run();
+    let log = home.path().join("run/arena/results.log");
+    let content = fs::read(&log).expect("the log is there");
+    flip(&log);
+    let refused = train(home.path(), "1s");
+    assert_eq!(refused.code, Some(69), "{}", refused.stderr);
+    let text = &refused.stderr;
+    assert!(
+        text.contains("results.log is damaged at entry ") && text.contains("ouro repair"),
+        "{text}"
+    );
+
+    let repaired = ouro(home.path(), &["repair", "run"]);
+    assert_eq!(repaired.code, Some(0), "{}{}", repaired.stdout, repaired.stderr);
+    assert!(repaired.stdout.contains("1 damaged entries were taken out"), "{}", repaired.stdout);
+    let count = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count();
+    let after = fs::read(&log).expect("the log is there");
+    assert_eq!(count(&after), count(&content));
+    is_sound(home.path());
+    let trained = train(home.path(), "1s");
+    assert_eq!(trained.code, Some(0), "{}", trained.stderr);
+    is_sound(home.path());
+}
+
+#[test]
+fn training_continues_from_published_weights_if_its_states_are_lost() {
+    for damage in ["removed", "damaged", "all"] {
+        let home = home_with_run();
+        let run = home.path().join("run");
+        let states = run.join("learner/checkpoints");
+        match damage {
+            "removed" => fs::remove_dir_all(&states).expect("they are there"),
+            "damaged" => {
+                for state in fs::read_dir(&states).expect("a folder") {
+                    flip(&state.expect("a state").path().join("training.safetensors"));
+                }
+            }
+            _ => fs::remove_dir_all(run.join("learner")).expect("it is there"),
+        }
+        let refused = train(home.path(), "1s");
+        assert_eq!(refused.code, Some(69), "{damage}: {}", refused.stderr);
+        assert!(refused.stderr.contains("ouro repair"), "{damage}: {}", refused.stderr);
+        let repaired = ouro(home.path(), &["repair", "run"]);
+        assert_eq!(repaired.code, Some(0), "{damage}: {}{}", repaired.stdout, repaired.stderr);
+        let said = "training  usable      training continues from generation-";
+        assert!(repaired.stdout.contains(said), "{damage}: {}", repaired.stdout);
+        let trained = train(home.path(), "1s");
+        assert_eq!(trained.code, Some(0), "{damage}: {}", trained.stderr);
+        is_sound(home.path());
+        // Nothing is left to repair.
+        let again = ouro(home.path(), &["repair", "run"]);
+        assert!(again.stdout.contains(" entries are whole"), "{}", again.stdout);
+        assert!(again.stdout.contains(" training states are whole"), "{}", again.stdout);
+    }
+}
+
+#[test]
+fn a_lost_part_of_the_arena_is_refused_and_a_part_of_another_run_too() {
+    let [home, other] = [home_with_run(), home_with_run()];
+    let run = |home: &tempfile::TempDir, part: &str| home.path().join("run").join(part);
+    // The arena of another run of the same settings.
+    fs::rename(run(&home, "arena"), home.path().join("aside")).expect("it is there");
+    fs::rename(run(&other, "arena"), run(&home, "arena")).expect("it is there");
+    let refused = train(home.path(), "1s");
+    assert_eq!(refused.code, Some(69), "{}", refused.stderr);
+    assert!(refused.stderr.contains("belongs to run "), "{}", refused.stderr);
+    // No arena at all.
+    fs::remove_dir_all(run(&home, "arena")).expect("it is there");
+    let refused = train(home.path(), "1s");
+    assert_eq!(refused.code, Some(69), "{}", refused.stderr);
+    assert!(refused.stderr.contains("has learner/ but not arena/"), "{}", refused.stderr);
+    // The log without its weights names what is missing and gets copies back.
+    fs::rename(home.path().join("aside"), run(&home, "arena")).expect("it is there");
+    fs::remove_file(run(&home, "arena/results.log")).expect("it is there");
+    let refused = train(home.path(), "1s");
+    assert_eq!(refused.code, Some(69), "{}", refused.stderr);
+    assert!(refused.stderr.contains("results.log is missing"), "{}", refused.stderr);
+    let repaired = ouro(home.path(), &["repair", "run"]);
+    assert_eq!(repaired.code, Some(1), "{}", repaired.stdout);
+    assert!(repaired.stdout.contains("results   NOT USABLE"), "{}", repaired.stdout);
+}
+
+#[test]
+fn damaged_weights_of_the_champion_are_returned_by_whoever_has_them() {
+    let home = home_with_run();
+    let arena = home.path().join("run/arena");
+    let champion = {
+        let store = EmbeddedStore::open(&arena).expect("nobody else has it");
+        let rows = store.checkpoints().expect("it can be read");
+        let champion = rows.into_iter().find(|row| row.status == CheckpointStatus::Champion);
+        champion.expect("a run of two seconds promotes")
+    };
+    let path = arena.join(format!("weights/{}.safetensors", champion.hash));
+    flip(&path);
+    assert_eq!(ouro(home.path(), &["check", "run"]).code, Some(1));
+    // The run continues, and the learner's training states or the actor's cache have the file.
+    let trained = train(home.path(), "3s");
+    assert_eq!(trained.code, Some(0), "{}", trained.stderr);
+    is_sound(home.path());
+    let store = EmbeddedStore::open(&arena).expect("nobody else has it");
+    let entries = store.log(0, usize::MAX).expect("it can be read");
+    let at = |is: &dyn Fn(&LogEntry) -> bool| entries.iter().position(is).expect("an entry");
+    let generation = champion.generation;
+    let aside = at(
+        &|entry| matches!(entry, LogEntry::CheckpointSetAside { generation: other, .. } if *other == generation),
+    );
+    let restored = at(
+        &|entry| matches!(entry, LogEntry::CheckpointRestored { generation: other, .. } if *other == generation),
+    );
+    assert!(aside < restored);
+}

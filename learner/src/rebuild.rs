@@ -1,0 +1,68 @@
+//! A training state for a run that has lost all of its own.
+//!
+//! Training continues from published weights. The state of the optimiser and the weight average
+//! start anew. The replay is filled from the journal, except that a queue skips the games before
+//! the loss: they were trained on already.
+
+use ouro_net::{Generation, RunId, Weights};
+use ouro_replay::journal::Options;
+use ouro_replay::{FolderDisk, Journal, ReplayState};
+
+use crate::config::{AlgorithmConfig, Config};
+use crate::journal_writer::JournalWriterError;
+use crate::learner::{JOURNAL, LearnerError, check_run};
+use crate::run_file::store_run;
+use crate::trainer::TrainerState;
+use crate::training_state::{RunState, StateStore, TrainingState, TrainingStateError};
+
+/// A training state that was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Its generation.
+    pub generation: Generation,
+    /// Its optimiser steps.
+    pub step: u64,
+    /// Games of the journal that the replay will hold or has held.
+    pub games: u64,
+}
+
+/// Makes a training state from `weights` for the learner with this configuration, which must not
+/// run. Returns `None` without a change if the learner has a whole training state.
+pub fn rebuild_training_state(
+    config: &Config,
+    weights: &Weights,
+    run: Option<RunId>,
+) -> Result<Option<Rebuilt>, LearnerError> {
+    let directory = &config.checkpoint.directory;
+    let game = serde_json::to_string(&config.game)
+        .expect("a game configuration serialises: it is plain data");
+    let disk = FolderDisk::open(&directory.join(JOURNAL)).map_err(JournalWriterError::Journal)?;
+    let (journal, _) = Journal::open(disk, game.as_bytes(), Options::default())
+        .map_err(JournalWriterError::Journal)?;
+    let mut store = StateStore::open(directory, config.checkpoint.keep)?;
+    match store.load() {
+        Ok(loaded) if loaded.newest.is_some() => return Ok(None),
+        Ok(_) | Err(TrainingStateError::NoneWhole { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut replay = ReplayState::default();
+    let start = match config.train.algorithm {
+        AlgorithmConfig::AlphaZero(_) => journal.oldest_record(),
+        AlgorithmConfig::Reinforce(_) => journal.records(),
+    };
+    (replay.cursor.first, replay.cursor.next) = (start, start);
+    let algorithm = config.train.algorithm.name();
+    let training_state = TrainingState {
+        weights: weights.clone(),
+        trainer: TrainerState::initial(weights),
+        run: RunState { algorithm, replay },
+    };
+    check_run(config, &game, &training_state)?;
+    store.save(&training_state)?;
+    if let Some(run) = run {
+        store_run(directory, run)?;
+    }
+    let meta = weights.meta();
+    let games = journal.records() - start;
+    Ok(Some(Rebuilt { generation: meta.generation, step: meta.step, games }))
+}
