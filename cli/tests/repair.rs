@@ -113,8 +113,17 @@ fn a_lost_part_of_the_arena_is_refused_and_a_part_of_another_run_too() {
 }
 
 #[test]
-fn damaged_weights_of_the_champion_are_returned_by_whoever_has_them() {
-    let home = home_with_run();
+fn damaged_weights_of_the_champion_are_returned_by_an_actor() {
+    let home = small_run::home();
+    // The learner has the weights of its last training states only, the cache has all.
+    let train = |arguments: &[&str]| {
+        let trained = small_run::train(
+            home.path(),
+            &[&["--run", "run", "--cache", "cache"], arguments].concat(),
+        );
+        assert_eq!(trained.code, Some(0), "{}", trained.stderr);
+    };
+    train(&["--config", "small.toml", "--for", "2s"]);
     let arena = home.path().join("run/arena");
     let champion = {
         let store = EmbeddedStore::open(&arena).expect("nobody else has it");
@@ -125,9 +134,7 @@ fn damaged_weights_of_the_champion_are_returned_by_whoever_has_them() {
     let path = arena.join(format!("weights/{}.safetensors", champion.hash));
     flip(&path);
     assert_eq!(ouro(home.path(), &["check", "run"]).code, Some(1));
-    // The run continues, and the learner's training states or the actor's cache have the file.
-    let trained = train(home.path(), "3s");
-    assert_eq!(trained.code, Some(0), "{}", trained.stderr);
+    train(&["--for", "3s"]);
     is_sound(home.path());
     let store = EmbeddedStore::open(&arena).expect("nobody else has it");
     let entries = store.log(0, usize::MAX).expect("it can be read");

@@ -185,7 +185,7 @@ fn a_damaged_champion_is_set_aside_requested_and_restored_by_a_copy() {
     assert_eq!((pool(&state).missing.len(), pool(&state).members.len()), (0, 2));
 }
 
-/// A clock on which 10 ms pass with each look.
+/// A clock that advances by 10 ms with each reading.
 #[derive(Debug, Default)]
 struct SlowClock(AtomicU64);
 
@@ -224,7 +224,7 @@ fn slow_fits_take_their_share_of_the_time_and_no_result_is_forgotten() {
         state.matches().record(number, &[StoredCluster { result, counts: true }], &[]).unwrap();
     };
     let rated = || state.ratings().table().borrow().games;
-    // A fit takes 10 ms here, so the next one is due 90 ms later, which is nine looks.
+    // A fit takes 10 ms here, so the next one is due 90 ms later, which is nine readings.
     let fits = (0..40).filter(|&cluster| {
         play(cluster);
         let before = rated();

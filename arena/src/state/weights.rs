@@ -1,8 +1,9 @@
 //! Reading weights, and the checkpoints whose weights cannot be read.
 //!
 //! A member of the pool whose file is missing or damaged is set aside, and the champion is then the
-//! promotion before it. Everybody who follows the pool is asked for a copy. A copy that arrives, or
-//! that an operator puts back before a start, restores the member.
+//! promotion before it. Snapshots of the pool list it as missing, and clients that have its weights
+//! publish them again. Such a copy, or one that an operator puts back before a start, restores the
+//! member.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

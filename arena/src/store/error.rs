@@ -44,8 +44,8 @@ pub enum StoreError {
     },
     /// An intact entry is not of this program's form, or contradicts the entries before it.
     #[error(
-        "entry {entry} of {path} is not valid: {problem}; put a copy of the file back, or move the \
-         folder away to start without ratings"
+        "entry {entry} of {path} is not valid: {problem}; put a copy of the file back, or use the \
+         program that wrote it"
     )]
     Contradiction {
         /// The file.

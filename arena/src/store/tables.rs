@@ -144,15 +144,15 @@ impl Tables {
                 );
                 self.promotions.extend(promotion);
                 self.decisions.insert(generation, decision.clone());
-                self.crown();
+                self.update_champion();
             }
             LogEntry::CheckpointSetAside { generation, .. } => {
                 self.set_status(*generation, CheckpointStatus::SetAside);
-                self.crown();
+                self.update_champion();
             }
             LogEntry::CheckpointRestored { generation, .. } => {
                 self.set_status(*generation, CheckpointStatus::Pool);
-                self.crown();
+                self.update_champion();
             }
             LogEntry::Lost { .. } => self.lost += 1,
         }
@@ -172,7 +172,7 @@ impl Tables {
     }
 
     /// Makes the last promoted checkpoint that is not set aside the champion.
-    fn crown(&mut self) {
+    fn update_champion(&mut self) {
         let champion = self.champion().generation();
         for promotion in &self.promotions {
             if let Some(row) = self.checkpoints.get_mut(&promotion.generation)

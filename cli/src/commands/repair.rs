@@ -30,7 +30,7 @@ pub(crate) struct Repair {
     run: PathBuf,
 }
 
-/// What became of one part of a run.
+/// The outcome for one part of a run.
 #[derive(Debug, Serialize)]
 struct Part {
     part: &'static str,
@@ -75,7 +75,7 @@ fn results(
         return Ok(match has_weights {
             false => Ok("none yet".to_owned()),
             true => Err(format!(
-                "{} is missing: put a copy back, or move {} away to start without ratings",
+                "{} is missing: put a copy back, or move {} away to start anew",
                 path.display(),
                 run.display()
             )),
