@@ -20,19 +20,21 @@
 //! the difference to the anchor, from the inverse of the Fisher information with the weights of
 //! ties taken as known.
 
-use std::collections::BTreeMap;
-
 use crate::cluster::Ranking;
 use crate::comparison::expected_share;
 use crate::interval::{Estimate, Z_95};
 use crate::score::Score;
 
+mod counts;
+mod players;
 mod solver;
 mod sparse;
 mod stage;
 
-use solver::{Edge, Problem, Solution};
-use stage::Stage;
+use counts::Counts;
+use players::{Names, Players};
+use solver::Solution;
+use stage::{Choices, Moments};
 
 /// Drawn games against the anchor in the prior of a player without a parent.
 pub const PRIOR_GAMES: f64 = 1.0;
@@ -126,17 +128,12 @@ pub struct RatingDifference {
 /// The strength of all players.
 #[derive(Clone, Debug)]
 pub struct Ratings {
-    /// Names by index; the anchor has index 0, the others follow in alphabetical order.
-    names: Vec<String>,
-    indices: BTreeMap<String, usize>,
+    players: Players,
     solution: Solution,
-    /// Games and score by index, without the prior.
+    /// Games and score by player, without the prior.
     played: Vec<(u32, Score)>,
     games: u32,
 }
-
-/// How often each ranking occurred between two players, the one with the lower index first.
-type RankingCounts = BTreeMap<(usize, usize), BTreeMap<Ranking, u32>>;
 
 impl Ratings {
     /// Rates all players in `results` and `listed`, with `anchor` at 0.
@@ -144,42 +141,45 @@ impl Ratings {
     /// Results of a player against itself are ignored. If a player is listed with several parents,
     /// the first one counts.
     pub fn fit(results: &[PairResults], listed: &[ListedPlayer], anchor: &str) -> Self {
-        let (names, indices) = number_players(results, listed, anchor);
-        let mut played = vec![(0, Score::default()); names.len()];
-        let mut games = 0;
-        // Integer counts first: sums of fractions would depend on the order of the results.
-        let mut counts = RankingCounts::new();
-        for pair in results {
-            let (a, b) = (indices[&pair.player], indices[&pair.opponent]);
+        let mut names = Names::new(anchor);
+        let pairs: Vec<[u32; 2]> = results
+            .iter()
+            .map(|pair| [&pair.player, &pair.opponent].map(|name| names.add(name)))
+            .collect();
+        let lineage: Vec<(u32, Option<u32>)> = listed
+            .iter()
+            .map(|one| (names.add(&one.player), one.parent.as_ref().map(|name| names.add(name))))
+            .collect();
+        let (players, numbers) = names.into_players();
+        let number = |provisional: u32| numbers[provisional as usize];
+        let mut played = vec![(0, Score::default()); players.len()];
+        let (mut games, mut counts) = (0, Counts::default());
+        for (pair, provisional) in results.iter().zip(pairs) {
+            let [a, b] = provisional.map(number);
             if a == b {
                 continue;
             }
             for (ranking, count) in &pair.rankings {
-                let score = ranking.score();
-                for (index, score) in [(a, score), (b, score.reversed())] {
-                    played[index].0 += count;
-                    played[index].1 += score.times(*count);
+                let score = ranking.score().times(*count);
+                for (player, score) in [(a, score), (b, score.reversed())] {
+                    played[player as usize].0 += count;
+                    played[player as usize].1 += score;
                 }
                 games += count;
-                let (players, ranking) =
-                    if a < b { ((a, b), ranking.clone()) } else { ((b, a), ranking.reversed()) };
-                *counts.entry(players).or_default().entry(ranking).or_default() += count;
             }
+            counts.add_results((a, b), pair);
         }
-        let mut edges: BTreeMap<(usize, usize), Edge> = counts
-            .into_iter()
-            .map(|(players, rankings)| (players, Edge::new(players, &rankings)))
-            .collect();
-        for (players, draws) in prior(listed, &indices) {
-            edges.entry(players).or_insert_with(|| Edge::new(players, &BTreeMap::new())).prior +=
-                draws;
+        let parents =
+            lineage.iter().filter_map(|&(child, parent)| Some((number(child), number(parent?))));
+        for (players, draws) in prior(parents, players.len()) {
+            counts.add_prior(players, draws);
         }
-        let problem = Problem { players: names.len(), edges: edges.into_values().collect() };
-        Self { names, indices, solution: problem.solve(), played, games }
+        let solution = counts.into_problem(players.len()).solve();
+        Self { players, solution, played, games }
     }
 
     fn strength(&self, name: &str) -> Option<f64> {
-        self.indices.get(name).map(|&index| self.solution.strength[index])
+        self.players.number(name).map(|index| self.solution.strength[index])
     }
 
     /// Elo points per unit of log-strength.
@@ -190,7 +190,7 @@ impl Ratings {
 
     /// Whether a player has a game that counts.
     pub fn is_rated(&self, name: &str) -> bool {
-        self.indices.get(name).is_some_and(|&index| self.played[index].0 > 0)
+        self.players.number(name).is_some_and(|index| self.played[index].0 > 0)
     }
 
     /// Elo of a player; `None` if it has neither played nor been listed.
@@ -202,12 +202,13 @@ impl Ratings {
     pub fn table(&self) -> RatingTable {
         let variance = match &self.solution.factor {
             Some(factor) => factor.inverse_diagonal(),
-            None => vec![f64::INFINITY; self.names.len() - 1],
+            None => vec![f64::INFINITY; self.players.len() - 1],
         };
         let variance = std::iter::once(0.0).chain(variance);
         let scale = self.scale();
         let mut ratings: Vec<Rating> = self
-            .names
+            .players
+            .names()
             .iter()
             .zip(self.solution.strength.iter().zip(variance))
             .zip(&self.played)
@@ -220,17 +221,16 @@ impl Ratings {
             })
             .collect();
         ratings.sort_by(|a, b| b.elo.total_cmp(&a.elo).then_with(|| a.player.cmp(&b.player)));
-        RatingTable { ratings, anchor: self.names[0].clone(), games: self.games }
+        RatingTable { ratings, anchor: self.players.names()[0].clone(), games: self.games }
     }
 
     /// The difference between two players; `None` if one of them has neither played nor been
     /// listed.
     pub fn compare(&self, first: &str, second: &str) -> Option<RatingDifference> {
-        let (a, b) = (*self.indices.get(first)?, *self.indices.get(second)?);
-        let column = self.column(a, b);
+        let (a, b) = (self.players.number(first)?, self.players.number(second)?);
+        let covariances = self.covariances(a, b, &[a, b]);
         let difference = self.solution.strength[a] - self.solution.strength[b];
-        let at = |index: usize| index.checked_sub(1).map_or(0.0, |free| column[free]);
-        let deviation = (at(a) - at(b)).max(0.0).sqrt();
+        let deviation = (covariances[0] - covariances[1]).max(0.0).sqrt();
         let superiority = if difference == 0.0 {
             0.5
         } else {
@@ -242,19 +242,23 @@ impl Ratings {
         Some(RatingDifference { elo, superiority, share: expected_share(value) })
     }
 
-    /// Covariances of all log-strengths, without the anchor, with the difference of two.
-    fn column(&self, a: usize, b: usize) -> Vec<f64> {
-        let mut right = vec![0.0; self.names.len() - 1];
-        for (index, sign) in [(a, 1.0), (b, -1.0)] {
-            // The anchor is fixed and has no row.
-            if let Some(free) = index.checked_sub(1) {
-                right[free] += sign;
+    /// Covariances of the log-strengths of `wanted` with the difference of two.
+    fn covariances(&self, a: usize, b: usize, wanted: &[usize]) -> Vec<f64> {
+        // The anchor is fixed and has no row.
+        let row = |player: usize| player.checked_sub(1);
+        let mut covariances: Vec<f64> =
+            wanted.iter().map(|&player| if player == 0 { 0.0 } else { f64::INFINITY }).collect();
+        if let Some(factor) = &self.solution.factor {
+            let right = [(row(a), 1.0), (row(b), -1.0)];
+            let right: Vec<_> =
+                right.into_iter().filter_map(|(row, sign)| Some((row?, sign))).collect();
+            let rows: Vec<usize> = wanted.iter().filter_map(|&player| row(player)).collect();
+            let free = covariances.iter_mut().zip(wanted).filter(|&(_, &player)| player > 0);
+            for ((covariance, _), value) in free.zip(factor.solve_sparse(&right, &rows)) {
+                *covariance = value;
             }
         }
-        match &self.solution.factor {
-            Some(factor) => factor.solve(right),
-            None => vec![f64::INFINITY; right.len()],
-        }
+        covariances
     }
 
     /// The decrease of the summed variances of the log-strengths of `interest`, if `first` and
@@ -263,59 +267,34 @@ impl Ratings {
     /// With the information `w` of a game, the covariances `c` with the difference of the two and
     /// its variance `v`, the decrease is `Σ c_k² · w / (1 + w v)` (Sherman and Morrison 1950).
     pub fn gain(&self, first: &str, second: &str, interest: &[&str]) -> f64 {
-        let (Some(&a), Some(&b)) = (self.indices.get(first), self.indices.get(second)) else {
+        let (Some(a), Some(b)) = (self.players.number(first), self.players.number(second)) else {
             return 0.0;
         };
-        let column = self.column(a, b);
-        let at = |index: usize| index.checked_sub(1).map_or(0.0, |free| column[free]);
+        let known = interest.iter().filter_map(|name| self.players.number(name));
+        let wanted: Vec<usize> = [a, b].into_iter().chain(known).collect();
+        let covariances = self.covariances(a, b, &wanted);
         let difference = self.solution.strength[a] - self.solution.strength[b];
-        let game = Stage::new((1, 1), (1, 0), 1.0);
-        let information = game.derivatives(difference, &self.solution.ties).information;
-        let sum: f64 = interest
-            .iter()
-            .filter_map(|name| self.indices.get(*name))
-            .map(|&index| at(index) * at(index))
-            .sum();
-        sum * information / (1.0 + information * (at(a) - at(b)))
+        let mut game = Moments::default();
+        Choices::new((1, 1), &self.solution.ties).moments(difference, &mut game);
+        let sum: f64 = covariances[2..].iter().map(|covariance| covariance * covariance).sum();
+        sum * game.variance / (1.0 + game.variance * (covariances[0] - covariances[1]))
     }
 }
 
-/// Names by index, the anchor first, and the index of each name.
-fn number_players(
-    results: &[PairResults],
-    listed: &[ListedPlayer],
-    anchor: &str,
-) -> (Vec<String>, BTreeMap<String, usize>) {
-    let played = results.iter().flat_map(|pair| [&pair.player, &pair.opponent]);
-    let families = listed.iter().flat_map(|one| std::iter::once(&one.player).chain(&one.parent));
-    let mut indices: BTreeMap<String, usize> =
-        played.chain(families).map(|name| (name.clone(), 0)).collect();
-    indices.remove(anchor);
-    let mut names = vec![anchor.to_owned()];
-    for (name, index) in &mut indices {
-        *index = names.len();
-        names.push(name.clone());
-    }
-    indices.insert(anchor.to_owned(), 0);
-    (names, indices)
-}
-
-/// The drawn games of the prior, by pair of players.
-fn prior(listed: &[ListedPlayer], indices: &BTreeMap<String, usize>) -> Vec<((usize, usize), f64)> {
-    let mut draws = Vec::with_capacity(indices.len());
-    let mut has_prior = vec![false; indices.len()];
+/// The drawn games of the prior, by pair of players. `parents` are pairs of a child and its parent.
+fn prior(parents: impl Iterator<Item = (u32, u32)>, players: usize) -> Vec<((u32, u32), f64)> {
+    let mut draws = Vec::with_capacity(players);
+    let mut has_prior = vec![false; players];
     // The anchor's strength is fixed.
     has_prior[0] = true;
-    for ListedPlayer { player, parent } in listed {
-        let Some(parent) = parent else { continue };
-        let (child, parent) = (indices[player], indices[parent]);
-        if child != parent && !has_prior[child] {
-            has_prior[child] = true;
-            draws.push(((child.min(parent), child.max(parent)), PARENT_DRAWS));
+    for (child, parent) in parents {
+        if child != parent && !has_prior[child as usize] {
+            has_prior[child as usize] = true;
+            draws.push(((child, parent), PARENT_DRAWS));
         }
     }
-    let orphans = (0..has_prior.len()).filter(|&index| !has_prior[index]);
-    draws.extend(orphans.map(|orphan| ((0, orphan), PRIOR_GAMES)));
+    let orphans = (0..players).filter(|&player| !has_prior[player]);
+    draws.extend(orphans.map(|orphan| ((0, orphan as u32), PRIOR_GAMES)));
     draws
 }
 

@@ -1,80 +1,76 @@
 //! The strengths that make all results most likely.
 //!
-//! Two steps alternate until both stand still: one moves all strengths, the other the weights of
-//! ties, one size at a time. Both are damped Newton steps (Sun and Tran-Dinh 2019, "Generalized
-//! self-concordant functions"): the log-likelihood is concave in the differences of log-strengths
-//! and in the logarithm of each weight, and its third derivative is at most as large as its second.
-//! A Newton step that changes none of them by more than `r`, shortened by the factor `ln(1 + r) / r`,
-//! therefore increases the likelihood. Comparing likelihoods instead would fail near the maximum,
-//! where they differ by less than their rounding errors.
+//! Newton's method moves all log-strengths and the logarithms of all weights of ties at once. The
+//! log-likelihood is concave in them, and the third derivative along a step is at most `r` times as
+//! large as the second, where `r` bounds the change of every exponent of the model (Sun and Tran-Dinh
+//! 2019, "Generalized self-concordant functions"). Hence a step increases the likelihood
+//!
+//! * if it is taken as it is and `r` is at most 1: the increase is at least `1 - (e^r - 1 - r) / r²`
+//!   times the slope;
+//! * if it is taken as it is and the likelihood still increases at its end;
+//! * if it is shortened by the factor `ln(1 + r) / r`.
+//!
+//! Comparing likelihoods instead would fail near the maximum, where they differ by less than their
+//! rounding errors.
 //!
 //! One decisive game between equals is added for each size of tie, so that nothing but draws does not
 //! drive a weight to infinity.
 //!
-//! The search always starts from equal strengths, so its result depends on the problem alone.
+//! The start follows from the results, so the solution depends on the problem alone.
 
-use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 
-use super::sparse::{Factor, Sparse};
-use super::stage::{Derivatives, Stage, TieCounts, Ties};
-use crate::cluster::Ranking;
+use super::sparse::{Analysis, Factor};
+use super::stage::{Copies, Stage, Ties, binomial};
 
-/// Most steps; ten to thirty are usual. The bound stops a cycle of rounding errors.
+mod derivatives;
+
+use derivatives::Derivatives;
+
+/// Most steps; five to ten are usual. The bound stops a cycle of rounding errors.
 const MAX_STEPS: usize = 200;
 
-/// Where the search for the weight of ties starts.
-const FIRST_TIE_WEIGHT: f64 = 0.5;
-
-/// Change of log-strengths and relative change of weights at which the search ends, 2e-7 Elo points.
-const CONVERGED: f64 = 1e-9;
+/// A step that changes nothing by more than this is the last one. The error that remains is about
+/// its square.
+const CONVERGED: f64 = 1e-5;
 
 /// The games between two players.
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
-    /// Indices of the two; the anchor has index 0.
-    players: (usize, usize),
-    stages: Vec<Stage>,
+    /// Numbers of the two; the anchor has number 0.
+    pub(super) players: (u32, u32),
+    /// Where their games are in [`Problem::stages`].
+    pub(super) stages: Range<usize>,
     /// Drawn games that the prior adds.
     pub(super) prior: f64,
 }
 
 impl Edge {
-    /// The games of two players, by ranking as the first one sees it, without a prior.
-    pub(super) fn new(players: (usize, usize), rankings: &BTreeMap<Ranking, u32>) -> Self {
-        let mut stages: Vec<Stage> = Vec::new();
-        for (ranking, &count) in rankings {
-            for stage in Stage::of(ranking, f64::from(count)) {
-                match stages.iter_mut().find(|known| known.joins(&stage)) {
-                    Some(known) => known.join(&stage),
-                    None => stages.push(stage),
-                }
-            }
-        }
-        Self { players, stages, prior: 0.0 }
-    }
-
     /// The difference between the two players' values.
     fn difference(&self, values: &[f64]) -> f64 {
-        values[self.players.0] - values[self.players.1]
+        values[self.players.0 as usize] - values[self.players.1 as usize]
     }
 
-    fn derivatives(&self, strength: &[f64], ties: &Ties) -> Derivatives {
-        let d = self.difference(strength);
-        let mut sum = Derivatives::of_draws(self.prior, d);
-        for stage in &self.stages {
-            sum += stage.derivatives(d, ties);
-        }
-        sum
+    /// Rows of the two in a matrix without the anchor.
+    fn rows(&self) -> [Option<usize>; 2] {
+        [self.players.0, self.players.1].map(|player| (player as usize).checked_sub(1))
     }
 }
 
 /// All results.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Problem {
     /// Players, the anchor included.
     pub(super) players: usize,
     /// At most one edge for two players, in ascending order.
     pub(super) edges: Vec<Edge>,
+    /// The stages of all edges.
+    pub(super) stages: Vec<Stage>,
+    /// The copies that remain in a stage; all different.
+    pub(super) left: Vec<Copies>,
+    /// Choices by the size of the tie.
+    pub(super) ties: Vec<f64>,
 }
 
 /// The most likely strengths.
@@ -88,102 +84,172 @@ pub(super) struct Solution {
     pub(super) factor: Option<Factor>,
 }
 
-impl Problem {
-    /// Finds the most likely strengths, starting from equal ones.
-    pub(super) fn solve(&self) -> Solution {
-        let mut strength = vec![0.0; self.players];
-        let mut ties = self.first_ties();
-        for _ in 0..MAX_STEPS {
-            let moved = self.step(&mut strength, &ties);
-            let scaled = self.update_ties(&mut ties, &strength);
-            if moved.max(scaled) < CONVERGED {
-                break;
-            }
-        }
-        let factor = Factor::new(self.derivatives(&strength, &ties).1);
-        Solution { strength, ties, factor }
-    }
+/// A point of the search, or a step.
+#[derive(Clone, Debug)]
+struct Point {
+    /// Log-strengths; the anchor's is 0.
+    strength: Vec<f64>,
+    /// Logarithms of the weights of ties, for the sizes that occurred.
+    ties: Vec<f64>,
+}
 
-    /// Weights of ties to start from: 0 for sizes that never occurred.
-    fn first_ties(&self) -> Ties {
-        let stages = || self.edges.iter().flat_map(|edge| &edge.stages);
-        let largest = stages().map(|stage| stage.tied().len() - 1).max().unwrap_or(1).max(1);
-        let mut ties = vec![0.0; largest + 1];
-        for stage in stages() {
-            for (weight, &count) in ties.iter_mut().zip(stage.tied()) {
-                if count > 0.0 {
-                    *weight = FIRST_TIE_WEIGHT;
-                }
-            }
-        }
-        ties[1] = 1.0;
-        ties
-    }
-
-    /// Gradient and Fisher information without the anchor.
-    fn derivatives(&self, strength: &[f64], ties: &Ties) -> (Vec<f64>, Sparse) {
-        let free = self.players - 1;
-        let mut gradient = vec![0.0; free];
-        let mut information = Sparse::zero(free);
-        for edge in &self.edges {
-            let Derivatives { slope, information: weight } = edge.derivatives(strength, ties);
-            let [a, b] = [edge.players.0, edge.players.1].map(|index| index.checked_sub(1));
-            for (index, sign) in [(a, 1.0), (b, -1.0)] {
-                if let Some(index) = index {
-                    gradient[index] += sign * slope;
-                    information.add_diagonal(index, weight);
-                }
-            }
-            if let (Some(a), Some(b)) = (a, b) {
-                information.add(a, b, -weight);
-            }
-        }
-        (gradient, information)
-    }
-
-    /// Takes a damped Newton step in the strengths. Returns the largest change of a difference that
-    /// the undamped step makes.
-    fn step(&self, strength: &mut [f64], ties: &Ties) -> f64 {
-        let (gradient, information) = self.derivatives(strength, ties);
-        // The prior makes the matrix positive definite, except by rounding where strengths lie
-        // hundreds of units apart. The strengths found so far are the best answer then.
-        let Some(factor) = Factor::new(information) else { return 0.0 };
-        let mut step = vec![0.0];
-        step.extend(factor.solve(gradient));
-        let differences = self.edges.iter().map(|edge| edge.difference(&step).abs());
-        let largest = differences.fold(0.0, f64::max);
-        for (t, delta) in strength.iter_mut().zip(&step) {
-            *t += damped(*delta, largest);
-        }
-        largest
-    }
-
-    /// Takes a damped Newton step in the logarithm of each weight of ties. Returns the largest undamped
-    /// change.
-    fn update_ties(&self, ties: &mut Ties, strength: &[f64]) -> f64 {
-        let mut largest: f64 = 0.0;
-        for size in 2..ties.len() {
-            if ties[size] == 0.0 {
-                continue;
-            }
-            // The decisive game between equals: a tie had the weight of one player of two.
-            let tie = ties[size] / (2.0 + ties[size]);
-            let mut sum = TieCounts { seen: 0.0, expected: tie, variance: tie * (1.0 - tie) };
-            for edge in &self.edges {
-                let d = edge.difference(strength);
-                for stage in &edge.stages {
-                    sum += stage.ties(size, d, ties);
-                }
-            }
-            let step = (sum.seen - sum.expected) / sum.variance;
-            ties[size] *= libm::exp(damped(step, step.abs()));
-            largest = largest.max(step.abs());
-        }
-        largest
+impl Point {
+    /// The point after a part of a step.
+    fn after(&self, step: &Self, part: f64) -> Self {
+        let moved = |from: &[f64], by: &[f64]| {
+            from.iter().zip(by).map(|(from, by)| from + part * by).collect()
+        };
+        let (strength, ties) =
+            (moved(&self.strength, &step.strength), moved(&self.ties, &step.ties));
+        Self { strength, ties }
     }
 }
 
-/// Part of a Newton step that is safe, if the step changes no argument by more than `largest`.
-fn damped(step: f64, largest: f64) -> f64 {
-    if largest > 0.0 { step * libm::log1p(largest) / largest } else { step }
+impl Problem {
+    /// Finds the most likely strengths.
+    pub(super) fn solve(&self) -> Solution {
+        let sizes: Vec<usize> =
+            (2..self.ties.len()).filter(|&size| self.ties[size] > 0.0).collect();
+        let search = Search {
+            problem: self,
+            analysis: Arc::new(Analysis::new(self.players - 1, &self.pairs())),
+            tie_analysis: Arc::new(Analysis::new(sizes.len(), &all_pairs(sizes.len()))),
+            sizes,
+        };
+        let (point, factor) = search.run();
+        Solution { ties: search.weights(&point.ties), strength: point.strength, factor }
+    }
+
+    /// Rows of the edges between two players other than the anchor.
+    fn pairs(&self) -> Vec<(u32, u32)> {
+        let free = self.edges.iter().map(|edge| edge.players).filter(|&(first, _)| first > 0);
+        free.map(|(first, second)| (first - 1, second - 1)).collect()
+    }
+
+    /// The logarithm of the weight of ties of a size among equals. Ties are compared with choices of
+    /// one player, in proportion to the number of sets.
+    fn first_tie(&self, size: usize) -> f64 {
+        let sets = |size: usize| -> f64 {
+            let sets = |stage: &Stage| {
+                let (first, second) = self.left[stage.left];
+                stage.count * binomial(first + second, size as u32)
+            };
+            self.stages.iter().map(sets).sum()
+        };
+        // The decisive game of the prior has two sets.
+        let [tied, single] = [self.ties[size] / sets(size), (self.ties[1] + 1.0) / (sets(1) + 2.0)];
+        libm::log(tied / single)
+    }
+}
+
+/// All pairs of numbers below `size`.
+fn all_pairs(size: usize) -> Vec<(u32, u32)> {
+    let size = size as u32;
+    (0..size).flat_map(|first| (first + 1..size).map(move |second| (first, second))).collect()
+}
+
+/// A search for the maximum of the likelihood.
+struct Search<'a> {
+    problem: &'a Problem,
+    /// Sizes of ties that occurred.
+    sizes: Vec<usize>,
+    /// Of the information without the anchor.
+    analysis: Arc<Analysis>,
+    /// Of the information of the weights of ties.
+    tie_analysis: Arc<Analysis>,
+}
+
+impl Search<'_> {
+    /// The maximum, and the factor of the information there.
+    fn run(&self) -> (Point, Option<Factor>) {
+        let problem = self.problem;
+        let mut point = Point {
+            strength: vec![0.0; problem.players],
+            ties: self.sizes.iter().map(|&size| problem.first_tie(size)).collect(),
+        };
+        let mut at = self.derivatives(&point);
+        for _ in 0..MAX_STEPS {
+            // The prior makes the matrix positive definite, except by rounding where strengths lie
+            // hundreds of units apart. The strengths found so far are the best answer then.
+            let Some(step) = self.newton_step(&at) else { break };
+            let largest = self.largest(&step);
+            (point, at) = self.advance(&point, &at, &step, largest);
+            if std::env::var("DBG").is_ok() {
+                eprintln!("step {largest:e}");
+            }
+            if largest < CONVERGED {
+                break;
+            }
+        }
+        let factor = Factor::new(&self.analysis, &at.information);
+        (point, factor)
+    }
+
+    /// Weights of ties by size.
+    fn weights(&self, logarithms: &[f64]) -> Ties {
+        let mut weights = vec![0.0; self.problem.ties.len().max(2)];
+        weights[1] = 1.0;
+        for (&size, &logarithm) in self.sizes.iter().zip(logarithms) {
+            weights[size] = libm::exp(logarithm);
+        }
+        weights
+    }
+
+    /// The step to the maximum of the quadratic approximation; `None` if it has none.
+    fn newton_step(&self, at: &Derivatives) -> Option<Point> {
+        let factor = Factor::new(&self.analysis, &at.information)?;
+        // Ties first: strengths are eliminated from their equations.
+        let mut strength = factor.solve(&at.strength);
+        let columns: Vec<Vec<f64>> = at.mixed.iter().map(|column| factor.solve(column)).collect();
+        let (mut right, mut matrix) = (at.ties.clone(), at.tie_information.clone());
+        for (index, mixed) in at.mixed.iter().enumerate() {
+            right[index] -= dot(mixed, &strength);
+            matrix.diagonal[index] -= dot(mixed, &columns[index]);
+        }
+        for (entry, (a, b)) in matrix.beside.iter_mut().zip(all_pairs(columns.len())) {
+            *entry -= dot(&at.mixed[a as usize], &columns[b as usize]);
+        }
+        let ties = Factor::new(&self.tie_analysis, &matrix)?.solve(&right);
+        for (column, tie) in columns.iter().zip(&ties) {
+            for (strength, entry) in strength.iter_mut().zip(column) {
+                *strength -= tie * entry;
+            }
+        }
+        // The anchor stays where it is.
+        strength.insert(0, 0.0);
+        Some(Point { strength, ties })
+    }
+
+    /// The largest difference that a step makes to any two exponents of the same choice.
+    fn largest(&self, step: &Point) -> f64 {
+        let differences =
+            self.problem.edges.iter().map(|edge| edge.difference(&step.strength).abs());
+        let (low, high) = step
+            .ties
+            .iter()
+            .fold((0.0_f64, 0.0_f64), |(low, high), &tie| (low.min(tie), high.max(tie)));
+        differences.fold(0.0, f64::max) + (high - low)
+    }
+
+    /// Takes as much of a step as is safe.
+    fn advance(
+        &self,
+        from: &Point,
+        at: &Derivatives,
+        step: &Point,
+        largest: f64,
+    ) -> (Point, Derivatives) {
+        let point = from.after(step, 1.0);
+        let derivatives = self.derivatives(&point);
+        if largest <= 1.0 || derivatives.along(step) >= 0.0 {
+            return (point, derivatives);
+        }
+        let point = from.after(step, libm::log1p(largest) / largest);
+        let derivatives = self.derivatives(&point);
+        (point, derivatives)
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
