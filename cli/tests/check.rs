@@ -19,9 +19,9 @@ fn a_whole_run_is_sound_and_each_damaged_part_is_named() {
 
     for (part, folder, ending) in [
         ("journal", "learner/journal", ".journal"),
-        ("states", "learner/checkpoints", "weights.safetensors"),
-        ("states", "learner/checkpoints", "training.safetensors"),
-        ("states", "learner/checkpoints", "state.json"),
+        ("states", "learner/training-states", "weights.safetensors"),
+        ("states", "learner/training-states", "training.safetensors"),
+        ("states", "learner/training-states", "state.json"),
         ("results", "arena/weights", ".safetensors"),
     ] {
         let path = file_in(&run.join(folder), ending);

@@ -97,7 +97,7 @@ struct Traces {
     games: Vec<Vec<u8>>,
     /// Every generation, with the hash of its weights.
     checkpoints: Vec<Checkpoint>,
-    /// Path and hash of each file in the learner's kept checkpoints.
+    /// Path and hash of each file in the learner's kept training states.
     learned: Vec<(String, ContentHash)>,
     decisions: Vec<Decision>,
     promotions: Vec<Promotion>,
@@ -158,10 +158,10 @@ fn traces(run: &Path, end: &Value) -> Traces {
     });
     assert!(inspection.expect("the journal can be read").damage.is_none());
     let mut learned = Vec::new();
-    for folder in std::fs::read_dir(run.join("learner/checkpoints")).expect("a folder") {
-        let folder = folder.expect("a checkpoint").path();
+    for folder in std::fs::read_dir(run.join("learner/training-states")).expect("a folder") {
+        let folder = folder.expect("a training state").path();
         for file in ["weights.safetensors", "training.safetensors", "state.json"] {
-            let bytes = std::fs::read(folder.join(file)).expect("a checkpoint is whole");
+            let bytes = std::fs::read(folder.join(file)).expect("a training state is whole");
             let name = folder.join(file).strip_prefix(run).expect("it is inside").to_owned();
             learned.push((name.display().to_string(), ContentHash::of(&bytes)));
         }

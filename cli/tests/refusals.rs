@@ -118,12 +118,12 @@ fn files_of_a_run_that_are_none_are_named() {
 }
 
 #[test]
-fn checkpoints_of_another_version_name_it_and_what_can_read_them() {
+fn training_states_of_another_version_name_it_and_what_can_read_them() {
     let home = home_with_run();
-    let checkpoints = home.path().join("run/learner/checkpoints");
-    for checkpoint in fs::read_dir(checkpoints).expect("a run has checkpoints") {
-        let path = checkpoint.expect("it is listed").path().join("manifest.json");
-        let text = fs::read_to_string(&path).expect("a checkpoint has a manifest");
+    let states = home.path().join("run/learner/training-states");
+    for state in fs::read_dir(states).expect("a run has training states") {
+        let path = state.expect("it is listed").path().join("manifest.json");
+        let text = fs::read_to_string(&path).expect("a training state has a manifest");
         let mut manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         manifest["version"] = 1.into();
         fs::write(&path, manifest.to_string()).expect("it is written");

@@ -59,7 +59,7 @@ fn training_continues_from_published_weights_if_its_states_are_lost() {
     for damage in ["removed", "damaged", "all"] {
         let home = home_with_run();
         let run = home.path().join("run");
-        let states = run.join("learner/checkpoints");
+        let states = run.join("learner/training-states");
         match damage {
             "removed" => fs::remove_dir_all(&states).expect("they are there"),
             "damaged" => {

@@ -42,21 +42,21 @@ pub struct Config {
     pub replay: ReplayConfig,
     /// Which games are accepted.
     pub intake: IntakeConfig,
-    /// Where checkpoints are stored and how often weights are published.
-    pub checkpoint: CheckpointConfig,
+    /// Where training states are stored and how often weights are published.
+    pub training_states: TrainingStateConfig,
 }
 
-/// Where checkpoints are stored and how often weights are published.
+/// Where training states are stored and how often weights are published.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct CheckpointConfig {
+pub struct TrainingStateConfig {
     /// Folder of the learner's files.
     pub directory: PathBuf,
-    /// Steps between two generations. Each is written as a checkpoint, then published.
+    /// Steps between two generations. Each is saved as a training state, then published.
     #[schemars(range(min = 1, max = 4_294_967_296_u64))]
     pub every_steps: u64,
-    /// Checkpoints kept, at least 2, so that a damaged one can be skipped.
+    /// Training states kept, at least 2, so that a damaged one can be skipped.
     #[schemars(range(min = 2, max = 65_536))]
-    pub keep: usize,
+    pub kept: usize,
     /// Time that a drain waits for the arena to accept the last weights, in milliseconds.
     pub publish_grace_ms: u64,
 }
@@ -80,17 +80,17 @@ impl Default for Config {
             train: TrainConfig::default(),
             replay: ReplayConfig::default(),
             intake: IntakeConfig::default(),
-            checkpoint: CheckpointConfig::default(),
+            training_states: TrainingStateConfig::default(),
         }
     }
 }
 
-impl Default for CheckpointConfig {
+impl Default for TrainingStateConfig {
     fn default() -> Self {
         Self {
             directory: PathBuf::from("runs/default"),
             every_steps: 50,
-            keep: 3,
+            kept: 3,
             publish_grace_ms: 10_000,
         }
     }
@@ -113,10 +113,10 @@ impl Config {
             train: settings.train.clone(),
             replay: settings.replay.clone(),
             intake: settings.intake.clone(),
-            checkpoint: CheckpointConfig {
+            training_states: TrainingStateConfig {
                 directory: run.join("learner"),
                 every_steps: settings.generation_steps,
-                keep: deploy.kept_checkpoints,
+                kept: deploy.kept_training_states,
                 publish_grace_ms: deploy.publish_grace_ms,
             },
         }
@@ -127,7 +127,7 @@ impl Config {
         self.train.validate()?;
         self.replay.validate()?;
         check_ranges("intake", &self.intake)?;
-        check_ranges("checkpoint", &self.checkpoint)?;
+        check_ranges("training_states", &self.training_states)?;
         if !(self.discount > 0.0 && self.discount <= 1.0) {
             let remedy = "it must be above 0 and at most 1";
             return Err(SettingError::new("discount", self.discount, remedy));
@@ -181,7 +181,7 @@ mod tests {
             (|c| c.train.learning_rate = 0.0, "train.learning_rate"),
             (|c| c.train.batch_moves = 0, "train.batch_moves"),
             (|c| c.replay.queue_positions = 10, "replay"),
-            (|c| c.checkpoint.keep = 1, "checkpoint.keep"),
+            (|c| c.training_states.kept = 1, "training_states.kept"),
             (|c| c.arena = Some("localhost".into()), "arena"),
             (|c| c.net = Architecture::Conv { channels: 0, layers: 1, hidden: 1 }, "net.channels"),
             (

@@ -169,7 +169,7 @@ impl Learner {
         let mut journal_thread = self.journal_thread;
         // The server already runs here, so `GetStatus` can report that the arena is missing.
         let copies = self.arena.clone().map(|arena| {
-            let directory = config.checkpoint.directory.clone();
+            let directory = config.training_states.directory.clone();
             AbortOnDropHandle::new(tokio::spawn(copies::return_copies(arena, directory)))
         });
         let mut publisher = self.arena.map(|arena| Publisher::new(arena, Backoff::default()));
@@ -304,7 +304,7 @@ impl TrainingThread {
         arena: ArenaRun,
         publisher: Option<Publisher<ArenaClient>>,
     ) -> Result<Training, LearnerError> {
-        self.resumed.join(arena, &self.config.checkpoint.directory)?;
+        self.resumed.join(arena, &self.config.training_states.directory)?;
         let newest = arena.newest;
         let own = WeightsSnapshot::from(&self.resumed.training_state.weights);
         let behind = newest.filter(|newest| *newest > own.generation);
@@ -322,7 +322,7 @@ impl TrainingThread {
         }
         // Not published if older than the arena's newest generation, which would be refused.
         let first = behind.is_none().then(|| Arc::new(own));
-        let grace = Duration::from_millis(self.config.checkpoint.publish_grace_ms);
+        let grace = Duration::from_millis(self.config.training_states.publish_grace_ms);
         let (snapshots, mut published) = watch::channel(first);
         let (delivery, delivered) = watch::channel(Delivery { newest, error: None });
         let delivered = publisher.is_some().then_some(delivered);
@@ -376,11 +376,11 @@ impl TrainingThread {
             replay,
             journal_writer,
             store,
-            keep: config.checkpoint.keep,
+            kept: config.training_states.kept,
             progress,
             snapshots,
             delivery,
-            every_steps: config.checkpoint.every_steps,
+            every_steps: config.training_states.every_steps,
         };
         Ok(training.run()?)
     }

@@ -33,13 +33,13 @@ pub fn rebuild_training_state(
     weights: &Weights,
     run: Option<RunId>,
 ) -> Result<Option<Rebuilt>, LearnerError> {
-    let directory = &config.checkpoint.directory;
+    let directory = &config.training_states.directory;
     let game = serde_json::to_string(&config.game)
         .expect("a game configuration serialises: it is plain data");
     let disk = FolderDisk::open(&directory.join(JOURNAL)).map_err(JournalWriterError::Journal)?;
     let (journal, _) = Journal::open(disk, game.as_bytes(), Options::default())
         .map_err(JournalWriterError::Journal)?;
-    let mut store = StateStore::open(directory, config.checkpoint.keep)?;
+    let mut store = StateStore::open(directory, config.training_states.kept)?;
     match store.load() {
         Ok(loaded) if loaded.newest.is_some() => return Ok(None),
         Ok(_) | Err(TrainingStateError::NoneWhole { .. }) => {}

@@ -25,7 +25,7 @@ pub(crate) fn config() -> Config {
         ..Config::default()
     };
     config.replay.queue_positions = 64;
-    config.checkpoint.every_steps = 2;
+    config.training_states.every_steps = 2;
     config
 }
 

@@ -1,7 +1,7 @@
 //! The training thread, which trains on batches and makes generations.
 //!
-//! Every [`every_steps`](crate::config::CheckpointConfig::every_steps) steps the network becomes a
-//! *generation*: first a training state on disk, then a [`WeightsSnapshot`] for the
+//! Every [`every_steps`](crate::config::TrainingStateConfig::every_steps) steps the network becomes
+//! a *generation*: first a training state on disk, then a [`WeightsSnapshot`] for the
 //! [publisher](crate::publisher). Because of this order, a published generation number always means
 //! the same weights, even if the process is killed in between. The next start repeats the steps
 //! since the last saved state. The batches are the same if a single thread assembles them.
@@ -92,7 +92,7 @@ pub(crate) struct TrainingLoop<A: Algorithm> {
     /// The saved training states.
     pub store: StateStore,
     /// Number of training states to keep.
-    pub keep: usize,
+    pub kept: usize,
     /// The status of the run.
     pub progress: SharedStatus,
     /// Snapshots for the publisher.
@@ -121,9 +121,9 @@ impl<A: Algorithm> TrainingLoop<A> {
                 if self.publish_generation()? {
                     needed.push_back(self.run.replay.cursor.first);
                 }
-                // Before `keep` states are saved, kept states of an earlier process may need older
+                // Before `kept` states are saved, kept states of an earlier process may need older
                 // records.
-                if needed.len() == self.keep {
+                if needed.len() == self.kept {
                     self.journal_writer.release(needed.pop_front().unwrap_or_default());
                 }
             }

@@ -1,7 +1,7 @@
 //! Saved training states: everything a run needs to resume, written as one unit.
 //!
 //! ```text
-//! <directory>/checkpoints/step-000000001200/
+//! <directory>/training-states/step-000000001200/
 //!     weights.safetensors     the weights as published
 //!     training.safetensors    the network in training, its optimiser, its weight average
 //!     state.json              the algorithm and the position in the replay
@@ -11,7 +11,7 @@
 //! A state is written under a temporary name and every file is synced. One rename then makes the
 //! state visible, and the directory is synced. A reader therefore finds either the whole state or
 //! none, even if the writer is killed. [`StateStore::load`] verifies every byte and returns the
-//! newest whole state. The folder is called `checkpoints` so that existing runs stay readable.
+//! newest whole state.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -41,7 +41,7 @@ const MANIFEST: &str = "manifest.json";
 const PREFIX: &str = "step-";
 const TEMPORARY: &str = "tmp-";
 /// Folder of the states in the directory of the learner.
-const FOLDER: &str = "checkpoints";
+const FOLDER: &str = "training-states";
 
 /// The contents of `state.json`: the part of a training state besides weights and trainer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -153,7 +153,7 @@ struct FileEntry {
 pub(crate) struct StateStore {
     root: PathBuf,
     /// Number of states to keep.
-    keep: usize,
+    kept: usize,
     /// Names of damaged states. They are removed once a newer state is whole: until then their
     /// manifest is the only record of the generation that was lost with them.
     damaged: Vec<String>,
@@ -171,12 +171,12 @@ pub(crate) struct LoadedState {
 }
 
 impl StateStore {
-    /// Opens or creates the store of the run in `directory`, which keeps the newest `keep` states.
+    /// Opens or creates the store of the run in `directory`, which keeps the newest `kept` states.
     /// Removes temporary folders that a killed writer left.
-    pub(crate) fn open(directory: &Path, keep: usize) -> Result<Self, TrainingStateError> {
+    pub(crate) fn open(directory: &Path, kept: usize) -> Result<Self, TrainingStateError> {
         let root = directory.join(FOLDER);
         fs::create_dir_all(&root).map_err(at(&root))?;
-        let store = Self { root, keep, damaged: Vec::new() };
+        let store = Self { root, kept, damaged: Vec::new() };
         let leftovers = store.names(&format!("{TEMPORARY}{PREFIX}"))?;
         leftovers.iter().try_for_each(|name| remove_if_there(&store.root.join(name)))?;
         Ok(store)
@@ -264,7 +264,7 @@ impl StateStore {
             self.discard(&name)?;
         }
         let names = self.names(PREFIX)?;
-        let old = names.len().saturating_sub(self.keep);
+        let old = names.len().saturating_sub(self.kept);
         names[..old].iter().try_for_each(|name| self.discard(name))
     }
 

@@ -95,7 +95,7 @@ fn kills() -> u32 {
     std::env::var("OURO_KILLS").map_or(5, |kills| kills.parse().expect("OURO_KILLS is a number"))
 }
 
-/// Asserts that all visible checkpoints of the learner and weights of the arena are complete.
+/// Asserts that all visible training states of the learner and weights of the arena are complete.
 fn assert_all_is_whole(run: &Path) {
     let visible = |folder: &Path| {
         let entries = fs::read_dir(folder).expect("a folder");
@@ -104,8 +104,8 @@ fn assert_all_is_whole(run: &Path) {
         let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
         paths.map(move |path| (name(&path), path)).filter(|(name, _)| !is_temporary(name))
     };
-    for (name, folder) in visible(&run.join("learner/checkpoints")) {
-        let read = |file: &str| fs::read(folder.join(file)).expect("a checkpoint is whole");
+    for (name, folder) in visible(&run.join("learner/training-states")) {
+        let read = |file: &str| fs::read(folder.join(file)).expect("a training state is whole");
         let manifest: Value = serde_json::from_slice(&read("manifest.json")).expect("JSON");
         let files = manifest["files"].as_object().expect("its files");
         assert_eq!(files.len(), 3, "{name}");
@@ -134,8 +134,8 @@ pub(crate) fn assert_nothing_lost_or_doubled(run: &Path) {
     assert!(joined.acked > 100 && joined.unknown == 0, "{joined}");
 }
 
-/// Asserts that the journal has the training data of each kept checkpoint: every game of its window
-/// once, and as many positions as it counted.
+/// Asserts that the journal has the training data of each kept training state: every game of its
+/// window once, and as many positions as it counted.
 fn assert_the_window_is_in_the_journal(run: &Path) {
     let mut positions = BTreeMap::new();
     let config = Arc::new(GameConfig::by_name("tic_tac_toe").expect("it is in the box"));
@@ -147,9 +147,9 @@ fn assert_the_window_is_in_the_journal(run: &Path) {
     });
     assert!(inspection.expect("the journal can be read").damage.is_none());
     let mut checked = 0;
-    for folder in fs::read_dir(run.join("learner/checkpoints")).expect("a folder") {
-        let file = folder.expect("a checkpoint").path().join("state.json");
-        let text = fs::read_to_string(file).expect("a checkpoint is whole");
+    for folder in fs::read_dir(run.join("learner/training-states")).expect("a folder") {
+        let file = folder.expect("a training state").path().join("state.json");
+        let text = fs::read_to_string(file).expect("a training state is whole");
         let state: Value = serde_json::from_str(&text).expect("JSON");
         let ReplayState { cursor, counters, .. } =
             serde_json::from_value(state["replay"].clone()).expect("where the replay stood");

@@ -7,7 +7,7 @@
 //! append, refuse, …   judged and kept in memory
 //! commit              one write and one sync; acknowledgements may follow
 //! visit               every accepted record from a number on, to refill a window
-//! release_before      removes segments that no checkpoint needs any more
+//! release_before      removes segments that no training state needs any more
 //! ```
 //!
 //! The caller acknowledges [`Journal::watermark`] after a commit, never more. The deduplication

@@ -11,7 +11,7 @@
 //!                                Replay::insert  ◄─────────────── from Replay::next on
 //!                                      │
 //!                                      ▼ as far as the ratio allows
-//!                                Replay::batch ─► training ─► checkpoint with ReplayState
+//!                                Replay::batch ─► training ─► training state with ReplayState
 //! ```
 //!
 //! Every part is a plain state machine without threads, network or tensors; time, randomness and

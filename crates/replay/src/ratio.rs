@@ -8,9 +8,9 @@
 //! replay", §3.4).
 //!
 //! Before [`warmup`](Settings::warmup) positions are inserted, inserting is always allowed and
-//! sampling never. A checkpoint keeps the [`Counters`], which only grow, and the [`Pace`], from
-//! which the error is counted. If a run resumes with other settings, they apply from then on and
-//! not to the past.
+//! sampling never. A training state keeps the [`Counters`], which only grow, and the [`Pace`],
+//! from which the error is counted. If a run resumes with other settings, they apply from then on
+//! and not to the past.
 
 use serde::{Deserialize, Serialize};
 
@@ -94,7 +94,7 @@ impl Settings {
     }
 }
 
-/// Counts since the start of the run. Part of a checkpoint.
+/// Counts since the start of the run. Part of a training state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counters {
@@ -104,7 +104,7 @@ pub struct Counters {
     pub samples: u64,
 }
 
-/// The rate of the error and the point from which it is counted. Part of a checkpoint.
+/// The rate of the error and the point from which it is counted. Part of a training state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
@@ -230,7 +230,7 @@ impl Ratio {
     }
 
     /// Counts an insert, even if it was not allowed. After a restart the journal may hold more
-    /// games than the checkpoint has counted, and all of them are inserted.
+    /// games than the training state has counted, and all of them are inserted.
     pub fn insert(&mut self, positions: u64) {
         self.counters.inserts += positions;
     }

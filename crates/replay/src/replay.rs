@@ -2,7 +2,7 @@
 //!
 //! A [`Replay`] takes accepted games in journal order and returns batches. For `AlphaZero` it is a
 //! [`Window`] limited by a [`Ratio`]. For REINFORCE it is a [`Fifo`], which uses each position
-//! once and is limited only by its capacity. A checkpoint keeps the [`ReplayState`]. After a
+//! once and is limited only by its capacity. A training state keeps the [`ReplayState`]. After a
 //! restart:
 //!
 //! ```text
@@ -11,8 +11,8 @@
 //! journal.visit(replay.next(), |number, record| replay.insert(number, …))
 //! ```
 //!
-//! Games before the checkpoint are inserted without being counted again. Games accepted after it
-//! are counted as they are inserted.
+//! Games before the training state are inserted without being counted again. Games accepted after
+//! it are counted as they are inserted.
 
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +109,7 @@ impl ReplaySettings {
     }
 }
 
-/// State of the replay in a checkpoint, saved as one unit with the weights trained on it.
+/// State of the replay in a training state, saved as one unit with the weights trained on it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayState {
@@ -143,7 +143,7 @@ pub enum StateError {
     },
     /// The journal does not hold the games of the state.
     #[error(
-        "replay state needs games {first} to {next} (the last not included); the journal holds {oldest} to {newest}: restore the journal that belongs to this checkpoint"
+        "replay state needs games {first} to {next} (the last not included); the journal holds {oldest} to {newest}: restore the journal that belongs to this training state"
     )]
     Journal {
         /// See [`Cursor::first`].
@@ -306,7 +306,7 @@ impl<T: Item> Replay<T> {
         }
     }
 
-    /// Returns the state that a checkpoint must keep.
+    /// Returns the state that a training state must keep.
     pub fn state(&self) -> ReplayState {
         let (cursor, counters, pace) = match &self.store {
             Store::Window { window, ratio } => {

@@ -8,8 +8,8 @@
 //! weight 2.3 has two copies, or three with probability 0.3 (KataGo's policy surprise weighting).
 //!
 //! Games have the numbers of their journal records. All randomness is keyed by these numbers and
-//! by the count of batches, so a checkpoint keeps only a [`Cursor`]. Refilled from the journal, a
-//! window has the same content and draws the same batches.
+//! by the count of batches, so a training state keeps only a [`Cursor`]. Refilled from the journal,
+//! a window has the same content and draws the same batches.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -63,7 +63,8 @@ pub struct Window<T> {
     games: VecDeque<Held<T>>,
     /// Number of the oldest game held, or of the next game if none is held.
     first: u64,
-    /// One past the last game of the checkpoint; nothing is sampled before the refill reaches it.
+    /// One past the last game of the training state. Nothing is sampled before the refill reaches
+    /// it.
     refill_until: u64,
     positions: u64,
     bytes: usize,
@@ -118,7 +119,7 @@ impl<T: Item> Window<T> {
         self.total += u64::from(positions);
         self.copies += u64::from(count);
         // A refill with unchanged settings drops nothing: the window held all of these games at
-        // the checkpoint. If the settings have become smaller, the new size applies at once.
+        // the training state. If the settings have become smaller, the new size applies at once.
         self.evict();
         Ok(())
     }
@@ -182,7 +183,7 @@ impl<T: Item> Window<T> {
         Ok(Batch { draws, staleness: self.staleness })
     }
 
-    /// Returns the state that a checkpoint must keep.
+    /// Returns the state that a training state must keep.
     pub fn cursor(&self) -> Cursor {
         let before = self.games.front().map_or(self.total, |held| held.before);
         let (first, batches) = (self.first, self.batches);

@@ -66,9 +66,9 @@ pub struct Deployment {
     pub log_records: bool,
     /// Largest size of an actor's file of refused games, in MiB. Later ones are only logged.
     pub dead_letters_mib: u64,
-    /// Checkpoints that the learner keeps. At least 2, so that a damaged one can be skipped.
+    /// Training states that the learner keeps. At least 2, so that a damaged one can be skipped.
     #[schemars(range(min = 2, max = 65_536))]
-    pub kept_checkpoints: usize,
+    pub kept_training_states: usize,
     /// Time that a stopping learner waits for the arena to accept the last weights, in
     /// milliseconds.
     pub publish_grace_ms: u64,
@@ -150,7 +150,7 @@ impl Default for Deployment {
             drain_seconds: 10.0,
             log_records: false,
             dead_letters_mib: 64,
-            kept_checkpoints: 3,
+            kept_training_states: 3,
             publish_grace_ms: 10_000,
             max_weights_bytes: ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES,
         }

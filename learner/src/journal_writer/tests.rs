@@ -118,11 +118,11 @@ async fn a_full_disk_is_reported_until_there_is_space() {
     }
     assert!(conditions().expect("some").starts_with("no space for"));
     // The condition of the training thread is independent of the journal's condition.
-    progress.set_condition(Condition::TrainingState, Some("a checkpoint".to_owned()));
+    progress.set_condition(Condition::TrainingState, Some("a training state".to_owned()));
     assert_eq!(*own.watermark.borrow(), 0);
     disk.set_faults(Faults::default());
     reaches(&mut own, 1).await;
-    assert_eq!(conditions().as_deref(), Some("a checkpoint"));
+    assert_eq!(conditions().as_deref(), Some("a training state"));
 }
 
 #[tokio::test]

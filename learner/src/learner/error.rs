@@ -37,7 +37,7 @@ pub enum LearnerError {
     /// The journal holds games, but there is no training state.
     #[error(
         "{directory} has a journal of {games} games but no training state: it was removed; put the \
-         folder checkpoints back, or run `ouro repair` to continue from the newest weights"
+         folder training-states back, or run `ouro repair` to continue from the newest weights"
     )]
     NoTrainingState {
         /// The directory of the learner.

@@ -82,7 +82,7 @@ pub(super) fn resume(
 ) -> Result<(ResumedRun, Arc<SharedReplay>, Journal), LearnerError> {
     let game = serde_json::to_string(&config.game)
         .expect("a game configuration serialises: it is plain data");
-    let disk = FolderDisk::open(&config.checkpoint.directory.join(JOURNAL))
+    let disk = FolderDisk::open(&config.training_states.directory.join(JOURNAL))
         .map_err(JournalWriterError::Journal)?;
     let (journal, opened) = Journal::open(disk, game.as_bytes(), Options::default())
         .map_err(JournalWriterError::Journal)?;
@@ -115,8 +115,8 @@ pub(super) fn resume(
 /// `games` is the number of games in the journal. A run has a training state before its first game.
 fn load_or_create(config: &Config, game: &str, games: u64) -> Result<ResumedRun, LearnerError> {
     let spec = config.net_spec()?;
-    let directory = &config.checkpoint.directory;
-    let mut store = StateStore::open(directory, config.checkpoint.keep)?;
+    let directory = &config.training_states.directory;
+    let mut store = StateStore::open(directory, config.training_states.kept)?;
     let loaded = store.load()?;
     for error in &loaded.skipped {
         tracing::error!(%error, "training state is not usable; falling back to an older one");
@@ -160,7 +160,7 @@ pub(crate) fn check_run(
         ("algorithm", stored.as_str().to_owned(), asked.as_str().to_owned()),
     ] {
         if stored != asked {
-            let directory = config.checkpoint.directory.display().to_string();
+            let directory = config.training_states.directory.display().to_string();
             return Err(LearnerError::OtherRun { directory, what, stored, asked });
         }
     }

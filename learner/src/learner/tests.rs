@@ -93,7 +93,7 @@ impl Running {
 async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
-    config.checkpoint.directory = directory.path().into();
+    config.training_states.directory = directory.path().into();
     // No game becomes stale, even on a machine that trains fast.
     config.intake.max_staleness = 1_000;
     let running = Running::start(config.clone()).await;
@@ -150,7 +150,7 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
 async fn a_journal_without_training_states_is_refused_and_stays_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
-    config.checkpoint.directory = directory.path().into();
+    config.training_states.directory = directory.path().into();
     let running = Running::start(config.clone()).await;
     let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
     actor.answer().await.unwrap();
@@ -158,7 +158,7 @@ async fn a_journal_without_training_states_is_refused_and_stays_as_it_is() {
     drop(actor);
     running.stop().await;
 
-    let states = directory.path().join("checkpoints");
+    let states = directory.path().join("training-states");
     let aside = directory.path().join("aside");
     std::fs::rename(&states, &aside).unwrap();
     let refused = Learner::bind(config.clone()).await.err().expect("its states are gone");
@@ -185,7 +185,7 @@ fn training_that_diverged_is_a_matter_of_the_settings() {
 async fn a_drain_ends_open_streams_with_a_retryable_code() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
-    config.checkpoint.directory = directory.path().into();
+    config.training_states.directory = directory.path().into();
     let running = Running::start(config).await;
     let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
     actor.answer().await.unwrap();
@@ -200,7 +200,7 @@ async fn a_drain_ends_open_streams_with_a_retryable_code() {
 async fn streams_that_break_the_protocol_are_ended_with_a_status() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
-    config.checkpoint.directory = directory.path().into();
+    config.training_states.directory = directory.path().into();
     let running = Running::start(config).await;
     let code = async |first: Ask, then: Option<wire::Trajectory>| {
         let mut actor = Actor::connect(running.address, first).await?;
@@ -226,7 +226,7 @@ async fn streams_that_break_the_protocol_are_ended_with_a_status() {
 async fn a_stream_without_a_hello_is_ended() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
-    config.checkpoint.directory = directory.path().into();
+    config.training_states.directory = directory.path().into();
     config.intake.hello_ms = 1;
     let running = Running::start(config).await;
     let mut client =
@@ -245,7 +245,7 @@ async fn a_stream_without_a_hello_is_ended() {
 async fn a_client_that_does_not_read_its_answers_does_not_delay_the_drain() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
-    config.checkpoint.directory = directory.path().into();
+    config.training_states.directory = directory.path().into();
     let learner = Learner::bind(config).await.expect("a valid configuration");
     let (address, progress) = (learner.address(), learner.status());
     let (intake, stop_streams) = (learner.intake.clone(), learner.stop_streams.clone());

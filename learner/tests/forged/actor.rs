@@ -32,7 +32,7 @@ pub(crate) fn config(directory: &std::path::Path) -> Config {
     };
     config.train.algorithm = AlgorithmConfig::AlphaZero(AlphaZeroConfig::default());
     config.intake.max_plies = 8;
-    config.checkpoint.directory = directory.into();
+    config.training_states.directory = directory.into();
     config
 }
 

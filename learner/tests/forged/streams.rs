@@ -272,7 +272,7 @@ async fn games_of_weights_that_are_too_old_are_refused_as_stale() {
     let mut config = config(directory.path());
     config.train.algorithm = AlgorithmConfig::Reinforce(ReinforceConfig::default());
     config.train.batch_moves = 3;
-    config.checkpoint.every_steps = 1;
+    config.training_states.every_steps = 1;
     config.intake.max_staleness = 1;
     let running = Running::start(config.clone()).await;
     let (mut actor, _) = Actor::welcomed(&running, hello("slow", None, &config.game)).await;

@@ -320,7 +320,7 @@ const FAULTS: &[Mistake] = &[
         )],
     },
     Mistake {
-        name: "games of the checkpoint are counted again",
+        name: "games of the training state are counted again",
         edits: &[edit(
             "crates/replay/src/replay.rs",
             "let is_new = number >= self.counted_until;",

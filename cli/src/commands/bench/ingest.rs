@@ -153,7 +153,7 @@ fn learner(game: GameConfig, folder: &Path, arguments: &Arguments) -> Config {
     config.intake.max_streams = usize::from(arguments.streams);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     config.intake.replay_threads = arguments.replay_threads.unwrap_or(cores);
-    config.checkpoint.directory = folder.into();
+    config.training_states.directory = folder.into();
     config
 }
 

@@ -115,7 +115,7 @@ pub enum JournalError {
     },
     /// The journal does not hold the requested records.
     #[error(
-        "records from {from} on were asked for; the journal holds {oldest} to {next} (the last not included): it does not belong to this checkpoint"
+        "records from {from} on were asked for; the journal holds {oldest} to {next} (the last not included): it does not belong to this training state"
     )]
     Range {
         /// First record requested.

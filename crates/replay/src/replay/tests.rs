@@ -1,4 +1,4 @@
-//! Tests of both kinds of replay with a journal, checkpoints and crashes.
+//! Tests of both kinds of replay with a journal, training states and crashes.
 
 use std::ops::ControlFlow;
 
@@ -84,7 +84,7 @@ fn start(
 enum Event {
     Game,
     Batch,
-    Checkpoint,
+    Save,
     Crash,
 }
 
@@ -92,7 +92,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
         20 => Just(Event::Game),
         20 => Just(Event::Batch),
-        2 => Just(Event::Checkpoint),
+        2 => Just(Event::Save),
         1 => Just(Event::Crash),
     ];
     proptest::collection::vec(event, 1..200)
@@ -109,8 +109,8 @@ proptest! {
         let mut journal = open(&disk);
         journal.greet("a", None).expect("a short name");
         journal.commit().expect("there is space");
-        let mut checkpoint = ReplayState::default();
-        let mut replay = start(settings, &checkpoint, &journal);
+        let mut saved = ReplayState::default();
+        let mut replay = start(settings, &saved, &journal);
         for event in events {
             match event {
                 Event::Game => {
@@ -131,16 +131,16 @@ proptest! {
                         prop_assert_eq!(batch.draws.len(), 32);
                     }
                 }
-                Event::Checkpoint => {
+                Event::Save => {
                     let stored = serde_json::to_string(&replay.state()).expect("plain numbers");
-                    checkpoint = serde_json::from_str(&stored).expect("it was just written");
-                    journal.release_before(checkpoint.cursor.first).expect("the disk is sound");
+                    saved = serde_json::from_str(&stored).expect("it was just written");
+                    journal.release_before(saved.cursor.first).expect("the disk is sound");
                 }
                 Event::Crash => {
                     disk = disk.after_crash(Survival::Synced);
                     journal = open(&disk);
-                    replay = start(settings, &checkpoint, &journal);
-                    prop_assert_eq!(replay.state().counters.samples, checkpoint.counters.samples);
+                    replay = start(settings, &saved, &journal);
+                    prop_assert_eq!(replay.state().counters.samples, saved.counters.samples);
                 }
             }
             let records = journal.records();
@@ -289,7 +289,7 @@ fn a_state_that_the_journal_cannot_bring_back_is_refused() {
     assert_eq!(
         state.check(6, 20).unwrap_err().to_string(),
         "replay state needs games 5 to 9 (the last not included); the journal holds 6 to 20: \
-         restore the journal that belongs to this checkpoint"
+         restore the journal that belongs to this training state"
     );
     assert!(matches!(state.check(0, 8), Err(StateError::Journal { newest: 8, .. })));
     let backwards = Cursor { first: 9, next: 5, ..Cursor::default() };

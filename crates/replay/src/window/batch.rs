@@ -72,7 +72,7 @@ pub enum WindowError {
     Refilling {
         /// The next game to insert.
         next: u64,
-        /// One past the last game of the checkpoint.
+        /// One past the last game of the training state.
         until: u64,
     },
     /// A game was inserted out of order.

@@ -1,4 +1,4 @@
-//! The position of a window or queue in the journal, as a checkpoint keeps it.
+//! The position of a window or queue in the journal, as a training state keeps it.
 //!
 //! The cursor is a few numbers; the games themselves are in the journal.
 
@@ -12,7 +12,7 @@ use super::deal::Dealt;
 pub struct Cursor {
     /// The oldest game held. The journal must keep all records from here on. Call
     /// [`Journal::release_before`](crate::Journal::release_before) with the smallest `first` of
-    /// all retained checkpoints.
+    /// all kept training states.
     pub first: u64,
     /// One past the newest game held.
     pub next: u64,

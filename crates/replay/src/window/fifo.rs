@@ -69,9 +69,9 @@ pub struct Fifo<T> {
     games: VecDeque<QueuedGame<T>>,
     start: QueueStart,
     round: Option<Round<T>>,
-    /// The unfinished deal of the checkpoint, until it is repeated.
+    /// The unfinished deal of the training state, until it is repeated.
     resumed: Option<Dealt>,
-    /// One past the last game of the checkpoint.
+    /// One past the last game of the training state.
     refill_until: u64,
     /// Number of positions that are held but not dealt.
     waiting: u64,
@@ -258,7 +258,7 @@ impl<T: Item> Fifo<T> {
         }
     }
 
-    /// Returns the state that a checkpoint must keep.
+    /// Returns the state that a training state must keep.
     pub fn cursor(&self) -> Cursor {
         let place = self.round.as_ref().map_or(self.start, |round| round.start);
         let dealt = self.round.as_ref().map(|round| round.dealt).or(self.resumed);

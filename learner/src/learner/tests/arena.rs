@@ -9,7 +9,7 @@ use ouro_testkit::server::{self, Served};
 use tonic::{Request, Response};
 
 use super::*;
-use crate::config::CheckpointConfig;
+use crate::config::TrainingStateConfig;
 
 /// An arena that reports one newest generation, if any.
 struct FakeArena {
@@ -94,7 +94,7 @@ async fn serve(newest: Option<u32>, directory: &std::path::Path) -> (Config, Ser
     let server = server::serve(PoolServiceServer::new(arena)).await;
     let mut config = config();
     config.arena = Some(server.url.clone());
-    config.checkpoint.directory = directory.into();
+    config.training_states.directory = directory.into();
     (config, server)
 }
 
@@ -117,7 +117,10 @@ async fn an_empty_folder_beside_an_arena_with_generations_is_refused() {
 async fn the_folder_of_a_learner_joins_one_run_and_no_earlier_time_of_it() {
     let directory = tempfile::tempdir().unwrap();
     let config = Config {
-        checkpoint: CheckpointConfig { directory: directory.path().into(), ..config().checkpoint },
+        training_states: TrainingStateConfig {
+            directory: directory.path().into(),
+            ..config().training_states
+        },
         ..config()
     };
     let rules = crate::rules::rules(&config).unwrap();
@@ -195,7 +198,7 @@ async fn training_pauses_while_the_arena_takes_no_weights_and_no_game_is_refused
     let arena = server::serve(arena).await;
     let mut config = config();
     config.arena = Some(arena.url.clone());
-    config.checkpoint.directory = directory.path().into();
+    config.training_states.directory = directory.path().into();
     config.intake.max_staleness = 2;
     let running = Running::start(config).await;
     let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
@@ -241,7 +244,7 @@ async fn a_learner_without_its_arena_answers_and_welcomes_actors_once_the_arena_
     drop(port);
     let mut config = config();
     config.arena = Some(format!("http://{address}"));
-    config.checkpoint.directory = directory.path().into();
+    config.training_states.directory = directory.path().into();
     run_alone(&config).await;
     let running = Running::start(config).await;
     until(&running, |status| status.conditions.describe().is_some()).await;

@@ -12,7 +12,7 @@ use crate::training_state::{RunState, StateStore};
 async fn a_start_publishes_weights_only_if_the_cpu_engine_agrees_with_training() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
-    config.checkpoint.directory = directory.path().into();
+    config.training_states.directory = directory.path().into();
     let game = serde_json::to_string(&config.game).expect("plain data");
     let meta = WeightsMeta { game, generation: Generation(3), step: 6 };
     let spec = config.net_spec().expect("a valid network");
@@ -39,7 +39,7 @@ async fn a_start_publishes_weights_only_if_the_cpu_engine_agrees_with_training()
 fn generation_0_is_saved_after_it_passed_the_export_check() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config();
-    config.checkpoint.directory = directory.path().into();
+    config.training_states.directory = directory.path().into();
     let rules = crate::rules::rules(&config).expect("a valid configuration");
     let (mut resumed, ..) = start::resume(&config, &*rules).expect("a new run");
     resumed.join(ArenaRun::default(), directory.path()).expect("no arena refuses it");

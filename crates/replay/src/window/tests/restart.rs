@@ -49,7 +49,7 @@ fn a_window_filled_again_from_the_journal_draws_the_same_batches() {
     let stored = serde_json::to_string(&cursor).unwrap();
     let cursor: Cursor = serde_json::from_str(&stored).unwrap();
 
-    // The window at the checkpoint, from a repetition of the run up to it.
+    // The window at the training state, from a repetition of the run up to it.
     let mut expected = Window::new(grown());
     for number in 0..=160 {
         expected.insert(number, game(number)).unwrap();
