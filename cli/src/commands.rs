@@ -20,6 +20,7 @@ mod record;
 mod repair;
 mod settings;
 mod show;
+mod states;
 mod train;
 
 /// What to do.
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     Bench(bench::Bench),
     Check(check::Check),
     Repair(repair::Repair),
+    States(states::States),
     Conform(conform::Conform),
     Match(match_games::Arguments),
     Exam(exam::Arguments),
@@ -62,6 +64,7 @@ impl Command {
             Self::Bench(bench) => bench.run(output),
             Self::Check(verb) => verb.run(output),
             Self::Repair(verb) => verb.run(output),
+            Self::States(verb) => verb.run(output),
             Self::Conform(verb) => verb.run(output),
             Self::Match(arguments) => match_games::run(&arguments, output),
             Self::Exam(arguments) => exam::run(&arguments, output),

@@ -117,6 +117,8 @@ pub(crate) struct JournalWriter {
 /// The thread.
 pub(crate) type JournalWriterThread = Background<Result<(), JournalWriterError>>;
 
+/// Folder of the journal in the folder of the learner.
+pub(crate) const JOURNAL: &str = "journal";
 /// Name of the thread.
 const THREAD: &str = "ouro-journal";
 

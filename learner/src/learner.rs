@@ -50,7 +50,7 @@ use crate::training_state::TrainingState;
 
 pub use error::LearnerError;
 use start::ResumedRun;
-pub(crate) use start::{JOURNAL, check_run};
+pub(crate) use start::check_run;
 
 mod error;
 mod start;
@@ -94,22 +94,21 @@ impl Learner {
             Background::thread("ouro-start", move || start::resume(&settings, &*game_rules))?;
         let (resumed, replay, journal) = start.join().await??;
 
-        let (meta, generation) = (resumed.training_state.weights.meta(), resumed.generation);
+        let meta = resumed.training_state.weights.meta();
         let (status, _) = replay.status();
         let progress = SharedStatus::new(LearnerStatus {
             step: meta.step,
-            generation,
+            generation: meta.generation,
             games: journal.records(),
             moves: status.counters.inserts,
             device: resumed.device.name().to_owned(),
             ..LearnerStatus::default()
         });
-        let (step, games) = (meta.step, status.games);
         tracing::info!(
             device = resumed.device.name(),
-            step,
-            generation = generation.0,
-            games,
+            step = meta.step,
+            generation = meta.generation.0,
+            games = status.games,
             "ready"
         );
         let (journal_writer, journal_thread) =
@@ -361,7 +360,7 @@ impl TrainingThread {
         delivery: DeliveryReceiver,
     ) -> Result<(), LearnerError> {
         let Self { config, resumed, rules, replay, journal_writer, progress } = self;
-        let ResumedRun { store, training_state, device, export_check, .. } = resumed;
+        let ResumedRun { store, training_state, taken, device, export_check, .. } = resumed;
         let TrainingState { weights, trainer: state, run } = training_state;
         let trainer = Trainer::new(algorithm, config.train.clone(), &weights, Some(&state), device)
             .map_err(TrainingLoopError::from)?;
@@ -376,6 +375,7 @@ impl TrainingThread {
             replay,
             journal_writer,
             store,
+            taken,
             kept: config.training_states.kept,
             progress,
             snapshots,

@@ -56,4 +56,7 @@ pub use replay::SharedReplay;
 pub use run_file::stored_run;
 pub use status::{LearnerStatus, SharedStatus};
 pub use trainer::Trainer;
-pub use training_state::{FoundState, StoredState, TrainingStateError, training_states};
+pub use training_state::{
+    FoundState, ResumeError, StoppedLearner, StoredState, TrainingStateError, UnfitState,
+    training_states,
+};

@@ -9,8 +9,8 @@ use ouro_replay::journal::Options;
 use ouro_replay::{FolderDisk, Journal, ReplayState};
 
 use crate::config::{AlgorithmConfig, Config};
-use crate::journal_writer::JournalWriterError;
-use crate::learner::{JOURNAL, LearnerError, check_run};
+use crate::journal_writer::{JOURNAL, JournalWriterError};
+use crate::learner::{LearnerError, check_run};
 use crate::run_file::store_run;
 use crate::trainer::TrainerState;
 use crate::training_state::{RunState, StateStore, TrainingState, TrainingStateError};

@@ -91,6 +91,9 @@ pub(crate) struct TrainingLoop<A: Algorithm> {
     pub journal_writer: JournalWriter,
     /// The saved training states.
     pub store: StateStore,
+    /// The newest generation of any training state, lost ones included. New weights get numbers
+    /// above it.
+    pub taken: Generation,
     /// Number of training states to keep.
     pub kept: usize,
     /// The status of the run.
@@ -195,7 +198,7 @@ impl<A: Algorithm> TrainingLoop<A> {
     /// the replay closed.
     fn publish_generation(&mut self) -> Result<bool, TrainingLoopError> {
         let progress = self.progress.get();
-        let generation = progress.generation.next();
+        let generation = progress.generation.max(self.taken).next();
         let training_state = TrainingState {
             weights: self.trainer.export(generation, &self.export_check)?,
             trainer: self.trainer.state()?,

@@ -14,139 +14,33 @@
 //! newest whole state.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use ouro_net::{ContentHash, Generation, Weights, WeightsError};
-use ouro_replay::ReplayState;
-use ouro_replay::disk::is_exhausted;
-use serde::{Deserialize, Serialize};
+use ouro_net::{ContentHash, Generation};
 
-use crate::config::AlgorithmName;
-use crate::trainer::TrainerState;
-
+mod error;
+mod files;
+mod fit;
+mod set_aside;
+mod state;
 mod trainer_file;
 mod verify;
 
+use error::VERSION;
+use files::{
+    FOLDER, FileEntry, MANIFEST, Manifest, PREFIX, STATE, TEMPORARY, TRAINING, WEIGHTS, at,
+    manifest, names, read, remove_if_there, sync_directory, write_synced,
+};
+
+pub use error::TrainingStateError;
+pub(crate) use files::replace_file;
+pub use fit::UnfitState;
+pub use set_aside::{ResumeError, StoppedLearner};
+pub(crate) use state::{RunState, TrainingState};
 pub(crate) use verify::find_weights;
 pub use verify::{FoundState, StoredState, training_states};
-
-/// Version of the manifest. The error for another version names both versions.
-const VERSION: u32 = 3;
-const WEIGHTS: &str = "weights.safetensors";
-const TRAINING: &str = "training.safetensors";
-const STATE: &str = "state.json";
-const MANIFEST: &str = "manifest.json";
-const PREFIX: &str = "step-";
-const TEMPORARY: &str = "tmp-";
-/// Folder of the states in the directory of the learner.
-const FOLDER: &str = "training-states";
-
-/// The contents of `state.json`: the part of a training state besides weights and trainer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RunState {
-    /// The algorithm of the run. A run cannot change its algorithm, because each selects positions
-    /// from the journal in its own way.
-    pub algorithm: AlgorithmName,
-    /// State of the replay after the last batch that the weights were trained on. The games and
-    /// the decision about each are in the journal.
-    pub replay: ReplayState,
-}
-
-/// Everything a run resumes from. The weights hold the step and the generation.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct TrainingState {
-    /// The weights as published.
-    pub weights: Weights,
-    /// The network in training and its optimiser.
-    pub trainer: TrainerState,
-    /// The algorithm and the replay.
-    pub run: RunState,
-}
-
-/// Why a training state cannot be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum TrainingStateError {
-    /// The file system failed.
-    #[error("{path}: {source}")]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// A file is missing, cut short or changed.
-    #[error("{path}: {what}")]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The defect.
-        what: String,
-    },
-    /// Another version of the program wrote the state.
-    #[error(
-        "{path}: version is {version}; this program reads {VERSION}; resume with the version that wrote it, or choose another run folder"
-    )]
-    OtherVersion {
-        /// The manifest.
-        path: PathBuf,
-        /// Its version.
-        version: u32,
-    },
-    /// Training states exist, but none is whole, and none is of another version.
-    #[error(
-        "{path}: none of {count} training states is whole (the newest: {newest}); restore one from a backup, or run `ouro repair` to continue from the newest weights"
-    )]
-    NoneWhole {
-        /// The folder of training states.
-        path: PathBuf,
-        /// Number of states in the folder.
-        count: usize,
-        /// The defect of the newest state.
-        newest: String,
-    },
-}
-
-impl TrainingStateError {
-    /// Whether the disk is full or too many files are open. No partly written state is visible then, and the same call may
-    /// succeed later.
-    pub fn is_exhausted(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if is_exhausted(source))
-    }
-
-    fn damaged(path: &Path, what: impl ToString) -> Self {
-        Self::Damaged { path: path.to_owned(), what: what.to_string() }
-    }
-}
-
-/// Adds a path to an I/O error.
-fn at(path: &Path) -> impl FnOnce(io::Error) -> TrainingStateError + '_ {
-    move |source| TrainingStateError::Io { path: path.to_owned(), source }
-}
-
-/// The part of a manifest that every version has.
-#[derive(Deserialize)]
-struct Versioned {
-    version: u32,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Manifest {
-    version: u32,
-    step: u64,
-    generation: Generation,
-    files: BTreeMap<String, FileEntry>,
-}
-
-#[derive(PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileEntry {
-    sha256: String,
-    bytes: u64,
-}
 
 /// The saved training states of one run. The learner is the only writer.
 #[derive(Clone, Debug)]
@@ -166,7 +60,8 @@ pub(crate) struct LoadedState {
     pub newest: Option<TrainingState>,
     /// One error for each newer state that was skipped.
     pub skipped: Vec<TrainingStateError>,
-    /// The newest generation that a skipped manifest names. Its weights may have been published.
+    /// The newest generation of the states that were skipped or set aside. Its weights may have been
+    /// published.
     pub lost_generation: Option<Generation>,
 }
 
@@ -225,7 +120,8 @@ impl StateStore {
     /// Loads the newest whole state. Fails if states exist but none can be read.
     pub(crate) fn load(&mut self) -> Result<LoadedState, TrainingStateError> {
         let names = self.names(PREFIX)?;
-        let (mut skipped, mut lost_generation) = (Vec::new(), None);
+        let mut skipped = Vec::new();
+        let mut lost_generation = set_aside::newest_set_aside(&self.root)?;
         for name in names.iter().rev() {
             let path = self.root.join(name);
             match read(&path) {
@@ -280,91 +176,6 @@ impl StateStore {
                 remove_if_there(&leftover)
             }
         }
-    }
-}
-
-/// Replaces a file durably, or creates it. The file is whole at any moment.
-pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), TrainingStateError> {
-    let unfinished = path.with_extension("new");
-    match fs::remove_file(&unfinished) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(path)(error)),
-        _ => {}
-    }
-    write_synced(&unfinished, bytes)?;
-    fs::rename(&unfinished, path).map_err(at(path))?;
-    path.parent().map_or(Ok(()), sync_directory)
-}
-
-/// Names in a folder that start with `prefix`, oldest first.
-fn names(root: &Path, prefix: &str) -> Result<Vec<String>, TrainingStateError> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(root).map_err(at(root))? {
-        let name = entry.map_err(at(root))?.file_name();
-        if let Some(name) = name.to_str().filter(|name| name.starts_with(prefix)) {
-            names.push(name.to_owned());
-        }
-    }
-    names.sort();
-    Ok(names)
-}
-
-fn manifest(path: &Path) -> Result<Manifest, TrainingStateError> {
-    let path = path.join(MANIFEST);
-    let bytes = fs::read(&path).map_err(at(&path))?;
-    let damaged = |error| TrainingStateError::damaged(&path, error);
-    // The version comes first, because another version may have other fields.
-    let Versioned { version } = serde_json::from_slice(&bytes).map_err(damaged)?;
-    if version != VERSION {
-        return Err(TrainingStateError::OtherVersion { path, version });
-    }
-    serde_json::from_slice(&bytes).map_err(damaged)
-}
-
-fn read(path: &Path) -> Result<TrainingState, TrainingStateError> {
-    let file = |name: &str| fs::read(path.join(name)).map_err(at(&path.join(name)));
-    let damaged = |name: &str, what: String| TrainingStateError::damaged(&path.join(name), what);
-    let manifest = manifest(path)?;
-    let verified = |name: &str| {
-        let bytes = file(name)?;
-        let entry =
-            FileEntry { sha256: ContentHash::of(&bytes).to_string(), bytes: bytes.len() as u64 };
-        if manifest.files.get(name) != Some(&entry) {
-            return Err(damaged(name, "size or SHA-256 is not the manifest's".into()));
-        }
-        Ok(bytes)
-    };
-    let weights = Weights::from_safetensors(&verified(WEIGHTS)?)
-        .map_err(|error: WeightsError| damaged(WEIGHTS, error.to_string()))?;
-    let meta = weights.meta();
-    if (meta.step, meta.generation) != (manifest.step, manifest.generation) {
-        return Err(damaged(WEIGHTS, "step or generation is not the manifest's".into()));
-    }
-    let trainer = trainer_file::from_bytes(&verified(TRAINING)?, weights.spec())
-        .map_err(|what| damaged(TRAINING, what))?;
-    let run = serde_json::from_slice(&verified(STATE)?)
-        .map_err(|error| damaged(STATE, error.to_string()))?;
-    Ok(TrainingState { weights, trainer, run })
-}
-
-fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), TrainingStateError> {
-    let mut file = File::create_new(path).map_err(at(path))?;
-    file.write_all(bytes).map_err(at(path))?;
-    file.sync_all().map_err(at(path))
-}
-
-/// Makes a directory's entries durable. Windows cannot open directories, so the rename alone must
-/// suffice there.
-fn sync_directory(path: &Path) -> Result<(), TrainingStateError> {
-    if cfg!(unix) {
-        File::open(path).and_then(|directory| directory.sync_all()).map_err(at(path))?;
-    }
-    Ok(())
-}
-
-fn remove_if_there(path: &Path) -> Result<(), TrainingStateError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(path)(error)),
-        _ => Ok(()),
     }
 }
 

@@ -22,7 +22,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   layers             no crate depends on a layer above its own
   budget             no source file is longer than 500 lines
   mistakes           20 rule mistakes planted in the Battlesnake engine are all caught
-  mistakes replay    35 faults planted in the journal and the window are all caught
+  mistakes replay    40 faults planted in the journal and the window are all caught
   flaky [--runs N] [--busy N] [-- ARGS]
                      `cargo test` N times (20) beside N busy loops (0); every failure by name
   settings           writes docs/settings.md from the types

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ouro_replay::disk::{Disk, SegmentFile};
+use ouro_replay::disk::{Disk, SegmentFile, write_all};
 use serde::{Deserialize, Serialize};
 
 use super::error::{StoreError, io_error};
@@ -138,22 +138,13 @@ impl<F: SegmentFile> KeptGames<F> {
     }
 
     /// Appends bytes, or leaves the length as it was.
-    fn write(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
-        let mut offset = self.length;
-        while !bytes.is_empty() {
-            match self.file.write_at(offset, bytes) {
-                Ok(count) => {
-                    offset += count as u64;
-                    bytes = &bytes[count..];
-                }
-                Err(error) => {
-                    // Frees the space. What stays is overwritten by the next game.
-                    let _ = self.file.truncate(self.length);
-                    return Err(io_error("write", &self.path)(error));
-                }
-            }
-        }
-        self.length = offset;
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        write_all(&mut self.file, self.length, bytes).map_err(|error| {
+            // Frees the space. What stays is overwritten by the next game.
+            let _ = self.file.truncate(self.length);
+            io_error("write", &self.path)(error)
+        })?;
+        self.length += bytes.len() as u64;
         Ok(())
     }
 }

@@ -7,7 +7,7 @@
 use std::io;
 use std::ops::Range;
 
-use ouro_replay::disk::{Disk, SegmentFile};
+use ouro_replay::disk::{Disk, SegmentFile, write_all};
 
 use super::error::{StoreError, io_error};
 
@@ -230,15 +230,8 @@ impl<F: SegmentFile> LineFile<F> {
         Ok(())
     }
 
-    fn write(&mut self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
-            let count = self.file.write_at(offset, bytes)?;
-            if count == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
-            }
-            offset += count as u64;
-            bytes = &bytes[count..];
-        }
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        write_all(&mut self.file, offset, bytes)?;
         self.file.sync()
     }
 }
@@ -263,13 +256,7 @@ pub(super) fn keep_cut<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> io::Resul
 /// Writes a new file durably.
 pub(super) fn write_file<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> io::Result<()> {
     let mut file = disk.create(name)?;
-    let mut offset = 0;
-    while offset < bytes.len() {
-        match file.write_at(offset as u64, &bytes[offset..])? {
-            0 => return Err(io::ErrorKind::WriteZero.into()),
-            count => offset += count,
-        }
-    }
+    write_all(&mut file, 0, bytes)?;
     file.sync()?;
     disk.sync()
 }

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use clap::Args;
 use ouro_arena::run::WEIGHTS_FOLDER;
 use ouro_arena::store::{EmbeddedStore, LOG_FILE, StoreError, WeightsFolder, verify};
-use ouro_learner::{FoundState, StoredState, training_states};
+use ouro_learner::{FoundState, StoredState, UnfitState, training_states};
 use ouro_replay::check::{ClientLine, Joined, join};
 use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::Serialize;
@@ -119,7 +119,11 @@ fn journal(compared: Option<Compared>) -> Verdict {
         0 => "no actor kept a log".to_owned(),
         _ => format!("{} acknowledged games of actors are there once", joined.acked),
     };
-    Ok(format!("{games} games from number {}; {acknowledged}", records.start))
+    let cut = match joined.inspection.torn {
+        0 => String::new(),
+        torn => format!("; an incomplete write of {torn} bytes at the end, which a start cuts off"),
+    };
+    Ok(format!("{games} games from number {}; {acknowledged}{cut}", records.start))
 }
 
 /// The number of `records.log` files of actors in the folder of a run, and the lines of all.
@@ -151,12 +155,17 @@ fn sent_games(run: &Path) -> Result<(usize, Vec<ClientLine>), String> {
 
 /// `games` are the numbers of the games in the journal, if it can be read.
 fn states(run: &Path, games: Option<Range<u64>>) -> Verdict {
-    let found = training_states(&run.join("learner")).map_err(text)?;
+    let directory = run.join("learner");
+    let found = training_states(&directory).map_err(text)?;
     let count = found.len();
+    let unfit = games.as_ref().and_then(|games| UnfitState::find(&directory, &found, games));
     let mut states = Vec::with_capacity(count);
     for FoundState { path, content } in found {
         let StoredState { generation, replay, .. } = content.map_err(text)?;
         states.push((generation, replay, path));
+    }
+    if let Some(unfit) = unfit {
+        return Err(unfit.to_string());
     }
     let newest = states.into_iter().max_by_key(|(generation, ..)| *generation);
     // A run resumes from the newest state. Older ones may need records that were removed.

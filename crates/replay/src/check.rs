@@ -15,7 +15,8 @@ use crate::disk::{names, os_path};
 use crate::journal::format::{Entry, Kind};
 use crate::journal::format::{Header, HeaderRead};
 use crate::journal::open::{Walk, numbers};
-use crate::journal::{Dedup, JournalError, segments};
+use crate::journal::segment_name::segment_name;
+use crate::journal::{Dedup, JournalError};
 
 mod join;
 
@@ -79,7 +80,7 @@ pub fn inspect(
     };
     let (mut walk, mut identity) = (Walk::new(), None);
     for (index, &number) in numbers.iter().enumerate() {
-        let (name, is_last) = (segments::name(number), index + 1 == numbers.len());
+        let (name, is_last) = (segment_name(number), index + 1 == numbers.len());
         let bytes = std::fs::read(folder.join(&name)).map_err(io("read", &name))?;
         if let (None, Ok(HeaderRead::Known(_, found))) = (&identity, Header::decode(&bytes)) {
             inspection.identity = String::from_utf8_lossy(found).into_owned();
@@ -139,7 +140,11 @@ impl fmt::Display for Inspection {
             writeln!(f, "watermark  {actor}: epoch {epoch}, record {sequence}")?;
         }
         if self.torn > 0 {
-            writeln!(f, "unfinished {} bytes at the end, acknowledged to nobody", self.torn)?;
+            writeln!(
+                f,
+                "unfinished {} bytes at the end, of a crash or of a damaged file",
+                self.torn
+            )?;
         }
         match &self.damage {
             None => writeln!(f, "damage     none"),

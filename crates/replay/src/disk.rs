@@ -102,6 +102,22 @@ pub trait SegmentFile: Debug {
     fn sync(&mut self) -> io::Result<()>;
 }
 
+/// Writes all of `bytes`, with repeated calls after short writes.
+pub fn write_all(file: &mut impl SegmentFile, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.write_at(offset, bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                offset += written as u64;
+                bytes = bytes.get(written..).unwrap_or_default();
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,9 @@
 //! together or not at all. Each segment starts with a snapshot of the deduplication state, so
 //! removing earlier segments loses none of it.
 //!
+//! Opening cuts an unfinished write off the end. Its bytes stay in a file beside the segment,
+//! because a file that lost acknowledged bytes looks the same.
+//!
 //! If the disk is full, a commit fails with [`JournalError::Exhausted`]. The partial write is cut
 //! off, the entries stay in memory, and the commit may be repeated. If a sync fails, the handle
 //! is unusable ([`JournalError::Fatal`]): the content of the disk is unknown, and a second sync
@@ -22,24 +25,27 @@
 
 use std::io;
 
+pub use cut::Cut;
 pub use dedup::{Dedup, MAX_ACTORS, Verdict};
 pub use error::JournalError;
 pub use format::{Entry, FORMAT_VERSION, Kind};
 pub use group_commit::{Due, GroupCommit, Policy};
-pub use open::{Cut, Opened};
+pub use open::Opened;
 
 use ouro_net::Generation;
 
-use crate::disk::{Disk, FolderDisk, SegmentFile, is_exhausted};
+use crate::disk::{Disk, FolderDisk, SegmentFile, is_exhausted, write_all};
 use format::{FRAME_BYTES, FramePlace, seal_frame};
 use segments::Segment;
 
+mod cut;
 mod dedup;
 pub(crate) mod error;
 pub(crate) mod format;
 mod group_commit;
 pub(crate) mod open;
 pub(crate) mod scan;
+pub(crate) mod segment_name;
 pub(crate) mod segments;
 mod visit;
 
@@ -338,22 +344,6 @@ impl<D: Disk> Journal<D> {
     pub fn size(&self) -> (usize, u64) {
         (self.segments.len(), self.segments.iter().map(|segment| segment.bytes).sum())
     }
-}
-
-/// Writes all of `bytes`, with repeated calls after short writes.
-fn write_all(file: &mut impl SegmentFile, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match file.write_at(offset, bytes) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => {
-                offset += written as u64;
-                bytes = bytes.get(written..).unwrap_or_default();
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

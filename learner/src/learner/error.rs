@@ -9,7 +9,7 @@ use crate::device::DeviceError;
 use crate::journal_writer::JournalWriterError;
 use crate::rules::UnpackError;
 use crate::training_loop::TrainingLoopError;
-use crate::training_state::TrainingStateError;
+use crate::training_state::{TrainingStateError, UnfitState};
 
 /// Why a learner cannot start or continue.
 #[derive(Debug, thiserror::Error)]
@@ -97,9 +97,12 @@ pub enum LearnerError {
         /// Reason.
         error: UnpackError,
     },
-    /// Training state and journal belong to different runs.
+    /// The position of the replay in the training state is not valid.
     #[error(transparent)]
     Replay(#[from] ouro_replay::StateError),
+    /// The journal does not hold the games that the newest training state needs.
+    #[error(transparent)]
+    Unfit(#[from] UnfitState),
     /// The device is not available.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -133,6 +136,7 @@ impl LearnerError {
             | Self::JournalWriter(_)
             | Self::Journalled { .. }
             | Self::Replay(_)
+            | Self::Unfit(_)
             | Self::Device(_)
             | Self::Arena(_)
             | Self::Service(_)

@@ -13,17 +13,14 @@ use crate::config::Config;
 use crate::device::TrainDevice;
 use crate::error::TrainError;
 use crate::export::ExportCheck;
-use crate::journal_writer::JournalWriterError;
+use crate::journal_writer::{JOURNAL, JournalWriterError};
 use crate::publisher::ArenaRun;
 use crate::replay::SharedReplay;
 use crate::rules::Rules;
 use crate::run_file::{store_run, stored_run};
 use crate::trainer::TrainerState;
 use crate::training_loop::TrainingLoopError;
-use crate::training_state::{RunState, StateStore, TrainingState};
-
-/// Folder of the journal in the folder of the run.
-pub(crate) const JOURNAL: &str = "journal";
+use crate::training_state::{RunState, StateStore, TrainingState, UnfitState, training_states};
 
 /// The state and the parts from which training resumes.
 pub(super) struct ResumedRun {
@@ -31,8 +28,9 @@ pub(super) struct ResumedRun {
     pub(super) training_state: TrainingState,
     /// Whether the training state is new and not saved yet.
     pub(super) is_new: bool,
-    /// The newest generation: that of the training state, or of a newer state that was lost.
-    pub(super) generation: Generation,
+    /// The newest generation of any training state, lost ones included. New weights get numbers
+    /// above it.
+    pub(super) taken: Generation,
     pub(super) device: TrainDevice,
     /// The check that weights pass before they are published.
     pub(super) export_check: ExportCheck,
@@ -56,7 +54,7 @@ impl ResumedRun {
 
     fn check_arena(&self, arena: ArenaRun, directory: &Path) -> Result<(), LearnerError> {
         let ArenaRun { run: Some(found), newest } = arena else { return Ok(()) };
-        let (own, folder) = (self.generation, directory.display().to_string());
+        let (own, folder) = (self.taken, directory.display().to_string());
         let stored = stored_run(directory)?;
         if let Some(stored) = stored.filter(|stored| *stored != found) {
             return Err(LearnerError::OtherArena { directory: folder, stored, found });
@@ -86,12 +84,12 @@ pub(super) fn resume(
         .map_err(JournalWriterError::Journal)?;
     let (journal, opened) = Journal::open(disk, game.as_bytes(), Options::default())
         .map_err(JournalWriterError::Journal)?;
-    let resumed = load_or_create(config, &game, journal.records())?;
-    let state = resumed.training_state.run.replay;
     if let Some(cut) = opened.cut {
         tracing::warn!("{cut}");
     }
-    state.check(journal.oldest_record(), journal.records())?;
+    let resumed = load_or_create(config, &game, journal.records())?;
+    let state = resumed.training_state.run.replay;
+    check(&state, &journal, &config.training_states.directory)?;
 
     let settings = config.replay_settings()?;
     let mut replay = Replay::resume(settings, &state).expect("the settings were checked");
@@ -108,8 +106,18 @@ pub(super) fn resume(
     if let Some(error) = filled.map_err(JournalWriterError::Journal)? {
         return Err(error);
     }
-    let replay = Arc::new(SharedReplay::new(replay, resumed.generation));
+    let generation = resumed.training_state.weights.meta().generation;
+    let replay = Arc::new(SharedReplay::new(replay, generation));
     Ok((resumed, replay, journal))
+}
+
+/// Checks that the journal holds the games that the newest training state needs. If not, the error
+/// names an older state that fits.
+fn check(state: &ReplayState, journal: &Journal, directory: &Path) -> Result<(), LearnerError> {
+    let games = journal.oldest_record()..journal.records();
+    let Err(error) = state.check(games.start, games.end) else { return Ok(()) };
+    let states = training_states(directory)?;
+    Err(UnfitState::find(directory, &states, &games).map_or_else(|| error.into(), Into::into))
 }
 
 /// `games` is the number of games in the journal. A run has a training state before its first game.
@@ -138,9 +146,9 @@ fn load_or_create(config: &Config, game: &str, games: u64) -> Result<ResumedRun,
     export_check
         .check_weights(&training_state.weights, &device)
         .map_err(TrainingLoopError::from)?;
-    let generation =
+    let taken =
         training_state.weights.meta().generation.max(loaded.lost_generation.unwrap_or_default());
-    Ok(ResumedRun { store, training_state, is_new, generation, device, export_check })
+    Ok(ResumedRun { store, training_state, is_new, taken, device, export_check })
 }
 
 /// Checks that a training state has the game, the network and the algorithm of the configuration.

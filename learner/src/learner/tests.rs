@@ -13,6 +13,7 @@ use tonic::{Code, Status, Streaming};
 
 mod arena;
 mod offers;
+mod resume;
 
 struct Actor {
     requests: mpsc::Sender<wire::PushRequest>,

@@ -1,9 +1,12 @@
 use super::*;
+use crate::config::AlgorithmName;
 use crate::optimizer::OptimizerState;
 use crate::testing::{spec, weights};
-use crate::trainer::WeightAverageState;
-use ouro_net::{Generation, WeightsMeta};
-use ouro_replay::{Counters, Cursor, Dealt};
+use crate::trainer::{TrainerState, WeightAverageState};
+use ouro_net::{Generation, Weights, WeightsMeta};
+use ouro_replay::{Counters, Cursor, Dealt, ReplayState};
+
+mod resume;
 
 fn training_state(step: u64) -> TrainingState {
     let weights = weights(&spec());

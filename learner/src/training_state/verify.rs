@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use ouro_net::{ContentHash, Generation};
 use ouro_replay::ReplayState;
 
-use super::{FOLDER, PREFIX, TrainingStateError, WEIGHTS, read};
+use super::error::TrainingStateError;
+use super::files::{FOLDER, PREFIX, WEIGHTS, names, read};
 
 /// A training state on disk, usable or not.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub fn training_states(directory: &Path) -> Result<Vec<FoundState>, TrainingStat
     if !root.exists() {
         return Ok(Vec::new());
     }
-    let names = super::names(&root, PREFIX)?;
+    let names = names(&root, PREFIX)?;
     let found = names.into_iter().map(|name| {
         let path = root.join(name);
         let content = read(&path).map(|state| StoredState {
@@ -46,7 +47,7 @@ pub fn training_states(directory: &Path) -> Result<Vec<FoundState>, TrainingStat
 /// The weights file with this hash, if a training state in `directory` holds it.
 pub(crate) fn find_weights(directory: &Path, hash: ContentHash) -> Option<Vec<u8>> {
     let root = directory.join(FOLDER);
-    let names = super::names(&root, PREFIX).ok()?;
+    let names = names(&root, PREFIX).ok()?;
     let files = names.into_iter().rev().filter_map(|name| {
         // A state may be removed meanwhile.
         std::fs::read(root.join(name).join(WEIGHTS)).ok()

@@ -228,6 +228,42 @@ const FAULTS: &[Mistake] = &[
         edits: &[edit("crates/replay/src/journal/open.rs", "file.truncate(length as u64)?;", "")],
     },
     Mistake {
+        name: "what a start cuts off is not copied",
+        edits: &[edit(
+            "crates/replay/src/journal/open.rs",
+            "let kept = cut::keep(&disk, &names, &name, torn)?;",
+            "let kept = cut::keep(&disk, &names, &name, &[])?;",
+        )],
+    },
+    Mistake {
+        name: "the copy of what is cut off is not synced",
+        edits: &[edit("crates/replay/src/journal/cut.rs", "copy.sync()?;", "")],
+    },
+    Mistake {
+        name: "the name of the copy is not synced before the cut",
+        edits: &[edit(
+            "crates/replay/src/journal/cut.rs",
+            "disk.sync().map_err(failed(disk, \"sync the folder of\", &file))?;",
+            "",
+        )],
+    },
+    Mistake {
+        name: "a copy takes the name of an earlier one",
+        edits: &[edit(
+            "crates/replay/src/journal/cut.rs",
+            "newest.map_or(1, |(number, _)| number + 1)",
+            "newest.map_or(1, |(number, _)| number)",
+        )],
+    },
+    Mistake {
+        name: "old copies are never removed",
+        edits: &[edit(
+            "crates/replay/src/journal/cut.rs",
+            "(files.len() + 1).saturating_sub(KEPT)",
+            "0",
+        )],
+    },
+    Mistake {
         name: "a whole commit of another number is taken for torn",
         edits: &[edit(
             "crates/replay/src/journal/scan.rs",
@@ -386,7 +422,7 @@ mod tests {
                 assert_eq!(times, 1, "{}: {:?} in {}", fault.name, edit.old, edit.file);
             }
         }
-        assert_eq!(FAULTS.len(), 35);
+        assert_eq!(FAULTS.len(), 40);
     }
 
     #[test]

@@ -173,7 +173,7 @@ impl Search<'_> {
             // hundreds of units apart. The strengths found so far are the best answer then.
             let Some(step) = self.newton_step(&at) else { break };
             let largest = self.largest(&step);
-            (point, at) = self.advance(&point, &at, &step, largest);
+            (point, at) = self.advance(&point, &step, largest);
             if std::env::var("DBG").is_ok() {
                 eprintln!("step {largest:e}");
             }
@@ -231,14 +231,9 @@ impl Search<'_> {
         differences.fold(0.0, f64::max) + (high - low)
     }
 
-    /// Takes as much of a step as is safe.
-    fn advance(
-        &self,
-        from: &Point,
-        at: &Derivatives,
-        step: &Point,
-        largest: f64,
-    ) -> (Point, Derivatives) {
+    /// Takes the whole Newton step if the likelihood does not fall again within it, else its damped
+    /// part, which is always safe.
+    fn advance(&self, from: &Point, step: &Point, largest: f64) -> (Point, Derivatives) {
         let point = from.after(step, 1.0);
         let derivatives = self.derivatives(&point);
         if largest <= 1.0 || derivatives.along(step) >= 0.0 {

@@ -145,7 +145,7 @@ fn records_in_segments_that_are_gone_are_released_not_lost() {
 fn damage_is_reported_with_what_could_be_read_before_it() {
     let run = run();
     drop(run.journal);
-    let second = run.folder.join(segments::name(2));
+    let second = run.folder.join(segment_name(2));
     let mut bytes = fs::read(&second).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -164,8 +164,7 @@ fn damage_is_reported_with_what_could_be_read_before_it() {
 fn an_unfinished_write_is_neither_damage_nor_a_loss() {
     let run = run();
     drop(run.journal);
-    let last =
-        run.folder.join(segments::name(fs::read_dir(&run.folder).unwrap().count() as u64 - 1));
+    let last = run.folder.join(segment_name(fs::read_dir(&run.folder).unwrap().count() as u64 - 1));
     let mut bytes = fs::read(&last).unwrap();
     bytes.extend(b"OFRM and no more");
     fs::write(&last, &bytes).unwrap();

@@ -2,14 +2,16 @@
 
 use std::io;
 
+use super::cut::{self, Cut};
 use super::dedup::{Dedup, Verdict};
 use super::error::JournalError;
 use super::format::FORMAT_VERSION;
 use super::format::{Entry, FRAME_BYTES, Fault, FramePlace, Header, HeaderRead, Kind};
 use super::scan::{Found, commit_at};
+use super::segment_name::{segment_name, segment_number};
 use super::segments::{self, Segment, TEMPORARY};
-use super::{Journal, MAX_IDENTITY_BYTES, Options, write_all};
-use crate::disk::{Disk, SegmentFile, is_exhausted};
+use super::{Journal, MAX_IDENTITY_BYTES, Options};
+use crate::disk::{Disk, SegmentFile, is_exhausted, write_all};
 
 /// Upper bound of the sizes in [`Options`]; it keeps the length of a frame within 32 bits.
 const MAX_OPTION_BYTES: usize = 1 << 30;
@@ -25,27 +27,6 @@ pub struct Opened {
     pub commits: u64,
     /// An incomplete write at the end. If a crash left it, none of it was acknowledged.
     pub cut: Option<Cut>,
-}
-
-/// An incomplete write that was removed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// The segment.
-    pub path: String,
-    /// Length of the segment after the removal, in bytes.
-    pub offset: u64,
-    /// Bytes removed.
-    pub bytes: u64,
-}
-
-impl std::fmt::Display for Cut {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { path, offset, bytes } = self;
-        write!(
-            f,
-            "{path}: the last write is incomplete: {bytes} bytes from byte {offset} on removed; a crash in the middle of a write leaves that, and none of it was acknowledged; after a clean stop it means that the file was damaged"
-        )
-    }
 }
 
 /// Reads segments in order and checks that each continues the one before.
@@ -239,12 +220,12 @@ pub(crate) fn numbers(
     names: &[String],
     describe: impl Fn(&str) -> String,
 ) -> Result<Vec<u64>, JournalError> {
-    let mut numbers: Vec<u64> = names.iter().filter_map(|name| segments::number(name)).collect();
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| segment_number(name)).collect();
     numbers.sort_unstable();
     match numbers.windows(2).find(|pair| pair[0] + 1 != pair[1]) {
         None => Ok(numbers),
         Some(pair) => {
-            let path = describe(&segments::name(pair[0] + 1));
+            let path = describe(&segment_name(pair[0] + 1));
             Err(JournalError::Missing { path, next: pair[1] })
         }
     }
@@ -254,7 +235,8 @@ impl<D: Disk> Journal<D> {
     /// Opens the journal on `disk`, or creates one for the run with this `identity`. The
     /// identity is any text that is unique to the run; errors quote it.
     ///
-    /// An unfinished write at the end is removed. Any other deviation is an error.
+    /// An unfinished write at the end is cut off, and its bytes are kept in a file beside the
+    /// segment. Any other deviation is an error.
     pub fn open(
         disk: D,
         identity: &[u8],
@@ -271,8 +253,10 @@ impl<D: Disk> Journal<D> {
             return Err(JournalError::Size { what, found, min: 0, max });
         }
         let names = disk.names().map_err(at(&disk, "list", ""))?;
-        if names.iter().any(|name| name == TEMPORARY) {
-            disk.remove(TEMPORARY).map_err(at(&disk, "remove", TEMPORARY))?;
+        for temporary in [TEMPORARY, cut::TEMPORARY] {
+            if names.iter().any(|name| name == temporary) {
+                disk.remove(temporary).map_err(at(&disk, "remove", temporary))?;
+            }
         }
         let numbers = numbers(&names, |name| disk.describe(name))?;
         let mut walk = Walk::new();
@@ -280,7 +264,7 @@ impl<D: Disk> Journal<D> {
         let mut segments = Vec::with_capacity(numbers.len() + 1);
         let mut tail = None;
         for (index, &number) in numbers.iter().enumerate() {
-            let (name, is_last) = (segments::name(number), index + 1 == numbers.len());
+            let (name, is_last) = (segment_name(number), index + 1 == numbers.len());
             let mut file = disk.open(&name).map_err(at(&disk, "open", &name))?;
             let bytes = file.read().map_err(at(&disk, "read", &name))?;
             let walked = walk
@@ -289,10 +273,19 @@ impl<D: Disk> Journal<D> {
             opened.bytes += bytes.len() as u64;
             opened.commits += walked.commits;
             if is_last {
+                // The copy is durable before the segment is cut, so a crash loses no byte.
+                let torn = &bytes[walked.segment.bytes as usize..];
+                let kept = cut::keep(&disk, &names, &name, torn)?;
                 settle(&mut file, &bytes, &walked).map_err(at(&disk, "settle", &name))?;
-                let (path, offset) = (disk.describe(&name), walked.segment.bytes);
-                let cut = walked.torn as u64;
-                opened.cut = (cut > 0).then_some(Cut { path, offset, bytes: cut });
+                if let Some(kept) = &kept {
+                    cut::remove_old(&disk, &names, kept)?;
+                }
+                opened.cut = (!torn.is_empty()).then(|| Cut {
+                    path: disk.describe(&name),
+                    offset: walked.segment.bytes,
+                    bytes: torn.len() as u64,
+                    kept: kept.map(|kept| disk.describe(&kept)),
+                });
                 tail = Some(file);
             }
             segments.push(walked.segment);
@@ -301,14 +294,14 @@ impl<D: Disk> Journal<D> {
             Some(tail) => {
                 // The last process may have died between the rename of a segment and the sync of
                 // the folder.
-                disk.sync().map_err(at(&disk, "sync the folder of", &segments::name(1)))?;
+                disk.sync().map_err(at(&disk, "sync the folder of", &segment_name(1)))?;
                 tail
             }
             None => {
                 let header = Header { segment: 1, first_commit: 0, first_record: 0 };
                 let made = segments::create(&disk, header, identity, &walk.dedup);
                 let (segment, file) = made.map_err(|(action, source)| {
-                    let path = disk.describe(&segments::name(1));
+                    let path = disk.describe(&segment_name(1));
                     if is_exhausted(&source) {
                         JournalError::Exhausted { path, source }
                     } else {

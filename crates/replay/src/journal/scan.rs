@@ -3,7 +3,7 @@
 //! A commit is acknowledged only after its sync, and the next one is written only after that.
 //! A bad commit is *torn* if nothing was written after it and some of its bytes are missing.
 //! Bytes are missing if the file ends too soon, or if a disk sector was never written and reads
-//! as zeros. A torn commit was never acknowledged and is removed.
+//! as zeros. A torn commit was never acknowledged and is cut off.
 //!
 //! Any other bad commit was once complete and has changed since. Such damage is never removed.
 //! etcd's log reader uses the same criterion of zero sectors.

@@ -6,14 +6,13 @@
 
 use ouro_net::Generation;
 
+use super::Journal;
 use super::dedup::Dedup;
 use super::error::JournalError;
 use super::format::{Entry, FRAME_BYTES, FramePlace, Header, Kind, seal_frame};
-use super::{Journal, write_all};
-use crate::disk::{Disk, SegmentFile, is_exhausted};
+use super::segment_name::segment_name;
+use crate::disk::{Disk, SegmentFile, is_exhausted, write_all};
 
-const PREFIX: &str = "segment-";
-const SUFFIX: &str = ".journal";
 /// File name of a segment that is not yet complete.
 pub(super) const TEMPORARY: &str = "segment.tmp";
 
@@ -32,20 +31,9 @@ pub(crate) struct Segment {
     pub(crate) end_record: u64,
 }
 
-/// File name of a segment.
-pub(crate) fn name(number: u64) -> String {
-    format!("{PREFIX}{number:012}{SUFFIX}")
-}
-
-/// The number in a segment's file name.
-pub(crate) fn number(file: &str) -> Option<u64> {
-    let number = file.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.parse().ok()?;
-    (name(number) == file).then_some(number)
-}
-
 impl Segment {
     pub(crate) fn name(&self) -> String {
-        name(self.number)
+        segment_name(self.number)
     }
 }
 
@@ -70,7 +58,7 @@ pub(super) fn create<D: Disk>(
     let mut file = disk.create(TEMPORARY).map_err(|error| (MAKE, error))?;
     write_all(&mut file, 0, &bytes).map_err(|error| (WRITE, error))?;
     file.sync().map_err(|error| ("sync", error))?;
-    disk.rename(TEMPORARY, &name(header.segment)).map_err(|error| (RENAME, error))?;
+    disk.rename(TEMPORARY, &segment_name(header.segment)).map_err(|error| (RENAME, error))?;
     disk.sync().map_err(|error| ("sync the folder of", error))?;
     let Header { segment: number, first_commit, first_record } = header;
     let bytes = bytes.len() as u64;
@@ -104,10 +92,10 @@ impl<D: Disk> Journal<D> {
                 // If this fails, the next attempt overwrites the file, or the next start removes
                 // it.
                 let _ = self.disk.remove(TEMPORARY);
-                let path = self.disk.describe(&name(header.segment));
+                let path = self.disk.describe(&segment_name(header.segment));
                 Err(JournalError::Exhausted { path, source })
             }
-            Err((action, error)) => Err(self.fatal(name(header.segment), action, &error)),
+            Err((action, error)) => Err(self.fatal(segment_name(header.segment), action, &error)),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::testing::MemoryDisk;
 
 mod basic;
 mod crash;
+mod cut;
 mod damage;
 mod space;
 

@@ -12,14 +12,14 @@ use super::*;
 use crate::config::TrainingStateConfig;
 
 /// An arena that reports one newest generation, if any.
-struct FakeArena {
-    newest: Option<u32>,
-    answer: Publication,
+pub(super) struct FakeArena {
+    pub(super) newest: Option<u32>,
+    pub(super) answer: Publication,
 }
 
 /// What the arena does with published weights.
 #[derive(Clone)]
-enum Publication {
+pub(super) enum Publication {
     Refuse,
     /// Takes them and keeps the newest generation, unless it is `away`.
     Take {
@@ -127,7 +127,7 @@ async fn the_folder_of_a_learner_joins_one_run_and_no_earlier_time_of_it() {
     let (mut resumed, ..) = start::resume(&config, &*rules).unwrap();
     let [first, second] = [b"a", b"b"].map(|seed| Some(RunId::of(seed)));
     let mut join = |run, newest: Option<u32>, own| {
-        resumed.generation = Generation(own);
+        resumed.taken = Generation(own);
         let newest = newest.map(Generation);
         resumed.join(ArenaRun { run, newest }, directory.path())
     };
@@ -175,7 +175,10 @@ async fn a_learner_whose_weights_are_refused_ends_with_that_error() {
 }
 
 /// Waits until the status of a learner fulfils `is_reached`.
-async fn until(running: &Running, is_reached: impl Fn(&LearnerStatus) -> bool) -> LearnerStatus {
+pub(super) async fn until(
+    running: &Running,
+    is_reached: impl Fn(&LearnerStatus) -> bool,
+) -> LearnerStatus {
     let reached = async {
         loop {
             let status = running.progress.get();

@@ -1,8 +1,8 @@
 //! What all matrices of one graph have in common.
 
+use super::graph::{Graph, Pairs};
 use super::ordering::minimum_degree;
 use super::supernodes::{Supernode, supernodes};
-use super::{Graph, Pairs};
 
 /// The order of elimination and the pattern of the factor.
 ///

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use super::Matrix;
 use super::analysis::{Analysis, Block};
+use super::graph::Matrix;
 
 /// Columns that are applied to others together, so that each of these is read once for all of them.
 pub(super) const PANEL: usize = 4;

@@ -6,7 +6,7 @@
 //! and is called an element. Degrees are upper bounds, and rows with the same neighbours are merged
 //! (Amestoy, Davis and Duff 1996, "An approximate minimum degree ordering algorithm").
 
-use super::Graph;
+use super::graph::Graph;
 
 /// Rows with more neighbours than this and than [`HUB_FACTOR`] `√n` are eliminated last. Eliminating
 /// a neighbour scans all edges of such a row, which took quadratic time for an anchor that has

@@ -4,7 +4,7 @@
 //! children alone, and its rows include theirs (the elimination tree: Liu 1990, "The role of
 //! elimination trees in sparse factorization").
 
-use super::Graph;
+use super::graph::Graph;
 
 /// A supernode is merged into its parent if the block has at most this number of columns then.
 const SMALL: usize = 4;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ouro_game::Rng;
 
+use super::graph::Pairs;
 use super::*;
 
 /// Distinct random edges.

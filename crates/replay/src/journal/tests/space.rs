@@ -1,6 +1,7 @@
 //! Tests of full disks, failed syncs and short writes.
 
 use super::*;
+use crate::journal::segment_name::segment_name;
 use crate::testing::Faults;
 
 #[test]
@@ -93,7 +94,7 @@ fn writes_may_be_as_short_as_one_byte() {
         let disk = MemoryDisk::new();
         disk.set_faults(Faults { short_write: Some(short), ..Faults::default() });
         assert_eq!(all(&filled(&disk, 10, small()), 0), expected);
-        assert_eq!(disk.content(&segments::name(1)), whole.content(&segments::name(1)));
+        assert_eq!(disk.content(&segment_name(1)), whole.content(&segment_name(1)));
     }
 }
 
