@@ -219,7 +219,7 @@ const FAULTS: &[Mistake] = &[
         name: "a start does not sync the names it found",
         edits: &[edit(
             "crates/replay/src/journal/open.rs",
-            "disk.sync().map_err(at(&disk, \"sync the folder of\", &segments::name(1)))?;",
+            "disk.sync().map_err(at(&disk, \"sync the folder of\", &segment_name(1)))?;",
             "",
         )],
     },

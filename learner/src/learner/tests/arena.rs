@@ -99,8 +99,10 @@ async fn serve(newest: Option<u32>, directory: &std::path::Path) -> (Config, Ser
 }
 
 /// Makes the folder of a learner that has run before.
-async fn run_alone(config: &Config) {
-    Running::start(Config { arena: None, ..config.clone() }).await.stop().await;
+fn make_folder(config: &Config) {
+    let rules = crate::rules::rules(config).unwrap();
+    let (mut resumed, ..) = start::resume(config, &*rules).unwrap();
+    resumed.join(ArenaRun::default(), &config.training_states.directory).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -146,7 +148,7 @@ async fn the_folder_of_a_learner_joins_one_run_and_no_earlier_time_of_it() {
 async fn a_learner_behind_the_arena_accepts_its_games_and_continues_from_its_generation() {
     let directory = tempfile::tempdir().unwrap();
     let (config, _arena) = serve(Some(3), directory.path()).await;
-    run_alone(&config).await;
+    make_folder(&config);
     let running = Running::start(config).await;
     let mut actor = Actor::connect(running.address, Actor::hello(None)).await.unwrap();
     actor.answer().await.unwrap();
@@ -248,7 +250,7 @@ async fn a_learner_without_its_arena_answers_and_welcomes_actors_once_the_arena_
     let mut config = config();
     config.arena = Some(format!("http://{address}"));
     config.training_states.directory = directory.path().into();
-    run_alone(&config).await;
+    make_folder(&config);
     let running = Running::start(config).await;
     until(&running, |status| status.conditions.describe().is_some()).await;
     let learner = format!("http://{}", running.address);
