@@ -174,9 +174,6 @@ impl Search<'_> {
             let Some(step) = self.newton_step(&at) else { break };
             let largest = self.largest(&step);
             (point, at) = self.advance(&point, &step, largest);
-            if std::env::var("DBG").is_ok() {
-                eprintln!("step {largest:e}");
-            }
             if largest < CONVERGED {
                 break;
             }
