@@ -17,15 +17,14 @@ use std::time::Duration;
 use ouro_net::Generation;
 use ouro_proto::RefusedGame;
 use ouro_replay::{
-    Appended, Disk, Due, Greeting, GroupCommit, Item, Journal, JournalError, Policy, Record,
-    RefusalReason, WindowError,
+    AcceptedGame, Appended, Disk, Due, Greeting, GroupCommit, Item, Journal, JournalError, Policy,
+    Record, RefusalReason, WindowError,
 };
 use ouro_service::{Background, BackgroundError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::replay::SharedReplay;
-use crate::rules::AcceptedGame;
 use crate::status::{Condition, SharedStatus};
 
 use stall::Stall;

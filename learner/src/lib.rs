@@ -31,7 +31,6 @@ mod optimizer;
 pub mod parity;
 mod publisher;
 mod rebuild;
-mod refusal;
 mod reinforce;
 mod replay;
 mod rules;

@@ -5,31 +5,22 @@
 //! its positions is drawn, because the replay window keeps only moves.
 
 mod batch;
-mod examine;
-
-pub(crate) use examine::LEAST_PROBABILITY;
 
 use std::sync::Arc;
 
 use ouro_game::record::{Replay, ReplayError};
-use ouro_game::{Game, GameConfig, GameVisitor, Rng, Symmetry};
+use ouro_game::{Game, GameVisitor, Rng, Symmetry};
 use ouro_net::Generation;
-use ouro_replay::{Draw, EncodedTrajectory, Ply, Trajectory, TrajectoryError};
+use ouro_replay::intake::states;
+use ouro_replay::{
+    AcceptedGame, Draw, EncodedTrajectory, Intake, Refusal, TrainedMoves, Trajectory,
+    TrajectoryError,
+};
 
 use crate::alphazero::Positions;
 use crate::batch::RowShape;
 use crate::config::{AlgorithmConfig, AlphaZeroConfig, Config};
-use crate::refusal::Refusal;
 use crate::reinforce::Segments;
-
-/// A game that passed the rules check.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct AcceptedGame {
-    /// The game with the positions that training may use.
-    pub game: EncodedTrajectory,
-    /// Undiscounted, unscaled return of each learning seat.
-    pub returns: Vec<f32>,
-}
 
 /// Why a game of the journal cannot be trained on any more.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -95,15 +86,25 @@ pub(crate) fn rules(config: &Config) -> Result<Box<dyn Rules>, ouro_game::Config
         type Output = Box<dyn Rules>;
         fn visit<G: Game>(self, game: G) -> Box<dyn Rules> {
             let train = &self.0.train;
+            let trained_moves = match &train.algorithm {
+                AlgorithmConfig::AlphaZero(config) => {
+                    TrainedMoves::Searched { surprise_share: config.surprise_share }
+                }
+                AlgorithmConfig::Reinforce(_) => TrainedMoves::All,
+            };
+            let intake = Intake {
+                config: Arc::new(self.0.game.clone()),
+                max_plies: self.0.intake.max_plies,
+                max_staleness: self.0.intake.max_staleness,
+                trained_moves,
+            };
             Box::new(OfGame {
                 game,
-                config: Arc::new(self.0.game.clone()),
+                intake,
                 algorithm: train.algorithm.clone(),
                 discount: self.0.discount,
                 reward_scale: train.reward_scale,
                 augment: train.augment,
-                max_plies: self.0.intake.max_plies,
-                max_staleness: self.0.intake.max_staleness,
             })
         }
     }
@@ -113,13 +114,11 @@ pub(crate) fn rules(config: &Config) -> Result<Box<dyn Rules>, ouro_game::Config
 /// [`Rules`] of one type of game.
 struct OfGame<G> {
     game: G,
-    config: Arc<GameConfig>,
+    intake: Intake,
     algorithm: AlgorithmConfig,
     discount: f32,
     reward_scale: f32,
     augment: bool,
-    max_plies: usize,
-    max_staleness: u32,
 }
 
 impl<G: Game> OfGame<G> {
@@ -137,7 +136,7 @@ impl<G: Game> OfGame<G> {
 
     /// Decodes an accepted game and replays it. Returns every state, the last included.
     fn restored(&self, bytes: &[u8]) -> Result<(Trajectory, Vec<G::State>), UnpackError> {
-        let trajectory = Trajectory::decode(bytes, &self.config)?;
+        let trajectory = Trajectory::decode(bytes, &self.intake.config)?;
         let seed = trajectory.record.seed;
         let plies = &trajectory.plies;
         let states = states(Replay::of_plies(&self.game, seed, plies), plies.len())?;
@@ -151,38 +150,13 @@ impl<G: Game> OfGame<G> {
     }
 }
 
-/// Every state of a game, the last included.
-fn states<G: Game>(
-    mut replay: Replay<'_, G, Ply>,
-    plies: usize,
-) -> Result<Vec<G::State>, ReplayError> {
-    let mut states = Vec::with_capacity(plies + 1);
-    states.push(replay.state().clone());
-    while replay.advance()? {
-        states.push(replay.state().clone());
-    }
-    Ok(states)
-}
-
 impl<G: Game> Rules for OfGame<G> {
     fn examine(
         &self,
         trajectory: &Trajectory,
         newest: Generation,
     ) -> Result<AcceptedGame, Refusal> {
-        self.check(trajectory, newest)?;
-        let states = states(trajectory.replay(&self.game)?, trajectory.plies.len())?;
-        self.check_outcomes(trajectory, &states)?;
-        self.check_searches(trajectory, &states)?;
-        let bytes = trajectory.encode()?;
-        let game = self.encoded(bytes, trajectory, &states, trajectory.generation());
-        if game.position_refs().is_empty() {
-            return Err(Refusal::NothingToLearn);
-        }
-        let last = &states[states.len() - 1];
-        let learning = trajectory.seats.iter().enumerate().filter(|(_, seat)| seat.learns);
-        let returns = learning.map(|(seat, _)| self.game.returns(last, seat)).collect();
-        Ok(AcceptedGame { game, returns })
+        self.intake.examine(&self.game, trajectory, newest)
     }
 
     fn restore(
@@ -191,7 +165,7 @@ impl<G: Game> Rules for OfGame<G> {
         generation: Generation,
     ) -> Result<EncodedTrajectory, UnpackError> {
         let (trajectory, states) = self.restored(payload)?;
-        Ok(self.encoded(payload, &trajectory, &states, generation))
+        Ok(self.intake.encoded(&self.game, payload, &trajectory, &states, generation))
     }
 
     fn positions(

@@ -1,6 +1,6 @@
 //! Storage and sampling of finished games.
 //!
-//! A finished game is a [`trajectory`]. The [`journal`] stores each one durably and only once.
+//! A finished game is a [`trajectory`]. The [`intake`] checks received ones. The [`journal`] stores each one durably and only once.
 //! The [`window`] samples their positions, and the [`ratio`] limits playing and learning to the
 //! same pace.
 //!
@@ -19,12 +19,13 @@
 //! damaged byte. The [`check`] of a finished run reads the journal with the same code.
 
 pub use disk::{Disk, FolderDisk, SegmentFile};
+pub use intake::{AcceptedGame, Intake, TrainedMoves};
 pub use journal::{
     Appended, Committed, Dedup, Due, Greeting, GroupCommit, Journal, JournalError, Opened, Options,
     Policy, Record, Verdict,
 };
 pub use ratio::{Counters, Pace, Ratio, RatioError, Settings};
-pub use refusal::RefusalReason;
+pub use refusal::{Refusal, RefusalReason};
 pub use replay::{Replay, ReplaySettings, ReplayState, SettingsError, StateError, Status};
 pub use trajectory::{
     EncodedTrajectory, Move, Ply, PositionRef, RecordHeader, SearchTarget, Seat, Trajectory,
@@ -38,6 +39,7 @@ pub use window::{
 mod bytes;
 pub mod check;
 pub mod disk;
+pub mod intake;
 pub mod journal;
 pub mod ratio;
 pub mod refusal;

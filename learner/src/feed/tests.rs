@@ -1,12 +1,13 @@
 use ouro_net::Generation;
-use ouro_replay::{Deal, FifoSettings, Item, PositionRef, Replay, ReplaySettings, Trajectory};
+use ouro_replay::{
+    AcceptedGame, Deal, FifoSettings, Item, PositionRef, Refusal, Replay, ReplaySettings,
+    Trajectory,
+};
 
 use super::*;
 use crate::alphazero::Positions;
 use crate::batch::RowShape;
-use crate::refusal::Refusal;
 use crate::reinforce::Segments;
-use crate::rules::AcceptedGame;
 
 /// Rules that panic on the game of generation 7.
 struct Brittle;

@@ -1,4 +1,4 @@
-use ouro_game::{Action, connect_four};
+use ouro_game::{Action, GameConfig, connect_four};
 use ouro_net::Generation;
 use ouro_replay::{Item, RefusalReason, SearchTarget, Seat};
 

@@ -9,6 +9,7 @@ use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::push_request::Message as Ask;
 use ouro_proto::learner::v1::push_response::Message as Answer;
 use ouro_proto::trajectory::{Hello, from_wire};
+use ouro_replay::Refusal;
 use ouro_service::Throttle;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -16,7 +17,6 @@ use tonic::{Status, Streaming};
 
 use super::{AHEAD, Shared, StreamError};
 use crate::journal_writer::{Command, Decision, Ended, PushSession};
-use crate::refusal::Refusal;
 
 /// Time between two log lines about refused games of one connection.
 const REFUSAL_LOG_INTERVAL: Duration = Duration::from_secs(10);
@@ -277,7 +277,7 @@ pub(super) async fn examine(
     let hello = hello.clone();
     let replayed = tokio::task::spawn_blocking(move || {
         let examined = from_wire(message, &hello)
-            .map_err(Refusal::from)
+            .map_err(|error| Refusal::Malformed(error.to_string()))
             .and_then(|(_, trajectory)| rules.examine(&trajectory, newest));
         // Moved into this task and dropped here, so that the permit covers the whole check.
         drop(permit);

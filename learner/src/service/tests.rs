@@ -3,7 +3,8 @@ use ouro_net::Generation;
 use ouro_proto::Hello;
 use ouro_proto::trajectory::to_wire;
 use ouro_replay::{
-    Draw, EncodedTrajectory, Journal, RefusalReason, Replay, ReplayState, Trajectory,
+    AcceptedGame, Draw, EncodedTrajectory, Journal, Refusal, RefusalReason, Replay, ReplayState,
+    Trajectory,
 };
 
 mod pause;
@@ -12,9 +13,8 @@ use super::*;
 use crate::alphazero::Positions;
 use crate::batch::RowShape;
 use crate::journal_writer::Decision;
-use crate::refusal::Refusal;
 use crate::reinforce::Segments;
-use crate::rules::{AcceptedGame, UnpackError};
+use crate::rules::UnpackError;
 use crate::testing::{config, random_game};
 
 /// Rules with a bug.

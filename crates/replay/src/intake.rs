@@ -1,0 +1,264 @@
+//! Checks a received game against the rules, and selects the positions for training.
+//!
+//! A game that passes is possible under these rules. The check cannot show that actions were drawn
+//! with the stated probabilities, or that a search returned the stated targets. It shows only that
+//! both are possible.
+
+use std::sync::Arc;
+
+use ouro_game::record::{Replay, ReplayError};
+use ouro_game::{ActionMask, Game, GameConfig, Turn};
+use ouro_net::Generation;
+
+use crate::refusal::Refusal;
+use crate::trajectory::{EncodedTrajectory, Ply, PositionRef, SearchTarget, Trajectory};
+use crate::window::surprise_weights;
+
+/// Largest difference between the sum of a policy target and 1.
+const SUM_TOLERANCE: f32 = 1e-3;
+
+/// Largest excess of a root value over the range -1 to 1. A root value is a mean of values in that
+/// range, with rounding.
+const VALUE_TOLERANCE: f32 = 1e-3;
+
+/// Least probability of a move. No generator of 64 bits draws a move that is less probable, and a
+/// smaller divisor would leave the range of f32.
+pub const LEAST_PROBABILITY: f32 = 1e-30;
+
+/// Largest surprise, in nats. A KL divergence from a policy is at most the negative logarithm of its
+/// smallest probability, and that of the smallest positive f32 is 103.3.
+const MOST_SURPRISE: f32 = 104.0;
+
+/// The games that a run accepts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Intake {
+    /// The run's game.
+    pub config: Arc<GameConfig>,
+    /// Maximum number of plies of a game.
+    pub max_plies: usize,
+    /// Maximum age of the weights of a learning seat, in generations.
+    pub max_staleness: u32,
+    /// Which moves of a learning seat are trained on.
+    pub trained_moves: TrainedMoves,
+}
+
+/// Which moves of a learning seat are trained on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TrainedMoves {
+    /// Every move.
+    All,
+    /// Moves with a policy target.
+    Searched {
+        /// Share of the sampling weight that is distributed in proportion to the surprise.
+        surprise_share: f32,
+    },
+}
+
+/// A game that passed the check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AcceptedGame {
+    /// The game with the positions that training may use.
+    pub game: EncodedTrajectory,
+    /// Undiscounted, unscaled return of each learning seat.
+    pub returns: Vec<f32>,
+}
+
+/// Every state of a replayed game of `plies` plies, the last included.
+pub fn states<G: Game>(
+    mut replay: Replay<'_, G, Ply>,
+    plies: usize,
+) -> Result<Vec<G::State>, ReplayError> {
+    let mut states = Vec::with_capacity(plies + 1);
+    states.push(replay.state().clone());
+    while replay.advance()? {
+        states.push(replay.state().clone());
+    }
+    Ok(states)
+}
+
+impl Intake {
+    /// Checks every part of a received game. `game` is the game of [`config`](Self::config), and
+    /// `newest` is the newest published generation.
+    pub fn examine<G: Game>(
+        &self,
+        game: &G,
+        trajectory: &Trajectory,
+        newest: Generation,
+    ) -> Result<AcceptedGame, Refusal> {
+        self.check(game.players(), trajectory, newest)?;
+        let states = states(trajectory.replay(game)?, trajectory.plies.len())?;
+        let last = &states[states.len() - 1];
+        check_outcomes(game, trajectory, last)?;
+        check_searches(game, trajectory, &states)?;
+        let bytes = trajectory.encode()?;
+        let encoded = self.encoded(game, bytes, trajectory, &states, trajectory.generation());
+        if encoded.position_refs().is_empty() {
+            return Err(Refusal::NothingToLearn);
+        }
+        let learning = trajectory.seats.iter().enumerate().filter(|(_, seat)| seat.learns);
+        let returns = learning.map(|(seat, _)| game.returns(last, seat)).collect();
+        Ok(AcceptedGame { game: encoded, returns })
+    }
+
+    /// Checks everything that needs no replay.
+    fn check(
+        &self,
+        players: usize,
+        trajectory: &Trajectory,
+        newest: Generation,
+    ) -> Result<(), Refusal> {
+        let plies = &trajectory.plies;
+        if trajectory.record.config != self.config {
+            return Err(Refusal::Game);
+        }
+        if plies.len() > self.max_plies {
+            return Err(Refusal::Oversize { got: plies.len(), max: self.max_plies });
+        }
+        if plies.is_empty() {
+            return Err(Refusal::Empty);
+        }
+        self.check_seats(players, trajectory, newest)?;
+        for (ply, played) in plies.iter().enumerate() {
+            let mut behaviour = played.moves.iter().map(|one| one.behaviour);
+            // NaN is in no range.
+            if let Some(got) = behaviour.find(|&p| !(LEAST_PROBABILITY..=1.0).contains(&p)) {
+                return Err(Refusal::Probability { ply, got });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_seats(
+        &self,
+        players: usize,
+        trajectory: &Trajectory,
+        newest: Generation,
+    ) -> Result<(), Refusal> {
+        let got = trajectory.seats.len();
+        if got != players {
+            return Err(Refusal::Seats { got, expected: players });
+        }
+        if !trajectory.seats.iter().any(|seat| seat.learns) {
+            return Err(Refusal::NobodyLearns);
+        }
+        let oldest = newest.before(self.max_staleness);
+        for (seat, taken) in trajectory.seats.iter().enumerate() {
+            match taken.generation {
+                Some(got) if got > newest => return Err(Refusal::Future { seat, got, newest }),
+                // Opponents may be older, because training uses only the moves of learning seats.
+                Some(got) if taken.learns && got < oldest => {
+                    return Err(Refusal::Stale { seat, got, oldest });
+                }
+                None if taken.learns => return Err(Refusal::NoGeneration { seat }),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The game for the replay, with the positions for training: seat by seat, in order of play.
+    ///
+    /// `bytes` is the canonical form of `trajectory`, and `states` are all its states.
+    pub fn encoded<G: Game>(
+        &self,
+        game: &G,
+        bytes: impl Into<Box<[u8]>>,
+        trajectory: &Trajectory,
+        states: &[G::State],
+        generation: Generation,
+    ) -> EncodedTrajectory {
+        let (mut positions, mut surprises) = (Vec::new(), Vec::new());
+        for (seat, _) in trajectory.seats.iter().enumerate().filter(|(_, seat)| seat.learns) {
+            for (ply, played) in trajectory.plies.iter().enumerate() {
+                let Turn::Move(movers) = game.turn(&states[ply]) else { continue };
+                let Some(mover) = movers.iter().position(|player| player == seat) else { continue };
+                let search = played.moves.get(mover).and_then(|one| one.search.as_ref());
+                let target = search.filter(|target| !target.policy.is_empty());
+                if self.trained_moves != TrainedMoves::All && target.is_none() {
+                    continue;
+                }
+                surprises.push(target.map_or(0.0, |target| target.surprise));
+                // No cast truncates, because the limits of a trajectory are lower.
+                let (ply, mover, seat) = (ply as u16, mover as u8, seat as u8);
+                positions.push(PositionRef { ply, mover, seat });
+            }
+        }
+        let encoded = EncodedTrajectory::new(bytes, generation, positions);
+        match self.trained_moves {
+            TrainedMoves::Searched { surprise_share } if surprise_share > 0.0 => {
+                encoded.weighted(&surprise_weights(&surprises, surprise_share))
+            }
+            _ => encoded,
+        }
+    }
+}
+
+/// Refuses outcomes that differ from those of the last state, bit for bit.
+fn check_outcomes<G: Game>(
+    game: &G,
+    trajectory: &Trajectory,
+    last: &G::State,
+) -> Result<(), Refusal> {
+    for (seat, got) in trajectory.seats.iter().map(|seat| seat.outcome).enumerate() {
+        let expected = game.outcome(last, seat);
+        if got.to_bits() != expected.to_bits() {
+            return Err(Refusal::Outcome { seat, got, expected });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses search targets that no search can return.
+fn check_searches<G: Game>(
+    game: &G,
+    trajectory: &Trajectory,
+    states: &[G::State],
+) -> Result<(), Refusal> {
+    let mut legal = ActionMask::default();
+    for (ply, played) in trajectory.plies.iter().enumerate() {
+        let Turn::Move(movers) = game.turn(&states[ply]) else { continue };
+        for (mover, one) in movers.iter().zip(&played.moves) {
+            let Some(target) = &one.search else { continue };
+            game.legal(&states[ply], mover, &mut legal);
+            check_target(ply, target, &legal)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_target(ply: usize, target: &SearchTarget, legal: &ActionMask) -> Result<(), Refusal> {
+    let SearchTarget { policy, value, surprise } = target;
+    let most = 1.0 + VALUE_TOLERANCE;
+    if !(-most..=most).contains(value) {
+        return Err(Refusal::search(ply, format_args!("has value {value}; it must be -1 to 1")));
+    }
+    if !(0.0..=MOST_SURPRISE).contains(surprise) {
+        let what = format_args!("has surprise {surprise}; it must be 0 to {MOST_SURPRISE}");
+        return Err(Refusal::search(ply, what));
+    }
+    if policy.is_empty() {
+        return Ok(());
+    }
+    let mut sum = 0.0;
+    for (index, &(action, share)) in policy.iter().enumerate() {
+        if !legal.contains(action) {
+            let what = format_args!("gives illegal action {} a share of {share}", action.0);
+            return Err(Refusal::search(ply, what));
+        }
+        if policy[..index].iter().any(|&(before, _)| before == action) {
+            return Err(Refusal::search(ply, format_args!("names action {} twice", action.0)));
+        }
+        if !(share > 0.0 && share <= 1.0 + SUM_TOLERANCE) {
+            let what = format_args!("gives action {} a share of {share}", action.0);
+            return Err(Refusal::search(ply, what));
+        }
+        sum += share;
+    }
+    if (sum - 1.0).abs() > SUM_TOLERANCE {
+        return Err(Refusal::search(
+            ply,
+            format_args!("has a policy that adds up to {sum}, not 1"),
+        ));
+    }
+    Ok(())
+}
