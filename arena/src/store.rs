@@ -2,8 +2,8 @@
 //!
 //! Every change except of the kept games is an entry of an append-only log, and the tables that
 //! answer queries follow from the log. [`replay()`] checks that its decisions follow from its games.
-//! [`Store`] lists the operations, [`EmbeddedStore`] keeps the log in one file, and
-//! [`WeightsFolder`] keeps the weights beside it.
+//! [`Store`] lists the operations, [`LoggedStore`] implements them on a [`Backend`] that keeps the
+//! entries, and [`EmbeddedStore`] is the one in files. [`WeightsFolder`] keeps the weights.
 
 mod disk;
 mod embedded;
@@ -11,6 +11,7 @@ mod error;
 mod interface;
 mod kept_games;
 mod line_file;
+mod logged;
 mod match_index;
 mod repair;
 pub mod replay;
@@ -19,9 +20,10 @@ mod tables;
 pub mod verify;
 mod weights;
 
-pub use embedded::{EmbeddedStore, LOG_FILE};
+pub use embedded::{EmbeddedStore, Files, LOG_FILE};
 pub use error::{SCHEMA_VERSION, StoreError};
 pub use interface::Store;
+pub use logged::{Backend, LoggedStore};
 pub(crate) use match_index::{MatchIndex, listed_players};
 pub use repair::{Repair, repair};
 pub use replay::{ReplayError, Replayed, replay};

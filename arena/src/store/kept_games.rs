@@ -37,6 +37,8 @@ pub(super) struct KeptGames<F> {
     /// Length of the file, in bytes.
     length: u64,
     written: u64,
+    /// Lines that could not be read when the file was opened.
+    damaged: usize,
 }
 
 impl<F: SegmentFile> KeptGames<F> {
@@ -49,9 +51,12 @@ impl<F: SegmentFile> KeptGames<F> {
             if is_new { disk.create(FILE) } else { disk.open(FILE) }.map_err(at("open"))?;
         let content = file.read().map_err(at("read"))?;
         let mut places = BTreeMap::new();
-        let mut written = 0;
+        let (mut written, mut damaged) = (0, 0);
         for line in lines(&content) {
-            let Some((number, text)) = line.content else { continue };
+            let Some((number, text)) = line.content else {
+                damaged += 1;
+                continue;
+            };
             written = written.max(number.saturating_add(1));
             if let Ok(Entry { key, .. }) =
                 serde_json::from_str::<Entry<serde::de::IgnoredAny>>(text)
@@ -60,12 +65,17 @@ impl<F: SegmentFile> KeptGames<F> {
             }
         }
         let length = content.len() as u64;
-        let mut opened = Self { file, path, places, length, written };
+        let mut opened = Self { file, path, places, length, written, damaged };
         if !content.is_empty() && !content.ends_with(b"\n") {
             // Ends a line that a crash cut, so that the next one starts on its own.
             opened.write(b"\n")?;
         }
         Ok(opened)
+    }
+
+    /// Lines that could not be read when the file was opened.
+    pub(super) fn damaged(&self) -> usize {
+        self.damaged
     }
 
     /// Adds games. A game that is kept already is replaced.

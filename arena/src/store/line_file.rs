@@ -85,11 +85,17 @@ fn intact(file: &[u8]) -> Result<Intact, (u64, u64)> {
             None => defect = Some(bytes),
         }
     }
-    // The first line is written at once with its file, so it is never incomplete.
-    if let Some(last) = defect
-        && (ends.is_empty() || file.ends_with(b"\n") && !file[last.clone()].contains(&0))
-    {
-        return Err((ends.len() as u64, last.start as u64));
+    if let Some(last) = defect {
+        let bytes = &file[last.clone()];
+        let is_ended = bytes.ends_with(b"\n");
+        // An interrupted write leaves no byte after a whole line but its newline.
+        let has_other_end = bytes
+            .split_last()
+            .is_some_and(|(end, line)| *end != 0 && !is_ended && parse_line(line).is_some());
+        // The first line is written at once with its file, so it is never incomplete.
+        if ends.is_empty() || has_other_end || is_ended && !bytes.contains(&0) {
+            return Err((ends.len() as u64, last.start as u64));
+        }
     }
     let end = ends.last().copied().unwrap_or(0);
     let lacks_newline = end as usize == file.len() && !file.is_empty() && !file.ends_with(b"\n");

@@ -186,3 +186,16 @@ fn no_crash_loses_an_acknowledged_line() {
         }
     }
 }
+
+#[test]
+fn a_changed_newline_of_the_last_line_is_damage_and_not_an_interrupted_write() {
+    let line = format_line(0, "{}") + &format_line(1, "{\"a\":1}");
+    for end in [0x0b, b' ', b'0'] {
+        let mut file = line.clone().into_bytes();
+        *file.last_mut().unwrap() = end;
+        assert_eq!(intact(&file), Err((1, format_line(0, "{}").len() as u64)), "{end}");
+    }
+    // Without its newline the line is whole; with a zero in its place the write was interrupted.
+    let without = line.trim_end().as_bytes();
+    assert!(intact(without).is_ok_and(|found| found.lacks_newline));
+}
