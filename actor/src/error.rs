@@ -1,5 +1,7 @@
 //! Errors that stop an actor.
 
+use ouro_service::ExitStatus;
+
 /// Error that stops an actor.
 #[derive(Debug, thiserror::Error)]
 pub enum ActorError {
@@ -35,11 +37,14 @@ pub enum ActorError {
 }
 
 impl ActorError {
-    /// Whether only a change of the configuration can make another start succeed.
-    pub fn is_configuration(&self) -> bool {
+    /// The exit code of a process that this error ends.
+    pub fn exit_status(&self) -> ExitStatus {
         match self {
-            Self::Setting(_) | Self::Play(_) | Self::File { .. } | Self::Game(_) => true,
-            Self::Thread(_) | Self::Worker | Self::Refused(_) => false,
+            Self::Setting(_) | Self::Play(_) | Self::File { .. } | Self::Game(_) => {
+                ExitStatus::BadConfiguration
+            }
+            Self::Refused(_) => ExitStatus::Unavailable,
+            Self::Thread(_) | Self::Worker => ExitStatus::Bug,
         }
     }
 }

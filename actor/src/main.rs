@@ -6,7 +6,7 @@ use clap::Parser;
 use ouro_actor::{Actor, ActorConfig, ActorError};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
-use ouro_service::{ExitStatus, Failure, Shutdown};
+use ouro_service::{Failure, Shutdown};
 use ouro_settings::arguments::{
     ActorArguments, AddressArguments, FileArguments, LogArguments, SettingsError,
 };
@@ -58,10 +58,5 @@ async fn play(
 }
 
 fn failure(error: ActorError) -> Failure {
-    let status = match &error {
-        error if error.is_configuration() => ExitStatus::BadConfiguration,
-        ActorError::Refused(_) => ExitStatus::Unavailable,
-        _ => ExitStatus::Bug,
-    };
-    Failure::new(status, error)
+    Failure::new(error.exit_status(), error)
 }

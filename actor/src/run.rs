@@ -41,10 +41,11 @@ pub struct Actor {
     endpoint: Endpoint,
     counters: Arc<ActorCounters>,
     waves: Option<Receiver<Wave>>,
+    files: Files,
 }
 
 impl Actor {
-    /// Validates the configuration. Nothing runs yet.
+    /// Validates the configuration and opens the files that it names. Nothing runs yet.
     pub fn new(config: ActorConfig) -> Result<Self, ActorError> {
         config.validate()?;
         /// Builds one worker, which fails if the settings do not fit the game.
@@ -64,7 +65,8 @@ impl Actor {
         if endpoint.uri().host().is_none() {
             return Err(address().into());
         }
-        Ok(Self { config, endpoint, counters: Arc::default(), waves: None })
+        let files = Files::open(&config)?;
+        Ok(Self { config, endpoint, counters: Arc::default(), waves: None, files })
     }
 
     /// Switches the actor to wave mode. The actor then plays only the games that [`Waves`]
@@ -93,11 +95,11 @@ impl Actor {
     }
 
     async fn run(self, stop: CancellationToken) -> Result<(), ActorError> {
-        let Self { config, endpoint, counters, mut waves } = self;
+        let Self { config, endpoint, counters, mut waves, files } = self;
         let arena = ArenaClient::new(&config.arena)
             .map_err(|error: ArenaError| SettingError::new("arena", &config.arena, error))?;
         let seed = if config.deterministic { config.seed } else { config.seed ^ start() };
-        let Files { cache, send_log, dead_letters } = Files::open(&config)?;
+        let Files { cache, send_log, dead_letters } = files;
         let game = Arc::new(config.game.clone());
         let (rosters, roster) = watch::channel(None);
         let (newest, hints) = watch::channel(Generation(0));
@@ -157,6 +159,7 @@ impl Actor {
 }
 
 /// The files that the configuration names.
+#[derive(Debug)]
 struct Files {
     cache: Option<Arc<Cache>>,
     send_log: SendLog,
@@ -172,7 +175,7 @@ impl Files {
         let open = |folder: &PathBuf| {
             let bytes = config.cache.mib.saturating_mul(1 << 20);
             Cache::open(folder.clone(), bytes, SystemTime::now())
-                .map_err(|error| failed("cache.folder", folder, error))
+                .map_err(|error| failed("deploy.cache", folder, error))
         };
         let cache = config.cache.folder.as_ref().map(open).transpose()?.map(Arc::new);
         let (records, dead) = (config.log_records.as_deref(), config.dead_letters.as_deref());

@@ -1,6 +1,8 @@
 //! Times of the embedded store in a run of 10,000 generations and a million games:
 //! `cargo bench -p ouro-arena --bench store`.
 
+#![expect(clippy::print_stderr, reason = "the bench prints the size of its store")]
+
 use std::sync::LazyLock;
 
 use ouro_arena::player_id::{MatchKey, PlayerId};

@@ -131,7 +131,7 @@ pub enum CallError {
     #[error("the transfer took longer than {0:?}; try again")]
     Slow(Duration),
     /// The client's stream failed.
-    #[error("upload failed: {0}")]
+    #[error("upload failed: {}", .0.message())]
     Broken(Status),
     /// The file is not a valid weights file.
     #[error(transparent)]

@@ -10,7 +10,7 @@ use ouro_learner::parity::ParitySettings;
 use ouro_learner::{AlphaZero, Config, Learner, LearnerError, Reinforce, parity};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
-use ouro_service::{ExitStatus, Failure, Shutdown};
+use ouro_service::{ExitStatus, Failure, Shutdown, healthcheck};
 use ouro_settings::arguments::{
     AddressArguments, DeviceArguments, FileArguments, ListenArguments, LogArguments, SettingsError,
 };
@@ -33,14 +33,16 @@ struct Arguments {
     #[command(flatten)]
     log: LogArguments,
     #[command(subcommand)]
-    measurement: Option<Measurement>,
+    verb: Option<Verb>,
 }
 
-/// Measurements of the network and the device of a run. Without --config they take a small
-/// network for duels on 7x7.
+/// What to do instead of training.
 #[derive(Subcommand)]
-enum Measurement {
-    /// Compare losses and gradients of the GPU (or a software adapter) with the CPU.
+enum Verb {
+    /// Check that the learner with these flags and settings serves: exit code 0, else 69.
+    Healthcheck,
+    /// Compare losses and gradients of the GPU (or a software adapter) with the CPU. Without
+    /// --config the network is a small one for duels on 7x7.
     Parity {
         /// Moves per batch.
         #[arg(long, default_value_t = 64)]
@@ -55,9 +57,10 @@ enum Measurement {
 }
 
 impl Arguments {
-    /// The settings of the run. Measurements can do without a file.
+    /// The settings of the run. A measurement does not need a file.
     fn settings(&self) -> Result<Option<Settings>, SettingsError> {
-        if self.measurement.is_some() && self.file.config.is_none() {
+        let is_measurement = matches!(self.verb, Some(Verb::Parity { .. }));
+        if is_measurement && self.file.config.is_none() {
             return Ok(None);
         }
         let settings = self.file.load(Process::Learner, |deploy| {
@@ -100,12 +103,13 @@ async fn work(
     shutdown: Shutdown,
 ) -> Result<(), Failure> {
     let config = arguments.config(settings)?;
-    match arguments.measurement {
+    match arguments.verb {
+        Some(Verb::Healthcheck) => Ok(healthcheck::check(config.listen).await?),
         None => {
             let learner = Learner::bind(config).await.map_err(failure)?;
             learner.run_until(shutdown.token().clone()).await.map_err(failure)
         }
-        Some(Measurement::Parity { rows, rounds, steps }) => {
+        Some(Verb::Parity { rows, rounds, steps }) => {
             blocking(move || compare(&config, rows, rounds, steps)).await
         }
     }

@@ -13,6 +13,7 @@ pub mod matches;
 pub mod news;
 pub mod pool;
 pub mod push;
+pub mod text;
 pub mod trajectory;
 
 pub use arena_client::ArenaClient;

@@ -17,11 +17,14 @@ use crate::shell::{self, cargo, root, say};
 pub(crate) const SECONDS: u32 = 60;
 
 /// The targets, with the maximum length of their inputs in bytes.
-const TARGETS: [(&str, usize); 4] = [
+const TARGETS: [(&str, usize); 7] = [
     ("weights", 16 << 10),
     ("battlesnake_request", 8 << 10),
     ("trajectory", 4 << 10),
     ("journal", 64),
+    ("learner_message", 4 << 10),
+    ("arena_message", 4 << 10),
+    ("settings", 8 << 10),
 ];
 
 /// Compiler flags that count executed edges and trace compared values.
@@ -56,7 +59,7 @@ pub(crate) fn run(seconds: u32) -> Result<()> {
             .arg(format!("-max_len={max_bytes}"))
             .arg(format!("-dict={}", dictionary(target).display()))
             .arg(format!("-artifact_prefix={}/", crashes.display()))
-            .args(["-timeout=10", "-rss_limit_mb=1024", "-print_final_stats=1"])
+            .args(["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"])
             .arg(&corpus)
             .arg(root().join("fuzz/seeds").join(target))
             .stderr(fs::File::create(&log)?);

@@ -2,6 +2,7 @@
 //!
 //! `ci` runs all checks that a change must pass, cheapest first.
 
+mod attack;
 mod budget;
 mod ci;
 mod flaky;
@@ -27,7 +28,10 @@ const USAGE: &str = "usage: cargo xtask <command>
                      `cargo test` N times (20) beside N busy loops (0); every failure by name
   settings           writes docs/settings.md from the types
   screenshots        takes the documentation's pictures of the web page, in docs/img
-  fuzz [--seconds N] hostile weights, requests, trajectories and journals, 60 s each; no crash";
+  attack [settings|files|signals|floods ...]
+                     every case of the hostile tests, with a report
+  fuzz [--seconds N] hostile weights, requests, trajectories, journals, settings and messages, 60 s
+                     each; no crash";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -42,6 +46,7 @@ fn main() -> ExitCode {
         ["flaky", ref words @ ..] => flaky::Plan::parse(words).and_then(|plan| flaky::run(&plan)),
         ["settings"] => settings::run(),
         ["screenshots"] => screenshots::run(),
+        ["attack", ref names @ ..] => attack::run(names),
         ["fuzz"] => fuzz::run(fuzz::SECONDS),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::run(seconds),

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use ouro_arena::{Arena, ArenaConfig, ArenaError};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
-use ouro_service::{ExitStatus, Failure, Shutdown, SystemClock};
+use ouro_service::{ExitStatus, Failure, Shutdown, SystemClock, healthcheck};
 use ouro_settings::arguments::{
     AddressArguments, FileArguments, ListenArguments, LogArguments, SettingsError, WebArguments,
 };
@@ -27,6 +27,15 @@ struct Arguments {
     addresses: AddressArguments,
     #[command(flatten)]
     log: LogArguments,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+/// What to do instead of serving.
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Check that the arena with these flags and settings serves: exit code 0, else 69.
+    Healthcheck,
 }
 
 impl Arguments {
@@ -56,6 +65,9 @@ async fn serve(
 ) -> Result<(), Failure> {
     let address = settings.deploy.arena.listen("arena", arguments.listen.listen);
     let address = address.map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
+    if let Some(Verb::Healthcheck) = arguments.verb {
+        return Ok(healthcheck::check(address).await?);
+    }
     let config = ArenaConfig::of_run(settings, &arguments.file.folder(), address);
     let arena = Arena::bind(config, Arc::new(SystemClock::new())).await.map_err(failure)?;
     arena.run_until(shutdown.token().clone()).await.map_err(failure)?;

@@ -11,8 +11,13 @@ use ouro_settings::{MatchConfig, SettingError, check_gate};
 use crate::player_id::ANCHOR;
 use crate::side::{Side, StoppedClock};
 
-/// The default anchors; those that a game does not support are skipped.
-const USUAL_ANCHORS: [&str; 3] = ["greedy", "minimax{depth=1}", "minimax{depth=2}"];
+/// The default anchors, each with the most players of a game that it is rated in. Anchors that a
+/// game does not support are skipped.
+///
+/// A turn of a game with simultaneous moves is one level of the tree per player, so the time of a
+/// search to a depth is exponential in the players: one move of 16 snakes would take hours.
+const USUAL_ANCHORS: [(&str, usize); 3] =
+    [("greedy", usize::MAX), ("minimax{depth=1}", 8), ("minimax{depth=2}", 4)];
 
 /// Minimum number of distinct openings in a game with a fixed start position.
 ///
@@ -100,10 +105,12 @@ impl GameVisitor for Players<'_> {
                     }
                 }
             }
-            // Default anchors that the game does not support are skipped.
-            None => names.extend(
-                USUAL_ANCHORS.iter().filter(|name| seat(name).is_ok()).map(|&name| name.into()),
-            ),
+            None => {
+                let fits =
+                    |&&(name, most): &&(&str, usize)| game.players() <= most && seat(name).is_ok();
+                let usual = USUAL_ANCHORS.iter().filter(fits);
+                names.extend(usual.map(|&(name, _)| Arc::<str>::from(name)));
+            }
         }
         let opening_plies = opening_plies.unwrap_or_else(|| usual_opening_plies(&game));
         Ok(Checked { shape: ClusterShape::of_seats(game.players()), anchors: names, opening_plies })
@@ -165,6 +172,8 @@ mod tests {
         };
         let duel = checked(r#"{"game":"battlesnake","width":7,"height":7,"snakes":2}"#);
         assert_eq!(names(&duel), ["random", "greedy", "minimax{depth=1}", "minimax{depth=2}"]);
+        let crowd = checked(r#"{"game":"battlesnake","width":19,"height":19,"snakes":16}"#);
+        assert_eq!(names(&crowd), ["random", "greedy"]);
         // The start cells of snakes vary with the seed.
         assert_eq!((duel.shape, duel.opening_plies), (ClusterShape { seats: 2 }, 0));
         let connect_four = checked(r#"{"game":"connect_four"}"#);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{ContentHash, Generation, NetSpec, Weights};
+use ouro_proto::text::brief;
 use ouro_proto::{Checkpoint, CheckpointStatus};
 use tokio::sync::watch;
 
@@ -176,10 +177,7 @@ impl CandidateState {
             let ours = serde_json::to_string(&self.shared.run.game)
                 .unwrap_or_else(|error| format!("an unreadable game: {error}"));
             // Cut, because the text comes from an untrusted file.
-            return Err(CallError::ForeignGame {
-                theirs: meta.game.chars().take(400).collect(),
-                ours,
-            });
+            return Err(CallError::ForeignGame { theirs: brief(&meta.game), ours });
         }
         self.shared
             .run

@@ -81,6 +81,8 @@ fn settings(run: &Path) -> Verdict {
 /// The journal compared with the actors' logs.
 struct Compared {
     logs: usize,
+    /// Lines of the logs that cannot be read.
+    unreadable: usize,
     joined: Joined,
 }
 
@@ -90,8 +92,9 @@ fn compare(run: &Path) -> Result<Option<Compared>, String> {
     if !folder.exists() {
         return Ok(None);
     }
-    let (logs, lines) = sent_games(run)?;
-    Ok(Some(Compared { logs, joined: join(&folder, lines).map_err(text)? }))
+    let SentGames { logs, unreadable, lines } = sent_games(run)?;
+    let joined = join(&folder, lines).map_err(text)?;
+    Ok(Some(Compared { logs, unreadable, joined }))
 }
 
 /// The numbers of the games in the journal; `None` if it cannot be read to its end.
@@ -104,7 +107,7 @@ fn games(compared: &Result<Option<Compared>, String>) -> Option<Range<u64>> {
 }
 
 fn journal(compared: Option<Compared>) -> Verdict {
-    let Some(Compared { logs, joined }) = compared else {
+    let Some(Compared { logs, unreadable, joined }) = compared else {
         return Ok("no game has been accepted yet".to_owned());
     };
     if let Some(damage) = &joined.inspection.damage {
@@ -119,16 +122,27 @@ fn journal(compared: Option<Compared>) -> Verdict {
         0 => "no actor kept a log".to_owned(),
         _ => format!("{} acknowledged games of actors are there once", joined.acked),
     };
+    let unreadable = match unreadable {
+        0 => String::new(),
+        lines => format!("; {lines} lines of these logs cannot be read, as after a crash"),
+    };
     let cut = match joined.inspection.torn {
         0 => String::new(),
         torn => format!("; an incomplete write of {torn} bytes at the end, which a start cuts off"),
     };
-    Ok(format!("{games} games from number {}; {acknowledged}{cut}", records.start))
+    Ok(format!("{games} games from number {}; {acknowledged}{unreadable}{cut}", records.start))
 }
 
-/// The number of `records.log` files of actors in the folder of a run, and the lines of all.
-fn sent_games(run: &Path) -> Result<(usize, Vec<ClientLine>), String> {
-    let (mut logs, mut lines) = (0, Vec::new());
+/// The `records.log` files of actors in the folder of a run.
+struct SentGames {
+    logs: usize,
+    /// Lines that cannot be read.
+    unreadable: usize,
+    lines: Vec<ClientLine>,
+}
+
+fn sent_games(run: &Path) -> Result<SentGames, String> {
+    let mut found = SentGames { logs: 0, unreadable: 0, lines: Vec::new() };
     for entry in std::fs::read_dir(run).map_err(text)? {
         let path = entry.map_err(text)?.path().join("records.log");
         let file = match File::open(&path) {
@@ -137,20 +151,24 @@ fn sent_games(run: &Path) -> Result<(usize, Vec<ClientLine>), String> {
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => continue,
             Err(error) => return Err(format!("{}: {error}", path.display())),
         };
-        logs += 1;
-        let (mut reader, mut line) = (BufReader::new(file), String::new());
+        found.logs += 1;
+        let (mut reader, mut line) = (BufReader::new(file), Vec::new());
         loop {
             line.clear();
-            reader.read_line(&mut line).map_err(|error| format!("{}: {error}", path.display()))?;
+            let at = |error| format!("{}: {error}", path.display());
+            reader.read_until(b'\n', &mut line).map_err(at)?;
             // A kill in the middle of a write leaves an incomplete last line.
-            if !line.ends_with('\n') {
+            if !line.ends_with(b"\n") {
                 break;
             }
             // A restarted actor appends to that line, so an unreadable line is skipped.
-            lines.extend(serde_json::from_str::<ClientLine>(&line));
+            match serde_json::from_slice::<ClientLine>(&line) {
+                Ok(line) => found.lines.push(line),
+                Err(_) => found.unreadable += 1,
+            }
         }
     }
-    Ok((logs, lines))
+    Ok(found)
 }
 
 /// `games` are the numbers of the games in the journal, if it can be read.
@@ -191,10 +209,22 @@ fn results(run: &Path) -> Result<Verdict, Failure> {
     if !path.exists() {
         return Ok(Err(format!("{} is missing", path.display())));
     }
+    // Opening the store moves an incomplete last entry to a file beside the log.
+    let before = std::fs::metadata(&path).map_or(0, |file| file.len());
     let store = match EmbeddedStore::open(&folder) {
         Ok(store) => store,
         Err(error @ StoreError::Locked { .. }) => return Err(Failure::unavailable(error)),
         Err(error) => return Ok(Err(error.to_string())),
+    };
+    let cut = match before
+        .saturating_sub(std::fs::metadata(&path).map_or(before, |file| file.len()))
+    {
+        0 => String::new(),
+        bytes => format!("; an incomplete last entry of {bytes} bytes was moved beside the log"),
+    };
+    let damaged = match store.damaged_games() {
+        0 => String::new(),
+        count => format!("; {count} kept games cannot be shown, as after a crash"),
     };
     let verified = WeightsFolder::open(&folder.join(WEIGHTS_FOLDER))
         .map_err(text)
@@ -205,7 +235,8 @@ fn results(run: &Path) -> Result<Verdict, Failure> {
             lost => format!("; {lost} damaged entries were taken out"),
         };
         format!(
-            "{} checkpoints, {} promotions and {} matches, as in the log; {} weights files{lost}",
+            "{} checkpoints, {} promotions and {} matches, as in the log; {} weights \
+             files{lost}{cut}{damaged}",
             found.checkpoints, found.promotions, found.matches, found.weights
         )
     }))

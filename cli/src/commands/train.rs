@@ -125,6 +125,6 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
 
     arena_end.map_err(Failure::bug)?.map_err(|end| Failure::ended(end.exit_status(), end))?;
     learner_end.map_err(Failure::bug)?.map_err(|end| Failure::ended(end.exit_status(), end))?;
-    actor_end.map_err(Failure::bug)?.map_err(Failure::bug)?;
+    actor_end.map_err(Failure::bug)?.map_err(|end| Failure::ended(end.exit_status(), end))?;
     reported
 }

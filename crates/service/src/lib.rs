@@ -12,6 +12,7 @@ pub mod conditions;
 pub mod connections;
 pub mod error;
 pub mod files;
+pub mod healthcheck;
 pub mod http;
 pub mod process;
 pub mod server;

@@ -70,7 +70,8 @@ impl Shutdown {
     }
 }
 
-/// Drives `work` until it ends, and handles Ctrl-C, SIGTERM and SIGHUP.
+/// Drives `work` until it ends, and handles Ctrl-C, SIGTERM and SIGHUP. SIGHUP stays ignored if the
+/// process was started so, for example by `nohup`.
 ///
 /// The first signal cancels the token, and `work` continues in order to drain. The second signal
 /// drops `work`, and the function returns `Ok(None)`.
@@ -97,8 +98,24 @@ pub async fn until_signal<F: Future>(
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// SIGHUP, which a closed terminal sends.
-    hangup: tokio::signal::unix::Signal,
+    /// SIGHUP, which a closed terminal sends. `None` if the process was started with the signal
+    /// ignored, as `nohup` does.
+    hangup: Option<tokio::signal::unix::Signal>,
+}
+
+/// Whether the process ignores SIGHUP. False where the system does not report it in `/proc`.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| has_ignored_hangup(&status))
+}
+
+/// Whether the content of `/proc/self/status` lists SIGHUP as ignored. `SigIgn` is a mask in which
+/// the lowest bit is signal 1, SIGHUP (proc(5)).
+#[cfg(unix)]
+fn has_ignored_hangup(status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 == 1)
 }
 
 #[cfg(unix)]
@@ -108,15 +125,25 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).map_err(ServiceError::Signals)?,
             terminate: signal(SignalKind::terminate()).map_err(ServiceError::Signals)?,
-            hangup: signal(SignalKind::hangup()).map_err(ServiceError::Signals)?,
+            // A handler would end the ignoring, so none is installed.
+            hangup: match ignores_hangup() {
+                true => None,
+                false => Some(signal(SignalKind::hangup()).map_err(ServiceError::Signals)?),
+            },
         })
     }
 
     async fn next(&mut self) {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
+            _ = hangup => {}
         }
     }
 }
@@ -162,6 +189,19 @@ mod tests {
         let endless = shutdown.spawn(std::future::pending::<()>());
         assert_eq!(shutdown.drain(Duration::ZERO).await, Drain::DeadlinePassed);
         endless.abort();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_ignored_hangup_is_read_from_the_mask() {
+        for (status, expected) in [
+            ("Name:\tx\nSigIgn:\t0000000000000001\n", true),
+            ("SigIgn:\t0000000000001001\nSigCgt:\t0\n", true),
+            ("SigIgn:\t0000000000001000\nSigCgt:\t0000000000000001\n", false),
+            ("", false),
+        ] {
+            assert_eq!(has_ignored_hangup(status), expected, "{status}");
+        }
     }
 
     #[tokio::test]

@@ -15,7 +15,7 @@ pub struct MatchConfig {
     /// `net{weights=self,temperature=0.5}` or `mcts{sims=32,weights=self}`.
     pub player: String,
     /// Fixed players that are always rated, by name. `random` is always one of them. Left out:
-    /// `greedy` and `minimax` of depths 1 and 2, where the game has them.
+    /// `greedy`, and `minimax` of depth 1 for at most 8 players and depth 2 for at most 4.
     pub anchors: Option<Vec<String>>,
     /// Games of each candidate against each anchor.
     #[schemars(range(min = 0, max = 10_000))]

@@ -7,6 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ouro_proto::text::brief;
 use ouro_service::files::read_regular;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
@@ -51,20 +52,24 @@ pub enum FileError {
 
 /// Reads `path` as TOML.
 pub fn load<T: DeserializeOwned>(path: &Path) -> Result<T, FileError> {
-    read(path, load_table(path)?)
+    read(path, parse_table(path, &read_text(path)?)?)
 }
 
-/// Reads `path` as TOML without interpreting its keys.
-pub fn load_table(path: &Path) -> Result<Table, FileError> {
+/// Reads the text of a settings file.
+pub fn read_text(path: &Path) -> Result<String, FileError> {
     let read = read_regular(path, MAX_BYTES).and_then(|bytes| {
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         String::from_utf8(bytes).map_err(invalid)
     });
-    let text = read.map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+    read.map_err(|source| FileError::Read { path: path.to_owned(), source })
+}
+
+/// Parses text as TOML without interpreting its keys. `path` is the file in errors.
+pub fn parse_table(path: &Path, text: &str) -> Result<Table, FileError> {
     text.parse().map_err(|error: toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start);
         let line = text.as_bytes().iter().take(start).filter(|byte| **byte == b'\n').count() + 1;
-        let what = format!("line {line}: {}", one_line(error.message()));
+        let what = format!("line {line}: {}", brief(&one_line(error.message())));
         FileError::Syntax { path: path.to_owned(), what }
     })
 }
@@ -141,10 +146,10 @@ fn explain(path: &str, message: &str) -> (String, String) {
                 Some(key) => format!("did you mean `{}`?", full(key)),
                 None => format!("known are {}", known.join(", ")),
             };
-            (full(unknown), format!("`{}` is unknown; {remedy}", full(unknown)))
+            (full(unknown), format!("`{}` is unknown; {remedy}", brief(&full(unknown))))
         }
-        _ if path.is_empty() => (String::new(), message),
-        _ => (path.to_owned(), format!("`{path}`: {message}")),
+        _ if path.is_empty() => (String::new(), brief(&message)),
+        _ => (path.to_owned(), format!("`{}`: {}", brief(path), brief(&message))),
     }
 }
 

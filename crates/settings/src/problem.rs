@@ -4,6 +4,7 @@
 //! others too. Player names are not checked here: the arena checks them when it builds the players.
 
 use ouro_game::{Game, GameVisitor};
+use ouro_net::NetSpec;
 use ouro_rating::{ClusterShape, GateConfig, GateConfigError};
 
 use crate::error::SettingError;
@@ -11,19 +12,37 @@ use crate::learner::AlgorithmConfig;
 use crate::schema::check_ranges;
 use crate::settings::Settings;
 
+/// Bytes of a weights file besides its tensors, rounded up: the game, the network, the format.
+const FILE_BYTES: u64 = 4_096;
+/// Bytes of a weights file that describe one tensor, rounded up.
+const TENSOR_BYTES: u64 = 256;
+
 impl Settings {
     /// Checks every setting and returns the first error.
     pub fn validate(&self) -> Result<(), SettingError> {
         check_ranges("", self)?;
         self.train.validate()?;
         self.replay.validate()?;
-        self.net_spec()?;
+        self.check_weights_bytes(&self.net_spec()?)?;
         self.replay.settings(self.seed, &self.game, &self.train, &self.intake)?;
         self.actor.validate()?;
         self.arena.validate()?;
         self.gate()?;
         self.deploy.validate()?;
         self.search()
+    }
+
+    /// Checks that the arena accepts the weights files of the network.
+    fn check_weights_bytes(&self, spec: &NetSpec) -> Result<(), SettingError> {
+        let tensors = spec.tensors();
+        let values: u64 = tensors.iter().map(|tensor| 4 * tensor.len() as u64).sum();
+        let needed = values + FILE_BYTES + TENSOR_BYTES * tensors.len() as u64;
+        let given = self.deploy.max_weights_bytes;
+        if given >= needed {
+            return Ok(());
+        }
+        let remedy = format!("it must be at least {needed} for the network of this run");
+        Err(SettingError::new("deploy.max_weights_bytes", given, remedy))
     }
 
     fn gate(&self) -> Result<(), SettingError> {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{Architecture, NetSpec, SpecError};
+use ouro_proto::text::brief;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -71,7 +72,12 @@ impl Source {
     /// default preset. A `run.toml` without that key is complete: optional keys that it leaves out
     /// are not set.
     pub fn read(path: &Path) -> Result<Self, FileError> {
-        let mut written = file::load_table(path)?;
+        Self::parse(path, &file::read_text(path)?)
+    }
+
+    /// Like [`read`](Self::read), for the text of the file `path`.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
+        let mut written = file::parse_table(path, text)?;
         let named = written.remove("preset");
         if is_run_file(path) && named.is_none() {
             let base = Preset::default().table();
@@ -92,6 +98,7 @@ impl Source {
 }
 
 fn unknown_preset(path: &Path, name: &Value) -> FileError {
+    let name = brief(&name.to_string());
     let what = format!("preset is {name}; known are {}", Preset::names().join(", "));
     FileError::Key { path: path.to_owned(), key: "preset".to_owned(), what }
 }
@@ -103,7 +110,12 @@ fn is_run_file(path: &Path) -> bool {
 impl Settings {
     /// Reads a settings file as [`Source::read`] does. Does not check the values.
     pub fn load(path: &Path) -> Result<Self, FileError> {
-        file::read(path, Source::read(path)?.table)
+        Self::parse(path, &file::read_text(path)?)
+    }
+
+    /// Like [`load`](Self::load), for the text of the file `path`.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
+        file::read(path, Source::parse(path, text)?.table)
     }
 
     /// Folder of the run that uses the settings file `path`: the folder that contains `run.toml`,

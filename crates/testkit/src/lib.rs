@@ -1,12 +1,14 @@
-//! Test set-up that several crates share: networks, servers on free ports, processes.
+//! Test set-up that several crates share: networks, servers on free ports, processes, hostile cases.
 //!
 //! Other crates may use it as a development dependency only; `cargo xtask layers` checks this.
 //! Helpers panic on errors, since a test cannot continue without its set-up.
 
 use std::io::Write;
 
+pub mod attack;
 pub mod network;
 pub mod process;
+pub mod raw;
 pub mod server;
 
 /// Prints to standard error past the test harness, which hides the output of passing tests.

@@ -2,112 +2,32 @@
 
 use std::net::SocketAddr;
 
-use bytes::{Buf, BufMut};
 use ouro_proto::learner::v1 as wire;
+use ouro_testkit::raw::{MALFORMED, UNDECODED, call};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
-use tonic::codegen::http::uri::PathAndQuery;
-use tonic::{Code, Request, Status};
+use tonic::Code;
+use tonic::transport::Channel;
 
 use super::actor::{Actor, Running, config, hello, won_game};
 
-/// A codec that sends raw bytes instead of protobuf messages.
-#[derive(Clone, Copy, Default)]
-struct Raw;
-
-impl Codec for Raw {
-    type Encode = Vec<u8>;
-    type Decode = Vec<u8>;
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl Encoder for Raw {
-    type Item = Vec<u8>;
-    type Error = Status;
-
-    fn encode(&mut self, message: Vec<u8>, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        buffer.put_slice(&message);
-        Ok(())
-    }
-}
-
-impl Decoder for Raw {
-    type Item = Vec<u8>;
-    type Error = Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Vec<u8>>, Status> {
-        Ok(Some(buffer.copy_to_bytes(buffer.remaining()).to_vec()))
-    }
-}
-
-/// Sends `messages` in a stream to `path`. Returns the status that ends the stream.
-async fn call(running: &Running, path: &'static str, messages: Vec<Vec<u8>>) -> Status {
+/// A connection to the learner.
+async fn channel(running: &Running) -> Channel {
     let url = format!("http://{}", running.address);
-    let channel = tonic::transport::Endpoint::from_shared(url).expect("a URL").connect().await;
-    let mut client = tonic::client::Grpc::new(channel.expect("the port is open"));
-    client.ready().await.expect("the connection is open");
-    let request = Request::new(tokio_stream::iter(messages));
-    let path = PathAndQuery::from_static(path);
-    let mut answers = match client.streaming(request, path, Raw).await {
-        Ok(answers) => answers.into_inner(),
-        Err(status) => return status,
-    };
-    loop {
-        match answers.message().await {
-            Ok(Some(_)) => {}
-            Ok(None) => return Status::ok("the stream ended"),
-            Err(status) => return status,
-        }
-    }
+    let endpoint = tonic::transport::Endpoint::from_shared(url).expect("a URL");
+    endpoint.connect().await.expect("the port is open")
 }
 
 const PUSH: &str = "/ouro.learner.v1.LearnerService/Push";
+const STATUS: &str = "/ouro.learner.v1.LearnerService/GetStatus";
 
 /// Invalid messages: name, path, bytes, and the code and start of the text of the final status.
-const MESSAGES: [(&str, &str, &[u8], Code, &str); 8] = [
+const MESSAGES: [(&str, &str, &[u8], Code, &str); 5] = [
     ("an unknown call", "/ouro.learner.v1.LearnerService/Pull", b"", Code::Unimplemented, ""),
     ("an unknown service", "/ouro.learner.v9.LearnerService/Push", b"", Code::Unimplemented, ""),
-    // Field 1 declares text of 127 bytes, but the message ends.
-    ("text that is cut", PUSH, &[0x0a, 0x7f], Code::Internal, "failed to decode Protobuf message"),
-    (
-        "a tag of field 0",
-        PUSH,
-        &[0x02, 0x01, 0x00],
-        Code::Internal,
-        "failed to decode Protobuf message",
-    ),
-    (
-        "a number without end",
-        PUSH,
-        &[0xff; 32],
-        Code::Internal,
-        "failed to decode Protobuf message",
-    ),
-    (
-        "a hello that is a number",
-        PUSH,
-        &[0x08, 0x01],
-        Code::Internal,
-        "failed to decode Protobuf message",
-    ),
+    ("a hello that is a number", PUSH, &[0x08, 0x01], Code::Internal, UNDECODED),
     // The actor's name is not valid UTF-8.
-    (
-        "text that is none",
-        PUSH,
-        &[0x0a, 0x03, 0x0a, 0x01, 0xff],
-        Code::Internal,
-        "failed to decode Protobuf message",
-    ),
+    ("text that is none", PUSH, &[0x0a, 0x03, 0x0a, 0x01, 0xff], Code::Internal, UNDECODED),
     // Unknown fields are ignored, because newer programs may add some. The rest is empty.
     (
         "an unknown field",
@@ -144,8 +64,13 @@ async fn whatever_bytes_come_the_learner_goes_on() {
     let config = config(directory.path());
     let running = Running::start(config.clone()).await;
     let (mut honest, _) = Actor::welcomed(&running, hello("honest", None, &config.game)).await;
-    for (name, path, message, code, says) in MESSAGES {
-        let status = call(&running, path, vec![message.to_vec()]).await;
+    let malformed = [PUSH, STATUS].into_iter().flat_map(|path| {
+        MALFORMED.map(|(name, bytes)| (name, path, bytes, Code::Internal, UNDECODED))
+    });
+    let messages: Vec<_> = MESSAGES.into_iter().chain(malformed).collect();
+    let channel = channel(&running).await;
+    for &(name, path, message, code, says) in &messages {
+        let status = call(&channel, path, vec![message.to_vec()], usize::MAX).await;
         assert_eq!(status.code(), code, "{name}: {status:?}");
         assert!(status.message().starts_with(says), "{name}: {}", status.message());
         honest.push_honest(won_game(), name).await;
@@ -160,8 +85,8 @@ async fn whatever_bytes_come_the_learner_goes_on() {
     drop(gone);
     honest.push_honest(won_game(), "a client that went").await;
     let status: wire::GetStatusResponse = running.status().await;
-    let honest_games = MESSAGES.len() + THROWN.len() + 1;
+    let honest_games = messages.len() + THROWN.len() + 1;
     assert_eq!(status.games, honest_games as f64);
-    drop((half, honest));
+    drop((half, honest, channel));
     running.stop().await;
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ouro_game::GameConfig;
 
 use crate::learner::v1 as wire;
+use crate::text::brief;
 
 /// Longest game configuration on the wire, in bytes of JSON.
 pub const MAX_CONFIG_BYTES: usize = 1 << 16;
@@ -79,7 +80,7 @@ impl TryFrom<wire::Hello> for Hello {
             return Err(HelloError::ConfigSize { got: hello.config_json.len() });
         }
         let config: GameConfig = serde_json::from_str(&hello.config_json)
-            .map_err(|error| HelloError::Config(error.to_string()))?;
+            .map_err(|error| HelloError::Config(brief(&error.to_string())))?;
         let wire::Hello { epoch, answered, version, .. } = hello;
         Ok(Self { actor, epoch, answered, config: Arc::new(config), version })
     }
@@ -112,7 +113,7 @@ mod tests {
     #[test]
     fn what_is_no_name_or_no_game_is_refused_by_field() {
         type Spoil = fn(&mut wire::Hello);
-        let cases: [(Spoil, &str); 7] = [
+        let cases: [(Spoil, &str); 8] = [
             (|m| m.actor.clear(), "actor"),
             (|m| m.actor = "two words".to_owned(), "actor"),
             (|m| m.actor = "é".to_owned(), "actor"),
@@ -120,12 +121,14 @@ mod tests {
             (|m| m.config_json = "{}".to_owned(), "config_json"),
             (|m| m.config_json = r#"{"game":"chess"}"#.to_owned(), "config_json"),
             (|m| m.config_json = " ".repeat(MAX_CONFIG_BYTES + 1), "config_json"),
+            (|m| m.config_json = format!(r#"{{"game":"{}\n"}}"#, "x".repeat(9_999)), "config_json"),
         ];
         for (spoil, field) in cases {
             let mut message = hello().into();
             spoil(&mut message);
             let error = Hello::try_from(message).expect_err(field).to_string();
             assert!(error.starts_with(field), "{error}");
+            assert!(error.lines().count() == 1 && error.len() < 1_000, "{error}");
         }
     }
 }

@@ -1,0 +1,25 @@
+//! Runs every case of the hostile tests and prints their reports.
+//!
+//! `cargo test` runs a part of each table. This command runs the tables whole: settings, damaged
+//! files, floods, signals. `docs/reliability.md` shows the figures.
+
+use anyhow::{Context, Result, ensure};
+
+use crate::shell::{self, cargo};
+
+/// The tests with tables of hostile cases, each a test binary of `ouro-cli`.
+const TABLES: [&str; 4] = ["settings", "files", "signals", "floods"];
+
+/// Runs the tables with these names, or all without any.
+pub(crate) fn run(names: &[&str]) -> Result<()> {
+    for name in names {
+        ensure!(TABLES.contains(name), "{name:?} is unknown; known are {}", TABLES.join(", "));
+    }
+    let chosen = TABLES.iter().filter(|table| names.is_empty() || names.contains(table));
+    for table in chosen {
+        let mut test = cargo(&["test", "--quiet", "--workspace", "--test"]);
+        test.arg(format!("hostile_{table}")).env("OURO_ATTACK", "all");
+        shell::run(test).with_context(|| format!("a case of the hostile {table} failed"))?;
+    }
+    Ok(())
+}
