@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Builds the images of the services from ouro-binaries and the bases. build.sh and offline/build.sh
+# make those and end with this script.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+tag="${OURO_TAG:-latest}"
+
+# Builds image $1 from target $2, with the other arguments.
+image() {
+    local name="$1:$tag" target="$2"
+    shift 2
+    if ! docker build -q -t "$name" --target "$target" "$@" - <Dockerfile >/dev/null; then
+        echo "images.sh: cannot build $name" >&2
+        exit 1
+    fi
+    # Binaries that were compiled for a newer C library than that of the base do not start.
+    if ! docker run --rm --network none --entrypoint "/usr/local/bin/ouro-$target" "$name" \
+        --version; then
+        echo "images.sh: the binary in $name does not start; compile it for the base" >&2
+        exit 1
+    fi
+}
+
+image ouro-arena arena
+image ouro-learner learner
+image ouro-actor actor
+if [ "${1-}" = --mesa ]; then
+    image ouro-learner-mesa learner --build-arg LEARNER_BASE=ouro-base-mesa
+fi
+docker images --filter "reference=ouro-*" --format '{{.Repository}}:{{.Tag}} {{.Size}}'
