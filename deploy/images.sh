@@ -10,8 +10,9 @@ tag="${OURO_TAG:-latest}"
 image() {
     local name="$1:$tag" target="$2"
     shift 2
-    if ! docker build -q -t "$name" --target "$target" "$@" - <Dockerfile >/dev/null; then
-        echo "images.sh: cannot build $name" >&2
+    local output
+    if ! output="$(docker build -q -t "$name" --target "$target" "$@" - <Dockerfile 2>&1)"; then
+        echo "images.sh: cannot build $name: $output" >&2
         exit 1
     fi
     # Binaries that were compiled for a newer C library than that of the base do not start.
