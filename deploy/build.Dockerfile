@@ -8,9 +8,10 @@ COPY . .
 # The folders of cargo are caches of the builder: a change compiles only what it affects.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
-    cargo build --locked --profile dist --bin ouro-arena --bin ouro-learner --bin ouro-actor \
+    cargo build --locked --profile dist \
     && mkdir -p /binaries/empty \
-    && cp target/dist/ouro-arena target/dist/ouro-learner target/dist/ouro-actor /binaries/
+    && cp target/dist/ouro target/dist/ouro-arena target/dist/ouro-learner target/dist/ouro-actor \
+        /binaries/
 
 FROM scratch AS binaries
 COPY --from=compile /binaries /

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles Ouro in a container and builds the images ouro-arena, ouro-learner and ouro-actor.
+# Compiles Ouro in a container and builds the images ouro-arena, ouro-learner, ouro-actor and ouro.
 #
 #   deploy/build.sh [--mesa]
 #

@@ -6,27 +6,28 @@ cd "$(dirname "$0")"
 
 tag="${OURO_TAG:-latest}"
 
-# Builds image $1 from target $2, with the other arguments.
+# Builds image $1 from target $2, whose program is $3, with the other arguments.
 image() {
-    local name="$1:$tag" target="$2"
-    shift 2
+    local name="$1:$tag" target="$2" program="$3"
+    shift 3
     local output
     if ! output="$(docker build -q -t "$name" --target "$target" "$@" - <Dockerfile 2>&1)"; then
         echo "images.sh: cannot build $name: $output" >&2
         exit 1
     fi
     # Binaries that were compiled for a newer C library than that of the base do not start.
-    if ! docker run --rm --network none --entrypoint "/usr/local/bin/ouro-$target" "$name" \
+    if ! docker run --rm --network none --entrypoint "/usr/local/bin/$program" "$name" \
         --version; then
         echo "images.sh: the binary in $name does not start; compile it for the base" >&2
         exit 1
     fi
 }
 
-image ouro-arena arena
-image ouro-learner learner
-image ouro-actor actor
+image ouro-arena arena ouro-arena
+image ouro-learner learner ouro-learner
+image ouro-actor actor ouro-actor
+image ouro ouro ouro
 if [ "${1-}" = --mesa ]; then
-    image ouro-learner-mesa learner --build-arg LEARNER_BASE=ouro-base-mesa
+    image ouro-learner-mesa learner ouro-learner --build-arg LEARNER_BASE=ouro-base-mesa
 fi
-docker images --filter "reference=ouro-*" --format '{{.Repository}}:{{.Tag}} {{.Size}}'
+docker images --filter "reference=ouro*:$tag" --format '{{.Repository}}:{{.Tag}} {{.Size}}'

@@ -4,9 +4,9 @@
 #
 #   deploy/test.sh DIR
 #
-# DIR holds ouro-arena, ouro-learner and ouro-actor. Needs a docker daemon on this machine, and root
-# for debootstrap. Prints a line per check, and stops at the first that fails. Containers, networks,
-# volumes and images of the test are removed; the bases are kept for the next time.
+# DIR holds ouro-arena, ouro-learner, ouro-actor and ouro. Needs a docker daemon on this machine,
+# and root for debootstrap. Prints a line per check, and stops at the first that fails. Containers,
+# networks, volumes and images of the test are removed; the bases are kept for the next time.
 #
 #   COMPOSE         docker-compose (the default) or "docker compose"
 #   OURO_GRPCURL    grpcurl, which then also asks for the ratings
@@ -32,7 +32,7 @@ clean_up() {
     local code=$?
     [ -z "$events" ] || kill "$events" 2>/dev/null || true
     "${compose[@]}" down --volumes --timeout 1 >/dev/null 2>&1 || true
-    docker image rm ouro-{arena,learner,actor}:test >/dev/null 2>&1 || true
+    docker image rm ouro{-arena,-learner,-actor,}:test >/dev/null 2>&1 || true
     rm -rf "$scratch"
     exit "$code"
 }
@@ -160,6 +160,10 @@ for service in actor learner arena; do
     done
 done
 
+"${compose[@]}" run --rm ouro check /var/lib/ouro >"$scratch/check" 2>&1 \
+    || fail "the stopped run is not sound: $(tail -n 1 "$scratch/check")"
+pass "the stopped run is sound"
+
 # --- restart in new containers ---
 "${compose[@]}" logs --no-color learner >"$scratch/first"
 saved="$(sed -nE 's/.*"message":"trained","step":([0-9]+).*/\1/p' "$scratch/first" | tail -n 1)"
@@ -170,5 +174,4 @@ resumed="$(logged ready step)"
 [ "$(rated | grep -c '^generation-')" -ge "$players" ] || fail "ratings are lost"
 wait_for 120 "a resumed run does not train" trained_past "$resumed"
 pass "new containers resume at step $resumed, with all ratings"
-docker images --filter 'reference=ouro-*:test' --format '{{.Repository}} {{.Size}}'
 echo "PASS  all checks"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds the images ouro-arena, ouro-learner and ouro-actor without a registry, from binaries that
-# are already compiled.
+# Builds the images ouro-arena, ouro-learner, ouro-actor and ouro without a registry, from binaries
+# that are already compiled.
 #
 #   deploy/offline/build.sh [--mesa] DIR
 #
-# DIR holds ouro-arena, ouro-learner and ouro-actor. --mesa also builds ouro-learner-mesa, for AMD
-# and Intel GPUs. The bases consist of Debian packages that debootstrap downloads and verifies. A
-# base that this script made before is used again.
+# DIR holds the programs of the same names. --mesa also builds ouro-learner-mesa, for AMD and Intel
+# GPUs. The bases consist of Debian packages that debootstrap downloads and verifies. A base that
+# this script made before is used again.
 #
 #   SUITE       release of Debian (bookworm); the binaries must run with its C library
 #   MIRROR      a Debian mirror, also file:/// (http://deb.debian.org/debian)
@@ -30,7 +30,7 @@ here="$(dirname "$(realpath "$0")")"
 suite="${SUITE:-bookworm}"
 mirror="${MIRROR:-http://deb.debian.org/debian}"
 
-for name in ouro-arena ouro-learner ouro-actor; do
+for name in ouro-arena ouro-learner ouro-actor ouro; do
     [ -x "$binaries/$name" ] || fail "no program $binaries/$name; compile it with \
 'cargo build --profile dist' and pass the folder" 66
 done
@@ -139,8 +139,8 @@ make_base ouro-base-gpu "${gpu[@]}"
 [ -z "$mesa" ] || make_base ouro-base-mesa "${mesa_drivers[@]}"
 
 mkdir -p "$work/binaries/empty"
-cp "$binaries"/ouro-{arena,learner,actor} "$work/binaries"
-! command -v strip >/dev/null || strip "$work"/binaries/ouro-*
+cp "$binaries"/ouro{-arena,-learner,-actor,} "$work/binaries"
+! command -v strip >/dev/null || strip "$work"/binaries/ouro*
 import "$work/binaries" ouro-binaries
 rm -rf "$work"
 exec "$here/../images.sh" ${mesa:+"$mesa"}
