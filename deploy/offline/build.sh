@@ -141,6 +141,7 @@ make_base ouro-base-gpu "${gpu[@]}"
 mkdir -p "$work/binaries/empty"
 cp "$binaries"/ouro{-arena,-learner,-actor,} "$work/binaries"
 ! command -v strip >/dev/null || strip "$work"/binaries/ouro*
-import "$work/binaries" ouro-binaries
-rm -rf "$work"
-exec "$here/../images.sh" ${mesa:+"$mesa"}
+import "$work/binaries" ouro-binaries --change 'LABEL ouro.recipe=binaries'
+"$here/../images.sh" ${mesa:+"$mesa"}
+# Images that these have replaced. Images inherit the label of their base.
+docker image prune --force --filter label=ouro.recipe >/dev/null
