@@ -16,9 +16,8 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
 FROM scratch AS binaries
 COPY --from=compile /binaries /
 
-# glibc, libgcc and the program env. No shell and no package manager.
+# glibc and libgcc. No shell and no package manager.
 FROM gcr.io/distroless/cc-debian12:nonroot AS base
-COPY --from=debian:bookworm-slim /usr/bin/env /usr/bin/env
 
 # The Vulkan loader, and the X library without which NVIDIA's driver does not load. The driver itself
 # comes from the host. Mesa is left out: its software adapter would stand in for a missing driver.

@@ -1,12 +1,16 @@
 //! `ouro-actor`: plays games for the learner of its run.
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use ouro_actor::{Actor, ActorConfig, ActorError};
 use ouro_service::process::{self, EXIT_CODES_HELP};
+use ouro_service::server::Limits;
 use ouro_service::telemetry::LogFormat;
-use ouro_service::{Failure, Shutdown};
+use ouro_service::{
+    Background, Drain, ExitStatus, Failure, GrpcServer, ServiceError, Shutdown, healthcheck,
+};
 use ouro_settings::arguments::{
     ActorArguments, AddressArguments, FileArguments, LogArguments, SettingsError,
 };
@@ -24,6 +28,18 @@ struct Arguments {
     actor: ActorArguments,
     #[command(flatten)]
     log: LogArguments,
+    /// Address of the gRPC health service, such as 127.0.0.1:50063 [default: none].
+    #[arg(long, value_name = "IP:PORT", env = "OURO_LISTEN")]
+    listen: Option<SocketAddr>,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+/// What to do instead of playing.
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Check that the actor that listens at --listen runs: exit code 0, else 69.
+    Healthcheck,
 }
 
 impl Arguments {
@@ -51,10 +67,38 @@ async fn play(
     arguments: &Arguments,
     shutdown: Shutdown,
 ) -> Result<(), Failure> {
+    if let Some(Verb::Healthcheck) = arguments.verb {
+        let missing = "--listen is missing; give the address that the actor listens on";
+        let missing = || Failure::new(ExitStatus::BadConfiguration, missing);
+        return Ok(healthcheck::check(arguments.listen.ok_or_else(missing)?).await?);
+    }
     let (arena, learner) = (settings.deploy.arena.url(), settings.deploy.learner.url());
     let config = ActorConfig::of_run(settings, &arguments.file.folder(), arena, learner);
     let actor = Actor::new(config).map_err(failure)?;
-    actor.run_until(shutdown.token().clone()).await.map_err(failure)
+    let health = match arguments.listen {
+        Some(address) => Some(health(address, &shutdown).await?),
+        None => None,
+    };
+    let ended = actor.run_until(shutdown.token().clone()).await.map_err(failure);
+    if let Some(health) = health {
+        // Ends with the actor, also if the actor ended by itself.
+        shutdown.cancel();
+        health.join().await.map_err(unavailable)?.map_err(unavailable)?;
+    }
+    ended
+}
+
+/// Serves gRPC health at `address` until the shutdown.
+async fn health(
+    address: SocketAddr,
+    shutdown: &Shutdown,
+) -> Result<Background<Result<Drain, ServiceError>>, Failure> {
+    let server = GrpcServer::bind(address, Limits::default()).await.map_err(unavailable)?;
+    Ok(Background::task("health", server.run_until(shutdown.token().clone())))
+}
+
+fn unavailable(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Failure {
+    Failure::new(ExitStatus::Unavailable, error)
 }
 
 fn failure(error: ActorError) -> Failure {

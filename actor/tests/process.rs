@@ -292,3 +292,27 @@ async fn exit_codes_tell_a_bad_configuration_from_a_learner_that_refuses() {
         assert!(text.contains(said), "{said}: {text}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_health_check_succeeds_while_the_actor_runs() {
+    let mut world = world().await;
+    let config = world.config("deploy.name = \"of-{hostname}\"");
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let listen = ["--listen".to_owned(), port.to_string()];
+    let check = |more: &[String]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ouro-actor"));
+        command.arg("--config").arg(&config).args(more).arg("healthcheck");
+        ouro_testkit::process::run(&mut command)
+    };
+    check(&listen).assert_refused(69, &["no server answers at", &port.to_string()]);
+    check(&[]).assert_refused(64, &["--listen is missing"]);
+    let mut process = world.start(&config, &["--listen", &port.to_string()]);
+    world.games(1).await;
+    check(&listen).success();
+    process.signal("-TERM");
+    let (code, text) = end(process).await;
+    assert_eq!(code, Some(0), "{text}");
+    check(&listen).assert_refused(69, &["no server answers at"]);
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    assert!(world.path("run").join(format!("actor-of-{}", host.trim())).is_dir());
+}

@@ -113,7 +113,6 @@ make_base() {
     packages
     mkdir "$root"
     unpack "$root" "$@"
-    dpkg-deb --fsys-tarfile "$(deb coreutils)" | tar -x -C "$root" ./usr/bin/env
     # lvp is Mesa's software adapter, which would stand in for a missing driver.
     rm -f "$root"/usr/share/vulkan/icd.d/lvp_icd.*
     printf 'root:x:0:0:root:/:/nonexistent\nouro:x:65532:65532:ouro:/var/lib/ouro:/nonexistent\n' \

@@ -59,6 +59,7 @@ impl FileArguments {
         let path = self.path();
         let mut settings = Settings::load(path)?;
         overrides(&mut settings.deploy);
+        settings.deploy.resolve_name();
         let checked = settings.validate().and_then(|()| settings.check_machine(&[process]));
         checked.map_err(|error| SettingsError::Value { path: path.to_owned(), error })?;
         Ok(settings)
@@ -123,7 +124,8 @@ pub struct DeviceArguments {
 /// What an actor is.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ActorArguments {
-    /// Name of the actor, unique in the run [default: deploy.name of the settings, actor].
+    /// Name of the actor, unique in the run; {hostname} stands for the name of the machine or
+    /// container [default: deploy.name of the settings, actor].
     #[arg(long, env = "OURO_NAME")]
     pub name: Option<String>,
     /// Threads that play [default: deploy.threads of the settings; one per core].

@@ -37,7 +37,8 @@ pub struct Deployment {
     pub web_names: Vec<String>,
     /// Form of the log lines of the three services.
     pub log: Log,
-    /// Name of an actor, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`.
+    /// Name of an actor, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`. `{hostname}`
+    /// stands for the name of the machine or container.
     pub name: String,
     /// Threads of an actor that play games. Left out: one per core, and in `ouro train` one
     /// less than that.
@@ -76,6 +77,9 @@ pub struct Deployment {
     #[schemars(range(min = 1))]
     pub max_weights_bytes: u64,
 }
+
+/// The placeholder for the host name in the name of an actor.
+const HOST_NAME: &str = "{hostname}";
 
 /// Where tensors live.
 #[derive(
@@ -158,11 +162,24 @@ impl Default for Deployment {
 }
 
 impl Deployment {
+    /// Replaces `{hostname}` in the name of the actor. Where the system does not report its name,
+    /// the placeholder stays, and an actor refuses to start with it.
+    pub fn resolve_name(&mut self) {
+        if !self.name.contains(HOST_NAME) {
+            return;
+        }
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
+        if let Ok(host) = host {
+            self.name = self.name.replace(HOST_NAME, host.trim());
+        }
+    }
+
     /// Checks every field.
     pub fn validate(&self) -> Result<(), SettingError> {
         check_ranges("deploy", self)?;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-        if !(1..=MAX_ACTOR_NAME).contains(&self.name.len()) || !self.name.bytes().all(is_plain) {
+        let name = self.name.replace(HOST_NAME, "host");
+        if !(1..=MAX_ACTOR_NAME).contains(&name.len()) || !name.bytes().all(is_plain) {
             let name: String = self.name.chars().take(MAX_ACTOR_NAME).collect();
             let remedy = "give 1 to 64 letters, digits, dots, underscores or dashes";
             return Err(SettingError::new("deploy.name", format!("{name:?}"), remedy));
@@ -177,5 +194,22 @@ impl Deployment {
             "actor" => PathBuf::from("actor"),
             name => PathBuf::from(format!("actor-{name}")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_actor_can_be_named_after_its_machine() {
+        let mut deploy = Deployment { name: "gpu-{hostname}".to_owned(), ..Deployment::default() };
+        deploy.validate().expect("the placeholder is valid");
+        deploy.resolve_name();
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
+        let expected = host.map_or("{hostname}".to_owned(), |host| host.trim().to_owned());
+        assert_eq!(deploy.name, format!("gpu-{expected}"));
+        deploy.name = "{host}".to_owned();
+        assert!(deploy.validate().is_err(), "other braces are not");
     }
 }

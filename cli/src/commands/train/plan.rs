@@ -151,6 +151,7 @@ impl Plan {
         arguments.web.apply(deploy);
         arguments.device.apply(deploy);
         arguments.actor.apply(deploy);
+        deploy.resolve_name();
         if arguments.deterministic {
             (deploy.device, deploy.threads) = (DeviceChoice::Cpu, Some(1));
         }
