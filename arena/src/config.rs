@@ -4,10 +4,14 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use ouro_service::files::read_regular;
 use ouro_service::server::Limits;
-use ouro_settings::Settings;
+use ouro_settings::{Deployment, Settings};
 
-use crate::store::Run;
+use crate::store::{RedisAddress, Run, StoreError};
+
+/// Largest file with a password, in bytes.
+const MAX_PASSWORD_BYTES: u64 = 4_096;
 
 mod check;
 
@@ -24,8 +28,10 @@ pub struct ArenaConfig {
     pub web: Option<SocketAddr>,
     /// Host names that requests to the web page may use, besides IP addresses and `localhost`.
     pub web_names: Vec<String>,
-    /// Folder of the store and the weights; created if it is missing.
+    /// Folder of the weights, and of the store unless it is in Redis; created if it is missing.
     pub data: PathBuf,
+    /// Where the results are.
+    pub store: StoreConfig,
     /// Game and seed of the run.
     pub run: Run,
     /// How candidates are matched and rated.
@@ -36,6 +42,52 @@ pub struct ArenaConfig {
     pub limits: Limits,
 }
 
+/// Where an arena keeps its results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreConfig {
+    /// In files in the data folder.
+    Files,
+    /// In Redis.
+    Redis {
+        /// `redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]`.
+        url: String,
+        /// Name of the run in the keys.
+        name: String,
+        /// File with the password.
+        password_file: Option<PathBuf>,
+    },
+}
+
+impl StoreConfig {
+    /// The store that the settings name.
+    pub fn of(deploy: &Deployment) -> Self {
+        match &deploy.store {
+            None => Self::Files,
+            Some(url) => Self::Redis {
+                url: url.clone(),
+                name: deploy.store_name.clone(),
+                password_file: deploy.store_password_file.clone(),
+            },
+        }
+    }
+
+    /// The address of a store in Redis, with the password from its file; `None` for files.
+    pub fn redis(&self) -> Result<Option<RedisAddress>, StoreError> {
+        let Self::Redis { url, name, password_file } = self else { return Ok(None) };
+        let read = |path: &PathBuf| {
+            let bytes = read_regular(path, MAX_PASSWORD_BYTES);
+            let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim_end().to_owned());
+            text.map_err(|source| StoreError::Io {
+                action: "read",
+                path: path.display().to_string(),
+                source,
+            })
+        };
+        let password = password_file.as_ref().map(read).transpose()?;
+        Ok(Some(RedisAddress { url: url.clone(), password, name: name.clone() }))
+    }
+}
+
 impl ArenaConfig {
     /// A configuration for `run` with data folder `data`, a free loopback port and no web page.
     pub fn new(run: Run, data: impl Into<PathBuf>) -> Self {
@@ -44,6 +96,7 @@ impl ArenaConfig {
             web: None,
             web_names: Vec::new(),
             data: data.into(),
+            store: StoreConfig::Files,
             run,
             matches: MatchConfig::default(),
             max_weights_bytes: ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES,
@@ -61,6 +114,7 @@ impl ArenaConfig {
             web_names: settings.deploy.web_names.clone(),
             matches: settings.arena.clone(),
             max_weights_bytes: settings.deploy.max_weights_bytes,
+            store: StoreConfig::of(&settings.deploy),
             ..Self::new(run, data)
         }
     }

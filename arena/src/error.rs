@@ -96,7 +96,11 @@ impl ArenaError {
                 | StoreError::Io { .. }
                 | StoreError::Damaged { .. }
                 | StoreError::Contradiction { .. }
-                | StoreError::Exhausted { .. },
+                | StoreError::Exhausted { .. }
+                | StoreError::Unreachable { .. }
+                | StoreError::Server { .. }
+                | StoreError::Fenced { .. }
+                | StoreError::DamagedEntry { .. },
             ) => ExitStatus::Unavailable,
             Self::Store(_) | Self::Play(_) | Self::Thread(_) => ExitStatus::Bug,
         }
@@ -230,13 +234,13 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Whether the call failed only because the disk is full.
+    /// Whether the call failed only because the disk is full, or the store cannot be reached.
     pub(crate) fn is_exhausted(&self) -> bool {
-        matches!(
-            self,
-            Self::Store(StoreError::Exhausted { .. })
-                | Self::Folder(WeightsError::Exhausted { .. })
-        )
+        match self {
+            Self::Store(error) => error.is_passing(),
+            Self::Folder(WeightsError::Exhausted { .. }) => true,
+            _ => false,
+        }
     }
 }
 
@@ -283,11 +287,14 @@ impl IntoStatus for CallError {
                 | StoreError::NotInPool(_)
                 | StoreError::ChampionChanged { .. } => Code::FailedPrecondition,
                 StoreError::Exhausted { .. } => Code::ResourceExhausted,
-                StoreError::Damaged { .. } => Code::DataLoss,
+                StoreError::Unreachable { .. } => Code::Unavailable,
+                StoreError::Damaged { .. } | StoreError::DamagedEntry { .. } => Code::DataLoss,
                 StoreError::Locked { .. }
                 | StoreError::Io { .. }
                 | StoreError::Contradiction { .. }
                 | StoreError::Schema { .. }
+                | StoreError::Server { .. }
+                | StoreError::Fenced { .. }
                 | StoreError::OtherRun { .. } => Code::Internal,
             },
             Self::Stopping => Code::Unavailable,

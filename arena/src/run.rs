@@ -25,7 +25,7 @@ use crate::event::ArenaEvent;
 use crate::match_runner::MatchRunner;
 use crate::service::Handlers;
 use crate::state::ArenaState;
-use crate::store::{EmbeddedStore, LOG_FILE, WeightsFolder};
+use crate::store::{EmbeddedStore, LOG_FILE, RedisStore, Store, WeightsFolder};
 use crate::web::{self, Gauges};
 
 /// Name of the folder of weights in the data folder.
@@ -54,18 +54,31 @@ impl Arena {
     async fn open(config: ArenaConfig, clock: Arc<dyn Clock>) -> Result<Self, ArenaError> {
         let checked = config.check()?;
         let (waker, wake) = mpsc::sync_channel(1);
-        let (data, run) = (config.data, config.run);
+        let (data, run, store) = (config.data, config.run, config.store);
         let open = move || -> Result<ArenaState, ArenaError> {
             std::fs::create_dir_all(&data)
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
-            let path = data.join(LOG_FILE);
             let weights = WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?;
+            let lost = |path| ArenaError::StoreLost { path, weights: data.join(WEIGHTS_FOLDER) };
             // The run is in the log before the first weights arrive.
-            let has_log = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
-            if !has_log && weights.count()? > 0 {
-                return Err(ArenaError::StoreLost { path, weights: data.join(WEIGHTS_FOLDER) });
-            }
-            let store = Box::new(EmbeddedStore::open(&data)?);
+            let has_weights = weights.count()? > 0;
+            let store: Box<dyn Store> = match store.redis()? {
+                None => {
+                    let path = data.join(LOG_FILE);
+                    let has_log = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
+                    if !has_log && has_weights {
+                        return Err(lost(path));
+                    }
+                    Box::new(EmbeddedStore::open(&data)?)
+                }
+                Some(address) => {
+                    let store = RedisStore::open(&address)?;
+                    if store.run().is_none() && has_weights {
+                        return Err(lost(store.name().into()));
+                    }
+                    Box::new(store)
+                }
+            };
             Ok(ArenaState::load(run, checked, store, weights, clock, waker)?)
         };
         let state = Background::thread("arena-start", open)?.join().await??;

@@ -13,6 +13,7 @@ mod kept_games;
 mod line_file;
 mod logged;
 mod match_index;
+mod redis;
 mod repair;
 pub mod replay;
 mod rows;
@@ -25,6 +26,7 @@ pub use error::{SCHEMA_VERSION, StoreError};
 pub use interface::Store;
 pub use logged::{Backend, LoggedStore};
 pub(crate) use match_index::{MatchIndex, listed_players};
+pub use redis::{RedisAddress, RedisLog, RedisStore};
 pub use repair::{Repair, repair};
 pub use replay::{ReplayError, Replayed, replay};
 pub use rows::{

@@ -1,11 +1,13 @@
 //! `ouro repair`, and runs that continue with damaged parts.
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use ouro_arena::store::{EmbeddedStore, LogEntry, Store};
 use ouro_proto::CheckpointStatus;
-use ouro_testkit::process::Ended;
+use ouro_testkit::process::{Ended, Process};
 use small_run::{flip, ouro};
 
 #[path = "support/small_run.rs"]
@@ -147,4 +149,69 @@ fn damaged_weights_of_the_champion_are_returned_by_an_actor() {
         &|entry| matches!(entry, LogEntry::CheckpointRestored { generation: other, .. } if *other == generation),
     );
     assert!(aside < restored);
+}
+
+/// Starts a Redis server that loses nothing, with a password.
+fn redis(port: u16, folder: &Path) -> Process {
+    let mut command = Command::new("redis-server");
+    command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--dir"]).arg(folder);
+    command.args(["--appendonly", "yes", "--appendfsync", "always", "--save", ""]);
+    command.args(["--aof-load-truncated", "no", "--requirepass", "secret"]);
+    Process::start(command.stdout(Stdio::null()))
+}
+
+/// Whether a Redis server is installed.
+fn has_redis() -> bool {
+    let version = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status();
+    let is_there = version.is_ok_and(|status| status.success());
+    if !is_there {
+        assert!(!ouro_testkit::requires_all_checks(), "redis-server is missing; install it");
+        ouro_testkit::not_run("redis-server is not installed");
+    }
+    is_there
+}
+
+#[test]
+fn a_run_keeps_its_results_in_redis() {
+    let (home, data) = (small_run::home(), tempfile::tempdir().expect("a scratch folder"));
+    if !has_redis() {
+        return;
+    }
+    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = free.local_addr().expect("an address").port();
+    drop(free);
+    let (mut server, url) = (redis(port, data.path()), format!("redis://127.0.0.1:{port}/3"));
+    fs::write(home.path().join("password"), "secret\n").expect("it is written");
+    let deploy = format!(
+        "\n[deploy]\nstore = \"{url}\"\nstore_name = \"mine\"\nstore_password_file = \"password\"\n"
+    );
+    let settings = small_run::SETTINGS.to_owned() + &deploy;
+    fs::write(home.path().join("small.toml"), settings).expect("it is written");
+    // The server may still start; the first start tries again until it answers.
+    let arguments = ["--run", "run", "--config", "small.toml", "--for", "2s"];
+    let trained = small_run::train(home.path(), &arguments);
+    assert_eq!(trained.code, Some(0), "{}", trained.stderr);
+    assert!(!home.path().join("run/arena/results.log").exists());
+    let check = || {
+        let checked = ouro(home.path(), &["check", "run"]);
+        assert_eq!(checked.code, Some(0), "{}{}", checked.stdout, checked.stderr);
+        checked.stdout
+    };
+    let before = check();
+    assert!(before.contains("as in ouro:{mine}:log of redis at 127.0.0.1:"), "{before}");
+    assert!(!before.contains("secret"), "{before}");
+    let again = train(home.path(), "1s");
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert_ne!(check(), before, "the run goes on");
+    let repaired = ouro(home.path(), &["repair", "run"]);
+    repaired.assert_refused(64, &["the results of run are in Redis"]);
+
+    // An empty server is not a new run beside the weights of the old one.
+    server.kill();
+    let emptied = tempfile::tempdir().expect("a scratch folder");
+    let _server = redis(port, emptied.path());
+    let refused = train(home.path(), "1s");
+    assert_eq!(refused.code, Some(69), "{}", refused.stderr);
+    assert!(refused.stderr.contains("ouro:{mine}:log"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("is missing or empty"), "{}", refused.stderr);
 }

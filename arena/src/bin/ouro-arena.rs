@@ -9,7 +9,8 @@ use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown, SystemClock, healthcheck};
 use ouro_settings::arguments::{
-    AddressArguments, FileArguments, ListenArguments, LogArguments, SettingsError, WebArguments,
+    AddressArguments, FileArguments, ListenArguments, LogArguments, SettingsError, StoreArguments,
+    WebArguments,
 };
 use ouro_settings::{Process, Settings};
 
@@ -25,6 +26,8 @@ struct Arguments {
     web: WebArguments,
     #[command(flatten)]
     addresses: AddressArguments,
+    #[command(flatten)]
+    store: StoreArguments,
     #[command(flatten)]
     log: LogArguments,
     #[command(subcommand)]
@@ -43,6 +46,7 @@ impl Arguments {
         self.file.load(Process::Arena, |deploy| {
             self.addresses.apply(deploy);
             self.web.apply(deploy);
+            self.store.apply(deploy);
             self.log.apply(deploy);
         })
     }

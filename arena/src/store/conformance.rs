@@ -245,7 +245,7 @@ fn a_damaged_champion_falls_back_and_comes_back(store: &dyn Store) {
     assert_eq!(replayed.checkpoints, store.checkpoints().unwrap());
 }
 
-/// Runs each test on an empty store in memory and on an empty store in a folder.
+/// Runs each test on an empty store in memory, in a folder and in Redis.
 macro_rules! conformance {
     ($($claim:ident),* $(,)?) => {
         mod in_memory {
@@ -259,6 +259,14 @@ macro_rules! conformance {
             fn $claim() {
                 let folder = tempfile::tempdir().unwrap();
                 super::$claim(&super::EmbeddedStore::open(folder.path()).unwrap());
+            })*
+        }
+        mod in_redis {
+            $(#[test]
+            fn $claim() {
+                if let Some(server) = crate::store::redis::tests::Server::start() {
+                    super::$claim(&server.open());
+                }
             })*
         }
     };

@@ -100,6 +100,37 @@ pub enum StoreError {
     /// A checkpoint is not a member of the pool, so it can be neither set aside nor restored.
     #[error("{0} is not a member of the pool")]
     NotInPool(Generation),
+    /// The server of the store cannot be reached, or takes no writes for the moment. The call can be
+    /// repeated.
+    #[error("{store} does not take writes: {problem}; the arena resumes by itself once it does")]
+    Unreachable {
+        /// The server.
+        store: String,
+        /// Its error.
+        problem: String,
+    },
+    /// The server of the store cannot be used as it is.
+    #[error("{store} cannot be used: {problem}")]
+    Server {
+        /// The server.
+        store: String,
+        /// The problem with its remedy, or the error of the server.
+        problem: String,
+    },
+    /// Another arena has opened the store since.
+    #[error("another arena has taken over {store}; run one arena for a run")]
+    Fenced {
+        /// The log.
+        store: String,
+    },
+    /// An entry on a server has changed.
+    #[error("entry {entry} of {store} is damaged; restore the server from a backup")]
+    DamagedEntry {
+        /// The log.
+        store: String,
+        /// Number of the entry.
+        entry: u64,
+    },
     /// The disk is full, or too many files are open. The call can be repeated once there is space
     /// or a free file descriptor.
     #[error(
@@ -113,6 +144,13 @@ pub enum StoreError {
         /// The message of the system.
         source: io::Error,
     },
+}
+
+impl StoreError {
+    /// Whether the same call can succeed later, without a change of the arena.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Exhausted { .. } | Self::Unreachable { .. })
+    }
 }
 
 /// Wraps the error of a file operation.

@@ -27,9 +27,14 @@ pub trait Backend: Debug + Send {
     /// Number of entries.
     fn entries(&self) -> u64;
 
-    /// Appends an entry durably. After an error the log is as before, or holds the entry already;
-    /// the call can be repeated.
+    /// Appends an entry durably. After an error the log is as before, unless the outcome is not
+    /// known: then [`settle`](Self::settle) finds it out.
     fn append(&mut self, text: &str) -> Result<(), StoreError>;
+
+    /// The entries that are in the log although their append failed. They count from now on.
+    fn settle(&mut self) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// The entries from number `first` on, at most `limit`.
     fn read(&mut self, first: u64, limit: usize) -> Result<Vec<String>, StoreError>;
@@ -73,9 +78,20 @@ impl<B: Backend> LoggedStore<B> {
         self.lock().tables.run.as_ref().map(|run| run.id)
     }
 
+    /// The log, for messages.
+    pub fn name(&self) -> String {
+        self.lock().backend.log_name()
+    }
+
     /// A value of the backend.
     pub(super) fn with<T>(&self, read: impl FnOnce(&B) -> T) -> T {
         read(&self.lock().backend)
+    }
+
+    /// Changes the backend, as a fault would.
+    #[cfg(test)]
+    pub(super) fn with_mut<T>(&self, change: impl FnOnce(&mut B) -> T) -> T {
+        change(&mut self.lock().backend)
     }
 
     fn lock(&self) -> MutexGuard<'_, Parts<B>> {
@@ -89,6 +105,7 @@ impl<B: Backend> LoggedStore<B> {
         decide: impl FnOnce(&Tables) -> Result<(Option<LogEntry>, T), StoreError>,
     ) -> Result<T, StoreError> {
         let mut parts = self.lock();
+        parts.settle()?;
         let (entry, value) = decide(&parts.tables)?;
         if let Some(entry) = entry {
             parts.append(&entry)?;
@@ -98,6 +115,16 @@ impl<B: Backend> LoggedStore<B> {
 }
 
 impl<B: Backend> Parts<B> {
+    /// Applies entries whose append failed with an unknown outcome and took place.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        let texts = self.backend.settle()?;
+        let first = self.backend.entries() - texts.len() as u64;
+        for (number, text) in (first..).zip(&texts) {
+            apply(&mut self.tables, number, text, &self.backend.log_name())?;
+        }
+        Ok(())
+    }
+
     fn append(&mut self, entry: &LogEntry) -> Result<(), StoreError> {
         let number = self.backend.entries();
         // An entry that does not apply must not be written: the log could not be opened again.
@@ -267,6 +294,7 @@ impl<B: Backend> Store for LoggedStore<B> {
         games: &[(GameKey, StoredGame)],
     ) -> Result<u32, StoreError> {
         let mut parts = self.lock();
+        parts.settle()?;
         let table = parts.tables.matches.get(&number).ok_or(StoreError::UnknownMatch(number))?;
         let mut new = BTreeSet::new();
         let is_new = |played: &&StoredCluster| {

@@ -40,7 +40,8 @@ pub enum VerifyError {
 }
 
 /// Replays the log of a store and compares the result with the tables. Reads all weights files.
-/// Those of the newest checkpoint and of every checkpoint that was not rejected must exist.
+/// Those of the newest checkpoint and of every checkpoint that was not rejected must exist; after a
+/// repair, an undecided candidate may lack them.
 pub fn verify(store: &dyn Store, folder: &WeightsFolder) -> Result<Verified, VerifyError> {
     let replayed = replay(store)?;
     let (checkpoints, matches) = (store.checkpoints()?, store.matches()?);
@@ -60,8 +61,13 @@ pub fn verify(store: &dyn Store, folder: &WeightsFolder) -> Result<Verified, Ver
         folder.read(*hash)?;
     }
     let newest = checkpoints.last().map(|row| row.hash);
-    let is_needed =
-        |row: &&Checkpoint| row.status != CheckpointStatus::Rejected || Some(row.hash) == newest;
+    // A candidate whose rejection was lost has no weights any more; the next start drops it.
+    let is_needed = |row: &&Checkpoint| match row.status {
+        _ if Some(row.hash) == newest => true,
+        CheckpointStatus::Rejected => false,
+        CheckpointStatus::Candidate => replayed.lost == 0,
+        _ => true,
+    };
     if let Some(lost) =
         checkpoints.iter().filter(is_needed).find(|row| !weights.contains(&row.hash))
     {
@@ -74,4 +80,52 @@ pub fn verify(store: &dyn Store, folder: &WeightsFolder) -> Result<Verified, Ver
         lost: replayed.lost,
         weights: weights.len(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_game::GameConfig;
+    use ouro_net::{ContentHash, Generation, RunId};
+    use ouro_replay::testing::MemoryDisk;
+
+    use super::super::error::SCHEMA_VERSION;
+    use super::super::line_file::format_line;
+    use super::super::rows::{LogEntry, Run, RunStarted};
+    use super::super::{EmbeddedStore, LOG_FILE};
+    use super::*;
+
+    fn checkpoint(generation: u32, weights: &[u8]) -> LogEntry {
+        LogEntry::CheckpointPublished(Checkpoint {
+            hash: ContentHash::of(weights),
+            generation: Generation(generation),
+            step: 1,
+            size_bytes: weights.len() as u64,
+            status: CheckpointStatus::Candidate,
+            published_at: 1.0,
+            parent: None,
+        })
+    }
+
+    #[test]
+    fn a_candidate_may_lack_its_weights_only_after_a_repair() {
+        let game = GameConfig::by_name("tic_tac_toe").unwrap();
+        let run = Run { game, seed: 1 };
+        let id = RunId::of(b"run");
+        let started = LogEntry::RunStarted(RunStarted { version: SCHEMA_VERSION, id, run });
+        let folder = tempfile::tempdir().unwrap();
+        let weights = WeightsFolder::open(folder.path()).unwrap();
+        weights.write(ContentHash::of(b"new"), b"new").unwrap();
+        let lost = LogEntry::Lost { reason: "it was damaged".to_owned() };
+        for (second, is_sound) in [(Some(lost), true), (None, false)] {
+            let entries = [Some(started.clone()), Some(checkpoint(0, b"old")), second];
+            let entries = entries.into_iter().chain([Some(checkpoint(1, b"new"))]).flatten();
+            let lines = (0..).zip(entries).map(|(number, entry)| {
+                format_line(number, &serde_json::to_string(&entry).unwrap())
+            });
+            let disk = MemoryDisk::new();
+            disk.put(LOG_FILE, lines.collect::<String>().as_bytes());
+            let verified = verify(&EmbeddedStore::on(disk).unwrap(), &weights);
+            assert_eq!(verified.is_ok(), is_sound, "{verified:?}");
+        }
+    }
 }

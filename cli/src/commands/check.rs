@@ -9,8 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use ouro_arena::config::StoreConfig;
 use ouro_arena::run::WEIGHTS_FOLDER;
-use ouro_arena::store::{EmbeddedStore, LOG_FILE, StoreError, WeightsFolder, verify};
+use ouro_arena::store::{
+    EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, StoreError, WeightsFolder, verify,
+};
 use ouro_learner::{FoundState, StoredState, UnfitState, training_states};
 use ouro_replay::check::{ClientLine, Joined, join};
 use ouro_settings::{SETTINGS_FILE, Settings};
@@ -202,6 +205,11 @@ fn states(run: &Path, games: Option<Range<u64>>) -> Verdict {
 
 fn results(run: &Path) -> Result<Verdict, Failure> {
     let folder = run.join("arena");
+    let settings = Settings::load(&run.join(SETTINGS_FILE)).ok();
+    let address = settings.map_or(Ok(None), |settings| StoreConfig::of(&settings.deploy).redis());
+    if let Some(address) = address.map_err(Failure::unavailable)? {
+        return Ok(results_on_server(&address, &folder));
+    }
     let path = folder.join(LOG_FILE);
     if !folder.exists() {
         return Ok(Ok("no candidate has been published yet".to_owned()));
@@ -240,6 +248,21 @@ fn results(run: &Path) -> Result<Verdict, Failure> {
             found.checkpoints, found.promotions, found.matches, found.weights
         )
     }))
+}
+
+/// The results of a run whose store is in Redis, and its weights.
+fn results_on_server(address: &RedisAddress, folder: &Path) -> Verdict {
+    let store = RedisStore::open_to_read(address).map_err(text)?;
+    let weights = WeightsFolder::open(&folder.join(WEIGHTS_FOLDER)).map_err(text)?;
+    let found = verify(&store, &weights).map_err(text)?;
+    Ok(format!(
+        "{} checkpoints, {} promotions and {} matches, as in {}; {} weights files",
+        found.checkpoints,
+        found.promotions,
+        found.matches,
+        store.name(),
+        found.weights
+    ))
 }
 
 fn text(error: impl Display) -> String {

@@ -43,6 +43,13 @@ impl Repair {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let run = &self.run;
         let settings = Settings::load(&run.join(SETTINGS_FILE)).map_err(Failure::unreadable)?;
+        if settings.deploy.store.is_some() {
+            return Err(Failure::usage(format_args!(
+                "the results of {} are in Redis, which repairs from its own backup; restore it, then \
+                 start the arena",
+                run.display()
+            )));
+        }
         let id = stored_run(&run.join("learner")).map_err(Failure::unavailable)?;
         let parts = [
             part("results", results(run, &settings, id)?),

@@ -102,6 +102,23 @@ pub struct WebArguments {
     pub web: Option<WebAddress>,
 }
 
+/// Where the arena keeps its results.
+#[derive(Clone, Debug, Default, Args)]
+pub struct StoreArguments {
+    /// Redis server of the arena's results, redis://[USER@]HOST[:PORT][/DB] [default: deploy.store
+    /// of the settings; files in the folder of the run].
+    #[arg(long, value_name = "URL", env = "OURO_STORE", hide_env_values = true)]
+    pub store: Option<String>,
+    /// Name of the run in the keys of that server [default: deploy.store_name of the settings,
+    /// ouro].
+    #[arg(long, value_name = "NAME", env = "OURO_STORE_NAME")]
+    pub store_name: Option<String>,
+    /// File with the password of that server [default: deploy.store_password_file of the settings;
+    /// none].
+    #[arg(long, value_name = "FILE", env = "OURO_STORE_PASSWORD_FILE")]
+    pub store_password_file: Option<PathBuf>,
+}
+
 /// What the log of a service looks like.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LogArguments {
@@ -157,6 +174,15 @@ impl WebArguments {
     /// Overrides the key if it is given.
     pub fn apply(&self, deploy: &mut Deployment) {
         set(&mut deploy.web, &self.web);
+    }
+}
+
+impl StoreArguments {
+    /// Overrides the keys that are given.
+    pub fn apply(&self, deploy: &mut Deployment) {
+        set(&mut deploy.store, &self.store.clone().map(Some));
+        set(&mut deploy.store_name, &self.store_name);
+        set(&mut deploy.store_password_file, &self.store_password_file.clone().map(Some));
     }
 }
 

@@ -76,10 +76,21 @@ pub struct Deployment {
     /// Largest weights file that the arena accepts, in bytes.
     #[schemars(range(min = 1))]
     pub max_weights_bytes: u64,
+    /// Redis or Valkey server that keeps the arena's results, `redis://[USER@]HOST[:PORT][/DB]`.
+    /// Left out: files in the folder of the run. Weights are always files.
+    pub store: Option<String>,
+    /// Name of the run in the keys of that server, 1 to 64 letters, digits, `.`, `_` or `-`. Runs
+    /// that share a server need names of their own.
+    pub store_name: String,
+    /// File with the password of that server.
+    pub store_password_file: Option<PathBuf>,
 }
 
 /// The placeholder for the host name in the name of an actor.
 const HOST_NAME: &str = "{hostname}";
+
+/// The start of the address of a Redis server.
+const REDIS: &str = "redis://";
 
 /// Where tensors live.
 #[derive(
@@ -157,6 +168,9 @@ impl Default for Deployment {
             kept_training_states: 3,
             publish_grace_ms: 10_000,
             max_weights_bytes: ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES,
+            store: None,
+            store_name: "ouro".to_owned(),
+            store_password_file: None,
         }
     }
 }
@@ -177,14 +191,18 @@ impl Deployment {
     /// Checks every field.
     pub fn validate(&self) -> Result<(), SettingError> {
         check_ranges("deploy", self)?;
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         let name = self.name.replace(HOST_NAME, "host");
-        if !(1..=MAX_ACTOR_NAME).contains(&name.len()) || !name.bytes().all(is_plain) {
-            let name: String = self.name.chars().take(MAX_ACTOR_NAME).collect();
-            let remedy = "give 1 to 64 letters, digits, dots, underscores or dashes";
-            return Err(SettingError::new("deploy.name", format!("{name:?}"), remedy));
+        check_name("deploy.name", &name)?;
+        check_name("deploy.store_name", &self.store_name)?;
+        match &self.store {
+            Some(url) if !url.starts_with(REDIS) => {
+                // It may hold a password.
+                let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+                let remedy = "give redis://HOST:PORT, or leave it out for files";
+                Err(SettingError::new("deploy.store", format!("{scheme}://…"), remedy))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Folder of an actor's files, relative to the folder of the run: `actor` for the default name,
@@ -195,6 +213,16 @@ impl Deployment {
             name => PathBuf::from(format!("actor-{name}")),
         }
     }
+}
+
+/// Checks a name that becomes part of a path or a key.
+fn check_name(key: &str, name: &str) -> Result<(), SettingError> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if (1..=MAX_ACTOR_NAME).contains(&name.len()) && name.bytes().all(is_plain) {
+        return Ok(());
+    }
+    let remedy = "give 1 to 64 letters, digits, dots, underscores or dashes";
+    Err(SettingError::new(key, format!("{name:?}"), remedy))
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 use ouro_settings::Preset;
-use ouro_settings::arguments::{ActorArguments, AddressArguments, DeviceArguments, WebArguments};
+use ouro_settings::arguments::{
+    ActorArguments, AddressArguments, DeviceArguments, StoreArguments, WebArguments,
+};
 
 /// Train by self-play in one process, until Ctrl-C. `ouro` without a verb does the same.
 ///
@@ -44,6 +46,8 @@ pub(crate) struct Arguments {
     pub(super) addresses: AddressArguments,
     #[command(flatten)]
     pub(super) web: WebArguments,
+    #[command(flatten)]
+    pub(super) store: StoreArguments,
     #[command(flatten)]
     pub(super) device: DeviceArguments,
     #[command(flatten)]

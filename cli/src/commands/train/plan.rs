@@ -149,6 +149,7 @@ impl Plan {
         let deploy = &mut effective.deploy;
         arguments.addresses.apply(deploy);
         arguments.web.apply(deploy);
+        arguments.store.apply(deploy);
         arguments.device.apply(deploy);
         arguments.actor.apply(deploy);
         deploy.resolve_name();

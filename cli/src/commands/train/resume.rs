@@ -17,7 +17,7 @@ fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     let mut given = |flag: &str, value: Option<String>| {
         words.extend(value.map(|value| format!("--{flag} {value}")));
     };
-    let Arguments { device, actor, addresses, web, .. } = arguments;
+    let Arguments { device, actor, addresses, web, store, .. } = arguments;
     given("device", device.device.map(|it| it.name().to_owned()));
     given("threads", actor.threads.map(|it| it.to_string()));
     given("name", actor.name.clone());
@@ -25,6 +25,10 @@ fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     given("arena", addresses.arena.as_ref().map(ToString::to_string));
     given("learner", addresses.learner.as_ref().map(ToString::to_string));
     given("web", web.web.map(String::from));
+    given("store", store.store.as_ref().map(quoted));
+    given("store-name", store.store_name.clone());
+    let password_file = store.store_password_file.as_ref();
+    given("store-password-file", password_file.map(|it| quoted(it.display())));
     // The resumed run ends after as many further generations.
     given("generations", arguments.generations.map(|it| it.saturating_add(it.max(1)).to_string()));
     for (flag, is_set) in [

@@ -1,0 +1,273 @@
+//! A store in Redis or Valkey, which outlives the machine of the arena.
+//!
+//! The log is a list of the lines that the embedded store writes to its file, checksums included.
+//! An append is one script. It checks that no other arena has taken over since, and that the list has
+//! the expected length, so that a repeated append changes nothing. Keys are `ouro:{NAME}:…`: the braces
+//! keep them in one slot of a Redis cluster.
+
+use std::collections::BTreeSet;
+
+use redis::Script;
+
+use connection::Connection;
+
+use super::error::StoreError;
+use super::line_file::{format_line, parse_line};
+use super::logged::{Backend, LoggedStore, apply};
+use super::rows::{GameKey, StoredGame};
+use super::tables::Tables;
+
+mod connection;
+mod server;
+#[cfg(test)]
+pub(super) mod tests;
+
+/// Entries that a start reads at once.
+const CHUNK: u64 = 1_000;
+
+/// The epoch of no writer.
+const NO_WRITER: u64 = 0;
+
+/// Appends `ARGV[3]` to the list `KEYS[1]` of length `ARGV[2]`, for the writer with epoch `ARGV[1]`.
+const APPEND: &str = "
+    if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end
+    local length, expected = redis.call('LLEN', KEYS[1]), tonumber(ARGV[2])
+    if length == expected then
+        redis.call('RPUSH', KEYS[1], ARGV[3])
+        return 'ok'
+    end
+    if length == expected + 1 and redis.call('LINDEX', KEYS[1], expected) == ARGV[3] then
+        return 'ok'
+    end
+    return 'changed'";
+
+/// Stores field `ARGV[i]` with value `ARGV[i + 1]`, from `ARGV[2]` on, for the writer with epoch
+/// `ARGV[1]`.
+const KEEP_GAMES: &str = "
+    if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end
+    for i = 2, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+    return 'ok'";
+
+/// Removes the fields from `ARGV[2]` on, for the writer with epoch `ARGV[1]`.
+const REMOVE_GAMES: &str = "
+    if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end
+    for i = 2, #ARGV do redis.call('HDEL', KEYS[1], ARGV[i]) end
+    return 'ok'";
+
+/// A store in Redis.
+pub type RedisStore = LoggedStore<RedisLog>;
+
+/// Where a [`RedisStore`] is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedisAddress {
+    /// `redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]`.
+    pub url: String,
+    /// Replaces the password of the URL.
+    pub password: Option<String>,
+    /// Name of the run in the keys.
+    pub name: String,
+}
+
+/// The log and the games of a run in Redis.
+#[derive(Debug)]
+pub struct RedisLog {
+    connection: Connection,
+    keys: Keys,
+    /// Number of this writer. Each arena that opens the store has a higher one than those before it.
+    epoch: u64,
+    entries: u64,
+    /// Whether the outcome of the last append is not known.
+    is_uncertain: bool,
+    games: BTreeSet<GameKey>,
+}
+
+#[derive(Debug)]
+struct Keys {
+    log: String,
+    games: String,
+    writer: String,
+}
+
+impl Keys {
+    fn new(name: &str) -> Self {
+        let key = |part: &str| format!("ouro:{{{name}}}:{part}");
+        Self { log: key("log"), games: key("games"), writer: key("writer") }
+    }
+}
+
+impl RedisStore {
+    /// Opens the store, or creates it, and takes it over from any other arena. Checks the settings of
+    /// the server and verifies every entry.
+    pub fn open(address: &RedisAddress) -> Result<Self, StoreError> {
+        let mut connection = Connection::new(&address.url, address.password.as_deref())?;
+        server::check(&mut connection)?;
+        let writer = Keys::new(&address.name).writer;
+        // From here on no other arena can write, so what is read is complete.
+        let epoch = connection.run(|redis| redis::cmd("INCR").arg(&writer).query(redis))?;
+        Self::load(connection, address, epoch)
+    }
+
+    /// Opens the store to read it. An arena that uses it goes on, and writes here fail.
+    pub fn open_to_read(address: &RedisAddress) -> Result<Self, StoreError> {
+        let connection = Connection::new(&address.url, address.password.as_deref())?;
+        Self::load(connection, address, NO_WRITER)
+    }
+
+    fn load(
+        mut connection: Connection,
+        address: &RedisAddress,
+        epoch: u64,
+    ) -> Result<Self, StoreError> {
+        let keys = Keys::new(&address.name);
+        let games = connection.run(|redis| redis::cmd("HKEYS").arg(&keys.games).query(redis))?;
+        let games: Vec<String> = games;
+        let games = games.iter().filter_map(|field| serde_json::from_str(field).ok()).collect();
+        let mut log = RedisLog { connection, keys, epoch, entries: 0, is_uncertain: false, games };
+        let mut tables = Tables::default();
+        loop {
+            let texts = log.read_lines(log.entries, CHUNK)?;
+            if texts.is_empty() {
+                return Ok(Self::new(log, tables));
+            }
+            for text in &texts {
+                apply(&mut tables, log.entries, text, &log.log_name())?;
+                log.entries += 1;
+            }
+        }
+    }
+}
+
+impl RedisLog {
+    /// The texts of the lines from number `first` on, at most `limit`.
+    fn read_lines(&mut self, first: u64, limit: u64) -> Result<Vec<String>, StoreError> {
+        let Some(last) = first.saturating_add(limit).checked_sub(1).filter(|last| *last >= first)
+        else {
+            return Ok(Vec::new());
+        };
+        let log = &self.keys.log;
+        let last = i64::try_from(last).unwrap_or(i64::MAX);
+        let lines: Vec<Vec<u8>> = self
+            .connection
+            .run(|redis| redis::cmd("LRANGE").arg(log).arg(first).arg(last).query(redis))?;
+        let parse = |(number, line)| match parse_line(line) {
+            Some((found, text)) if found == number => Ok(text.to_owned()),
+            _ => Err(StoreError::DamagedEntry { store: self.log_name(), entry: number }),
+        };
+        (first..).zip(lines.iter().map(Vec::as_slice)).map(parse).collect()
+    }
+
+    /// Runs a script that first checks that this arena is the writer.
+    fn write(&mut self, script: &str, key: &str, arguments: &[&[u8]]) -> Result<(), StoreError> {
+        let script = Script::new(script);
+        let (writer, epoch) = (&self.keys.writer, self.epoch);
+        let answer: String = self.connection.run(|redis| {
+            let mut call = script.key(key);
+            call.key(writer).arg(epoch);
+            for argument in arguments {
+                call.arg(*argument);
+            }
+            call.invoke(redis)
+        })?;
+        match answer.as_str() {
+            "ok" => Ok(()),
+            _ => Err(StoreError::Fenced { store: self.log_name() }),
+        }
+    }
+}
+
+impl Backend for RedisLog {
+    fn log_name(&self) -> String {
+        format!("{} of {}", self.keys.log, self.connection.name())
+    }
+
+    fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    fn append(&mut self, text: &str) -> Result<(), StoreError> {
+        let line = format_line(self.entries, text);
+        let expected = self.entries.to_string();
+        let key = self.keys.log.clone();
+        let appended = self.write(APPEND, &key, &[expected.as_bytes(), line.trim_end().as_bytes()]);
+        match &appended {
+            Ok(()) => self.entries += 1,
+            Err(error) => self.is_uncertain = error.is_passing(),
+        }
+        appended
+    }
+
+    fn settle(&mut self) -> Result<Vec<String>, StoreError> {
+        if !self.is_uncertain {
+            return Ok(Vec::new());
+        }
+        // Only this arena has written, if it still is the writer.
+        self.recover()?;
+        let texts = self.read_lines(self.entries, CHUNK)?;
+        self.entries += texts.len() as u64;
+        self.is_uncertain = false;
+        Ok(texts)
+    }
+
+    fn read(&mut self, first: u64, limit: usize) -> Result<Vec<String>, StoreError> {
+        let limit = (limit as u64).min(self.entries.saturating_sub(first));
+        self.read_lines(first, limit)
+    }
+
+    fn keep_games(&mut self, games: &[(GameKey, StoredGame)]) -> Result<(), StoreError> {
+        let mut arguments = Vec::with_capacity(2 * games.len());
+        for (key, game) in games {
+            arguments.push(field(key).into_bytes());
+            arguments.push(serde_json::to_vec(game).map_err(|error| StoreError::Server {
+                store: self.log_name(),
+                problem: format!("a game cannot be written as JSON: {error}"),
+            })?);
+        }
+        if arguments.is_empty() {
+            return Ok(());
+        }
+        let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
+        let key = self.keys.games.clone();
+        self.write(KEEP_GAMES, &key, &arguments)?;
+        self.games.extend(games.iter().map(|(key, _)| *key));
+        Ok(())
+    }
+
+    fn game(&mut self, key: GameKey) -> Result<Option<StoredGame>, StoreError> {
+        let (games, field) = (&self.keys.games, field(&key));
+        let text: Option<Vec<u8>> =
+            self.connection.run(|redis| redis::cmd("HGET").arg(games).arg(&field).query(redis))?;
+        // A game that cannot be read is not shown, as in the embedded store.
+        Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
+    }
+
+    fn game_keys(&mut self, number: u32) -> Result<Vec<GameKey>, StoreError> {
+        let first = GameKey { number, cluster: 0, game: 0 };
+        let last = GameKey { number, cluster: u32::MAX, game: u32::MAX };
+        Ok(self.games.range(first..=last).copied().collect())
+    }
+
+    fn prune_games(&mut self, keep: &dyn Fn(GameKey) -> bool) -> Result<u32, StoreError> {
+        let gone: Vec<GameKey> = self.games.iter().copied().filter(|key| !keep(*key)).collect();
+        let fields: Vec<String> = gone.iter().map(field).collect();
+        let key = self.keys.games.clone();
+        // Lua unpacks a limited number of arguments.
+        for fields in fields.chunks(CHUNK as usize) {
+            let arguments: Vec<&[u8]> = fields.iter().map(String::as_bytes).collect();
+            self.write(REMOVE_GAMES, &key, &arguments)?;
+        }
+        gone.iter().for_each(|key| {
+            self.games.remove(key);
+        });
+        Ok(gone.len() as u32)
+    }
+
+    fn recover(&mut self) -> Result<(), StoreError> {
+        let key = self.keys.games.clone();
+        self.write(KEEP_GAMES, &key, &[])
+    }
+}
+
+/// The field of a game in the hash of games.
+fn field(key: &GameKey) -> String {
+    serde_json::to_string(key).unwrap_or_default()
+}

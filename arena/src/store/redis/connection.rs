@@ -1,0 +1,115 @@
+//! A connection to Redis that is opened again after a failure.
+
+use std::time::{Duration, Instant};
+
+use ouro_service::Backoff;
+use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind};
+
+use super::super::error::StoreError;
+
+/// Time for a connection.
+const CONNECT: Duration = Duration::from_secs(2);
+/// Time for an answer. With `appendfsync always`, a write is answered after its fsync.
+const RESPONSE: Duration = Duration::from_secs(5);
+/// Time over which a command is repeated before it fails.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The connection. See the [module](self).
+pub(super) struct Connection {
+    client: redis::Client,
+    open: Option<redis::Connection>,
+    /// The server, for messages; without a password.
+    name: String,
+    patience: Duration,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Connection {
+    /// A connection that is opened with the first command. `password` replaces the one of the URL.
+    pub(super) fn new(url: &str, password: Option<&str>) -> Result<Self, StoreError> {
+        let refused = |error: RedisError| {
+            // The URL may hold a password, so it is not repeated.
+            StoreError::Server { store: "redis".to_owned(), problem: error.to_string() }
+        };
+        let mut info = redis::IntoConnectionInfo::into_connection_info(url).map_err(refused)?;
+        if let Some(password) = password {
+            let settings = info.redis_settings().clone().set_password(password);
+            info = info.set_redis_settings(settings);
+        }
+        let name = format!("redis at {}", info.addr());
+        let client = redis::Client::open(info).map_err(refused)?;
+        Ok(Self { client, open: None, name, patience: PATIENCE })
+    }
+
+    /// The server, for messages.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Runs a command, and repeats it on new connections while the server cannot be reached or
+    /// refuses writes for the moment. The command must be idempotent, because a lost answer repeats
+    /// it.
+    pub(super) fn run<T>(
+        &mut self,
+        command: impl Fn(&mut redis::Connection) -> RedisResult<T>,
+    ) -> Result<T, StoreError> {
+        let (start, mut backoff) = (Instant::now(), Backoff::default());
+        loop {
+            let error = match self.attempt(&command) {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            // A connection that failed may still deliver the answer to the failed command.
+            self.open = None;
+            if !is_passing(&error) {
+                let (store, problem) = (self.name.clone(), error.to_string());
+                return Err(StoreError::Server { store, problem });
+            }
+            let delay = backoff.next_delay();
+            if start.elapsed() + delay > self.patience {
+                let (store, problem) = (self.name.clone(), error.to_string());
+                return Err(StoreError::Unreachable { store, problem });
+            }
+            std::thread::sleep(delay);
+        }
+    }
+
+    fn attempt<T>(
+        &mut self,
+        command: &impl Fn(&mut redis::Connection) -> RedisResult<T>,
+    ) -> RedisResult<T> {
+        let connection = match &mut self.open {
+            Some(connection) => connection,
+            closed => {
+                let connection = self.client.get_connection_with_timeout(CONNECT)?;
+                connection.set_read_timeout(Some(RESPONSE))?;
+                connection.set_write_timeout(Some(RESPONSE))?;
+                closed.insert(connection)
+            }
+        };
+        command(connection)
+    }
+
+    /// Shortens the time over which commands are repeated.
+    #[cfg(test)]
+    pub(super) fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+}
+
+/// Whether the same command may succeed later.
+fn is_passing(error: &RedisError) -> bool {
+    use ServerErrorKind::{BusyLoading, ClusterDown, MasterDown, ReadOnly, TryAgain};
+    let is_server = matches!(
+        error.kind(),
+        ErrorKind::Server(BusyLoading | ClusterDown | MasterDown | ReadOnly | TryAgain)
+    );
+    // MISCONF: the disk of the server refuses writes. OOM: its memory is used up.
+    let is_full = matches!(error.code(), Some("MISCONF" | "OOM" | "BUSY"));
+    error.is_io_error() || is_server || is_full
+}

@@ -1,0 +1,236 @@
+//! The store on a real Redis server: takeover, restarts, lost answers, damage, settings.
+//!
+//! Without `redis-server` on this machine the tests are skipped, unless all checks are required.
+
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ouro_game::GameConfig;
+use ouro_net::{ContentHash, Generation, RunId};
+use ouro_proto::{Checkpoint, CheckpointStatus};
+use ouro_testkit::process::Process;
+
+use super::*;
+use crate::store::{LogEntry, Run, Store};
+
+/// Longest time until a server answers.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Settings of a server that loses nothing.
+const DURABLE: [&str; 10] = [
+    "--appendonly",
+    "yes",
+    "--appendfsync",
+    "always",
+    "--aof-load-truncated",
+    "no",
+    "--maxmemory-policy",
+    "noeviction",
+    "--save",
+    "",
+];
+
+/// A Redis server in a folder of its own.
+pub(crate) struct Server {
+    process: Process,
+    address: SocketAddr,
+    folder: tempfile::TempDir,
+}
+
+impl Server {
+    /// Starts a server; `None` if none is installed.
+    pub(crate) fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// Like [`start`](Self::start), with more settings.
+    fn start_with(more: &[&str]) -> Option<Self> {
+        let is_there = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status();
+        if !is_there.is_ok_and(|status| status.success()) {
+            assert!(!ouro_testkit::requires_all_checks(), "redis-server is missing; install it");
+            ouro_testkit::not_run("redis-server is not installed");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let process = launch(port, folder.path(), more);
+        let server = Self { process, address: port, folder };
+        server.wait();
+        Some(server)
+    }
+
+    /// Waits until the port answers.
+    fn wait(&self) {
+        let start = Instant::now();
+        while TcpStream::connect(self.address).is_err() {
+            assert!(start.elapsed() < PATIENCE, "redis-server does not start");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Kills the server, as a power failure would, and starts it again.
+    fn restart(&mut self) {
+        self.process.kill();
+        self.process = launch(self.address, self.folder.path(), &[]);
+        self.wait();
+    }
+
+    fn address_of(&self, name: &str) -> RedisAddress {
+        let url = format!("redis://{}", self.address);
+        RedisAddress { url, password: None, name: name.to_owned() }
+    }
+
+    pub(crate) fn open(&self) -> RedisStore {
+        RedisStore::open(&self.address_of("test")).unwrap()
+    }
+
+    /// Runs a command of the server.
+    fn command(&self, words: &[&str]) {
+        let address = self.address_of("test");
+        let mut connection = Connection::new(&address.url, None).unwrap();
+        let run = |redis: &mut redis::Connection| {
+            let mut command = redis::cmd(words[0]);
+            command.arg(&words[1..]).query::<redis::Value>(redis)
+        };
+        connection.run(run).unwrap();
+    }
+}
+
+fn launch(address: SocketAddr, folder: &Path, more: &[&str]) -> Process {
+    let mut command = Command::new("redis-server");
+    command.args(["--bind", "127.0.0.1", "--port", &address.port().to_string(), "--dir"]);
+    command.arg(folder).args(DURABLE).args(more).stdout(Stdio::null());
+    Process::start(&mut command)
+}
+
+fn run() -> Run {
+    Run { game: GameConfig::by_name("tic_tac_toe").unwrap(), seed: 1 }
+}
+
+fn checkpoint(generation: u32) -> Checkpoint {
+    Checkpoint {
+        hash: ContentHash::of(&generation.to_le_bytes()),
+        generation: Generation(generation),
+        step: 1,
+        size_bytes: 4,
+        status: CheckpointStatus::Candidate,
+        published_at: 1.5,
+        parent: None,
+    }
+}
+
+/// A store with a run and two checkpoints.
+fn filled(server: &Server) -> RedisStore {
+    let store = server.open();
+    store.bind_run(&run(), RunId::of(b"run")).unwrap();
+    for generation in 0..2 {
+        store.add_checkpoint(&checkpoint(generation)).unwrap();
+    }
+    store
+}
+
+fn entries(store: &RedisStore) -> Vec<LogEntry> {
+    store.log(0, usize::MAX).unwrap()
+}
+
+#[test]
+fn an_arena_that_another_has_replaced_can_write_no_more() {
+    let Some(server) = Server::start() else { return };
+    let first = filled(&server);
+    let second = server.open();
+    assert_eq!(entries(&second).len(), 3);
+    let error = first.add_checkpoint(&checkpoint(2)).unwrap_err();
+    assert!(matches!(error, StoreError::Fenced { .. }), "{error}");
+    let game = GameKey { number: 0, cluster: 0, game: 0 };
+    assert!(matches!(first.prune_games(&|key| key == game), Ok(0)));
+    let reader = RedisStore::open_to_read(&server.address_of("test")).unwrap();
+    assert!(matches!(reader.add_checkpoint(&checkpoint(2)), Err(StoreError::Fenced { .. })));
+    assert_eq!(entries(&reader).len(), 3);
+    second.add_checkpoint(&checkpoint(2)).unwrap();
+    // Another run in the same server has keys of its own.
+    let other = RedisStore::open(&server.address_of("other")).unwrap();
+    assert!(entries(&other).is_empty());
+    assert_eq!(entries(&server.open()).len(), 4);
+}
+
+#[test]
+fn a_killed_server_loses_nothing_that_was_stored() {
+    let Some(mut server) = Server::start() else { return };
+    let store = filled(&server);
+    for generation in 2..6 {
+        server.restart();
+        store.add_checkpoint(&checkpoint(generation)).unwrap();
+    }
+    let before = entries(&store);
+    server.restart();
+    assert_eq!(entries(&server.open()), before);
+    assert_eq!(before.len(), 7);
+}
+
+#[test]
+fn an_append_whose_answer_is_lost_counts_once() {
+    let Some(mut server) = Server::start() else { return };
+    let store = filled(&server);
+    store.with_mut(|log| log.connection.set_patience(Duration::ZERO));
+    // A stopped server reads nothing, and executes the command once it continues.
+    server.process.signal("-STOP");
+    let error = store.add_checkpoint(&checkpoint(2)).unwrap_err();
+    assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
+    server.process.signal("-CONT");
+    store.with_mut(|log| log.connection.set_patience(PATIENCE));
+    // The next step finds the entry of the lost answer. Repeating the step changes nothing.
+    store.add_checkpoint(&checkpoint(3)).unwrap();
+    store.add_checkpoint(&checkpoint(2)).unwrap();
+    let generations: Vec<u32> =
+        store.checkpoints().unwrap().iter().map(|row| row.generation.0).collect();
+    assert_eq!(generations, [0, 1, 2, 3]);
+    let stored = entries(&store);
+    assert_eq!(entries(&server.open()), stored);
+}
+
+#[test]
+fn a_changed_or_missing_entry_is_named() {
+    let Some(server) = Server::start() else { return };
+    drop(filled(&server));
+    for command in [
+        ["LSET", "ouro:{test}:log", "1", "00000000 1 {}"],
+        ["LREM", "ouro:{test}:log", "1", "00000000 1 {}"],
+    ] {
+        server.command(&command);
+        let error = RedisStore::open(&server.address_of("test")).unwrap_err();
+        assert!(matches!(error, StoreError::DamagedEntry { entry: 1, .. }), "{error}");
+        assert!(error.to_string().contains("ouro:{test}:log"), "{error}");
+    }
+}
+
+#[test]
+fn a_server_that_would_lose_results_is_refused_with_the_setting() {
+    for (setting, value) in [
+        ("appendonly", "no"),
+        ("appendfsync", "everysec"),
+        ("no-appendfsync-on-rewrite", "yes"),
+        ("aof-load-truncated", "yes"),
+        ("maxmemory-policy", "allkeys-lru"),
+    ] {
+        let Some(server) = Server::start_with(&[&format!("--{setting}"), value]) else { return };
+        let error = RedisStore::open(&server.address_of("test")).unwrap_err().to_string();
+        assert!(error.contains(&format!("{setting} is \"{value}\"")), "{error}");
+        assert!(error.contains(&format!("CONFIG SET {setting}")), "{error}");
+    }
+}
+
+#[test]
+fn a_wrong_password_and_a_missing_server_are_errors_without_the_password() {
+    let Some(server) = Server::start_with(&["--requirepass", "right"]) else { return };
+    let address = |password: &str| RedisAddress {
+        password: Some(password.to_owned()),
+        ..server.address_of("test")
+    };
+    RedisStore::open(&address("right")).unwrap();
+    let error = RedisStore::open(&address("secret")).unwrap_err().to_string();
+    assert!(error.contains("redis at 127.0.0.1") && !error.contains("secret"), "{error}");
+    let nobody = RedisAddress { url: "http://x".to_owned(), ..address("secret") };
+    assert!(matches!(RedisStore::open(&nobody), Err(StoreError::Server { .. })));
+}
