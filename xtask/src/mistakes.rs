@@ -150,11 +150,22 @@ fn copy_crate(folder: &Path, path: &str) -> Result<()> {
     }
     for file in files {
         let text = fs::read_to_string(root().join(&file))?;
-        // The copy has no benches, so its manifest must not name any.
-        let kept = text.split("\n[[bench]]").next().unwrap_or(&text);
-        write(folder, &file, if file.ends_with("Cargo.toml") { kept } else { &text })?;
+        let text = if file.ends_with("Cargo.toml") { without_benches(&text) } else { text };
+        write(folder, &file, &text)?;
     }
     Ok(())
+}
+
+/// A manifest without benches and without our own crates as dev-dependencies, which only benches
+/// and tests outside of `src` need. The copy has none of these.
+fn without_benches(manifest: &str) -> String {
+    let kept = manifest.split("\n[[bench]]").next().unwrap_or(manifest);
+    let Some((head, tests)) = kept.split_once("[dev-dependencies]\n") else {
+        return kept.to_owned();
+    };
+    let tests: String =
+        tests.split_inclusive('\n').filter(|line| !line.starts_with("ouro-")).collect();
+    format!("{head}[dev-dependencies]\n{tests}")
 }
 
 /// Writes a file of a copy, unless it is unchanged. An unchanged file is not built again.

@@ -55,7 +55,7 @@ pub trait Backend: Debug + Send {
     fn recover(&mut self) -> Result<(), StoreError>;
 }
 
-/// A store on a [`Backend`]. See the [module](self).
+/// A store on a [`Backend`]: all tables are in memory and follow from its log.
 #[derive(Debug)]
 pub struct LoggedStore<B> {
     parts: Mutex<Parts<B>>,

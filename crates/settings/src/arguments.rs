@@ -105,8 +105,8 @@ pub struct WebArguments {
 /// Where the arena keeps its results.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StoreArguments {
-    /// Redis server of the arena's results, redis://[USER@]HOST[:PORT][/DB] [default: deploy.store
-    /// of the settings; files in the folder of the run].
+    /// Redis server of the arena's results, such as redis://user@host:6379/0 [default: deploy.store of
+    /// the settings; files in the folder of the run].
     #[arg(long, value_name = "URL", env = "OURO_STORE", hide_env_values = true)]
     pub store: Option<String>,
     /// Name of the run in the keys of that server [default: deploy.store_name of the settings,

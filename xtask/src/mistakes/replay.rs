@@ -15,7 +15,7 @@ use super::table::{Edit, Mistake};
 use super::{copy_crate, manifest_of, plant, write};
 use crate::shell::{self, cargo, root, say};
 
-const CRATES: [&str; 2] = ["crates/game", "crates/replay"];
+const CRATES: [&str; 3] = ["crates/game", "crates/net", "crates/replay"];
 
 /// Plants every fault in turn; fails unless all are caught.
 pub(crate) fn run() -> Result<()> {
