@@ -6,8 +6,11 @@
 //! fault needs a build and a test run, which takes too long for `ci`.
 
 use std::fs;
+use std::io::Read;
 use std::path::PathBuf;
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
@@ -16,6 +19,9 @@ use super::{copy_crate, manifest_of, plant, write};
 use crate::shell::{self, cargo, root, say};
 
 const CRATES: [&str; 3] = ["crates/game", "crates/net", "crates/replay"];
+
+/// Longest time of the tests. They take some seconds.
+const LONGEST: Duration = Duration::from_secs(180);
 
 /// Plants every fault in turn; fails unless all are caught.
 pub(crate) fn run() -> Result<()> {
@@ -67,15 +73,15 @@ impl Bench {
         Ok(Self { folder })
     }
 
-    fn cargo(&self, tests: &[&str]) -> Result<Output> {
+    fn command(&self, tests: &[&str]) -> Command {
         let mut command = cargo(&["test", "--offline", "--package", "ouro-replay", "--lib"]);
         command.args(["--config", "profile.dev.package.ouro-replay.opt-level=1"]).args(tests);
         command.current_dir(&self.folder).env("CARGO_TARGET_DIR", self.folder.join("target"));
-        command.output().context("cannot start cargo")
+        command
     }
 
     fn build(&self) -> Result<()> {
-        let output = self.cargo(&["--no-run"])?;
+        let output = self.command(&["--no-run"]).output().context("cannot start cargo")?;
         ensure!(
             output.status.success(),
             "does not build:\n{}",
@@ -84,8 +90,33 @@ impl Bench {
         Ok(())
     }
 
+    /// Runs the tests. A fault may keep a test from ending, so it is killed after [`LONGEST`].
     fn test(&self) -> Result<Output> {
-        self.cargo(&[])
+        let mut command = self.command(&[]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        // A group of its own, so that the tests end with cargo.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().context("cannot start cargo")?;
+        let mut stdout = child.stdout.take().context("the output is piped")?;
+        let reading = thread::spawn(move || {
+            let mut text = Vec::new();
+            stdout.read_to_end(&mut text).map(|_| text)
+        });
+        let start = Instant::now();
+        let status = loop {
+            match child.try_wait()? {
+                Some(status) => break status,
+                None if start.elapsed() > LONGEST => {
+                    let group = format!("-{}", child.id());
+                    let killed = Command::new("kill").args(["-KILL", "--", &group]).status();
+                    ensure!(killed.is_ok_and(|status| status.success()), "a test does not end");
+                }
+                None => thread::sleep(Duration::from_millis(50)),
+            }
+        };
+        let stdout = reading.join().unwrap_or_else(|_| Ok(Vec::new()))?;
+        Ok(Output { status, stdout, stderr: Vec::new() })
     }
 
     /// Removes a fault again.
