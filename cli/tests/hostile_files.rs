@@ -1,6 +1,6 @@
 //! Damage to every file of a run, in every class of bytes of its format.
 //!
-//! After each damage, `ouro check` names it, a start refuses in one line, or the run goes on and is
+//! After each damage, `ouro check` names it, a start refuses in one line, or the run continues and is
 //! sound again. A refused run starts after `ouro repair`, or the line names another remedy.
 
 use std::collections::BTreeMap;

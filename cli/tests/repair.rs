@@ -202,7 +202,7 @@ fn a_run_keeps_its_results_in_redis() {
     assert!(!before.contains("secret"), "{before}");
     let again = train(home.path(), "1s");
     assert_eq!(again.code, Some(0), "{}", again.stderr);
-    assert_ne!(check(), before, "the run goes on");
+    assert_ne!(check(), before, "the run continues");
     let repaired = ouro(home.path(), &["repair", "run"]);
     repaired.assert_refused(64, &["the results of run are in Redis"]);
 

@@ -99,6 +99,10 @@ impl RedisStore {
     /// Opens the store, or creates it, and takes it over from any other arena. Checks the settings of
     /// the server and verifies every entry.
     pub fn open(address: &RedisAddress) -> Result<Self, StoreError> {
+        Self::take_over(address).map_err(at_start)
+    }
+
+    fn take_over(address: &RedisAddress) -> Result<Self, StoreError> {
         let mut connection = Connection::new(&address.url, address.password.as_deref())?;
         server::check(&mut connection)?;
         let writer = Keys::new(&address.name).writer;
@@ -107,10 +111,10 @@ impl RedisStore {
         Self::load(connection, address, epoch)
     }
 
-    /// Opens the store to read it. An arena that uses it goes on, and writes here fail.
+    /// Opens the store to read it. An arena that uses the store continues, and writes here fail.
     pub fn open_to_read(address: &RedisAddress) -> Result<Self, StoreError> {
         let connection = Connection::new(&address.url, address.password.as_deref())?;
-        Self::load(connection, address, NO_WRITER)
+        Self::load(connection, address, NO_WRITER).map_err(at_start)
     }
 
     fn load(
@@ -264,6 +268,17 @@ impl Backend for RedisLog {
     fn recover(&mut self) -> Result<(), StoreError> {
         let key = self.keys.games.clone();
         self.write(KEEP_GAMES, &key, &[])
+    }
+}
+
+/// An error of a start. A running arena repeats its writes, but a start does not.
+fn at_start(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unreachable { store, problem } => StoreError::Server {
+            store,
+            problem: format!("{problem}; start the server, or correct deploy.store"),
+        },
+        error => error,
     }
 }
 

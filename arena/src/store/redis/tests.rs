@@ -231,6 +231,14 @@ fn a_wrong_password_and_a_missing_server_are_errors_without_the_password() {
     RedisStore::open(&address("right")).unwrap();
     let error = RedisStore::open(&address("secret")).unwrap_err().to_string();
     assert!(error.contains("redis at 127.0.0.1") && !error.contains("secret"), "{error}");
-    let nobody = RedisAddress { url: "http://x".to_owned(), ..address("secret") };
-    assert!(matches!(RedisStore::open(&nobody), Err(StoreError::Server { .. })));
+    let unknown = RedisAddress { url: "http://x".to_owned(), ..address("secret") };
+    assert!(matches!(RedisStore::open(&unknown), Err(StoreError::Server { .. })));
+}
+
+#[test]
+fn a_start_without_its_server_does_not_promise_to_resume() {
+    let (store, problem) = ("redis at x:1".to_owned(), "Connection refused".to_owned());
+    let error = at_start(StoreError::Unreachable { store, problem }).to_string();
+    assert!(error.ends_with("start the server, or correct deploy.store"), "{error}");
+    assert!(!error.contains("resumes"), "{error}");
 }

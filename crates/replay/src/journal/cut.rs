@@ -1,6 +1,6 @@
 //! The bytes that opening a journal cuts off its end.
 //!
-//! A crash in the middle of a write leaves bytes that nobody needs. A file that lost its end looks
+//! A crash in the middle of a write leaves bytes that are not needed. A file that lost its end looks
 //! the same, but then the bytes belong to acknowledged records. The bytes are therefore copied to
 //! a file beside the segment before the segment is truncated. Reading a journal ignores these
 //! files. The newest [`KEPT`] of them stay, so that repeated crashes do not fill the disk.
