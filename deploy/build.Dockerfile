@@ -33,3 +33,6 @@ FROM base-gpu AS base-mesa
 RUN apt-get update \
     && apt-get install -y --no-install-recommends mesa-vulkan-drivers \
     && rm -rf /var/lib/apt/lists/* /usr/share/vulkan/icd.d/lvp_icd.*
+
+# The last release of Redis under the BSD licence.
+FROM redis:7.2-bookworm AS base-redis

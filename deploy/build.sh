@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Compiles Ouro in a container and builds the images ouro-arena, ouro-learner, ouro-actor and ouro.
+# Compiles Ouro in a container and builds the images ouro-arena, ouro-learner, ouro-actor, ouro
+# and ouro-redis.
 #
 #   deploy/build.sh [--mesa]
 #
@@ -8,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-bases=(base base-gpu)
+bases=(base base-gpu base-redis)
 case "${1-}" in
     "") ;;
     --mesa) bases+=(base-mesa) ;;

@@ -16,8 +16,7 @@ image() {
         exit 1
     fi
     # Binaries that were compiled for a newer C library than that of the base do not start.
-    if ! docker run --rm --network none --entrypoint "/usr/local/bin/$program" "$name" \
-        --version; then
+    if ! docker run --rm --network none --entrypoint "$program" "$name" --version; then
         echo "images.sh: the binary in $name does not start; compile it for the base" >&2
         exit 1
     fi
@@ -27,6 +26,7 @@ image ouro-arena arena ouro-arena
 image ouro-learner learner ouro-learner
 image ouro-actor actor ouro-actor
 image ouro ouro ouro
+image ouro-redis redis redis-server
 if [ "${1-}" = --mesa ]; then
     image ouro-learner-mesa learner ouro-learner --build-arg LEARNER_BASE=ouro-base-mesa
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the images without a registry and tests a run in containers: health, ratings, scaling,
-# drains, a restart, and the isolation of the containers.
+# Builds the images without a registry and tests a run in containers: health, ratings, scaling, secrets,
+# isolation, kills of Redis and the arena, drains, and a restart.
 #
 #   deploy/test.sh DIR
 #
@@ -20,19 +20,21 @@ here="$(dirname "$(realpath "$0")")"
 binaries="$(realpath -- "$1")"
 cd "$here"
 
-export OURO_TAG=test ARENA_PORT=0 LEARNER_PORT=0 WEB_PORT=0 ACTOR_THREADS=1
+scratch="$(mktemp -d)"
+export OURO_TAG=test REDIS_IMAGE=ouro-redis:test OURO_SECRETS="$scratch/secrets"
+export ARENA_PORT=0 LEARNER_PORT=0 WEB_PORT=0 ACTOR_THREADS=1
 export RUN_TOML=./run.toml COMPOSE_FILE="${COMPOSE_FILE:-compose.yaml}"
 read -ra compose <<<"${COMPOSE:-docker-compose}"
 project="ouro-test-$$"
 compose+=(-p "$project")
-scratch="$(mktemp -d)"
+images=(ouro-{arena,learner,actor,redis} ouro)
 events=
 
 clean_up() {
     local code=$?
     [ -z "$events" ] || kill "$events" 2>/dev/null || true
     "${compose[@]}" down --volumes --timeout 1 >/dev/null 2>&1 || true
-    docker image rm ouro{-arena,-learner,-actor,}:test >/dev/null 2>&1 || true
+    docker image rm "${images[@]/%/:test}" >/dev/null 2>&1 || true
     rm -rf "$scratch"
     exit "$code"
 }
@@ -68,6 +70,19 @@ logged() {
 step() { logged trained step; }
 trained_past() { [ "$(step)" -gt "$1" ]; }
 
+# Runs a command of Redis in its container, as the arena unless OURO_USER names another user.
+redis() {
+    docker exec -e REDISCLI_AUTH="$password" "$(container redis)" \
+        redis-cli --no-auth-warning --user "${OURO_USER:-arena}" "$@"
+}
+# The log of the run in Redis.
+log="ouro:{ouro}:log"
+entries() { redis LLEN "$log"; }
+has_more_entries() { [ "$(entries 2>/dev/null || echo 0)" -gt "$1" ] 2>/dev/null; }
+
+# Seconds since a time in nanoseconds.
+since() { echo "$((($(date +%s%N) - $1) / 100000000))" | sed -E 's/(.)$/.\1/; s/^\./0./'; }
+
 # Players in the table of ratings on the web page.
 rated() {
     local address
@@ -96,6 +111,11 @@ ended() { sort "$scratch/events" | uniq -c | sed -E 's/^ +//'; }
 offline/build.sh "$binaries" || fail "the images cannot be built"
 pass "images are built without a registry"
 
+./secrets.sh >/dev/null || fail "the secrets cannot be made"
+password="$(<"$OURO_SECRETS/redis-password")"
+hash="$(sed -nE 's/^user arena .*#([0-9a-f]{64}) .*/\1/p' "$OURO_SECRETS/redis-users.acl")"
+[ ${#password} = 64 ] && [ ${#hash} = 64 ] || fail "the secrets are incomplete"
+
 docker events --filter event=die --filter "label=com.docker.compose.project=$project" \
     --format '{{index .Actor.Attributes "com.docker.compose.service"}} {{.Actor.Attributes.exitCode}}' \
     >"$scratch/events" &
@@ -103,16 +123,15 @@ events=$!
 
 # --- start ---
 start=$(date +%s%N)
-since_start() { echo "$((($(date +%s%N) - start) / 100000000))" | sed -E 's/(.)$/.\1/; s/^\./0./'; }
 "${compose[@]}" up -d >"$scratch/up" 2>&1 || { cat "$scratch/up"; fail "the run does not start"; }
-for service in arena learner; do
+for service in redis arena learner; do
     healthy "$service" || fail "$service is not healthy, but services that need it have started"
 done
-pass "services start in the order of their health ($(since_start) s)"
+pass "services start in the order of their health ($(since "$start") s)"
 wait_for 120 "the actor is not healthy" healthy actor
 pass "the actor is healthy"
 wait_for 300 "no generation is rated" generation_is_rated
-pass "the first generation that was trained is rated ($(since_start) s after the start)"
+pass "the first generation that was trained is rated ($(since "$start") s after the start)"
 if [ -n "${OURO_GRPCURL-}" ]; then
     "$OURO_GRPCURL" -plaintext "$("${compose[@]}" port arena 50061)" \
         ouro.arena.v1.ArenaService/GetRatings >"$scratch/ratings" || fail "GetRatings fails"
@@ -120,18 +139,96 @@ if [ -n "${OURO_GRPCURL-}" ]; then
     pass "GetRatings lists it"
 fi
 
+# --- Redis ---
+[ "$(entries)" -gt 0 ] || fail "Redis has no results"
+! docker cp "$(container arena):/var/lib/ouro/arena/results.log" "$scratch/" 2>/dev/null \
+    || fail "the arena keeps its results in a file"
+pass "the results are in Redis: $(entries) entries"
+
+while read -ra command; do
+    answer="$(redis "${command[@]}" 2>&1 || true)"
+    [[ "$answer" == *NOPERM* ]] || fail "the arena may run ${command[*]}: $answer"
+done <<EOF
+FLUSHALL
+CONFIG SET appendonly no
+KEYS *
+GET foreign
+DEL $log
+LTRIM $log 1 0
+EVAL return(redis.call('FLUSHALL')) 0
+ACL SETUSER arena +@all
+SHUTDOWN
+EOF
+answer="$(OURO_USER=default redis PING 2>&1 || true)"
+[[ "$answer" == *NOAUTH* ]] || fail "Redis answers without a user: $answer"
+answer="$(OURO_USER=health redis LLEN "$log" 2>&1 || true)"
+[[ "$answer" == *NOPERM* ]] || fail "the user of the health check may do more: $answer"
+! docker run --rm --network "${project}_default" --entrypoint redis-cli ouro-redis:test -h redis \
+    ping >/dev/null 2>&1 || fail "actors and the learner reach Redis"
+pass "Redis refuses other users, keys and commands, and only the arena reaches it"
+
+# Starts another arena, which ends with exit code $1 and one line of log that contains $2.
+refuses() {
+    local code=0
+    "${compose[@]}" run --rm --no-deps "${@:3}" arena >"$scratch/refused" 2>&1 || code=$?
+    [ "$code" = "$1" ] || fail "an arena ends with $code, not $1: $(tail -n 1 "$scratch/refused")"
+    [ "$(grep -c '^{' "$scratch/refused")" = 1 ] || fail "not one line: $(<"$scratch/refused")"
+    grep -q "$2" "$scratch/refused" || fail "no '$2' in: $(<"$scratch/refused")"
+}
+OURO_SECRETS="$scratch/wrong" ./secrets.sh >/dev/null
+OURO_SECRETS="$scratch/wrong" refuses 69 "refuses the user or the password"
+refuses 69 "cannot read /run/secrets/none: " -e OURO_STORE_PASSWORD_FILE=/run/secrets/none
+! OURO_SECRETS="$scratch/none" "${compose[@]}" run --rm --no-deps arena >"$scratch/refused" 2>&1 \
+    || fail "an arena starts without its secret"
+grep -q "does not exist: $scratch/none/redis-password" "$scratch/refused" \
+    || fail "a missing secret is not named: $(<"$scratch/refused")"
+pass "a wrong password and a missing secret are refused in one line"
+
 # --- isolation ---
-for service in arena learner actor; do
+for service in redis arena learner actor; do
     id="$(container "$service")"
+    expected=65532
+    [ "$service" != redis ] || expected=999
     user="$(docker top "$id" -o uid,pid | awk 'NR == 2 { print $1 }')"
-    [ "$user" = 65532 ] || fail "$service runs as user $user"
+    [ "$user" = "$expected" ] || fail "$service runs as user $user"
     ! docker cp run.toml "$id:/etc/passwd" 2>/dev/null || fail "$service can change its files"
     [ "$(field "$id" '{{.HostConfig.ReadonlyRootfs}} {{.HostConfig.CapDrop}}')" = "true [ALL]" ] \
         || fail "$service has a writable root file system or capabilities"
     ! docker exec "$id" /bin/sh -c true >/dev/null 2>&1 || fail "$service has a shell"
     ! docker port "$id" | grep -v ' 127\.0\.0\.1:' || fail "$service is reachable from outside"
 done
+! docker port "$(container redis)" | grep . || fail "Redis has a port"
 pass "no root, no capabilities, no shell, read-only files, ports on 127.0.0.1"
+
+for image in "${images[@]}"; do
+    root="$scratch/root"
+    id="$(docker create "$image:test")"
+    mkdir "$root"
+    docker export "$id" | tar -x -C "$root"
+    docker rm "$id" >/dev/null
+    found="$(find "$root" -type f -perm /6000)"
+    [ -z "$found" ] || fail "$image has setuid files: $found"
+    found="$(find "$root" \( -name '*sh' -o -name busybox -o -name 'apt*' -o -name dpkg \
+        -o -name 'python*' -o -name perl \) -path '*bin/*')"
+    [ -z "$found" ] || fail "$image has shells or package managers: $found"
+    ! grep -rqF -e "$password" -e "$hash" "$root" || fail "$image has a secret"
+    rm -rf "$root"
+done
+pass "no setuid files, shells or package managers in ${images[*]}"
+
+mapfile -t ids < <("${compose[@]}" ps -q)
+{
+    docker inspect "${ids[@]}" "${images[@]/%/:test}"
+    for image in "${images[@]}"; do docker history --no-trunc "$image:test"; done
+    for id in "${ids[@]}"; do
+        cat "/proc/$(field "$id" '{{.State.Pid}}')"/{environ,cmdline}
+        docker logs "$id" 2>&1
+    done
+} >"$scratch/public"
+! grep -qaF -e "$password" -e "$hash" "$scratch/public" \
+    || fail "a secret is in an image, an environment, a command line or a log"
+grep -qa OURO_STORE_PASSWORD_FILE "$scratch/public" || fail "the scan for secrets read nothing"
+pass "no secret in images, environments, command lines and logs"
 
 # --- scaling ---
 for actors in 8 2; do
@@ -144,6 +241,26 @@ for actors in 8 2; do
 done
 [ "$(ended)" = "6 actor 0" ] || fail "not only six actors with code 0 have ended: $(ended)"
 pass "six actors drained with code 0"
+
+# --- kills ---
+redis LRANGE "$log" 0 -1 >"$scratch/log"
+rated | sort >"$scratch/players"
+for service in redis arena; do
+    id="$(container "$service")"
+    before="$(entries)" trained="$(step)" killed=$(date +%s%N)
+    # `docker kill` would count as a stop, after which docker does not restart the container.
+    kill -9 "$(field "$id" '{{.State.Pid}}')"
+    wait_for 60 "$service does not recover" has_more_entries "$before"
+    recovered="$(since "$killed")"
+    wait_for 60 "training has stopped without $service" trained_past "$trained"
+    [ "$(field "$id" '{{.RestartCount}}')" = 1 ] || fail "$service was not killed"
+    pass "$service is killed, and $recovered s later new results are stored"
+done
+redis LRANGE "$log" 0 -1 | head -n "$(wc -l <"$scratch/log")" | cmp -s - "$scratch/log" \
+    || fail "stored results have changed"
+missing="$(rated | sort | comm -13 - "$scratch/players")"
+[ -z "$missing" ] || fail "ratings are lost: $missing"
+pass "all results and ratings from before the kills are there"
 
 # --- stop ---
 players="$(rated | grep -c '^generation-')"
@@ -160,18 +277,31 @@ for service in actor learner arena; do
     done
 done
 
-"${compose[@]}" run --rm ouro check /var/lib/ouro >"$scratch/check" 2>&1 \
-    || fail "the stopped run is not sound: $(tail -n 1 "$scratch/check")"
-pass "the stopped run is sound"
-
 # --- restart in new containers ---
 "${compose[@]}" logs --no-color learner >"$scratch/first"
 saved="$(sed -nE 's/.*"message":"trained","step":([0-9]+).*/\1/p' "$scratch/first" | tail -n 1)"
 "${compose[@]}" down >/dev/null 2>&1
+"${compose[@]}" run --rm ouro check /var/lib/ouro >"$scratch/check" 2>&1 \
+    || fail "the stopped run is not sound: $(tail -n 1 "$scratch/check")"
+grep -q "as in $log of redis at redis:6379" "$scratch/check" \
+    || fail "not the results in Redis were checked: $(<"$scratch/check")"
+pass "the stopped run is sound: $(grep '^results' "$scratch/check")"
 "${compose[@]}" up -d >"$scratch/up" 2>&1 || { cat "$scratch/up"; fail "the run does not restart"; }
 resumed="$(logged ready step)"
 [ "$resumed" -ge "$saved" ] || fail "the run resumes at step $resumed, but had reached $saved"
 [ "$(rated | grep -c '^generation-')" -ge "$players" ] || fail "ratings are lost"
 wait_for 120 "a resumed run does not train" trained_past "$resumed"
 pass "new containers resume at step $resumed, with all ratings"
+
+# --- results in files ---
+"${compose[@]}" down --volumes --timeout 1 >/dev/null 2>&1
+export COMPOSE_FILE="$COMPOSE_FILE:compose.embedded.yaml" OURO_SECRETS="$scratch/none"
+"${compose[@]}" up -d arena >"$scratch/up" 2>&1 || { cat "$scratch/up"; fail "no run in files"; }
+wait_for 60 "an arena with files is not healthy" healthy arena
+[ -z "$(container redis)" ] || fail "Redis runs beside results in files"
+"${compose[@]}" stop >/dev/null 2>&1
+"${compose[@]}" run --rm ouro check /var/lib/ouro >"$scratch/check" 2>&1 \
+    || fail "a run in files is not sound: $(tail -n 1 "$scratch/check")"
+grep -q '^results.*as in the log' "$scratch/check" || fail "no results in files: $(<"$scratch/check")"
+pass "compose.embedded.yaml keeps the results in files, without Redis and secrets"
 echo "PASS  all checks"

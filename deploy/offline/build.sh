@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the images ouro-arena, ouro-learner, ouro-actor and ouro without a registry, from binaries
-# that are already compiled.
+# Builds the images ouro-arena, ouro-learner, ouro-actor, ouro and ouro-redis without a registry, from
+# binaries that are already compiled.
 #
 #   deploy/offline/build.sh [--mesa] DIR
 #
-# DIR holds the programs of the same names. --mesa also builds ouro-learner-mesa, for AMD and Intel
+# DIR holds the programs of the same names; Redis is Debian's. --mesa also builds ouro-learner-mesa, for AMD and Intel
 # GPUs. The bases consist of Debian packages that debootstrap downloads and verifies. A base that
 # this script made before is used again.
 #
@@ -40,11 +40,12 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
 # Debian packages of each base; their dependencies are added. libxext6 is needed by NVIDIA's driver.
-# Mesa's drivers depend on Python for a script that no driver runs.
+# Mesa's drivers depend on Python for a script that no driver runs, and Redis on the tools of its service.
 base=(base-files libc6 libgcc-s1)
 gpu=("${base[@]}" libvulkan1 libxext6)
 mesa_drivers=("${gpu[@]}" mesa-vulkan-drivers)
-left_out=" python3 python3-minimal debconf "
+redis=("${base[@]}" redis-server)
+left_out=" python3 python3-minimal debconf adduser lsb-base "
 
 # A base is made again if this script, the release or the mirror has changed.
 recipe="$(sha256sum "$0" | cut -c1-16)-$suite-$mirror"
@@ -55,7 +56,7 @@ packages() {
     command -v debootstrap >/dev/null || fail "debootstrap is missing; install it" 69
     [ "$(id -u)" = 0 ] || fail "debootstrap needs root; run this script as root" 77
     echo "downloading packages of $suite from $mirror"
-    local include="libvulkan1,libxext6${mesa:+,mesa-vulkan-drivers}"
+    local include="libvulkan1,libxext6,redis-server${mesa:+,mesa-vulkan-drivers}"
     debootstrap --variant=minbase --download-only --include="$include" "$suite" "$work/debs" \
         "$mirror" >"$work/debootstrap.log" 2>&1 \
         || fail "debootstrap: $(grep '^E:' "$work/debootstrap.log" | tail -n 1)"
@@ -135,6 +136,7 @@ import() {
 
 make_base ouro-base "${base[@]}"
 make_base ouro-base-gpu "${gpu[@]}"
+make_base ouro-base-redis "${redis[@]}"
 [ -z "$mesa" ] || make_base ouro-base-mesa "${mesa_drivers[@]}"
 
 mkdir -p "$work/binaries/empty"

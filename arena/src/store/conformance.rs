@@ -248,6 +248,8 @@ fn a_damaged_champion_falls_back_and_comes_back(store: &dyn Store) {
 /// Runs each test on an empty store in memory, in a folder and in Redis.
 macro_rules! conformance {
     ($($claim:ident),* $(,)?) => {
+        /// Every test, for one that needs them all.
+        pub(super) const CLAIMS: &[fn(&dyn Store)] = &[$($claim),*];
         mod in_memory {
             $(#[test]
             fn $claim() {

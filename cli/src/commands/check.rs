@@ -16,7 +16,8 @@ use ouro_arena::store::{
 };
 use ouro_learner::{FoundState, StoredState, UnfitState, training_states};
 use ouro_replay::check::{ClientLine, Joined, join};
-use ouro_settings::{SETTINGS_FILE, Settings};
+use ouro_settings::arguments::StoreArguments;
+use ouro_settings::{Deployment, SETTINGS_FILE, Settings};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -30,6 +31,8 @@ use crate::output::Output;
 pub(crate) struct Check {
     /// Folder of the run.
     run: PathBuf,
+    #[command(flatten)]
+    store: StoreArguments,
 }
 
 /// The verdict on one part of a run.
@@ -59,7 +62,7 @@ impl Check {
             ("settings", settings(run)),
             ("journal", compared.and_then(journal)),
             ("states", states(run, games)),
-            ("results", results(run)?),
+            ("results", results(run, &self.store)?),
         ];
         let parts = verdicts.map(|(part, verdict)| {
             let sound = verdict.is_ok();
@@ -203,12 +206,14 @@ fn states(run: &Path, games: Option<Range<u64>>) -> Verdict {
     }
 }
 
-fn results(run: &Path) -> Result<Verdict, Failure> {
+fn results(run: &Path, store: &StoreArguments) -> Result<Verdict, Failure> {
     let folder = run.join("arena");
-    let settings = Settings::load(&run.join(SETTINGS_FILE)).ok();
-    let address = settings.map_or(Ok(None), |settings| StoreConfig::of(&settings.deploy).redis());
-    if let Some(address) = address.map_err(Failure::unavailable)? {
-        return Ok(results_on_server(&address, &folder));
+    let settings = Settings::load(&run.join(SETTINGS_FILE));
+    let mut deploy = settings.map_or_else(|_| Deployment::default(), |settings| settings.deploy);
+    store.apply(&mut deploy);
+    let address = StoreConfig::of(&deploy).redis().map_err(Failure::unavailable)?;
+    if let Some(address) = address {
+        return results_on_server(&address, &folder);
     }
     let path = folder.join(LOG_FILE);
     if !folder.exists() {
@@ -251,18 +256,26 @@ fn results(run: &Path) -> Result<Verdict, Failure> {
 }
 
 /// The results of a run whose store is in Redis, and its weights.
-fn results_on_server(address: &RedisAddress, folder: &Path) -> Verdict {
-    let store = RedisStore::open_to_read(address).map_err(text)?;
-    let weights = WeightsFolder::open(&folder.join(WEIGHTS_FOLDER)).map_err(text)?;
-    let found = verify(&store, &weights).map_err(text)?;
-    Ok(format!(
-        "{} checkpoints, {} promotions and {} matches, as in {}; {} weights files",
-        found.checkpoints,
-        found.promotions,
-        found.matches,
-        store.name(),
-        found.weights
-    ))
+fn results_on_server(address: &RedisAddress, folder: &Path) -> Result<Verdict, Failure> {
+    let store = match RedisStore::open_to_read(address) {
+        Ok(store) => store,
+        // The server says nothing about the results.
+        Err(error @ StoreError::Server { .. }) => return Err(Failure::unavailable(error)),
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let verified = WeightsFolder::open(&folder.join(WEIGHTS_FOLDER))
+        .map_err(text)
+        .and_then(|weights| verify(&store, &weights).map_err(text));
+    Ok(verified.map(|found| {
+        format!(
+            "{} checkpoints, {} promotions and {} matches, as in {}; {} weights files",
+            found.checkpoints,
+            found.promotions,
+            found.matches,
+            store.name(),
+            found.weights
+        )
+    }))
 }
 
 fn text(error: impl Display) -> String {

@@ -12,6 +12,7 @@ use ouro_arena::store::{
 };
 use ouro_learner::{Config, rebuild_training_state, stored_run, training_states};
 use ouro_net::{RunId, Weights};
+use ouro_settings::arguments::StoreArguments;
 use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::Serialize;
 
@@ -28,6 +29,8 @@ use crate::output::Output;
 pub(crate) struct Repair {
     /// Folder of the run.
     run: PathBuf,
+    #[command(flatten)]
+    store: StoreArguments,
 }
 
 /// The outcome for one part of a run.
@@ -42,7 +45,8 @@ struct Part {
 impl Repair {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let run = &self.run;
-        let settings = Settings::load(&run.join(SETTINGS_FILE)).map_err(Failure::unreadable)?;
+        let mut settings = Settings::load(&run.join(SETTINGS_FILE)).map_err(Failure::unreadable)?;
+        self.store.apply(&mut settings.deploy);
         if settings.deploy.store.is_some() {
             return Err(Failure::usage(format_args!(
                 "the results of {} are in Redis, which repairs from its own backup; restore it, then \

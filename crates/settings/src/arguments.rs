@@ -102,11 +102,14 @@ pub struct WebArguments {
     pub web: Option<WebAddress>,
 }
 
+/// The store that is no server.
+const FILES: &str = "files";
+
 /// Where the arena keeps its results.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StoreArguments {
-    /// Redis server of the arena's results, such as redis://user@host:6379/0 [default: deploy.store of
-    /// the settings; files in the folder of the run].
+    /// Redis server of the arena's results, such as redis://user@host:6379/0, or files for the folder
+    /// of the run [default: deploy.store of the settings, files].
     #[arg(long, value_name = "URL", env = "OURO_STORE", hide_env_values = true)]
     pub store: Option<String>,
     /// Name of the run in the keys of that server [default: deploy.store_name of the settings,
@@ -196,7 +199,10 @@ impl WebArguments {
 impl StoreArguments {
     /// Overrides the keys that are given.
     pub fn apply(&self, deploy: &mut Deployment) {
-        set(&mut deploy.store, &self.store.clone().map(Some));
+        set(
+            &mut deploy.store,
+            &self.store.clone().map(|store| Some(store).filter(|url| url != FILES)),
+        );
         set(&mut deploy.store_name, &self.store_name);
         set(&mut deploy.store_password_file, &self.store_password_file.clone().map(Some));
     }
@@ -233,5 +239,21 @@ impl ActorArguments {
         set(&mut deploy.threads, &self.threads.map(|threads| Some(usize::from(threads))));
         set(&mut deploy.cache, &self.cache.clone().map(Some));
         deploy.log_records |= self.log_records;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_with_a_server_in_its_settings_can_be_told_to_use_files() {
+        let server = Some("redis://host".to_owned());
+        for (flag, expected) in [(None, &server), (Some("files"), &None)] {
+            let mut deploy = Deployment { store: server.clone(), ..Deployment::default() };
+            let store = flag.map(str::to_owned);
+            StoreArguments { store, ..StoreArguments::default() }.apply(&mut deploy);
+            assert_eq!(deploy.store, *expected);
+        }
     }
 }

@@ -67,7 +67,7 @@ impl Connection {
             // A connection that failed may still deliver the answer to the failed command.
             self.open = None;
             if !is_passing(&error) {
-                let (store, problem) = (self.name.clone(), error.to_string());
+                let (store, problem) = (self.name.clone(), problem(&error));
                 return Err(StoreError::Server { store, problem });
             }
             let delay = backoff.next_delay();
@@ -99,6 +99,20 @@ impl Connection {
     #[cfg(test)]
     pub(super) fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
+    }
+}
+
+/// An error that needs an operator, with its remedy if the cause is the user or the password.
+fn problem(error: &RedisError) -> String {
+    match (error.kind(), error.code()) {
+        (ErrorKind::AuthenticationFailed, _) => "it refuses the user or the password; correct \
+             deploy.store and the file deploy.store_password_file"
+            .to_owned(),
+        (_, Some("NOAUTH")) => "it asks for a password; set deploy.store_password_file".to_owned(),
+        (ErrorKind::Server(ServerErrorKind::NoPerm), _) => {
+            format!("{error}; give the user the rules of deploy/redis/users.acl")
+        }
+        _ => error.to_string(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The store on a real Redis server: takeover, restarts, lost answers, damage, settings.
 //!
+//! The server has the settings and the users of the containers (`deploy/redis`), so every test also
+//! shows that these suffice.
 //! Without `redis-server` on this machine the tests are skipped, unless all checks are required.
 
 use std::net::{SocketAddr, TcpStream};
@@ -15,22 +17,19 @@ use ouro_testkit::process::Process;
 use super::*;
 use crate::store::{LogEntry, Run, Store};
 
+mod users;
+
 /// Longest time until a server answers.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Settings of a server that loses nothing.
-const DURABLE: [&str; 10] = [
-    "--appendonly",
-    "yes",
-    "--appendfsync",
-    "always",
-    "--aof-load-truncated",
-    "no",
-    "--maxmemory-policy",
-    "noeviction",
-    "--save",
-    "",
-];
+/// Settings of the server in `compose.yaml`.
+const SETTINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/redis/redis.conf");
+/// Its users, with a placeholder for the hash of the password.
+const USERS: &str = include_str!("../../../../deploy/redis/users.acl");
+/// The password of the arena.
+const PASSWORD: &str = "right";
+/// A user of the tests that may run every command.
+const ADMIN: &str = "user admin on nopass ~* &* +@all";
 
 /// A Redis server in a folder of its own.
 pub(crate) struct Server {
@@ -54,6 +53,10 @@ impl Server {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
+        let hash = ContentHash::of(PASSWORD.as_bytes()).to_string();
+        let users = USERS.lines().filter(|line| !line.starts_with('#')).chain([ADMIN]);
+        let users = users.collect::<Vec<_>>().join("\n").replace("{password_sha256}", &hash);
+        std::fs::write(folder.path().join("users.acl"), users).unwrap();
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let process = launch(port, folder.path(), more);
         let server = Self { process, address: port, folder };
@@ -78,30 +81,37 @@ impl Server {
     }
 
     fn address_of(&self, name: &str) -> RedisAddress {
-        let url = format!("redis://{}", self.address);
-        RedisAddress { url, password: None, name: name.to_owned() }
+        let url = format!("redis://arena@{}", self.address);
+        RedisAddress { url, password: Some(PASSWORD.to_owned()), name: name.to_owned() }
     }
 
     pub(crate) fn open(&self) -> RedisStore {
         RedisStore::open(&self.address_of("test")).unwrap()
     }
 
-    /// Runs a command of the server.
-    fn command(&self, words: &[&str]) {
-        let address = self.address_of("test");
-        let mut connection = Connection::new(&address.url, None).unwrap();
-        let run = |redis: &mut redis::Connection| {
-            let mut command = redis::cmd(words[0]);
-            command.arg(&words[1..]).query::<redis::Value>(redis)
-        };
-        connection.run(run).unwrap();
+    /// Runs a command of the server as the user of the tests.
+    fn command<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
+        self.command_as("admin", "any", words).unwrap()
+    }
+
+    /// Runs a command of the server as this user.
+    fn command_as<T: redis::FromRedisValue>(
+        &self,
+        user: &str,
+        password: &str,
+        words: &[&str],
+    ) -> Result<T, StoreError> {
+        let url = format!("redis://{user}@{}", self.address);
+        let mut connection = Connection::new(&url, Some(password))?;
+        connection.run(|redis| redis::cmd(words[0]).arg(&words[1..]).query(redis))
     }
 }
 
 fn launch(address: SocketAddr, folder: &Path, more: &[&str]) -> Process {
     let mut command = Command::new("redis-server");
-    command.args(["--bind", "127.0.0.1", "--port", &address.port().to_string(), "--dir"]);
-    command.arg(folder).args(DURABLE).args(more).stdout(Stdio::null());
+    command.args([SETTINGS, "--bind", "127.0.0.1", "--port", &address.port().to_string(), "--dir"]);
+    command.arg(folder).arg("--aclfile").arg(folder.join("users.acl"));
+    command.args(more).stdout(Stdio::null());
     Process::start(&mut command)
 }
 
@@ -198,7 +208,7 @@ fn a_changed_or_missing_entry_is_named() {
         ["LSET", "ouro:{test}:log", "1", "00000000 1 {}"],
         ["LREM", "ouro:{test}:log", "1", "00000000 1 {}"],
     ] {
-        server.command(&command);
+        let _: redis::Value = server.command(&command);
         let error = RedisStore::open(&server.address_of("test")).unwrap_err();
         assert!(matches!(error, StoreError::DamagedEntry { entry: 1, .. }), "{error}");
         assert!(error.to_string().contains("ouro:{test}:log"), "{error}");
@@ -223,15 +233,23 @@ fn a_server_that_would_lose_results_is_refused_with_the_setting() {
 
 #[test]
 fn a_wrong_password_and_a_missing_server_are_errors_without_the_password() {
-    let Some(server) = Server::start_with(&["--requirepass", "right"]) else { return };
-    let address = |password: &str| RedisAddress {
-        password: Some(password.to_owned()),
+    let Some(server) = Server::start() else { return };
+    let address = |password: Option<&str>| RedisAddress {
+        password: password.map(str::to_owned),
         ..server.address_of("test")
     };
-    RedisStore::open(&address("right")).unwrap();
-    let error = RedisStore::open(&address("secret")).unwrap_err().to_string();
+    RedisStore::open(&address(Some(PASSWORD))).unwrap();
+    let refused = |address: &RedisAddress| RedisStore::open(address).unwrap_err().to_string();
+    let error = refused(&address(Some("secret")));
     assert!(error.contains("redis at 127.0.0.1") && !error.contains("secret"), "{error}");
-    let unknown = RedisAddress { url: "http://x".to_owned(), ..address("secret") };
+    assert!(
+        error.ends_with("correct deploy.store and the file deploy.store_password_file"),
+        "{error}"
+    );
+    let nobody = format!("redis://{}", server.address);
+    let error = refused(&RedisAddress { url: nobody, ..address(None) });
+    assert!(error.ends_with("set deploy.store_password_file"), "{error}");
+    let unknown = RedisAddress { url: "http://x".to_owned(), ..address(Some("secret")) };
     assert!(matches!(RedisStore::open(&unknown), Err(StoreError::Server { .. })));
 }
 

@@ -1,0 +1,83 @@
+//! The user of the arena in the containers: it may do what the store does, and nothing else.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::store::conformance::CLAIMS;
+
+/// Commands that Redis lets everyone run.
+const OF_EVERYONE: [&str; 2] = ["auth", "hello"];
+
+#[test]
+fn the_user_has_the_commands_that_the_store_runs_and_no_others() {
+    let Some(server) = Server::start() else { return };
+    for (number, claim) in CLAIMS.iter().enumerate() {
+        let address = server.address_of(&number.to_string());
+        claim(&RedisStore::open(&address).unwrap());
+        RedisStore::open_to_read(&address).unwrap();
+    }
+    // An append whose answer was lost is repeated.
+    filled(&server).with_mut(|log| {
+        log.entries -= 1;
+        let text = log.read_lines(log.entries, 1).unwrap().remove(0);
+        log.append(&text).unwrap();
+    });
+    // Scripts count like their commands. A refused command has no calls.
+    let statistics: String = server.command(&["INFO", "commandstats"]);
+    let called = statistics.lines().filter_map(|line| {
+        let (name, counts) = line.strip_prefix("cmdstat_")?.split_once(':')?;
+        (!counts.starts_with("calls=0,")).then_some(name)
+    });
+    let called: BTreeSet<&str> = called.filter(|name| !OF_EVERYONE.contains(name)).collect();
+    let line = USERS.lines().find(|line| line.starts_with("user arena ")).unwrap();
+    let granted: BTreeSet<&str> =
+        line.split(' ').filter_map(|rule| rule.strip_prefix('+')).collect();
+    assert_eq!(granted, called);
+}
+
+#[test]
+fn the_user_is_refused_foreign_keys_and_commands_of_an_operator() {
+    let Some(server) = Server::start() else { return };
+    drop(filled(&server));
+    let _: () = server.command(&["SET", "foreign", "1"]);
+    let arena = |words: &[&str]| server.command_as::<redis::Value>("arena", PASSWORD, words);
+    arena(&["LLEN", "ouro:{test}:log"]).unwrap();
+    let script = "return redis.call('FLUSHALL')";
+    let load: String = server.command(&["SCRIPT", "LOAD", script]);
+    for words in [
+        &["FLUSHALL"][..],
+        &["FLUSHDB"],
+        &["CONFIG", "SET", "appendonly", "no"],
+        &["CONFIG", "REWRITE"],
+        &["KEYS", "*"],
+        &["SCAN", "0"],
+        &["GET", "foreign"],
+        &["DEL", "ouro:{test}:log"],
+        &["LTRIM", "ouro:{test}:log", "1", "0"],
+        &["LSET", "ouro:{test}:log", "0", "x"],
+        &["RENAME", "ouro:{test}:log", "ouro:{test}:other"],
+        &["EVAL", script, "0"],
+        &["EVALSHA", &load, "0"],
+        &["SCRIPT", "FLUSH"],
+        &["ACL", "LIST"],
+        &["ACL", "SETUSER", "arena", "+@all"],
+        &["CLIENT", "LIST"],
+        &["MONITOR"],
+        &["DEBUG", "SLEEP", "0"],
+        &["MODULE", "LIST"],
+        &["REPLICAOF", "127.0.0.1", "1"],
+        &["SHUTDOWN"],
+    ] {
+        let error = arena(words).unwrap_err().to_string();
+        // The second is the error of a command in a script.
+        let refusals = ["NOPERM", "The user executing the script can't run this command"];
+        assert!(refusals.iter().any(|refusal| error.contains(refusal)), "{words:?}: {error}");
+    }
+    // The health check can do nothing else, and the user without a name nothing at all.
+    let health = |words: &[&str]| server.command_as::<redis::Value>("health", "any", words);
+    health(&["PING"]).unwrap();
+    health(&["INFO"]).unwrap_err();
+    health(&["GET", "ouro:{test}:writer"]).unwrap_err();
+    server.command_as::<redis::Value>("default", "", &["PING"]).unwrap_err();
+    assert_eq!(entries(&server.open()).len(), 3);
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Makes the secrets of compose.yaml: the password of the arena in Redis, and the users of Redis, with the hash
+# of that password. Repeated, it keeps the password and writes the users of this version of Ouro.
+#
+#   deploy/secrets.sh [--renew]
+#
+# --renew makes another password. It takes effect with the next start of Redis and the arena.
+#
+#   OURO_SECRETS    folder of the secrets (deploy/secrets)
+set -euo pipefail
+here="$(dirname "$(realpath "$0")")"
+folder="${OURO_SECRETS:-$here/secrets}"
+
+fail() {
+    echo "secrets.sh: $1" >&2
+    exit "$2"
+}
+
+case "$*" in
+    "" | --renew) ;;
+    *) fail "unknown arguments '$*'; usage: deploy/secrets.sh [--renew]" 64 ;;
+esac
+
+# The folder keeps other users of this machine out. The files are readable, because containers mount them one by
+# one and do not run as the user of this script.
+(umask 077 && mkdir -p "$folder") || fail "cannot create $folder" 73
+chmod 700 "$folder"
+
+# Replaces file $1 by standard input in one step.
+replace() {
+    [ ! -d "$folder/$1" ] || fail "$folder/$1 is a folder; remove it" 73
+    cat >"$folder/$1.new"
+    chmod 444 "$folder/$1.new"
+    mv -f "$folder/$1.new" "$folder/$1"
+}
+
+if [ ! -s "$folder/redis-password" ] || [ "${1-}" = --renew ]; then
+    od -An -v -N 32 -t x1 /dev/urandom | tr -d ' \n' | replace redis-password
+fi
+# The store ignores white space at the end of the file, and so does the hash.
+password="$(<"$folder/redis-password")"
+password="${password%"${password##*[![:space:]]}"}"
+hash="$(printf %s "$password" | sha256sum | cut -d ' ' -f 1)"
+sed -e '/^#/d' -e "s/{password_sha256}/$hash/" "$here/redis/users.acl" | replace redis-users.acl
+echo "secrets of Redis are in $folder"
