@@ -80,7 +80,6 @@ fn the_user_is_refused_foreign_keys_and_commands_of_an_operator() {
         &["ACL", "SETUSER", "arena", "+@all"],
         &["CLIENT", "LIST"],
         &["MONITOR"],
-        &["DEBUG", "SLEEP", "0"],
         &["MODULE", "LIST"],
         &["REPLICAOF", "127.0.0.1", "1"],
         &["SHUTDOWN"],
