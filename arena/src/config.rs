@@ -30,6 +30,8 @@ pub struct ArenaConfig {
     pub web_names: Vec<String>,
     /// Folder of the weights, and of the store unless it is in Redis; created if it is missing.
     pub data: PathBuf,
+    /// URL of the learner, whose figures the page shows; `None` watches no learner.
+    pub learner: Option<String>,
     /// Where the results are.
     pub store: StoreConfig,
     /// Game and seed of the run.
@@ -96,6 +98,7 @@ impl ArenaConfig {
             web: None,
             web_names: Vec::new(),
             data: data.into(),
+            learner: None,
             store: StoreConfig::Files,
             run,
             matches: MatchConfig::default(),
@@ -112,6 +115,7 @@ impl ArenaConfig {
             address,
             web: settings.deploy.web.0,
             web_names: settings.deploy.web_names.clone(),
+            learner: Some(settings.deploy.learner.url()),
             matches: settings.arena.clone(),
             max_weights_bytes: settings.deploy.max_weights_bytes,
             store: StoreConfig::of(&settings.deploy),

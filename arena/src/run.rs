@@ -4,6 +4,7 @@
 //! health changes to NOT_SERVING, the port closes, and calls in flight finish.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -22,11 +23,13 @@ use crate::condition::Condition;
 use crate::config::{ArenaConfig, MatchConfig};
 use crate::error::ArenaError;
 use crate::event::ArenaEvent;
+use crate::learner_watch::{LearnerView, LearnerWatch};
 use crate::match_runner::MatchRunner;
+use crate::metrics::ArenaSource;
 use crate::service::Handlers;
 use crate::state::ArenaState;
 use crate::store::{EmbeddedStore, LOG_FILE, RedisStore, Store, WeightsFolder};
-use crate::web::{self, Gauges};
+use crate::web::{self, Gauges, LearnerFigures};
 
 /// Name of the folder of weights in the data folder.
 pub const WEIGHTS_FOLDER: &str = "weights";
@@ -38,6 +41,11 @@ pub struct Arena {
     web: Option<HttpServer>,
     web_names: Vec<String>,
     gauges: Gauges,
+    learner: watch::Sender<LearnerView>,
+    /// URL of the learner to watch, and whether its figures become charts.
+    watched: Option<(String, bool)>,
+    /// Folder of the weights, and of results in files.
+    data: PathBuf,
     drain: Duration,
     state: Arc<ArenaState>,
     matches: MatchConfig,
@@ -54,7 +62,7 @@ impl Arena {
     async fn open(config: ArenaConfig, clock: Arc<dyn Clock>) -> Result<Self, ArenaError> {
         let checked = config.check()?;
         let (waker, wake) = mpsc::sync_channel(1);
-        let (data, run, store) = (config.data, config.run, config.store);
+        let (data, run, store) = (config.data.clone(), config.run, config.store);
         let open = move || -> Result<ArenaState, ArenaError> {
             std::fs::create_dir_all(&data)
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
@@ -95,6 +103,9 @@ impl Arena {
             web,
             web_names: config.web_names,
             gauges: Gauges::default(),
+            learner: watch::Sender::default(),
+            watched: config.learner.map(|address| (address, true)),
+            data: config.data,
             drain: config.limits.drain,
             state: Arc::new(state),
             matches: config.matches,
@@ -117,6 +128,18 @@ impl Arena {
     /// share their values while the arena runs.
     pub fn gauges(&self) -> Gauges {
         self.gauges.clone()
+    }
+
+    /// Watches the learner at `address` for the page. Its figures do not become charts: the caller
+    /// adds them to the [gauges](Self::gauges).
+    pub fn watch_learner(&mut self, address: String) {
+        self.watched = Some((address, false));
+    }
+
+    /// The series of the arena for Prometheus; the source stays valid while the arena runs.
+    pub fn metrics(&self) -> ArenaSource {
+        let (state, folder) = (Arc::clone(&self.state), self.data.clone());
+        ArenaSource { state, learner: self.learner.subscribe(), folder }
     }
 
     /// Subscribes to the pool as actors see it.
@@ -187,12 +210,24 @@ impl Arena {
             stop.cancel();
             result
         };
+        let watching = async {
+            let Some((address, is_charted)) = self.watched else { return };
+            let view = self.learner.clone();
+            let (start, clock) = (start_of_charts(&self.state), Arc::clone(self.state.clock()));
+            let charts = is_charted.then(|| self.gauges.clone());
+            let watch = LearnerWatch { address, view, charts, start, clock };
+            tokio::select! {
+                () = watch.run() => {}
+                () = stop.cancelled() => {}
+            }
+        };
         let page = async {
             let Some(server) = self.web else { return Drain::Clean };
-            let (state, gauges) = (self.state.clone(), self.gauges);
-            web::serve(server, &self.web_names, state, gauges, stop.clone(), self.drain).await
+            let (state, gauges) = (self.state.clone(), self.gauges.clone());
+            let figures = LearnerFigures { gauges, view: self.learner.subscribe() };
+            web::serve(server, &self.web_names, state, figures, stop.clone(), self.drain).await
         };
-        let (served, shown, played, ()) = tokio::join!(serving, page, playing, waker);
+        let (served, shown, played, (), ()) = tokio::join!(serving, page, playing, waker, watching);
         // The error of the match runner is returned first: it stops the servers, which then report
         // no error.
         played?;
@@ -206,4 +241,11 @@ impl Arena {
             _ => Drain::DeadlinePassed,
         })
     }
+}
+
+/// Unix time of the first generation; now if there is none.
+fn start_of_charts(state: &ArenaState) -> Duration {
+    let first = state.store().checkpoints().ok().and_then(|rows| rows.into_iter().next());
+    let first = first.and_then(|row| Duration::try_from_secs_f64(row.published_at).ok());
+    first.unwrap_or_else(|| state.clock().unix())
 }

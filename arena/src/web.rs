@@ -26,6 +26,7 @@ mod events;
 mod games;
 pub mod gauges;
 mod host;
+mod learner;
 mod live;
 mod matches;
 mod overview;
@@ -34,6 +35,7 @@ mod text;
 
 pub use gauges::{Gauge, Gauges};
 use host::AllowedNames;
+pub(crate) use learner::LearnerFigures;
 
 /// Content security policy: a page loads files of this program only.
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
@@ -49,7 +51,7 @@ const RENDERINGS: usize = 2;
 #[derive(Clone, Debug)]
 struct Site {
     state: Arc<ArenaState>,
-    gauges: Gauges,
+    learner: LearnerFigures,
     streams: Arc<Semaphore>,
     renderings: Arc<Semaphore>,
     stop: CancellationToken,
@@ -63,13 +65,13 @@ pub(crate) async fn serve(
     server: HttpServer,
     names: &[String],
     state: Arc<ArenaState>,
-    gauges: Gauges,
+    learner: LearnerFigures,
     stop: CancellationToken,
     drain: Duration,
 ) -> Drain {
     let site = Site {
         state,
-        gauges,
+        learner,
         streams: Arc::new(Semaphore::new(STREAMS)),
         renderings: Arc::new(Semaphore::new(RENDERINGS)),
         stop: stop.clone(),

@@ -13,12 +13,14 @@ pub mod matches;
 pub mod news;
 pub mod pool;
 pub mod push;
+pub mod status;
 pub mod text;
 pub mod trajectory;
 
 pub use arena_client::ArenaClient;
 pub use checkpoint::{Checkpoint, CheckpointStatus};
 pub use push::RefusedGame;
+pub use status::{ConnectedActor, LearnerReport, StatusClient};
 pub use trajectory::{ActorId, Hello};
 
 /// An encoded `FileDescriptorSet` of all services and messages, for gRPC reflection.

@@ -22,9 +22,10 @@ use std::sync::Arc;
 use ouro_actor::Actor;
 use ouro_arena::Arena;
 use ouro_learner::Learner;
+use ouro_service::metrics::{self, MetricsServer};
 use ouro_service::shutdown::until_signal;
 use ouro_service::telemetry::{self, LogFormat};
-use ouro_service::{Background, Shutdown, SystemClock};
+use ouro_service::{Background, Shutdown, SystemClock, identity};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::arguments::Arguments;
@@ -39,6 +40,7 @@ use crate::output::Output;
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let plan = Plan::open(arguments)?;
     let screen = Screen::new(output);
+    identity().set_service("train");
     // The panel shows progress, so logs are limited to warnings.
     telemetry::init_with(LogFormat::Text, "warn", screen.logs()).map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -57,17 +59,21 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 /// if a part refuses.
 async fn bind(plan: &Plan) -> Result<(Arena, Learner, Actor), Failure> {
     let arena = Arena::bind(plan.arena(), Arc::new(SystemClock::new())).await;
-    let arena = arena.map_err(|error| refusal::of_arena(error, plan))?;
+    let mut arena = arena.map_err(|error| refusal::of_arena(error, plan))?;
     let arena_url = format!("http://{}", arena.local_addr());
     let learner = Learner::bind(plan.learner(arena_url.clone())).await;
     let learner = learner.map_err(|error| refusal::of_learner(error, plan))?;
     let learner_url = format!("http://{}", learner.address());
+    arena.watch_learner(learner_url.clone());
     let actor = Actor::new(plan.actor(arena_url, learner_url)).map_err(Failure::usage)?;
     Ok((arena, learner, actor))
 }
 
 /// Starts the parts in the order of their dependencies and stops them in the opposite order.
 async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Result<(), Failure> {
+    let metrics = MetricsServer::open(plan.metrics()).await;
+    let metrics = metrics.map_err(|error| Failure::unavailable(&error));
+    let metrics = metrics.inspect_err(|_| plan.discard())?;
     let (arena, learner, actor) = bind(&plan).await.inspect_err(|_| plan.discard())?;
     plan.save()?;
 
@@ -81,7 +87,10 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
 
     let replay = learner.replay();
     let mut reporter = Reporter::new(screen, &plan, &arena, &learner, &actor);
-    reporter.opening()?;
+    reporter.opening(metrics.as_ref().map(MetricsServer::local_addr))?;
+    let _serving = metrics::serve(metrics, &stop, |metrics| {
+        metrics.with(learner.metrics()).with(arena.metrics()).with(actor.metrics())
+    });
 
     let (stop_arena, stop_learner, stop_actor) =
         (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
