@@ -59,7 +59,7 @@ impl LearnerWatch {
         };
         let (address, is_charted) = (Some((&*self.address).into()), self.charts.is_some());
         self.view.send_modify(|view| (view.address, view.is_charted) = (address, is_charted));
-        let mut backoff = Backoff::new(EVERY, 4 * EVERY);
+        let mut backoff = Backoff::new(EVERY, 2 * EVERY);
         let mut before = None;
         loop {
             match client.get().await {

@@ -169,13 +169,14 @@ fn the_page_the_metrics_and_the_logs_of_a_cluster_show_every_process() {
         assert!(last["generation"].is_number(), "{name}: {last}");
         assert_eq!(last["actor"].as_str(), (service == "actor").then_some(name), "{last}");
     }
-    // The arena logs that the learner left and came back, each once.
+    // The arena logs each time that the learner left or came back once, whatever the number of
+    // requests.
     let lines = cluster.lines("arena");
     let count = |text: &str| {
         let has = |line: &&Value| line["message"].as_str().is_some_and(|it| it.starts_with(text));
         lines.iter().filter(has).count()
     };
-    // It may also have been away at the start.
+    // It may also have been away at the start, and at the end.
     let (away, back) = (count("the learner does not answer"), count("the learner answers"));
-    assert!((1..=2).contains(&away) && away == back, "{away} {back}: {lines:?}");
+    assert!((1..=2).contains(&back) && (back..=back + 1).contains(&away), "{away} {back}");
 }

@@ -136,6 +136,8 @@ fn a_run_reports_every_series_and_its_values_follow_the_run() {
         ("ouro_learner_positions_accepted_total", 1.0),
         ("ouro_learner_positions_sampled_total", 1.0),
         ("ouro_learner_training_steps_total", 1.0),
+        ("ouro_learner_training_waiting_seconds_total{reason=\"games\"}", 0.001),
+        ("ouro_learner_published_generation", 1.0),
         ("ouro_learner_connected_actors", 1.0),
         ("ouro_learner_acknowledgement_seconds_count", 1.0),
         ("ouro_learner_journal_sync_seconds_count", 1.0),

@@ -67,7 +67,8 @@ fn away(view: &LearnerView) -> Markup {
     html! {
         @if let (Some(address), Some(error)) = (&view.address, &view.error) {
             p.warning role="status" {
-                "The learner at " (address) " does not answer: " (error) ". "
+                "The learner at " (address.trim_start_matches("http://")) " does not answer: "
+                (error) ". "
                 @if view.report.is_some() { "The figures are from before." }
             }
         }
@@ -206,7 +207,9 @@ mod tests {
             is_charted: true,
         };
         let html = training(&figures(view)).into_string();
-        assert!(html.contains("http://learner:50062 does not answer: connection refused"));
+        assert!(
+            html.contains("The learner at learner:50062 does not answer: connection refused. ")
+        );
         assert!(html.contains("generation 7") && html.contains("refused: stale 3."), "{html}");
         let html = actors(&figures(LearnerView::default())).into_string();
         assert!(html.contains("once it answers"), "{html}");

@@ -39,7 +39,9 @@ pub(crate) fn wait(
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    panic!("{what} takes more than {PATIENCE:?}: {last}");
+    let end: String =
+        last.chars().rev().take(2_000).collect::<Vec<_>>().into_iter().rev().collect();
+    panic!("{what} takes more than {PATIENCE:?}; the last answer ends so: {end}");
 }
 
 /// The value of a sample by its name and labels, such as `ouro_draining`.

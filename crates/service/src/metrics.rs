@@ -184,6 +184,10 @@ impl Readings<'_> {
         let count = buckets.iter().map(|(_, count)| count).sum();
         let labels = labelled(series, labels);
         let mut encoder = self.family(series)?;
+        if labels.is_empty() {
+            // A family of no labels would be written with empty braces.
+            return encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None);
+        }
         let mut encoder = encoder.encode_family(&labels)?;
         encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
     }

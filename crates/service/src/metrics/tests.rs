@@ -17,6 +17,7 @@ crate::series! {
         LOSS: Gauge "test_loss" [] "Loss.";
         LATE: Gauge "test_late" [] "A value that comes later.";
         SYNC: Histogram "test_sync_seconds" ["store"] "Time of a sync.";
+        WAIT: Histogram "test_wait_seconds" [] "Time of a wait.";
         BUILD: Info "test_build_info" ["version"] "What was built.";
     ];
 }
@@ -35,6 +36,7 @@ impl Source for Example {
         readings.one(&LOSS, 0.5)?;
         readings.maybe(&LATE, None::<u64>)?;
         readings.histogram(&SYNC, ["files"], &self.sync)?;
+        readings.histogram(&WAIT, [], &self.sync)?;
         readings.info(&BUILD, ["1.2"])
     }
 }
@@ -59,6 +61,8 @@ fn names_and_values_are_written_as_openmetrics_demands() {
         "test_sync_seconds_bucket{le=\"0.0025\",store=\"files\"} 0",
         "test_sync_seconds_bucket{le=\"0.005\",store=\"files\"} 1",
         "test_sync_seconds_bucket{le=\"+Inf\",store=\"files\"} 2",
+        "test_wait_seconds_count 2",
+        "test_wait_seconds_bucket{le=\"+Inf\"} 2",
         "# TYPE test_build info",
         "test_build_info{version=\"1.2\"} 1",
     ] {
