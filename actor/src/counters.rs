@@ -3,15 +3,26 @@
 //! Threads and tasks add to one [`ActorCounters`]. Readers take an [`ActorSnapshot`]; two snapshots
 //! and the time between them give rates. Counts start at 0 with the process.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
 use ouro_net::Generation;
 
-use ouro_replay::Trajectory;
+use ouro_replay::{RefusalReason, Trajectory};
 
 use crate::worker::WorkerStats;
+
+/// The reasons of a learner of any version.
+const REASONS: [RefusalReason; RefusalReason::ALL.len() + 1] = {
+    let mut reasons = [RefusalReason::Unknown; RefusalReason::ALL.len() + 1];
+    let mut index = 0;
+    while index < RefusalReason::ALL.len() {
+        reasons[index] = RefusalReason::ALL[index];
+        index += 1;
+    }
+    reasons
+};
 
 /// Counters that the threads of an actor share.
 #[derive(Debug, Default)]
@@ -24,10 +35,15 @@ pub struct ActorCounters {
     room: AtomicU64,
     learning: AtomicU64,
     staleness: AtomicU64,
+    /// The newest generation plus 1; 0 before the first roster.
     newest: AtomicU64,
     accepted: AtomicU64,
     refused: AtomicU64,
+    /// The refused games by reason, in the order of [`REASONS`].
+    refused_by: [AtomicU64; REASONS.len()],
     unanswered: AtomicU64,
+    has_arena: AtomicBool,
+    has_learner: AtomicBool,
     /// Notified of every answer of the learner.
     answers: Notify,
 }
@@ -85,7 +101,7 @@ impl ActorCounters {
             batches: get(&self.batches),
             batch_fill: share(evaluations, get(&self.room)),
             staleness: share(get(&self.staleness), get(&self.learning)),
-            newest_generation: Generation(get(&self.newest) as u32),
+            newest_generation: self.newest().unwrap_or_default(),
             accepted: get(&self.accepted),
             refused: get(&self.refused),
             unanswered: get(&self.unanswered),
@@ -115,15 +131,58 @@ impl ActorCounters {
     }
 
     pub(crate) fn set_newest(&self, generation: Generation) {
-        self.newest.store(generation.0.into(), Ordering::Relaxed);
+        self.newest.store(u64::from(generation.0) + 1, Ordering::Relaxed);
+    }
+
+    /// Newest generation in the roster; `None` before the first roster.
+    pub(crate) fn newest(&self) -> Option<Generation> {
+        let next = self.newest.load(Ordering::Relaxed);
+        next.checked_sub(1).map(|newest| Generation(newest as u32))
     }
 
     /// Adds decided games and sets the number of unanswered games, after an answer of the learner.
-    pub(crate) fn answered(&self, accepted: u64, refused: u64, unanswered: usize) {
+    pub(crate) fn answered(&self, accepted: u64, refused: &[RefusalReason], unanswered: usize) {
         self.accepted.fetch_add(accepted, Ordering::Relaxed);
-        self.refused.fetch_add(refused, Ordering::Relaxed);
-        self.unanswered.store(unanswered as u64, Ordering::Relaxed);
+        self.refused.fetch_add(refused.len() as u64, Ordering::Relaxed);
+        for reason in refused {
+            if let Some(index) = REASONS.iter().position(|one| one == reason) {
+                self.refused_by[index].fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        self.set_unanswered(unanswered);
         self.answers.notify_waiters();
+    }
+
+    /// Sets the number of unanswered games.
+    pub(crate) fn set_unanswered(&self, games: usize) {
+        self.unanswered.store(games as u64, Ordering::Relaxed);
+    }
+
+    /// Whether the arena's stream of the pool is open.
+    pub(crate) fn set_arena(&self, is_connected: bool) {
+        self.has_arena.store(is_connected, Ordering::Relaxed);
+    }
+
+    /// Whether the push to the learner is open.
+    pub(crate) fn set_learner(&self, is_connected: bool) {
+        self.has_learner.store(is_connected, Ordering::Relaxed);
+    }
+
+    /// The peers with their names in metrics, and whether each is connected.
+    pub(crate) fn connected(&self) -> [(&'static str, bool); 2] {
+        [("arena", &self.has_arena), ("learner", &self.has_learner)]
+            .map(|(name, is_connected)| (name, is_connected.load(Ordering::Relaxed)))
+    }
+
+    /// Games refused, by reason.
+    pub(crate) fn refused_by_reason(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = self.refused_by.iter().map(|count| count.load(Ordering::Relaxed));
+        REASONS.iter().map(|reason| reason.as_str()).zip(counts)
+    }
+
+    /// Positions for which the batches had room.
+    pub(crate) fn slots(&self) -> u64 {
+        self.room.load(Ordering::Relaxed)
     }
 
     /// Waits until the learner has accepted or refused `games` games of this process.
@@ -165,8 +224,8 @@ mod tests {
         counters.finished(&played(4), Generation(4));
         counters.finished(&played(4), Generation(7));
         counters.set_newest(Generation(7));
-        counters.answered(2, 1, 5);
-        counters.answered(1, 0, 4);
+        counters.answered(2, &[RefusalReason::Stale], 5);
+        counters.answered(1, &[], 4);
         let expected = ActorSnapshot {
             games: 3,
             moves: 9,
@@ -182,5 +241,9 @@ mod tests {
         };
         assert_eq!(counters.snapshot(), expected);
         assert_eq!((counters.games(), counters.moves()), (3, 9));
+        let refused: Vec<_> =
+            counters.refused_by_reason().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(refused, [("stale", 1)]);
+        assert_eq!(counters.refused_by_reason().count(), RefusalReason::ALL.len() + 1);
     }
 }

@@ -13,6 +13,7 @@ pub mod cache;
 pub mod config;
 pub mod counters;
 pub mod error;
+pub mod metrics;
 pub mod outbox;
 pub mod roster;
 pub mod run;

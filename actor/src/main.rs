@@ -5,14 +5,17 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use ouro_actor::{Actor, ActorConfig, ActorError};
+use ouro_service::metrics::{self, Metrics, MetricsServer};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::server::Limits;
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{
     Background, Drain, ExitStatus, Failure, GrpcServer, ServiceError, Shutdown, healthcheck,
+    identity,
 };
 use ouro_settings::arguments::{
-    AccessArguments, ActorArguments, AddressArguments, FileArguments, LogArguments, SettingsError,
+    AccessArguments, ActorArguments, AddressArguments, FileArguments, LogArguments,
+    MetricsArguments, SettingsError,
 };
 use ouro_settings::{Process, Settings};
 
@@ -28,6 +31,8 @@ struct Arguments {
     access: AccessArguments,
     #[command(flatten)]
     actor: ActorArguments,
+    #[command(flatten)]
+    metrics: MetricsArguments,
     #[command(flatten)]
     log: LogArguments,
     /// Address of the gRPC health service, such as 127.0.0.1:50063 [default: none].
@@ -50,6 +55,7 @@ impl Arguments {
             self.addresses.apply(deploy);
             self.access.apply(deploy);
             self.actor.apply(deploy);
+            self.metrics.apply(deploy);
             self.log.apply(deploy);
         })
     }
@@ -60,6 +66,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
+    identity().set_service("actor");
     let settings = arguments.settings();
     let log = settings.as_ref().map_or(LogFormat::Auto, |settings| settings.deploy.log.into());
     process::run(log, |shutdown| async move { play(&settings?, &arguments, shutdown).await })
@@ -77,7 +84,11 @@ async fn play(
     }
     let (arena, learner) = (settings.deploy.arena.url(), settings.deploy.learner.url());
     let config = ActorConfig::of_run(settings, &arguments.file.folder(), arena, learner);
+    identity().set_actor(&config.name);
+    let metrics = MetricsServer::open(settings.deploy.metrics.0).await?;
     let actor = Actor::new(config).map_err(failure)?;
+    let add = |metrics: Metrics| metrics.with(actor.metrics());
+    let _serving = metrics::serve(metrics, shutdown.token(), add);
     let health = match arguments.listen {
         Some(address) => Some(health(address, &shutdown).await?),
         None => None,

@@ -12,7 +12,7 @@ use ouro_net::{ContentHash, Generation};
 use ouro_proto::Checkpoint;
 use ouro_proto::arena_client::{ArenaClient, ArenaError, PoolWatch};
 use ouro_proto::pool::PoolSnapshot;
-use ouro_service::Backoff;
+use ouro_service::{Backoff, identity};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -59,7 +59,9 @@ impl PoolWatcher {
         let mut backoff = Backoff::default();
         loop {
             let started = Instant::now();
-            match self.stream(&mut last).await {
+            let ended = self.stream(&mut last).await;
+            self.counters.set_arena(false);
+            match ended {
                 Ok(()) => backoff.reset(),
                 Err(error) => {
                     let kept = last.is_some();
@@ -77,6 +79,10 @@ impl PoolWatcher {
     async fn stream(&mut self, last: &mut Option<Contents>) -> Result<(), ArenaError> {
         let mut changes = self.arena.watch_pool().await?;
         let mut snapshot = next(&mut changes).await?;
+        self.counters.set_arena(true);
+        if let Some(run) = snapshot.run {
+            identity().set_run(run);
+        }
         let mut backoff = Backoff::default();
         loop {
             self.return_copies(&snapshot.missing).await;
@@ -144,6 +150,7 @@ impl PoolWatcher {
                 info!(generation = generation.0, pool = pool.len(), missing, "new roster");
             }
             self.counters.set_newest(generation);
+            identity().set_generation(generation.0);
             let revision = (missing == 0).then_some(*revision);
             self.rosters.send_replace(Some(Arc::new(Roster { revision, newest, pool })));
             *last = Some(contents);

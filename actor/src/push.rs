@@ -128,7 +128,9 @@ impl Pusher {
         let mut backoff = Backoff::default();
         while !self.is_finished() {
             let started = Instant::now();
-            match self.connection().await {
+            let ended = self.connection().await;
+            self.counters.set_learner(false);
+            match ended {
                 Ok(()) | Err(ConnectionError::TimeIsOver) => break,
                 Err(error) => {
                     if let Some(refusal) = error.refusal() {
@@ -193,11 +195,12 @@ impl Pusher {
             let reason = RefusalReason::Oversize;
             self.dead_letters.append(epoch, 0, &trajectory, reason, &detail);
             // Counted as refused, because the learner would refuse the game.
-            self.counters.answered(0, 1, self.outbox.len());
+            self.counters.answered(0, &[reason], self.outbox.len());
             return;
         }
         // Cannot fail: `takes_games` was checked, and only this task pushes.
         drop(self.outbox.push(trajectory));
+        self.counters.set_unanswered(self.outbox.len());
     }
 
     /// Runs one connection. Returns `Ok` only if every game is answered and no game can follow.
@@ -228,6 +231,7 @@ impl Pusher {
         let decided = self.outbox.reconnect(watermark);
         self.count(epoch, &decided, refused, None);
         self.report_newest(*newest_generation);
+        self.counters.set_learner(true);
         info!(epoch, watermark, "pushing to the learner");
         self.exchange(epoch, session).await
     }
@@ -280,16 +284,16 @@ impl Pusher {
         refused: &[RefusedGame],
         rest: Option<SendState>,
     ) {
-        let mut count = 0;
+        let mut reasons = Vec::new();
         for (sequence, game) in decided {
-            let is_refused = refused.iter().any(|refused| refused.sequence == *sequence);
-            count += u64::from(is_refused);
-            if let Some(state) = if is_refused { Some(SendState::Refused) } else { rest } {
+            let refusal = refused.iter().find(|refused| refused.sequence == *sequence);
+            reasons.extend(refusal.map(|refused| refused.reason));
+            if let Some(state) = if refusal.is_some() { Some(SendState::Refused) } else { rest } {
                 self.send_log.append(&self.name, epoch, *sequence, game, state);
             }
         }
-        let accepted = decided.len() as u64 - count;
-        self.counters.answered(accepted, count, self.outbox.len());
+        let accepted = (decided.len() - reasons.len()) as u64;
+        self.counters.answered(accepted, &reasons, self.outbox.len());
     }
 
     /// Appends a refused game to the dead letters. The log reports the first game of each reason,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
-use ouro_service::{Background, BoxFuture};
+use ouro_service::{Background, BoxFuture, identity};
 use ouro_settings::SettingError;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,7 @@ use crate::counters::ActorCounters;
 use crate::dead_letters::DeadLetters;
 use crate::error::ActorError;
 use crate::loader::Loader;
+use crate::metrics::ActorSource;
 use crate::outbox::Outbox;
 use crate::pool_watch::PoolWatcher;
 use crate::push::{Progress, Pusher};
@@ -30,6 +31,9 @@ use crate::roster::Roster;
 use crate::send_log::SendLog;
 use crate::waves::{Wave, Waves};
 use crate::worker::{FinishedGame, TreeLimits, Worker, WorkerError, WorkerSettings};
+
+/// What the actor calls itself at the learner.
+const PROGRAM: &str = concat!("ouro-actor/", env!("CARGO_PKG_VERSION"));
 
 /// Polling interval of a thread that has no games or no roster.
 const IDLE: Duration = Duration::from_millis(50);
@@ -62,10 +66,12 @@ impl Actor {
             SettingError::new("learner", &config.learner, remedy)
         };
         let endpoint = Endpoint::from_shared(config.learner.clone()).map_err(|_| address())?;
+        let endpoint = endpoint.user_agent(PROGRAM).expect("the name is plain ASCII");
         if endpoint.uri().host().is_none() {
             return Err(address().into());
         }
         let files = Files::open(&config)?;
+        identity().set_game(config.game.name());
         Ok(Self { config, endpoint, counters: Arc::default(), waves: None, files })
     }
 
@@ -84,6 +90,11 @@ impl Actor {
     /// The counters of this actor.
     pub fn counters(&self) -> Arc<ActorCounters> {
         Arc::clone(&self.counters)
+    }
+
+    /// The series of this actor for Prometheus; the source stays valid while the actor runs.
+    pub fn metrics(&self) -> ActorSource {
+        ActorSource { counters: self.counters(), outbox_games: self.config.outbox_games }
     }
 
     /// Plays and pushes until `stop`, then drains and returns.

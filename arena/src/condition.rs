@@ -8,3 +8,9 @@ pub enum Condition {
     /// Candidates cannot be stored.
     Candidates,
 }
+
+impl Condition {
+    /// Every condition, with its name in metrics.
+    pub(crate) const ALL: [(Self, &'static str); 2] =
+        [(Self::Matches, "matches"), (Self::Candidates, "candidates")];
+}

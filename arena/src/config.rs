@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use ouro_proto::Credential;
 use ouro_service::access::Guard;
 use ouro_service::files::read_regular;
 use ouro_service::server::Limits;
@@ -31,6 +32,10 @@ pub struct ArenaConfig {
     pub web_names: Vec<String>,
     /// Folder of the weights, and of the store unless it is in Redis; created if it is missing.
     pub data: PathBuf,
+    /// URL of the learner, whose figures the page shows; `None` watches no learner.
+    pub learner: Option<String>,
+    /// What the arena presents to the learner.
+    pub credential: Credential,
     /// Where the results are.
     pub store: StoreConfig,
     /// Game and seed of the run.
@@ -99,6 +104,8 @@ impl ArenaConfig {
             web: None,
             web_names: Vec::new(),
             data: data.into(),
+            learner: None,
+            credential: Credential::None,
             store: StoreConfig::Files,
             run,
             matches: MatchConfig::default(),
@@ -116,6 +123,8 @@ impl ArenaConfig {
             address,
             web: settings.deploy.web.0,
             web_names: settings.deploy.web_names.clone(),
+            learner: Some(settings.deploy.learner.url()),
+            credential: settings.deploy.credential(),
             matches: settings.arena.clone(),
             max_weights_bytes: settings.deploy.max_weights_bytes,
             store: StoreConfig::of(&settings.deploy),

@@ -18,6 +18,7 @@ pub mod error;
 pub mod event;
 pub mod matches;
 pub mod matchmaking;
+pub mod metrics;
 pub mod player_id;
 pub mod run;
 pub mod showcase;
@@ -25,6 +26,8 @@ pub mod store;
 pub mod web;
 
 mod condition;
+mod figures;
+mod learner_watch;
 mod live_feed;
 mod match_runner;
 mod service;

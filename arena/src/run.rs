@@ -4,11 +4,13 @@
 //! health changes to NOT_SERVING, the port closes, and calls in flight finish.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use ouro_net::Generation;
+use ouro_proto::Credential;
 use ouro_proto::arena::v1::arena_service_server::ArenaServiceServer;
 use ouro_proto::arena::v1::pool_service_server::PoolServiceServer;
 use ouro_proto::chunks::MESSAGE_BYTES;
@@ -22,11 +24,13 @@ use crate::condition::Condition;
 use crate::config::{ArenaConfig, MatchConfig};
 use crate::error::ArenaError;
 use crate::event::ArenaEvent;
+use crate::learner_watch::{LearnerView, LearnerWatch};
 use crate::match_runner::MatchRunner;
+use crate::metrics::ArenaSource;
 use crate::service::{ARENA_PERMISSIONS, Handlers, POOL_PERMISSIONS};
 use crate::state::ArenaState;
 use crate::store::{EmbeddedStore, LOG_FILE, RedisStore, Store, WeightsFolder};
-use crate::web::{self, Gauges, WebAccess};
+use crate::web::{self, Gauges, LearnerFigures, WebAccess};
 
 /// Name of the folder of weights in the data folder.
 pub const WEIGHTS_FOLDER: &str = "weights";
@@ -38,6 +42,13 @@ pub struct Arena {
     web: Option<HttpServer>,
     web_access: WebAccess,
     gauges: Gauges,
+    learner: watch::Sender<LearnerView>,
+    /// URL of the learner to watch, and whether its figures become charts.
+    watched: Option<(String, bool)>,
+    /// What the arena presents to that learner.
+    credential: Credential,
+    /// Folder of the weights, and of results in files.
+    data: PathBuf,
     drain: Duration,
     state: Arc<ArenaState>,
     matches: MatchConfig,
@@ -54,7 +65,7 @@ impl Arena {
     async fn open(config: ArenaConfig, clock: Arc<dyn Clock>) -> Result<Self, ArenaError> {
         let checked = config.check()?;
         let (waker, wake) = mpsc::sync_channel(1);
-        let (data, run, store) = (config.data, config.run, config.store);
+        let (data, run, store) = (config.data.clone(), config.run, config.store);
         let open = move || -> Result<ArenaState, ArenaError> {
             std::fs::create_dir_all(&data)
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
@@ -96,6 +107,10 @@ impl Arena {
             web,
             web_access: WebAccess { names: config.web_names, guard: config.guard },
             gauges: Gauges::default(),
+            learner: watch::Sender::default(),
+            watched: config.learner.map(|address| (address, true)),
+            credential: config.credential,
+            data: config.data,
             drain: config.limits.drain,
             state: Arc::new(state),
             matches: config.matches,
@@ -118,6 +133,19 @@ impl Arena {
     /// share their values while the arena runs.
     pub fn gauges(&self) -> Gauges {
         self.gauges.clone()
+    }
+
+    /// Watches the learner at `address` with the token of `credential` for the page. Its figures do not become charts: the caller
+    /// adds them to the [gauges](Self::gauges).
+    pub fn watch_learner(&mut self, address: String, credential: Credential) {
+        self.watched = Some((address, false));
+        self.credential = credential;
+    }
+
+    /// The series of the arena for Prometheus; the source stays valid while the arena runs.
+    pub fn metrics(&self) -> ArenaSource {
+        let (state, folder) = (Arc::clone(&self.state), self.data.clone());
+        ArenaSource { state, learner: self.learner.subscribe(), folder }
     }
 
     /// Subscribes to the pool as actors see it.
@@ -189,12 +217,25 @@ impl Arena {
             stop.cancel();
             result
         };
+        let watching = async {
+            let Some((address, is_charted)) = self.watched else { return };
+            let view = self.learner.clone();
+            let (start, clock) = (start_of_charts(&self.state), Arc::clone(self.state.clock()));
+            let charts = is_charted.then(|| self.gauges.clone());
+            let credential = self.credential;
+            let watch = LearnerWatch { address, credential, view, charts, start, clock };
+            tokio::select! {
+                () = watch.run() => {}
+                () = stop.cancelled() => {}
+            }
+        };
         let page = async {
             let Some(server) = self.web else { return Drain::Clean };
-            let (state, gauges) = (self.state.clone(), self.gauges);
-            web::serve(server, self.web_access, state, gauges, stop.clone(), self.drain).await
+            let (state, gauges) = (self.state.clone(), self.gauges.clone());
+            let figures = LearnerFigures { gauges, view: self.learner.subscribe() };
+            web::serve(server, self.web_access, state, figures, stop.clone(), self.drain).await
         };
-        let (served, shown, played, ()) = tokio::join!(serving, page, playing, waker);
+        let (served, shown, played, (), ()) = tokio::join!(serving, page, playing, waker, watching);
         // The error of the match runner is returned first: it stops the servers, which then report
         // no error.
         played?;
@@ -208,4 +249,11 @@ impl Arena {
             _ => Drain::DeadlinePassed,
         })
     }
+}
+
+/// Unix time of the first generation; now if there is none.
+fn start_of_charts(state: &ArenaState) -> Duration {
+    let first = state.store().checkpoints().ok().and_then(|rows| rows.into_iter().next());
+    let first = first.and_then(|row| Duration::try_from_secs_f64(row.published_at).ok());
+    first.unwrap_or_else(|| state.clock().unix())
 }

@@ -10,13 +10,14 @@ use std::sync::mpsc::SyncSender;
 
 use ouro_net::{ContentHash, Generation, RunId};
 use ouro_proto::Checkpoint;
-use ouro_service::{Clock, Conditions};
+use ouro_service::{Clock, Conditions, identity};
 use tokio::sync::{broadcast, watch};
 
 use crate::condition::Condition;
 use crate::config::Checked;
 use crate::error::CallError;
 use crate::event::ArenaEvent;
+use crate::figures::Figures;
 use crate::store::{Decision, Outcome, Run, Store, StoreError, WeightsFolder};
 
 mod candidates;
@@ -60,6 +61,11 @@ impl ArenaState {
         let new_id =
             RunId::of(format!("{:?} {} {}", clock.unix(), process::id(), run.seed).as_bytes());
         let id = store.bind_run(&run, new_id)?;
+        identity().set_game(run.game.name());
+        identity().set_run(id);
+        if let Some(newest) = store.checkpoints()?.last() {
+            identity().set_generation(newest.generation.0);
+        }
         let shared = Arc::new(Shared::new(run, id, checked, store, clock));
         let weights = Arc::new(WeightsState::new(shared.clone(), weights));
         weights.check()?;
@@ -110,6 +116,11 @@ impl ArenaState {
 
     pub(crate) fn matches(&self) -> &MatchState {
         &self.matches
+    }
+
+    /// Figures that only observers need.
+    pub(crate) fn figures(&self) -> &Arc<Figures> {
+        &self.shared.figures
     }
 
     /// Conditions that an operator must resolve.
@@ -216,6 +227,7 @@ impl ArenaState {
         let decision = Decision { generation, decided_at: self.now(), explanation, outcome };
         // The decision is stored first, so no event reports a decision that a crash would lose.
         self.store().decide(&decision)?;
+        self.figures().decided(&decision);
         self.matches.clear_gate();
         tracing::info!(generation = generation.0, explanation = decision.explanation, "decided");
         let promotion = decision.promotion();

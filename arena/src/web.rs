@@ -27,6 +27,7 @@ mod events;
 mod games;
 pub mod gauges;
 mod host;
+mod learner;
 mod live;
 mod login;
 mod matches;
@@ -36,6 +37,7 @@ mod text;
 
 pub use gauges::{Gauge, Gauges};
 use host::AllowedNames;
+pub(crate) use learner::LearnerFigures;
 
 /// Content security policy: a page loads files of this program only.
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
@@ -60,7 +62,7 @@ pub(crate) struct WebAccess {
 #[derive(Clone, Debug)]
 struct Site {
     state: Arc<ArenaState>,
-    gauges: Gauges,
+    learner: LearnerFigures,
     streams: Arc<Semaphore>,
     renderings: Arc<Semaphore>,
     stop: CancellationToken,
@@ -74,13 +76,13 @@ pub(crate) async fn serve(
     server: HttpServer,
     access: WebAccess,
     state: Arc<ArenaState>,
-    gauges: Gauges,
+    learner: LearnerFigures,
     stop: CancellationToken,
     drain: Duration,
 ) -> Drain {
     let site = Site {
         state,
-        gauges,
+        learner,
         streams: Arc::new(Semaphore::new(STREAMS)),
         renderings: Arc::new(Semaphore::new(RENDERINGS)),
         stop: stop.clone(),

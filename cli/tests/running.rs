@@ -6,12 +6,15 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use ouro_proto::arena_client::ArenaClient;
 use ouro_proto::pool::Pool;
+use programs::programs;
+
+#[path = "support/programs.rs"]
+mod programs;
 
 /// Time limit of every wait in this test.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -24,21 +27,6 @@ fn commands(section: &str) -> Vec<String> {
     let (_, rest) = page.split_once(&format!("## {section}\n")).expect("the section is there");
     let section = rest.split("\n## ").next().unwrap_or(rest);
     section.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
-}
-
-/// Returns the folder of the programs. Testing the whole workspace builds all of them; testing
-/// this crate alone builds only `ouro`.
-fn programs() -> PathBuf {
-    let ouro = Path::new(env!("CARGO_BIN_EXE_ouro"));
-    let folder = ouro.parent().expect("a program lies in a folder").to_owned();
-    let services = ["ouro-arena", "ouro-learner", "ouro-actor"];
-    if services.iter().any(|name| !folder.join(name).exists()) {
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--bins"]);
-        let built = build.args(services.iter().flat_map(|name| ["-p", name])).status();
-        assert!(built.expect("cargo runs").success(), "the services can be built");
-    }
-    folder
 }
 
 /// A scratch folder in which the commands run, with ports of its own.

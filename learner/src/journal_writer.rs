@@ -24,6 +24,7 @@ use ouro_service::{Background, BackgroundError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
+use crate::figures::IntakeWait;
 use crate::replay::SharedReplay;
 use crate::status::{Condition, SharedStatus};
 
@@ -135,6 +136,7 @@ impl JournalWriter {
             .map_err(|source| BackgroundError::Start { name: THREAD.to_owned(), source })?;
         let needed = Arc::<AtomicU64>::default();
         let (stalls, stall) = watch::channel(None);
+        progress.figures().journal_bytes.store(journal.size().1, Ordering::Relaxed);
         let writer = WriterState {
             journal,
             replay,
@@ -285,6 +287,11 @@ impl<D: Disk> WriterState<D> {
             self.blocked.as_ref().map(|_| Stall::ReplayFull)
         };
         self.stall.send_replace(stall);
+        let waits = stall.map(|stall| match stall {
+            Stall::ReplayFull => IntakeWait::Training,
+            Stall::DiskFull => IntakeWait::Disk,
+        });
+        self.progress.figures().intake.set(waits, std::time::Instant::now());
     }
 
     fn now(&self) -> Duration {
@@ -372,7 +379,9 @@ impl<D: Disk> WriterState<D> {
         };
         match appended {
             Appended::Uncommitted(_) => self.group.appended(self.now()),
-            Appended::Duplicate => {}
+            Appended::Duplicate => {
+                self.progress.figures().duplicates.fetch_add(1, Ordering::Relaxed);
+            }
             // Connections check sequence numbers themselves, and a fenced connection is ending.
             Appended::Gap { .. } | Appended::Fenced { .. } => {
                 tracing::warn!(actor, epoch, sequence, ?appended, "game out of turn");
@@ -383,8 +392,9 @@ impl<D: Disk> WriterState<D> {
 
     /// Commits the appended records, then inserts the games and notifies the connections.
     fn commit(&mut self) -> Result<(), JournalWriterError> {
+        let start = Instant::now();
         match self.journal.commit() {
-            Ok(_) => {}
+            Ok(_) => self.progress.figures().sync.observe(start.elapsed()),
             Err(error @ JournalError::Exhausted { .. }) => {
                 if !self.group.is_paused() {
                     tracing::error!(%error, "games cannot be stored: no game is accepted");
@@ -417,6 +427,7 @@ impl<D: Disk> WriterState<D> {
         }
         self.release()?;
         let journal = &self.journal;
+        self.progress.figures().journal_bytes.store(journal.size().1, Ordering::Relaxed);
         self.sessions.retain(|actor, OpenSession { epoch, watermark: sender, refusals }| {
             // The journal drops the epochs of old actors when there are too many. Their
             // connections end.

@@ -26,7 +26,7 @@ use std::time::Duration;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
 use ouro_service::server::Limits;
-use ouro_service::{Background, Backoff, BoxFuture, GrpcServer};
+use ouro_service::{Background, Backoff, BoxFuture, GrpcServer, identity};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -36,10 +36,12 @@ use crate::config::{AlgorithmConfig, Config};
 use crate::copies;
 use crate::feed::{self, Assemble};
 use crate::journal_writer::{JournalWriter, JournalWriterThread};
+use crate::metrics::LearnerSource;
 use crate::publisher::{ArenaRun, Delivery, Publisher};
 use crate::reinforce::Reinforce;
 use crate::replay::SharedReplay;
 use crate::rules::Rules;
+use crate::run_file::stored_run;
 use crate::service::{Intake, MAX_MESSAGE_BYTES, PERMISSIONS};
 use crate::status::{Condition, LearnerStatus, SharedStatus};
 use crate::trainer::Trainer;
@@ -72,6 +74,8 @@ pub struct Learner {
     progress: SharedStatus,
     intake: Intake,
     stop_streams: CancellationToken,
+    /// The state of delivery to the arena.
+    delivery: watch::Sender<Delivery>,
 }
 
 impl Learner {
@@ -97,6 +101,11 @@ impl Learner {
         let (resumed, replay, journal) = start.join().await??;
 
         let meta = resumed.training_state.weights.meta();
+        identity().set_game(config.game.name());
+        identity().set_generation(meta.generation.0);
+        if let Ok(Some(run)) = stored_run(&config.training_states.directory) {
+            identity().set_run(run);
+        }
         let (status, _) = replay.status();
         let progress = SharedStatus::new(LearnerStatus {
             step: meta.step,
@@ -140,6 +149,7 @@ impl Learner {
             progress,
             intake,
             stop_streams,
+            delivery: watch::Sender::default(),
         })
     }
 
@@ -151,6 +161,16 @@ impl Learner {
     /// The status of the run; the handle stays valid while the learner runs.
     pub fn status(&self) -> SharedStatus {
         self.progress.clone()
+    }
+
+    /// The series of the learner for Prometheus; the source stays valid while the learner runs.
+    pub fn metrics(&self) -> LearnerSource {
+        LearnerSource {
+            progress: self.progress.clone(),
+            replay: Arc::clone(&self.replay),
+            delivered: self.delivery.subscribe(),
+            folder: self.config.training_states.directory.clone(),
+        }
     }
 
     /// The replay; the handle stays valid while the learner runs.
@@ -189,6 +209,7 @@ impl Learner {
                 replay: Arc::clone(&replay),
                 journal_writer: journal_writer.clone(),
                 progress: self.progress,
+                delivery: self.delivery,
             };
             thread.start(known?, publisher)
         });
@@ -297,6 +318,7 @@ struct TrainingThread {
     replay: Arc<SharedReplay>,
     journal_writer: JournalWriter,
     progress: SharedStatus,
+    delivery: watch::Sender<Delivery>,
 }
 
 impl TrainingThread {
@@ -326,8 +348,9 @@ impl TrainingThread {
         let first = behind.is_none().then(|| Arc::new(own));
         let grace = Duration::from_millis(self.config.training_states.publish_grace_ms);
         let (snapshots, mut published) = watch::channel(first);
-        let (delivery, delivered) = watch::channel(Delivery { newest, error: None });
-        let delivered = publisher.is_some().then_some(delivered);
+        let delivery = self.delivery.clone();
+        delivery.send_replace(Delivery { newest, error: None });
+        let delivered = publisher.is_some().then(|| delivery.subscribe());
         let publisher = Background::task("publisher", async move {
             if let Some(publisher) = publisher {
                 return publisher.publish(published, delivery).await;
@@ -362,7 +385,7 @@ impl TrainingThread {
         snapshots: SnapshotSender,
         delivery: DeliveryReceiver,
     ) -> Result<(), LearnerError> {
-        let Self { config, resumed, rules, replay, journal_writer, progress } = self;
+        let Self { config, resumed, rules, replay, journal_writer, progress, .. } = self;
         let ResumedRun { store, training_state, taken, device, export_check, .. } = resumed;
         let TrainingState { weights, trainer: state, run } = training_state;
         let trainer = Trainer::new(algorithm, config.train.clone(), &weights, Some(&state), device)

@@ -14,6 +14,7 @@
 //!
 //! This is the only crate that uses burn. Weights enter and leave as [`ouro_net::Weights`].
 
+mod actors;
 mod algorithm;
 mod alphazero;
 mod batch;
@@ -23,9 +24,11 @@ pub mod device;
 mod error;
 mod export;
 mod feed;
+mod figures;
 mod journal_writer;
 mod learner;
 mod loss;
+pub mod metrics;
 mod model;
 mod optimizer;
 pub mod parity;

@@ -8,12 +8,13 @@ use ouro_learner::config::{AlgorithmConfig, DeviceChoice};
 use ouro_learner::device::TrainDevice;
 use ouro_learner::parity::ParitySettings;
 use ouro_learner::{AlphaZero, Config, Learner, LearnerError, Reinforce, parity};
+use ouro_service::metrics::{self, Metrics, MetricsServer};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
-use ouro_service::{ExitStatus, Failure, Shutdown, healthcheck};
+use ouro_service::{ExitStatus, Failure, Shutdown, healthcheck, identity};
 use ouro_settings::arguments::{
     AccessArguments, AddressArguments, DeviceArguments, FileArguments, ListenArguments,
-    LogArguments, SettingsError,
+    LogArguments, MetricsArguments, SettingsError,
 };
 use ouro_settings::{Process, Settings};
 
@@ -33,6 +34,8 @@ struct Arguments {
     access: AccessArguments,
     #[command(flatten)]
     device: DeviceArguments,
+    #[command(flatten)]
+    metrics: MetricsArguments,
     #[command(flatten)]
     log: LogArguments,
     #[command(subcommand)]
@@ -70,6 +73,7 @@ impl Arguments {
             self.addresses.apply(deploy);
             self.access.apply(deploy);
             self.device.apply(deploy);
+            self.metrics.apply(deploy);
             self.log.apply(deploy);
         });
         settings.map(Some)
@@ -97,6 +101,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
+    identity().set_service("learner");
     let settings = arguments.settings();
     let log = match &settings {
         Ok(Some(settings)) => settings.deploy.log.into(),
@@ -114,7 +119,11 @@ async fn work(
     match arguments.verb {
         Some(Verb::Healthcheck) => Ok(healthcheck::check(config.listen).await?),
         None => {
+            let address = settings.and_then(|settings| settings.deploy.metrics.0);
+            let metrics = MetricsServer::open(address).await?;
             let learner = Learner::bind(config).await.map_err(failure)?;
+            let add = |metrics: Metrics| metrics.with(learner.metrics());
+            let _serving = metrics::serve(metrics, shutdown.token(), add);
             learner.run_until(shutdown.token().clone()).await.map_err(failure)
         }
         Some(Verb::Parity { rows, rounds, steps }) => {

@@ -174,6 +174,12 @@ impl SharedReplay {
         (state.replay.status(), waiting_for)
     }
 
+    /// Whether the last draw had to wait for games.
+    pub(crate) fn is_starved(&self) -> bool {
+        let state = self.lock();
+        state.waiting_for.is_some() || state.allowed == Some(0)
+    }
+
     /// Whether the replay was closed.
     pub fn is_closed(&self) -> bool {
         self.lock().closed

@@ -16,7 +16,7 @@
 mod stream;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ouro_game::GameConfig;
 use ouro_proto::learner::v1 as wire;
@@ -46,6 +46,9 @@ pub(crate) const PERMISSIONS: Permissions = &[
 
 /// Maximum number of games of one connection between receipt and the journal writer.
 pub(crate) const AHEAD: usize = 8;
+
+/// Longest name of an actor's program, in bytes.
+const MAX_PROGRAM: usize = 64;
 
 /// Why a stream ends.
 #[derive(Debug, thiserror::Error)]
@@ -207,11 +210,13 @@ impl LearnerService for Intake {
         let last = responses.clone().reserve_owned().await;
         let last = last.map_err(|_| StreamError::Closing.status())?;
         let shared = Arc::clone(&self.shared);
+        let program = program(&request);
         let identity = request.extensions().get::<Identity>().cloned();
         let requests = request.into_inner();
         self.shared.tasks.spawn(async move {
-            if let Err(error) = stream::serve(&shared, identity.as_ref(), requests, responses).await
-            {
+            let identity = identity.as_ref();
+            let served = stream::serve(&shared, identity, requests, responses, program);
+            if let Err(error) = served.await {
                 tracing::info!(%error, "stream ended");
                 last.send(Err(error.status()));
             }
@@ -225,6 +230,7 @@ impl LearnerService for Intake {
         _request: Request<wire::GetStatusRequest>,
     ) -> Result<Response<wire::GetStatusResponse>, Status> {
         let Shared { progress, replay, algorithm, .. } = &*self.shared;
+        let connected = progress.figures().actors.list(Instant::now());
         let (progress, (status, starvation)) = (progress.get(), replay.status());
         let actors = self.shared.max_streams - self.shared.streams.available_permits();
         let report = progress.report;
@@ -259,8 +265,18 @@ impl LearnerService for Intake {
             }),
             mean_return: progress.mean_return,
             condition,
+            connected: connected.into_iter().map(Into::into).collect(),
         }))
     }
+}
+
+/// The program that a request names in its user agent, such as `ouro-actor/0.1.0`. Empty if it
+/// names none, or one that is not plain text.
+fn program<T>(request: &Request<T>) -> String {
+    let agent = request.metadata().get("user-agent").and_then(|agent| agent.to_str().ok());
+    let program = agent.and_then(|agent| agent.split_whitespace().next()).unwrap_or_default();
+    let is_plain = program.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_plain && program.len() <= MAX_PROGRAM { program.to_owned() } else { String::new() }
 }
 
 /// A count as `u32`, because grpcurl prints 64-bit integers as text.

@@ -7,6 +7,7 @@ use ouro_net::Generation;
 use ouro_replay::RefusalReason;
 use ouro_service::Conditions;
 
+use crate::figures::Figures;
 use crate::trainer::StepReport;
 
 /// Games in the mean return. Enough games that the mean changes slowly, and few enough that it
@@ -48,19 +49,36 @@ pub enum Condition {
     Arena,
 }
 
+impl Condition {
+    /// Every condition, with its name in metrics.
+    pub(crate) const ALL: [(Self, &'static str); 3] = [
+        (Self::Journal, "journal"),
+        (Self::TrainingState, "training_state"),
+        (Self::Arena, "arena"),
+    ];
+}
+
 /// A [`LearnerStatus`] that the learner writes and any thread reads. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct SharedStatus(Arc<Mutex<LearnerStatus>>);
+pub struct SharedStatus {
+    status: Arc<Mutex<LearnerStatus>>,
+    figures: Arc<Figures>,
+}
 
 impl SharedStatus {
     /// Shares `status`.
     pub fn new(status: LearnerStatus) -> Self {
-        Self(Arc::new(Mutex::new(status)))
+        Self { status: Arc::new(Mutex::new(status)), figures: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, LearnerStatus> {
         // Poisoning is ignored, because a panic elsewhere cannot leave the numbers inconsistent.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Figures that only observers need.
+    pub(crate) fn figures(&self) -> &Figures {
+        &self.figures
     }
 
     /// A copy of the status.

@@ -8,17 +8,20 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use ouro_net::{Generation, Weights};
 use ouro_replay::ReplayState;
+use ouro_service::identity;
 use tokio::sync::watch;
 
 use crate::algorithm::Algorithm;
 use crate::error::TrainError;
 use crate::export::ExportCheck;
 use crate::feed::{AssembledBatch, Feed, FeedError};
+use crate::figures::TrainingWait;
 use crate::journal_writer::JournalWriter;
 use crate::publisher::Delivery;
 use crate::replay::SharedReplay;
@@ -28,6 +31,9 @@ use crate::training_state::{RunState, StateStore, TrainingState, TrainingStateEr
 
 /// Pause before the next attempt to save on a full disk.
 const DISK_FULL_PAUSE: Duration = Duration::from_secs(1);
+
+/// Interval between two looks at what training waits for.
+const STARVATION_PAUSE: Duration = Duration::from_millis(50);
 
 /// Interval between two checks of the delivery to the arena.
 const DELIVERY_PAUSE: Duration = Duration::from_millis(20);
@@ -113,7 +119,7 @@ impl<A: Algorithm> TrainingLoop<A> {
         let mut published_step = self.trainer.step_count();
         // The first record that each kept training state needs, oldest first.
         let mut needed = VecDeque::new();
-        while let Ok(assembled) = self.feed.recv() {
+        while let Some(assembled) = self.next_batch() {
             let AssembledBatch { batch, state } = assembled?;
             let report = self.trainer.step(&batch)?;
             self.run.replay = later(self.run.replay, state);
@@ -137,6 +143,31 @@ impl<A: Algorithm> TrainingLoop<A> {
             self.publish_generation()?;
         }
         if self.replay.is_closed() { Ok(()) } else { Err(TrainingLoopError::NoFeed) }
+    }
+
+    /// The next batch; `None` once no thread makes batches. Blocks.
+    fn next_batch(&self) -> Option<Result<AssembledBatch<A::Batch>, FeedError>> {
+        if let Ok(ready) = self.feed.try_recv() {
+            return Some(ready);
+        }
+        let assembled = loop {
+            let is_starved = self.replay.is_starved();
+            self.waits_for(Some(match is_starved {
+                true => TrainingWait::Games,
+                false => TrainingWait::Batches,
+            }));
+            match self.feed.recv_timeout(STARVATION_PAUSE) {
+                Ok(assembled) => break Some(assembled),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break None,
+            }
+        };
+        self.waits_for(None);
+        assembled
+    }
+
+    fn waits_for(&self, reason: Option<TrainingWait>) {
+        self.progress.figures().training.set(reason, Instant::now());
     }
 
     fn report(&self, report: Option<StepReport>) {
@@ -171,6 +202,7 @@ impl<A: Algorithm> TrainingLoop<A> {
         let has_newest = || delivery.borrow().newest >= Some(generation);
         let (mut waited, mut is_reported) = (Duration::ZERO, false);
         while !has_newest() && !self.replay.is_closed() {
+            self.waits_for(Some(TrainingWait::Arena));
             std::thread::sleep(DELIVERY_PAUSE);
             waited += DELIVERY_PAUSE;
             if waited >= DELIVERY_TIME && !is_reported {
@@ -188,6 +220,7 @@ impl<A: Algorithm> TrainingLoop<A> {
                 self.progress.set_condition(Condition::Arena, Some(message));
             }
         }
+        self.waits_for(None);
         if is_reported {
             tracing::warn!(generation = generation.0, "training continues");
             self.progress.set_condition(Condition::Arena, None);
@@ -211,6 +244,7 @@ impl<A: Algorithm> TrainingLoop<A> {
         // kill.
         self.progress.update(|progress| progress.generation = generation);
         self.replay.published(generation);
+        identity().set_generation(generation.0);
         let snapshot = WeightsSnapshot::from(&training_state.weights);
         tracing::info!(
             generation = generation.0,
@@ -241,9 +275,11 @@ impl<A: Algorithm> TrainingLoop<A> {
                         return Ok(false);
                     }
                     waited = true;
+                    self.waits_for(Some(TrainingWait::Disk));
                     std::thread::sleep(DISK_FULL_PAUSE);
                 }
                 saved => {
+                    self.waits_for(None);
                     if waited {
                         tracing::warn!(
                             "the training state can be stored again: training continues"

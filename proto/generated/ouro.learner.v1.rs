@@ -216,6 +216,38 @@ pub struct GetStatusResponse {
     /// The condition that blocks training, in one line; empty while training runs.
     #[prost(string, tag = "12")]
     pub condition: ::prost::alloc::string::String,
+    /// The connected actors by name, at most 1,000 of them.
+    #[prost(message, repeated, tag = "13")]
+    pub connected: ::prost::alloc::vec::Vec<ConnectedActor>,
+}
+/// An actor that is connected.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ConnectedActor {
+    /// Its name.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Its program and version, such as `ouro-actor/0.1.0`; empty if it names none.
+    #[prost(string, tag = "2")]
+    pub program: ::prost::alloc::string::String,
+    /// Seconds since it connected.
+    #[prost(double, tag = "3")]
+    pub seconds: f64,
+    /// Games accepted since then.
+    #[prost(uint32, tag = "4")]
+    pub games: u32,
+    /// Positions with something to learn in those games.
+    #[prost(double, tag = "5")]
+    pub positions: f64,
+    /// Such positions per second, averaged over about the last half minute.
+    #[prost(double, tag = "6")]
+    pub positions_per_second: f64,
+    /// Games refused since it connected.
+    #[prost(uint32, tag = "7")]
+    pub refused: u32,
+    /// Generation of the weights that played its last accepted game, the oldest if there are several;
+    /// unset before the first.
+    #[prost(uint32, optional, tag = "8")]
+    pub generation: ::core::option::Option<u32>,
 }
 /// Games refused for one reason.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -14,6 +14,7 @@ pub mod matches;
 pub mod news;
 pub mod pool;
 pub mod push;
+pub mod status;
 pub mod text;
 pub mod trajectory;
 
@@ -21,6 +22,7 @@ pub use arena_client::ArenaClient;
 pub use checkpoint::{Checkpoint, CheckpointStatus};
 pub use credential::Credential;
 pub use push::RefusedGame;
+pub use status::{ConnectedActor, LearnerReport, StatusClient};
 pub use trajectory::{ActorId, Hello};
 
 /// An encoded `FileDescriptorSet` of all services and messages, for gRPC reflection.

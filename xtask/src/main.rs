@@ -8,6 +8,7 @@ mod ci;
 mod flaky;
 mod fuzz;
 mod layers;
+mod metrics;
 mod mistakes;
 mod protos;
 mod screenshots;
@@ -27,6 +28,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   flaky [--runs N] [--busy N] [-- ARGS]
                      `cargo test` N times (20) beside N busy loops (0); every failure by name
   settings           writes docs/settings.md from the types
+  metrics            writes docs/metrics.md from the code
   screenshots        takes the documentation's pictures of the web page, in docs/img
   attack [settings|files|signals|floods ...]
                      every case of the hostile tests, with a report
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         ["mistakes", "replay"] => mistakes::replay::run(),
         ["flaky", ref words @ ..] => flaky::Plan::parse(words).and_then(|plan| flaky::run(&plan)),
         ["settings"] => settings::run(),
+        ["metrics"] => metrics::run(),
         ["screenshots"] => screenshots::run(),
         ["attack", ref names @ ..] => attack::run(names),
         ["fuzz"] => fuzz::run(fuzz::SECONDS),

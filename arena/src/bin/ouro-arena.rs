@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use ouro_arena::{Arena, ArenaConfig, ArenaError};
+use ouro_service::metrics::{self, Metrics, MetricsServer};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
-use ouro_service::{ExitStatus, Failure, Shutdown, SystemClock, healthcheck};
+use ouro_service::{ExitStatus, Failure, Shutdown, SystemClock, healthcheck, identity};
 use ouro_settings::arguments::{
-    AccessArguments, AddressArguments, FileArguments, ListenArguments, LogArguments, SettingsError,
-    StoreArguments, WebArguments,
+    AccessArguments, AddressArguments, FileArguments, ListenArguments, LogArguments,
+    MetricsArguments, SettingsError, StoreArguments, WebArguments,
 };
 use ouro_settings::{Process, Settings};
 
@@ -31,6 +32,8 @@ struct Arguments {
     #[command(flatten)]
     access: AccessArguments,
     #[command(flatten)]
+    metrics: MetricsArguments,
+    #[command(flatten)]
     log: LogArguments,
     #[command(subcommand)]
     verb: Option<Verb>,
@@ -50,6 +53,7 @@ impl Arguments {
             self.web.apply(deploy);
             self.store.apply(deploy);
             self.access.apply(deploy);
+            self.metrics.apply(deploy);
             self.log.apply(deploy);
         })
     }
@@ -60,6 +64,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
+    identity().set_service("arena");
     let settings = arguments.settings();
     let log = settings.as_ref().map_or(LogFormat::Auto, |settings| settings.deploy.log.into());
     process::run(log, |shutdown| async move { serve(&settings?, &arguments, shutdown).await })
@@ -81,7 +86,10 @@ async fn serve(
         exposed.map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
     }
     config.guard = settings.deploy.guard("arena", address, None)?;
+    let metrics = MetricsServer::open(settings.deploy.metrics.0).await?;
     let arena = Arena::bind(config, Arc::new(SystemClock::new())).await.map_err(failure)?;
+    let add = |metrics: Metrics| metrics.with(arena.metrics());
+    let _serving = metrics::serve(metrics, shutdown.token(), add);
     arena.run_until(shutdown.token().clone()).await.map_err(failure)?;
     Ok(())
 }

@@ -11,6 +11,7 @@ use tonic::Status;
 
 use super::{Answers, Handlers, convert};
 use crate::event::ArenaEvent;
+use crate::figures::StreamKind;
 use crate::showcase::LiveEvent;
 use crate::store::MatchSums;
 
@@ -22,7 +23,11 @@ impl Handlers {
         let this = self.clone();
         let events = BroadcastStream::new(self.state.events());
         // A client that fell behind continues with the oldest buffered event.
-        let events = events.filter_map(Result::ok).filter_map(move |event| this.event(&event));
+        let watching = self.state.figures().watch(StreamKind::Events);
+        let events = events.filter_map(Result::ok).filter_map(move |event| {
+            let _ = &watching;
+            this.event(&event)
+        });
         if !moves {
             return self.until_stopped(events);
         }

@@ -6,6 +6,7 @@
 //! deadline, so a slow client holds its slot for a bounded time.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -27,6 +28,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::{Answers, Handlers, WAITING_UPLOADS, answer};
 use crate::error::CallError;
+use crate::figures::StreamKind;
 use crate::state::Offer;
 
 /// Maximum pause before each part of an upload. The slot of a stalled client is released after this
@@ -200,11 +202,13 @@ impl PoolService for Handlers {
         request: Request<Streaming<v1::PublishCheckpointRequest>>,
     ) -> Result<Response<v1::PublishCheckpointResponse>, Status> {
         let role = request.extensions().get().map(Identity::role);
-        answer(
-            self.receive(request.into_inner(), role)
-                .await
-                .map(|checkpoint| v1::PublishCheckpointResponse { checkpoint: Some(checkpoint) }),
-        )
+        let received = self.receive(request.into_inner(), role).await;
+        match &received {
+            Ok(_) => drop(self.state.figures().uploads_accepted.fetch_add(1, Ordering::Relaxed)),
+            Err(error) => self.state.figures().upload_refused(error.code()),
+        }
+        let response = |checkpoint| v1::PublishCheckpointResponse { checkpoint: Some(checkpoint) };
+        answer(received.map(response))
     }
 
     type FetchCheckpointStream = Chunks;
@@ -231,7 +235,11 @@ impl PoolService for Handlers {
         _: Request<v1::WatchPoolRequest>,
     ) -> Result<Response<Self::WatchPoolStream>, Status> {
         let snapshots = WatchStream::new(self.state.pool().snapshots());
-        let answers = snapshots.map(|snapshot| Ok(snapshot.as_ref().into()));
+        let watching = self.state.figures().watch(StreamKind::Pool);
+        let answers = snapshots.map(move |snapshot| {
+            let _ = &watching;
+            Ok(snapshot.as_ref().into())
+        });
         answer(Ok(self.until_stopped(answers)))
     }
 }

@@ -9,6 +9,7 @@ use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{ContentHash, Generation, NetSpec, Weights};
 use ouro_proto::text::brief;
 use ouro_proto::{Checkpoint, CheckpointStatus};
+use ouro_service::identity;
 use tokio::sync::watch;
 
 use super::WeightsState;
@@ -141,6 +142,7 @@ impl CandidateState {
         if is_new {
             let (generation, hash) = (candidate.generation.0, candidate.hash);
             tracing::info!(generation, %hash, "candidate arrived");
+            identity().set_generation(generation);
             self.shared.emit(ArenaEvent::Published(candidate.clone()));
         }
         is_new

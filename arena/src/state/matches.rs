@@ -58,7 +58,12 @@ impl MatchState {
     ) -> Result<(), StoreError> {
         // Clusters are stored first, so the index never holds clusters that a crash would lose.
         self.shared.store.record(number, clusters, games)?;
-        self.index().add_clusters(number, clusters);
+        let mut index = self.index();
+        index.add_clusters(number, clusters);
+        if let Some((info, _)) = index.get(number) {
+            let games = clusters.iter().map(|cluster| cluster.result.games.len() as u64).sum();
+            self.shared.figures.played(info.key.kind, games);
+        }
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! The pool as actors see it.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use ouro_proto::pool::{PoolMember, PoolSnapshot};
@@ -52,6 +53,8 @@ impl PoolState {
         let known =
             newest.as_ref().and_then(|newest| rated_ancestor(&ratings, &checkpoints, newest));
         let is = |status| move |row: &&Checkpoint| row.status == status;
+        let candidates = checkpoints.iter().filter(is(CheckpointStatus::Candidate)).count();
+        self.shared.figures.candidates.store(candidates as u64, Ordering::Relaxed);
         let champion = checkpoints.iter().find(is(CheckpointStatus::Champion)).cloned();
         let members: Vec<PoolMember> = checkpoints
             .into_iter()

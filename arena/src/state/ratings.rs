@@ -77,6 +77,7 @@ impl RatingState {
         let ratings = Arc::new(Ratings::fit(results, &listed, ANCHOR));
         let table = Arc::new(ratings.table());
         let end = self.shared.clock.monotonic();
+        self.shared.figures.fit.observe(end.saturating_sub(start));
         if end.saturating_sub(start) >= SHORT {
             lock(&self.duty_cycle).spent(start, end);
         }

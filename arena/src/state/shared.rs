@@ -9,6 +9,7 @@ use tokio::sync::{broadcast, watch};
 use crate::condition::Condition;
 use crate::config::Checked;
 use crate::event::ArenaEvent;
+use crate::figures::Figures;
 use crate::store::{Run, Store};
 
 /// Events that are buffered for a slow receiver before it loses the oldest: minutes of events at a
@@ -25,6 +26,7 @@ pub(crate) struct Shared {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) events: broadcast::Sender<ArenaEvent>,
     pub(super) conditions: watch::Sender<Conditions<Condition>>,
+    pub(super) figures: Arc<Figures>,
 }
 
 impl Shared {
@@ -36,7 +38,8 @@ impl Shared {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (events, conditions) = (broadcast::Sender::new(EVENTS), watch::Sender::default());
-        Self { run, id, checked, store, clock, events, conditions }
+        let figures = Arc::default();
+        Self { run, id, checked, store, clock, events, conditions, figures }
     }
 
     /// Emits an event to all receivers.

@@ -81,6 +81,8 @@ where
     D: Disk + Send,
     D::File: Send,
 {
+    const KIND: &'static str = "files";
+
     fn log_name(&self) -> String {
         self.disk.describe(LOG_FILE)
     }

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use ouro_net::{Generation, RunId};
 use ouro_proto::Checkpoint;
+use ouro_service::metrics::Histogram;
 
 use super::error::StoreError;
 use super::rows::{
@@ -82,6 +83,9 @@ pub trait Store: Debug + Send + Sync {
     /// Checks that there is space again after [`StoreError::Exhausted`]. Fails with the same error
     /// while there is none.
     fn recover(&self) -> Result<(), StoreError>;
+
+    /// Where the log is, `files` or `redis`, and the times that its appends took. Does not block.
+    fn append_times(&self) -> (&'static str, &Histogram);
 
     /// Entries of the log from number `first` on, at most `limit`.
     fn log(&self, first: u64, limit: usize) -> Result<Vec<LogEntry>, StoreError>;

@@ -6,9 +6,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use ouro_net::{Generation, RunId};
 use ouro_proto::{Checkpoint, CheckpointStatus};
+use ouro_service::metrics::Histogram;
 
 use super::error::{SCHEMA_VERSION, StoreError};
 use super::interface::Store;
@@ -21,6 +23,9 @@ use crate::player_id::PlayerId;
 
 /// Where a [`LoggedStore`] keeps its entries and its games, with a single writer.
 pub trait Backend: Debug + Send {
+    /// The kind of storage, as in metrics.
+    const KIND: &'static str;
+
     /// The log, for messages.
     fn log_name(&self) -> String;
 
@@ -59,6 +64,8 @@ pub trait Backend: Debug + Send {
 #[derive(Debug)]
 pub struct LoggedStore<B> {
     parts: Mutex<Parts<B>>,
+    /// Times of the appends.
+    appends: Histogram,
 }
 
 #[derive(Debug)]
@@ -70,7 +77,7 @@ struct Parts<B> {
 impl<B: Backend> LoggedStore<B> {
     /// A store on a backend whose entries lead to `tables`.
     pub(super) fn new(backend: B, tables: Tables) -> Self {
-        Self { parts: Mutex::new(Parts { backend, tables }) }
+        Self { parts: Mutex::new(Parts { backend, tables }), appends: Histogram::default() }
     }
 
     /// The run that the log names.
@@ -131,7 +138,9 @@ impl<B: Backend> LoggedStore<B> {
         parts.settle()?;
         let (entry, value) = decide(&parts.tables)?;
         if let Some(entry) = entry {
+            let start = Instant::now();
             parts.append(&entry)?;
+            self.appends.observe(start.elapsed());
         }
         Ok(value)
     }
@@ -364,6 +373,10 @@ impl<B: Backend> Store for LoggedStore<B> {
 
     fn recover(&self) -> Result<(), StoreError> {
         self.lock().backend.recover()
+    }
+
+    fn append_times(&self) -> (&'static str, &Histogram) {
+        (B::KIND, &self.appends)
     }
 
     fn log(&self, first: u64, limit: usize) -> Result<Vec<LogEntry>, StoreError> {

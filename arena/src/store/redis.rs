@@ -180,6 +180,8 @@ impl RedisLog {
 }
 
 impl Backend for RedisLog {
+    const KIND: &'static str = "redis";
+
     fn log_name(&self) -> String {
         format!("{} of {}", self.keys.log, self.connection.name())
     }

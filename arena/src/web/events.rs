@@ -20,6 +20,8 @@ use super::Site;
 use super::overview::Part;
 use super::page::Refused;
 use crate::event::ArenaEvent;
+use crate::figures::StreamKind;
+use crate::learner_watch::LearnerView;
 
 /// Time for which changes are collected: too short for a viewer to notice, and longer than the
 /// bursts of events around a decision.
@@ -39,10 +41,11 @@ where
     };
     let (sender, receiver) = mpsc::channel(BUFFERED);
     let stop = site.stop.clone();
+    let watching = site.state.figures().watch(StreamKind::Page);
     let gone = sender.clone();
     let sending = send(site, sender);
     tokio::spawn(async move {
-        let _permit = permit;
+        let _open = (permit, watching);
         tokio::select! {
             () = sending => {}
             () = stop.cancelled() => {}
@@ -107,11 +110,13 @@ impl Changes {
     async fn collect(
         events: &mut broadcast::Receiver<ArenaEvent>,
         figures: &mut watch::Receiver<()>,
+        learner: &mut watch::Receiver<LearnerView>,
     ) -> Option<Self> {
         let mut changes = Self::default();
         tokio::select! {
             event = events.recv() => changes.add(event)?,
             Ok(()) = figures.changed() => { changes.parts.insert(Part::Learner); }
+            Ok(()) = learner.changed() => changes.parts.extend([Part::Learner, Part::Actors]),
         }
         tokio::time::sleep(COLLECT).await;
         loop {
@@ -127,7 +132,8 @@ impl Changes {
 
 async fn send_changes(site: Site, sender: mpsc::Sender<Event>) {
     let mut events = site.state.events();
-    let mut figures = site.gauges.changes();
+    let mut figures = site.learner.gauges.changes();
+    let mut learner = site.learner.view.clone();
     let mut changes = Changes { parts: Part::ALL.into(), sentences: Vec::new() };
     loop {
         for sentence in changes.sentences {
@@ -142,7 +148,7 @@ async fn send_changes(site: Site, sender: mpsc::Sender<Event>) {
                 return;
             }
         }
-        match Changes::collect(&mut events, &mut figures).await {
+        match Changes::collect(&mut events, &mut figures, &mut learner).await {
             Some(next) => changes = next,
             None => return,
         }
@@ -150,9 +156,9 @@ async fn send_changes(site: Site, sender: mpsc::Sender<Event>) {
 }
 
 async fn render(site: &Site, parts: BTreeSet<Part>) -> Result<Vec<String>, Refused> {
-    let gauges = site.gauges.clone();
+    let figures = site.learner.clone();
     site.blocking(move |state| {
-        parts.into_iter().map(|part| Ok(part.draw(state, &gauges)?.into_string())).collect()
+        parts.into_iter().map(|part| Ok(part.draw(state, &figures)?.into_string())).collect()
     })
     .await
 }

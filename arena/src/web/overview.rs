@@ -8,8 +8,8 @@ use ouro_net::Generation;
 use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_rating::Rating;
 
-use super::chart::{Chart, Curve, number};
-use super::gauges::Gauges;
+use super::chart::{Chart, Curve};
+use super::learner::{self, LearnerFigures};
 use super::page::{Refused, page};
 use super::text::{elo, percent, time};
 use super::{Site, matches};
@@ -36,36 +36,50 @@ pub(super) enum Part {
     Ratings,
     /// The newest matches.
     Matches,
-    /// Figures of the learner.
+    /// State and figures of the learner.
     Learner,
+    /// The actors that are connected to the learner.
+    Actors,
 }
 
 impl Part {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Gate, Self::Strength, Self::Pool, Self::Ratings, Self::Matches, Self::Learner];
+    pub(super) const ALL: [Self; 7] = [
+        Self::Gate,
+        Self::Strength,
+        Self::Pool,
+        Self::Ratings,
+        Self::Matches,
+        Self::Learner,
+        Self::Actors,
+    ];
 
     /// Renders the part. Blocks.
-    pub(super) fn draw(self, state: &ArenaState, gauges: &Gauges) -> Result<Markup, CallError> {
+    pub(super) fn draw(
+        self,
+        state: &ArenaState,
+        figures: &LearnerFigures,
+    ) -> Result<Markup, CallError> {
         match self {
             Self::Gate => gate(state),
             Self::Strength => strength(state),
             Self::Pool => pool(state),
             Self::Ratings => Ok(ratings(state)),
             Self::Matches => Ok(newest(state)),
-            Self::Learner => Ok(learner(gauges)),
+            Self::Learner => Ok(learner::training(figures)),
+            Self::Actors => Ok(learner::actors(figures)),
         }
     }
 }
 
 /// The page.
 pub(super) async fn show(State(site): State<Site>) -> Result<Markup, Refused> {
-    let gauges = site.gauges.clone();
+    let figures = site.learner.clone();
     site.blocking(move |state| {
         let run = state.run();
         let rules = serde_json::to_string(&run.game).unwrap_or_default();
         let mut parts = Vec::new();
         for part in Part::ALL {
-            parts.push(part.draw(state, &gauges)?);
+            parts.push(part.draw(state, &figures)?);
         }
         let content = html! {
             h1.game { (run.game.name().replace('_', " ")) }
@@ -83,7 +97,7 @@ pub(super) async fn show(State(site): State<Site>) -> Result<Markup, Refused> {
     .await
 }
 
-fn section(id: &str, title: &str, content: Markup) -> Markup {
+pub(super) fn section(id: &str, title: &str, content: Markup) -> Markup {
     let title_id = format!("{id}-title");
     html! {
         section id=(id) aria-labelledby=(title_id) { h2 id=(title_id) { (title) } (content) }
@@ -272,43 +286,4 @@ fn newest(state: &ArenaState) -> Markup {
         }
     };
     section("matches", "Matches", content)
-}
-
-fn learner(gauges: &Gauges) -> Markup {
-    let charts = gauges.charts();
-    let content = html! {
-        @if charts.is_empty() {
-            p.quiet {
-                "The learner runs in another process. Its status: "
-                code {
-                    "grpcurl -plaintext LEARNER ouro.learner.v1.LearnerService/GetStatus"
-                }
-            }
-        }
-        div.charts { @for chart in &charts {
-            figure {
-                figcaption {
-                    (chart.name) ": "
-                    @for (index, line) in chart.lines.iter().enumerate() {
-                        @if index > 0 { ", " }
-                        @if chart.lines.len() > 1 { (line.name) " " }
-                        b { (number(line.last)) }
-                    }
-                    " " (chart.unit)
-                }
-                (Chart {
-                    title: &chart.name,
-                    across: "minutes of training",
-                    up: &chart.unit,
-                    curves: chart.lines.iter().map(|line| Curve {
-                        name: line.name.clone(),
-                        points: line.points.iter().map(|&(at, value)| (at / 60.0, value)).collect(),
-                        ..Curve::default()
-                    }).collect(),
-                    levels: Vec::new(),
-                }.draw())
-            }
-        } }
-    };
-    section("learner", "Training", content)
 }

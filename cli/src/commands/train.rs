@@ -23,9 +23,10 @@ use ouro_actor::{Actor, ActorConfig};
 use ouro_arena::{Arena, ArenaConfig};
 use ouro_learner::Learner;
 use ouro_learner::config::Config;
+use ouro_service::metrics::{self, MetricsServer};
 use ouro_service::shutdown::until_signal;
 use ouro_service::telemetry::{self, LogFormat};
-use ouro_service::{Background, Shutdown, SystemClock};
+use ouro_service::{Background, Shutdown, SystemClock, identity};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::arguments::Arguments;
@@ -40,6 +41,7 @@ use crate::output::Output;
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let plan = Plan::open(arguments)?;
     let screen = Screen::new(output);
+    identity().set_service("train");
     // The panel shows progress, so logs are limited to warnings.
     telemetry::init_with(LogFormat::Text, "warn", screen.logs()).map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -60,7 +62,7 @@ async fn bind(plan: &Plan) -> Result<(Arena, Learner, Actor), Failure> {
     let access = plan.access()?;
     let config = ArenaConfig { guard: access.arena, ..plan.arena() };
     let arena = Arena::bind(config, Arc::new(SystemClock::new())).await;
-    let arena = arena.map_err(|error| refusal::of_arena(error, plan))?;
+    let mut arena = arena.map_err(|error| refusal::of_arena(error, plan))?;
     let arena_url = format!("http://{}", arena.local_addr());
     let credential = access.credential;
     let config = plan.learner(arena_url.clone());
@@ -68,6 +70,7 @@ async fn bind(plan: &Plan) -> Result<(Arena, Learner, Actor), Failure> {
     let learner = Learner::bind(config).await;
     let learner = learner.map_err(|error| refusal::of_learner(error, plan))?;
     let learner_url = format!("http://{}", learner.address());
+    arena.watch_learner(learner_url.clone(), credential.clone());
     let config = ActorConfig { credential, ..plan.actor(arena_url, learner_url) };
     let actor = Actor::new(config).map_err(Failure::usage)?;
     Ok((arena, learner, actor))
@@ -75,6 +78,9 @@ async fn bind(plan: &Plan) -> Result<(Arena, Learner, Actor), Failure> {
 
 /// Starts the parts in the order of their dependencies and stops them in the opposite order.
 async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Result<(), Failure> {
+    let metrics = MetricsServer::open(plan.metrics()).await;
+    let metrics = metrics.map_err(|error| Failure::unavailable(&error));
+    let metrics = metrics.inspect_err(|_| plan.discard())?;
     let (arena, learner, actor) = bind(&plan).await.inspect_err(|_| plan.discard())?;
     plan.save()?;
 
@@ -88,7 +94,10 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
 
     let replay = learner.replay();
     let mut reporter = Reporter::new(screen, &plan, &arena, &learner, &actor);
-    reporter.opening()?;
+    reporter.opening(metrics.as_ref().map(MetricsServer::local_addr))?;
+    let _serving = metrics::serve(metrics, &stop, |metrics| {
+        metrics.with(learner.metrics()).with(arena.metrics()).with(actor.metrics())
+    });
 
     let (stop_arena, stop_learner, stop_actor) =
         (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());

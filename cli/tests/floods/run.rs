@@ -23,6 +23,7 @@ pub(crate) struct FloodedRun {
     runtime: Runtime,
     arena: SocketAddr,
     learner: SocketAddr,
+    metrics: SocketAddr,
     /// Address of the page.
     pub(crate) web: SocketAddr,
     /// Largest resident memory since [`reset_peaks`](Self::reset_peaks), in bytes.
@@ -41,7 +42,7 @@ impl FloodedRun {
             .args(["-c", "ulimit -n 1024; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_ouro")])
             .args(["train", "--config", "small.toml", "--run", "run", "--device", "cpu"])
             .args(["--threads", "1", "--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0"])
-            .args(["--web", "127.0.0.1:0"])
+            .args(["--web", "127.0.0.1:0", "--metrics", "127.0.0.1:0"])
             .current_dir(home.path())
             .env_remove("OURO_RUN")
             // The log lines about refused games and connections are throttled; they are not read.
@@ -60,13 +61,15 @@ impl FloodedRun {
         thread::spawn(move || lines.for_each(drop));
         let address = |name: &str| {
             let text = start[name].as_str().expect("an address");
-            text.trim_start_matches("http://").trim_end_matches("/").parse().expect("an address")
+            let text = text.trim_start_matches("http://").trim_end_matches("/metrics");
+            text.parse().expect("an address")
         };
         Self {
             process,
             runtime: Runtime::new().expect("a runtime"),
             arena: address("arena"),
             learner: address("learner"),
+            metrics: address("metrics"),
             web: address("page"),
             peak_memory: 0,
             peak_files: 0,
@@ -79,6 +82,7 @@ impl FloodedRun {
             Port::Page => self.web,
             Port::Arena => self.arena,
             Port::Learner => self.learner,
+            Port::Metrics => self.metrics,
         }
     }
 

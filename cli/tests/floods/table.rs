@@ -17,6 +17,7 @@ pub(crate) enum Port {
     Page,
     Arena,
     Learner,
+    Metrics,
 }
 
 impl Port {
@@ -25,6 +26,7 @@ impl Port {
             Self::Page => "page",
             Self::Arena => "arena",
             Self::Learner => "learner",
+            Self::Metrics => "metrics",
         }
     }
 }
@@ -125,7 +127,7 @@ fn calls(path: &str, request: &[u8], index: u32) -> Vec<u8> {
     unary(path, stream(index), request)
 }
 
-pub(crate) const FLOODS: [Flood; 27] = [
+pub(crate) const FLOODS: [Flood; 31] = [
     flood("connections that send nothing", Port::Page, 1_100, nothing, Then::Hold),
     flood("half a request", Port::Page, 1_100, |_| b"GET / HT".to_vec(), Then::Hold),
     flood("requests byte by byte", Port::Page, 200, |_| get("/"), Then::Trickle),
@@ -276,5 +278,21 @@ pub(crate) const FLOODS: [Flood; 27] = [
         20,
         http2,
         Then::Repeat(|number| calls(STATUS, b"", number)),
+    ),
+    flood("connections that send nothing", Port::Metrics, 1_100, nothing, Then::Hold),
+    flood("requests byte by byte", Port::Metrics, 200, |_| get("/metrics"), Then::Trickle),
+    flood(
+        "requests one after the other",
+        Port::Metrics,
+        20,
+        nothing,
+        Then::Repeat(|_| get("/metrics")),
+    ),
+    flood(
+        "requests whose answers are not read",
+        Port::Metrics,
+        100,
+        nothing,
+        Then::RepeatUnread(|_| get("/metrics")),
     ),
 ];

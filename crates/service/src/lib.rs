@@ -1,4 +1,4 @@
-//! Parts that every Ouro process shares: start, logs, access, gRPC and web servers, background
+//! Parts that every Ouro process shares: start, logs, metrics, access, gRPC and web servers, background
 //! threads, reconnect delays, shutdown.
 //!
 //! A service is first *bound*: its ports are open, and nothing runs. It is then *run until* a token
@@ -16,6 +16,8 @@ pub mod error;
 pub mod files;
 pub mod healthcheck;
 pub mod http;
+pub mod identity;
+pub mod metrics;
 pub mod process;
 pub mod server;
 pub mod shutdown;
@@ -30,6 +32,7 @@ pub use conditions::Conditions;
 pub use connections::ConnectionLimits;
 pub use error::{IntoStatus, ServiceError};
 pub use http::HttpServer;
+pub use identity::identity;
 pub use process::{ExitStatus, Failure};
 pub use server::GrpcServer;
 pub use shutdown::{Drain, Shutdown};

@@ -102,6 +102,14 @@ pub struct WebArguments {
     pub web: Option<WebAddress>,
 }
 
+/// Where the metrics of a process are.
+#[derive(Clone, Debug, Default, Args)]
+pub struct MetricsArguments {
+    /// Address of the metrics for Prometheus, or off [default: deploy.metrics of the settings, off].
+    #[arg(long, value_name = "IP:PORT", env = "OURO_METRICS")]
+    pub metrics: Option<WebAddress>,
+}
+
 /// The store that is no server.
 const FILES: &str = "files";
 
@@ -193,6 +201,13 @@ impl WebArguments {
     /// Overrides the key if it is given.
     pub fn apply(&self, deploy: &mut Deployment) {
         set(&mut deploy.web, &self.web);
+    }
+}
+
+impl MetricsArguments {
+    /// Overrides the key if it is given.
+    pub fn apply(&self, deploy: &mut Deployment) {
+        set(&mut deploy.metrics, &self.metrics);
     }
 }
 

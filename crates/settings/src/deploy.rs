@@ -36,6 +36,9 @@ pub struct Deployment {
     /// Names of the machine under which browsers ask for that page, besides its IP addresses and
     /// `localhost`. Requests that name another host are refused.
     pub web_names: Vec<String>,
+    /// Address of this process's metrics for Prometheus, `IP:PORT`, or `off`. Processes on one
+    /// machine need different ports: use `--metrics`.
+    pub metrics: WebAddress,
     /// Form of the log lines of the three services.
     pub log: Log,
     /// Name of an actor, unique in the run: 1 to 64 letters, digits, `.`, `_` or `-`. `{hostname}`
@@ -161,6 +164,7 @@ impl Default for Deployment {
             learner: Address::loopback(50_062),
             web: WebAddress::default(),
             web_names: Vec::new(),
+            metrics: WebAddress(None),
             log: Log::default(),
             name: "actor".to_owned(),
             threads: None,

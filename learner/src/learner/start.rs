@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ouro_net::{Generation, NetSpec, Weights, WeightsMeta};
 use ouro_replay::journal::Options;
 use ouro_replay::{FolderDisk, Journal, Replay, ReplayState};
+use ouro_service::identity;
 
 use super::LearnerError;
 use crate::config::Config;
@@ -45,6 +46,9 @@ impl ResumedRun {
     /// either is from an earlier time of the run.
     pub(super) fn join(&mut self, arena: ArenaRun, directory: &Path) -> Result<(), LearnerError> {
         self.check_arena(arena, directory)?;
+        if let Some(run) = arena.run {
+            identity().set_run(run);
+        }
         // Saved only now, so that a refused start leaves no training state behind.
         if std::mem::take(&mut self.is_new) {
             self.store.save(&self.training_state)?;

@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use ouro_game::GameConfig;
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::push_request::Message as Ask;
 use ouro_proto::learner::v1::push_response::Message as Answer;
 use ouro_proto::trajectory::{Hello, from_wire};
-use ouro_replay::Refusal;
+use ouro_replay::{Item, Refusal};
 use ouro_service::Throttle;
 use ouro_service::access::Identity;
 use tokio::sync::mpsc;
@@ -17,6 +18,7 @@ use tokio::task::JoinHandle;
 use tonic::{Status, Streaming};
 
 use super::{AHEAD, Shared, StreamError};
+use crate::actors::ActorHandle;
 use crate::journal_writer::{Command, Decision, Ended, PushSession};
 
 /// Time between two log lines about refused games of one connection.
@@ -36,6 +38,7 @@ pub(super) async fn serve(
     identity: Option<&Identity>,
     mut requests: Streaming<wire::PushRequest>,
     responses: Responses,
+    program: String,
 ) -> Result<(), StreamError> {
     let first = tokio::time::timeout(shared.hello, next(shared, &mut requests)).await;
     let hello = match first.map_err(|_| StreamError::Silent(shared.hello))? {
@@ -54,14 +57,17 @@ pub(super) async fn serve(
     let mut session = open_session(shared, &hello).await?;
     let watermark = *session.watermark.borrow_and_update();
     tracing::info!(actor = %session.actor, epoch = session.epoch, watermark, "actor connected");
+    let actors = &shared.progress.figures().actors;
     let connection = Connection {
         shared,
+        figures: actors.connect(Arc::clone(&session.actor), program, Instant::now()),
         hello,
         session,
         responses,
         received: watermark,
         acknowledged: watermark,
         repeated: false,
+        arrivals: VecDeque::new(),
         examining: VecDeque::new(),
         examined: None,
         refusal_log: Throttle::new(REFUSAL_LOG_INTERVAL),
@@ -116,6 +122,7 @@ async fn next(
 /// A connection after its welcome.
 struct Connection<'a> {
     shared: &'a Arc<Shared>,
+    figures: ActorHandle,
     hello: Hello,
     session: PushSession,
     responses: Responses,
@@ -125,6 +132,8 @@ struct Connection<'a> {
     acknowledged: u64,
     /// Whether a decided game arrived again and needs another acknowledgement.
     repeated: bool,
+    /// The sequence numbers of games without an acknowledgement, with the times of their arrival.
+    arrivals: VecDeque<(u64, Instant)>,
     examining: VecDeque<(u64, JoinHandle<Decision>)>,
     /// The checked game that waits for room in the journal writer's queue.
     examined: Option<(u64, Decision)>,
@@ -198,25 +207,38 @@ impl Connection<'_> {
             return Err(StreamError::Gap { got, expected });
         }
         if got < expected {
-            self.repeated = true;
-            return self.acknowledge().await;
+            return self.repeat().await;
         }
         self.received = got;
         if got <= self.acknowledged {
             // An earlier connection of this epoch sent the game, and its decision reached the disk
             // after the welcome.
-            self.repeated = true;
-            return self.acknowledge().await;
+            return self.repeat().await;
         }
+        self.arrivals.push_back((got, Instant::now()));
         let (shared, hello) = (Arc::clone(self.shared), self.hello.clone());
         let examining = tokio::spawn(async move { examine(&shared, &hello, message).await });
         self.examining.push_back((got, examining));
         Ok(true)
     }
 
+    /// Acknowledges a game again that was decided before.
+    async fn repeat(&mut self) -> Result<bool, StreamError> {
+        self.repeated = true;
+        self.shared.progress.figures().duplicates.fetch_add(1, Ordering::Relaxed);
+        self.acknowledge().await
+    }
+
     /// Sends a checked game to the journal writer.
     fn submit(&mut self, permit: mpsc::Permit<'_, Command>) {
         let Some((sequence, decision)) = self.examined.take() else { return };
+        match &decision {
+            Decision::Accept(accepted) => {
+                let game = &accepted.game;
+                self.figures.accepted(game.positions().into(), game.generation(), Instant::now());
+            }
+            Decision::Refuse(..) => self.figures.refused(),
+        }
         if let Decision::Refuse(reason, detail) = &decision
             && let Some(count) = self.refusal_log.admit()
         {
@@ -234,6 +256,9 @@ impl Connection<'_> {
         let pause = self.shared.journal_writer.pause();
         if watermark <= self.acknowledged && !self.repeated && pause.is_zero() {
             return Ok(true);
+        }
+        while let Some((_, arrival)) = self.arrivals.pop_front_if(|(got, _)| *got <= watermark) {
+            self.shared.progress.figures().acknowledgement.observe(arrival.elapsed());
         }
         let refusals = self.refusals(self.acknowledged, watermark);
         (self.acknowledged, self.repeated) = (self.acknowledged.max(watermark), false);

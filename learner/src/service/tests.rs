@@ -78,3 +78,17 @@ async fn a_game_whose_replay_panics_is_refused_and_gives_its_permit_back() {
     }
     assert_eq!(intake.shared.replays.available_permits(), config.intake.replay_threads);
 }
+
+#[test]
+fn the_program_of_an_actor_is_the_first_word_of_a_plain_user_agent() {
+    let named = |agent: &str| {
+        let mut request = Request::new(());
+        request.metadata_mut().insert("user-agent", agent.parse().expect("a header"));
+        program(&request)
+    };
+    assert_eq!(named("ouro-actor/0.1.0 tonic/0.14.9"), "ouro-actor/0.1.0");
+    assert_eq!(named(""), "");
+    assert_eq!(named(&"x".repeat(MAX_PROGRAM)), "x".repeat(MAX_PROGRAM));
+    assert_eq!(named(&"x".repeat(MAX_PROGRAM + 1)), "");
+    assert_eq!(program(&Request::new(())), "");
+}

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use ouro_settings::Preset;
 use ouro_settings::arguments::{
-    AccessArguments, ActorArguments, AddressArguments, DeviceArguments, StoreArguments,
-    WebArguments,
+    AccessArguments, ActorArguments, AddressArguments, DeviceArguments, MetricsArguments,
+    StoreArguments, WebArguments,
 };
 
 /// Train by self-play in one process, until Ctrl-C. `ouro` without a verb does the same.
@@ -47,6 +47,8 @@ pub(crate) struct Arguments {
     pub(super) addresses: AddressArguments,
     #[command(flatten)]
     pub(super) web: WebArguments,
+    #[command(flatten)]
+    pub(super) metrics: MetricsArguments,
     #[command(flatten)]
     pub(super) store: StoreArguments,
     #[command(flatten)]

@@ -60,6 +60,8 @@ pub(super) struct Start {
     pub(super) learner: String,
     /// URL of the web page; `None` if the page is off.
     pub(super) page: Option<String>,
+    /// URL of the metrics; `None` if they are off.
+    pub(super) metrics: Option<String>,
     /// Newest generation made.
     pub(super) generation: Generation,
     /// Optimiser steps taken.

@@ -162,6 +162,7 @@ impl Plan {
         let deploy = &mut effective.deploy;
         arguments.addresses.apply(deploy);
         arguments.web.apply(deploy);
+        arguments.metrics.apply(deploy);
         arguments.store.apply(deploy);
         arguments.access.apply(deploy);
         arguments.device.apply(deploy);
@@ -276,8 +277,15 @@ impl Plan {
         })
     }
 
+    /// Address of the metrics, if they are on.
+    pub(super) fn metrics(&self) -> Option<SocketAddr> {
+        self.effective.deploy.metrics.0
+    }
+
     pub(super) fn arena(&self) -> ArenaConfig {
-        let config = ArenaConfig::of_run(&self.effective, &self.folder, self.arena);
+        let mut config = ArenaConfig::of_run(&self.effective, &self.folder, self.arena);
+        // The learner's address is known only once its port is open.
+        config.learner = None;
         if !self.deterministic {
             return config;
         }

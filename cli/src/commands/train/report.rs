@@ -1,5 +1,6 @@
 //! Follows a run: observes its parts and emits events.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -73,6 +74,7 @@ impl<'a> Reporter<'a> {
             arena: arena.local_addr().to_string(),
             learner: learner.address().to_string(),
             page: arena.web_addr().map(|address| format!("http://{address}")),
+            metrics: None,
             generation: stands.generation,
             step: stands.step,
             games: stands.games,
@@ -111,8 +113,9 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Emits the first event.
-    pub(super) fn opening(&mut self) -> Result<(), Failure> {
+    /// Emits the first event, with the address of the metrics.
+    pub(super) fn opening(&mut self, metrics: Option<SocketAddr>) -> Result<(), Failure> {
+        self.start.metrics = metrics.map(|address| format!("http://{address}/metrics"));
         self.emit(Event::Start(self.start.clone()))
     }
 

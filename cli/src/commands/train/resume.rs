@@ -17,7 +17,7 @@ fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     let mut given = |flag: &str, value: Option<String>| {
         words.extend(value.map(|value| format!("--{flag} {value}")));
     };
-    let Arguments { device, actor, addresses, web, store, .. } = arguments;
+    let Arguments { device, actor, addresses, web, metrics, store, .. } = arguments;
     given("device", device.device.map(|it| it.name().to_owned()));
     given("threads", actor.threads.map(|it| it.to_string()));
     given("name", actor.name.clone());
@@ -25,6 +25,7 @@ fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     given("arena", addresses.arena.as_ref().map(ToString::to_string));
     given("learner", addresses.learner.as_ref().map(ToString::to_string));
     given("web", web.web.map(String::from));
+    given("metrics", metrics.metrics.map(String::from));
     given("store", store.store.as_ref().map(quoted));
     given("store-name", store.store_name.clone());
     let password_file = store.store_password_file.as_ref();
@@ -72,7 +73,8 @@ mod tests {
             resume("target/release/ouro", "tictactoe --for 2m --seed 4", "runs/tictactoe"),
             "target/release/ouro train --run runs/tictactoe"
         );
-        let flags = "--device cpu --threads 3 --arena 127.0.0.1:1 --learner 127.0.0.1:2 --web off";
+        let flags = "--device cpu --threads 3 --arena 127.0.0.1:1 --learner 127.0.0.1:2 --web off \
+                     --metrics 127.0.0.1:3";
         assert_eq!(
             resume("ouro", flags, "my runs/1"),
             format!("ouro train --run \"my runs/1\" {flags}")

@@ -1,4 +1,4 @@
-//! The address of the arena's web page.
+//! The address of a port for HTTP: the arena's web page, or metrics.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -6,10 +6,10 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The text for "no web page".
+/// The text for "no such port".
 const OFF: &str = "off";
 
-/// The address of the web page; `None` is written `off`.
+/// The address of a port for HTTP; `None` is written `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -17,11 +17,11 @@ pub struct WebAddress(pub Option<SocketAddr>);
 
 /// A text that is not an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not the address of a web page; write one such as 127.0.0.1:8080, or off")]
+#[error("{0:?} is not an address of this machine; write one such as 127.0.0.1:8080, or off")]
 pub struct WebAddressError(String);
 
 impl Default for WebAddress {
-    /// Port 8080 of the loopback address.
+    /// The default of the web page: port 8080 of the loopback address.
     fn default() -> Self {
         Self(Some(SocketAddr::from(([127, 0, 0, 1], 8080))))
     }
