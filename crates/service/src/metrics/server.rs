@@ -14,7 +14,8 @@ use tokio_util::task::AbortOnDropHandle;
 use tonic::codegen::Service;
 use tonic::codegen::http::{Method, Request, Response, StatusCode, header};
 
-use super::{Metrics, ProcessSource};
+use super::process::ProcessSource;
+use super::source::Metrics;
 use crate::BoxFuture;
 use crate::connections::ConnectionLimits;
 use crate::error::ServiceError;
