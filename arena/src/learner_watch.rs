@@ -35,6 +35,15 @@ impl LearnerView {
     }
 }
 
+/// What the pages know of the learner. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct LearnerFigures {
+    /// The charts.
+    pub(crate) gauges: Gauges,
+    /// The last answer of the learner.
+    pub(crate) view: watch::Receiver<LearnerView>,
+}
+
 /// A learner to watch.
 #[derive(Debug)]
 pub(crate) struct LearnerWatch {

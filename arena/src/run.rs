@@ -24,13 +24,13 @@ use crate::condition::Condition;
 use crate::config::{ArenaConfig, MatchConfig};
 use crate::error::ArenaError;
 use crate::event::ArenaEvent;
-use crate::learner_watch::{LearnerView, LearnerWatch};
+use crate::learner_watch::{LearnerFigures, LearnerView, LearnerWatch};
 use crate::match_runner::MatchRunner;
 use crate::metrics::ArenaSource;
 use crate::service::{ARENA_PERMISSIONS, Handlers, POOL_PERMISSIONS};
 use crate::state::ArenaState;
 use crate::store::{EmbeddedStore, LOG_FILE, RedisStore, Store, WeightsFolder};
-use crate::web::{self, Gauges, LearnerFigures, WebAccess};
+use crate::web::{self, Gauges, WebAccess};
 
 /// Name of the folder of weights in the data folder.
 pub const WEIGHTS_FOLDER: &str = "weights";

@@ -18,6 +18,7 @@ use ouro_service::{Drain, HttpServer};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::learner_watch::LearnerFigures;
 use crate::state::ArenaState;
 
 mod assets;
@@ -37,7 +38,6 @@ mod text;
 
 pub use gauges::{Gauge, Gauges};
 use host::AllowedNames;
-pub(crate) use learner::LearnerFigures;
 
 /// Content security policy: a page loads files of this program only.
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \

@@ -2,24 +2,13 @@
 
 use maud::{Markup, html};
 use ouro_proto::{ConnectedActor, LearnerReport};
-use tokio::sync::watch;
 
 use super::chart::{Chart, Curve, number};
-use super::gauges::Gauges;
-use super::overview::section;
-use crate::learner_watch::LearnerView;
+use super::page::section;
+use crate::learner_watch::{LearnerFigures, LearnerView};
 
 /// Maximum number of actors in the table.
 const ACTORS: usize = 200;
-
-/// What the pages know of the learner. Clones share it.
-#[derive(Clone, Debug)]
-pub(crate) struct LearnerFigures {
-    /// The charts.
-    pub(crate) gauges: Gauges,
-    /// The last answer of the learner.
-    pub(crate) view: watch::Receiver<LearnerView>,
-}
 
 /// State and charts of the learner.
 pub(super) fn training(figures: &LearnerFigures) -> Markup {
@@ -162,8 +151,10 @@ mod tests {
 
     use ouro_net::Generation;
     use ouro_replay::RefusalReason;
+    use tokio::sync::watch;
 
     use super::*;
+    use crate::web::Gauges;
 
     fn figures(view: LearnerView) -> LearnerFigures {
         LearnerFigures { gauges: Gauges::default(), view: watch::channel(view).1 }

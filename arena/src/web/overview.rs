@@ -9,11 +9,11 @@ use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_rating::Rating;
 
 use super::chart::{Chart, Curve};
-use super::learner::{self, LearnerFigures};
-use super::page::{Refused, page};
+use super::page::{Refused, page, section};
 use super::text::{elo, percent, time};
-use super::{Site, matches};
+use super::{Site, learner, matches};
 use crate::error::CallError;
+use crate::learner_watch::LearnerFigures;
 use crate::state::ArenaState;
 
 /// Maximum number of decisions in the list.
@@ -95,13 +95,6 @@ pub(super) async fn show(State(site): State<Site>) -> Result<Markup, Refused> {
         Ok(page("Run", content))
     })
     .await
-}
-
-pub(super) fn section(id: &str, title: &str, content: Markup) -> Markup {
-    let title_id = format!("{id}-title");
-    html! {
-        section id=(id) aria-labelledby=(title_id) { h2 id=(title_id) { (title) } (content) }
-    }
 }
 
 fn gate(state: &ArenaState) -> Result<Markup, CallError> {

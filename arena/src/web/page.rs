@@ -73,6 +73,14 @@ pub(super) fn page(title: &str, content: Markup) -> Markup {
     }
 }
 
+/// A titled part of a page. The id of its title is that of the part with `-title`.
+pub(super) fn section(id: &str, title: &str, content: Markup) -> Markup {
+    let title_id = format!("{id}-title");
+    html! {
+        section id=(id) aria-labelledby=(title_id) { h2 id=(title_id) { (title) } (content) }
+    }
+}
+
 /// A page with an error.
 fn error_page(status: StatusCode, message: &str) -> (StatusCode, Markup) {
     let title = status.canonical_reason().unwrap_or("Error");

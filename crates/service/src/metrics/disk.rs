@@ -17,10 +17,11 @@ pub fn free_bytes(path: &Path) -> Option<u64> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn a_folder_has_free_space_and_a_missing_one_has_none() {
         let folder = tempfile::tempdir().unwrap();

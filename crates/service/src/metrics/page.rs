@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Series;
+use super::series::Series;
 
 const HEAD: &str = "\
 # Metrics

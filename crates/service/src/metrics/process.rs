@@ -5,7 +5,7 @@ use std::fs;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Readings, Source};
+use super::source::{Readings, Source};
 use crate::identity::identity;
 
 crate::series! {

@@ -14,7 +14,8 @@ use tokio_util::task::AbortOnDropHandle;
 use tonic::codegen::Service;
 use tonic::codegen::http::{Method, Request, Response, StatusCode, header};
 
-use super::{Metrics, ProcessSource};
+use super::process::ProcessSource;
+use super::source::Metrics;
 use crate::BoxFuture;
 use crate::connections::ConnectionLimits;
 use crate::error::ServiceError;
@@ -51,11 +52,9 @@ impl MetricsServer {
 
     /// Opens `address`; port 0 selects a free port.
     pub async fn bind(address: SocketAddr) -> Result<Self, ServiceError> {
-        let limits = ConnectionLimits {
-            per_port: CONNECTIONS,
-            per_address: CONNECTIONS / 2,
-            ..ConnectionLimits::default()
-        };
+        let limits = ConnectionLimits::default();
+        let per_port = limits.per_port.min(CONNECTIONS);
+        let limits = ConnectionLimits { per_port, per_address: per_port / 2, ..limits };
         let bound = HttpServer::bind(address, limits).await;
         let server = bound.map_err(|source| ServiceError::Bind { address, source })?;
         Ok(Self { server })

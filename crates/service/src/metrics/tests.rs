@@ -1,5 +1,6 @@
 //! The text format, and what the port answers.
 
+use std::fmt;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
