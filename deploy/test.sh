@@ -72,7 +72,7 @@ trained_past() { [ "$(step)" -gt "$1" ]; }
 
 # Runs a command of Redis in its container, as the arena unless OURO_USER names another user.
 redis() {
-    docker exec -e REDISCLI_AUTH="$password" "$(container redis)" \
+    docker exec -e REDISCLI_AUTH="$password" "$redis_id" \
         redis-cli --no-auth-warning --user "${OURO_USER:-arena}" "$@"
 }
 # The log of the run in Redis.
@@ -117,6 +117,7 @@ hash="$(sed -nE 's/^user arena .*#([0-9a-f]{64}) .*/\1/p' "$OURO_SECRETS/redis-u
 [ ${#password} = 64 ] && [ ${#hash} = 64 ] || fail "the secrets are incomplete"
 
 docker events --filter event=die --filter "label=com.docker.compose.project=$project" \
+    --filter label=com.docker.compose.oneoff=False \
     --format '{{index .Actor.Attributes "com.docker.compose.service"}} {{.Actor.Attributes.exitCode}}' \
     >"$scratch/events" &
 events=$!
@@ -140,6 +141,7 @@ if [ -n "${OURO_GRPCURL-}" ]; then
 fi
 
 # --- Redis ---
+redis_id="$(container redis)"
 [ "$(entries)" -gt 0 ] || fail "Redis has no results"
 ! docker cp "$(container arena):/var/lib/ouro/arena/results.log" "$scratch/" 2>/dev/null \
     || fail "the arena keeps its results in a file"
@@ -197,7 +199,7 @@ for service in redis arena learner actor; do
     ! docker exec "$id" /bin/sh -c true >/dev/null 2>&1 || fail "$service has a shell"
     ! docker port "$id" | grep -v ' 127\.0\.0\.1:' || fail "$service is reachable from outside"
 done
-! docker port "$(container redis)" | grep . || fail "Redis has a port"
+! docker port "$redis_id" | grep . || fail "Redis has a port"
 pass "no root, no capabilities, no shell, read-only files, ports on 127.0.0.1"
 
 for image in "${images[@]}"; do
@@ -256,8 +258,9 @@ for service in redis arena; do
     [ "$(field "$id" '{{.RestartCount}}')" = 1 ] || fail "$service was not killed"
     pass "$service is killed, and $recovered s later new results are stored"
 done
-redis LRANGE "$log" 0 -1 | head -n "$(wc -l <"$scratch/log")" | cmp -s - "$scratch/log" \
+redis LRANGE "$log" 0 $(($(wc -l <"$scratch/log") - 1)) | cmp -s - "$scratch/log" \
     || fail "stored results have changed"
+! docker logs "$redis_id" 2>&1 | grep -q CRITICAL || fail "Redis has not read all its file"
 missing="$(rated | sort | comm -13 - "$scratch/players")"
 [ -z "$missing" ] || fail "ratings are lost: $missing"
 pass "all results and ratings from before the kills are there"

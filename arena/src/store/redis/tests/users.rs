@@ -35,6 +35,23 @@ fn the_user_has_the_commands_that_the_store_runs_and_no_others() {
     assert_eq!(granted, called);
 }
 
+/// Redis replays a script of several writes as a transaction of the user `default`.
+#[test]
+fn a_script_of_several_writes_survives_a_restart_without_a_default_user() {
+    let Some(mut server) = Server::start() else { return };
+    let store = filled(&server);
+    let keys: Vec<String> = (0..3).map(|game| format!("field-{game}")).collect();
+    store.with_mut(|log| {
+        let arguments: Vec<&[u8]> = keys.iter().flat_map(|key| [key.as_bytes(), b"{}"]).collect();
+        let games = log.keys.games.clone();
+        log.write(KEEP_GAMES, &games, &arguments).unwrap();
+    });
+    server.restart();
+    let mut found: Vec<String> = server.command(&["HKEYS", "ouro:{test}:games"]);
+    found.sort();
+    assert_eq!(found, keys);
+}
+
 #[test]
 fn the_user_is_refused_foreign_keys_and_commands_of_an_operator() {
     let Some(server) = Server::start() else { return };
