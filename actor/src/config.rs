@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ouro_game::GameConfig;
+use ouro_proto::Credential;
 use ouro_proto::trajectory::MAX_ACTOR_NAME;
 use ouro_settings::{Deployment, PlayConfig, SettingError, Settings};
 
@@ -20,6 +21,8 @@ pub struct ActorConfig {
     pub arena: String,
     /// Address of the learner, `http://host:port`.
     pub learner: String,
+    /// What this actor presents to both.
+    pub credential: Credential,
     /// Threads that play.
     pub threads: usize,
     /// Settings of self-play.
@@ -79,6 +82,7 @@ impl ActorConfig {
             game,
             arena,
             learner,
+            credential: Credential::None,
             threads: cores(),
             play: PlayConfig::default(),
             outbox_games: deploy.outbox_games,
@@ -99,6 +103,7 @@ impl ActorConfig {
         let folder = run.join(deploy.actor_folder());
         Self {
             name: deploy.name.clone(),
+            credential: deploy.credential(),
             threads: deploy.threads.unwrap_or_else(cores),
             play: settings.play(),
             outbox_games: deploy.outbox_games,

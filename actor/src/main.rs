@@ -12,7 +12,7 @@ use ouro_service::{
     Background, Drain, ExitStatus, Failure, GrpcServer, ServiceError, Shutdown, healthcheck,
 };
 use ouro_settings::arguments::{
-    ActorArguments, AddressArguments, FileArguments, LogArguments, SettingsError,
+    AccessArguments, ActorArguments, AddressArguments, FileArguments, LogArguments, SettingsError,
 };
 use ouro_settings::{Process, Settings};
 
@@ -24,6 +24,8 @@ struct Arguments {
     file: FileArguments,
     #[command(flatten)]
     addresses: AddressArguments,
+    #[command(flatten)]
+    access: AccessArguments,
     #[command(flatten)]
     actor: ActorArguments,
     #[command(flatten)]
@@ -46,6 +48,7 @@ impl Arguments {
     fn settings(&self) -> Result<Settings, SettingsError> {
         self.file.load(Process::Actor, |deploy| {
             self.addresses.apply(deploy);
+            self.access.apply(deploy);
             self.actor.apply(deploy);
             self.log.apply(deploy);
         })

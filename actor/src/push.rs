@@ -14,6 +14,7 @@ use std::time::Duration;
 use ouro_game::GameConfig;
 use ouro_game::record::RECORD_VERSION;
 use ouro_net::Generation;
+use ouro_proto::Credential;
 use ouro_proto::push::{self, Ack, AckReceiver, GameSender, PushError, RefusedGame, Welcome};
 use ouro_proto::trajectory::{Hello, MAX_MESSAGE_BYTES, message_bytes};
 use ouro_replay::{RefusalReason, Trajectory};
@@ -74,6 +75,7 @@ impl ConnectionError {
 /// Pushes until `stop`. See the [module](self).
 pub(crate) struct Pusher {
     pub(crate) endpoint: Endpoint,
+    pub(crate) credential: Credential,
     /// Name of the actor.
     pub(crate) name: String,
     /// The game of everything that is pushed.
@@ -207,7 +209,7 @@ impl Pusher {
             config: Arc::clone(&self.config),
             version: RECORD_VERSION,
         };
-        let opening = PushSession::open(self.endpoint.clone(), hello);
+        let opening = PushSession::open(self.endpoint.clone(), self.credential.clone(), hello);
         tokio::pin!(opening);
         let session = loop {
             tokio::select! {
@@ -315,17 +317,27 @@ impl Pusher {
 
 /// Whether the learner would refuse the same hello again.
 fn is_final(code: Code) -> bool {
-    matches!(code, Code::FailedPrecondition | Code::InvalidArgument)
+    matches!(
+        code,
+        Code::FailedPrecondition
+            | Code::InvalidArgument
+            | Code::Unauthenticated
+            | Code::PermissionDenied
+    )
 }
 
 impl PushSession {
-    async fn open(endpoint: Endpoint, hello: Hello) -> Result<Self, ConnectionError> {
+    async fn open(
+        endpoint: Endpoint,
+        credential: Credential,
+        hello: Hello,
+    ) -> Result<Self, ConnectionError> {
         let endpoint = endpoint
             .connect_timeout(CONNECT_TIMEOUT)
             .http2_keep_alive_interval(KEEPALIVE)
             .keep_alive_while_idle(true)
             .tcp_nodelay(true);
-        let (welcome, games, acks) = push::open(endpoint, hello, IN_FLIGHT).await?;
+        let (welcome, games, acks) = push::open(endpoint, credential, hello, IN_FLIGHT).await?;
         Ok(Self { welcome, games, acks })
     }
 }

@@ -97,7 +97,8 @@ impl Actor {
     async fn run(self, stop: CancellationToken) -> Result<(), ActorError> {
         let Self { config, endpoint, counters, mut waves, files } = self;
         let arena = ArenaClient::new(&config.arena)
-            .map_err(|error: ArenaError| SettingError::new("arena", &config.arena, error))?;
+            .map_err(|error: ArenaError| SettingError::new("arena", &config.arena, error))?
+            .credential(config.credential.clone());
         let seed = if config.deterministic { config.seed } else { config.seed ^ start() };
         let Files { cache, send_log, dead_letters } = files;
         let game = Arc::new(config.game.clone());
@@ -125,6 +126,7 @@ impl Actor {
         drop(sender);
         let pusher = Pusher {
             endpoint,
+            credential: config.credential.clone(),
             name: config.name.clone(),
             config: game,
             outbox: Outbox::new(config.outbox_games),

@@ -166,8 +166,8 @@ async fn world() -> World {
     let learner = Learner { games: Arc::default(), count, epochs: Arc::default() };
     let server = server::bind()
         .await
-        .add_service(PoolServiceServer::new(arena))
-        .add_service(LearnerServiceServer::new(learner.clone()));
+        .add_service(PoolServiceServer::new(arena), &[])
+        .add_service(LearnerServiceServer::new(learner.clone()), &[]);
     let folder = tempfile::tempdir().unwrap();
     World { learner, count: counted, fetched, server: server::start(server), folder }
 }

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use ouro_service::access::Guard;
 use ouro_service::files::read_regular;
 use ouro_service::server::Limits;
 use ouro_settings::{Deployment, Settings};
@@ -40,6 +41,8 @@ pub struct ArenaConfig {
     pub max_weights_bytes: u64,
     /// Limits of a connection.
     pub limits: Limits,
+    /// Who may call; `None` lets everybody.
+    pub guard: Option<Guard>,
 }
 
 /// Where an arena keeps its results.
@@ -101,6 +104,7 @@ impl ArenaConfig {
             matches: MatchConfig::default(),
             max_weights_bytes: ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES,
             limits: Limits::default(),
+            guard: None,
         }
     }
 

@@ -169,6 +169,9 @@ pub enum CallError {
     /// The sizes of the network do not match the game.
     #[error("network does not fit the game: {0}")]
     ForeignSpec(String),
+    /// An actor offers weights that the arena has never had.
+    #[error("an actor may only return weights that the arena lost; candidates come from a learner")]
+    NewWeights,
     /// The weights folder failed.
     #[error(transparent)]
     Folder(#[from] WeightsError),
@@ -258,6 +261,7 @@ impl IntoStatus for CallError {
             | Self::Missing(_)
             | Self::Shares(_) => Code::InvalidArgument,
             Self::DrawCount { .. } => Code::OutOfRange,
+            Self::NewWeights => Code::PermissionDenied,
             Self::NothingPublished => Code::FailedPrecondition,
             Self::NoMatch(_) | Self::NoGame { .. } | Self::NoGate(_) | Self::NoPlayer(_) => {
                 Code::NotFound

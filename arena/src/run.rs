@@ -23,10 +23,10 @@ use crate::config::{ArenaConfig, MatchConfig};
 use crate::error::ArenaError;
 use crate::event::ArenaEvent;
 use crate::match_runner::MatchRunner;
-use crate::service::Handlers;
+use crate::service::{ARENA_PERMISSIONS, Handlers, POOL_PERMISSIONS};
 use crate::state::ArenaState;
 use crate::store::{EmbeddedStore, LOG_FILE, RedisStore, Store, WeightsFolder};
-use crate::web::{self, Gauges};
+use crate::web::{self, Gauges, WebAccess};
 
 /// Name of the folder of weights in the data folder.
 pub const WEIGHTS_FOLDER: &str = "weights";
@@ -36,7 +36,7 @@ pub const WEIGHTS_FOLDER: &str = "weights";
 pub struct Arena {
     server: GrpcServer,
     web: Option<HttpServer>,
-    web_names: Vec<String>,
+    web_access: WebAccess,
     gauges: Gauges,
     drain: Duration,
     state: Arc<ArenaState>,
@@ -83,6 +83,7 @@ impl Arena {
         };
         let state = Background::thread("arena-start", open)?.join().await??;
         let server = GrpcServer::bind(config.address, config.limits).await?;
+        let server = server.guarded(config.guard.clone());
         let web = match config.web {
             Some(address) => {
                 let bound = HttpServer::bind(address, config.limits.connections).await;
@@ -93,7 +94,7 @@ impl Arena {
         Ok(Self {
             server,
             web,
-            web_names: config.web_names,
+            web_access: WebAccess { names: config.web_names, guard: config.guard },
             gauges: Gauges::default(),
             drain: config.limits.drain,
             state: Arc::new(state),
@@ -166,10 +167,11 @@ impl Arena {
 
         let handlers = Handlers::new(self.state.clone(), self.max_weights_bytes, stop.clone());
         let pool = PoolServiceServer::new(handlers.clone());
+        let arena = ArenaServiceServer::new(handlers);
         let server = self
             .server
-            .add_service(ArenaServiceServer::new(handlers).max_decoding_message_size(MESSAGE_BYTES))
-            .add_service(pool.max_decoding_message_size(MESSAGE_BYTES))
+            .add_service(arena.max_decoding_message_size(MESSAGE_BYTES), ARENA_PERMISSIONS)
+            .add_service(pool.max_decoding_message_size(MESSAGE_BYTES), POOL_PERMISSIONS)
             .describe(ouro_proto::FILE_DESCRIPTOR_SET)
             .run_until(stop.clone());
         let playing = async {
@@ -190,7 +192,7 @@ impl Arena {
         let page = async {
             let Some(server) = self.web else { return Drain::Clean };
             let (state, gauges) = (self.state.clone(), self.gauges);
-            web::serve(server, &self.web_names, state, gauges, stop.clone(), self.drain).await
+            web::serve(server, self.web_access, state, gauges, stop.clone(), self.drain).await
         };
         let (served, shown, played, ()) = tokio::join!(serving, page, playing, waker);
         // The error of the match runner is returned first: it stops the servers, which then report

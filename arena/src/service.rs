@@ -18,7 +18,10 @@ use crate::state::ArenaState;
 mod arena;
 mod convert;
 mod events;
+mod permissions;
 mod pool;
+
+pub(crate) use permissions::{ARENA_PERMISSIONS, POOL_PERMISSIONS};
 
 /// Maximum number of uploads held in memory at once. A run has one learner. After a reconnect the
 /// learner uses the second slot, while its broken upload holds the first until the timeout.

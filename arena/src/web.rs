@@ -13,6 +13,7 @@ use axum::Router;
 use axum::http::{HeaderValue, Response, header};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::get;
+use ouro_service::access::Guard;
 use ouro_service::{Drain, HttpServer};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -27,6 +28,7 @@ mod games;
 pub mod gauges;
 mod host;
 mod live;
+mod login;
 mod matches;
 mod overview;
 mod page;
@@ -45,6 +47,15 @@ const STREAMS: usize = 64;
 /// Maximum number of recorded games that are rendered at once; each takes some megabytes.
 const RENDERINGS: usize = 2;
 
+/// Who may ask for the page.
+#[derive(Debug)]
+pub(crate) struct WebAccess {
+    /// Names of the host, besides IP addresses and `localhost`.
+    pub(crate) names: Vec<String>,
+    /// Asks for a login unless the page is on loopback.
+    pub(crate) guard: Option<Guard>,
+}
+
 /// Everything that the pages need. Clones share it.
 #[derive(Clone, Debug)]
 struct Site {
@@ -58,10 +69,10 @@ struct Site {
 /// Serves the pages until `stop` is cancelled, then allows requests in flight up to `drain` to
 /// finish.
 ///
-/// Requests may name the host by an IP address, `localhost` or one of `names`.
+/// `access` decides which requests are answered.
 pub(crate) async fn serve(
     server: HttpServer,
-    names: &[String],
+    access: WebAccess,
     state: Arc<ArenaState>,
     gauges: Gauges,
     stop: CancellationToken,
@@ -74,9 +85,14 @@ pub(crate) async fn serve(
         renderings: Arc::new(Semaphore::new(RENDERINGS)),
         stop: stop.clone(),
     };
-    tracing::info!(address = %server.local_addr(), "serving the web page");
-    let names = AllowedNames::new(names);
-    let routes = routes(site).layer(from_fn_with_state(names, host::check));
+    let address = server.local_addr();
+    tracing::info!(%address, "serving the web page");
+    let mut routes = routes(site);
+    if let Some(guard) = access.guard.filter(|_| !address.ip().is_loopback()) {
+        routes = routes.layer(from_fn_with_state(guard, login::check));
+    }
+    let names = AllowedNames::new(&access.names);
+    let routes = routes.layer(from_fn_with_state(names, host::check));
     server.run_until(routes, stop, drain).await
 }
 

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod parts {
+    mod access;
     mod bytes;
     mod floods;
     mod forged;

@@ -21,6 +21,7 @@ mod repair;
 mod settings;
 mod show;
 mod states;
+mod token;
 mod train;
 
 /// What to do.
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Check(check::Check),
     Repair(repair::Repair),
     States(states::States),
+    #[command(subcommand)]
+    Token(token::Token),
     Conform(conform::Conform),
     Match(match_games::Arguments),
     Exam(exam::Arguments),
@@ -65,6 +68,7 @@ impl Command {
             Self::Check(verb) => verb.run(output),
             Self::Repair(verb) => verb.run(output),
             Self::States(verb) => verb.run(output),
+            Self::Token(verb) => verb.run(output),
             Self::Conform(verb) => verb.run(output),
             Self::Match(arguments) => match_games::run(&arguments, output),
             Self::Exam(arguments) => exam::run(&arguments, output),

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use ouro_game::{GameConfig, battlesnake};
 use ouro_net::{Architecture, NetSpec};
+use ouro_proto::Credential;
 use ouro_replay::ReplaySettings;
+use ouro_service::access::Guard;
 use ouro_settings::schema::check_ranges;
 use ouro_settings::{SettingError, Settings};
 use schemars::JsonSchema;
@@ -30,6 +32,10 @@ pub struct Config {
     pub listen: SocketAddr,
     /// URL of the arena that receives weights. Without one, weights stay in the training states.
     pub arena: Option<String>,
+    /// What this learner presents to the arena.
+    pub credential: Credential,
+    /// Who may call this learner; `None` lets everybody.
+    pub guard: Option<Guard>,
     /// The game. Trajectories of any other configuration are refused.
     pub game: GameConfig,
     /// The network's layers. The game fixes the network's input and output.
@@ -69,6 +75,8 @@ impl Default for Config {
             allow_software_adapter: false,
             listen: SocketAddr::from(([127, 0, 0, 1], 50_062)),
             arena: None,
+            credential: Credential::None,
+            guard: None,
             game: GameConfig::Battlesnake(battlesnake::Config {
                 width: 7,
                 height: 7,
@@ -107,6 +115,8 @@ impl Config {
             allow_software_adapter: deploy.allow_software_adapter,
             listen,
             arena: Some(arena),
+            credential: deploy.credential(),
+            guard: None,
             game: settings.game.clone(),
             net: settings.net.clone(),
             discount: settings.discount,

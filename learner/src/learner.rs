@@ -40,7 +40,7 @@ use crate::publisher::{ArenaRun, Delivery, Publisher};
 use crate::reinforce::Reinforce;
 use crate::replay::SharedReplay;
 use crate::rules::Rules;
-use crate::service::{Intake, MAX_MESSAGE_BYTES};
+use crate::service::{Intake, MAX_MESSAGE_BYTES, PERMISSIONS};
 use crate::status::{Condition, LearnerStatus, SharedStatus};
 use crate::trainer::Trainer;
 use crate::training_loop::{
@@ -88,7 +88,9 @@ impl Learner {
         config.validate()?;
         let rules: Arc<dyn Rules> = crate::rules::rules(&config)?.into();
         let arena = config.arena.as_deref().map(ArenaClient::new).transpose()?;
+        let arena = arena.map(|arena| arena.credential(config.credential.clone()));
         let server = GrpcServer::bind(config.listen, Limits::default()).await?;
+        let server = server.guarded(config.guard.clone());
         let (settings, game_rules) = (config.clone(), Arc::clone(&rules));
         let start =
             Background::thread("ouro-start", move || start::resume(&settings, &*game_rules))?;
@@ -124,7 +126,8 @@ impl Learner {
         );
         let service =
             LearnerServiceServer::new(intake.clone()).max_decoding_message_size(MAX_MESSAGE_BYTES);
-        let server = server.add_service(service).describe(ouro_proto::FILE_DESCRIPTOR_SET);
+        let server =
+            server.add_service(service, PERMISSIONS).describe(ouro_proto::FILE_DESCRIPTOR_SET);
         Ok(Self {
             config,
             server,

@@ -12,7 +12,8 @@ use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown, healthcheck};
 use ouro_settings::arguments::{
-    AddressArguments, DeviceArguments, FileArguments, ListenArguments, LogArguments, SettingsError,
+    AccessArguments, AddressArguments, DeviceArguments, FileArguments, ListenArguments,
+    LogArguments, SettingsError,
 };
 use ouro_settings::{Process, Settings};
 
@@ -28,6 +29,8 @@ struct Arguments {
     listen: ListenArguments,
     #[command(flatten)]
     addresses: AddressArguments,
+    #[command(flatten)]
+    access: AccessArguments,
     #[command(flatten)]
     device: DeviceArguments,
     #[command(flatten)]
@@ -65,6 +68,7 @@ impl Arguments {
         }
         let settings = self.file.load(Process::Learner, |deploy| {
             self.addresses.apply(deploy);
+            self.access.apply(deploy);
             self.device.apply(deploy);
             self.log.apply(deploy);
         });
@@ -80,7 +84,11 @@ impl Arguments {
         let listen = settings.deploy.learner.listen("learner", self.listen.listen);
         let listen = listen.map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
         let arena = settings.deploy.arena.url();
-        Ok(Config::of_run(settings, &self.file.folder(), listen, arena))
+        let mut config = Config::of_run(settings, &self.file.folder(), listen, arena);
+        if self.verb.is_none() {
+            config.guard = settings.deploy.guard("learner", listen, None)?;
+        }
+        Ok(config)
     }
 }
 

@@ -24,6 +24,7 @@ use ouro_proto::learner::v1::learner_service_server::LearnerService;
 use ouro_proto::trajectory::HelloError;
 use ouro_replay::RefusalReason;
 use ouro_service::IntoStatus;
+use ouro_service::access::{Identity, Permissions, Role};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -36,6 +37,12 @@ use crate::rules::Rules;
 use crate::status::SharedStatus;
 
 pub(crate) use ouro_proto::trajectory::MAX_MESSAGE_BYTES;
+
+/// Which roles may call which methods.
+pub(crate) const PERMISSIONS: Permissions = &[
+    ("/ouro.learner.v1.LearnerService/Push", &[Role::Actor]),
+    ("/ouro.learner.v1.LearnerService/GetStatus", &[Role::Reader, Role::Actor]),
+];
 
 /// Maximum number of games of one connection between receipt and the journal writer.
 pub(crate) const AHEAD: usize = 8;
@@ -55,6 +62,17 @@ pub(crate) enum StreamError {
     /// The hello is invalid.
     #[error(transparent)]
     Hello(#[from] HelloError),
+    /// The hello names an actor that the token is not of.
+    #[error(
+        "the token of {token} is not one of actor {name}; set deploy.name to {token} or to {token}.REST, \
+         such as {token}.{{hostname}}"
+    )]
+    OtherName {
+        /// Name of the token's holder.
+        token: String,
+        /// Name in the hello.
+        name: String,
+    },
     /// The actor plays another game, or other rules.
     #[error("actor plays {got}; this run is of {expected}")]
     OtherGame {
@@ -96,6 +114,7 @@ impl IntoStatus for StreamError {
     fn code(&self) -> Code {
         match self {
             Self::Saturated(_) => Code::ResourceExhausted,
+            Self::OtherName { .. } => Code::PermissionDenied,
             Self::NoHello | Self::NoTrajectory | Self::Hello(_) | Self::Gap { .. } => {
                 Code::InvalidArgument
             }
@@ -188,9 +207,11 @@ impl LearnerService for Intake {
         let last = responses.clone().reserve_owned().await;
         let last = last.map_err(|_| StreamError::Closing.status())?;
         let shared = Arc::clone(&self.shared);
+        let identity = request.extensions().get::<Identity>().cloned();
         let requests = request.into_inner();
         self.shared.tasks.spawn(async move {
-            if let Err(error) = stream::serve(&shared, requests, responses).await {
+            if let Err(error) = stream::serve(&shared, identity.as_ref(), requests, responses).await
+            {
                 tracing::info!(%error, "stream ended");
                 last.send(Err(error.status()));
             }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ouro_rating::{Rating, RatingTable};
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Streaming};
 
@@ -15,6 +16,7 @@ use crate::arena::v1::arena_service_client::ArenaServiceClient;
 use crate::arena::v1::pool_service_client::PoolServiceClient;
 use crate::checkpoint::Checkpoint;
 use crate::chunks::{self, Assembly, DEFAULT_MAX_WEIGHTS_BYTES, MESSAGE_BYTES};
+use crate::credential::Credential;
 use ouro_net::{ContentHash, Generation};
 
 pub(crate) mod error;
@@ -30,11 +32,15 @@ const KEEPALIVE: Duration = Duration::from_secs(20);
 /// Longest transfer of one weights file: [`DEFAULT_MAX_WEIGHTS_BYTES`] at about 2 Mbit/s.
 pub const TRANSFER_TIMEOUT: Duration = Duration::from_secs(300);
 
+/// A channel whose calls carry a token.
+type Connection = InterceptedService<Channel, Credential>;
+
 /// A connection to the arena. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ArenaClient {
-    arena: ArenaServiceClient<Channel>,
-    pool: PoolServiceClient<Channel>,
+    channel: Channel,
+    arena: ArenaServiceClient<Connection>,
+    pool: PoolServiceClient<Connection>,
     max_weights_bytes: u64,
 }
 
@@ -61,12 +67,24 @@ impl ArenaClient {
 
     /// Creates a client on an existing channel.
     pub fn from_channel(channel: Channel) -> Self {
+        Self::on(channel, Credential::None)
+    }
+
+    fn on(channel: Channel, credential: Credential) -> Self {
         let limit = MESSAGE_BYTES.max(4 << 20);
+        let connection = InterceptedService::new(channel.clone(), credential);
         Self {
-            arena: ArenaServiceClient::new(channel.clone()).max_decoding_message_size(limit),
-            pool: PoolServiceClient::new(channel).max_decoding_message_size(limit),
+            channel,
+            arena: ArenaServiceClient::new(connection.clone()).max_decoding_message_size(limit),
+            pool: PoolServiceClient::new(connection).max_decoding_message_size(limit),
             max_weights_bytes: DEFAULT_MAX_WEIGHTS_BYTES,
         }
+    }
+
+    /// Sends the token of `credential` with each call.
+    #[must_use]
+    pub fn credential(self, credential: Credential) -> Self {
+        Self { max_weights_bytes: self.max_weights_bytes, ..Self::on(self.channel, credential) }
     }
 
     /// Accepts weights up to `bytes` instead of [`DEFAULT_MAX_WEIGHTS_BYTES`].

@@ -8,6 +8,7 @@ pub mod arena;
 pub mod arena_client;
 pub mod checkpoint;
 pub mod chunks;
+pub mod credential;
 pub mod learner;
 pub mod matches;
 pub mod news;
@@ -18,6 +19,7 @@ pub mod trajectory;
 
 pub use arena_client::ArenaClient;
 pub use checkpoint::{Checkpoint, CheckpointStatus};
+pub use credential::Credential;
 pub use push::RefusedGame;
 pub use trajectory::{ActorId, Hello};
 

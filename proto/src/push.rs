@@ -12,6 +12,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Endpoint;
 use tonic::{Status, Streaming};
 
+use crate::credential::Credential;
 use crate::learner::v1 as wire;
 use crate::learner::v1::learner_service_client::LearnerServiceClient;
 use crate::learner::v1::push_request::Message as Request;
@@ -89,9 +90,10 @@ pub fn endpoint(url: String) -> Result<Endpoint, PushError> {
     Ok(Endpoint::from_shared(url)?)
 }
 
-/// Connects and opens a push. At most `in_flight` messages are queued for the connection.
+/// Connects and opens a push with the token of `credential`. At most `in_flight` messages are queued for the connection.
 pub async fn open(
     endpoint: Endpoint,
+    credential: Credential,
     hello: Hello,
     in_flight: usize,
 ) -> Result<(Welcome, GameSender, AckReceiver), PushError> {
@@ -99,7 +101,7 @@ pub async fn open(
     let (requests, receiver) = mpsc::channel(in_flight);
     let opened = requests.send(message(Request::Hello(hello.into()))).await;
     opened.map_err(|_| PushError::Closed)?;
-    let mut client = LearnerServiceClient::new(channel);
+    let mut client = LearnerServiceClient::with_interceptor(channel, credential);
     let mut responses = client.push(ReceiverStream::new(receiver)).await?.into_inner();
     let first = responses.message().await?.and_then(|response| response.message);
     let Some(Response::Welcome(welcome)) = first else { return Err(PushError::NoWelcome) };

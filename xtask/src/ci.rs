@@ -1,5 +1,7 @@
 //! All checks that a change must pass.
 
+use std::process::Stdio;
+
 use anyhow::{Context, Result};
 
 use crate::shell::{self, cargo, say};
@@ -17,8 +19,22 @@ fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     work().with_context(|| name.to_owned())
 }
 
+/// Fails if a `Cargo.lock` does not fit its manifests. `fuzz` is a workspace of its own, whose lock
+/// file no other step reads.
+fn lock_files() -> Result<()> {
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
+        let mut metadata = cargo(&["metadata", "--locked", "--format-version", "1"]);
+        metadata.arg("--manifest-path").arg(shell::root().join(manifest)).stdout(Stdio::null());
+        shell::run(metadata).with_context(|| {
+            format!("`cargo check --manifest-path {manifest}` updates its lock")
+        })?;
+    }
+    Ok(())
+}
+
 /// Runs every step, cheapest first. Stops at the first failure.
 pub(crate) fn run(tests: Tests) -> Result<()> {
+    step("lock files", lock_files)?;
     step("file budget", budget::run)?;
     step("layers", layers::run)?;
     step("protos", protos::run)?;

@@ -45,7 +45,7 @@ pub(crate) fn run(seconds: u32) -> Result<()> {
     let mut build = cargo(&["build", "--release", "--locked", "--manifest-path"]);
     build.arg(root().join("fuzz/Cargo.toml")).args(["--target", &host]);
     build.env("CARGO_TARGET_DIR", &folder).env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\u{1f}"));
-    shell::run(build).context("the fuzz targets need a C++ compiler for libFuzzer")?;
+    shell::run(build).context("the fuzz targets do not build (libFuzzer needs a C++ compiler)")?;
     for (target, max_bytes) in TARGETS {
         say(&format!("== {target}, {seconds} s"));
         let corpus = folder.join("corpus").join(target);

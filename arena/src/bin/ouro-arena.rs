@@ -9,8 +9,8 @@ use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown, SystemClock, healthcheck};
 use ouro_settings::arguments::{
-    AddressArguments, FileArguments, ListenArguments, LogArguments, SettingsError, StoreArguments,
-    WebArguments,
+    AccessArguments, AddressArguments, FileArguments, ListenArguments, LogArguments, SettingsError,
+    StoreArguments, WebArguments,
 };
 use ouro_settings::{Process, Settings};
 
@@ -28,6 +28,8 @@ struct Arguments {
     addresses: AddressArguments,
     #[command(flatten)]
     store: StoreArguments,
+    #[command(flatten)]
+    access: AccessArguments,
     #[command(flatten)]
     log: LogArguments,
     #[command(subcommand)]
@@ -47,6 +49,7 @@ impl Arguments {
             self.addresses.apply(deploy);
             self.web.apply(deploy);
             self.store.apply(deploy);
+            self.access.apply(deploy);
             self.log.apply(deploy);
         })
     }
@@ -72,7 +75,12 @@ async fn serve(
     if let Some(Verb::Healthcheck) = arguments.verb {
         return Ok(healthcheck::check(address).await?);
     }
-    let config = ArenaConfig::of_run(settings, &arguments.file.folder(), address);
+    let mut config = ArenaConfig::of_run(settings, &arguments.file.folder(), address);
+    if let Some(web) = config.web {
+        let exposed = settings.deploy.check_exposure("web", web);
+        exposed.map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
+    }
+    config.guard = settings.deploy.guard("arena", address, None)?;
     let arena = Arena::bind(config, Arc::new(SystemClock::new())).await.map_err(failure)?;
     arena.run_until(shutdown.token().clone()).await.map_err(failure)?;
     Ok(())

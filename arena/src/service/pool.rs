@@ -18,6 +18,7 @@ use ouro_proto::arena_client::TRANSFER_TIMEOUT;
 use ouro_proto::chunks::{self, Assembly};
 use ouro_proto::pool::PoolSnapshot;
 use ouro_service::IntoStatus;
+use ouro_service::access::{Identity, Role};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_stream::wrappers::{ReceiverStream, WatchStream};
 use tokio_stream::{Stream, StreamExt};
@@ -36,14 +37,23 @@ const IDLE: Duration = Duration::from_secs(5);
 const LEAST_RATE: u64 = 64 << 10;
 
 impl Handlers {
+    /// Receives weights. Of an actor only copies of weights that the arena knows, because it may
+    /// have lost them.
     async fn receive(
         &self,
         mut parts: Streaming<v1::PublishCheckpointRequest>,
+        role: Option<Role>,
     ) -> Result<v1::Checkpoint, CallError> {
         let Some(Part::Header(header)) = next_part(&mut parts).await? else {
             return Err(CallError::HeaderMissing);
         };
         let hash: ContentHash = header.hash.parse()?;
+        if role == Some(Role::Actor) {
+            let known = self.blocking(|state| state.store().checkpoints()).await?;
+            if known.iter().all(|checkpoint| checkpoint.hash != hash) {
+                return Err(CallError::NewWeights);
+            }
+        }
         let mut assembly = Assembly::new(hash, header.size_bytes, self.max_weights_bytes)?;
         let waiting = Arc::clone(&self.waiting_uploads);
         // Before the first chunk, an upload holds the few bytes of its header and no slot.
@@ -189,8 +199,9 @@ impl PoolService for Handlers {
         &self,
         request: Request<Streaming<v1::PublishCheckpointRequest>>,
     ) -> Result<Response<v1::PublishCheckpointResponse>, Status> {
+        let role = request.extensions().get().map(Identity::role);
         answer(
-            self.receive(request.into_inner())
+            self.receive(request.into_inner(), role)
                 .await
                 .map(|checkpoint| v1::PublishCheckpointResponse { checkpoint: Some(checkpoint) }),
         )

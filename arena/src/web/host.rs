@@ -1,8 +1,9 @@
-//! Checks the host name of a request.
+//! Checks the host name and the origin of a request.
 //!
 //! Another site can make its own host name resolve to the address of this machine and then read the
 //! responses of this page (DNS rebinding). Requests are answered only if they name an IP address,
-//! `localhost`, or a name that the settings allow.
+//! `localhost`, or a name that the settings allow. A request that a page of another origin makes is
+//! refused.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -42,12 +43,25 @@ fn name_of(host: &str) -> &str {
     }
 }
 
-/// Refuses a request that names another host.
+/// Whether the request comes from a page of this host or from no page. Browsers send the origin
+/// of requests that a script makes to another host.
+fn is_own(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else { return true };
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    origin.zip(host).is_some_and(|((_, origin), host)| origin.eq_ignore_ascii_case(host))
+}
+
+/// Refuses a request that names another host, or that a page of another host makes.
 pub(super) async fn check(
     State(names): State<AllowedNames>,
     request: Request,
     next: Next,
 ) -> Response {
+    if !is_own(request.headers()) {
+        let text = "a page of another host asks for this one\n";
+        return (StatusCode::FORBIDDEN, text).into_response();
+    }
     if names.allow(request.headers()) {
         return next.run(request).await;
     }
@@ -59,6 +73,24 @@ pub(super) async fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_script_of_another_host_is_refused() {
+        let is_own = |origin: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, "Ouro.example:8080".parse().unwrap());
+            if let Some(origin) = origin {
+                headers.insert(header::ORIGIN, origin.parse().unwrap());
+            }
+            is_own(&headers)
+        };
+        assert!(is_own(None) && is_own(Some("http://ouro.example:8080")));
+        for origin in
+            ["null", "http://evil.example", "http://ouro.example", "ouro.example:8080", ""]
+        {
+            assert!(!is_own(Some(origin)), "{origin}");
+        }
+    }
 
     #[test]
     fn only_addresses_and_allowed_names_are_answered() {

@@ -19,9 +19,10 @@ mod view;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use ouro_actor::Actor;
-use ouro_arena::Arena;
+use ouro_actor::{Actor, ActorConfig};
+use ouro_arena::{Arena, ArenaConfig};
 use ouro_learner::Learner;
+use ouro_learner::config::Config;
 use ouro_service::shutdown::until_signal;
 use ouro_service::telemetry::{self, LogFormat};
 use ouro_service::{Background, Shutdown, SystemClock};
@@ -56,13 +57,19 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 /// Opens the ports and the data of all parts; nothing runs yet. Whatever was opened is closed again
 /// if a part refuses.
 async fn bind(plan: &Plan) -> Result<(Arena, Learner, Actor), Failure> {
-    let arena = Arena::bind(plan.arena(), Arc::new(SystemClock::new())).await;
+    let access = plan.access()?;
+    let config = ArenaConfig { guard: access.arena, ..plan.arena() };
+    let arena = Arena::bind(config, Arc::new(SystemClock::new())).await;
     let arena = arena.map_err(|error| refusal::of_arena(error, plan))?;
     let arena_url = format!("http://{}", arena.local_addr());
-    let learner = Learner::bind(plan.learner(arena_url.clone())).await;
+    let credential = access.credential;
+    let config = plan.learner(arena_url.clone());
+    let config = Config { guard: access.learner, credential: credential.clone(), ..config };
+    let learner = Learner::bind(config).await;
     let learner = learner.map_err(|error| refusal::of_learner(error, plan))?;
     let learner_url = format!("http://{}", learner.address());
-    let actor = Actor::new(plan.actor(arena_url, learner_url)).map_err(Failure::usage)?;
+    let config = ActorConfig { credential, ..plan.actor(arena_url, learner_url) };
+    let actor = Actor::new(config).map_err(Failure::usage)?;
     Ok((arena, learner, actor))
 }
 

@@ -83,8 +83,7 @@ impl Game for ConnectFour {
 
     fn new(config: Config) -> Result<Self, ConfigError> {
         let refuse = |field, value: u8, remedy: &str| {
-            let (value, remedy) = (value.to_string(), remedy.to_owned());
-            Err(ConfigError { game: Self::NAME, field, value, remedy })
+            Err(ConfigError::new(Self::NAME, field, &value, remedy))
         };
         match Board::new(config.width, config.height) {
             Some(board) => Ok(Self { config, board }),

@@ -1,5 +1,7 @@
 //! Errors of configurations and steps.
 
+use std::fmt::Display;
+
 /// A configuration field that is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{game} config: {field} is {value}; {remedy}")]
@@ -12,6 +14,18 @@ pub struct ConfigError {
     pub value: String,
     /// The accepted values, as a phrase for the message.
     pub remedy: String,
+}
+
+impl ConfigError {
+    /// The error that `field` of `game` is `value`; `remedy` completes the message.
+    pub(crate) fn new(
+        game: &'static str,
+        field: &'static str,
+        value: &dyn Display,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self { game, field, value: value.to_string(), remedy: remedy.into() }
+    }
 }
 
 /// An action or a chance outcome that the rules do not allow. The state is unchanged.

@@ -1,12 +1,14 @@
-//! Parts that every Ouro process shares: start, logs, gRPC and web servers, background
+//! Parts that every Ouro process shares: start, logs, access, gRPC and web servers, background
 //! threads, reconnect delays, shutdown.
 //!
 //! A service is first *bound*: its ports are open, and nothing runs. It is then *run until* a token
 //! is cancelled, and `run_until` returns after the drain. [`process::run`] is the whole `main` of a
 //! binary: runtime, logs, signals, exit code. This crate depends on no game and no network.
 
+pub mod access;
 pub mod background;
 pub mod backoff;
+mod box_future;
 pub mod clock;
 pub mod conditions;
 pub mod connections;
@@ -20,11 +22,9 @@ pub mod shutdown;
 pub mod telemetry;
 pub mod throttle;
 
-use std::future::Future;
-use std::pin::Pin;
-
 pub use background::{Background, BackgroundError};
 pub use backoff::Backoff;
+pub use box_future::BoxFuture;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use conditions::Conditions;
 pub use connections::ConnectionLimits;
@@ -34,9 +34,3 @@ pub use process::{ExitStatus, Failure};
 pub use server::GrpcServer;
 pub use shutdown::{Drain, Shutdown};
 pub use throttle::Throttle;
-
-/// The future of a function that is not generic.
-///
-/// The body of an `async fn` is compiled in each crate that polls it. Servers have large bodies, so
-/// they return boxed futures, which are compiled once, in the crate of the server.
-pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;

@@ -21,7 +21,8 @@ use tonic_health::ServingStatus;
 use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::{HealthReporter, HealthService};
 
-use crate::BoxFuture;
+use crate::access::{Guard, Guarded, Permissions};
+use crate::box_future::BoxFuture;
 use crate::connections::{Connection, ConnectionLimits, Listener};
 use crate::error::ServiceError;
 use crate::shutdown::Drain;
@@ -79,10 +80,12 @@ pub struct GrpcServer {
     names: Vec<&'static str>,
     descriptors: Vec<&'static [u8]>,
     limits: Limits,
+    guard: Option<Guard>,
 }
 
 impl GrpcServer {
-    /// Opens `address`; port 0 selects a free port.
+    /// Opens `address`; port 0 selects a free port. Every caller may call every method unless a
+    /// [guard](Self::guarded) is set.
     pub async fn bind(address: SocketAddr, limits: Limits) -> Result<Self, ServiceError> {
         let bind = |source| ServiceError::Bind { address, source };
         let listener = Listener::bind(address, limits.connections, OPENING_BYTES).await;
@@ -95,7 +98,16 @@ impl GrpcServer {
             names: Vec::new(),
             descriptors: vec![tonic_health::pb::FILE_DESCRIPTOR_SET],
             limits,
+            guard: None,
         })
+    }
+
+    /// Admits only calls that `guard` permits. Health checks need no token. To be set before
+    /// services are added.
+    #[must_use]
+    pub fn guarded(mut self, guard: Option<Guard>) -> Self {
+        self.guard = guard;
+        self
     }
 
     /// The address that was opened.
@@ -103,9 +115,10 @@ impl GrpcServer {
         self.address
     }
 
-    /// Adds a service. The health service reports it under its name.
+    /// Adds a service whose methods `permissions` lists. The health service reports it under its
+    /// name.
     #[must_use]
-    pub fn add_service<S>(mut self, service: S) -> Self
+    pub fn add_service<S>(mut self, service: S, permissions: Permissions) -> Self
     where
         S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
             + NamedService
@@ -116,7 +129,7 @@ impl GrpcServer {
         S::Future: Send + 'static,
     {
         self.names.push(S::NAME);
-        self.routes.add_service(service);
+        self.routes.add_service(Guarded::new(service, self.guard.clone(), Some(permissions)));
         self
     }
 
@@ -142,9 +155,14 @@ impl GrpcServer {
         // grpcurl before 1.8.8 and many other tools request only v1alpha.
         let names = |version| format!("grpc.reflection.{version}.ServerReflection");
         let v1 = self.reflection().with_service_name(names("v1"));
-        self.routes.add_service(v1.build_v1()?);
+        let guarded = Guarded::new(v1.build_v1()?, self.guard.clone(), None);
+        self.routes.add_service(guarded);
         let v1alpha = self.reflection().with_service_name(names("v1alpha"));
-        self.routes.add_service(v1alpha.build_v1alpha()?);
+        let guarded = Guarded::new(v1alpha.build_v1alpha()?, self.guard.clone(), None);
+        self.routes.add_service(guarded);
+        if let Some(guard) = self.guard.take() {
+            tokio::spawn(guard.follow(stop.clone()));
+        }
 
         let limits = self.limits;
         let closed = CancellationToken::new();

@@ -122,6 +122,22 @@ pub struct StoreArguments {
     pub store_password_file: Option<PathBuf>,
 }
 
+/// Who may call the services, and what this process presents to them.
+#[derive(Clone, Debug, Default, Args)]
+pub struct AccessArguments {
+    /// File of the tokens that the services accept; see `ouro token` [default: deploy.tokens of the
+    /// settings; none, so that everybody may call].
+    #[arg(long, value_name = "FILE", env = "OURO_TOKENS")]
+    pub tokens: Option<PathBuf>,
+    /// File with the token that this process presents [default: deploy.token_file of the settings;
+    /// none].
+    #[arg(long, value_name = "FILE", env = "OURO_TOKEN_FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Listen beyond loopback without tokens, in a private network.
+    #[arg(long, env = "OURO_INSECURE")]
+    pub insecure: bool,
+}
+
 /// What the log of a service looks like.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LogArguments {
@@ -189,6 +205,15 @@ impl StoreArguments {
         );
         set(&mut deploy.store_name, &self.store_name);
         set(&mut deploy.store_password_file, &self.store_password_file.clone().map(Some));
+    }
+}
+
+impl AccessArguments {
+    /// Overrides the keys that are given.
+    pub fn apply(&self, deploy: &mut Deployment) {
+        set(&mut deploy.tokens, &self.tokens.clone().map(Some));
+        set(&mut deploy.token_file, &self.token_file.clone().map(Some));
+        deploy.insecure |= self.insecure;
     }
 }
 

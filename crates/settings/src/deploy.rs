@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::SettingError;
 use crate::schema::check_ranges;
 
+mod access;
 mod address;
 mod web_address;
 
@@ -76,6 +77,13 @@ pub struct Deployment {
     /// Largest weights file that the arena accepts, in bytes.
     #[schemars(range(min = 1))]
     pub max_weights_bytes: u64,
+    /// File of the tokens that the services accept, as `ouro token` writes it. Left out: everybody
+    /// who reaches a port may call.
+    pub tokens: Option<PathBuf>,
+    /// File with the token that this process presents to the services.
+    pub token_file: Option<PathBuf>,
+    /// Whether services may listen beyond loopback without tokens. Meant for private networks.
+    pub insecure: bool,
     /// Redis or Valkey server that keeps the arena's results, `redis://[USER@]HOST[:PORT][/DB]`.
     /// Left out: files in the folder of the run. Weights are always files.
     pub store: Option<String>,
@@ -168,6 +176,9 @@ impl Default for Deployment {
             kept_training_states: 3,
             publish_grace_ms: 10_000,
             max_weights_bytes: ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES,
+            tokens: None,
+            token_file: None,
+            insecure: false,
             store: None,
             store_name: "ouro".to_owned(),
             store_password_file: None,

@@ -47,5 +47,5 @@ where
         + 'static,
     S::Future: Send + 'static,
 {
-    start(bind().await.add_service(service))
+    start(bind().await.add_service(service, &[]))
 }

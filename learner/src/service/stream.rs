@@ -11,6 +11,7 @@ use ouro_proto::learner::v1::push_response::Message as Answer;
 use ouro_proto::trajectory::{Hello, from_wire};
 use ouro_replay::Refusal;
 use ouro_service::Throttle;
+use ouro_service::access::Identity;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tonic::{Status, Streaming};
@@ -32,6 +33,7 @@ impl From<Ended> for StreamError {
 /// Serves one connection until it ends. An error ends it with a status.
 pub(super) async fn serve(
     shared: &Arc<Shared>,
+    identity: Option<&Identity>,
     mut requests: Streaming<wire::PushRequest>,
     responses: Responses,
 ) -> Result<(), StreamError> {
@@ -45,6 +47,10 @@ pub(super) async fn serve(
         Ok(None) => return Ok(()),
         Err(error) => return Err(error),
     };
+    if let Some(identity) = identity.filter(|identity| !identity.may_be(&hello.actor)) {
+        let (token, name) = (identity.name().to_owned(), hello.actor.to_string());
+        return Err(StreamError::OtherName { token, name });
+    }
     let mut session = open_session(shared, &hello).await?;
     let watermark = *session.watermark.borrow_and_update();
     tracing::info!(actor = %session.actor, epoch = session.epoch, watermark, "actor connected");

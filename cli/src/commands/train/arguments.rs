@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use ouro_settings::Preset;
 use ouro_settings::arguments::{
-    ActorArguments, AddressArguments, DeviceArguments, StoreArguments, WebArguments,
+    AccessArguments, ActorArguments, AddressArguments, DeviceArguments, StoreArguments,
+    WebArguments,
 };
 
 /// Train by self-play in one process, until Ctrl-C. `ouro` without a verb does the same.
@@ -48,6 +49,8 @@ pub(crate) struct Arguments {
     pub(super) web: WebArguments,
     #[command(flatten)]
     pub(super) store: StoreArguments,
+    #[command(flatten)]
+    pub(super) access: AccessArguments,
     #[command(flatten)]
     pub(super) device: DeviceArguments,
     #[command(flatten)]

@@ -11,12 +11,25 @@ use ouro_actor::ActorConfig;
 use ouro_arena::ArenaConfig;
 use ouro_game::GameConfig;
 use ouro_learner::config::{AlgorithmConfig, Config};
+use ouro_proto::Credential;
+use ouro_service::access::{Guard, Token};
 use ouro_settings::{DeviceChoice, Preset, Process, SETTINGS_FILE, Settings};
 
 use super::arguments::Arguments;
 use super::{resume, rounds};
 use crate::commands::settings;
 use crate::failure::Failure;
+
+/// Who may call the parts of a run in one process.
+#[derive(Debug)]
+pub(super) struct Access {
+    /// Guard of the arena.
+    pub(super) arena: Option<Guard>,
+    /// Guard of the learner.
+    pub(super) learner: Option<Guard>,
+    /// What the parts present to each other.
+    pub(super) credential: Credential,
+}
 
 /// Folders in which the parts of a run keep their data.
 const PARTS: [&str; 3] = ["arena", "learner", "actor"];
@@ -150,6 +163,7 @@ impl Plan {
         arguments.addresses.apply(deploy);
         arguments.web.apply(deploy);
         arguments.store.apply(deploy);
+        arguments.access.apply(deploy);
         arguments.device.apply(deploy);
         arguments.actor.apply(deploy);
         deploy.resolve_name();
@@ -240,6 +254,26 @@ impl Plan {
 
     pub(super) fn time_limit(&self) -> Option<Duration> {
         self.time_limit
+    }
+
+    /// The guards of both ports, and the token by which the parts call each other.
+    pub(super) fn access(&self) -> Result<Access, Failure> {
+        let deploy = &self.effective.deploy;
+        let internal = match deploy.tokens {
+            Some(_) => Some(Token::create("ouro-train").map_err(Failure::unavailable)?),
+            None => None,
+        };
+        if let Some(web) = deploy.web.0 {
+            deploy.check_exposure("web", web).map_err(Failure::usage)?;
+        }
+        let guard = |key, address| deploy.guard(key, address, internal.as_ref());
+        Ok(Access {
+            arena: guard("arena", self.arena).map_err(Failure::usage)?,
+            learner: guard("learner", self.learner).map_err(Failure::usage)?,
+            credential: internal
+                .as_ref()
+                .map_or(Credential::None, |token| Credential::Text(token.reveal())),
+        })
     }
 
     pub(super) fn arena(&self) -> ArenaConfig {

@@ -139,5 +139,5 @@ pub(super) fn config_error(
     value: &dyn Display,
     remedy: impl Into<String>,
 ) -> ConfigError {
-    ConfigError { game: NAME, field, value: value.to_string(), remedy: remedy.into() }
+    ConfigError::new(NAME, field, value, remedy)
 }

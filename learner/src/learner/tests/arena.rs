@@ -262,7 +262,7 @@ async fn a_learner_without_its_arena_answers_and_welcomes_actors_once_the_arena_
     let answer = Publication::Take { newest: Arc::default(), away: Arc::default() };
     let server = ouro_service::GrpcServer::bind(address, Limits::default()).await.unwrap();
     let arena = FakeArena { newest: Some(7), answer };
-    let _arena = server::start(server.add_service(PoolServiceServer::new(arena)));
+    let _arena = server::start(server.add_service(PoolServiceServer::new(arena), &[]));
     let mut actor = connecting.await.unwrap().unwrap();
     let Some(Answer::Welcome(welcome)) = actor.answer().await.unwrap() else { panic!("welcome") };
     assert_eq!(welcome.newest_generation, 7);

@@ -45,7 +45,8 @@ impl Pushed {
         );
         intake.welcome_actors();
         let server = GrpcServer::bind(config.listen, Limits::default()).await;
-        let server = server.expect("a free port").add_service(LearnerServiceServer::new(intake));
+        let server =
+            server.expect("a free port").add_service(LearnerServiceServer::new(intake), &[]);
         let url = format!("http://{}", server.local_addr());
         tokio::spawn(server.run_until(stop.clone()));
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ouro_proto::Credential;
 use ouro_proto::push::{self, PushError};
 use ouro_proto::trajectory::Hello;
 use ouro_replay::Trajectory;
@@ -32,7 +33,8 @@ pub(super) async fn push(
     first: usize,
     stop: CancellationToken,
 ) -> Result<u64, ClientError> {
-    let (_, sender, mut acks) = push::open(push::endpoint(url)?, hello, AHEAD).await?;
+    let (_, sender, mut acks) =
+        push::open(push::endpoint(url)?, Credential::None, hello, AHEAD).await?;
     let sending = tokio::spawn(async move {
         let mut sequence = 0;
         for game in games.iter().cycle().skip(first) {

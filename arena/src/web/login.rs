@@ -1,0 +1,21 @@
+//! The login of a page that other machines reach.
+
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use ouro_service::access::{Guard, Role};
+
+/// Roles that see the page; an admin does too.
+const READERS: &[Role] = &[Role::Reader];
+
+/// Asks for the name and the secret of a token, as HTTP Basic user and password (RFC 7617).
+pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    if guard.permits(request.headers(), READERS) {
+        return next.run(request).await;
+    }
+    let challenge = [(header::WWW_AUTHENTICATE, "Basic realm=\"Ouro\", charset=\"UTF-8\"")];
+    let text = "log in with the name and the secret of a reader's token; `ouro token create` makes \
+                one\n";
+    (StatusCode::UNAUTHORIZED, challenge, text).into_response()
+}

@@ -1,0 +1,259 @@
+//! The file of tokens that a service accepts.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use super::role::Role;
+use super::token::{Token, TokenError, check_name, is_hex};
+use crate::files::read_regular;
+
+/// Largest tokens file, in bytes.
+const MAX_BYTES: u64 = 4 << 20;
+/// Seconds of a day.
+const DAY: u64 = 86_400;
+/// First lines of the file.
+const HEADER: &str = "# Tokens of a run. `ouro token` edits this file; services read it again when \
+                      it changes.\n# It holds hashes of secrets, no secrets. Times are seconds since \
+                      1970.\n";
+
+/// The tokens that a service accepts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenFile {
+    /// The tokens. A name may have several, which all have its role.
+    #[serde(default, rename = "token")]
+    pub tokens: Vec<StoredToken>,
+}
+
+/// A token as services know it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredToken {
+    /// Name of the holder.
+    pub name: String,
+    /// What the holder is.
+    pub role: Role,
+    /// SHA-256 of the secret, in hexadecimal digits.
+    pub sha256: String,
+    /// When it was created, in seconds since 1970.
+    pub created: u64,
+    /// When it expires, in seconds since 1970; it does not if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
+}
+
+/// Why a tokens file cannot be used or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenFileError {
+    /// The file cannot be read or written.
+    #[error("cannot {action} tokens file {path}: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: String,
+        /// Error of the system.
+        source: io::Error,
+    },
+    /// The file is not one of tokens.
+    #[error("tokens file {path}: {problem}; correct or remove it")]
+    Content {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The name has a token of another role.
+    #[error("{name} is {known} already; choose another name, or revoke {name} first")]
+    OtherRole {
+        /// The name.
+        name: String,
+        /// Its role.
+        known: Role,
+    },
+    /// No token has the name.
+    #[error("{0} has no token")]
+    Unknown(String),
+    /// The token cannot be made.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+}
+
+impl TokenFile {
+    /// Reads the file at `path`.
+    pub fn load(path: &Path) -> Result<Self, TokenFileError> {
+        let content =
+            |problem| TokenFileError::Content { path: path.display().to_string(), problem };
+        let bytes =
+            read_regular(path, MAX_BYTES).map_err(|source| io_error("read", path, source))?;
+        let text = String::from_utf8(bytes).map_err(|_| content("it is not text".to_owned()))?;
+        let file: Self = toml::from_str(&text).map_err(|error| {
+            content(error.message().split_whitespace().collect::<Vec<_>>().join(" "))
+        })?;
+        file.check().map_err(content)?;
+        Ok(file)
+    }
+
+    /// Reads the file at `path`; a missing file holds no token.
+    pub fn load_or_empty(path: &Path) -> Result<Self, TokenFileError> {
+        match Self::load(path) {
+            Err(TokenFileError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Ok(Self::default())
+            }
+            other => other,
+        }
+    }
+
+    /// Replaces the file at `path`. A reader sees the old content or the new one.
+    pub fn save(&self, path: &Path) -> Result<(), TokenFileError> {
+        let text = toml::to_string(self).map_err(|error| TokenFileError::Content {
+            path: path.display().to_string(),
+            problem: error.to_string(),
+        })?;
+        let replace = || -> io::Result<()> {
+            let new = path.with_extension("new");
+            let mut file = fs::File::create(&new)?;
+            file.write_all(HEADER.as_bytes())?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&new, path)
+        };
+        replace().map_err(|source| io_error("write", path, source))
+    }
+
+    /// Adds a new token, which expires after `days` if given, and returns it. A name may have
+    /// several tokens, so that its holder can change from one to the next.
+    pub fn create(
+        &mut self,
+        name: &str,
+        role: Role,
+        days: Option<u32>,
+    ) -> Result<Token, TokenFileError> {
+        if let Some(known) = self.tokens.iter().find(|one| one.name == name && one.role != role) {
+            return Err(TokenFileError::OtherRole { name: name.to_owned(), known: known.role });
+        }
+        let token = Token::create(name)?;
+        let created = now();
+        self.tokens.push(StoredToken {
+            name: name.to_owned(),
+            role,
+            sha256: token.digest(),
+            created,
+            expires: days.map(|days| created + u64::from(days) * DAY),
+        });
+        Ok(token)
+    }
+
+    /// Removes the tokens of `name`, except the newest if `keep_newest`. Returns how many went.
+    pub fn revoke(&mut self, name: &str, keep_newest: bool) -> Result<usize, TokenFileError> {
+        let of_name = |one: &StoredToken| one.name == name;
+        let newest = self.tokens.iter().rposition(of_name);
+        let newest = newest.ok_or_else(|| TokenFileError::Unknown(name.to_owned()))?;
+        let before = self.tokens.len();
+        let mut index = 0;
+        self.tokens.retain(|one| {
+            let stays = !of_name(one) || (keep_newest && index == newest);
+            index += 1;
+            stays
+        });
+        Ok(before - self.tokens.len())
+    }
+
+    /// The problem with the content, if there is one.
+    fn check(&self) -> Result<(), String> {
+        for (index, token) in self.tokens.iter().enumerate() {
+            check_name(&token.name).map_err(|error| error.to_string())?;
+            let name = &token.name;
+            if token.sha256.len() != 64 || !is_hex(&token.sha256) {
+                return Err(format!("sha256 of {name} is not 64 lower-case hexadecimal digits"));
+            }
+            let other = self.tokens[..index].iter().find(|one| one.name == *name);
+            if other.is_some_and(|other| other.role != token.role) {
+                return Err(format!("{name} has two roles"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl StoredToken {
+    /// Whether the token has expired at `now`, in seconds since 1970.
+    pub fn is_expired(&self, now: u64) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+fn io_error(action: &'static str, path: &Path, source: io::Error) -> TokenFileError {
+    TokenFileError::Io { action, path: path.display().to_string(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_created_revoked_and_read_back_without_their_secrets() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.toml");
+        let mut file = TokenFile::load_or_empty(&path).unwrap();
+        let first = file.create("gpu", Role::Actor, None).unwrap();
+        let second = file.create("gpu", Role::Actor, Some(2)).unwrap();
+        file.create("me", Role::Reader, None).unwrap();
+        file.save(&path).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        for token in [&first, &second] {
+            assert!(text.contains(&token.digest()) && !text.contains(&token.reveal()));
+        }
+        let mut read = TokenFile::load(&path).unwrap();
+        assert_eq!(read, file);
+        let expires = read.tokens[1].expires.unwrap();
+        assert_eq!(expires, read.tokens[1].created + 2 * DAY);
+        assert!(read.tokens[1].is_expired(expires) && !read.tokens[1].is_expired(expires - 1));
+        assert!(!read.tokens[0].is_expired(u64::MAX));
+
+        assert_eq!(read.revoke("gpu", true).unwrap(), 1);
+        assert_eq!(read.tokens[0].sha256, second.digest(), "the newest stays");
+        assert_eq!(read.revoke("gpu", false).unwrap(), 1);
+        assert_eq!(read.tokens.len(), 1);
+        assert_eq!(read.revoke("gpu", false).unwrap_err().to_string(), "gpu has no token");
+        let other = read.create("me", Role::Admin, None).unwrap_err().to_string();
+        assert!(other.starts_with("me is reader already; "), "{other}");
+    }
+
+    #[test]
+    fn a_file_of_something_else_is_refused_in_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.toml");
+        let hash = "0".repeat(64);
+        let token = |name: &str, role: &str, sha256: &str| {
+            format!(
+                "[[token]]\nname = \"{name}\"\nrole = \"{role}\"\nsha256 = \"{sha256}\"\ncreated = 1\n"
+            )
+        };
+        let two_roles = token("a", "actor", &hash) + &token("a", "admin", &hash);
+        for (content, problem) in [
+            ("\u{7f}[[".to_owned(), "tokens file "),
+            ("[[token]]\nname = 3".to_owned(), "invalid type"),
+            (token("a", "king", &hash), "unknown variant `king`"),
+            (token("a b", "actor", &hash), "is not a name"),
+            (token("a", "actor", "1"), "sha256 of a is not"),
+            (token("a", "actor", &hash) + "secret = 1\n", "unknown field `secret`"),
+            (two_roles, "a has two roles"),
+        ] {
+            fs::write(&path, content).unwrap();
+            let error = TokenFile::load(&path).unwrap_err().to_string();
+            assert!(error.contains(problem) && !error.contains('\n'), "{error}");
+            assert!(error.ends_with("; correct or remove it"), "{error}");
+        }
+        assert!(TokenFile::load(folder.path()).is_err());
+    }
+}
