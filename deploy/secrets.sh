@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Makes the secrets of compose.yaml: the password of the arena in Redis, and the users of Redis, with the hash
-# of that password. Repeated, it keeps the password and writes the users of this version of Ouro.
+# Makes the secrets of compose.yaml: the password of the arena in Redis, the users of Redis, with the hash of
+# that password, and the tokens of the learner, the actors and a reader. Repeated, it keeps what is there and
+# writes the users of this version of Ouro.
 #
 #   deploy/secrets.sh [--renew]
 #
-# --renew makes another password. It takes effect with the next start of Redis and the arena.
+# --renew makes another password and other tokens. They take effect with the next start of the services. The
+# tokens before stay valid until `ouro token revoke NAME --keep-newest`.
 #
 #   OURO_SECRETS    folder of the secrets (deploy/secrets)
 set -euo pipefail
@@ -42,4 +44,20 @@ password="$(<"$folder/redis-password")"
 password="${password%"${password##*[![:space:]]}"}"
 hash="$(printf %s "$password" | sha256sum | cut -d ' ' -f 1)"
 sed -e '/^#/d' -e "s/{password_sha256}/$hash/" "$here/redis/users.acl" | replace redis-users.acl
-echo "secrets of Redis are in $folder"
+
+# Tokens have the form NAME.SECRET, and tokens.toml holds the hashes of the secrets, as of `ouro token create`.
+mkdir -p "$folder/tokens"
+chmod 755 "$folder/tokens"
+list="$folder/tokens/tokens.toml"
+for entry in learner:learner actors:actor reader:reader; do
+    name="${entry%:*}" role="${entry#*:}"
+    [ ! -s "$folder/$name.token" ] || [ "${1-}" = --renew ] || continue
+    secret="$(od -An -v -N 32 -t x1 /dev/urandom | tr -d ' \n')"
+    {
+        [ ! -s "$list" ] || cat "$list"
+        printf '[[token]]\nname = "%s"\nrole = "%s"\nsha256 = "%s"\ncreated = %s\n' "$name" "$role" \
+            "$(printf %s "$secret" | sha256sum | cut -d ' ' -f 1)" "$(date +%s)"
+    } | replace tokens/tokens.toml
+    printf '%s.%s\n' "$name" "$secret" | replace "$name.token"
+done
+echo "the secrets are in $folder; reader.token is the one to ask the arena with"

@@ -88,7 +88,8 @@ rated() {
     local address
     address="$("${compose[@]}" port arena 8080)"
     exec 3<>"/dev/tcp/${address%:*}/${address##*:}" || return 1
-    printf 'GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$address" >&3
+    printf 'GET / HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n' \
+        "$address" "$reader" >&3
     tr '<' '\n' <&3 | sed -nE 's/^th scope="row">(.+)/\1/p'
     exec 3>&-
 }
@@ -100,7 +101,7 @@ connected() {
     names="$(docker logs "$(container learner)" 2>&1 \
         | sed -nE 's/.*"message":"actor connected","actor":"([^"]+)".*/\1/p')"
     for id in $(container actor); do
-        grep -qx "$(field "$id" '{{.Config.Hostname}}')" <<<"$names" || return 1
+        grep -qx "actors.$(field "$id" '{{.Config.Hostname}}')" <<<"$names" || return 1
     done
     [ "$(container actor | wc -l)" = "$1" ]
 }
@@ -114,7 +115,10 @@ pass "images are built without a registry"
 ./secrets.sh >/dev/null || fail "the secrets cannot be made"
 password="$(<"$OURO_SECRETS/redis-password")"
 hash="$(sed -nE 's/^user arena .*#([0-9a-f]{64}) .*/\1/p' "$OURO_SECRETS/redis-users.acl")"
-[ ${#password} = 64 ] && [ ${#hash} = 64 ] || fail "the secrets are incomplete"
+reader="$(<"$OURO_SECRETS/reader.token")"
+[ ${#password} = 64 ] && [ ${#hash} = 64 ] && [ ${#reader} = 71 ] || fail "the secrets are incomplete"
+./secrets.sh >/dev/null
+[ "$reader" = "$(<"$OURO_SECRETS/reader.token")" ] || fail "secrets.sh does not keep what is there"
 
 docker events --filter event=die --filter "label=com.docker.compose.project=$project" \
     --filter label=com.docker.compose.oneoff=False \
@@ -134,11 +138,40 @@ pass "the actor is healthy"
 wait_for 300 "no generation is rated" generation_is_rated
 pass "the first generation that was trained is rated ($(since "$start") s after the start)"
 if [ -n "${OURO_GRPCURL-}" ]; then
-    "$OURO_GRPCURL" -plaintext "$("${compose[@]}" port arena 50061)" \
-        ouro.arena.v1.ArenaService/GetRatings >"$scratch/ratings" || fail "GetRatings fails"
+    ask() { # a token or nothing, the call and its arguments
+        local token="$1" header=()
+        shift
+        [ -z "$token" ] || header=(-H "authorization: Bearer $token")
+        "$OURO_GRPCURL" -plaintext "${header[@]}" "$@" 2>&1
+    }
+    arena="$("${compose[@]}" port arena 50061)" learner="$("${compose[@]}" port learner 50062)"
+    ratings=ouro.arena.v1.ArenaService/GetRatings
+    ask "$reader" "$arena" "$ratings" >"$scratch/ratings" || fail "GetRatings: $(<"$scratch/ratings")"
     grep -q '"player": "generation-[1-9]' "$scratch/ratings" || fail "GetRatings has no generation"
     pass "GetRatings lists it"
+
+    # Expects a refusal: its code, who calls, and the call.
+    refused() {
+        local answer
+        answer="$(ask "${@:3}" || true)"
+        [[ "$answer" == *"$1"* ]] || fail "$2 is not refused: $answer"
+    }
+    forged="reader.$(printf 0%.0s {1..64})"
+    actors="$(<"$OURO_SECRETS/actors.token")"
+    push=ouro.learner.v1.LearnerService/Push
+    refused "needs a token" "nobody" "" "$arena" "$ratings"
+    refused Unauthenticated "a forged token" "$forged" "$arena" "$ratings"
+    refused PermissionDenied "an actor that asks for ratings" "$actors" "$arena" "$ratings"
+    refused PermissionDenied "a reader that pushes" "$reader" -d '{"hello":{"actor":"reader"}}' \
+        "$learner" "$push"
+    hello='{"hello":{"actor":"other","config_json":"{\"game\":\"tic_tac_toe\"}","version":1}}'
+    refused "not one of actor other" "an actor under a foreign name" "$actors" -d "$hello" \
+        "$learner" "$push"
+    pass "no token, a forged one, a wrong role and a foreign name are refused"
 fi
+answer="$(reader='' rated 2>/dev/null || true)"
+[ -z "$answer" ] || fail "the page needs no login"
+pass "the page asks for a login"
 
 # --- Redis ---
 redis_id="$(container redis)"
@@ -227,7 +260,8 @@ mapfile -t ids < <("${compose[@]}" ps -q)
         docker logs "$id" 2>&1
     done
 } >"$scratch/public"
-! grep -qaF -e "$password" -e "$hash" "$scratch/public" \
+! grep -qaF -e "$password" -e "$hash" -e "${reader#*.}" -e "$(cut -d. -f2 "$OURO_SECRETS/actors.token")" \
+    "$scratch/public" \
     || fail "a secret is in an image, an environment, a command line or a log"
 grep -qa OURO_STORE_PASSWORD_FILE "$scratch/public" || fail "the scan for secrets read nothing"
 pass "no secret in images, environments, command lines and logs"
@@ -298,7 +332,7 @@ pass "new containers resume at step $resumed, with all ratings"
 
 # --- results in files ---
 "${compose[@]}" down --volumes --timeout 1 >/dev/null 2>&1
-export COMPOSE_FILE="$COMPOSE_FILE:compose.embedded.yaml" OURO_SECRETS="$scratch/none"
+export COMPOSE_FILE="$COMPOSE_FILE:compose.embedded.yaml"
 "${compose[@]}" up -d arena >"$scratch/up" 2>&1 || { cat "$scratch/up"; fail "no run in files"; }
 wait_for 60 "an arena with files is not healthy" healthy arena
 [ -z "$(container redis)" ] || fail "Redis runs beside results in files"
@@ -306,5 +340,5 @@ wait_for 60 "an arena with files is not healthy" healthy arena
 "${compose[@]}" run --rm ouro check /var/lib/ouro >"$scratch/check" 2>&1 \
     || fail "a run in files is not sound: $(tail -n 1 "$scratch/check")"
 grep -q '^results.*as in the log' "$scratch/check" || fail "no results in files: $(<"$scratch/check")"
-pass "compose.embedded.yaml keeps the results in files, without Redis and secrets"
+pass "compose.embedded.yaml keeps the results in files, without Redis"
 echo "PASS  all checks"
