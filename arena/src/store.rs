@@ -5,6 +5,7 @@
 //! [`Store`] lists the operations, [`LoggedStore`] implements them on a [`Backend`] that keeps the
 //! entries, and [`EmbeddedStore`] is the one in files. [`WeightsFolder`] keeps the weights.
 
+mod copy;
 mod disk;
 mod embedded;
 mod error;
@@ -21,6 +22,7 @@ mod tables;
 pub mod verify;
 mod weights;
 
+pub use copy::{Copied, CopyError, copy};
 pub use embedded::{EmbeddedStore, Files, LOG_FILE};
 pub use error::{SCHEMA_VERSION, StoreError};
 pub use interface::Store;

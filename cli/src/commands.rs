@@ -21,6 +21,7 @@ mod repair;
 mod settings;
 mod show;
 mod states;
+mod store;
 mod token;
 mod train;
 
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Check(check::Check),
     Repair(repair::Repair),
     States(states::States),
+    #[command(subcommand)]
+    Store(store::StoreCommand),
     #[command(subcommand)]
     Token(token::Token),
     Conform(conform::Conform),
@@ -68,6 +71,7 @@ impl Command {
             Self::Check(verb) => verb.run(output),
             Self::Repair(verb) => verb.run(output),
             Self::States(verb) => verb.run(output),
+            Self::Store(verb) => verb.run(output),
             Self::Token(verb) => verb.run(output),
             Self::Conform(verb) => verb.run(output),
             Self::Match(arguments) => match_games::run(&arguments, output),

@@ -206,6 +206,20 @@ fn a_run_keeps_its_results_in_redis() {
     let repaired = ouro(home.path(), &["repair", "run"]);
     repaired.assert_refused(64, &["the results of run are in Redis"]);
 
+    let copy =
+        |arguments: &[&str]| ouro(home.path(), &[&["store", "copy", "run"], arguments].concat());
+    copy(&["--to", &url]).assert_refused(64, &["already keeps its results there"]);
+    let copied = copy(&["--to", "files"]).success();
+    assert!(copied.contains(" copied from ouro:{mine}:log of redis at 127.0.0.1:"), "{copied}");
+    assert!(copied.contains("remove deploy.store") && !copied.contains("secret"), "{copied}");
+    assert!(copy(&["--to", "files"]).success().starts_with("0 of "), "nothing is copied twice");
+    let in_files = ouro(home.path(), &["check", "run", "--store", "files"]).success();
+    let counts = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("results")).expect("a line");
+        line.split(", as in").next().expect("its start").to_owned()
+    };
+    assert_eq!(counts(&in_files), counts(&check()));
+
     // An empty server is not a new run beside the weights of the old one.
     server.kill();
     let emptied = tempfile::tempdir().expect("a scratch folder");
@@ -214,4 +228,9 @@ fn a_run_keeps_its_results_in_redis() {
     assert_eq!(refused.code, Some(69), "{}", refused.stderr);
     assert!(refused.stderr.contains("ouro:{mine}:log"), "{}", refused.stderr);
     assert!(refused.stderr.contains("is missing or empty"), "{}", refused.stderr);
+    // The copy in files fills it again.
+    copy(&["--store", "files", "--to", &url]).success();
+    let again = train(home.path(), "1s");
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    copy(&["--to", "files"]).success();
 }

@@ -74,6 +74,27 @@ fn run(seed: u64) -> Run {
     Run { game: GameConfig::TicTacToe(tic_tac_toe::Config {}), seed }
 }
 
+/// Binds the run with this seed.
+pub(super) fn start(store: &dyn Store, seed: u64) {
+    store.bind_run(&run(seed), RunId::of(&seed.to_le_bytes())).unwrap();
+}
+
+/// Fills a store with entries of a run, and a kept game.
+pub(super) fn fill(store: &dyn Store) {
+    start(store, 1);
+    a_generation_has_one_set_of_weights(store);
+    games_are_kept_until_they_are_pruned(store);
+}
+
+/// All entries of a store, and its kept games.
+pub(super) fn content(store: &dyn Store) -> (Vec<String>, Vec<String>) {
+    let entries = store.log(0, usize::MAX).unwrap();
+    let matches = store.matches().unwrap();
+    let keys = matches.iter().flat_map(|(info, _)| store.game_keys(info.number).unwrap());
+    let games = keys.map(|key| format!("{key:?} {:?}", store.game(key).unwrap()));
+    (entries.iter().map(|entry| format!("{entry:?}")).collect(), games.collect())
+}
+
 fn a_store_belongs_to_one_run(store: &dyn Store) {
     let [first, second] = [b"a", b"b"].map(|seed| RunId::of(seed));
     assert_eq!(store.bind_run(&run(1), first).unwrap(), first);

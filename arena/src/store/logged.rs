@@ -83,6 +83,29 @@ impl<B: Backend> LoggedStore<B> {
         self.lock().backend.log_name()
     }
 
+    /// Number of entries of the log.
+    pub(super) fn entries(&self) -> u64 {
+        self.lock().backend.entries()
+    }
+
+    /// The texts of the entries from number `first` on, at most `limit`.
+    pub(super) fn texts(&self, first: u64, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.lock().backend.read(first, limit)
+    }
+
+    /// Appends an entry of another store of the same run.
+    pub(super) fn append_text(&self, text: &str) -> Result<(), StoreError> {
+        let mut parts = self.lock();
+        parts.settle()?;
+        let (number, name) = (parts.backend.entries(), parts.backend.log_name());
+        parts.append(&parse(number, text, &name)?)
+    }
+
+    /// Adds games, as [`Backend::keep_games`].
+    pub(super) fn keep_games(&self, games: &[(GameKey, StoredGame)]) -> Result<(), StoreError> {
+        self.lock().backend.keep_games(games)
+    }
+
     /// A value of the backend.
     pub(super) fn with<T>(&self, read: impl FnOnce(&B) -> T) -> T {
         read(&self.lock().backend)

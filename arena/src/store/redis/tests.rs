@@ -12,10 +12,12 @@ use std::time::{Duration, Instant};
 use ouro_game::GameConfig;
 use ouro_net::{ContentHash, Generation, RunId};
 use ouro_proto::{Checkpoint, CheckpointStatus};
+use ouro_replay::testing::MemoryDisk;
 use ouro_testkit::process::Process;
 
 use super::*;
-use crate::store::{LogEntry, Run, Store};
+use crate::store::conformance::{content, fill};
+use crate::store::{EmbeddedStore, LogEntry, Run, Store, copy};
 
 mod users;
 
@@ -251,6 +253,21 @@ fn a_wrong_password_and_a_missing_server_are_errors_without_the_password() {
     assert!(error.ends_with("set deploy.store_password_file"), "{error}");
     let unknown = RedisAddress { url: "http://x".to_owned(), ..address(Some("secret")) };
     assert!(matches!(RedisStore::open(&unknown), Err(StoreError::Server { .. })));
+}
+
+#[test]
+fn a_run_is_copied_from_files_to_redis_and_back() {
+    let Some(server) = Server::start() else { return };
+    let store = || EmbeddedStore::on(MemoryDisk::new()).unwrap();
+    let (files, redis, back) = (store(), server.open(), store());
+    fill(&files);
+    let there = copy(&files, &redis).unwrap();
+    drop(redis);
+    // The copy is what a start finds.
+    let redis = server.open();
+    assert_eq!(copy(&redis, &back).unwrap(), there);
+    assert_eq!(content(&back), content(&files));
+    assert_eq!(back.texts(0, usize::MAX).unwrap(), files.texts(0, usize::MAX).unwrap());
 }
 
 #[test]
