@@ -27,7 +27,12 @@ image ouro-learner learner ouro-learner
 image ouro-actor actor ouro-actor
 image ouro ouro ouro
 image ouro-redis redis redis-server
-if [ "${1-}" = --mesa ]; then
-    image ouro-learner-mesa learner ouro-learner --build-arg LEARNER_BASE=ouro-base-mesa
-fi
+for option in "$@"; do
+    case "$option" in
+        --mesa)
+            image ouro-learner-mesa learner ouro-learner --build-arg LEARNER_BASE=ouro-base-mesa
+            ;;
+        --observability) image ouro-prometheus prometheus prometheus ;;
+    esac
+done
 docker images --filter "reference=ouro*:$tag" --format '{{.Repository}}:{{.Tag}} {{.Size}}'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the secrets of compose.yaml: the password of the arena in Redis, the users of Redis, with the hash of
-# that password, and the tokens of the learner, the actors and a reader. Repeated, it keeps what is there and
+# that password, the password of Grafana, and the tokens of the learner, the actors and a reader. Repeated, it keeps what is there and
 # writes the users of this version of Ouro.
 #
 #   deploy/secrets.sh [--renew]
@@ -36,9 +36,10 @@ replace() {
     mv -f "$folder/$1.new" "$folder/$1"
 }
 
-if [ ! -s "$folder/redis-password" ] || [ "${1-}" = --renew ]; then
-    od -An -v -N 32 -t x1 /dev/urandom | tr -d ' \n' | replace redis-password
-fi
+for name in redis-password grafana-password; do
+    [ ! -s "$folder/$name" ] || [ "${1-}" = --renew ] || continue
+    od -An -v -N 32 -t x1 /dev/urandom | tr -d ' \n' | replace "$name"
+done
 # The store ignores white space at the end of the file, and so does the hash.
 password="$(<"$folder/redis-password")"
 password="${password%"${password##*[![:space:]]}"}"

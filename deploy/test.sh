@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the images without a registry and tests a run in containers: health, ratings, scaling, secrets,
-# isolation, kills of Redis and the arena, drains, and a restart.
+# Builds the images without a registry and tests a run in containers: health, ratings, metrics, scaling,
+# secrets, isolation, kills of Redis and the arena, drains, and a restart.
 #
 #   deploy/test.sh DIR
 #
@@ -21,19 +21,21 @@ binaries="$(realpath -- "$1")"
 cd "$here"
 
 scratch="$(mktemp -d)"
-export OURO_TAG=test REDIS_IMAGE=ouro-redis:test OURO_SECRETS="$scratch/secrets"
-export ARENA_PORT=0 LEARNER_PORT=0 WEB_PORT=0 ACTOR_THREADS=1
+export OURO_TAG=test OURO_SECRETS="$scratch/secrets"
+export REDIS_IMAGE=ouro-redis:test PROMETHEUS_IMAGE=ouro-prometheus:test
+export ARENA_PORT=0 LEARNER_PORT=0 WEB_PORT=0 PROMETHEUS_PORT=0 ACTOR_THREADS=1
 export RUN_TOML=./run.toml COMPOSE_FILE="${COMPOSE_FILE:-compose.yaml}"
 read -ra compose <<<"${COMPOSE:-docker-compose}"
 project="ouro-test-$$"
 compose+=(-p "$project")
-images=(ouro-{arena,learner,actor,redis} ouro)
+images=(ouro-{arena,learner,actor,redis,prometheus} ouro)
 events=
 
 clean_up() {
     local code=$?
     [ -z "$events" ] || kill "$events" 2>/dev/null || true
-    "${compose[@]}" down --volumes --timeout 1 >/dev/null 2>&1 || true
+    COMPOSE_PROFILES=observability \
+        "${compose[@]}" down --volumes --timeout 1 >/dev/null 2>&1 || true
     docker image rm "${images[@]/%/:test}" >/dev/null 2>&1 || true
     rm -rf "$scratch"
     exit "$code"
@@ -72,7 +74,7 @@ trained_past() { [ "$(step)" -gt "$1" ]; }
 
 # Runs a command of Redis in its container, as the arena unless OURO_USER names another user.
 redis() {
-    docker exec -e REDISCLI_AUTH="$password" "$(container redis)" \
+    docker exec -e REDISCLI_AUTH="$password" "$redis_id" \
         redis-cli --no-auth-warning --user "${OURO_USER:-arena}" "$@"
 }
 # The log of the run in Redis.
@@ -83,16 +85,21 @@ has_more_entries() { [ "$(entries 2>/dev/null || echo 0)" -gt "$1" ] 2>/dev/null
 # Seconds since a time in nanoseconds.
 since() { echo "$((($(date +%s%N) - $1) / 100000000))" | sed -E 's/(.)$/.\1/; s/^\./0./'; }
 
-# Players in the table of ratings on the web page.
-rated() {
+# Asks a published port by HTTP: service, port, path.
+get() {
     local address
-    address="$("${compose[@]}" port arena 8080)"
+    address="$("${compose[@]}" port "$1" "$2")"
     exec 3<>"/dev/tcp/${address%:*}/${address##*:}" || return 1
-    printf 'GET / HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n' \
-        "$address" "$reader" >&3
-    tr '<' '\n' <&3 | sed -nE 's/^th scope="row">(.+)/\1/p'
+    printf 'GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n' \
+        "$3" "$address" "$reader" >&3
+    cat <&3
     exec 3>&-
 }
+# Players in the table of ratings on the web page.
+rated() { get arena 8080 / | tr '<' '\n' | sed -nE 's/^th scope="row">(.+)/\1/p'; }
+# The value of a query to Prometheus whose result is one number.
+query() { get prometheus 9090 "/api/v1/query?query=$1" | sed -nE 's/.*"value":\[[^,]*,"([^"]+)"\].*/\1/p'; }
+queries() { [ "$(query "$1" 2>/dev/null)" = "$2" ]; }
 generation_is_rated() { rated 2>/dev/null | grep -q '^generation-[1-9]'; }
 
 # Actors that run and that the learner has welcomed by the names of their containers.
@@ -109,7 +116,7 @@ connected() {
 # Services and exit codes of the containers that have ended, such as `actor 0`.
 ended() { sort "$scratch/events" | uniq -c | sed -E 's/^ +//'; }
 
-offline/build.sh "$binaries" || fail "the images cannot be built"
+offline/build.sh --observability "$binaries" || fail "the images cannot be built"
 pass "images are built without a registry"
 
 ./secrets.sh >/dev/null || fail "the secrets cannot be made"
@@ -174,6 +181,7 @@ answer="$(reader='' rated 2>/dev/null || true)"
 pass "the page asks for a login"
 
 # --- Redis ---
+redis_id="$(container redis)"
 [ "$(entries)" -gt 0 ] || fail "Redis has no results"
 ! docker cp "$(container arena):/var/lib/ouro/arena/results.log" "$scratch/" 2>/dev/null \
     || fail "the arena keeps its results in a file"
@@ -231,7 +239,7 @@ for service in redis arena learner actor; do
     ! docker exec "$id" /bin/sh -c true >/dev/null 2>&1 || fail "$service has a shell"
     ! docker port "$id" | grep -v ' 127\.0\.0\.1:' || fail "$service is reachable from outside"
 done
-! docker port "$(container redis)" | grep . || fail "Redis has a port"
+! docker port "$redis_id" | grep . || fail "Redis has a port"
 pass "no root, no capabilities, no shell, read-only files, ports on 127.0.0.1"
 
 for image in "${images[@]}"; do
@@ -265,6 +273,13 @@ mapfile -t ids < <("${compose[@]}" ps -q)
 grep -qa OURO_STORE_PASSWORD_FILE "$scratch/public" || fail "the scan for secrets read nothing"
 pass "no secret in images, environments, command lines and logs"
 
+# --- metrics ---
+COMPOSE_PROFILES=observability "${compose[@]}" up -d --no-deps prometheus >"$scratch/up" 2>&1 \
+    || { cat "$scratch/up"; fail "Prometheus does not start"; }
+wait_for 60 "Prometheus is not healthy" healthy prometheus
+wait_for 60 "not all processes report metrics" queries 'count(up==1)' 3
+wait_for 60 "no generation in the metrics" queries 'count(ouro_arena_champion_elo)' 1
+
 # --- scaling ---
 for actors in 8 2; do
     before="$(step)"
@@ -276,6 +291,11 @@ for actors in 8 2; do
 done
 [ "$(ended)" = "6 actor 0" ] || fail "not only six actors with code 0 have ended: $(ended)"
 pass "six actors drained with code 0"
+wait_for 60 "Prometheus does not follow the actors" queries 'count(ouro_actor_games_total)' 2
+wait_for 60 "Prometheus has no series of the learner" queries 'ouro_learner_connected_actors' 2
+firing="$(query 'count(ALERTS{alertstate="firing",severity!="info"})')"
+[ -z "$firing" ] || fail "$firing alerts fire without a reason"
+pass "Prometheus has the metrics of all processes and of each actor, and no alert fires"
 
 # --- kills ---
 redis LRANGE "$log" 0 -1 >"$scratch/log"
@@ -293,7 +313,7 @@ for service in redis arena; do
 done
 redis LRANGE "$log" 0 $(($(wc -l <"$scratch/log") - 1)) | cmp -s - "$scratch/log" \
     || fail "stored results have changed"
-! docker logs "$(container redis)" 2>&1 | grep -q CRITICAL || fail "Redis has not read all its file"
+! docker logs "$redis_id" 2>&1 | grep -q CRITICAL || fail "Redis has not read all its file"
 missing="$(rated | sort | comm -13 - "$scratch/players")"
 [ -z "$missing" ] || fail "ratings are lost: $missing"
 pass "all results and ratings from before the kills are there"

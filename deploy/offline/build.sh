@@ -2,11 +2,11 @@
 # Builds the images ouro-arena, ouro-learner, ouro-actor, ouro and ouro-redis without a registry, from
 # binaries that are already compiled.
 #
-#   deploy/offline/build.sh [--mesa] DIR
+#   deploy/offline/build.sh [--mesa] [--observability] DIR
 #
-# DIR holds the programs of the same names; Redis is Debian's. --mesa also builds ouro-learner-mesa, for AMD and Intel
-# GPUs. The bases consist of Debian packages that debootstrap downloads and verifies. A base that
-# this script made before is used again.
+# DIR holds the programs of the same names; Redis is Debian's. --mesa also builds ouro-learner-mesa, for
+# AMD and Intel GPUs, and --observability builds ouro-prometheus. The bases consist of Debian packages
+# that debootstrap downloads and verifies. A base that this script made before is used again.
 #
 #   SUITE       release of Debian (bookworm); the binaries must run with its C library
 #   MIRROR      a Debian mirror, also file:/// (http://deb.debian.org/debian)
@@ -18,12 +18,16 @@ fail() {
     exit "${2:-1}"
 }
 
-usage="usage: deploy/offline/build.sh [--mesa] DIR"
-mesa=
-if [ "${1-}" = --mesa ]; then
-    mesa=--mesa
+usage="usage: deploy/offline/build.sh [--mesa] [--observability] DIR"
+mesa= observability=
+while [[ "${1-}" == --* ]]; do
+    case "$1" in
+        --mesa) mesa=--mesa ;;
+        --observability) observability=--observability ;;
+        *) fail "unknown option '$1'; $usage" 64 ;;
+    esac
     shift
-fi
+done
 [ $# = 1 ] || fail "one folder of binaries is needed; $usage" 64
 binaries="$(realpath -- "$1")"
 here="$(dirname "$(realpath "$0")")"
@@ -40,12 +44,14 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
 # Debian packages of each base; their dependencies are added. libxext6 is needed by NVIDIA's driver.
-# Mesa's drivers depend on Python for a script that no driver runs, and Redis on the tools of its service.
+# Mesa's drivers depend on Python for a script that no driver runs, Redis and Prometheus on the tools of
+# their services. The time zones of Prometheus' old page have 200 MB.
 base=(base-files libc6 libgcc-s1)
 gpu=("${base[@]}" libvulkan1 libxext6)
 mesa_drivers=("${gpu[@]}" mesa-vulkan-drivers)
 redis=("${base[@]}" redis-server)
-left_out=" python3 python3-minimal debconf adduser lsb-base "
+prometheus=("${base[@]}" prometheus)
+left_out=" python3 python3-minimal debconf adduser lsb-base libjs-moment-timezone "
 
 # A base is made again if this script, the release or the mirror has changed.
 recipe="$(sha256sum "$0" | cut -c1-16)-$suite-$mirror"
@@ -57,6 +63,7 @@ packages() {
     [ "$(id -u)" = 0 ] || fail "debootstrap needs root; run this script as root" 77
     echo "downloading packages of $suite from $mirror"
     local include="libvulkan1,libxext6,redis-server${mesa:+,mesa-vulkan-drivers}"
+    include+="${observability:+,prometheus}"
     debootstrap --variant=minbase --download-only --include="$include" "$suite" "$work/debs" \
         "$mirror" >"$work/debootstrap.log" 2>&1 \
         || fail "debootstrap: $(grep '^E:' "$work/debootstrap.log" | tail -n 1)"
@@ -138,11 +145,12 @@ make_base ouro-base "${base[@]}"
 make_base ouro-base-gpu "${gpu[@]}"
 make_base ouro-base-redis "${redis[@]}"
 [ -z "$mesa" ] || make_base ouro-base-mesa "${mesa_drivers[@]}"
+[ -z "$observability" ] || make_base ouro-base-prometheus "${prometheus[@]}"
 
 mkdir -p "$work/binaries/empty"
 cp "$binaries"/ouro{-arena,-learner,-actor,} "$work/binaries"
 ! command -v strip >/dev/null || strip "$work"/binaries/ouro*
 import "$work/binaries" ouro-binaries --change 'LABEL ouro.recipe=binaries'
-"$here/../images.sh" ${mesa:+"$mesa"}
+"$here/../images.sh" ${mesa:+"$mesa"} ${observability:+"$observability"}
 # Images that these have replaced. Images inherit the label of their base.
 docker image prune --force --filter label=ouro.recipe >/dev/null
