@@ -89,10 +89,10 @@ fn every_series_in_a_query_exists() {
     assert!(series.len() > 40, "docs/metrics.md has a table");
     let exists = |word: &str| {
         let of_histogram = |end: &&str| {
-            let base = word.strip_suffix(**end);
+            let base = word.strip_suffix(*end);
             base.is_some_and(|base| series.get(base).is_some_and(|(kind, _)| kind == "histogram"))
         };
-        series.contains_key(word) || HISTOGRAM.iter().any(|end| of_histogram(&end))
+        series.contains_key(word) || HISTOGRAM.iter().any(of_histogram)
     };
     for file in QUERIES {
         let text = query_file(file);

@@ -66,7 +66,7 @@ async fn every_page_of_an_empty_run_says_that_it_is_empty() {
         "0 promoted, 0 rejected, 0 undecided.",
         "No player is rated yet.",
         "No match has started.",
-        "ouro.learner.v1.LearnerService/GetStatus",
+        "No learner is known here.",
     ] {
         assert!(home.contains(part), "{part} is not in {home}");
     }

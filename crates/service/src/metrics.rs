@@ -3,7 +3,7 @@
 //! Each service declares its [`Series`] in one table with [`series!`](crate::series), and implements
 //! [`Source`], which reads the values at a scrape. Nothing is collected between scrapes, except by
 //! the counters and [`Histogram`]s of the services themselves. The tables also make
-//! `docs/metrics.md` ([`page`]).
+//! `docs/metrics.md` ([`page()`]).
 
 mod disk;
 mod histogram;

@@ -1,7 +1,7 @@
 //! Logs as text on terminals and JSON elsewhere, filtered by `RUST_LOG`.
 //!
 //! Logs go to standard error, because standard output is for results. Each JSON line also says what
-//! the process is ([`mod@identity`](crate::identity)): `service`, `actor`, `run` and `generation`,
+//! the process is ([`identity`](mod@crate::identity)): `service`, `actor`, `run` and `generation`,
 //! as far as they are known and the event has no field of the same name.
 
 use std::fmt::{self, Write as _};
