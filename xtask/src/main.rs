@@ -4,6 +4,7 @@
 
 mod attack;
 mod budget;
+mod chaos;
 mod ci;
 mod flaky;
 mod fuzz;
@@ -30,6 +31,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   screenshots        takes the documentation's pictures of the web page, in docs/img
   attack [settings|files|signals|floods ...]
                      every case of the hostile tests, with a report
+  chaos [--kills N | --faults N | --seconds N] [--seed N] [--stall SECONDS] [--binaries DIR] [--json]
+                     faults in a cluster of real processes: 100 kills, or a shorter run
   fuzz [--seconds N] hostile weights, requests, trajectories, journals, settings and messages, 60 s
                      each; no crash";
 
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         ["settings"] => settings::run(),
         ["screenshots"] => screenshots::run(),
         ["attack", ref names @ ..] => attack::run(names),
+        ["chaos", ref words @ ..] => chaos::run(words),
         ["fuzz"] => fuzz::run(fuzz::SECONDS),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::run(seconds),
