@@ -19,6 +19,7 @@ mod random;
 mod report;
 mod resp;
 mod switch;
+mod truncation;
 
 use std::fs;
 use std::io::Write;
@@ -50,6 +51,9 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     say(&format!("chaos --seed {}, in {}", options.seed, folder.display()));
     let cluster = Cluster::new(&folder, &binaries, options.seed)?;
     let mut campaign = Campaign::new(cluster, options.seed);
+    let left_out = &campaign.report.left_out;
+    let must = std::env::var_os("OURO_REQUIRE_ALL_CHECKS").is_some();
+    ensure!(!must || left_out.is_empty(), "all checks are required, without: {left_out:?}");
     let ended = campaign.run(&options);
     let Campaign { cluster, report, .. } = campaign;
     drop(cluster);

@@ -25,6 +25,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   budget             no source file is longer than 500 lines
   mistakes           20 rule mistakes planted in the Battlesnake engine are all caught
   mistakes replay    40 faults planted in the journal and the window are all caught
+  mistakes cluster [NAME ...]
+                     faults planted in arena, learner and actor are all caught, some by chaos
   flaky [--runs N] [--busy N] [-- ARGS]
                      `cargo test` N times (20) beside N busy loops (0); every failure by name
   settings           writes docs/settings.md from the types
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         ["budget"] => budget::run(),
         ["mistakes"] => mistakes::run(),
         ["mistakes", "replay"] => mistakes::replay::run(),
+        ["mistakes", "cluster", ref names @ ..] => mistakes::cluster::run(names),
         ["flaky", ref words @ ..] => flaky::Plan::parse(words).and_then(|plan| flaky::run(&plan)),
         ["settings"] => settings::run(),
         ["screenshots"] => screenshots::run(),

@@ -9,7 +9,7 @@ use tokio::sync::{broadcast, watch};
 use crate::condition::Condition;
 use crate::config::Checked;
 use crate::event::ArenaEvent;
-use crate::store::{Run, Store};
+use crate::store::{Run, Store, StoreError};
 
 /// Events that are buffered for a slow receiver before it loses the oldest: minutes of events at a
 /// busy gate.
@@ -25,6 +25,8 @@ pub(crate) struct Shared {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) events: broadcast::Sender<ArenaEvent>,
     pub(super) conditions: watch::Sender<Conditions<Condition>>,
+    /// Why the arena must end, if a call has found out.
+    pub(super) end: Mutex<Option<StoreError>>,
 }
 
 impl Shared {
@@ -36,7 +38,7 @@ impl Shared {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (events, conditions) = (broadcast::Sender::new(EVENTS), watch::Sender::default());
-        Self { run, id, checked, store, clock, events, conditions }
+        Self { run, id, checked, store, clock, events, conditions, end: Mutex::default() }
     }
 
     /// Emits an event to all receivers.

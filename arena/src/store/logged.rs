@@ -340,7 +340,10 @@ impl<B: Backend> Store for LoggedStore<B> {
     }
 
     fn recover(&self) -> Result<(), StoreError> {
-        self.lock().backend.recover()
+        let mut parts = self.lock();
+        parts.backend.recover()?;
+        // What the tables lack would be missing from everything that is computed from them now.
+        parts.settle()
     }
 
     fn log(&self, first: u64, limit: usize) -> Result<Vec<LogEntry>, StoreError> {

@@ -252,7 +252,7 @@ fn results(run: &Path) -> Result<Verdict, Failure> {
 
 /// The results of a run whose store is in Redis, and its weights.
 fn results_on_server(address: &RedisAddress, folder: &Path) -> Verdict {
-    let store = RedisStore::open_to_read(address).map_err(text)?;
+    let store = RedisStore::open_to_read_in(address, folder).map_err(text)?;
     let weights = WeightsFolder::open(&folder.join(WEIGHTS_FOLDER)).map_err(text)?;
     let found = verify(&store, &weights).map_err(text)?;
     Ok(format!(

@@ -8,11 +8,12 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::checks::Checked;
 use super::cluster::Cluster;
-use super::fault::{Fault, Plan, Role, What};
+use super::fault::{DISK_FULL, Fault, Plan, RIVAL, Role, STORE_CUT, What};
 use super::node::Exit;
 use super::options::{Length, Options};
 use super::report::Report;
 use super::switch::Rule;
+use super::truncation;
 use crate::shell::say;
 
 /// Longest time until throughput is normal again.
@@ -27,17 +28,17 @@ const SAMPLES: usize = 5;
 const CALM: Duration = Duration::from_millis(2_500);
 /// Longest drain of a process.
 const DRAIN: Duration = Duration::from_secs(60);
+/// Time for which two processes with one role run at once.
+const TOGETHER: Duration = Duration::from_secs(4);
 /// Faults between two checks of the whole run.
 const FAULTS_PER_CHECK: u32 = 5;
-/// Exit code of a process that needs something that is not available.
-const UNAVAILABLE: i32 = 69;
 
-/// Largest memory of each kind of process. A run of tic-tac-toe needs less than half of it.
+/// Largest memory of each kind of process.
 fn memory_limit(role: Role) -> u64 {
     let mebibytes = match role {
-        Role::Redis | Role::Actor(_) => 128,
-        Role::Arena => 256,
-        Role::Learner => 512,
+        Role::Redis | Role::Actor(_) => 64,
+        Role::Arena => 128,
+        Role::Learner => 256,
     };
     mebibytes << 20
 }
@@ -94,11 +95,16 @@ impl Campaign {
             self.fault(&Fault { what: What::Pause(Role::Learner), time: options.stall })?;
         }
         self.check()?;
-        self.stop()
+        self.stop()?;
+        if options.truncates && means.disks {
+            truncation::run(self, options.seed)?;
+        }
+        self.report.seconds = self.start.elapsed().as_secs_f64();
+        Ok(())
     }
 
-    /// Waits until the run has a normal throughput.
-    fn warm_up(&mut self) -> Result<()> {
+    /// Waits until the throughput is normal.
+    pub(crate) fn warm_up(&mut self) -> Result<()> {
         let start = Instant::now();
         let is_warm = |cluster: &Cluster| {
             cluster.audit.newest() > Some(1) && cluster.meter.games().iter().all(|games| *games > 0)
@@ -129,29 +135,42 @@ impl Campaign {
     /// Injects a fault, ends it, and waits for the recovery.
     pub(crate) fn fault(&mut self, fault: &Fault) -> Result<()> {
         let kind = fault.kind();
-        self.last = (kind.clone(), fault.to_string());
         let normal = self.cluster.meter.normal().unwrap_or_default();
-        self.report.fault(&kind, fault.kills());
+        self.begin(&kind, &fault.to_string(), fault.kills());
         self.inject(fault)?;
-        let start = Instant::now();
-        while start.elapsed() < fault.time {
-            self.cluster.tick(false)?;
-        }
+        self.pass(fault.time, false)?;
         self.heal(fault)?;
+        self.await_recovery(&kind, normal)?;
+        self.pass(CALM, true)?;
+        self.judge();
+        Ok(())
+    }
+
+    /// Notes that a fault starts.
+    pub(crate) fn begin(&mut self, kind: &str, fault: &str, kills: u32) {
+        self.last = (kind.to_owned(), fault.to_owned());
+        self.report.fault(kind, kills);
+    }
+
+    /// Waits for the recovery from the last fault and notes how long it took.
+    pub(crate) fn await_recovery(&mut self, kind: &str, normal: f64) -> Result<()> {
         let recovery = self.recovery(normal)?;
-        let number = self.report.faults();
-        let time = self.start.elapsed().as_secs_f64();
-        let seconds = recovery.as_secs_f64();
-        say(&format!("{time:6.1} s  {number}: {fault}; normal of {normal:.0} games/s after {seconds:.1} s"));
-        self.report.recovered(&kind, seconds);
+        let (number, fault) = (self.report.faults(), &self.last.1);
+        let (time, seconds) = (self.start.elapsed().as_secs_f64(), recovery.as_secs_f64());
+        say(&format!("{time:6.1} s  {number}: {fault}; {normal:.0} games/s again after {seconds:.1} s"));
+        self.report.recovered(kind, seconds);
         if recovery > RECOVERY {
             self.violation(format!("normal throughput is back only after {seconds:.1} s"));
         }
+        Ok(())
+    }
+
+    /// Lets time pass.
+    fn pass(&mut self, time: Duration, is_calm: bool) -> Result<()> {
         let start = Instant::now();
-        while start.elapsed() < CALM {
-            self.cluster.tick(true)?;
+        while start.elapsed() < time {
+            self.cluster.tick(is_calm)?;
         }
-        self.judge();
         Ok(())
     }
 
@@ -161,6 +180,10 @@ impl Campaign {
         match &fault.what {
             What::Kill(roles) => roles.iter().for_each(|role| cluster.node(*role).kill()),
             What::Pause(role) => cluster.node(*role).signal("-STOP")?,
+            What::Rival(role) => {
+                cluster.node(*role).signal("-STOP")?;
+                cluster.start_rival(*role)?;
+            }
             What::Cut(a, b) => {
                 let rule = Rule { loss: 100, delay_ms: 0 };
                 cluster.network.rules(|rules| rules.set_both(*a, *b, rule));
@@ -193,6 +216,11 @@ impl Campaign {
         match &fault.what {
             What::Kill(roles) => roles.iter().for_each(|role| cluster.node(*role).start_again()),
             What::Pause(role) => cluster.node(*role).signal("-CONT")?,
+            What::Rival(role) => {
+                cluster.node(*role).signal("-CONT")?;
+                self.pass(TOGETHER, false)?;
+                self.cluster.rival = None;
+            }
             What::Cut(..) | What::OneWay(..) | What::Delay(..) | What::Loss(..) => {
                 cluster.network.rules(super::switch::Rules::clear);
             }
@@ -237,15 +265,12 @@ impl Campaign {
     pub(crate) fn check(&mut self) -> Result<()> {
         let found = self.checked.frozen(&mut self.cluster)?;
         found.into_iter().for_each(|problem| self.violation(problem));
-        let start = Instant::now();
-        while start.elapsed() < CALM {
-            self.cluster.tick(false)?;
-        }
+        self.pass(CALM, false)?;
         self.judge();
         Ok(())
     }
 
-    fn violation(&mut self, problem: String) {
+    pub(crate) fn violation(&mut self, problem: String) {
         say(&format!("VIOLATION after {}: {problem}", self.last.1));
         self.report.violation(&self.last.0, &self.last.1, problem);
     }
@@ -253,8 +278,8 @@ impl Campaign {
     /// Looks at what has happened by itself: processes that ended, and findings in the log.
     pub(crate) fn judge(&mut self) {
         for exit in std::mem::take(&mut self.cluster.exits) {
-            match expected(&exit) {
-                Some(how) => *self.report.ended.entry(how).or_default() += 1,
+            match expected(&exit, &self.last.0) {
+                Some(how) => *self.report.ended.entry(format!("{}: {how}", exit.role.kind())).or_default() += 1,
                 None => self.violation(format!("{} ended: {}: {}", exit.role, exit.status, exit.said)),
             }
         }
@@ -345,19 +370,28 @@ impl Campaign {
         ];
         let memory = |node: &super::node::Node| (node.role.to_string(), node.peak, memory_limit(node.role));
         self.report.memory = cluster.nodes.values().map(memory).collect();
-        self.report.seconds = self.start.elapsed().as_secs_f64();
     }
 }
 
-/// How a process ended, if that is documented; `None` for all else.
-fn expected(exit: &Exit) -> Option<String> {
-    let message = exit.said.as_str();
-    match exit.role {
-        // Redis itself ends when it cannot write, and does not load a truncated file.
-        Role::Redis => Some(format!("redis, {}: {message}", exit.status)),
-        role if exit.status.code() == Some(UNAVAILABLE) => Some(format!("{role}: {message}")),
-        _ => None,
-    }
+/// The ways in which processes end by themselves as documented: part of the last line, the role, and the
+/// kind of fault that leads to it.
+const EXPECTED: [(&str, &str, &str); 8] = [
+    ("Can't recover from AOF write error", "redis", DISK_FULL),
+    ("Unexpected end of file reading the append only file", "redis", STORE_CUT),
+    ("start the server, or correct deploy.store", "arena", ""),
+    ("no space for", "arena", DISK_FULL),
+    ("No space left on device", "learner", DISK_FULL),
+    ("which this arena has stored: the server has lost results", "arena", STORE_CUT),
+    ("another arena has taken over", "arena", RIVAL),
+    ("another process", "actor", RIVAL),
+];
+
+/// How a process ended, if that is documented for the kind of the last fault.
+fn expected(exit: &Exit, kind: &str) -> Option<&'static str> {
+    let is_it = |(words, role, after): &&(&'static str, &str, &str)| {
+        exit.role.kind() == *role && kind.starts_with(after) && exit.said.contains(words)
+    };
+    EXPECTED.iter().find(is_it).map(|(words, ..)| *words)
 }
 
 /// The table of ratings on the arena's page.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::disk::Disk;
 use super::fault::{Means, Role};
@@ -26,6 +28,9 @@ const NAME: &str = "chaos";
 const LOG: &str = "ouro:{chaos}:log";
 /// Ports of the arena, of its page, and of the learner.
 const PORTS: [u16; 3] = [50_061, 8_080, 50_062];
+
+/// Port of a second arena.
+const RIVAL_PORT: u16 = 50_071;
 
 /// Settings of Redis that lose nothing.
 const DURABLE: [&str; 12] = [
@@ -85,6 +90,8 @@ pub(crate) struct Cluster {
     pub(crate) supervises: bool,
     /// Whether the log is read again and again.
     pub(crate) audits: bool,
+    /// A second process with the role of another one.
+    pub(crate) rival: Option<Node>,
     redis: Option<Redis>,
     looked: Instant,
 }
@@ -122,13 +129,14 @@ impl Cluster {
             findings: Vec::new(),
             supervises: true,
             audits: true,
+            rival: None,
             redis: None,
             looked: Instant::now(),
         };
         fs::write(run.join("run.toml"), cluster.settings(seed))?;
         for role in Role::all() {
             let (place, program) = (cluster.network.place(role), cluster.program(role));
-            cluster.nodes.insert(role, Node::new(role, place, program, folder)?);
+            cluster.nodes.insert(role, Node::new(role, &role.to_string(), place, program, folder)?);
         }
         Ok(cluster)
     }
@@ -199,11 +207,27 @@ impl Cluster {
         down.into_iter().try_for_each(Node::start)
     }
 
+    /// Starts a second process with a role, beside the first.
+    pub(crate) fn start_rival(&mut self, role: Role) -> Result<()> {
+        let (place, mut program) = (self.network.place(role), self.program(role));
+        if role == Role::Arena {
+            let listen = self.address(role, RIVAL_PORT);
+            program.arguments.extend(["--listen", &listen, "--web", "off"].map(str::to_owned));
+        }
+        let mut rival = Node::new(role, &format!("second-{role}"), place, program, &self.folder)?;
+        rival.start()?;
+        self.rival = Some(rival);
+        Ok(())
+    }
+
     /// Waits a moment and looks at everything. `is_calm`: throughput counts as normal.
     pub(crate) fn tick(&mut self, is_calm: bool) -> Result<()> {
         thread::sleep(TICK);
         for node in self.nodes.values_mut() {
             self.exits.extend(node.watch(self.supervises)?);
+        }
+        if let Some(rival) = &mut self.rival {
+            self.exits.extend(rival.watch(false)?);
         }
         self.meter.sample(is_calm)?;
         if self.audits && self.looked.elapsed() >= LOOK {
@@ -233,6 +257,21 @@ impl Cluster {
         // A connection may be to a server that was killed since.
         self.redis = None;
         self.read_log(0).context("the log of the arena cannot be read")
+    }
+
+    /// Cuts the damaged end off the file of Redis, as its error asks for.
+    pub(crate) fn repair_store(&self) -> Result<()> {
+        let manifest = self.folder.join("redis/appendonlydir/appendonly.aof.manifest");
+        let mut command = Command::new("redis-check-aof");
+        let command = command.arg("--fix").arg(&manifest).stdin(Stdio::piped());
+        let mut child = command.stdout(Stdio::null()).spawn().context("redis-check-aof")?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // It asks once, unless nothing is damaged.
+            let _ = stdin.write_all(b"y\n");
+        }
+        let status = child.wait()?;
+        ensure!(status.success(), "redis-check-aof ends with {status}");
+        Ok(())
     }
 
     /// Stops or continues every process but Redis.

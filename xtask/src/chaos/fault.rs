@@ -36,7 +36,7 @@ impl Role {
     }
 
     /// The role without the number of an actor.
-    fn kind(self) -> &'static str {
+    pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::Redis => "redis",
             Self::Arena => "arena",
@@ -79,6 +79,8 @@ pub(crate) enum What {
     Kill(Vec<Role>),
     /// SIGSTOP, then SIGCONT.
     Pause(Role),
+    /// A second process with the same role starts while the first is stopped, and the first continues.
+    Rival(Role),
     /// No packet passes between two processes.
     Cut(Role, Role),
     /// No packet passes from the first process to the second; the other direction works.
@@ -102,12 +104,14 @@ impl Fault {
             What::Kill(roles) => format!("kill {}", roles[0].kind()),
             What::Pause(Role::Learner) if self.time >= LONG => "learner stalled".to_owned(),
             What::Pause(_) => "pause".to_owned(),
+            What::Rival(_) => RIVAL.to_owned(),
+            What::Cut(Role::Arena, Role::Redis) => "store away".to_owned(),
             What::Cut(..) => "network cut".to_owned(),
             What::OneWay(..) => "one-way cut".to_owned(),
             What::Delay(..) => "delay".to_owned(),
             What::Loss(..) => "loss".to_owned(),
             What::Clock(..) => "clock jump".to_owned(),
-            What::Disk(_) => "disk full".to_owned(),
+            What::Disk(_) => DISK_FULL.to_owned(),
         }
     }
 
@@ -120,6 +124,13 @@ impl Fault {
     }
 }
 
+/// The kind of [`What::Disk`].
+pub(crate) const DISK_FULL: &str = "disk full";
+/// The kind of [`What::Rival`].
+pub(crate) const RIVAL: &str = "two processes";
+/// The start of the kinds of faults that cut the file of Redis.
+pub(crate) const STORE_CUT: &str = "store cut";
+
 /// A pause of this length is a stall, with a row of its own in the report.
 const LONG: Duration = Duration::from_secs(60);
 
@@ -131,6 +142,7 @@ impl fmt::Display for Fault {
                 write!(f, "kill -9 {}, back", names.join(" and "))?;
             }
             What::Pause(role) => write!(f, "stop {role}")?,
+            What::Rival(role) => write!(f, "a second {role}")?,
             What::Cut(a, b) => write!(f, "cut {a} and {b}")?,
             What::OneWay(from, to) => write!(f, "cut {from} to {to}")?,
             What::Delay(a, b, ms) => write!(f, "delay {a} and {b} by {ms} ms")?,
@@ -199,6 +211,10 @@ impl Plan {
         let role = *self.random.pick(&Role::all());
         let time = self.milliseconds(1_000, 8_000);
         round.push(Fault { what: What::Pause(role), time });
+        let roles = [Role::Arena, self.actor()];
+        let role = *self.random.pick(&roles);
+        let time = self.milliseconds(2_000, 4_000);
+        round.push(Fault { what: What::Rival(role), time });
         if self.means.network {
             self.deal_network(&mut round);
         }
@@ -220,9 +236,11 @@ impl Plan {
     }
 
     fn deal_network(&mut self, round: &mut Vec<Fault>) {
-        let pairs = connected();
-        let (a, b) = *self.random.pick(&pairs);
         // Some cuts outlast the 10 s for which the store repeats a command.
+        let time = self.milliseconds(6_000, 18_000);
+        round.push(Fault { what: What::Cut(Role::Arena, Role::Redis), time });
+        let pairs = connected();
+        let (a, b) = *self.random.pick(&pairs[1..]);
         round.push(Fault { what: What::Cut(a, b), time: self.milliseconds(2_000, 14_000) });
         let (a, b) = *self.random.pick(&pairs);
         let (from, to) = if self.random.within(0, 1) == 0 { (a, b) } else { (b, a) };
@@ -262,15 +280,17 @@ mod tests {
         let plan = |seed| Plan::new(seed, ALL, 1).take(40).collect::<Vec<_>>();
         assert_eq!(plan(1), plan(1));
         assert_ne!(plan(1), plan(2));
-        let kinds: BTreeSet<String> = plan(3)[..12].iter().map(Fault::kind).collect();
-        assert_eq!(kinds.len(), 12, "{kinds:?}");
+        let kinds: BTreeSet<String> = plan(3)[..14].iter().map(Fault::kind).collect();
+        assert_eq!(kinds.len(), 14, "{kinds:?}");
     }
 
     #[test]
     fn a_machine_without_the_means_gets_kills_and_pauses() {
         let means = Means { network: false, clocks: false, disks: false };
         let faults: Vec<Fault> = Plan::new(1, means, 2).take(100).collect();
-        let is_plain = |fault: &Fault| matches!(fault.what, What::Kill(_) | What::Pause(_));
+        let is_plain = |fault: &Fault| {
+            matches!(fault.what, What::Kill(_) | What::Pause(_) | What::Rival(_))
+        };
         assert!(faults.iter().all(is_plain));
     }
 }

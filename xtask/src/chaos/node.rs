@@ -55,15 +55,21 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// A process that does not run yet. `folder` receives its log.
-    pub(crate) fn new(role: Role, place: Place, program: Program, folder: &Path) -> Result<Self> {
-        let clock = folder.join(format!("{role}.clock"));
+    /// A process that does not run yet. `folder` receives its log, `NAME.log`.
+    pub(crate) fn new(
+        role: Role,
+        name: &str,
+        place: Place,
+        program: Program,
+        folder: &Path,
+    ) -> Result<Self> {
+        let clock = folder.join(format!("{name}.clock"));
         fs::write(&clock, "+0").with_context(|| format!("cannot write {}", clock.display()))?;
         Ok(Self {
             role,
             place,
             program,
-            log: folder.join(format!("{role}.log")),
+            log: folder.join(format!("{name}.log")),
             // Redis does not start with libfaketime: its allocator asks for the time first.
             clock: (has_clocks() && role != Role::Redis).then_some(clock),
             child: None,

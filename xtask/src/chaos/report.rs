@@ -60,6 +60,14 @@ impl Report {
         self.violations.push((fault.to_owned(), problem));
     }
 
+    /// Adds to the count of something that was checked.
+    pub(crate) fn count(&mut self, what: &'static str, count: u64) {
+        match self.checked.iter_mut().find(|(name, _)| *name == what) {
+            Some((_, sum)) => *sum += count,
+            None => self.checked.push((what, count)),
+        }
+    }
+
     /// Number of faults.
     pub(crate) fn faults(&self) -> u32 {
         self.rows.values().map(|row| row.faults).sum()
