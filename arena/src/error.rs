@@ -100,7 +100,8 @@ impl ArenaError {
                 | StoreError::Unreachable { .. }
                 | StoreError::Server { .. }
                 | StoreError::Fenced { .. }
-                | StoreError::DamagedEntry { .. },
+                | StoreError::DamagedEntry { .. }
+                | StoreError::LostEntry { .. },
             ) => ExitStatus::Unavailable,
             Self::Store(_) | Self::Play(_) | Self::Thread(_) => ExitStatus::Bug,
         }
@@ -292,7 +293,9 @@ impl IntoStatus for CallError {
                 | StoreError::ChampionChanged { .. } => Code::FailedPrecondition,
                 StoreError::Exhausted { .. } => Code::ResourceExhausted,
                 StoreError::Unreachable { .. } => Code::Unavailable,
-                StoreError::Damaged { .. } | StoreError::DamagedEntry { .. } => Code::DataLoss,
+                StoreError::Damaged { .. }
+                | StoreError::DamagedEntry { .. }
+                | StoreError::LostEntry { .. } => Code::DataLoss,
                 StoreError::Locked { .. }
                 | StoreError::Io { .. }
                 | StoreError::Contradiction { .. }

@@ -59,12 +59,15 @@ impl MatchRunner {
         let mut duty_cycle = DutyCycle::new(self.config.spare_share);
         let mut is_resumed = false;
         while !self.stop.is_cancelled() {
+            if let Some(error) = self.state.take_end() {
+                return Err(error.into());
+            }
             let step = if is_resumed { self.step(&mut duty_cycle) } else { self.resume() };
             match step {
                 Ok(ControlFlow::Continue(())) => is_resumed = true,
                 Ok(ControlFlow::Break(())) => return Ok(()),
-                Err(ArenaError::Store(full @ StoreError::Exhausted { .. })) => {
-                    self.wait_for_space(&full)?;
+                Err(ArenaError::Store(error)) if error.is_passing() => {
+                    self.wait_for_store(&error)?;
                     is_resumed = false;
                 }
                 Err(error) => return Err(error),
@@ -101,21 +104,22 @@ impl MatchRunner {
         Ok(if gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    /// Sets the condition and waits until the disk has space again or the arena stops.
+    /// Sets the condition and waits until the store takes writes again, because the disk has space or the
+    /// server answers, or until the arena stops.
     ///
     /// The interrupted match is then resumed after its last stored cluster. The lost clusters are
     /// played again with the same seeds.
-    fn wait_for_space(&self, full: &StoreError) -> Result<(), ArenaError> {
-        tracing::error!(error = %full, "matches cannot be stored: matches pause");
-        self.state.set_condition(Condition::Matches, Some(full.to_string()));
+    fn wait_for_store(&self, error: &StoreError) -> Result<(), ArenaError> {
+        tracing::error!(%error, "matches cannot be stored: matches pause");
+        self.state.set_condition(Condition::Matches, Some(error.to_string()));
         while !self.stop.is_cancelled() {
-            // The result is ignored: the disk is checked after a wake-up and after a timeout.
+            // The result is ignored: the store is tried after a wake-up and after a timeout.
             let _ = self.wake.recv_timeout(FULL);
             match self.state.recover() {
-                Err(StoreError::Exhausted { .. }) => {}
+                Err(error) if error.is_passing() => {}
                 recovered => {
                     recovered?;
-                    tracing::warn!("there is space again: matches continue");
+                    tracing::warn!("the store takes writes again: matches continue");
                     self.state.set_condition(Condition::Matches, None);
                     return Ok(());
                 }

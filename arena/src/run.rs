@@ -83,7 +83,7 @@ impl Arena {
                     Box::new(EmbeddedStore::open(&data)?)
                 }
                 Some(address) => {
-                    let store = RedisStore::open(&address)?;
+                    let store = RedisStore::open_in(&address, &data)?;
                     if store.run().is_none() && has_weights {
                         return Err(lost(store.name().into()));
                     }

@@ -33,7 +33,7 @@ pub(crate) use pool::PoolState;
 pub(crate) use ratings::RatingState;
 pub(crate) use weights::WeightsState;
 
-use shared::Shared;
+use shared::{Shared, lock};
 
 /// The whole state. See the [module](self).
 #[derive(Debug)]
@@ -151,6 +151,10 @@ impl ArenaState {
     /// Stores a published candidate. While the disk is full, the call fails, the condition is set
     /// once, and the sender repeats the publication.
     pub(crate) fn publish(&self, offer: Offer, bytes: &[u8]) -> Result<Checkpoint, CallError> {
+        self.store_candidate(offer, bytes).map_err(|error| self.ended_by(error))
+    }
+
+    fn store_candidate(&self, offer: Offer, bytes: &[u8]) -> Result<Checkpoint, CallError> {
         // Recovery probes the disk and may reopen the store, so it is attempted only while the
         // condition is set.
         let was_full = self.shared.conditions.borrow().get(Condition::Candidates).is_some();
@@ -180,14 +184,33 @@ impl ArenaState {
     /// Reads the weights file with this hash. A checkpoint whose file turns out to be missing or
     /// damaged is set aside.
     pub(crate) fn read_weights(&self, hash: ContentHash) -> Result<Vec<u8>, CallError> {
-        self.weights.folder().read(hash).or_else(|error| {
+        let read = self.weights.folder().read(hash).or_else(|error| {
             if !error.is_exhausted()
                 && let Some(checkpoint) = self.weights.needed(hash)?
             {
                 self.set_aside(&checkpoint, &error.to_string())?;
             }
             Err(error.into())
-        })
+        });
+        read.map_err(|error| self.ended_by(error))
+    }
+
+    /// Ends the arena if the error of a call is final. The match runner may have nothing to store, and
+    /// would then not meet the error itself. The caller tries again, with this arena's successor.
+    fn ended_by(&self, error: CallError) -> CallError {
+        match error {
+            CallError::Store(error) if error.is_final() => {
+                *lock(&self.shared.end) = Some(error);
+                self.candidates.wake();
+                CallError::Stopping
+            }
+            error => error,
+        }
+    }
+
+    /// The error that ends the arena, if a call has met one.
+    pub(crate) fn take_end(&self) -> Option<StoreError> {
+        lock(&self.shared.end).take()
     }
 
     /// Sets a checkpoint aside whose weights cannot be read, and refreshes the pool.

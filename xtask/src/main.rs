@@ -4,6 +4,7 @@
 
 mod attack;
 mod budget;
+mod chaos;
 mod ci;
 mod flaky;
 mod fuzz;
@@ -25,6 +26,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   budget             no source file is longer than 500 lines
   mistakes           20 rule mistakes planted in the Battlesnake engine are all caught
   mistakes replay    40 faults planted in the journal and the window are all caught
+  mistakes cluster [NAME ...]
+                     faults planted in arena, learner and actor are all caught, some by chaos
   flaky [--runs N] [--busy N] [-- ARGS]
                      `cargo test` N times (20) beside N busy loops (0); every failure by name
   settings           writes docs/settings.md from the types
@@ -32,6 +35,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   screenshots        takes the documentation's pictures of the web page, in docs/img
   attack [settings|files|signals|floods ...]
                      every case of the hostile tests, with a report
+  chaos [--kills N | --faults N | --seconds N] [--seed N] [--stall SECONDS] [--binaries DIR] [--json]
+                     faults in a cluster of real processes: 100 kills, or a shorter run
   fuzz [--seconds N] hostile weights, requests, trajectories, journals, settings and messages, 60 s
                      each; no crash";
 
@@ -45,11 +50,13 @@ fn main() -> ExitCode {
         ["budget"] => budget::run(),
         ["mistakes"] => mistakes::run(),
         ["mistakes", "replay"] => mistakes::replay::run(),
+        ["mistakes", "cluster", ref names @ ..] => mistakes::cluster::run(names),
         ["flaky", ref words @ ..] => flaky::Plan::parse(words).and_then(|plan| flaky::run(&plan)),
         ["settings"] => settings::run(),
         ["metrics"] => metrics::run(),
         ["screenshots"] => screenshots::run(),
         ["attack", ref names @ ..] => attack::run(names),
+        ["chaos", ref words @ ..] => chaos::run(words),
         ["fuzz"] => fuzz::run(fuzz::SECONDS),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::run(seconds),

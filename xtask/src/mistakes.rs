@@ -5,6 +5,8 @@
 //! must differ from the recordings. The text to replace must occur exactly once, so an outdated
 //! table fails.
 
+pub(crate) mod cluster;
+mod limited;
 pub(crate) mod replay;
 mod table;
 

@@ -3,13 +3,13 @@
 use std::thread::JoinHandle;
 
 use ouro_rating::GateConfig;
-use ouro_service::Conditions;
+use ouro_service::{Conditions, ManualClock};
 use tokio::sync::broadcast;
 
 use super::*;
 use crate::event::ArenaEvent;
-use crate::store::{Decision, LOG_FILE, StoredCluster, replay};
-use crate::testing::{offer, state};
+use crate::store::{Decision, LOG_FILE, RedisServer, StoredCluster, replay};
+use crate::testing::{offer, state, stored_state};
 use ouro_replay::disk::Disk as _;
 use ouro_replay::testing::{Faults, MemoryDisk};
 
@@ -161,6 +161,51 @@ fn a_candidate_refused_for_lack_of_space_is_accepted_later() {
     assert_eq!(running.conditions().get(Condition::Candidates), None);
     running.wait_until_decided();
     running.end();
+}
+
+#[test]
+fn a_server_that_goes_away_pauses_a_match_until_it_is_back() {
+    let Some(mut server) = RedisServer::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let gate = GateConfig { games: 40, ..GateConfig::default() };
+    let config = MatchConfig { spare_share: 0.0, gate, ..MatchConfig::default() };
+    let (clock, store) =
+        (Arc::new(ManualClock::new(Duration::from_secs(9))), server.open_impatient());
+    let (state, _wake) = stored_state(folder.path(), Box::new(store), &config, clock);
+    offer(&state, 0).unwrap();
+    server.kill();
+    // The sender of wake-ups is dropped with `state`, so the runner ends when no work is left.
+    let (state, stop) = (Arc::new(state), CancellationToken::new());
+    let wake = std::sync::mpsc::sync_channel(1).1;
+    let runner = MatchRunner { state: state.clone(), config, wake, stop };
+    let thread = std::thread::spawn(move || runner.run());
+    let mut conditions = state.conditions();
+    let paused = conditions.wait_for(|all| all.get(Condition::Matches).is_some());
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(paused).unwrap();
+    let said = conditions.borrow().get(Condition::Matches).map(str::to_owned).unwrap();
+    assert!(said.contains("does not take writes"), "{said}");
+    server.restart();
+    thread.join().unwrap().unwrap();
+    assert_eq!(state.conditions().borrow().describe(), None);
+    assert_eq!(state.store().decisions().unwrap().len(), 1);
+    assert_eq!(replay(state.store()).unwrap().decisions, state.store().decisions().unwrap());
+}
+
+#[test]
+fn an_idle_arena_that_was_replaced_ends_with_the_next_publication() {
+    let Some(server) = RedisServer::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let config = MatchConfig { spare_share: 0.0, ..MatchConfig::default() };
+    let (clock, store) = (Arc::new(ManualClock::new(Duration::from_secs(9))), server.open());
+    let (state, wake) = stored_state(folder.path(), Box::new(store), &config, clock);
+    let (state, stop) = (Arc::new(state), CancellationToken::new());
+    let runner = MatchRunner { state: state.clone(), config, wake, stop };
+    let thread = std::thread::spawn(move || runner.run());
+    let _successor = server.open();
+    // The sender tries again, and may then reach the successor.
+    assert!(matches!(offer(&state, 0), Err(CallError::Stopping)));
+    let ended = thread.join().unwrap().unwrap_err();
+    assert!(matches!(ended, ArenaError::Store(StoreError::Fenced { .. })), "{ended}");
 }
 
 #[test]

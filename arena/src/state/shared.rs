@@ -10,7 +10,7 @@ use crate::condition::Condition;
 use crate::config::Checked;
 use crate::event::ArenaEvent;
 use crate::figures::Figures;
-use crate::store::{Run, Store};
+use crate::store::{Run, Store, StoreError};
 
 /// Events that are buffered for a slow receiver before it loses the oldest: minutes of events at a
 /// busy gate.
@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub(super) events: broadcast::Sender<ArenaEvent>,
     pub(super) conditions: watch::Sender<Conditions<Condition>>,
     pub(super) figures: Arc<Figures>,
+    /// Why the arena must end, if a call has found out.
+    pub(super) end: Mutex<Option<StoreError>>,
 }
 
 impl Shared {
@@ -39,7 +41,7 @@ impl Shared {
     ) -> Self {
         let (events, conditions) = (broadcast::Sender::new(EVENTS), watch::Sender::default());
         let figures = Arc::default();
-        Self { run, id, checked, store, clock, events, conditions, figures }
+        Self { run, id, checked, store, clock, events, conditions, figures, end: Mutex::default() }
     }
 
     /// Emits an event to all receivers.

@@ -131,6 +131,19 @@ pub enum StoreError {
         /// Number of the entry.
         entry: u64,
     },
+    /// A server has lost an entry that it had acknowledged.
+    #[error(
+        "{store} lacks entry {entry}, which this arena has stored: the server has lost results; \
+         restore it from a backup, or remove {path} to continue without them"
+    )]
+    LostEntry {
+        /// The log.
+        store: String,
+        /// Number of the last entry that this arena has stored.
+        entry: u64,
+        /// The file that remembers it.
+        path: String,
+    },
     /// The disk is full, or too many files are open. The call can be repeated once there is space
     /// or a free file descriptor.
     #[error(
@@ -150,6 +163,12 @@ impl StoreError {
     /// Whether the same call can succeed later, without a change of the arena.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Exhausted { .. } | Self::Unreachable { .. })
+    }
+
+    /// Whether this arena must end: it is no longer the writer, or its tables hold entries that the log
+    /// lacks.
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Fenced { .. } | Self::LostEntry { .. })
     }
 }
 

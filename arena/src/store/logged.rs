@@ -372,7 +372,10 @@ impl<B: Backend> Store for LoggedStore<B> {
     }
 
     fn recover(&self) -> Result<(), StoreError> {
-        self.lock().backend.recover()
+        let mut parts = self.lock();
+        parts.backend.recover()?;
+        // What the tables lack would be missing from everything that is computed from them now.
+        parts.settle()
     }
 
     fn append_times(&self) -> (&'static str, &Histogram) {

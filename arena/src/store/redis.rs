@@ -6,18 +6,22 @@
 //! keep them in one slot of a Redis cluster.
 
 use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
 
 use redis::Script;
 
 use connection::Connection;
+use known::{KnownEntry, KnownFile, known_in, path_in};
 
-use super::error::StoreError;
+use super::error::{StoreError, io_error};
 use super::line_file::{format_line, parse_line};
 use super::logged::{Backend, LoggedStore, apply};
 use super::rows::{GameKey, StoredGame};
 use super::tables::Tables;
 
 mod connection;
+mod known;
 mod server;
 #[cfg(test)]
 pub(super) mod tests;
@@ -79,6 +83,8 @@ pub struct RedisLog {
     /// Whether the outcome of the last append is not known.
     is_uncertain: bool,
     games: BTreeSet<GameKey>,
+    /// Remembers the last entry; `None`: the log is only read, or by a test.
+    known: Option<KnownFile>,
 }
 
 #[derive(Debug)]
@@ -99,34 +105,49 @@ impl RedisStore {
     /// Opens the store, or creates it, and takes it over from any other arena. Checks the settings of
     /// the server and verifies every entry.
     pub fn open(address: &RedisAddress) -> Result<Self, StoreError> {
-        Self::take_over(address).map_err(at_start)
+        Self::take_over(address, None).map_err(at_start)
     }
 
-    fn take_over(address: &RedisAddress) -> Result<Self, StoreError> {
-        let mut connection = Connection::new(&address.url, address.password.as_deref())?;
-        server::check(&mut connection)?;
-        let writer = Keys::new(&address.name).writer;
+    /// Like [`open`](Self::open), for an arena with its files in `folder`. Refuses a server that lacks
+    /// an entry which this arena has stored.
+    pub fn open_in(address: &RedisAddress, folder: &Path) -> Result<Self, StoreError> {
+        let known = KnownFile::open(folder);
+        let known = known.map_err(io_error("open", &folder.display().to_string()))?;
+        Self::take_over(address, Some(known)).map_err(at_start)
+    }
+
+    fn take_over(address: &RedisAddress, known: Option<KnownFile>) -> Result<Self, StoreError> {
+        let mut log = RedisLog::new(address)?;
+        server::check(&mut log.connection)?;
+        if let Some(file) = &known {
+            log.check_known(file.read(), file.path())?;
+        }
+        log.known = known;
+        let writer = &log.keys.writer;
         // From here on no other arena can write, so what is read is complete.
-        let epoch = connection.run(|redis| redis::cmd("INCR").arg(&writer).query(redis))?;
-        Self::load(connection, address, epoch)
+        log.epoch = log.connection.run(|redis| redis::cmd("INCR").arg(writer).query(redis))?;
+        Self::load(log)
     }
 
     /// Opens the store to read it. An arena that uses the store continues, and writes here fail.
     pub fn open_to_read(address: &RedisAddress) -> Result<Self, StoreError> {
-        let connection = Connection::new(&address.url, address.password.as_deref())?;
-        Self::load(connection, address, NO_WRITER).map_err(at_start)
+        RedisLog::new(address).and_then(Self::load).map_err(at_start)
     }
 
-    fn load(
-        mut connection: Connection,
-        address: &RedisAddress,
-        epoch: u64,
-    ) -> Result<Self, StoreError> {
-        let keys = Keys::new(&address.name);
-        let games = connection.run(|redis| redis::cmd("HKEYS").arg(&keys.games).query(redis))?;
-        let games: Vec<String> = games;
-        let games = games.iter().filter_map(|field| serde_json::from_str(field).ok()).collect();
-        let mut log = RedisLog { connection, keys, epoch, entries: 0, is_uncertain: false, games };
+    /// Like [`open_to_read`](Self::open_to_read). Refuses a server that lacks an entry which the arena
+    /// with its files in `folder` has stored.
+    pub fn open_to_read_in(address: &RedisAddress, folder: &Path) -> Result<Self, StoreError> {
+        let mut log = RedisLog::new(address)?;
+        log.check_known(known_in(folder), &path_in(folder)).map_err(at_start)?;
+        Self::load(log).map_err(at_start)
+    }
+
+    /// Reads and verifies every entry.
+    fn load(mut log: RedisLog) -> Result<Self, StoreError> {
+        let games = &log.keys.games;
+        let games: Vec<String> =
+            log.connection.run(|redis| redis::cmd("HKEYS").arg(games).query(redis))?;
+        log.games = games.iter().filter_map(|field| serde_json::from_str(field).ok()).collect();
         let mut tables = Tables::default();
         loop {
             let texts = log.read_lines(log.entries, CHUNK)?;
@@ -137,11 +158,70 @@ impl RedisStore {
                 apply(&mut tables, log.entries, text, &log.log_name())?;
                 log.entries += 1;
             }
+            log.note(texts.last().map(String::as_str));
         }
     }
 }
 
 impl RedisLog {
+    /// The log of a run, of which nothing is read yet, and which cannot be written.
+    fn new(address: &RedisAddress) -> Result<Self, StoreError> {
+        Ok(Self {
+            connection: Connection::new(&address.url, address.password.as_deref())?,
+            keys: Keys::new(&address.name),
+            epoch: NO_WRITER,
+            entries: 0,
+            is_uncertain: false,
+            games: BTreeSet::new(),
+            known: None,
+        })
+    }
+
+    /// Fails if the log lacks the entry that is known from the file at `path`.
+    fn check_known(
+        &mut self,
+        known: io::Result<Option<KnownEntry>>,
+        path: &Path,
+    ) -> Result<(), StoreError> {
+        let path = path.display().to_string();
+        let Some(known) = known.map_err(io_error("read", &path))? else { return Ok(()) };
+        let text = self.read_lines(known.number, 1)?.pop();
+        let line = text.map(|text| format_line(known.number, &text));
+        match line.map(|line| KnownEntry::new(known.number, &line)) {
+            Some(found) if found == known => Ok(()),
+            _ => Err(StoreError::LostEntry { store: self.log_name(), entry: known.number, path }),
+        }
+    }
+
+    /// Remembers the text of the last entry, if there is one.
+    fn note(&self, text: Option<&str>) {
+        if let (Some(file), Some(text), Some(number)) =
+            (&self.known, text, self.entries.checked_sub(1))
+        {
+            // Without the note a loss may not be noticed, but nothing is lost.
+            let _ = file.note(&KnownEntry::new(number, &format_line(number, text)));
+        }
+    }
+
+    /// Why an append found a log of another length, although this arena is the writer.
+    fn changed(&mut self) -> StoreError {
+        let (store, log) = (self.log_name(), &self.keys.log);
+        let length = self.connection.run(|redis| redis::cmd("LLEN").arg(log).query(redis));
+        let path = self.known.as_ref().map_or(Path::new(""), KnownFile::path);
+        let path = path.display().to_string();
+        match length {
+            Ok(length) if self.entries > length => {
+                StoreError::LostEntry { store, entry: self.entries - 1, path }
+            }
+            // An append that had been given up arrived late. It counts.
+            Ok(_) => {
+                let problem = "an entry arrived late".to_owned();
+                StoreError::Unreachable { store, problem }
+            }
+            Err(error) => error,
+        }
+    }
+
     /// The texts of the lines from number `first` on, at most `limit`.
     fn read_lines(&mut self, first: u64, limit: u64) -> Result<Vec<String>, StoreError> {
         let Some(last) = first.saturating_add(limit).checked_sub(1).filter(|last| *last >= first)
@@ -174,6 +254,7 @@ impl RedisLog {
         })?;
         match answer.as_str() {
             "ok" => Ok(()),
+            "changed" => Err(self.changed()),
             _ => Err(StoreError::Fenced { store: self.log_name() }),
         }
     }
@@ -196,7 +277,10 @@ impl Backend for RedisLog {
         let key = self.keys.log.clone();
         let appended = self.write(APPEND, &key, &[expected.as_bytes(), line.trim_end().as_bytes()]);
         match &appended {
-            Ok(()) => self.entries += 1,
+            Ok(()) => {
+                self.entries += 1;
+                self.note(Some(text));
+            }
             Err(error) => self.is_uncertain = error.is_passing(),
         }
         appended
@@ -211,6 +295,7 @@ impl Backend for RedisLog {
         let texts = self.read_lines(self.entries, CHUNK)?;
         self.entries += texts.len() as u64;
         self.is_uncertain = false;
+        self.note(texts.last().map(String::as_str));
         Ok(texts)
     }
 

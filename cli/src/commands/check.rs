@@ -257,7 +257,7 @@ fn results(run: &Path, store: &StoreArguments) -> Result<Verdict, Failure> {
 
 /// The results of a run whose store is in Redis, and its weights.
 fn results_on_server(address: &RedisAddress, folder: &Path) -> Result<Verdict, Failure> {
-    let store = match RedisStore::open_to_read(address) {
+    let store = match RedisStore::open_to_read_in(address, folder) {
         Ok(store) => store,
         // The server says nothing about the results.
         Err(error @ StoreError::Server { .. }) => return Err(Failure::unavailable(error)),

@@ -6,14 +6,13 @@
 //! fault needs a build and a test run, which takes too long for `ci`.
 
 use std::fs;
-use std::io::Read;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+use super::limited::output_within;
 use super::table::{Edit, Mistake};
 use super::{copy_crate, manifest_of, plant, write};
 use crate::shell::{self, cargo, root, say};
@@ -47,12 +46,12 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-fn said(output: &Output) -> String {
+pub(super) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// The first failed test in the output of a test run.
-fn first_failure(said: &str) -> &str {
+pub(super) fn first_failure(said: &str) -> &str {
     said.lines()
         .find_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
         .unwrap_or("the tests ended early")
@@ -92,31 +91,7 @@ impl Bench {
 
     /// Runs the tests. A fault may keep a test from ending, so it is killed after [`LONGEST`].
     fn test(&self) -> Result<Output> {
-        let mut command = self.command(&[]);
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
-        // A group of its own, so that the tests end with cargo.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command.spawn().context("cannot start cargo")?;
-        let mut stdout = child.stdout.take().context("the output is piped")?;
-        let reading = thread::spawn(move || {
-            let mut text = Vec::new();
-            stdout.read_to_end(&mut text).map(|_| text)
-        });
-        let start = Instant::now();
-        let status = loop {
-            match child.try_wait()? {
-                Some(status) => break status,
-                None if start.elapsed() > LONGEST => {
-                    let group = format!("-{}", child.id());
-                    let killed = Command::new("kill").args(["-KILL", "--", &group]).status();
-                    ensure!(killed.is_ok_and(|status| status.success()), "a test does not end");
-                }
-                None => thread::sleep(Duration::from_millis(50)),
-            }
-        };
-        let stdout = reading.join().unwrap_or_else(|_| Ok(Vec::new()))?;
-        Ok(Output { status, stdout, stderr: Vec::new() })
+        output_within(&mut self.command(&[]), LONGEST)
     }
 
     /// Removes a fault again.
@@ -128,7 +103,7 @@ impl Bench {
     }
 }
 
-const fn edit(file: &'static str, old: &'static str, new: &'static str) -> Edit {
+pub(super) const fn edit(file: &'static str, old: &'static str, new: &'static str) -> Edit {
     Edit { file, old, new }
 }
 

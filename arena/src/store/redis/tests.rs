@@ -75,9 +75,14 @@ impl Server {
         }
     }
 
-    /// Kills the server, as a power failure would, and starts it again.
-    fn restart(&mut self) {
+    /// Kills the server, as a power failure would.
+    pub(crate) fn kill(&mut self) {
         self.process.kill();
+    }
+
+    /// Kills the server and starts it again.
+    pub(crate) fn restart(&mut self) {
+        self.kill();
         self.process = launch(self.address, self.folder.path(), &[]);
         self.wait();
     }
@@ -87,8 +92,16 @@ impl Server {
         RedisAddress { url, password: Some(PASSWORD.to_owned()), name: name.to_owned() }
     }
 
+    /// Opens a store on the server.
     pub(crate) fn open(&self) -> RedisStore {
         RedisStore::open(&self.address_of("test")).unwrap()
+    }
+
+    /// Like [`open`](Self::open), for a store that repeats no command.
+    pub(crate) fn open_impatient(&self) -> RedisStore {
+        let store = self.open();
+        store.with_mut(|log| log.connection.set_patience(Duration::ZERO));
+        store
     }
 
     /// Runs a command of the server as the user of the tests.
@@ -200,6 +213,64 @@ fn an_append_whose_answer_is_lost_counts_once() {
     assert_eq!(generations, [0, 1, 2, 3]);
     let stored = entries(&store);
     assert_eq!(entries(&server.open()), stored);
+}
+
+#[test]
+fn what_a_lost_answer_stored_counts_after_a_recovery() {
+    let Some(mut server) = Server::start() else { return };
+    let store = filled(&server);
+    store.with_mut(|log| log.connection.set_patience(Duration::ZERO));
+    server.process.signal("-STOP");
+    assert!(store.add_checkpoint(&checkpoint(2)).unwrap_err().is_passing());
+    assert!(store.recover().unwrap_err().is_passing());
+    server.process.signal("-CONT");
+    store.with_mut(|log| log.connection.set_patience(PATIENCE));
+    store.recover().unwrap();
+    // Everything that is computed after a recovery includes the entry.
+    assert_eq!(store.checkpoints().unwrap().len(), 3);
+}
+
+#[test]
+fn an_append_that_arrives_after_it_was_given_up_counts() {
+    let Some(server) = Server::start() else { return };
+    let store = filled(&server);
+    let text = serde_json::to_string(&LogEntry::CheckpointPublished(checkpoint(2))).unwrap();
+    let late = format_line(3, &text);
+    let _: redis::Value = server.command(&["RPUSH", "ouro:{test}:log", late.trim_end()]);
+    let error = store.add_checkpoint(&checkpoint(3)).unwrap_err();
+    assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
+    store.add_checkpoint(&checkpoint(3)).unwrap();
+    assert_eq!(store.checkpoints().unwrap().len(), 4);
+    assert_eq!(entries(&server.open()), entries(&store));
+}
+
+#[test]
+fn a_server_that_lost_entries_is_refused_until_the_loss_is_accepted() {
+    let Some(server) = Server::start() else { return };
+    let (folder, address) = (tempfile::tempdir().unwrap(), server.address_of("test"));
+    drop(filled(&server));
+    let store = RedisStore::open_in(&address, folder.path()).unwrap();
+    store.add_checkpoint(&checkpoint(2)).unwrap();
+    for lost in [3, 2] {
+        let _: redis::Value = server.command(&["RPOP", "ouro:{test}:log"]);
+        for refused in [
+            store.add_checkpoint(&checkpoint(4)).err(),
+            RedisStore::open_in(&address, folder.path()).err(),
+            RedisStore::open_to_read_in(&address, folder.path()).err(),
+        ] {
+            let error = refused.expect("an entry is lost");
+            assert!(matches!(error, StoreError::LostEntry { entry: 3, .. }), "{lost}: {error}");
+            assert!(error.to_string().contains("store.known to continue without"), "{error}");
+        }
+    }
+    // Another entry in the place of a lost one is a loss as well.
+    let other = RedisStore::open(&address).unwrap();
+    other.add_checkpoint(&checkpoint(8)).unwrap();
+    other.add_checkpoint(&checkpoint(9)).unwrap();
+    assert!(RedisStore::open_in(&address, folder.path()).is_err());
+    std::fs::remove_file(folder.path().join("store.known")).unwrap();
+    let store = RedisStore::open_in(&address, folder.path()).unwrap();
+    assert_eq!(store.checkpoints().unwrap().len(), 3);
 }
 
 #[test]
