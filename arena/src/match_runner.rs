@@ -25,6 +25,7 @@ use crate::player_id::{MatchKey, MatchKind, PlayerId};
 use crate::side::Side;
 use crate::state::ArenaState;
 use crate::store::{MatchInfo, Outcome, StoreError, WeightsError};
+use crate::workers::shared_match::Workers;
 
 mod in_progress;
 
@@ -41,7 +42,7 @@ const NEWEST_OF_INTEREST: usize = 6;
 /// early.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Pause between checks of a full disk.
+/// Pause between checks of a full disk or an unreachable server.
 const FULL: Duration = Duration::from_secs(1);
 
 /// Plays matches on a thread of its own, see [`run`](Self::run).
@@ -51,6 +52,8 @@ pub(crate) struct MatchRunner {
     pub(crate) config: MatchConfig,
     pub(crate) wake: Receiver<()>,
     pub(crate) stop: CancellationToken,
+    /// Access to workers, which needs a store that they can reach.
+    pub(crate) workers: Option<Workers>,
 }
 
 impl MatchRunner {
@@ -63,8 +66,8 @@ impl MatchRunner {
             match step {
                 Ok(ControlFlow::Continue(())) => is_resumed = true,
                 Ok(ControlFlow::Break(())) => return Ok(()),
-                Err(ArenaError::Store(full @ StoreError::Exhausted { .. })) => {
-                    self.wait_for_space(&full)?;
+                Err(ArenaError::Store(error)) if error.is_passing() => {
+                    self.wait_for_store(&error)?;
                     is_resumed = false;
                 }
                 Err(error) => return Err(error),
@@ -101,21 +104,22 @@ impl MatchRunner {
         Ok(if gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    /// Sets the condition and waits until the disk has space again or the arena stops.
+    /// Sets the condition and waits until the disk has space again, or the server of the store takes
+    /// writes again, or the arena stops.
     ///
     /// The interrupted match is then resumed after its last stored cluster. The lost clusters are
     /// played again with the same seeds.
-    fn wait_for_space(&self, full: &StoreError) -> Result<(), ArenaError> {
-        tracing::error!(error = %full, "matches cannot be stored: matches pause");
-        self.state.set_condition(Condition::Matches, Some(full.to_string()));
+    fn wait_for_store(&self, problem: &StoreError) -> Result<(), ArenaError> {
+        tracing::error!(error = %problem, "matches cannot be stored: matches pause");
+        self.state.set_condition(Condition::Matches, Some(problem.to_string()));
         while !self.stop.is_cancelled() {
-            // The result is ignored: the disk is checked after a wake-up and after a timeout.
+            // The result is ignored: the store is checked after a wake-up and after a timeout.
             let _ = self.wake.recv_timeout(FULL);
             match self.state.recover() {
-                Err(StoreError::Exhausted { .. }) => {}
+                Err(error) if error.is_passing() => {}
                 recovered => {
                     recovered?;
-                    tracing::warn!("there is space again: matches continue");
+                    tracing::warn!("results can be stored again: matches continue");
                     self.state.set_condition(Condition::Matches, None);
                     return Ok(());
                 }

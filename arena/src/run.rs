@@ -25,8 +25,13 @@ use crate::event::ArenaEvent;
 use crate::match_runner::MatchRunner;
 use crate::service::Handlers;
 use crate::state::ArenaState;
-use crate::store::{EmbeddedStore, LOG_FILE, RedisStore, Store, WeightsFolder};
+use crate::store::{
+    EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, Store, StoreError, WeightsFolder,
+};
 use crate::web::{self, Gauges};
+use crate::workers::presence::watch_workers;
+use crate::workers::queue::arena::{ArenaQueue, Presence};
+use crate::workers::shared_match::Workers;
 
 /// Name of the folder of weights in the data folder.
 pub const WEIGHTS_FOLDER: &str = "weights";
@@ -40,9 +45,33 @@ pub struct Arena {
     gauges: Gauges,
     drain: Duration,
     state: Arc<ArenaState>,
+    workers: Option<WorkerAccess>,
     matches: MatchConfig,
     max_weights_bytes: u64,
     wake: mpsc::Receiver<()>,
+}
+
+/// The ways to the workers, for which the results must be in Redis.
+#[derive(Debug)]
+struct WorkerAccess {
+    queue: ArenaQueue,
+    presence: Presence,
+}
+
+impl WorkerAccess {
+    /// Removes what an earlier arena left in the queue. Without a queue the arena plays alone.
+    fn open(address: &RedisAddress, epoch: u64) -> Option<Self> {
+        let open = || -> Result<Self, StoreError> {
+            let mut queue = ArenaQueue::new(address, epoch)?;
+            queue.open()?;
+            Ok(Self { queue, presence: Presence::new(address)? })
+        };
+        let opened = open();
+        if let Err(error) = &opened {
+            tracing::warn!(%error, "workers cannot help: the arena plays alone");
+        }
+        opened.ok()
+    }
 }
 
 impl Arena {
@@ -55,13 +84,14 @@ impl Arena {
         let checked = config.check()?;
         let (waker, wake) = mpsc::sync_channel(1);
         let (data, run, store) = (config.data, config.run, config.store);
-        let open = move || -> Result<ArenaState, ArenaError> {
+        let open = move || -> Result<(ArenaState, Option<WorkerAccess>), ArenaError> {
             std::fs::create_dir_all(&data)
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
             let weights = WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?;
             let lost = |path| ArenaError::StoreLost { path, weights: data.join(WEIGHTS_FOLDER) };
             // The run is in the log before the first weights arrive.
             let has_weights = weights.count()? > 0;
+            let mut workers = None;
             let store: Box<dyn Store> = match store.redis()? {
                 None => {
                     let path = data.join(LOG_FILE);
@@ -76,12 +106,13 @@ impl Arena {
                     if store.run().is_none() && has_weights {
                         return Err(lost(store.name().into()));
                     }
+                    workers = WorkerAccess::open(&address, store.epoch());
                     Box::new(store)
                 }
             };
-            Ok(ArenaState::load(run, checked, store, weights, clock, waker)?)
+            Ok((ArenaState::load(run, checked, store, weights, clock, waker)?, workers))
         };
-        let state = Background::thread("arena-start", open)?.join().await??;
+        let (state, workers) = Background::thread("arena-start", open)?.join().await??;
         let server = GrpcServer::bind(config.address, config.limits).await?;
         let web = match config.web {
             Some(address) => {
@@ -97,6 +128,7 @@ impl Arena {
             gauges: Gauges::default(),
             drain: config.limits.drain,
             state: Arc::new(state),
+            workers,
             matches: config.matches,
             max_weights_bytes: config.max_weights_bytes,
             wake,
@@ -156,11 +188,20 @@ impl Arena {
     async fn run(self, stop: CancellationToken) -> Result<Drain, ArenaError> {
         // A child token, so that a failing arena does not stop the whole process.
         let stop = stop.child_token();
+        let mut workers = None;
+        let mut watching = None;
+        if let Some(WorkerAccess { queue, presence }) = self.workers {
+            workers = Some(Workers::new(queue, self.state.workers().subscribe()));
+            let (state, stop) = (self.state.clone(), stop.clone());
+            let watch = move || watch_workers(presence, state.workers(), &stop);
+            watching = Some(Background::thread("arena-workers", watch)?);
+        }
         let runner = MatchRunner {
             state: self.state.clone(),
             config: self.matches,
             wake: self.wake,
             stop: stop.clone(),
+            workers,
         };
         let matches = Background::thread("arena-matches", move || runner.run())?;
 
@@ -193,6 +234,9 @@ impl Arena {
             web::serve(server, &self.web_names, state, gauges, stop.clone(), self.drain).await
         };
         let (served, shown, played, ()) = tokio::join!(serving, page, playing, waker);
+        if let Some(watching) = watching {
+            watching.join().await?;
+        }
         // The error of the match runner is returned first: it stops the servers, which then report
         // no error.
         played?;

@@ -43,6 +43,8 @@ pub(crate) struct ArenaState {
     pool: PoolState,
     ratings: RatingState,
     matches: MatchState,
+    /// Number of active workers.
+    workers: watch::Sender<u32>,
 }
 
 impl ArenaState {
@@ -69,6 +71,7 @@ impl ArenaState {
             pool: PoolState::new(shared.clone()),
             ratings: RatingState::new(shared.clone()),
             matches: MatchState::new(shared.clone())?,
+            workers: watch::Sender::default(),
             shared,
         };
         state.update_ratings()?;
@@ -110,6 +113,11 @@ impl ArenaState {
 
     pub(crate) fn matches(&self) -> &MatchState {
         &self.matches
+    }
+
+    /// The number of active workers.
+    pub(crate) fn workers(&self) -> &watch::Sender<u32> {
+        &self.workers
     }
 
     /// Conditions that an operator must resolve.

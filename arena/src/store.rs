@@ -26,6 +26,7 @@ pub use error::{SCHEMA_VERSION, StoreError};
 pub use interface::Store;
 pub use logged::{Backend, LoggedStore};
 pub(crate) use match_index::{MatchIndex, listed_players};
+pub(crate) use redis::{Connection, WRITER, key};
 pub use redis::{RedisAddress, RedisLog, RedisStore};
 pub use repair::{Repair, repair};
 pub use replay::{ReplayError, Replayed, replay};

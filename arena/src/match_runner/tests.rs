@@ -44,7 +44,8 @@ impl Running {
         }
         leave_room(&disk, room);
         let (state, stop) = (Arc::new(state), CancellationToken::new());
-        let runner = MatchRunner { state: state.clone(), config, wake, stop: stop.clone() };
+        let runner =
+            MatchRunner { state: state.clone(), config, wake, stop: stop.clone(), workers: None };
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
         let thread = std::thread::spawn(move || {
@@ -175,7 +176,8 @@ fn interrupted_games_against_anchors_are_completed_after_a_restart() {
     // The sender of wake-ups is dropped, so the runner ends when no work is left.
     let runner = || {
         let (state, config, stop) = (state.clone(), config.clone(), stop.clone());
-        MatchRunner { state, config, wake: std::sync::mpsc::sync_channel(1).1, stop }
+        let wake = std::sync::mpsc::sync_channel(1).1;
+        MatchRunner { state, config, wake, stop, workers: None }
     };
     let interrupted = runner();
     let engine = interrupted.engine(candidate.hash).unwrap();

@@ -107,11 +107,13 @@ impl Changes {
     async fn collect(
         events: &mut broadcast::Receiver<ArenaEvent>,
         figures: &mut watch::Receiver<()>,
+        workers: &mut watch::Receiver<u32>,
     ) -> Option<Self> {
         let mut changes = Self::default();
         tokio::select! {
             event = events.recv() => changes.add(event)?,
             Ok(()) = figures.changed() => { changes.parts.insert(Part::Learner); }
+            Ok(()) = workers.changed() => { changes.parts.insert(Part::Matches); }
         }
         tokio::time::sleep(COLLECT).await;
         loop {
@@ -128,6 +130,7 @@ impl Changes {
 async fn send_changes(site: Site, sender: mpsc::Sender<Event>) {
     let mut events = site.state.events();
     let mut figures = site.gauges.changes();
+    let mut workers = site.state.workers().subscribe();
     let mut changes = Changes { parts: Part::ALL.into(), sentences: Vec::new() };
     loop {
         for sentence in changes.sentences {
@@ -142,7 +145,7 @@ async fn send_changes(site: Site, sender: mpsc::Sender<Event>) {
                 return;
             }
         }
-        match Changes::collect(&mut events, &mut figures).await {
+        match Changes::collect(&mut events, &mut figures, &mut workers).await {
             Some(next) => changes = next,
             None => return,
         }
