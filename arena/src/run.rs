@@ -179,6 +179,11 @@ impl Arena {
         self.state.ratings().table()
     }
 
+    /// The number of workers that help to play matches.
+    pub fn workers(&self) -> watch::Receiver<u32> {
+        self.state.workers().subscribe()
+    }
+
     /// Serves and plays until `stop` is cancelled, then drains. Returns early with the error if
     /// matches cannot continue.
     pub fn run_until(self, stop: CancellationToken) -> BoxFuture<Result<Drain, ArenaError>> {

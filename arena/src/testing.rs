@@ -15,7 +15,7 @@ use ouro_testkit::network::{tiny, weights};
 use crate::config::MatchConfig;
 use crate::error::CallError;
 use crate::state::{ArenaState, Offer};
-use crate::store::{EmbeddedStore, Run, WeightsFolder};
+use crate::store::{EmbeddedStore, Run, Store, WeightsFolder};
 
 /// A state with its store on `disk` and its weights in `folder`, and the receiver of its wake-ups.
 pub(crate) fn state(
@@ -33,13 +33,22 @@ pub(crate) fn timed_state(
     config: &MatchConfig,
     clock: Arc<dyn Clock>,
 ) -> (ArenaState, Receiver<()>) {
+    stored_state(Box::new(EmbeddedStore::on(disk.clone()).unwrap()), folder, config, clock)
+}
+
+/// Like [`timed_state`], with a store.
+pub(crate) fn stored_state(
+    store: Box<dyn Store>,
+    folder: &Path,
+    config: &MatchConfig,
+    clock: Arc<dyn Clock>,
+) -> (ArenaState, Receiver<()>) {
     let game = GameConfig::by_name("tic_tac_toe").unwrap();
     let weights = WeightsFolder::open(folder).unwrap();
     let checked = crate::config::check(config, &game).unwrap();
     let (waker, wake) = sync_channel(1);
     let run = Run { game, seed: 1 };
-    let store = EmbeddedStore::on(disk.clone()).unwrap();
-    (ArenaState::load(run, checked, Box::new(store), weights, clock, waker).unwrap(), wake)
+    (ArenaState::load(run, checked, store, weights, clock, waker).unwrap(), wake)
 }
 
 /// Publishes an untrained network.

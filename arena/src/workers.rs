@@ -27,6 +27,3 @@ mod verify;
 
 pub use command::WorkerArguments;
 pub use worker::{ArenaWorker, WorkerConfig, WorkerError};
-
-#[cfg(test)]
-mod tests;

@@ -63,7 +63,8 @@ impl Facts {
     fn of(store: &dyn Store, weights: &Path) -> Self {
         verify(store, &WeightsFolder::open(weights).unwrap()).unwrap();
         let (decisions, matches) = (store.decisions().unwrap(), store.matches().unwrap());
-        let decisions = decisions.into_iter().map(|one| (one.generation, one.outcome, one.explanation));
+        let decisions =
+            decisions.into_iter().map(|one| (one.generation, one.outcome, one.explanation));
         let results = matches.iter().map(|(info, _)| store.results(info.number).unwrap()).collect();
         let ratings = replay(store).unwrap().ratings().table();
         let matches = matches.into_iter().map(|(info, sums)| (info.key.to_string(), sums));
@@ -126,7 +127,9 @@ impl Home {
         loop {
             assert!(start.elapsed() < PATIENCE, "the match of {generation} does not start");
             let gate = self.client().await.get_gate(Some(Generation(generation))).await;
-            if let Ok(gate) = gate && gate.games.0 > 0 {
+            if let Ok(gate) = gate
+                && gate.games.0 > 0
+            {
                 assert_eq!(gate.state, GateState::InProgress, "the match is too fast");
                 return;
             }

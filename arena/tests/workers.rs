@@ -42,12 +42,7 @@ impl Facts {
         let results = matches.iter().map(|(info, _)| store.results(info.number).unwrap());
         // Every decision follows from the games of its match, which are in order.
         let ratings = replay(store).unwrap().ratings().table();
-        Self {
-            decisions: store.decisions().unwrap(),
-            results: results.collect(),
-            ratings,
-            matches,
-        }
+        Self { decisions: store.decisions().unwrap(), results: results.collect(), ratings, matches }
     }
 }
 
@@ -128,12 +123,14 @@ impl Home {
             redis::cmd("XINFO").arg("STREAM").arg(key).query(connection).unwrap_or_default()
         };
         let added = info(&mut connection, "ouro:{test}:results");
-        let at = added.iter().position(|value| *value == Value::BulkString(b"entries-added".into()));
+        let at =
+            added.iter().position(|value| *value == Value::BulkString(b"entries-added".into()));
         let added = at.map_or(0, |at| match &added[at + 1] {
             Value::Int(added) => *added,
             other => panic!("{other:?}"),
         });
-        let left = |key| redis::cmd("XLEN").arg(key).query::<usize>(&mut self.connection()).unwrap();
+        let left =
+            |key| redis::cmd("XLEN").arg(key).query::<usize>(&mut self.connection()).unwrap();
         (added, left("ouro:{test}:results") + left("ouro:{test}:jobs"))
     }
 }

@@ -1,15 +1,16 @@
-//! Matches on a disk that becomes full, and after a restart.
+//! Matches on a disk that becomes full, on a server that is down, and after a restart.
 
 use std::thread::JoinHandle;
 
 use ouro_rating::GateConfig;
-use ouro_service::Conditions;
+use ouro_service::{Conditions, ManualClock};
+use ouro_testkit::redis::RedisServer;
 use tokio::sync::broadcast;
 
 use super::*;
 use crate::event::ArenaEvent;
-use crate::store::{Decision, LOG_FILE, StoredCluster, replay};
-use crate::testing::{offer, state};
+use crate::store::{Decision, LOG_FILE, RedisAddress, RedisStore, StoredCluster, replay};
+use crate::testing::{offer, state, stored_state};
 use ouro_replay::disk::Disk as _;
 use ouro_replay::testing::{Faults, MemoryDisk};
 
@@ -31,21 +32,26 @@ impl Running {
     fn start(room: Option<usize>, has_candidate: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let disk = MemoryDisk::new();
-        let config = MatchConfig {
-            spare_share: 0.0,
-            parallel: 4,
-            gate: GateConfig { games: 40, ..GateConfig::default() },
-            ..MatchConfig::default()
-        };
-        let (state, wake) = state(folder.path(), &disk, &config);
+        let (state, wake) = state(folder.path(), &disk, &config());
         let events = state.events();
         if has_candidate {
             offer(&state, 0).unwrap();
         }
         leave_room(&disk, room);
+        Self::launch(state, wake, events, disk, folder)
+    }
+
+    fn launch(
+        state: ArenaState,
+        wake: Receiver<()>,
+        events: broadcast::Receiver<ArenaEvent>,
+        disk: MemoryDisk,
+        folder: tempfile::TempDir,
+    ) -> Self {
         let (state, stop) = (Arc::new(state), CancellationToken::new());
+        let (config, workers) = (config(), None);
         let runner =
-            MatchRunner { state: state.clone(), config, wake, stop: stop.clone(), workers: None };
+            MatchRunner { state: state.clone(), config, wake, stop: stop.clone(), workers };
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
         let thread = std::thread::spawn(move || {
@@ -102,6 +108,15 @@ impl Running {
     }
 }
 
+fn config() -> MatchConfig {
+    MatchConfig {
+        spare_share: 0.0,
+        parallel: 4,
+        gate: GateConfig { games: 40, ..GateConfig::default() },
+        ..MatchConfig::default()
+    }
+}
+
 /// Lets the disk take this many more bytes; `None` means no limit.
 fn leave_room(disk: &MemoryDisk, room: Option<usize>) {
     let names = disk.names().unwrap();
@@ -137,6 +152,31 @@ fn a_full_disk_pauses_a_match_and_changes_no_result() {
     for room in [0, 1_000, 10_000] {
         assert_eq!(gate(Some(room)), undisturbed, "{room} bytes of room");
     }
+}
+
+#[test]
+fn a_server_that_is_down_pauses_a_match_and_changes_no_result() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(mut server) = RedisServer::start(data.path()) else { return };
+    let address = RedisAddress { url: server.url(), password: None, name: "test".to_owned() };
+    let store = Box::new(RedisStore::open(&address).unwrap().without_patience());
+    let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
+    let (state, wake) = stored_state(store, folder.path(), &config(), clock);
+    let events = state.events();
+    offer(&state, 0).unwrap();
+    server.kill();
+    let mut running = Running::launch(state, wake, events, MemoryDisk::new(), folder);
+    running.wait_until_paused();
+    let conditions = running.conditions();
+    let said = conditions.get(Condition::Matches).expect("matches wait");
+    assert!(
+        said.starts_with("redis at 127.0.0.1:") && said.contains("resumes by itself"),
+        "{said}"
+    );
+    server.start_again();
+    running.state.candidates().wake();
+    running.wait_until_decided();
+    assert_eq!(running.end(), gate(None));
 }
 
 #[test]

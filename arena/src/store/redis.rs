@@ -119,6 +119,13 @@ impl RedisStore {
         Self::load(connection, address, epoch)
     }
 
+    /// Tries each command only once.
+    #[cfg(test)]
+    pub(crate) fn without_patience(self) -> Self {
+        self.with_mut(|log| log.connection.set_patience(std::time::Duration::ZERO));
+        self
+    }
+
     /// Number of this writer, which the key [`WRITER`] holds until another arena takes over.
     pub(crate) fn epoch(&self) -> u64 {
         self.with(|log| log.epoch)

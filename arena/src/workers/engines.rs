@@ -7,6 +7,7 @@ use ouro_net::{ContentHash, Engine, Weights};
 use ouro_proto::ArenaClient;
 use ouro_proto::arena_client::ArenaError;
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use super::job::JobSide;
 use crate::side::Side;
@@ -21,19 +22,23 @@ pub(crate) enum EngineError {
     Arena(#[from] ArenaError),
     #[error("weights {hash} cannot be used: {error}")]
     Weights { hash: ContentHash, error: ouro_net::WeightsError },
+    #[error("the worker stops")]
+    Stopped,
 }
 
 /// Networks by hash, each with the time of its last use.
 pub(crate) struct Engines {
     arena: ArenaClient,
     runtime: Handle,
+    stop: CancellationToken,
     kept: BTreeMap<ContentHash, (u64, Arc<Engine>)>,
     uses: u64,
 }
 
 impl Engines {
-    pub(crate) fn new(arena: ArenaClient, runtime: Handle) -> Self {
-        Self { arena, runtime, kept: BTreeMap::new(), uses: 0 }
+    /// Networks of `arena`, fetched on `runtime` until `stop` is cancelled.
+    pub(crate) fn new(arena: ArenaClient, runtime: Handle, stop: CancellationToken) -> Self {
+        Self { arena, runtime, stop, kept: BTreeMap::new(), uses: 0 }
     }
 
     /// The side that a job describes. Blocks while weights are fetched.
@@ -53,7 +58,13 @@ impl Engines {
             *used = self.uses;
             return Ok(Arc::clone(engine));
         }
-        let file = self.runtime.block_on(self.arena.fetch_file(hash, bytes))?;
+        let (arena, stop) = (&mut self.arena, &self.stop);
+        let file = self.runtime.block_on(async {
+            tokio::select! {
+                file = arena.fetch_file(hash, bytes) => Ok(file?),
+                () = stop.cancelled() => Err(EngineError::Stopped),
+            }
+        })?;
         let weights = Weights::from_safetensors(&file);
         let weights = weights.map_err(|error| EngineError::Weights { hash, error })?;
         let engine = Arc::new(Engine::new(&weights));

@@ -57,7 +57,7 @@ impl Leases {
         jobs.into_iter().filter(|(_, is_lost)| !is_lost).map(|(job, _)| job).collect()
     }
 
-    /// Renews the leases until `stop` is cancelled. A failure is no loss: the queue decides at the
+    /// Renews the leases until `stop` is cancelled, then leaves the list of active workers. A failure is no loss: the queue decides at the
     /// delivery.
     pub(crate) fn keep(&self, mut queue: WorkerQueue, stop: &CancellationToken) {
         let mut renewed: Option<Instant> = None;
@@ -83,6 +83,10 @@ impl Leases {
                 }
             }
             std::thread::sleep(LOOK);
+        }
+        // Here, because a renewal after it would count as a sign.
+        if let Err(error) = queue.leave() {
+            tracing::debug!(%error, "the arena will miss the worker later");
         }
     }
 }

@@ -14,6 +14,9 @@ use crate::store::StoreError;
 /// Time between two looks for more jobs: short beside a cluster, long beside the round trip.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// Time between two looks while the server cannot be reached.
+const RETRY: Duration = Duration::from_secs(1);
+
 /// Plays jobs of one match until there are no more, they are withdrawn, or the worker stops.
 pub(crate) struct Session<'a> {
     pub(crate) head: &'a JobHead,
@@ -76,6 +79,8 @@ impl Session<'_> {
                 jobs.iter().for_each(|(id, _)| self.leases.add(*id));
                 self.waiting.extend(jobs);
             }
+            // The games in play go on. Their delivery waits for the server.
+            Err(StoreError::Unreachable { .. }) => self.next_look = Some(Instant::now() + RETRY),
             Err(error) => self.failed = Some(error),
         }
     }
@@ -105,7 +110,8 @@ impl ClusterSource for Session<'_> {
             self.look(room - self.waiting.len());
         }
         let mut taken = Vec::new();
-        while taken.len() < room
+        while !self.stop.is_asked()
+            && taken.len() < room
             && let Some((id, cluster)) = self.next()
         {
             // The same cluster under a new number replaces its job: the games are equal.
@@ -118,6 +124,22 @@ impl ClusterSource for Session<'_> {
     }
 
     fn wait(&mut self) -> ControlFlow<()> {
-        ControlFlow::Break(())
+        let is_over = self.failed.is_some() || self.stop.is_asked() || !self.waiting.is_empty();
+        if is_over {
+            return ControlFlow::Break(());
+        }
+        // The arena issues more jobs of the match as results come in.
+        match self.queue.wait() {
+            Ok(Some(job)) => {
+                self.leases.add(job.0);
+                self.waiting.push_back(job);
+                ControlFlow::Continue(())
+            }
+            Ok(None) => ControlFlow::Break(()),
+            Err(error) => {
+                self.failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
     }
 }

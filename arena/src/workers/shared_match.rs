@@ -35,6 +35,10 @@ const LOOK: Duration = Duration::from_millis(10);
 /// nothing.
 const OVERDUE: Duration = Duration::from_secs(120);
 
+/// Time after which the arena issues jobs although no worker is active. Workers that are started on
+/// demand are started because jobs wait.
+const DEMAND: Duration = Duration::from_secs(5);
+
 /// Workers whose wrong results are remembered.
 const BANNED: usize = 1_000;
 
@@ -77,6 +81,8 @@ pub(crate) struct SharedMatch<'a> {
     /// Clusters that one process plays at the same time.
     capacity: usize,
     state: Sharing,
+    /// The time of the first look.
+    started: Option<Duration>,
     next_look: Duration,
     /// Whether the last call of [`exchange`](Self::exchange) looked at the queue.
     has_looked: bool,
@@ -87,7 +93,7 @@ pub(crate) struct SharedMatch<'a> {
 /// Whether a match is shared.
 #[derive(Debug)]
 enum Sharing {
-    /// No worker has been there yet.
+    /// There was no worker yet, and the match is young.
     Alone,
     /// Jobs are issued under this session number.
     Open(u64),
@@ -107,8 +113,18 @@ impl<'a> SharedMatch<'a> {
     ) -> Self {
         let capacity = parallel.max(1).div_ceil(head.shape.games() as usize);
         let (state, next_look) = (Sharing::Alone, Duration::ZERO);
-        let (has_looked, helped) = (false, 0);
-        Self { workers, head, run_seed, game, capacity, state, next_look, has_looked, helped }
+        Self {
+            workers,
+            head,
+            run_seed,
+            game,
+            capacity,
+            state,
+            started: None,
+            next_look,
+            has_looked: false,
+            helped: 0,
+        }
     }
 
     /// Reads results and issues jobs, at most once per [`LOOK`] unless the arena `is_idle`.
@@ -134,9 +150,11 @@ impl<'a> SharedMatch<'a> {
         now: Duration,
     ) -> Result<(), StoreError> {
         let active = self.workers.active();
+        let started = *self.started.get_or_insert(now);
+        let is_wanted = active > 0 || now >= started + DEMAND;
         let session = match self.state {
             Sharing::Open(session) => session,
-            Sharing::Alone if active > 0 => {
+            Sharing::Alone if is_wanted => {
                 let session = self.workers.queue().open()?;
                 self.state = Sharing::Open(session);
                 session
@@ -147,7 +165,7 @@ impl<'a> SharedMatch<'a> {
         for result in arrived {
             self.receive(table, session, result);
         }
-        if active == 0 {
+        if !is_wanted {
             return Ok(());
         }
         let window = WINDOW.saturating_mul(self.capacity).saturating_mul(active + 1);
@@ -264,3 +282,6 @@ impl<'a> SharedMatch<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

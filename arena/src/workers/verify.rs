@@ -160,4 +160,4 @@ fn largest(max_plies: usize, seats: usize, games: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -129,26 +129,24 @@ impl ArenaWorker {
     async fn run(self, stop: CancellationToken) -> Result<(), WorkerError> {
         let queue = || WorkerQueue::new(&self.address, &self.name);
         let leases = Arc::new(Leases::default());
-        let (renewing, ended) = (queue()?.without_patience(), CancellationToken::new());
-        let renewals = {
-            let (leases, ended) = (leases.clone(), ended.clone());
-            Background::thread("worker-leases", move || leases.keep(renewing, &ended))?
-        };
+        let renewing = queue()?.without_patience();
         let player = Player {
             queue: queue()?,
-            engines: Engines::new(self.arena, Handle::current()),
-            leases,
+            engines: Engines::new(self.arena, Handle::current(), stop.clone()),
+            leases: leases.clone(),
             stop: Stop { token: stop, grace: self.config.grace, asked: Default::default() },
             waiting: VecDeque::new(),
             backoff: Backoff::new(Duration::from_secs(1), LONGEST_DELAY),
             config: self.config,
         };
         tracing::info!(worker = self.name, queue = player.queue.server(), "taking jobs");
-        let _ended = ended.drop_guard();
-        let played = Background::thread("worker-matches", move || player.run())?.join().await?;
-        drop(_ended);
+        let ended = CancellationToken::new();
+        let guard = ended.clone().drop_guard();
+        let renewals = Background::thread("worker-leases", move || leases.keep(renewing, &ended))?;
+        let played = Background::thread("worker-matches", move || player.run())?.join().await;
+        drop(guard);
         renewals.join().await?;
-        played
+        played?
     }
 }
 
@@ -229,10 +227,10 @@ impl Player {
                 tracing::warn!("{problem}");
                 said = problem;
             }
-            self.hand_back(false);
+            self.hand_back();
             self.pause();
         };
-        self.hand_back(true);
+        self.hand_back();
         tracing::info!("jobs are finished or handed back");
         ended
     }
@@ -309,11 +307,11 @@ impl Player {
         }
     }
 
-    /// Hands back all jobs. With `leaves`, the worker no longer counts as active.
-    fn hand_back(&mut self, leaves: bool) {
+    /// Hands back all jobs.
+    fn hand_back(&mut self) {
         self.waiting.clear();
         let held = self.leases.clear();
-        if let Err(error) = self.queue.hand_back(&held, leaves) {
+        if let Err(error) = self.queue.hand_back(&held) {
             // The leases expire by themselves.
             tracing::debug!(%error, "jobs were not handed back");
         }

@@ -43,16 +43,21 @@ impl RedisServer {
         format!("redis://{}", self.address)
     }
 
-    /// Kills the server, as a power failure would, and starts it again.
-    pub fn restart(&mut self) {
+    /// Kills the server, as a power failure would.
+    pub fn kill(&mut self) {
         self.process.kill();
+    }
+
+    /// Starts the server again after a kill, with its files.
+    pub fn start_again(&mut self) {
         self.process = launch(self.address, &self.folder);
         self.wait();
     }
 
-    /// Sends a signal.
-    pub fn signal(&mut self, signal: &str) {
-        self.process.signal(signal);
+    /// Kills the server and starts it again.
+    pub fn restart(&mut self) {
+        self.kill();
+        self.start_again();
     }
 
     /// Waits until the port answers.

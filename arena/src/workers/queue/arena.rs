@@ -114,6 +114,13 @@ impl ArenaQueue {
         Ok(Self { queue, epoch: epoch.to_string(), scripts, read })
     }
 
+    /// Tries each command only once.
+    #[cfg(test)]
+    pub(crate) fn without_patience(mut self) -> Self {
+        self.queue.connection.set_patience(std::time::Duration::ZERO);
+        self
+    }
+
     /// Removes everything in the queue and returns a new session number.
     pub(crate) fn open(&mut self) -> Result<u64, StoreError> {
         let Self { queue, epoch, scripts, .. } = self;

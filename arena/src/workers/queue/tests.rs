@@ -103,7 +103,7 @@ fn an_expired_lease_passes_to_another_player_and_a_renewed_one_does_not() {
     assert_eq!(first.renew(&jobs, false).unwrap(), jobs[1..]);
     assert!(second.take(5).unwrap().is_empty());
     // A job that is handed back passes on at once.
-    first.hand_back(&jobs, true).unwrap();
+    first.hand_back(&jobs).unwrap();
     assert_eq!(clusters(&second.take(5).unwrap()), [0]);
 }
 
@@ -191,7 +191,7 @@ fn workers_are_active_from_their_first_sign_until_they_leave_or_fall_silent() {
     }
     // A look without a renewal is no sign.
     home.worker("d").renew(&[], false).unwrap();
-    home.worker("b").hand_back(&[], true).unwrap();
+    home.worker("b").leave().unwrap();
     home.command(&["ZADD", "ouro:{test}:workers", "1000", "c"]);
     assert_eq!(presence.active().unwrap(), ["a"]);
 }
@@ -211,7 +211,8 @@ fn a_worker_needs_no_right_to_touch_the_results_of_the_run() {
     assert_eq!(worker.take(1).unwrap().len(), 1);
     assert_eq!(worker.renew(&[job], true).unwrap(), []);
     worker.deliver(&[(job, "x".to_owned())]).unwrap();
-    worker.hand_back(&[job], true).unwrap();
+    worker.hand_back(&[job]).unwrap();
+    worker.leave().unwrap();
     assert_eq!(delivered(&mut arena).len(), 1);
     let mut connection = Connection::new(&address.url, Some("secret")).unwrap();
     for words in

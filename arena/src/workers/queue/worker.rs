@@ -42,15 +42,14 @@ const DELIVER: &str = "
     end
     return {}";
 
-/// Ends the leases of worker `ARGV[1]` on jobs from `ARGV[3]` on, so that anybody takes them at once.
-/// With `ARGV[2]`, the worker is no longer active.
+/// Ends the leases of worker `ARGV[1]` on jobs from `ARGV[2]` on, so that anybody takes them at once.
+/// They pass to a consumer that does not exist, so a renewal that is under way renews nothing.
 const HAND_BACK: &str = "
-    if ARGV[2] == '1' then redis.call('ZREM', KEYS[2], ARGV[1]) end
-    for i = 3, #ARGV do
+    for i = 2, #ARGV do
         local held = redis.pcall('XPENDING', KEYS[1], 'workers', ARGV[i], ARGV[i], 1, ARGV[1])
         if not held.err and #held > 0 then
-            redis.call('XCLAIM', KEYS[1], 'workers', ARGV[1], 0, ARGV[i], 'IDLE', 1000 * LEASE_MS,
-                'JUSTID')
+            redis.call('XCLAIM', KEYS[1], 'workers', 'nobody', 0, ARGV[i],
+                'IDLE', 1000 * LEASE_MS, 'JUSTID')
         end
     end
     return {}";
@@ -132,7 +131,11 @@ impl WorkerQueue {
     /// Looks whether jobs are still this worker's. With `renews`, also renews their leases and gives
     /// a sign of activity. Returns those that were lost.
     pub(crate) fn renew(&mut self, jobs: &[JobId], renews: bool) -> Result<Vec<JobId>, StoreError> {
-        let lost = self.of_jobs(|queue| &queue.renew, jobs, renews)?;
+        let flag: &[u8] = if renews { b"1" } else { b"0" };
+        let ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
+        let mut arguments = vec![self.worker.as_bytes(), flag];
+        arguments.extend(ids.iter().map(String::as_bytes));
+        let lost = self.queue.call(&self.renew, &[Key::Jobs, Key::Workers], &arguments)?;
         Ok(lost.iter().filter_map(|id| text(id).parse().ok()).collect())
     }
 
@@ -148,24 +151,21 @@ impl WorkerQueue {
         self.queue.call(&self.deliver, &keys, &arguments).map(drop)
     }
 
-    /// Hands jobs back. With `leaves`, the worker no longer counts as active.
-    pub(crate) fn hand_back(&mut self, jobs: &[JobId], leaves: bool) -> Result<(), StoreError> {
-        self.of_jobs(|queue| &queue.hand_back, jobs, leaves).map(drop)
+    /// Hands jobs back.
+    pub(crate) fn hand_back(&mut self, jobs: &[JobId]) -> Result<(), StoreError> {
+        let ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
+        let mut arguments = vec![self.worker.as_bytes()];
+        arguments.extend(ids.iter().map(String::as_bytes));
+        self.queue.call(&self.hand_back, &[Key::Jobs], &arguments).map(drop)
     }
 
-    fn of_jobs(
-        &mut self,
-        script: impl Fn(&Self) -> &Script,
-        jobs: &[JobId],
-        flag: bool,
-    ) -> Result<Vec<Vec<u8>>, StoreError> {
-        let script = script(self).clone();
-        let ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
-        let flag: &[u8] = if flag { b"1" } else { b"0" };
-        let mut arguments = vec![self.worker.as_bytes(), flag];
-        arguments.extend(ids.iter().map(String::as_bytes));
-        let keys = [Key::Jobs, Key::Workers];
-        self.queue.call(&script, &keys, &arguments)
+    /// Leaves the list of active workers.
+    pub(crate) fn leave(&mut self) -> Result<(), StoreError> {
+        let (worker, workers) = (&self.worker, self.queue.keys.of(Key::Workers));
+        let leave = |redis: &mut redis::Connection| {
+            redis::cmd("ZREM").arg(&workers).arg(worker).query::<()>(redis)
+        };
+        self.queue.connection.run(leave)
     }
 }
 

@@ -38,6 +38,28 @@ impl ClusterSource for Once {
     }
 }
 
+/// Plays one cluster between random players.
+pub(crate) fn play(
+    games: MatchGames<'_>,
+    cluster: SeededCluster,
+    max_plies: usize,
+) -> PlayedCluster {
+    let random = || Side::Anchor("random".into());
+    let mut source = Once(Some(cluster), None);
+    let visitor = PlayClusters {
+        games,
+        sides: [random(), random()],
+        clock: StoppedClock::clock(),
+        opening_plies: 1,
+        max_plies,
+        parallel: 8,
+        source: &mut source,
+        live: &mut |_| {},
+    };
+    games.config.visit(visitor).unwrap().unwrap();
+    source.1.unwrap()
+}
+
 impl Match {
     fn new(game: &str, seats: u32) -> Self {
         let game = serde_json::from_str(game).unwrap();
@@ -54,20 +76,7 @@ impl Match {
     }
 
     fn play(&self, cluster: u32) -> PlayedCluster {
-        let random = || Side::Anchor("random".into());
-        let mut source = Once(Some(self.seeded(cluster)), None);
-        let visitor = PlayClusters {
-            games: self.games(),
-            sides: [random(), random()],
-            clock: StoppedClock::clock(),
-            opening_plies: 1,
-            max_plies: MAX_PLIES,
-            parallel: 8,
-            source: &mut source,
-            live: &mut |_| {},
-        };
-        self.game.visit(visitor).unwrap().unwrap();
-        source.1.unwrap()
+        play(self.games(), self.seeded(cluster), MAX_PLIES)
     }
 
     fn verify(&self, cluster: u32, text: &[u8]) -> Result<PlayedCluster, ResultError> {
