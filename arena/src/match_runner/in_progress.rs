@@ -138,7 +138,7 @@ impl MatchInProgress<'_> {
         let MatchRunner { state, config, workers, .. } = self.runner;
         let Some(workers) = workers else { return Ok(None) };
         let side = |id: &PlayerId| match id {
-            PlayerId::Anchor(name) => Ok(JobSide::Anchor(name.clone())),
+            PlayerId::Anchor(name) => Ok(JobSide::Anchor(name.to_string())),
             PlayerId::Generation(generation) => {
                 let rows = state.store().checkpoints()?;
                 let row = rows.iter().find(|row| row.generation == *generation);

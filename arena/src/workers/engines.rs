@@ -44,7 +44,7 @@ impl Engines {
     /// The side that a job describes. Blocks while weights are fetched.
     pub(crate) fn side(&mut self, side: &JobSide) -> Result<Side, EngineError> {
         match side {
-            JobSide::Anchor(name) => Ok(Side::Anchor(name.clone())),
+            JobSide::Anchor(name) => Ok(Side::Anchor(name.as_str().into())),
             JobSide::Network { player, hash, size_bytes } => {
                 let engine = self.engine(*hash, *size_bytes)?;
                 Ok(Side::Network { player: player.as_str().into(), engine })

@@ -5,7 +5,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use ouro_game::GameConfig;
 use ouro_net::ContentHash;
@@ -54,7 +53,7 @@ impl FromStr for JobId {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum JobSide {
     /// A player that never changes, by name.
-    Anchor(Arc<str>),
+    Anchor(String),
     /// A network that plays as the named player.
     Network {
         player: String,

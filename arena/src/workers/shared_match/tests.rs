@@ -103,22 +103,23 @@ fn right_results_count_and_wrong_ones_are_played_by_the_arena() {
 
 #[test]
 fn without_its_server_the_arena_plays_alone() {
-    let Some(mut home) = Home::new() else { return };
-    home.active.send_replace(1);
-    home.server.kill();
-    {
-        let (head, mut table) = (job(0).head, JobTable::new(0..CLUSTERS));
-        let (mut shared, now) = (home.shared(&head), Duration::from_secs(1));
-        shared.exchange(&mut table, now, false);
-        assert_eq!(shared.take(&mut table, now, 3, false), [0, 1, 2]);
-        shared.close();
-    }
-    home.server.start_again();
-    let (head, mut table) = (job(0).head, JobTable::new(0..CLUSTERS));
-    let (mut shared, now) = (home.shared(&head), Duration::from_secs(1));
+    let Some(home) = Home::new() else { return };
+    let mut worker = home.worker("a");
+    let Home { mut server, workers, active, _folder } = home;
+    active.send_replace(1);
+    let (head, now) = (job(0).head, Duration::from_secs(1));
+    let start =
+        || (SharedMatch::new(&workers, head.clone(), &head.game, 7, 8), JobTable::new(0..CLUSTERS));
+    let (mut shared, mut table) = start();
+    server.kill();
     shared.exchange(&mut table, now, false);
-    assert_eq!(home.worker("a").take(2).unwrap().len(), 2);
-    home.server.kill();
+    assert_eq!(shared.take(&mut table, now, 3, false), [0, 1, 2]);
+    shared.close();
+    server.start_again();
+    let (mut shared, mut table) = start();
+    shared.exchange(&mut table, now, false);
+    assert_eq!(worker.take(2).unwrap().len(), 2);
+    server.kill();
     // Clusters that a worker held are played again.
     shared.exchange(&mut table, now, true);
     assert_eq!(shared.take(&mut table, now, 5, true), [0, 1, 2, 3, 4]);
