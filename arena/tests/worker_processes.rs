@@ -38,13 +38,13 @@ channels = 2
 layers = 1
 hidden = 4
 [arena]
-player = "mcts{sims=400,weights=self}"
+player = "mcts{sims=1500,weights=self}"
 anchor_games = 8
 spare_share = 0.0
 match_share = 1.0
 parallel = 8
 [arena.gate]
-games = 100
+games = 60
 [deploy]
 log = "text"
 drain_seconds = 0.5

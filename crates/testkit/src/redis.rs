@@ -1,5 +1,6 @@
 //! Redis servers on free ports.
 
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -60,13 +61,22 @@ impl RedisServer {
         self.start_again();
     }
 
-    /// Waits until the port answers.
+    /// Waits until the server has loaded its files.
     fn wait(&self) {
         let start = Instant::now();
-        while TcpStream::connect(self.address).is_err() {
+        while !self.is_ready().unwrap_or(false) {
             assert!(start.elapsed() < PATIENCE, "redis-server does not start");
             std::thread::sleep(LOOK);
         }
+    }
+
+    fn is_ready(&self) -> io::Result<bool> {
+        let mut stream = TcpStream::connect(self.address)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.write_all(b"PING\r\n")?;
+        let mut answer = [0; 5];
+        stream.read_exact(&mut answer)?;
+        Ok(&answer == b"+PONG")
     }
 }
 
