@@ -41,7 +41,7 @@ enum Verb {
     /// Check that the arena with these flags and settings serves: exit code 0, else 69.
     Healthcheck,
     /// Help the arena to play its matches, from any machine. The results must be in Redis.
-    Worker(WorkerArguments),
+    Worker(Box<WorkerArguments>),
 }
 
 impl Arguments {
