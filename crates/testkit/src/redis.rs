@@ -52,7 +52,7 @@ impl RedisServer {
         let users = USERS.lines().filter(|line| !line.starts_with('#')).chain([ADMIN]);
         let users = users.collect::<Vec<_>>().join("\n");
         // A rule that starts with `>` gives the password, one with `#` its hash.
-        let users = ["#{arena_sha256}", "#{worker_sha256}"]
+        let users = ["#{arena_sha256}", "#{worker_sha256}", "#{keda_sha256}"]
             .iter()
             .fold(users, |users, hash| users.replace(hash, &format!(">{PASSWORD}")));
         fs::write(folder.join("users.acl"), users).expect("the folder takes files");
