@@ -91,7 +91,7 @@ async fn measure(
     let running = tokio::spawn(arena.run_until(stop.clone()));
     let client = ArenaClient::new(&format!("http://{}", config.address))?;
     let net = serde_json::from_str(net)?;
-    let url = server.url("arena");
+    let url = server.url("worker");
     let mut bench =
         Bench { folder, settings, url, config, client, events, workers, net, generation: 0 };
     // The first match fills caches.

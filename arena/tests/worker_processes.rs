@@ -76,11 +76,13 @@ impl Facts {
 struct Home {
     folder: tempfile::TempDir,
     arena: SocketAddr,
-    store: Option<String>,
+    /// URLs of the server for the arena and for workers.
+    store: Option<[String; 2]>,
 }
 
 impl Home {
-    fn new(store: Option<String>) -> Self {
+    fn new(server: Option<&RedisServer>) -> Self {
+        let store = server.map(|server| [server.url("arena"), server.url("worker")]);
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("run.toml"), SETTINGS).unwrap();
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -91,8 +93,9 @@ impl Home {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ouro-arena"));
         command.args(arguments).current_dir(self.folder.path());
         command.env("OURO_ARENA", self.arena.to_string());
-        if let Some(store) = &self.store {
-            command.env("OURO_STORE", store);
+        if let Some([arena, worker]) = &self.store {
+            let is_worker = arguments.first() == Some(&"worker");
+            command.env("OURO_STORE", if is_worker { worker } else { arena });
         }
         command
     }
@@ -168,7 +171,7 @@ fn stop(mut process: Process) -> Ended {
 async fn kills_of_workers_server_and_arena_change_no_result() {
     let data = tempfile::tempdir().unwrap();
     let Some(mut server) = RedisServer::start(data.path()) else { return };
-    let home = Home::new(Some(server.url("arena")));
+    let home = Home::new(Some(&server));
     let mut arena = home.arena();
     let (mut first, second) = (home.worker(), home.worker());
 
@@ -220,7 +223,7 @@ async fn kills_of_workers_server_and_arena_change_no_result() {
 async fn a_worker_says_whether_it_is_healthy_and_waits_for_its_servers() {
     let data = tempfile::tempdir().unwrap();
     let Some(mut server) = RedisServer::start(data.path()) else { return };
-    let home = Home::new(Some(server.url("arena")));
+    let home = Home::new(Some(&server));
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = free.local_addr().unwrap().to_string();
     drop(free);

@@ -50,14 +50,20 @@ impl Facts {
 /// A match takes long enough for workers to take part.
 fn slow(folder: &Path, store: StoreConfig) -> ArenaConfig {
     let mut config = config(folder);
-    config.matches.player = "mcts{sims=100,weights=self}".into();
+    config.matches.player = "mcts{sims=200,weights=self}".into();
     config.matches.opening_plies = Some(2);
     ArenaConfig { store, ..config }
 }
 
 /// Publishes three candidates, each after the games of the last, and stops the arena.
 async fn play(config: ArenaConfig) -> RatingTable {
+    play_with(config, 0).await
+}
+
+/// Like [`play`], once this many workers are active.
+async fn play_with(config: ArenaConfig, workers: u32) -> RatingTable {
     let mut arena = Running::start_with(config).await;
+    arena.workers.wait_for(|&active| active >= workers).await.unwrap();
     for (generation, weights) in [(0, uniform(0)), (1, strong(1)), (2, uniform(2))] {
         arena.publish(generation, weights).await;
         arena.settled().await;
@@ -88,12 +94,8 @@ impl Home {
         Some(Self { server: RedisServer::start(folder.path())?, folder })
     }
 
-    fn store(&self) -> StoreConfig {
-        StoreConfig::Redis {
-            url: self.server.url("arena"),
-            name: "test".into(),
-            password_file: None,
-        }
+    fn store(&self, user: &str) -> StoreConfig {
+        StoreConfig::Redis { url: self.server.url(user), name: "test".into(), password_file: None }
     }
 
     fn connection(&self) -> redis::Connection {
@@ -105,7 +107,7 @@ impl Home {
         let worker = ArenaWorker::new(WorkerConfig {
             arena: arena.to_owned(),
             credential: Credential::None,
-            store: self.store(),
+            store: self.store("worker"),
             game,
             parallel: 16,
             max_weights_bytes: MAX_BYTES,
@@ -172,11 +174,10 @@ async fn registered(home: &Home, workers: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_workers_change_no_decision_result_or_rating() {
     let Some(home) = Home::new() else { return };
-    let mut config = slow(home.folder.path(), home.store());
+    let mut config = slow(home.folder.path(), home.store("arena"));
     let arena = reserve(&mut config);
     let workers = [home.worker(&arena, game()), home.worker(&arena, game())];
-    registered(&home, 2).await;
-    play(config).await;
+    play_with(config, 2).await;
     for worker in workers {
         worker.stop().await;
     }
@@ -189,7 +190,7 @@ async fn two_workers_change_no_decision_result_or_rating() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_workers_the_arena_issues_no_job() {
     let Some(home) = Home::new() else { return };
-    play(slow(home.folder.path(), home.store())).await;
+    play(slow(home.folder.path(), home.store("arena"))).await;
     assert_eq!(home.traffic(), (0, 0));
     assert_eq!(home.facts(), alone().await);
 }
@@ -197,7 +198,7 @@ async fn without_workers_the_arena_issues_no_job() {
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_of_another_game_hand_every_job_back() {
     let Some(home) = Home::new() else { return };
-    let mut config = slow(home.folder.path(), home.store());
+    let mut config = slow(home.folder.path(), home.store("arena"));
     let arena = reserve(&mut config);
     let worker = home.worker(&arena, GameConfig::by_name("connect_four").unwrap());
     registered(&home, 1).await;
@@ -257,7 +258,7 @@ async fn wrong_results_are_refused_and_change_nothing() {
         move || deceive(connection, &stop)
     });
     registered(&home, 1).await;
-    play(slow(home.folder.path(), home.store())).await;
+    play(slow(home.folder.path(), home.store("arena"))).await;
     stop.cancel();
     evil.join().unwrap();
     assert!(home.traffic().0 > 40, "it has lied");
@@ -267,7 +268,7 @@ async fn wrong_results_are_refused_and_change_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_stops_finishes_or_hands_back_its_jobs() {
     let Some(home) = Home::new() else { return };
-    let mut config = slow(home.folder.path(), home.store());
+    let mut config = slow(home.folder.path(), home.store("arena"));
     let address = reserve(&mut config);
     let (first, second) = (home.worker(&address, game()), home.worker(&address, game()));
     registered(&home, 2).await;

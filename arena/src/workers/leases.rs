@@ -57,8 +57,8 @@ impl Leases {
         jobs.into_iter().filter(|(_, is_lost)| !is_lost).map(|(job, _)| job).collect()
     }
 
-    /// Renews the leases until `stop` is cancelled, then leaves the list of active workers. A failure is no loss: the queue decides at the
-    /// delivery.
+    /// Renews the leases until `stop` is cancelled, then leaves the list of active workers. A failure
+    /// is no loss: the queue decides at the delivery.
     pub(crate) fn keep(&self, mut queue: WorkerQueue, stop: &CancellationToken) {
         let mut renewed: Option<Instant> = None;
         while !stop.is_cancelled() {

@@ -11,6 +11,10 @@ use crate::workers::job::JobId;
 /// Time that one call waits for a job.
 const WAIT: Duration = Duration::from_secs(1);
 
+/// Pause while the queue has no consumers. Short, because each match opens the queue anew, and a
+/// match may take less than a second.
+const CLOSED: Duration = Duration::from_millis(50);
+
 /// Time over which a command is repeated. A stopping worker must not exceed its grace.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -122,7 +126,7 @@ impl WorkerQueue {
         match answer {
             Some(answer) => Ok(first_job(&answer)),
             None => {
-                std::thread::sleep(WAIT);
+                std::thread::sleep(CLOSED);
                 Ok(None)
             }
         }
