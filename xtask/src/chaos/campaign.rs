@@ -87,7 +87,7 @@ impl Campaign {
                 break;
             }
             self.fault(&fault)?;
-            if self.report.faults() % FAULTS_PER_CHECK == 0 {
+            if self.report.faults().is_multiple_of(FAULTS_PER_CHECK) {
                 self.check()?;
             }
         }
