@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the images without a registry and tests a run in containers: health, ratings, metrics, scaling,
-# secrets, isolation, kills of Redis and the arena, drains, and a restart.
+# secrets, isolation, kills of Redis and the arena, drains, a restart, the doctor, and a backup.
 #
 #   deploy/test.sh DIR
 #
@@ -373,6 +373,38 @@ resumed="$(logged ready step)"
 [ "$(rated | grep -c '^generation-')" -ge "$players" ] || fail "ratings are lost"
 wait_for 120 "a resumed run does not train" trained_past "$resumed"
 pass "new containers resume at step $resumed, with all ratings"
+
+# --- doctor, backup and restore ---
+"${compose[@]}" run --rm -T ouro doctor >"$scratch/doctor" 2>&1 \
+    || fail "the doctor finds a failure: $(grep -a FAIL "$scratch/doctor")"
+for line in 'OK    reach       arena' 'OK    reach       learner' 'OK    redis       store' \
+    'OK    aof         store' 'OK    version     cluster' 'OK    tokens      learner'; do
+    grep -qF "$line" "$scratch/doctor" || fail "no '$line' in: $(<"$scratch/doctor")"
+done
+pass "the doctor passes: $(tail -n 1 "$scratch/doctor")"
+redis_id="$(container redis)"
+redis LRANGE "$log" 0 -1 >"$scratch/log"
+before="$(step)"
+backup="$(COMPOSE="${compose[*]}" ./backup.sh "$scratch/backups" 2>"$scratch/copied")" \
+    || fail "the run cannot be copied: $(<"$scratch/copied")"
+wait_for 60 "training has stopped after the copy" trained_past "$before"
+head -n "$(wc -l <"$scratch/log")" "$backup/arena/results.log" | cmp -s - "$scratch/log" \
+    || fail "the copy lacks results"
+pass "a running run is copied: $(tail -n 1 "$scratch/copied")"
+"${compose[@]}" down --volumes --timeout 1 >/dev/null 2>&1
+COMPOSE="${compose[*]}" ./backup.sh --restore "$backup" >"$scratch/restored" 2>&1 \
+    || fail "the copy cannot be restored: $(<"$scratch/restored")"
+! COMPOSE="${compose[*]}" ./backup.sh --restore "$backup" >"$scratch/restored" 2>&1 \
+    || fail "a run is overwritten"
+grep -q 'is not empty' "$scratch/restored" || fail "not the reason: $(<"$scratch/restored")"
+"${compose[@]}" up -d >"$scratch/up" 2>&1 || { cat "$scratch/up"; fail "the restored run does not start"; }
+resumed="$(logged ready step)"
+[ "$resumed" -gt 0 ] || fail "the restored run starts anew"
+wait_for 120 "a restored run does not train" trained_past "$resumed"
+redis_id="$(container redis)"
+redis LRANGE "$log" 0 $(($(wc -l <"$scratch/log") - 1)) | cmp -s - "$scratch/log" \
+    || fail "restored results have changed"
+pass "after its volumes are gone, the run continues from the copy at step $resumed, with all results"
 
 # --- results in files ---
 "${compose[@]}" down --volumes --timeout 1 >/dev/null 2>&1

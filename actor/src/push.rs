@@ -70,6 +70,11 @@ impl ConnectionError {
             _ => None,
         }
     }
+
+    /// Whether the learner does not accept the token.
+    fn is_unauthenticated(&self) -> bool {
+        matches!(self, Self::Push(PushError::Status(status)) if status.code() == Code::Unauthenticated)
+    }
 }
 
 /// Pushes until `stop`. See the [module](self).
@@ -106,6 +111,8 @@ pub(crate) struct Progress {
     paused: Option<Instant>,
     /// Games refused so far, by reason.
     refused: BTreeMap<RefusalReason, u64>,
+    /// The token of the last connection.
+    presented: Credential,
 }
 
 /// An open connection to the learner, after its welcome.
@@ -133,7 +140,9 @@ impl Pusher {
             match ended {
                 Ok(()) | Err(ConnectionError::TimeIsOver) => break,
                 Err(error) => {
-                    if let Some(refusal) = error.refusal() {
+                    let has_new_token = error.is_unauthenticated()
+                        && presented(&self.credential) != self.progress.presented;
+                    if let Some(refusal) = error.refusal().filter(|_| !has_new_token) {
                         self.stop.cancel();
                         return Err(ActorError::Refused(refusal));
                     }
@@ -212,6 +221,7 @@ impl Pusher {
             config: Arc::clone(&self.config),
             version: RECORD_VERSION,
         };
+        self.progress.presented = presented(&self.credential);
         let opening = PushSession::open(self.endpoint.clone(), self.credential.clone(), hello);
         tokio::pin!(opening);
         let session = loop {
@@ -317,6 +327,11 @@ impl Pusher {
             is_newer
         });
     }
+}
+
+/// What a connection that opens now presents. A file may hold another token than before.
+fn presented(credential: &Credential) -> Credential {
+    credential.token().ok().flatten().map_or(Credential::None, Credential::Text)
 }
 
 /// Whether the learner would refuse the same hello again.

@@ -27,7 +27,7 @@ use crate::event::ArenaEvent;
 use crate::learner_watch::{LearnerFigures, LearnerView, LearnerWatch};
 use crate::match_runner::MatchRunner;
 use crate::metrics::ArenaSource;
-use crate::service::{ARENA_PERMISSIONS, Handlers, POOL_PERMISSIONS};
+use crate::service::{ARENA_PERMISSIONS, Handlers, POOL_PERMISSIONS, ProcessView};
 use crate::state::ArenaState;
 use crate::store::{
     EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, Store, StoreError, WeightsFolder,
@@ -239,7 +239,13 @@ impl Arena {
         };
         let matches = Background::thread("arena-matches", move || runner.run())?;
 
-        let handlers = Handlers::new(self.state.clone(), self.max_weights_bytes, stop.clone());
+        let process = ProcessView {
+            folder: self.data,
+            guard: self.web_access.guard.clone(),
+            learner: self.learner.subscribe(),
+        };
+        let handlers =
+            Handlers::new(self.state.clone(), self.max_weights_bytes, process, stop.clone());
         let pool = PoolServiceServer::new(handlers.clone());
         let arena = ArenaServiceServer::new(handlers);
         let server = self

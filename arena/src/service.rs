@@ -3,16 +3,19 @@
 //! The store and the files block, so every call runs on the blocking pool. Streams of changes end
 //! when the arena stops, so that they do not delay the drain.
 
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use ouro_service::IntoStatus;
-use tokio::sync::Semaphore;
+use ouro_service::access::Guard;
+use tokio::sync::{Semaphore, watch};
 use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tonic::{Response, Status};
 
 use crate::error::CallError;
+use crate::learner_watch::LearnerView;
 use crate::state::ArenaState;
 
 mod arena;
@@ -40,7 +43,19 @@ pub(crate) struct Handlers {
     uploads: Arc<Semaphore>,
     waiting_uploads: Arc<Semaphore>,
     downloads: Arc<Semaphore>,
+    process: Arc<ProcessView>,
     stop: CancellationToken,
+}
+
+/// What the status of the process is made of, besides the state of the arena.
+#[derive(Debug)]
+pub(crate) struct ProcessView {
+    /// Folder of the weights, and of results in files.
+    pub(crate) folder: PathBuf,
+    /// Who may call.
+    pub(crate) guard: Option<Guard>,
+    /// Whether the learner answers.
+    pub(crate) learner: watch::Receiver<LearnerView>,
 }
 
 /// A stream of responses.
@@ -50,6 +65,7 @@ impl Handlers {
     pub(crate) fn new(
         state: Arc<ArenaState>,
         max_weights_bytes: u64,
+        process: ProcessView,
         stop: CancellationToken,
     ) -> Self {
         Self {
@@ -58,6 +74,7 @@ impl Handlers {
             uploads: Arc::new(Semaphore::new(UPLOADS)),
             waiting_uploads: Arc::new(Semaphore::new(WAITING_UPLOADS)),
             downloads: Arc::new(Semaphore::new(DOWNLOADS)),
+            process: Arc::new(process),
             stop,
         }
     }

@@ -5,6 +5,7 @@
 //! [`Store`] lists the operations, [`LoggedStore`] implements them on a [`Backend`] that keeps the
 //! entries, and [`EmbeddedStore`] is the one in files. [`WeightsFolder`] keeps the weights.
 
+mod backup;
 mod copy;
 mod disk;
 mod embedded;
@@ -22,6 +23,7 @@ mod tables;
 pub mod verify;
 mod weights;
 
+pub use backup::{BackupError, copy_arena};
 pub use copy::{Copied, CopyError, copy};
 pub use embedded::{EmbeddedStore, Files, LOG_FILE};
 pub use error::{SCHEMA_VERSION, StoreError};
@@ -29,7 +31,7 @@ pub use interface::Store;
 pub use logged::{Backend, LoggedStore};
 pub(crate) use match_index::{MatchIndex, listed_players};
 pub(crate) use redis::{Connection, WRITER, key};
-pub use redis::{RedisAddress, RedisLog, RedisStore};
+pub use redis::{RedisAddress, RedisLog, RedisStore, ServerReport};
 pub use repair::{Repair, repair};
 pub use replay::{ReplayError, Replayed, replay};
 pub use rows::{

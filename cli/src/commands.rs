@@ -7,10 +7,12 @@ use clap::Subcommand;
 use crate::failure::Failure;
 use crate::output::Output;
 
+mod backup;
 mod bench;
 mod check;
 mod config;
 mod conform;
+mod doctor;
 mod entrants;
 mod exam;
 mod game_argument;
@@ -18,6 +20,7 @@ mod games;
 mod match_games;
 mod record;
 mod repair;
+mod restore;
 mod settings;
 mod show;
 mod states;
@@ -41,7 +44,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Bench(bench::Bench),
     Check(check::Check),
+    Doctor(doctor::Doctor),
     Repair(repair::Repair),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
     States(states::States),
     #[command(subcommand)]
     Store(store::StoreCommand),
@@ -69,7 +75,10 @@ impl Command {
             Self::Show(arguments) => show::run(&arguments, output),
             Self::Bench(bench) => bench.run(output),
             Self::Check(verb) => verb.run(output),
+            Self::Doctor(verb) => verb.run(output),
             Self::Repair(verb) => verb.run(output),
+            Self::Backup(verb) => verb.run(output),
+            Self::Restore(verb) => verb.run(output),
             Self::States(verb) => verb.run(output),
             Self::Store(verb) => verb.run(output),
             Self::Token(verb) => verb.run(output),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use ouro_proto::{ArenaClient, Credential};
+use ouro_proto::{ArenaClient, Credential, StatusClient};
 use ouro_testkit::process::{Process, run};
 
 /// Time limit of every wait in these tests.
@@ -85,6 +85,16 @@ impl Cluster {
         Process::start(&mut self.command(program, token))
     }
 
+    /// Waits until the learner refuses a token.
+    async fn refuses(&self, token: String) {
+        let (start, url) = (Instant::now(), format!("http://{}", self.learner));
+        let mut client = StatusClient::new(&url, Credential::Text(token)).expect("a URL");
+        while !client.get().await.is_err_and(|error| error.is_refusal()) {
+            assert!(start.elapsed() < PATIENCE, "the token stays valid");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
     /// Waits until the arena has this generation, and returns its newest one.
     async fn generation(&self, wanted: u32) -> u32 {
         let start = Instant::now();
@@ -123,7 +133,19 @@ async fn a_guarded_run_trains_and_lets_nobody_else_in() {
     let mut actors = ["fleet.1", "fleet.2"]
         .map(|name| Process::start(cluster.command("ouro-actor", "fleet").env("OURO_NAME", name)));
     cluster.generation(2).await;
-    // The two end by themselves once their token is gone.
+    // Another token takes its place in the file. The two change over when the first is revoked.
+    let old = fs::read_to_string(cluster.token("fleet")).expect("a token").trim().to_owned();
+    let new = ["token", "create", "fleet", "--role", "actor", "--out", "fleet.new"];
+    assert_eq!(run(ouro(cluster.folder.path()).args(new)).success(), "");
+    fs::rename(cluster.folder.path().join("fleet.new"), cluster.token("fleet")).expect("renamed");
+    let keep = ["token", "revoke", "fleet", "--keep-newest"];
+    let revoked = run(ouro(cluster.folder.path()).args(keep)).success();
+    assert_eq!(revoked, "1 of fleet revoked\n");
+    cluster.refuses(old).await;
+    let newest = cluster.generation(2).await;
+    cluster.generation(newest + 3).await;
+    assert!(actors.iter_mut().all(Process::is_running));
+    // They end by themselves once their token is gone.
     let revoked = run(ouro(cluster.folder.path()).args(["token", "revoke", "fleet"])).success();
     assert_eq!(revoked, "1 of fleet revoked\n");
     for actor in &mut actors {

@@ -1,12 +1,17 @@
 //! The actors that are connected, with what each has sent.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ouro_net::Generation;
 use ouro_proto::ConnectedActor;
 use ouro_proto::status::MOST_ACTORS;
+
+mod homes;
+
+use homes::Homes;
 
 /// Time constant of the mean rate of an actor: long enough for actors of slow games, and short
 /// enough that an actor that stops is noticed within a minute.
@@ -21,12 +26,22 @@ struct Connections {
     /// Connections by their number, because two may have the same name for a moment.
     rows: BTreeMap<u64, Row>,
     next: u64,
+    homes: Homes,
+}
+
+/// The peer of a connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Client {
+    /// Its program and version; empty if it names none.
+    pub(crate) program: String,
+    /// Its IP address, if it is known.
+    pub(crate) address: Option<IpAddr>,
 }
 
 #[derive(Debug)]
 struct Row {
     name: Arc<str>,
-    program: String,
+    client: Client,
     since: Instant,
     games: u32,
     positions: u64,
@@ -49,13 +64,16 @@ impl Actors {
     }
 
     /// Adds a connection.
-    pub(crate) fn connect(&self, name: Arc<str>, program: String, now: Instant) -> ActorHandle {
+    pub(crate) fn connect(&self, name: Arc<str>, client: Client, now: Instant) -> ActorHandle {
         let mut connections = self.lock();
         let number = connections.next;
         connections.next += 1;
+        if let Some(address) = client.address {
+            connections.homes.connected(&name, address, now);
+        }
         let row = Row {
             name,
-            program,
+            client,
             since: now,
             games: 0,
             positions: 0,
@@ -75,8 +93,9 @@ impl Actors {
     /// The connected actors by name, at most [`MOST_ACTORS`].
     pub(crate) fn list(&self, now: Instant) -> Vec<ConnectedActor> {
         let connections = self.lock();
+        let report = |row: &Row| row.report(connections.homes.moves(&row.name, now), now);
         let mut list: Vec<ConnectedActor> =
-            connections.rows.values().take(MOST_ACTORS).map(|row| row.report(now)).collect();
+            connections.rows.values().take(MOST_ACTORS).map(report).collect();
         drop(connections);
         list.sort_by(|a, b| a.name.cmp(&b.name));
         list
@@ -84,16 +103,18 @@ impl Actors {
 }
 
 impl Row {
-    fn report(&self, now: Instant) -> ConnectedActor {
+    fn report(&self, moves: u32, now: Instant) -> ConnectedActor {
         ConnectedActor {
             name: self.name.to_string(),
-            program: self.program.clone(),
+            program: self.client.program.clone(),
             seconds: now.saturating_duration_since(self.since).as_secs_f64(),
             games: self.games,
             positions: self.positions as f64,
             positions_per_second: self.rate.per_second(now),
             refused: self.refused,
             generation: self.generation,
+            address: self.client.address.map(|address| address.to_string()).unwrap_or_default(),
+            moves,
         }
     }
 }
@@ -166,8 +187,12 @@ mod tests {
     fn a_connection_is_listed_while_its_handle_lives() {
         let (actors, start) = (Actors::default(), Instant::now());
         let now = start + Duration::from_secs(60);
-        let second = actors.connect("b".into(), "ouro-actor/1".to_owned(), start);
-        let first = actors.connect("a".into(), String::new(), now);
+        let client = |program: &str, last: u8| Client {
+            program: program.to_owned(),
+            address: Some([10, 0, 0, last].into()),
+        };
+        let second = actors.connect("b".into(), client("ouro-actor/1", 1), start);
+        let first = actors.connect("a".into(), Client::default(), now);
         second.accepted(40, Generation(3), now);
         second.accepted(20, Generation(4), now);
         second.refused();
@@ -176,11 +201,13 @@ mod tests {
         let row = &list[1];
         assert_eq!((row.games, row.positions, row.refused), (2, 60.0, 1));
         assert_eq!((row.seconds, row.generation), (60.0, Some(Generation(4))));
-        assert_eq!(row.program, "ouro-actor/1");
+        assert_eq!((&*row.program, &*row.address, row.moves), ("ouro-actor/1", "10.0.0.1", 0));
+        assert_eq!(list[0].address, "");
         // The same name again: the end of the first connection does not remove the second.
-        let again = actors.connect("b".into(), String::new(), now);
+        let again = actors.connect("b".into(), client("", 2), now);
         drop((second, first));
-        assert_eq!(actors.list(now).len(), 1);
+        let list = actors.list(now);
+        assert_eq!((list.len(), &*list[0].address, list[0].moves), (1, "10.0.0.2", 1));
         drop(again);
         assert!(actors.list(now).is_empty());
     }

@@ -8,6 +8,8 @@
 
 use burn_tensor::Device;
 
+use ouro_proto::DeviceKind;
+
 use crate::config::DeviceChoice;
 
 #[cfg(feature = "gpu")]
@@ -21,6 +23,7 @@ mod gpu;
 pub struct TrainDevice {
     plain: Device,
     name: String,
+    kind: DeviceKind,
 }
 
 /// Why a device cannot be used.
@@ -59,7 +62,7 @@ impl DeviceError {
 impl TrainDevice {
     /// The CPU, through burn-flex.
     pub fn cpu() -> Self {
-        Self { plain: Device::flex(), name: "cpu (burn-flex)".into() }
+        Self { plain: Device::flex(), name: "cpu (burn-flex)".into(), kind: DeviceKind::Cpu }
     }
 
     /// Opens the chosen device. Software adapters count only with `allow_software`. Do not call
@@ -70,7 +73,8 @@ impl TrainDevice {
             DeviceChoice::Vulkan | DeviceChoice::Wgpu => open_gpu(choice, allow_software),
             DeviceChoice::Auto => Ok(open_gpu(choice, allow_software).unwrap_or_else(|error| {
                 tracing::debug!(%error, "training on the CPU");
-                Self { name: format!("cpu (burn-flex); {}", error.brief()), ..Self::cpu() }
+                let name = format!("cpu (burn-flex); {}", error.brief());
+                Self { name, kind: DeviceKind::NoGpu, ..Self::cpu() }
             })),
         }
     }
@@ -90,9 +94,14 @@ impl TrainDevice {
         &self.name
     }
 
+    /// Kind of the device.
+    pub fn kind(&self) -> DeviceKind {
+        self.kind
+    }
+
     /// Whether tensors live on the CPU, through burn-flex.
     pub fn is_cpu(&self) -> bool {
-        self.name.starts_with("cpu")
+        matches!(self.kind, DeviceKind::Cpu | DeviceKind::NoGpu)
     }
 }
 

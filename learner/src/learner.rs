@@ -113,6 +113,7 @@ impl Learner {
             games: journal.records(),
             moves: status.counters.inserts,
             device: resumed.device.name().to_owned(),
+            device_kind: resumed.device.kind(),
             ..LearnerStatus::default()
         });
         tracing::info!(
@@ -125,11 +126,13 @@ impl Learner {
         let (journal_writer, journal_thread) =
             JournalWriter::start(journal, Arc::clone(&replay), progress.clone())?;
         let stop_streams = CancellationToken::new();
+        let delivery = watch::Sender::<Delivery>::default();
         let intake = Intake::new(
             Arc::clone(&rules),
             journal_writer.clone(),
             Arc::clone(&replay),
             progress.clone(),
+            delivery.subscribe(),
             &config,
             stop_streams.clone(),
         );
@@ -149,7 +152,7 @@ impl Learner {
             progress,
             intake,
             stop_streams,
-            delivery: watch::Sender::default(),
+            delivery,
         })
     }
 

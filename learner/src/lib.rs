@@ -17,6 +17,7 @@
 mod actors;
 mod algorithm;
 mod alphazero;
+mod backup;
 mod batch;
 pub mod config;
 mod copies;
@@ -49,6 +50,7 @@ mod weight_average;
 mod testing;
 
 pub use alphazero::{AlphaZero, Positions};
+pub use backup::{BackupError, copy_learner};
 pub use config::Config;
 pub use error::TrainError;
 pub use learner::{Learner, LearnerError};

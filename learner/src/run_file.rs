@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::training_state::{TrainingStateError, replace_file};
 
 /// Name of the file in the folder of the learner.
-const FILE: &str = "run.json";
+pub(crate) const FILE: &str = "run.json";
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

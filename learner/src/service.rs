@@ -15,6 +15,8 @@
 
 mod stream;
 
+use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,15 +25,18 @@ use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::learner_service_server::LearnerService;
 use ouro_proto::trajectory::HelloError;
 use ouro_replay::RefusalReason;
-use ouro_service::IntoStatus;
-use ouro_service::access::{Identity, Permissions, Role};
+use ouro_service::access::{Guard, Identity, Permissions, Role};
+use ouro_service::{Clock, IntoStatus, SystemClock};
+use ouro_settings::process_report;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::{Code, Request, Response, Status, Streaming};
 
+use crate::actors::Client;
 use crate::journal_writer::JournalWriter;
+use crate::publisher::Delivery;
 use crate::replay::SharedReplay;
 use crate::rules::Rules;
 use crate::status::SharedStatus;
@@ -142,6 +147,11 @@ struct Shared {
     progress: SharedStatus,
     game: Arc<GameConfig>,
     algorithm: &'static str,
+    /// The state of delivery to the arena.
+    delivered: watch::Receiver<Delivery>,
+    /// Folder of the journal and the training states.
+    folder: PathBuf,
+    guard: Option<Guard>,
     max_streams: usize,
     hello: Duration,
     streams: Arc<Semaphore>,
@@ -160,6 +170,7 @@ impl Intake {
         journal_writer: JournalWriter,
         replay: Arc<SharedReplay>,
         progress: SharedStatus,
+        delivered: watch::Receiver<Delivery>,
         config: &crate::config::Config,
         stop: CancellationToken,
     ) -> Self {
@@ -171,6 +182,9 @@ impl Intake {
             progress,
             game: Arc::new(config.game.clone()),
             algorithm: config.train.algorithm.name().as_str(),
+            delivered,
+            folder: config.training_states.directory.clone(),
+            guard: config.guard.clone(),
             max_streams,
             hello: Duration::from_millis(config.intake.hello_ms),
             streams: Arc::new(Semaphore::new(max_streams)),
@@ -210,12 +224,12 @@ impl LearnerService for Intake {
         let last = responses.clone().reserve_owned().await;
         let last = last.map_err(|_| StreamError::Closing.status())?;
         let shared = Arc::clone(&self.shared);
-        let program = program(&request);
+        let client = Client { program: program(&request), address: address(&request) };
         let identity = request.extensions().get::<Identity>().cloned();
         let requests = request.into_inner();
         self.shared.tasks.spawn(async move {
             let identity = identity.as_ref();
-            let served = stream::serve(&shared, identity, requests, responses, program);
+            let served = stream::serve(&shared, identity, requests, responses, client);
             if let Err(error) = served.await {
                 tracing::info!(%error, "stream ended");
                 last.send(Err(error.status()));
@@ -229,12 +243,18 @@ impl LearnerService for Intake {
         &self,
         _request: Request<wire::GetStatusRequest>,
     ) -> Result<Response<wire::GetStatusResponse>, Status> {
-        let Shared { progress, replay, algorithm, .. } = &*self.shared;
-        let connected = progress.figures().actors.list(Instant::now());
+        let Shared { progress, replay, algorithm, delivered, folder, guard, .. } = &*self.shared;
+        let (figures, now) = (progress.figures(), Instant::now());
+        let connected = figures.actors.list(now);
+        let (training, intake) = (figures.training.seconds(now), figures.intake.seconds(now));
+        let process = process_report(SystemClock::new().unix(), folder, guard.as_ref());
+        let published = delivered.borrow().newest;
         let (progress, (status, starvation)) = (progress.get(), replay.status());
         let actors = self.shared.max_streams - self.shared.streams.available_permits();
         let report = progress.report;
-        let condition = progress.conditions.describe().or(starvation).unwrap_or_default();
+        let blocked = progress.conditions.describe();
+        let is_blocked = blocked.is_some();
+        let condition = blocked.or(starvation).unwrap_or_default();
         Ok(Response::new(wire::GetStatusResponse {
             device: progress.device,
             algorithm: (*algorithm).to_owned(),
@@ -266,6 +286,13 @@ impl LearnerService for Intake {
             mean_return: progress.mean_return,
             condition,
             connected: connected.into_iter().map(Into::into).collect(),
+            process: Some(process.into()),
+            device_kind: wire::DeviceKind::from(progress.device_kind).into(),
+            blocked: is_blocked,
+            training_waited: waited(training),
+            intake_waited: waited(intake),
+            published_generation: published.map(|generation| generation.0),
+            max_actors: self.shared.max_streams as u32,
         }))
     }
 }
@@ -277,6 +304,18 @@ fn program<T>(request: &Request<T>) -> String {
     let program = agent.and_then(|agent| agent.split_whitespace().next()).unwrap_or_default();
     let is_plain = program.bytes().all(|byte| byte.is_ascii_graphic());
     if is_plain && program.len() <= MAX_PROGRAM { program.to_owned() } else { String::new() }
+}
+
+/// The IP address of a caller, if the connection knows it.
+fn address<T>(request: &Request<T>) -> Option<IpAddr> {
+    request.remote_addr().map(|address| address.ip().to_canonical())
+}
+
+/// Times of waiting by reason.
+fn waited(times: Vec<(&'static str, f64)>) -> Vec<wire::Waited> {
+    let waited =
+        |(reason, seconds): (&str, f64)| wire::Waited { reason: reason.to_owned(), seconds };
+    times.into_iter().map(waited).collect()
 }
 
 /// A count as `u32`, because grpcurl prints 64-bit integers as text.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ouro_net::Generation;
+use ouro_proto::DeviceKind;
 use ouro_replay::RefusalReason;
 use ouro_service::Conditions;
 
@@ -33,6 +34,8 @@ pub struct LearnerStatus {
     pub mean_return: f64,
     /// The training device, as its backend names it.
     pub device: String,
+    /// Kind of that device.
+    pub device_kind: DeviceKind,
     /// Conditions that an operator must resolve before training continues.
     pub conditions: Conditions<Condition>,
     pub(crate) recent: VecDeque<f32>,

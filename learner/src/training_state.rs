@@ -35,7 +35,7 @@ use files::{
 };
 
 pub use error::TrainingStateError;
-pub(crate) use files::replace_file;
+pub(crate) use files::{FOLDER as STATES_FOLDER, PREFIX as STATE_PREFIX, replace_file};
 pub use fit::UnfitState;
 pub use set_aside::{ResumeError, StoppedLearner};
 pub(crate) use state::{RunState, TrainingState};

@@ -657,6 +657,31 @@ pub struct WatchEventsResponse {
     #[prost(message, optional, tag = "1")]
     pub event: ::core::option::Option<Event>,
 }
+/// Has no fields.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetStatusRequest {}
+/// The state of the arena's process.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetStatusResponse {
+    /// The process.
+    #[prost(message, optional, tag = "1")]
+    pub process: ::core::option::Option<super::super::service::v1::Process>,
+    /// What the arena waits for an operator to resolve, in one line; empty if nothing.
+    #[prost(string, tag = "2")]
+    pub condition: ::prost::alloc::string::String,
+    /// Where the results are: `files` or `redis`.
+    #[prost(string, tag = "3")]
+    pub store: ::prost::alloc::string::String,
+    /// Published checkpoints without a decision.
+    #[prost(uint32, tag = "4")]
+    pub candidates_waiting: u32,
+    /// Open streams of the pool, one per actor and worker.
+    #[prost(uint32, tag = "5")]
+    pub pool_watchers: u32,
+    /// Why the learner did not answer the arena's last request for its status; empty if it did.
+    #[prost(string, tag = "6")]
+    pub learner_problem: ::prost::alloc::string::String,
+}
 /// Generated client implementations.
 pub mod arena_service_client {
     #![allow(
@@ -955,6 +980,31 @@ pub mod arena_service_client {
                 .insert(GrpcMethod::new("ouro.arena.v1.ArenaService", "WatchEvents"));
             self.inner.server_streaming(req, path, codec).await
         }
+        /// Returns the state of the arena's process.
+        pub async fn get_status(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetStatusRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetStatusResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/ouro.arena.v1.ArenaService/GetStatus",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("ouro.arena.v1.ArenaService", "GetStatus"));
+            self.inner.unary(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -1035,6 +1085,14 @@ pub mod arena_service_server {
             request: tonic::Request<super::WatchEventsRequest>,
         ) -> std::result::Result<
             tonic::Response<Self::WatchEventsStream>,
+            tonic::Status,
+        >;
+        /// Returns the state of the arena's process.
+        async fn get_status(
+            &self,
+            request: tonic::Request<super::GetStatusRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetStatusResponse>,
             tonic::Status,
         >;
     }
@@ -1473,6 +1531,51 @@ pub mod arena_service_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/ouro.arena.v1.ArenaService/GetStatus" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetStatusSvc<T: ArenaService>(pub Arc<T>);
+                    impl<
+                        T: ArenaService,
+                    > tonic::server::UnaryService<super::GetStatusRequest>
+                    for GetStatusSvc<T> {
+                        type Response = super::GetStatusResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetStatusRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as ArenaService>::get_status(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetStatusSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

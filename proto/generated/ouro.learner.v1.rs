@@ -219,6 +219,39 @@ pub struct GetStatusResponse {
     /// The connected actors by name, at most 1,000 of them.
     #[prost(message, repeated, tag = "13")]
     pub connected: ::prost::alloc::vec::Vec<ConnectedActor>,
+    /// The process.
+    #[prost(message, optional, tag = "14")]
+    pub process: ::core::option::Option<super::super::service::v1::Process>,
+    /// Kind of the device.
+    #[prost(enumeration = "DeviceKind", tag = "15")]
+    pub device_kind: i32,
+    /// Whether `condition` needs an operator. Otherwise training only waits for games.
+    #[prost(bool, tag = "16")]
+    pub blocked: bool,
+    /// Seconds that training has waited since the start of the process, by reason: `games`, `batches`,
+    /// `arena` or `disk`.
+    #[prost(message, repeated, tag = "17")]
+    pub training_waited: ::prost::alloc::vec::Vec<Waited>,
+    /// Seconds in which no game was accepted since the start of the process, by reason: `training` or
+    /// `disk`.
+    #[prost(message, repeated, tag = "18")]
+    pub intake_waited: ::prost::alloc::vec::Vec<Waited>,
+    /// Newest generation that the arena has; unset until the arena has answered.
+    #[prost(uint32, optional, tag = "19")]
+    pub published_generation: ::core::option::Option<u32>,
+    /// Maximum number of connected actors.
+    #[prost(uint32, tag = "20")]
+    pub max_actors: u32,
+}
+/// Time spent waiting for one reason.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Waited {
+    /// The reason.
+    #[prost(string, tag = "1")]
+    pub reason: ::prost::alloc::string::String,
+    /// Seconds.
+    #[prost(double, tag = "2")]
+    pub seconds: f64,
 }
 /// An actor that is connected.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -248,6 +281,12 @@ pub struct ConnectedActor {
     /// unset before the first.
     #[prost(uint32, optional, tag = "8")]
     pub generation: ::core::option::Option<u32>,
+    /// IP address from which it connected; empty if it is not known.
+    #[prost(string, tag = "9")]
+    pub address: ::prost::alloc::string::String,
+    /// How often the last ten minutes saw this name come from another address than before.
+    #[prost(uint32, tag = "10")]
+    pub moves: u32,
 }
 /// Games refused for one reason.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -365,6 +404,47 @@ impl RefusalReason {
             "REFUSAL_REASON_OUTCOME" => Some(Self::Outcome),
             "REFUSAL_REASON_NOTHING_TO_LEARN" => Some(Self::NothingToLearn),
             "REFUSAL_REASON_INTERNAL" => Some(Self::Internal),
+            _ => None,
+        }
+    }
+}
+/// Kind of a device that trains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum DeviceKind {
+    /// Not set.
+    Unspecified = 0,
+    /// The CPU, as the settings say.
+    Cpu = 1,
+    /// The CPU, because the settings prefer a GPU and none was found.
+    NoGpu = 2,
+    /// A GPU.
+    Gpu = 3,
+    /// An adapter that has the interface of a GPU and computes on the CPU.
+    Software = 4,
+}
+impl DeviceKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "DEVICE_KIND_UNSPECIFIED",
+            Self::Cpu => "DEVICE_KIND_CPU",
+            Self::NoGpu => "DEVICE_KIND_NO_GPU",
+            Self::Gpu => "DEVICE_KIND_GPU",
+            Self::Software => "DEVICE_KIND_SOFTWARE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "DEVICE_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "DEVICE_KIND_CPU" => Some(Self::Cpu),
+            "DEVICE_KIND_NO_GPU" => Some(Self::NoGpu),
+            "DEVICE_KIND_GPU" => Some(Self::Gpu),
+            "DEVICE_KIND_SOFTWARE" => Some(Self::Software),
             _ => None,
         }
     }

@@ -13,7 +13,9 @@ pub mod learner;
 pub mod matches;
 pub mod news;
 pub mod pool;
+pub mod process;
 pub mod push;
+pub mod service;
 pub mod status;
 pub mod text;
 pub mod trajectory;
@@ -21,8 +23,9 @@ pub mod trajectory;
 pub use arena_client::ArenaClient;
 pub use checkpoint::{Checkpoint, CheckpointStatus};
 pub use credential::Credential;
+pub use process::{AccessReport, ProcessReport, RoleTokens};
 pub use push::RefusedGame;
-pub use status::{ConnectedActor, LearnerReport, StatusClient};
+pub use status::{ArenaReport, ConnectedActor, DeviceKind, LearnerReport, StatusClient};
 pub use trajectory::{ActorId, Hello};
 
 /// An encoded `FileDescriptorSet` of all services and messages, for gRPC reflection.

@@ -1,4 +1,4 @@
-//! The status of a learner, and a client that asks for it.
+//! The status of a learner and of an arena, and a client that asks a learner for it.
 
 use std::time::Duration;
 
@@ -6,11 +6,13 @@ use ouro_net::Generation;
 use ouro_replay::RefusalReason;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Request, Status};
+use tonic::{Code, Request, Status};
 
+use crate::arena::v1 as arena;
 use crate::credential::Credential;
 use crate::learner::v1 as wire;
 use crate::learner::v1::learner_service_client::LearnerServiceClient;
+use crate::process::ProcessReport;
 
 /// Maximum number of connected actors in a report, which bounds its size. The count of all is in
 /// [`LearnerReport::actors`].
@@ -48,6 +50,8 @@ pub struct LearnerReport {
     pub window_positions: f64,
     /// Current limit of positions.
     pub window_capacity: f64,
+    /// Positions sampled for training since the start of the run.
+    pub sampled: f64,
     /// Mean number of generations between sampled positions and the newest weights.
     pub staleness: f64,
     /// Mean undiscounted return of recent games.
@@ -56,6 +60,87 @@ pub struct LearnerReport {
     pub condition: String,
     /// The connected actors by name, at most [`MOST_ACTORS`].
     pub connected: Vec<ConnectedActor>,
+    /// The process; `None` of a learner that does not report it.
+    pub process: Option<ProcessReport>,
+    /// Kind of the device; `None` of a learner that does not report it.
+    pub device_kind: Option<DeviceKind>,
+    /// Whether the condition needs an operator. Otherwise training only waits for games.
+    pub is_blocked: bool,
+    /// Seconds that training has waited since the start of the process, by reason.
+    pub training_waited: Vec<(String, f64)>,
+    /// Seconds in which no game was accepted since the start of the process, by reason.
+    pub intake_waited: Vec<(String, f64)>,
+    /// Newest generation that the arena has; `None` until the arena has answered.
+    pub published: Option<Generation>,
+    /// Maximum number of connected actors; 0 of a learner that does not report it.
+    pub max_actors: u32,
+}
+
+/// Kind of a device that trains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// The CPU, as the settings say.
+    #[default]
+    Cpu,
+    /// The CPU, because the settings prefer a GPU and none was found.
+    NoGpu,
+    /// A GPU.
+    Gpu,
+    /// An adapter that has the interface of a GPU and computes on the CPU.
+    Software,
+}
+
+/// The state of an arena's process, as it reports it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ArenaReport {
+    /// The process; `None` of an arena that does not report it.
+    pub process: Option<ProcessReport>,
+    /// What the arena waits for an operator to resolve; empty if nothing.
+    pub condition: String,
+    /// Where the results are: `files` or `redis`.
+    pub store: String,
+    /// Published checkpoints without a decision.
+    pub candidates_waiting: u32,
+    /// Open streams of the pool.
+    pub pool_watchers: u32,
+    /// Why the learner did not answer the arena's last request; empty if it did.
+    pub learner_problem: String,
+}
+
+impl From<arena::GetStatusResponse> for ArenaReport {
+    fn from(status: arena::GetStatusResponse) -> Self {
+        Self {
+            process: status.process.map(Into::into),
+            condition: status.condition,
+            store: status.store,
+            candidates_waiting: status.candidates_waiting,
+            pool_watchers: status.pool_watchers,
+            learner_problem: status.learner_problem,
+        }
+    }
+}
+
+impl DeviceKind {
+    fn from_wire(kind: wire::DeviceKind) -> Option<Self> {
+        Some(match kind {
+            wire::DeviceKind::Unspecified => return None,
+            wire::DeviceKind::Cpu => Self::Cpu,
+            wire::DeviceKind::NoGpu => Self::NoGpu,
+            wire::DeviceKind::Gpu => Self::Gpu,
+            wire::DeviceKind::Software => Self::Software,
+        })
+    }
+}
+
+impl From<DeviceKind> for wire::DeviceKind {
+    fn from(kind: DeviceKind) -> Self {
+        match kind {
+            DeviceKind::Cpu => Self::Cpu,
+            DeviceKind::NoGpu => Self::NoGpu,
+            DeviceKind::Gpu => Self::Gpu,
+            DeviceKind::Software => Self::Software,
+        }
+    }
 }
 
 /// An actor that is connected to the learner.
@@ -77,11 +162,16 @@ pub struct ConnectedActor {
     pub refused: u32,
     /// Generation of the weights that played its last accepted game.
     pub generation: Option<Generation>,
+    /// IP address from which it connected; empty if it is not known.
+    pub address: String,
+    /// How often the last ten minutes saw this name come from another address than before.
+    pub moves: u32,
 }
 
 impl From<wire::GetStatusResponse> for LearnerReport {
     fn from(status: wire::GetStatusResponse) -> Self {
         let refused = status.refused.iter().map(|count| (count.reason().into(), count.games));
+        let device_kind = DeviceKind::from_wire(status.device_kind());
         let loss = status.loss.unwrap_or_default();
         let window = status.window.unwrap_or_default();
         Self {
@@ -98,17 +188,30 @@ impl From<wire::GetStatusResponse> for LearnerReport {
             entropy: loss.entropy,
             window_positions: window.positions,
             window_capacity: window.capacity,
+            sampled: window.sampled,
             staleness: window.staleness,
             mean_return: status.mean_return,
             condition: status.condition,
             connected: status.connected.into_iter().take(MOST_ACTORS).map(Into::into).collect(),
+            process: status.process.map(Into::into),
+            device_kind,
+            is_blocked: status.blocked,
+            training_waited: waited(status.training_waited),
+            intake_waited: waited(status.intake_waited),
+            published: status.published_generation.map(Generation),
+            max_actors: status.max_actors,
         }
     }
 }
 
+/// Times of waiting by reason.
+fn waited(times: Vec<wire::Waited>) -> Vec<(String, f64)> {
+    times.into_iter().map(|wire::Waited { reason, seconds }| (reason, seconds)).collect()
+}
+
 impl From<wire::ConnectedActor> for ConnectedActor {
     fn from(actor: wire::ConnectedActor) -> Self {
-        let wire::ConnectedActor { name, program, seconds, games, positions, refused, .. } = actor;
+        let wire::ConnectedActor { name, program, seconds, games, positions, .. } = actor;
         let (rate, generation) = (actor.positions_per_second, actor.generation.map(Generation));
         Self {
             positions_per_second: rate,
@@ -117,8 +220,10 @@ impl From<wire::ConnectedActor> for ConnectedActor {
             seconds,
             games,
             positions,
-            refused,
+            refused: actor.refused,
             generation,
+            address: actor.address,
+            moves: actor.moves,
         }
     }
 }
@@ -129,6 +234,8 @@ impl From<ConnectedActor> for wire::ConnectedActor {
         Self {
             positions_per_second: actor.positions_per_second,
             generation: actor.generation.map(|generation| generation.0),
+            address: actor.address,
+            moves: actor.moves,
             name,
             program,
             seconds,
@@ -148,6 +255,14 @@ pub enum StatusError {
     /// The learner cannot be reached, or refused the call.
     #[error("{}", .0.message())]
     Call(Box<Status>),
+}
+
+impl StatusError {
+    /// Whether the learner answered, and refused the call.
+    pub fn is_refusal(&self) -> bool {
+        let refusals = [Code::Unauthenticated, Code::PermissionDenied, Code::Unimplemented];
+        matches!(self, Self::Call(status) if refusals.contains(&status.code()))
+    }
 }
 
 /// Asks a learner for its status. The first call connects; a later one reconnects if the connection
@@ -195,9 +310,13 @@ mod tests {
             positions_per_second: 1.5,
             refused: 2,
             generation: Some(Generation(3)),
+            address: "10.0.0.7".to_owned(),
+            moves: 2,
         };
         let sent = wire::GetStatusResponse {
             newest_generation: 4,
+            device_kind: wire::DeviceKind::from(DeviceKind::Software).into(),
+            training_waited: vec![wire::Waited { reason: "games".to_owned(), seconds: 1.5 }],
             refused: vec![wire::RefusalCount {
                 reason: wire::RefusalReason::Stale.into(),
                 games: 2,
@@ -210,6 +329,9 @@ mod tests {
         assert_eq!(report.connected[0], actor);
         assert_eq!(report.refused, [(RefusalReason::Stale, 2)]);
         assert_eq!((report.generation, report.window_positions), (Generation(4), 0.0));
+        assert_eq!(report.device_kind, Some(DeviceKind::Software));
+        assert_eq!(report.training_waited, [("games".to_owned(), 1.5)]);
+        assert_eq!(LearnerReport::from(wire::GetStatusResponse::default()).device_kind, None);
     }
 
     #[tokio::test]

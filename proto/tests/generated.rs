@@ -9,8 +9,12 @@ use std::path::Path;
 
 use prost::Message;
 
-const FILES: &[&str] =
-    &["ouro/arena/v1/arena.proto", "ouro/arena/v1/pool.proto", "ouro/learner/v1/learner.proto"];
+const FILES: &[&str] = &[
+    "ouro/arena/v1/arena.proto",
+    "ouro/arena/v1/pool.proto",
+    "ouro/learner/v1/learner.proto",
+    "ouro/service/v1/process.proto",
+];
 
 /// Compiles the .proto files into `folder`.
 fn generate(folder: &Path) {

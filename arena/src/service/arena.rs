@@ -1,12 +1,16 @@
-//! The arena service: ratings, matches, games, decisions.
+//! The arena service: ratings, matches, games, decisions, status.
+
+use std::sync::atomic::Ordering;
 
 use ouro_net::Generation;
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::arena_service_server::ArenaService;
+use ouro_settings::process_report;
 use tonic::{Request, Response, Status};
 
-use super::{Answers, Handlers, answer, convert};
+use super::{Answers, Handlers, ProcessView, answer, convert};
 use crate::error::CallError;
+use crate::figures::StreamKind;
 use crate::state::ArenaState;
 use crate::store::GameKey;
 
@@ -114,6 +118,30 @@ impl ArenaService for Handlers {
         request: Request<v1::WatchEventsRequest>,
     ) -> Result<Response<Self::WatchEventsStream>, Status> {
         answer(Ok(self.events(request.get_ref().moves)))
+    }
+
+    async fn get_status(
+        &self,
+        _: Request<v1::GetStatusRequest>,
+    ) -> Result<Response<v1::GetStatusResponse>, Status> {
+        answer(Ok(status(&self.state, &self.process)))
+    }
+}
+
+/// The status of the process. Does not wait for the store, which may wait for Redis.
+fn status(state: &ArenaState, view: &ProcessView) -> v1::GetStatusResponse {
+    let (figures, learner) = (state.figures(), view.learner.borrow());
+    let pool = &figures.streams[StreamKind::Pool as usize];
+    let small = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    let unasked = learner.report.is_none().then(|| "it has not answered yet".to_owned());
+    let process = process_report(state.clock().unix(), &view.folder, view.guard.as_ref());
+    v1::GetStatusResponse {
+        process: Some(process.into()),
+        condition: state.conditions().borrow().describe().unwrap_or_default(),
+        store: state.store().append_times().0.to_owned(),
+        candidates_waiting: small(figures.candidates.load(Ordering::Relaxed)),
+        pool_watchers: small(pool.load(Ordering::Relaxed)),
+        learner_problem: learner.error.clone().or(unasked).unwrap_or_default(),
     }
 }
 

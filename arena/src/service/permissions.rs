@@ -14,6 +14,7 @@ pub(crate) const ARENA_PERMISSIONS: Permissions = &[
     ("/ouro.arena.v1.ArenaService/GetGame", &[Reader]),
     ("/ouro.arena.v1.ArenaService/GetGate", &[Reader]),
     ("/ouro.arena.v1.ArenaService/WatchEvents", &[Reader]),
+    ("/ouro.arena.v1.ArenaService/GetStatus", &[Reader]),
 ];
 
 /// The pool. An actor may offer weights only as copies of ones that the arena lost: the arena

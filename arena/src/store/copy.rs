@@ -73,8 +73,8 @@ pub fn copy<A: Backend, B: Backend>(
     Ok(Copied { entries, before, games: copy_games(from, to)? })
 }
 
-/// Copies the kept games, and returns their number.
-fn copy_games<A: Backend, B: Backend>(
+/// Copies the kept games of the matches in `from`, and returns their number.
+pub(super) fn copy_games<A: Backend, B: Backend>(
     from: &LoggedStore<A>,
     to: &LoggedStore<B>,
 ) -> Result<u64, StoreError> {

@@ -14,7 +14,7 @@ use super::line_file::{format_line, lines, parse_line, write_file};
 use super::rows::{GameKey, StoredGame};
 
 /// Name of the file in the data folder.
-const FILE: &str = "games.log";
+pub(super) const FILE: &str = "games.log";
 /// Name of the file while it is rewritten.
 const REWRITTEN: &str = "games.log.new";
 

@@ -26,6 +26,8 @@ mod server;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub use server::ServerReport;
+
 /// Entries that a start reads at once.
 const CHUNK: u64 = 1_000;
 

@@ -37,9 +37,10 @@ pub(crate) struct Check {
 
 /// The verdict on one part of a run.
 #[derive(Debug, Serialize)]
-struct Part {
+pub(super) struct Part {
     part: &'static str,
-    sound: bool,
+    /// Whether nothing is wrong with it.
+    pub(super) sound: bool,
     /// What the part holds, or its first defect.
     detail: String,
 }
@@ -56,26 +57,37 @@ impl Check {
                 "{run}: no folder of a run is here; name the folder that holds its run.toml"
             )));
         }
-        let compared = compare(run);
-        let games = games(&compared);
-        let verdicts = [
-            ("settings", settings(run)),
-            ("journal", compared.and_then(journal)),
-            ("states", states(run, games)),
-            ("results", results(run, &self.store)?),
-        ];
-        let parts = verdicts.map(|(part, verdict)| {
-            let sound = verdict.is_ok();
-            Part { part, sound, detail: verdict.unwrap_or_else(|defect| defect) }
-        });
+        let parts = parts(run, &self.store)?;
+        output.result(&parts, lines(&parts))?;
         let is_sound = parts.iter().all(|part| part.sound);
-        let lines = parts.iter().map(|Part { part, sound, detail }| {
-            let verdict = if *sound { "sound" } else { "NOT SOUND" };
-            format!("{part:<9} {verdict:<9}  {detail}\n")
-        });
-        output.result(&parts, lines.collect::<String>())?;
         Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
+}
+
+/// The verdicts on the parts of the run in this folder. Fails if a part cannot be read now.
+pub(super) fn parts(run: &Path, store: &StoreArguments) -> Result<Vec<Part>, Failure> {
+    let compared = compare(run);
+    let games = games(&compared);
+    let verdicts = [
+        ("settings", settings(run)),
+        ("journal", compared.and_then(journal)),
+        ("states", states(run, games)),
+        ("results", results(run, store)?),
+    ];
+    let part = |(part, verdict): (_, Verdict)| {
+        let sound = verdict.is_ok();
+        Part { part, sound, detail: verdict.unwrap_or_else(|defect| defect) }
+    };
+    Ok(verdicts.map(part).into())
+}
+
+/// The verdicts as a line each.
+pub(super) fn lines(parts: &[Part]) -> String {
+    let line = |Part { part, sound, detail }: &Part| {
+        let verdict = if *sound { "sound" } else { "NOT SOUND" };
+        format!("{part:<9} {verdict:<9}  {detail}\n")
+    };
+    parts.iter().map(line).collect()
 }
 
 fn settings(run: &Path) -> Verdict {

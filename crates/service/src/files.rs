@@ -1,4 +1,4 @@
-//! Reading files that a user names.
+//! Reading files that a user names, and copying files that may be in use.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,9 +22,42 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Copies a file durably, replaces the destination, and returns the number of bytes.
+///
+/// The source may grow meanwhile. The copy then ends at some byte of the growth. The permissions are
+/// those of a new file.
+pub fn copy_file(from: &Path, to: &Path) -> io::Result<u64> {
+    let mut source = File::open(from)?;
+    let mut copy = File::create(to)?;
+    let bytes = io::copy(&mut source, &mut copy)?;
+    copy.sync_all()?;
+    Ok(bytes)
+}
+
+/// Whether an operation succeeded. A file that is not there any more is no error: a running process
+/// may have removed it.
+pub fn unless_gone(result: io::Result<u64>) -> io::Result<bool> {
+    match result {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_replaces_what_was_there_and_a_source_may_be_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| folder.path().join(name));
+        assert!(!unless_gone(copy_file(&from, &to)).unwrap());
+        std::fs::write(&from, b"new").unwrap();
+        std::fs::write(&to, b"older").unwrap();
+        assert!(unless_gone(copy_file(&from, &to)).unwrap());
+        assert_eq!(std::fs::read(&to).unwrap(), b"new");
+    }
 
     #[test]
     fn only_regular_files_up_to_the_limit_are_read() {

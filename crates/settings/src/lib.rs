@@ -10,6 +10,7 @@
 //! * [`keys`]: every key with its meaning, for `ouro config explain` and `docs/settings.md`.
 //! * [`preset`]: named settings.
 //! * [`arguments`]: the flags that the programs share.
+//! * [`process_report()`]: what a service tells about its process.
 //!
 //! Contract: an unknown key anywhere in the file is an error. [`Settings::validate`] checks every
 //! value, in every process. Player names are the exception: only the arena and `ouro` check them.
@@ -26,6 +27,7 @@ mod memory;
 mod page;
 pub mod preset;
 mod problem;
+mod process_report;
 pub mod schema;
 mod settings;
 
@@ -44,4 +46,5 @@ pub use memory::Process;
 pub use page::settings_page;
 pub use preset::Preset;
 pub use problem::check_gate;
+pub use process_report::process_report;
 pub use settings::{SETTINGS_FILE, Settings, Source, net_spec};

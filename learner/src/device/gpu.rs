@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use burn_tensor::wgpu::WgpuBackend;
 use burn_tensor::wgpu::wgpu::DeviceType;
 use burn_tensor::{Device, DeviceKind};
+use ouro_proto::DeviceKind as ReportedKind;
 
 use super::{DeviceChoice, DeviceError, TrainDevice};
 
@@ -47,7 +48,7 @@ fn adapter(
             device
         }
     };
-    if device.name.contains(SOFTWARE_MARK) && !allow_software {
+    if device.kind == ReportedKind::Software && !allow_software {
         return Err(format!("{} is a software adapter", device.name));
     }
     Ok(device)
@@ -67,8 +68,12 @@ fn initialise(kind: DeviceKind, choice: DeviceChoice) -> Result<TrainDevice, Str
     let lower = info.name.to_lowercase();
     let software = info.device_type == DeviceType::Cpu
         || SOFTWARE.iter().any(|software| lower.contains(software));
-    let mark = if software { SOFTWARE_MARK } else { "" };
-    Ok(TrainDevice { plain, name: format!("{} (wgpu {}{mark})", info.name, info.backend) })
+    let (mark, kind) = match software {
+        true => (SOFTWARE_MARK, ReportedKind::Software),
+        false => ("", ReportedKind::Gpu),
+    };
+    let name = format!("{} (wgpu {}{mark})", info.name, info.backend);
+    Ok(TrainDevice { plain, name, kind })
 }
 
 /// The first clause of an error. The rest would list every adapter in full.

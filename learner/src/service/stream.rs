@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tonic::{Status, Streaming};
 
 use super::{AHEAD, Shared, StreamError};
-use crate::actors::ActorHandle;
+use crate::actors::{ActorHandle, Client};
 use crate::journal_writer::{Command, Decision, Ended, PushSession};
 
 /// Time between two log lines about refused games of one connection.
@@ -38,7 +38,7 @@ pub(super) async fn serve(
     identity: Option<&Identity>,
     mut requests: Streaming<wire::PushRequest>,
     responses: Responses,
-    program: String,
+    client: Client,
 ) -> Result<(), StreamError> {
     let first = tokio::time::timeout(shared.hello, next(shared, &mut requests)).await;
     let hello = match first.map_err(|_| StreamError::Silent(shared.hello))? {
@@ -60,7 +60,7 @@ pub(super) async fn serve(
     let actors = &shared.progress.figures().actors;
     let connection = Connection {
         shared,
-        figures: actors.connect(Arc::clone(&session.actor), program, Instant::now()),
+        figures: actors.connect(Arc::clone(&session.actor), client, Instant::now()),
         hello,
         session,
         responses,

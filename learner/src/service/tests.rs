@@ -61,7 +61,9 @@ async fn a_game_whose_replay_panics_is_refused_and_gives_its_permit_back() {
     let (journal, _) = Journal::open(disk, b"", Default::default()).expect("an empty disk");
     let (journal_writer, _thread) =
         JournalWriter::start(journal, Arc::clone(&replay), progress.clone()).expect("a thread");
-    let intake = Intake::new(Arc::new(Faulty), journal_writer, replay, progress, &config, stop);
+    let delivered = watch::Sender::default().subscribe();
+    let rules = Arc::new(Faulty);
+    let intake = Intake::new(rules, journal_writer, replay, progress, delivered, &config, stop);
     let hello = Hello {
         actor: "a".to_owned(),
         epoch: None,

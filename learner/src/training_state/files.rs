@@ -16,10 +16,10 @@ pub(super) const WEIGHTS: &str = "weights.safetensors";
 pub(super) const TRAINING: &str = "training.safetensors";
 pub(super) const STATE: &str = "state.json";
 pub(super) const MANIFEST: &str = "manifest.json";
-pub(super) const PREFIX: &str = "step-";
+pub(crate) const PREFIX: &str = "step-";
 pub(super) const TEMPORARY: &str = "tmp-";
 /// Folder of the states in the directory of the learner.
-pub(super) const FOLDER: &str = "training-states";
+pub(crate) const FOLDER: &str = "training-states";
 
 /// Adds a path to an I/O error.
 pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> TrainingStateError + '_ {

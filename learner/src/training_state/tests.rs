@@ -6,6 +6,7 @@ use crate::trainer::{TrainerState, WeightAverageState};
 use ouro_net::{Generation, Weights, WeightsMeta};
 use ouro_replay::{Counters, Cursor, Dealt, ReplayState};
 
+mod backup;
 mod resume;
 
 fn training_state(step: u64) -> TrainingState {

@@ -7,6 +7,7 @@ use super::{ArenaClient, timed};
 use crate::arena::v1;
 use crate::matches::{AnswerError, GameId, GateStatus, MatchSummary, RecordedGame};
 use crate::news::News;
+use crate::status::ArenaReport;
 use ouro_net::Generation;
 
 /// The strength of one player relative to another.
@@ -78,6 +79,12 @@ impl ArenaClient {
         let request = timed(v1::GetGateRequest { generation });
         let gate = self.arena.get_gate(request).await?.into_inner().gate;
         Ok(gate.ok_or(AnswerError::Missing("gate"))?.try_into()?)
+    }
+
+    /// Returns the state of the arena's process.
+    pub async fn get_status(&mut self) -> Result<ArenaReport, ArenaError> {
+        let answer = self.arena.get_status(timed(v1::GetStatusRequest {})).await?;
+        Ok(answer.into_inner().into())
     }
 
     /// Streams events from now on, optionally with the moves of one game.

@@ -25,8 +25,10 @@ const FOLDERS: &[&str] = &["actor/src", "arena/src", "cli/src", "crates", "learn
 const GENERATED: &[&str] = &[
     "ouro_proto::arena::",
     "ouro_proto::learner::",
+    "ouro_proto::service::",
     "arena::v1",
     "learner::v1",
+    "service::v1",
     "{arena::{",
     ",arena::{",
     "{learner::{",

@@ -1,7 +1,16 @@
 //! Checks that a Redis server keeps what it acknowledges.
 
+use std::time::Duration;
+
 use super::super::error::StoreError;
 use super::connection::Connection;
+use super::{RedisAddress, key};
+
+/// Seconds since its last sign after which a worker no longer counts as active.
+const ACTIVE_SECONDS: u64 = 10;
+
+/// Time over which the questions of a report are repeated.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The oldest version whose commands the store uses.
 const OLDEST: u32 = 7;
@@ -15,28 +24,118 @@ const REQUIRED: [(&str, &str, &str); 5] = [
     ("maxmemory-policy", "noeviction", "results are evicted when memory is short"),
 ];
 
+/// What a server says about itself, for an operator.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerReport {
+    /// The server, for messages.
+    pub name: String,
+    /// Version of the server.
+    pub version: String,
+    /// Why the server may lose what it acknowledges, each with the remedy. An arena refuses it.
+    pub problems: Vec<String>,
+    /// Whether it has an append-only file.
+    pub has_log: bool,
+    /// Result of the last write to that file: `ok` or `err`. A rewrite has a result of its own.
+    pub last_write: String,
+    /// Result of the last rewrite of that file.
+    pub last_rewrite: String,
+    /// Bytes of memory in use.
+    pub memory_bytes: u64,
+    /// Limit of the memory; 0 if there is none.
+    pub memory_limit: u64,
+    /// Entries of the results under the name of the run.
+    pub entries: u64,
+    /// Active workers of the arena.
+    pub workers: u64,
+    /// Jobs that no worker has taken.
+    pub jobs_waiting: u64,
+    /// Jobs that a worker plays.
+    pub jobs_played: u64,
+}
+
+impl ServerReport {
+    /// Asks the server at `address`. The results are only read, and their arena continues.
+    pub fn ask(address: &RedisAddress) -> Result<Self, StoreError> {
+        let mut connection = Connection::new(&address.url, address.password.as_deref())?;
+        connection.set_patience(PATIENCE);
+        let version = version(&mut connection)?;
+        let problems = problems(&mut connection, &version)?;
+        let mut info = |part: &str| -> Result<String, StoreError> {
+            connection.run(|redis| redis::cmd("INFO").arg(part).query(redis))
+        };
+        let (disk, memory) = (info("persistence")?, info("memory")?);
+        let number = |name| field(&memory, name).parse().unwrap_or_default();
+        let log = key(&address.name, "log");
+        let entries = connection.run(|redis| redis::cmd("LLEN").arg(&log).query(redis))?;
+        let (workers, jobs, jobs_played) = jobs(&mut connection, &address.name)?;
+        Ok(Self {
+            name: connection.name().to_owned(),
+            version,
+            problems,
+            has_log: field(&disk, "aof_enabled") == "1",
+            last_write: field(&disk, "aof_last_write_status").to_owned(),
+            last_rewrite: field(&disk, "aof_last_bgrewrite_status").to_owned(),
+            memory_bytes: number("used_memory"),
+            memory_limit: number("maxmemory"),
+            entries,
+            workers,
+            jobs_waiting: jobs.saturating_sub(jobs_played),
+            jobs_played,
+        })
+    }
+}
+
+/// The active workers, the jobs, and those of them that are played.
+fn jobs(connection: &mut Connection, name: &str) -> Result<(u64, u64, u64), StoreError> {
+    let [jobs, workers] = ["jobs", "workers"].map(|part| key(name, part));
+    let (now, _): (u64, u64) = connection.run(|redis| redis::cmd("TIME").query(redis))?;
+    let since = now.saturating_sub(ACTIVE_SECONDS);
+    let active = connection
+        .run(|redis| redis::cmd("ZCOUNT").arg(&workers).arg(since).arg("+inf").query(redis))?;
+    let all: u64 = connection.run(|redis| redis::cmd("XLEN").arg(&jobs).query(redis))?;
+    if all == 0 {
+        // Before the first job there may be no group to ask for.
+        return Ok((active, 0, 0));
+    }
+    let (played, _, _, _): (u64, redis::Value, redis::Value, redis::Value) =
+        connection.run(|redis| redis::cmd("XPENDING").arg(&jobs).arg("workers").query(redis))?;
+    Ok((active, all, played))
+}
+
 /// Refuses a server that is too old, or whose settings lose acknowledged writes. The error names the
 /// setting, its value and the command that changes it.
 pub(super) fn check(connection: &mut Connection) -> Result<(), StoreError> {
+    let version = version(connection)?;
+    match problems(connection, &version)?.into_iter().next() {
+        None => Ok(()),
+        Some(problem) => Err(StoreError::Server { store: connection.name().to_owned(), problem }),
+    }
+}
+
+fn version(connection: &mut Connection) -> Result<String, StoreError> {
     let info: String = connection.run(|redis| redis::cmd("INFO").arg("server").query(redis))?;
-    let store = connection.name().to_owned();
-    let refused = |problem| StoreError::Server { store: store.clone(), problem };
-    let version = field(&info, "redis_version");
+    Ok(field(&info, "redis_version").to_owned())
+}
+
+/// Why the server may lose what it acknowledges, each with the remedy.
+fn problems(connection: &mut Connection, version: &str) -> Result<Vec<String>, StoreError> {
     let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
     if major.is_none_or(|major| major < OLDEST) {
-        return Err(refused(format!("version is {version:?}; use {OLDEST}.0 or later")));
+        // Settings of such a server may have other names.
+        return Ok(vec![format!("version is {version:?}; use {OLDEST}.0 or later")]);
     }
+    let mut problems = Vec::new();
     for (name, wanted, loss) in REQUIRED {
         let found: Vec<String> =
             connection.run(|redis| redis::cmd("CONFIG").arg("GET").arg(name).query(redis))?;
         let value = found.get(1).map_or("", String::as_str);
         if value != wanted {
-            return Err(refused(format!(
+            problems.push(format!(
                 "{name} is {value:?}, so that {loss}; run CONFIG SET {name} {wanted} and CONFIG REWRITE"
-            )));
+            ));
         }
     }
-    Ok(())
+    Ok(problems)
 }
 
 /// The value of a line `NAME:VALUE`.

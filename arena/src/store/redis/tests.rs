@@ -38,7 +38,7 @@ impl Server {
         Some(Self { server, _folder: folder })
     }
 
-    fn address_of(&self, name: &str) -> RedisAddress {
+    pub(crate) fn address_of(&self, name: &str) -> RedisAddress {
         let (url, name) = (self.server.url("arena"), name.to_owned());
         RedisAddress { url, password: None, name }
     }
@@ -283,4 +283,34 @@ fn a_start_without_its_server_does_not_promise_to_resume() {
     let error = at_start(StoreError::Unreachable { store, problem }).to_string();
     assert!(error.ends_with("start the server, or correct deploy.store"), "{error}");
     assert!(!error.contains("resumes"), "{error}");
+}
+
+#[test]
+fn the_report_of_a_server_names_what_it_may_lose_and_counts_workers() {
+    let Some(server) = Server::start() else { return };
+    filled(&server);
+    let report = ServerReport::ask(&server.address_of("test")).unwrap();
+    assert!(report.problems.is_empty() && report.has_log, "{report:?}");
+    assert_eq!((&*report.last_write, &*report.last_rewrite), ("ok", "ok"));
+    assert!(report.version.split('.').count() == 3 && report.memory_bytes > 0, "{report:?}");
+    assert_eq!((report.entries, report.workers, report.jobs_waiting), (3, 0, 0));
+    let now: (u64, u64) = server.command(&["TIME"]);
+    for (worker, age) in [("here", 1), ("gone", 60)] {
+        let at = (now.0 - age).to_string();
+        let _: redis::Value = server.command(&["ZADD", "ouro:{test}:workers", &at, worker]);
+    }
+    let jobs = "ouro:{test}:jobs";
+    let _: redis::Value = server.command(&["XGROUP", "CREATE", jobs, "workers", "$", "MKSTREAM"]);
+    for id in ["1-1", "1-2", "1-3"] {
+        let _: redis::Value = server.command(&["XADD", jobs, id, "job", "{}"]);
+    }
+    let read = ["XREADGROUP", "GROUP", "workers", "here", "COUNT", "1", "STREAMS", jobs, ">"];
+    let _: redis::Value = server.command(&read);
+    let report = ServerReport::ask(&server.address_of("test")).unwrap();
+    assert_eq!((report.workers, report.jobs_waiting, report.jobs_played), (1, 2, 1));
+
+    let Some(forgetful) = Server::start_with(&["--appendonly", "no"]) else { return };
+    let report = ServerReport::ask(&forgetful.address_of("test")).unwrap();
+    assert!(!report.has_log && report.problems.len() == 1, "{report:?}");
+    assert!(report.problems[0].contains("CONFIG SET appendonly yes"), "{report:?}");
 }

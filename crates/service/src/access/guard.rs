@@ -167,6 +167,18 @@ impl Guard {
         }
     }
 
+    /// The accepted tokens of the file by role: their number, and when the first of them expires, in
+    /// seconds since 1970. Roles without a token are left out.
+    pub fn roles(&self) -> Vec<(Role, u32, Option<u64>)> {
+        let (tokens, internal) = (self.tokens(), self.0.internal.as_ref());
+        let valid: Vec<_> = tokens.valid(now()).filter(|token| internal != Some(*token)).collect();
+        let of = |role: Role| {
+            let of_role = valid.iter().filter(|token| token.role == role);
+            (role, of_role.clone().count() as u32, of_role.filter_map(|token| token.expires).min())
+        };
+        Role::ALL.map(of).into_iter().filter(|(_, count, _)| *count > 0).collect()
+    }
+
     /// Whether the headers have a token of one of `roles`, for web pages.
     pub fn permits(&self, headers: &HeaderMap, roles: &[Role]) -> bool {
         self.admit(headers, "the web page", Some(roles)).is_ok()

@@ -104,6 +104,11 @@ impl Tokens {
         }
     }
 
+    /// The tokens that count at `now`, in seconds since 1970: role and end of each.
+    pub(super) fn valid(&self, now: u64) -> impl Iterator<Item = &StoredToken> {
+        self.0.values().flatten().map(|one| &one.0.stored).filter(move |one| !one.is_expired(now))
+    }
+
     /// The identity that `token` gives at `now`, in seconds since 1970.
     pub(super) fn find(&self, token: &Token, now: u64) -> Result<Identity, Unknown> {
         let digest = token.digest();

@@ -40,6 +40,7 @@ impl Pushed {
             journal_writer,
             Arc::clone(&replay),
             progress,
+            tokio::sync::watch::Sender::default().subscribe(),
             &config,
             stop.clone(),
         );
