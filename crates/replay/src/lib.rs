@@ -22,7 +22,7 @@ pub use disk::{Disk, FolderDisk, SegmentFile};
 pub use intake::{AcceptedGame, Intake, TrainedMoves};
 pub use journal::{
     Appended, Committed, Dedup, Due, Greeting, GroupCommit, Journal, JournalError, Opened, Options,
-    Policy, Record, Verdict,
+    Policy, Purge, Record, RecordCount, Verdict,
 };
 pub use ratio::{Counters, Pace, Ratio, RatioError, Settings};
 pub use refusal::{Refusal, RefusalReason};
