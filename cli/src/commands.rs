@@ -16,6 +16,7 @@ mod exam;
 mod game_argument;
 mod games;
 mod match_games;
+mod purge;
 mod record;
 mod repair;
 mod settings;
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Check(check::Check),
     Repair(repair::Repair),
     States(states::States),
+    Purge(purge::Purge),
     #[command(subcommand)]
     Store(store::StoreCommand),
     #[command(subcommand)]
@@ -71,6 +73,7 @@ impl Command {
             Self::Check(verb) => verb.run(output),
             Self::Repair(verb) => verb.run(output),
             Self::States(verb) => verb.run(output),
+            Self::Purge(verb) => verb.run(output),
             Self::Store(verb) => verb.run(output),
             Self::Token(verb) => verb.run(output),
             Self::Conform(verb) => verb.run(output),

@@ -231,6 +231,7 @@ impl LearnerService for Intake {
     ) -> Result<Response<wire::GetStatusResponse>, Status> {
         let Shared { progress, replay, algorithm, .. } = &*self.shared;
         let connected = progress.figures().actors.list(Instant::now());
+        let deviating = progress.figures().deviations.list();
         let (progress, (status, starvation)) = (progress.get(), replay.status());
         let actors = self.shared.max_streams - self.shared.streams.available_permits();
         let report = progress.report;
@@ -266,6 +267,7 @@ impl LearnerService for Intake {
             mean_return: progress.mean_return,
             condition,
             connected: connected.into_iter().map(Into::into).collect(),
+            deviating: deviating.into_iter().map(Into::into).collect(),
         }))
     }
 }

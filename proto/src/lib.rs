@@ -22,7 +22,7 @@ pub use arena_client::ArenaClient;
 pub use checkpoint::{Checkpoint, CheckpointStatus};
 pub use credential::Credential;
 pub use push::RefusedGame;
-pub use status::{ConnectedActor, LearnerReport, StatusClient};
+pub use status::{ConnectedActor, DeviatingActor, LearnerReport, StatusClient};
 pub use trajectory::{ActorId, Hello};
 
 /// An encoded `FileDescriptorSet` of all services and messages, for gRPC reflection.

@@ -56,6 +56,21 @@ pub struct LearnerReport {
     pub condition: String,
     /// The connected actors by name, at most [`MOST_ACTORS`].
     pub connected: Vec<ConnectedActor>,
+    /// Actors whose games deviate from those of all others, by name, at most [`MOST_ACTORS`].
+    pub deviating: Vec<DeviatingActor>,
+}
+
+/// An actor whose games deviate from those of all others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviatingActor {
+    /// Its name.
+    pub name: String,
+    /// What deviates most: `outcomes` or `lengths`.
+    pub quantity: String,
+    /// By how much, as a normal deviate.
+    pub residual: f64,
+    /// Games of the actor that were compared.
+    pub games: u32,
 }
 
 /// An actor that is connected to the learner.
@@ -102,6 +117,7 @@ impl From<wire::GetStatusResponse> for LearnerReport {
             mean_return: status.mean_return,
             condition: status.condition,
             connected: status.connected.into_iter().take(MOST_ACTORS).map(Into::into).collect(),
+            deviating: status.deviating.into_iter().take(MOST_ACTORS).map(Into::into).collect(),
         }
     }
 }
@@ -136,6 +152,20 @@ impl From<ConnectedActor> for wire::ConnectedActor {
             positions,
             refused,
         }
+    }
+}
+
+impl From<wire::DeviatingActor> for DeviatingActor {
+    fn from(actor: wire::DeviatingActor) -> Self {
+        let wire::DeviatingActor { name, quantity, residual, games } = actor;
+        Self { name, quantity, residual, games }
+    }
+}
+
+impl From<DeviatingActor> for wire::DeviatingActor {
+    fn from(actor: DeviatingActor) -> Self {
+        let DeviatingActor { name, quantity, residual, games } = actor;
+        Self { name, quantity, residual, games }
     }
 }
 
@@ -196,6 +226,12 @@ mod tests {
             refused: 2,
             generation: Some(Generation(3)),
         };
+        let deviating = DeviatingActor {
+            name: "eve".to_owned(),
+            quantity: "outcomes".to_owned(),
+            residual: 8.5,
+            games: 300,
+        };
         let sent = wire::GetStatusResponse {
             newest_generation: 4,
             refused: vec![wire::RefusalCount {
@@ -203,11 +239,13 @@ mod tests {
                 games: 2,
             }],
             connected: vec![actor.clone().into(); MOST_ACTORS + 1],
+            deviating: vec![deviating.clone().into(); MOST_ACTORS + 1],
             ..wire::GetStatusResponse::default()
         };
         let report = LearnerReport::from(sent);
         assert_eq!(report.connected.len(), MOST_ACTORS);
         assert_eq!(report.connected[0], actor);
+        assert_eq!((report.deviating.len(), &report.deviating[0]), (MOST_ACTORS, &deviating));
         assert_eq!(report.refused, [(RefusalReason::Stale, 2)]);
         assert_eq!((report.generation, report.window_positions), (Generation(4), 0.0));
     }

@@ -262,7 +262,8 @@ impl<D: Disk> Journal<D> {
         }
         // A program that does not know purges must not read past one, so the version of the segment
         // says that it holds one.
-        let needs_version = self.has_waiting_purge() && self.tail_segment().version < FORMAT_VERSION;
+        let needs_version =
+            self.has_waiting_purge() && self.tail_segment().version < FORMAT_VERSION;
         if needs_version || self.tail_segment().bytes >= self.options.segment_bytes {
             self.rotate()?;
         }

@@ -28,7 +28,7 @@ pub use ratio::{Counters, Pace, Ratio, RatioError, Settings};
 pub use refusal::{Refusal, RefusalReason};
 pub use replay::{Replay, ReplaySettings, ReplayState, SettingsError, StateError, Status};
 pub use trajectory::{
-    EncodedTrajectory, Move, Ply, PositionRef, RecordHeader, SearchTarget, Seat, Trajectory,
+    EncodedTrajectory, GameSummary, Move, Ply, PositionRef, RecordHeader, SearchTarget, Seat, Trajectory,
     TrajectoryError,
 };
 pub use window::{

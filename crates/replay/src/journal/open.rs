@@ -81,7 +81,13 @@ impl Unreadable {
 
 impl Walk {
     pub(crate) fn new() -> Self {
-        Self { dedup: Dedup::default(), purges: Vec::new(), before: None, last_commit: 0, records: 0 }
+        Self {
+            dedup: Dedup::default(),
+            purges: Vec::new(),
+            before: None,
+            last_commit: 0,
+            records: 0,
+        }
     }
 
     /// Reads segment `number` and calls `each` with every entry. The number passed with an entry
@@ -313,12 +319,8 @@ impl<D: Disk> Journal<D> {
                 tail
             }
             None => {
-                let header = Header {
-                    version: BASE_VERSION,
-                    segment: 1,
-                    first_commit: 0,
-                    first_record: 0,
-                };
+                let header =
+                    Header { version: BASE_VERSION, segment: 1, first_commit: 0, first_record: 0 };
                 let made = segments::create(&disk, header, identity, &walk.dedup);
                 let (segment, file) = made.map_err(|(action, source)| {
                     let path = disk.describe(&segment_name(1));

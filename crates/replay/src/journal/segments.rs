@@ -9,7 +9,9 @@ use ouro_net::Generation;
 use super::Journal;
 use super::dedup::Dedup;
 use super::error::JournalError;
-use super::format::{BASE_VERSION, Entry, FORMAT_VERSION, FRAME_BYTES, FramePlace, Header, Kind, seal_frame};
+use super::format::{
+    BASE_VERSION, Entry, FORMAT_VERSION, FRAME_BYTES, FramePlace, Header, Kind, seal_frame,
+};
 use super::segment_name::segment_name;
 use crate::disk::{Disk, SegmentFile, is_exhausted, write_all};
 
