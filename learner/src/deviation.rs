@@ -169,24 +169,28 @@ impl Tally {
     /// evaluation has something new to compare.
     pub(crate) fn record(&mut self, actor: &Arc<str>, game: &GameSummary) -> bool {
         let generation = game.generation();
-        let newest = self.newest();
-        let stratum: Stratum = game.seats.iter().map(|seat| (seat.learns, seat.generation)).collect();
+        let is_new = self.newest().is_some_and(|newest| generation > newest);
+        self.generations.entry(generation).or_default();
+        if is_new {
+            self.slide();
+        }
+        // A late game of a dropped generation starts that generation anew.
         let of_generation = self.generations.entry(generation).or_default();
-        let actors = of_generation.strata.entry(stratum).or_default();
-        if !actors.contains_key(actor) {
-            if self.cells >= MOST_CELLS {
-                return false;
+        let stratum: Stratum =
+            game.seats.iter().map(|seat| (seat.learns, seat.generation)).collect();
+        let is_full = self.cells >= MOST_CELLS;
+        let is_known = |actors: &BTreeMap<Arc<str>, Cell>| actors.contains_key(actor);
+        if !of_generation.strata.get(&stratum).is_some_and(is_known) {
+            if is_full {
+                return is_new;
             }
             self.cells += 1;
         }
+        let actors = of_generation.strata.entry(stratum).or_default();
         let cell = actors.entry(Arc::clone(actor)).or_default();
         cell.outcomes.add(outcome_category(&game.seats));
         cell.lengths.add(length_category(game.plies));
         of_generation.games += 1;
-        let is_new = newest.is_some_and(|newest| generation > newest);
-        if is_new {
-            self.slide();
-        }
         is_new
     }
 
@@ -207,12 +211,13 @@ impl Tally {
         let actors: BTreeSet<&Arc<str>> = strata.flat_map(BTreeMap::keys).collect();
         let enough = GAMES_PER_ACTOR * actors.len() as u64;
         let mut games: u64 = self.settled().map(|one| one.games).sum();
-        while let Some(oldest) = self.settled().next() {
-            if games - oldest.games < enough && self.cells < MOST_CELLS {
+        while let Some((oldest, cells)) = self.settled().next().map(|one| (one.games, one.cells()))
+        {
+            if games - oldest < enough && self.cells < MOST_CELLS {
                 return;
             }
-            games -= oldest.games;
-            self.cells -= oldest.cells();
+            games -= oldest;
+            self.cells -= cells;
             self.generations.pop_first();
         }
     }

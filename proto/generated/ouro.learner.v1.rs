@@ -219,6 +219,25 @@ pub struct GetStatusResponse {
     /// The connected actors by name, at most 1,000 of them.
     #[prost(message, repeated, tag = "13")]
     pub connected: ::prost::alloc::vec::Vec<ConnectedActor>,
+    /// Actors whose games deviate from those of all others, by name. They need not be connected.
+    #[prost(message, repeated, tag = "14")]
+    pub deviating: ::prost::alloc::vec::Vec<DeviatingActor>,
+}
+/// An actor whose games deviate from those of all others.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct DeviatingActor {
+    /// Its name.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// What deviates most: `outcomes` or `lengths`.
+    #[prost(string, tag = "2")]
+    pub quantity: ::prost::alloc::string::String,
+    /// By how much, as a normal deviate.
+    #[prost(double, tag = "3")]
+    pub residual: f64,
+    /// Games of the actor that were compared.
+    #[prost(uint32, tag = "4")]
+    pub games: u32,
 }
 /// An actor that is connected.
 #[derive(Clone, PartialEq, ::prost::Message)]

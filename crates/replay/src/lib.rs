@@ -28,8 +28,8 @@ pub use ratio::{Counters, Pace, Ratio, RatioError, Settings};
 pub use refusal::{Refusal, RefusalReason};
 pub use replay::{Replay, ReplaySettings, ReplayState, SettingsError, StateError, Status};
 pub use trajectory::{
-    EncodedTrajectory, GameSummary, Move, Ply, PositionRef, RecordHeader, SearchTarget, Seat, Trajectory,
-    TrajectoryError,
+    EncodedTrajectory, GameSummary, Move, Ply, PositionRef, RecordHeader, SearchTarget, Seat,
+    Trajectory, TrajectoryError,
 };
 pub use window::{
     Batch, Cursor, Deal, Dealt, Draw, Fifo, FifoSettings, Growth, Item, Staleness, Window,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ouro_net::{Generation, NetSpec, Weights, WeightsMeta};
 use ouro_replay::journal::Options;
-use ouro_replay::{FolderDisk, Journal, Replay, ReplayState};
+use ouro_replay::{FolderDisk, Journal, Replay, ReplayState, Trajectory};
 use ouro_service::identity;
 
 use super::LearnerError;
@@ -100,12 +100,21 @@ pub(super) fn resume(
     let settings = config.replay_settings()?;
     let mut replay = Replay::resume(settings, &state).expect("the settings were checked");
     let deviations = DeviationWatch::default();
-    let filled = journal.visit(replay.next(), |number, record| {
+    let (first, game_config) = (replay.next(), Arc::new(config.game.clone()));
+    let filled = journal.visit(journal.oldest_record(), |number, record| {
+        let is_void = journal.is_void(record.actor, number);
+        if number < first {
+            // Needed by older training states only. A damaged game would be found at its use.
+            if let (false, Ok(game)) = (is_void, Trajectory::decode(record.payload, &game_config)) {
+                deviations.restore(&record.actor.into(), &game.summary());
+            }
+            return ControlFlow::Continue(());
+        }
         let (mut game, summary) = match rules.restore(record.payload, record.generation) {
             Ok(restored) => restored,
             Err(error) => return ControlFlow::Break(LearnerError::Journalled { number, error }),
         };
-        if journal.is_void(record.actor, number) {
+        if is_void {
             game = game.voided();
         } else {
             deviations.restore(&record.actor.into(), &summary);

@@ -3,8 +3,8 @@ use ouro_net::Generation;
 use ouro_proto::Hello;
 use ouro_proto::trajectory::to_wire;
 use ouro_replay::{
-    AcceptedGame, Draw, EncodedTrajectory, GameSummary, Journal, Refusal, RefusalReason, Replay, ReplayState,
-    Trajectory,
+    AcceptedGame, Draw, EncodedTrajectory, GameSummary, Journal, Refusal, RefusalReason, Replay,
+    ReplayState, Trajectory,
 };
 
 mod pause;

@@ -58,7 +58,7 @@ impl Purge {
 impl fmt::Display for Purge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { actor, before, records, at, by } = self;
-        write!(f, "{records} records of {actor} before number {before}, by {by}, at Unix time {at}")
+        write!(f, "{records} games of {actor} before number {before}, by {by}, at Unix time {at}")
     }
 }
 

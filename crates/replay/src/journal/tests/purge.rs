@@ -116,7 +116,7 @@ fn only_the_segment_of_a_purge_needs_this_version() {
     let inspection = inspect(folder.path(), |_, _| {}).expect("readable");
     assert!(inspection.damage.is_none(), "{inspection}");
     assert_eq!(inspection.purges.len(), 1);
-    assert!(inspection.to_string().contains("purge      4 records of eve before number 4, by op"));
+    assert!(inspection.to_string().contains("purge      4 games of eve before number 4, by op"));
     let version = |name: &str| {
         let bytes = std::fs::read(folder.path().join(name)).expect("the segment");
         u32::from_le_bytes(bytes[8..12].try_into().expect("four bytes"))
