@@ -414,9 +414,10 @@ impl<D: Disk> WriterState<D> {
         }
         self.group.committed();
         self.publish_stall();
+        let mut is_comparison_due = false;
         for (number, actor, accepted) in self.waiting.drain(..) {
             let AcceptedGame { game, returns, summary } = *accepted;
-            self.progress.figures().deviations.accepted(&actor, &summary);
+            is_comparison_due |= self.progress.figures().deviations.record(&actor, &summary);
             self.progress.accepted(game.positions() as usize, &returns);
             self.replay.insert(number, game)?;
         }
@@ -441,6 +442,10 @@ impl<D: Disk> WriterState<D> {
             // The session of a disconnected actor is kept only while it has refusals to report.
             !sender.is_closed() || !refusals.is_empty()
         });
+        // After the acknowledgements, which it must not delay.
+        if is_comparison_due {
+            self.progress.figures().deviations.evaluate();
+        }
         Ok(())
     }
 

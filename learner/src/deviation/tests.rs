@@ -52,9 +52,13 @@ fn settle(tally: &mut Tally, generation: u32) {
 fn cluster(actors: usize, games: usize, cheats: &[GameSummary]) -> Tally {
     let (mut tally, mut rng) = (Tally::default(), Rng::new(7, "cluster"));
     for actor in 0..actors {
-        (0..games).for_each(|_| drop(tally.record(&name(actor), &honest(&mut rng, 0))));
+        for _ in 0..games {
+            tally.record(&name(actor), &honest(&mut rng, 0));
+        }
     }
-    cheats.iter().for_each(|cheat| drop(tally.record(&"eve".into(), cheat)));
+    for cheat in cheats {
+        tally.record(&"eve".into(), cheat);
+    }
     settle(&mut tally, 0);
     tally
 }
@@ -208,7 +212,9 @@ fn a_flag_stays_while_the_games_are_compared_and_several_cheats_are_found() {
     let mut known = BTreeMap::new();
     for generation in 0..12 {
         for actor in 0..8 {
-            (0..300).for_each(|_| drop(tally.record(&name(actor), &honest(&mut rng, generation))));
+            for _ in 0..300 {
+                tally.record(&name(actor), &honest(&mut rng, generation));
+            }
         }
         if generation < 3 {
             for _ in 0..100 {

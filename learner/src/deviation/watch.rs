@@ -23,21 +23,13 @@ impl DeviationWatch {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a game of the journal, without an evaluation.
-    pub(crate) fn restore(&self, actor: &Arc<str>, game: &GameSummary) {
-        self.lock().tally.record(actor, game);
+    /// Counts an accepted game. Returns whether an evaluation is due, after the first game of a
+    /// generation.
+    pub(crate) fn record(&self, actor: &Arc<str>, game: &GameSummary) -> bool {
+        self.lock().tally.record(actor, game)
     }
 
-    /// Counts an accepted game. The first game of a generation causes an evaluation, which takes
-    /// milliseconds.
-    pub(crate) fn accepted(&self, actor: &Arc<str>, game: &GameSummary) {
-        let mut state = self.lock();
-        if state.tally.record(actor, game) {
-            evaluate(&mut state);
-        }
-    }
-
-    /// Compares all actors now.
+    /// Compares all actors now, which takes milliseconds.
     pub(crate) fn evaluate(&self) {
         evaluate(&mut self.lock());
     }

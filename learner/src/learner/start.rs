@@ -106,7 +106,7 @@ pub(super) fn resume(
         if number < first {
             // Needed by older training states only. A damaged game would be found at its use.
             if let (false, Ok(game)) = (is_void, Trajectory::decode(record.payload, &game_config)) {
-                deviations.restore(&record.actor.into(), &game.summary());
+                deviations.record(&record.actor.into(), &game.summary());
             }
             return ControlFlow::Continue(());
         }
@@ -117,7 +117,7 @@ pub(super) fn resume(
         if is_void {
             game = game.voided();
         } else {
-            deviations.restore(&record.actor.into(), &summary);
+            deviations.record(&record.actor.into(), &summary);
         }
         match replay.insert(number, game) {
             Ok(()) => ControlFlow::Continue(()),

@@ -83,10 +83,15 @@ async fn an_actor_that_sends_only_wins_is_flagged_purged_and_never_trained_on_ag
     let mut later = random_game(1);
     later.seats.iter_mut().for_each(|seat| seat.generation = Some(Generation(2)));
     connections[0].push(to_wire(GAMES + 1, &later)).await;
-    let status = {
-        let url = format!("http://{address}");
-        let mut client = LearnerServiceClient::connect(url).await.expect("the port is open");
-        client.get_status(wire::GetStatusRequest {}).await.expect("an answer").into_inner()
+    let url = format!("http://{address}");
+    let mut client = LearnerServiceClient::connect(url).await.expect("the port is open");
+    // The comparison follows the acknowledgement.
+    let status = loop {
+        let answer = client.get_status(wire::GetStatusRequest {}).await.expect("an answer");
+        let status = answer.into_inner();
+        if !status.deviating.is_empty() {
+            break status;
+        }
     };
     let [found] = &status.deviating[..] else { panic!("{:?}", status.deviating) };
     assert_eq!((&*found.name, found.games), ("eve", GAMES as u32));
