@@ -211,8 +211,9 @@ impl Tally {
         let actors: BTreeSet<&Arc<str>> = strata.flat_map(BTreeMap::keys).collect();
         let enough = GAMES_PER_ACTOR * actors.len() as u64;
         let mut games: u64 = self.settled().map(|one| one.games).sum();
-        while let Some((oldest, cells)) = self.settled().next().map(|one| (one.games, one.cells()))
-        {
+        loop {
+            let oldest = self.settled().next().map(|one| (one.games, one.cells()));
+            let Some((oldest, cells)) = oldest else { return };
             if games - oldest < enough && self.cells < MOST_CELLS {
                 return;
             }

@@ -384,7 +384,7 @@ impl<D: Disk> WriterState<D> {
             }
             // Connections check sequence numbers themselves, and a fenced connection is ending.
             Appended::Gap { .. } | Appended::Fenced { .. } => {
-                tracing::warn!(actor, epoch, sequence, ?appended, "game out of turn");
+                tracing::warn!(%actor, epoch, sequence, ?appended, "game out of turn");
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! The journal is append-only, and training states refer to records by their numbers. A purge
 //! therefore removes nothing. It appends an entry: all records of an actor below a number are void.
-//! Readers insert void records without their positions, so numbers and counts stay as they are. The
+//! Readers keep void records in place and draw none of their positions, so numbers and counts stay. The
 //! decisions about the records stay too, so a purged record that is sent again is a duplicate.
 //!
 //! A purge follows the records that it voids. Segments are removed oldest first, so a purge outlives

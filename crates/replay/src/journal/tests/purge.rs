@@ -102,7 +102,7 @@ fn only_the_segment_of_a_purge_needs_this_version() {
     let disk = FolderDisk::open(folder.path()).expect("a folder");
     let (mut journal, _) = Journal::open(disk, RUN, small()).expect("opens");
     journal.greet("eve", None).unwrap();
-    let mut append = |journal: &mut Journal, from: u64, to: u64| {
+    let append = |journal: &mut Journal, from: u64, to: u64| {
         for sequence in from..=to {
             journal.append(record("eve", 1, sequence, &[b'.'; 40])).unwrap();
             journal.commit().unwrap();
@@ -199,7 +199,8 @@ fn a_full_disk_leaves_the_journal_without_a_purge_or_with_all_of_it() {
         let journal = filled(&whole, 10);
         journal.size().1 as usize
     };
-    for more in (0..400).step_by(7) {
+    let (mut full, mut fitted) = (0, 0);
+    for more in (0..700).step_by(7) {
         let disk = whole.copy();
         disk.set_faults(Faults { capacity: Some(used + more), ..Faults::default() });
         let (mut journal, _) = Journal::open(disk.clone(), RUN, small()).expect("opens");
@@ -207,9 +208,13 @@ fn a_full_disk_leaves_the_journal_without_a_purge_or_with_all_of_it() {
         if let Err(error) = &purged {
             assert!(matches!(error, JournalError::Exhausted { .. }), "{error}");
             assert!(journal.purges().is_empty());
+            full += 1;
+        } else {
+            fitted += 1;
         }
         drop(journal);
         disk.set_faults(Faults::default());
         assert_eq!(open(&disk).purges().len(), if purged.is_ok() { 2 } else { 0 });
     }
+    assert!(full > 10 && fitted > 10, "{full} and {fitted}");
 }

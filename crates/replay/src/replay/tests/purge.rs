@@ -74,7 +74,7 @@ fn draw(
 }
 
 #[test]
-fn no_purged_game_is_drawn_and_all_others_are_whatever_state_is_resumed() {
+fn no_purged_game_is_drawn_and_all_others_of_a_queue_are_whatever_state_is_resumed() {
     for settings in kinds() {
         // No game becomes too old for a queue.
         let newest = Generation(0);
@@ -99,11 +99,10 @@ fn no_purged_game_is_drawn_and_all_others_are_whatever_state_is_resumed() {
             let drawn = draw(&mut replay, &mut journal, 40, newest);
             let is_void = |number: u64| number < held && is_of(number, "eve");
             assert!(drawn.iter().all(|&number| !is_void(number)));
+            // A window drops old games while it draws; that it draws all of them is tested there.
+            let ReplaySettings::Fifo(_) = settings else { continue };
             // In the middle of a deal, some positions of it may have been used before.
-            let first = match settings {
-                ReplaySettings::Fifo(_) if cursor.dealt.is_some() => cursor.first + 32,
-                _ => cursor.first,
-            };
+            let first = if cursor.dealt.is_some() { cursor.first + 32 } else { cursor.first };
             let has_positions = |number: &u64| Game::new(*number).positions > 0;
             let missing: Vec<u64> = (first..held)
                 .filter(|number| has_positions(number) && !is_void(*number))
