@@ -56,7 +56,15 @@ async fn drawn(config: &Config) -> BTreeSet<u64> {
         let batch = replay.draw(count).expect("it is open").batch;
         drawn.extend(batch.draws.iter().map(|draw| draw.number));
     }
+    close(learner).await;
     drawn
+}
+
+/// Ends a learner that never ran, so that its folder is free.
+async fn close(learner: Learner) {
+    let Learner { journal_writer, journal_thread, .. } = learner;
+    journal_writer.close().await;
+    journal_thread.join().await.expect("no panic").expect("the journal is sound");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,6 +75,7 @@ async fn an_actor_that_sends_only_wins_is_flagged_purged_and_never_trained_on_ag
     // No game becomes stale, and all states and games stay.
     config.intake.max_staleness = 1_000_000;
     config.training_states.kept = 1_000_000;
+    config.training_states.every_steps = 20;
     let running = Running::start(config.clone()).await;
     let address = running.address;
     let honest = HONEST.map(|name| tokio::spawn(play(address, name, random_game)));
@@ -103,7 +112,7 @@ async fn an_actor_that_sends_only_wins_is_flagged_purged_and_never_trained_on_ag
     // The flag comes back with the journal.
     let learner = Learner::bind(config.clone()).await.expect("it resumes");
     assert_eq!(learner.status().figures().deviations.counts(), (4, 1));
-    drop(learner);
+    close(learner).await;
 
     // From the first training state, training would use every game again.
     let stopped = StoppedLearner::open(directory.path()).expect("it is stopped");
@@ -125,7 +134,7 @@ async fn an_actor_that_sends_only_wins_is_flagged_purged_and_never_trained_on_ag
     assert_eq!(after, expected, "not one purged game, and all others");
     let learner = Learner::bind(config.clone()).await.expect("it resumes");
     assert_eq!(learner.status().figures().deviations.counts(), (3, 0));
-    drop(learner);
+    close(learner).await;
 
     // Games that are sent again do not come back.
     let running = Running::start(config.clone()).await;
