@@ -13,7 +13,7 @@ fn actor(home: &std::path::Path) -> (String, u64, u64) {
     let (name, counts) = line.split_once("  ").expect("a name");
     let number = |end: &str| {
         let word = counts.split(", ").find_map(|part| part.strip_suffix(end)).expect("a count");
-        word.parse().expect("a number")
+        word.parse::<u64>().expect("a number")
     };
     (name.to_owned(), number(" games"), number(" purged"))
 }

@@ -117,7 +117,7 @@ fn purged(purge: &Note) -> Purged<'_> {
 
 /// Prints the actors with their games, and the purges.
 fn list(journal: &StoppedJournal, output: &mut Output) -> Result<(), Failure> {
-    let actor = |(actor, count): (&'_ String, &RecordCount)| {
+    let actor = |(actor, count): (&String, &RecordCount)| {
         format!("{actor}  {} games, {} purged\n", count.valid, count.void)
     };
     let mut text: String = journal.games().iter().map(actor).collect();

