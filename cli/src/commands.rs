@@ -18,6 +18,7 @@ mod exam;
 mod game_argument;
 mod games;
 mod match_games;
+mod purge;
 mod record;
 mod repair;
 mod restore;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Backup(backup::Backup),
     Restore(restore::Restore),
     States(states::States),
+    Purge(purge::Purge),
     #[command(subcommand)]
     Store(store::StoreCommand),
     #[command(subcommand)]
@@ -80,6 +82,7 @@ impl Command {
             Self::Backup(verb) => verb.run(output),
             Self::Restore(verb) => verb.run(output),
             Self::States(verb) => verb.run(output),
+            Self::Purge(verb) => verb.run(output),
             Self::Store(verb) => verb.run(output),
             Self::Token(verb) => verb.run(output),
             Self::Conform(verb) => verb.run(output),

@@ -154,7 +154,7 @@ fn traces(run: &Path, end: &Value) -> Traces {
     let inspection = inspect(&run.join("learner/journal"), |_, entry| match entry.kind {
         Kind::Record => games.push(entry.payload.to_vec()),
         Kind::Refused => panic!("no game is refused"),
-        Kind::Epoch | Kind::Snapshot => {}
+        Kind::Epoch | Kind::Snapshot | Kind::Purge => {}
     });
     assert!(inspection.expect("the journal can be read").damage.is_none());
     let mut learned = Vec::new();

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use ouro_service::metrics::Histogram;
 
 use crate::actors::Actors;
+use crate::deviation::DeviationWatch;
 
 /// Figures of a running learner. Its parts add to them; metrics and status requests read them.
 #[derive(Debug, Default)]
@@ -25,6 +26,8 @@ pub(crate) struct Figures {
     pub(crate) intake: Waits<IntakeWait>,
     /// The connected actors.
     pub(crate) actors: Actors,
+    /// The comparison of the actors' games.
+    pub(crate) deviations: DeviationWatch,
 }
 
 /// A set of reasons to wait.

@@ -215,8 +215,8 @@ struct WriterState<D: Disk> {
     sessions: BTreeMap<Arc<str>, OpenSession>,
     /// Sessions under new epochs that wait for their commit.
     opening: Vec<(oneshot::Sender<Option<PushSession>>, PushSession)>,
-    /// Accepted games that wait for their commit, with their numbers.
-    waiting: VecDeque<(u64, Box<AcceptedGame>)>,
+    /// Accepted games that wait for their commit, with their numbers and actors.
+    waiting: VecDeque<(u64, Arc<str>, Box<AcceptedGame>)>,
     refused: Vec<RefusalReason>,
     /// A command that waits for room in the replay.
     blocked: Option<Command>,
@@ -300,7 +300,7 @@ impl<D: Disk> WriterState<D> {
 
     /// Positions of accepted games that wait for their commit.
     fn waiting_positions(&self) -> u64 {
-        self.waiting.iter().map(|(_, accepted)| u64::from(accepted.game.positions())).sum()
+        self.waiting.iter().map(|(.., accepted)| u64::from(accepted.game.positions())).sum()
     }
 
     fn take(&mut self, command: Command) -> Result<(), JournalWriterError> {
@@ -349,7 +349,7 @@ impl<D: Disk> WriterState<D> {
 
     fn decide(
         &mut self,
-        actor: &str,
+        actor: &Arc<str>,
         epoch: u64,
         sequence: u64,
         decision: Decision,
@@ -360,7 +360,7 @@ impl<D: Disk> WriterState<D> {
                 let record = Record { actor, epoch, sequence, generation, payload };
                 let appended = self.journal.append(record)?;
                 if let Appended::Uncommitted(Some(number)) = appended {
-                    self.waiting.push_back((number, accepted));
+                    self.waiting.push_back((number, Arc::clone(actor), accepted));
                 }
                 appended
             }
@@ -384,7 +384,7 @@ impl<D: Disk> WriterState<D> {
             }
             // Connections check sequence numbers themselves, and a fenced connection is ending.
             Appended::Gap { .. } | Appended::Fenced { .. } => {
-                tracing::warn!(actor, epoch, sequence, ?appended, "game out of turn");
+                tracing::warn!(%actor, epoch, sequence, ?appended, "game out of turn");
             }
         }
         Ok(())
@@ -414,8 +414,10 @@ impl<D: Disk> WriterState<D> {
         }
         self.group.committed();
         self.publish_stall();
-        for (number, accepted) in self.waiting.drain(..) {
-            let AcceptedGame { game, returns } = *accepted;
+        let mut is_comparison_due = false;
+        for (number, actor, accepted) in self.waiting.drain(..) {
+            let AcceptedGame { game, returns, summary } = *accepted;
+            is_comparison_due |= self.progress.figures().deviations.record(&actor, &summary);
             self.progress.accepted(game.positions() as usize, &returns);
             self.replay.insert(number, game)?;
         }
@@ -440,6 +442,10 @@ impl<D: Disk> WriterState<D> {
             // The session of a disconnected actor is kept only while it has refusals to report.
             !sender.is_closed() || !refusals.is_empty()
         });
+        // After the acknowledgements, which it must not delay.
+        if is_comparison_due {
+            self.progress.figures().deviations.evaluate();
+        }
         Ok(())
     }
 

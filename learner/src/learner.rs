@@ -98,7 +98,7 @@ impl Learner {
         let (settings, game_rules) = (config.clone(), Arc::clone(&rules));
         let start =
             Background::thread("ouro-start", move || start::resume(&settings, &*game_rules))?;
-        let (resumed, replay, journal) = start.join().await??;
+        let (resumed, replay, journal, deviations) = start.join().await??;
 
         let meta = resumed.training_state.weights.meta();
         identity().set_game(config.game.name());
@@ -106,21 +106,22 @@ impl Learner {
         if let Ok(Some(run)) = stored_run(&config.training_states.directory) {
             identity().set_run(run);
         }
-        let (status, _) = replay.status();
-        let progress = SharedStatus::new(LearnerStatus {
+        let (held, _) = replay.status();
+        let status = LearnerStatus {
             step: meta.step,
             generation: meta.generation,
             games: journal.records(),
-            moves: status.counters.inserts,
+            moves: held.counters.inserts,
             device: resumed.device.name().to_owned(),
             device_kind: resumed.device.kind(),
             ..LearnerStatus::default()
-        });
+        };
+        let progress = SharedStatus::resumed(status, deviations);
         tracing::info!(
             device = resumed.device.name(),
             step = meta.step,
             generation = meta.generation.0,
-            games = status.games,
+            games = held.games,
             "ready"
         );
         let (journal_writer, journal_thread) =

@@ -55,6 +55,10 @@ ouro_service::series! {
             "Mean undiscounted return of learning seats over the last 512 returns.";
         ACTORS: Gauge "ouro_learner_connected_actors" []
             "Actors connected.";
+        COMPARED: Gauge "ouro_learner_compared_actors" []
+            "Actors with enough games of settled generations for a comparison with all others.";
+        DEVIATING: Gauge "ouro_learner_deviating_actors" []
+            "Actors whose outcomes or game lengths deviate from those of all others.";
         ACKNOWLEDGEMENT: Histogram "ouro_learner_acknowledgement_seconds" []
             "Time from the arrival of a game to its acknowledgement, which includes the time that training makes it wait.";
         JOURNAL: Gauge "ouro_learner_journal_bytes" []
@@ -109,6 +113,9 @@ impl Source for LearnerSource {
         readings.one(&GRADIENT, report.gradient_norm)?;
         readings.one(&RETURN, status.mean_return)?;
         readings.one(&ACTORS, figures.actors.count())?;
+        let (compared, deviating) = figures.deviations.counts();
+        readings.one(&COMPARED, compared)?;
+        readings.one(&DEVIATING, deviating)?;
         readings.histogram(&ACKNOWLEDGEMENT, [], &figures.acknowledgement)?;
         readings.one(&JOURNAL, figures.journal_bytes.load(Ordering::Relaxed))?;
         readings.histogram(&SYNC, [], &figures.sync)?;

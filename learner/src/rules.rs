@@ -13,7 +13,7 @@ use ouro_game::{Game, GameVisitor, Rng, Symmetry};
 use ouro_net::Generation;
 use ouro_replay::intake::states;
 use ouro_replay::{
-    AcceptedGame, Draw, EncodedTrajectory, Intake, Refusal, TrainedMoves, Trajectory,
+    AcceptedGame, Draw, EncodedTrajectory, GameSummary, Intake, Refusal, TrainedMoves, Trajectory,
     TrajectoryError,
 };
 
@@ -54,7 +54,7 @@ pub(crate) trait Rules: Send + Sync {
         &self,
         payload: &[u8],
         generation: Generation,
-    ) -> Result<EncodedTrajectory, UnpackError>;
+    ) -> Result<(EncodedTrajectory, GameSummary), UnpackError>;
 
     /// Makes a batch of drawn positions with their search targets. Each position is transformed by
     /// a symmetry drawn from `augmentation`. Rows are in the order of games, not of draws.
@@ -163,9 +163,10 @@ impl<G: Game> Rules for OfGame<G> {
         &self,
         payload: &[u8],
         generation: Generation,
-    ) -> Result<EncodedTrajectory, UnpackError> {
+    ) -> Result<(EncodedTrajectory, GameSummary), UnpackError> {
         let (trajectory, states) = self.restored(payload)?;
-        Ok(self.intake.encoded(&self.game, payload, &trajectory, &states, generation))
+        let game = self.intake.encoded(&self.game, payload, &trajectory, &states, generation);
+        Ok((game, trajectory.summary()))
     }
 
     fn positions(

@@ -249,6 +249,7 @@ impl LearnerService for Intake {
         let (training, intake) = (figures.training.seconds(now), figures.intake.seconds(now));
         let process = process_report(SystemClock::new().unix(), folder, guard.as_ref());
         let published = delivered.borrow().newest;
+        let deviating = figures.deviations.list();
         let (progress, (status, starvation)) = (progress.get(), replay.status());
         let actors = self.shared.max_streams - self.shared.streams.available_permits();
         let report = progress.report;
@@ -293,6 +294,7 @@ impl LearnerService for Intake {
             intake_waited: waited(intake),
             published_generation: published.map(|generation| generation.0),
             max_actors: self.shared.max_streams as u32,
+            deviating: deviating.into_iter().map(Into::into).collect(),
         }))
     }
 }

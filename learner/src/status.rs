@@ -8,6 +8,7 @@ use ouro_proto::DeviceKind;
 use ouro_replay::RefusalReason;
 use ouro_service::Conditions;
 
+use crate::deviation::DeviationWatch;
 use crate::figures::Figures;
 use crate::trainer::StepReport;
 
@@ -72,6 +73,12 @@ impl SharedStatus {
     /// Shares `status`.
     pub fn new(status: LearnerStatus) -> Self {
         Self { status: Arc::new(Mutex::new(status)), figures: Arc::default() }
+    }
+
+    /// Shares `status`, with the comparison of actors as the journal gives it.
+    pub(crate) fn resumed(status: LearnerStatus, deviations: DeviationWatch) -> Self {
+        let figures = Figures { deviations, ..Figures::default() };
+        Self { status: Arc::new(Mutex::new(status)), figures: Arc::new(figures) }
     }
 
     fn lock(&self) -> MutexGuard<'_, LearnerStatus> {

@@ -242,6 +242,9 @@ pub struct GetStatusResponse {
     /// Maximum number of connected actors.
     #[prost(uint32, tag = "20")]
     pub max_actors: u32,
+    /// Actors whose games deviate from those of all others, by name. They need not be connected.
+    #[prost(message, repeated, tag = "21")]
+    pub deviating: ::prost::alloc::vec::Vec<DeviatingActor>,
 }
 /// Time spent waiting for one reason.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -252,6 +255,22 @@ pub struct Waited {
     /// Seconds.
     #[prost(double, tag = "2")]
     pub seconds: f64,
+}
+/// An actor whose games deviate from those of all others.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct DeviatingActor {
+    /// Its name.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// What deviates most: `outcomes` or `lengths`.
+    #[prost(string, tag = "2")]
+    pub quantity: ::prost::alloc::string::String,
+    /// By how much, as a normal deviate.
+    #[prost(double, tag = "3")]
+    pub residual: f64,
+    /// Games of the actor that were compared.
+    #[prost(uint32, tag = "4")]
+    pub games: u32,
 }
 /// An actor that is connected.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -25,7 +25,9 @@ pub use checkpoint::{Checkpoint, CheckpointStatus};
 pub use credential::Credential;
 pub use process::{AccessReport, ProcessReport, RoleTokens};
 pub use push::RefusedGame;
-pub use status::{ArenaReport, ConnectedActor, DeviceKind, LearnerReport, StatusClient};
+pub use status::{
+    ArenaReport, ConnectedActor, DeviatingActor, DeviceKind, LearnerReport, StatusClient,
+};
 pub use trajectory::{ActorId, Hello};
 
 /// An encoded `FileDescriptorSet` of all services and messages, for gRPC reflection.

@@ -74,6 +74,8 @@ pub struct LearnerReport {
     pub published: Option<Generation>,
     /// Maximum number of connected actors; 0 of a learner that does not report it.
     pub max_actors: u32,
+    /// Actors whose games deviate from those of all others, by name, at most [`MOST_ACTORS`].
+    pub deviating: Vec<DeviatingActor>,
 }
 
 /// Kind of a device that trains.
@@ -143,6 +145,19 @@ impl From<DeviceKind> for wire::DeviceKind {
     }
 }
 
+/// An actor whose games deviate from those of all others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviatingActor {
+    /// Its name.
+    pub name: String,
+    /// What deviates most: `outcomes` or `lengths`.
+    pub quantity: String,
+    /// By how much, as a normal deviate.
+    pub residual: f64,
+    /// Games of the actor that were compared.
+    pub games: u32,
+}
+
 /// An actor that is connected to the learner.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectedActor {
@@ -200,6 +215,7 @@ impl From<wire::GetStatusResponse> for LearnerReport {
             intake_waited: waited(status.intake_waited),
             published: status.published_generation.map(Generation),
             max_actors: status.max_actors,
+            deviating: status.deviating.into_iter().take(MOST_ACTORS).map(Into::into).collect(),
         }
     }
 }
@@ -243,6 +259,20 @@ impl From<ConnectedActor> for wire::ConnectedActor {
             positions,
             refused,
         }
+    }
+}
+
+impl From<wire::DeviatingActor> for DeviatingActor {
+    fn from(actor: wire::DeviatingActor) -> Self {
+        let wire::DeviatingActor { name, quantity, residual, games } = actor;
+        Self { name, quantity, residual, games }
+    }
+}
+
+impl From<DeviatingActor> for wire::DeviatingActor {
+    fn from(actor: DeviatingActor) -> Self {
+        let DeviatingActor { name, quantity, residual, games } = actor;
+        Self { name, quantity, residual, games }
     }
 }
 
@@ -313,6 +343,12 @@ mod tests {
             address: "10.0.0.7".to_owned(),
             moves: 2,
         };
+        let deviating = DeviatingActor {
+            name: "eve".to_owned(),
+            quantity: "outcomes".to_owned(),
+            residual: 8.5,
+            games: 300,
+        };
         let sent = wire::GetStatusResponse {
             newest_generation: 4,
             device_kind: wire::DeviceKind::from(DeviceKind::Software).into(),
@@ -322,11 +358,13 @@ mod tests {
                 games: 2,
             }],
             connected: vec![actor.clone().into(); MOST_ACTORS + 1],
+            deviating: vec![deviating.clone().into(); MOST_ACTORS + 1],
             ..wire::GetStatusResponse::default()
         };
         let report = LearnerReport::from(sent);
         assert_eq!(report.connected.len(), MOST_ACTORS);
         assert_eq!(report.connected[0], actor);
+        assert_eq!((report.deviating.len(), &report.deviating[0]), (MOST_ACTORS, &deviating));
         assert_eq!(report.refused, [(RefusalReason::Stale, 2)]);
         assert_eq!((report.generation, report.window_positions), (Generation(4), 0.0));
         assert_eq!(report.device_kind, Some(DeviceKind::Software));

@@ -1,7 +1,7 @@
 //! The parts of the overview about training: the learner's state and charts, and its actors.
 
 use maud::{Markup, html};
-use ouro_proto::{ConnectedActor, LearnerReport};
+use ouro_proto::{ConnectedActor, DeviatingActor, LearnerReport};
 
 use super::chart::{Chart, Curve, number};
 use super::page::section;
@@ -90,7 +90,10 @@ pub(super) fn actors(figures: &LearnerFigures) -> Markup {
     let content = html! {
         @match &view.report {
             None => p.quiet { "The learner lists its actors once it answers." },
-            Some(report) if report.connected.is_empty() => p.quiet { "No actor is connected." },
+            Some(report) if report.connected.is_empty() => {
+                (deviating(report))
+                p.quiet { "No actor is connected." }
+            },
             Some(report) => (table(report)),
         }
     };
@@ -102,6 +105,7 @@ fn table(report: &LearnerReport) -> Markup {
     let others = (report.actors as usize).saturating_sub(shown);
     let total: f64 = report.connected.iter().map(|actor| actor.positions_per_second).sum();
     html! {
+        (deviating(report))
         p.quiet { (report.actors) " connected, " (number(total)) " positions/s." }
         div.wide tabindex="0" role="region" aria-labelledby="actors-title" { table {
             thead { tr {
@@ -112,11 +116,28 @@ fn table(report: &LearnerReport) -> Markup {
                 th scope="col" { "Lag, generations" }
                 th scope="col" { "Connected" }
                 th scope="col" { "Program" }
+                th scope="col" { "Deviates in" }
             } }
             tbody { @for actor in report.connected.iter().take(ACTORS) { (row(actor, report)) } }
         } }
         @if others > 0 { p.quiet { "and " (others) " more; GetStatus of the learner lists up to 1,000." } }
     }
+}
+
+/// The actors whose games deviate, connected or not.
+fn deviating(report: &LearnerReport) -> Markup {
+    html! {
+        @for DeviatingActor { name, quantity, residual, games } in report.deviating.iter().take(ACTORS) {
+            p.warning role="status" {
+                "Actor " (name) " deviates: the " (quantity) " of its " (games) " compared games differ \
+                from those of all others by " (number(*residual)) " standard deviations."
+            }
+        }
+    }
+}
+
+fn deviation<'a>(report: &'a LearnerReport, name: &str) -> Option<&'a DeviatingActor> {
+    report.deviating.iter().find(|actor| actor.name == name)
 }
 
 fn row(actor: &ConnectedActor, report: &LearnerReport) -> Markup {
@@ -130,6 +151,7 @@ fn row(actor: &ConnectedActor, report: &LearnerReport) -> Markup {
             td { @match lag { Some(lag) => (lag), None => "–" } }
             td { (length(actor.seconds)) }
             td { (actor.program) }
+            td { @match deviation(report, &actor.name) { Some(found) => (found.quantity), None => "–" } }
         }
     }
 }
@@ -187,6 +209,29 @@ mod tests {
         for cell in ["gpu-1", "31.25", "12", "3", "2", "2 h", "&lt;ouro-actor/1&gt;"] {
             assert!(html.contains(&format!(">{cell}</t")), "{cell}: {html}");
         }
+    }
+
+    #[test]
+    fn an_actor_that_deviates_is_named_connected_or_not() {
+        let eve = |name: &str| DeviatingActor {
+            name: name.to_owned(),
+            quantity: "outcomes".to_owned(),
+            residual: 12.5,
+            games: 300,
+        };
+        let mut report = report();
+        report.deviating = vec![eve("<eve>"), eve("gpu-1")];
+        let shown = |report: &LearnerReport| {
+            let report = Some(Arc::new(report.clone()));
+            actors(&figures(LearnerView { report, ..LearnerView::default() })).into_string()
+        };
+        let html = shown(&report);
+        let said = "Actor &lt;eve&gt; deviates: the outcomes of its 300 compared games differ from \
+                    those of all others by 12.5 standard deviations.";
+        assert!(html.contains(said), "{html}");
+        assert_eq!(html.matches("<td>outcomes</td>").count(), 1);
+        report.connected.clear();
+        assert!(shown(&report).contains("Actor gpu-1 deviates"));
     }
 
     #[test]

@@ -148,7 +148,12 @@ fn journal(compared: Option<Compared>) -> Verdict {
         0 => String::new(),
         torn => format!("; an incomplete write of {torn} bytes at the end, which a start cuts off"),
     };
-    Ok(format!("{games} games from number {}; {acknowledged}{unreadable}{cut}", records.start))
+    let purged = match joined.inspection.purges.iter().map(|purge| purge.records).sum() {
+        0 => String::new(),
+        records => format!("; {records} games were purged"),
+    };
+    let start = records.start;
+    Ok(format!("{games} games from number {start}; {acknowledged}{purged}{unreadable}{cut}"))
 }
 
 /// The `records.log` files of actors in the folder of a run.

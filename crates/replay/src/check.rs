@@ -16,7 +16,7 @@ use crate::journal::format::{Entry, Kind};
 use crate::journal::format::{Header, HeaderRead};
 use crate::journal::open::{Walk, numbers};
 use crate::journal::segment_name::segment_name;
-use crate::journal::{Dedup, JournalError};
+use crate::journal::{Dedup, JournalError, Purge};
 
 mod join;
 
@@ -35,6 +35,8 @@ pub struct Inspection {
     pub records: Range<u64>,
     /// Actor, epoch and watermark of all decisions, the longest silent actor first.
     pub watermarks: Vec<(String, u64, u64)>,
+    /// The purges, oldest first.
+    pub purges: Vec<Purge>,
     /// Bytes of an incomplete commit at the end of the last segment.
     pub torn: u64,
     /// The first damage, if any; nothing after it was read.
@@ -94,7 +96,7 @@ pub fn inspect(
                 Kind::Snapshot if index == 0 => {
                     inspection.released = Dedup::decode(entry.payload).unwrap_or_default();
                 }
-                Kind::Snapshot => {}
+                Kind::Snapshot | Kind::Purge => {}
             }
             each(record, entry);
         });
@@ -118,6 +120,7 @@ pub fn inspect(
     }
     let mark = |(actor, epoch, sequence): (&str, u64, u64)| (actor.to_owned(), epoch, sequence);
     inspection.watermarks = walk.dedup.watermarks().into_iter().map(mark).collect();
+    inspection.purges = walk.purges;
     if let (Some(first), Some(last)) = (inspection.segments.first(), inspection.segments.last()) {
         inspection.records = first.records.start..last.records.end;
     }
@@ -138,6 +141,9 @@ impl fmt::Display for Inspection {
         writeln!(f, "entries    {accepted} accepted, {refused} refused, {epochs} epochs")?;
         for (actor, epoch, sequence) in &self.watermarks {
             writeln!(f, "watermark  {actor}: epoch {epoch}, record {sequence}")?;
+        }
+        for purge in &self.purges {
+            writeln!(f, "purge      {purge}")?;
         }
         if self.torn > 0 {
             writeln!(

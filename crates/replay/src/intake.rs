@@ -11,7 +11,9 @@ use ouro_game::{ActionMask, Game, GameConfig, Turn};
 use ouro_net::Generation;
 
 use crate::refusal::Refusal;
-use crate::trajectory::{EncodedTrajectory, Ply, PositionRef, SearchTarget, Trajectory};
+use crate::trajectory::{
+    EncodedTrajectory, GameSummary, Ply, PositionRef, SearchTarget, Trajectory,
+};
 use crate::window::surprise_weights;
 
 /// Largest difference between the sum of a policy target and 1.
@@ -61,6 +63,8 @@ pub struct AcceptedGame {
     pub game: EncodedTrajectory,
     /// Undiscounted, unscaled return of each learning seat.
     pub returns: Vec<f32>,
+    /// Players, results and length.
+    pub summary: GameSummary,
 }
 
 /// Every state of a replayed game of `plies` plies, the last included.
@@ -97,7 +101,7 @@ impl Intake {
         }
         let learning = trajectory.seats.iter().enumerate().filter(|(_, seat)| seat.learns);
         let returns = learning.map(|(seat, _)| game.returns(last, seat)).collect();
-        Ok(AcceptedGame { game: encoded, returns })
+        Ok(AcceptedGame { game: encoded, returns, summary: trajectory.summary() })
     }
 
     /// Checks everything that needs no replay.

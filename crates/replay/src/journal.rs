@@ -7,6 +7,7 @@
 //! append, refuse, …   judged and kept in memory
 //! commit              one write and one sync; acknowledgements may follow
 //! visit               every accepted record from a number on, to refill a window
+//! purge               voids the earlier records of an actor, in place
 //! release_before      removes segments that no training state needs any more
 //! ```
 //!
@@ -31,6 +32,7 @@ pub use error::JournalError;
 pub use format::{Entry, FORMAT_VERSION, Kind};
 pub use group_commit::{Due, GroupCommit, Policy};
 pub use open::Opened;
+pub use purge::{Purge, RecordCount};
 
 use ouro_net::Generation;
 
@@ -44,6 +46,7 @@ pub(crate) mod error;
 pub(crate) mod format;
 mod group_commit;
 pub(crate) mod open;
+mod purge;
 pub(crate) mod scan;
 pub(crate) mod segment_name;
 pub(crate) mod segments;
@@ -137,6 +140,7 @@ pub struct Committed {
 enum Decision {
     Begin { actor: Box<str>, epoch: u64 },
     Decide { actor: Box<str>, epoch: u64, sequence: u64 },
+    Purge(Purge),
 }
 
 /// An open journal. See the [module](self).
@@ -152,6 +156,8 @@ pub struct Journal<D: Disk = FolderDisk> {
     durable: Dedup,
     /// `durable` after the uncommitted decisions.
     staged: Dedup,
+    /// The purges on disk, oldest first.
+    purges: Vec<Purge>,
     /// The frame of the next commit, with room for its header and without its last byte.
     frame: Vec<u8>,
     entries: u32,
@@ -254,7 +260,11 @@ impl<D: Disk> Journal<D> {
         if self.entries == 0 {
             return Ok(Committed::default());
         }
-        if self.tail_segment().bytes >= self.options.segment_bytes {
+        // A program that does not know purges must not read past one, so the version of the segment
+        // says that it holds one.
+        let needs_version =
+            self.has_waiting_purge() && self.tail_segment().version < FORMAT_VERSION;
+        if needs_version || self.tail_segment().bytes >= self.options.segment_bytes {
             self.rotate()?;
         }
         let (segment, length) = (self.tail_segment().number, self.tail_segment().bytes);
@@ -276,6 +286,7 @@ impl<D: Disk> Journal<D> {
                 Decision::Decide { actor, epoch, sequence } => {
                     self.durable.decide(&actor, epoch, sequence);
                 }
+                Decision::Purge(purge) => self.purges.push(purge),
             }
         }
         self.records += self.waiting_records;

@@ -22,14 +22,14 @@ pub use disk::{Disk, FolderDisk, SegmentFile};
 pub use intake::{AcceptedGame, Intake, TrainedMoves};
 pub use journal::{
     Appended, Committed, Dedup, Due, Greeting, GroupCommit, Journal, JournalError, Opened, Options,
-    Policy, Record, Verdict,
+    Policy, Purge, Record, RecordCount, Verdict,
 };
 pub use ratio::{Counters, Pace, Ratio, RatioError, Settings};
 pub use refusal::{Refusal, RefusalReason};
 pub use replay::{Replay, ReplaySettings, ReplayState, SettingsError, StateError, Status};
 pub use trajectory::{
-    EncodedTrajectory, Move, Ply, PositionRef, RecordHeader, SearchTarget, Seat, Trajectory,
-    TrajectoryError,
+    EncodedTrajectory, GameSummary, Move, Ply, PositionRef, RecordHeader, SearchTarget, Seat,
+    Trajectory, TrajectoryError,
 };
 pub use window::{
     Batch, Cursor, Deal, Dealt, Draw, Fifo, FifoSettings, Growth, Item, Staleness, Window,

@@ -251,7 +251,9 @@ impl<T: Item> Replay<T> {
     pub fn may_insert(&self, positions: u64, on_their_way: u64) -> bool {
         positions == 0
             || match &self.store {
-                Store::Window { ratio, .. } => ratio.may_insert(positions, on_their_way),
+                Store::Window { window, ratio } => {
+                    window.lacks(on_their_way) || ratio.may_insert(positions, on_their_way)
+                }
                 Store::Fifo { fifo, .. } => fifo.has_room(on_their_way),
             }
     }

@@ -33,8 +33,10 @@ use crate::bytes::push_varint;
 
 mod decode;
 mod encoded;
+mod summary;
 
 pub use encoded::{EncodedTrajectory, PositionRef};
+pub use summary::GameSummary;
 
 /// The version of the canonical form that this code writes and reads.
 pub const TRAJECTORY_VERSION: u8 = 1;
@@ -175,12 +177,6 @@ impl Trajectory {
     /// Whether a search preceded the moves.
     pub fn is_searched(&self) -> bool {
         self.moves().next().is_some_and(|first| first.search.is_some())
-    }
-
-    /// Generation of the oldest weights that played a learning seat; the first if none did.
-    pub fn generation(&self) -> Generation {
-        let learning = self.seats.iter().filter(|seat| seat.learns);
-        learning.filter_map(|seat| seat.generation).min().unwrap_or_default()
     }
 
     /// Starts a replay of the game. Every state is compared with its digest. `game` must have

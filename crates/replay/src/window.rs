@@ -67,6 +67,8 @@ pub struct Window<T> {
     /// it.
     refill_until: u64,
     positions: u64,
+    /// Those of `positions` that are in void games.
+    void: u64,
     bytes: usize,
     /// Positions inserted since the start of the run.
     total: u64,
@@ -85,6 +87,7 @@ impl<T: Item> Window<T> {
             first: cursor.first,
             refill_until: cursor.next,
             positions: 0,
+            void: 0,
             bytes: 0,
             total: cursor.before,
             copies: 0,
@@ -104,15 +107,22 @@ impl<T: Item> Window<T> {
     }
 
     /// Inserts game `number`, which must be the [next](Self::next). May drop the oldest games.
+    ///
+    /// A void game takes the room that it had before it was purged, so the window holds the same
+    /// games. It has no copies, so none of its positions is drawn.
     pub fn insert(&mut self, number: u64, item: T) -> Result<(), WindowError> {
         let expected = self.next();
         if number != expected {
             return Err(WindowError::Order { expected, got: number });
         }
         let positions = item.positions();
-        let copies = weights::copies(&item, self.settings.seed, number);
+        let copies = match item.is_void() {
+            true => Some(Box::default()),
+            false => weights::copies(&item, self.settings.seed, number),
+        };
         let count = copies.as_ref().map_or(positions, |copies| copies.last().copied().unwrap_or(0));
         self.bytes += item.bytes();
+        self.void += if item.is_void() { u64::from(positions) } else { 0 };
         let (item, start) = (Arc::new(item), self.copies);
         self.games.push_back(Held { item, start, before: self.total, copies });
         self.positions += u64::from(positions);
@@ -133,7 +143,9 @@ impl<T: Item> Window<T> {
             }
             let Some(oldest) = self.games.pop_front() else { return };
             self.first += 1;
-            self.positions -= u64::from(oldest.item.positions());
+            let positions = u64::from(oldest.item.positions());
+            self.positions -= positions;
+            self.void -= if oldest.item.is_void() { positions } else { 0 };
             self.bytes -= oldest.item.bytes();
         }
     }
@@ -143,15 +155,26 @@ impl<T: Item> Window<T> {
         if self.next() < self.refill_until {
             return Err(WindowError::Refilling { next: self.next(), until: self.refill_until });
         }
-        // A window that has dropped a game has been full.
-        let is_full = self.first > 0;
-        let needed = if is_full { 1 } else { self.settings.min_positions.max(1) };
-        let held = self.positions;
+        let (held, needed) = (self.positions(), self.needed());
         let is_empty = self.copies == self.games.front().map_or(self.copies, |held| held.start);
         if held < needed || is_empty {
             return Err(WindowError::TooFew { held, needed });
         }
         Ok(())
+    }
+
+    /// Positions needed before the next sample.
+    fn needed(&self) -> u64 {
+        // A window that has dropped a game has been full. One with void games may hold too few
+        // others.
+        let is_full = self.first > 0 && self.void == 0;
+        if is_full { 1 } else { self.settings.min_positions.max(1) }
+    }
+
+    /// Whether a purge has left too few positions for sampling, with `on_their_way` more in the
+    /// journal. Games must then be inserted regardless of the pace of sampling.
+    pub fn lacks(&self, on_their_way: u64) -> bool {
+        self.void > 0 && self.positions().saturating_add(on_their_way) < self.needed()
     }
 
     /// Draws `count` positions with replacement. `newest` is the newest generation.
@@ -195,9 +218,9 @@ impl<T: Item> Window<T> {
         self.settings.growth.size(self.total)
     }
 
-    /// Positions held.
+    /// Positions held that may be drawn.
     pub fn positions(&self) -> u64 {
-        self.positions
+        self.positions - self.void
     }
 
     /// Positions inserted since the start of the run.

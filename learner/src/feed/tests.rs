@@ -1,7 +1,7 @@
 use ouro_net::Generation;
 use ouro_replay::{
-    AcceptedGame, Deal, FifoSettings, Item, PositionRef, Refusal, Replay, ReplaySettings,
-    Trajectory,
+    AcceptedGame, Deal, FifoSettings, GameSummary, Item, PositionRef, Refusal, Replay,
+    ReplaySettings, Trajectory,
 };
 
 use super::*;
@@ -17,7 +17,11 @@ impl Rules for Brittle {
         unreachable!("nothing is pushed")
     }
 
-    fn restore(&self, _: &[u8], _: Generation) -> Result<EncodedTrajectory, UnpackError> {
+    fn restore(
+        &self,
+        _: &[u8],
+        _: Generation,
+    ) -> Result<(EncodedTrajectory, GameSummary), UnpackError> {
         unreachable!("nothing is restored")
     }
 

@@ -1,6 +1,6 @@
 use ouro_replay::journal::Options;
 use ouro_replay::testing::{Faults, MemoryDisk};
-use ouro_replay::{EncodedTrajectory, PositionRef, Replay, ReplayState};
+use ouro_replay::{EncodedTrajectory, GameSummary, PositionRef, Replay, ReplayState};
 
 use super::*;
 use crate::testing::fifo;
@@ -28,7 +28,8 @@ fn start(
 fn accept() -> Decision {
     let positions = [PositionRef { ply: 0, mover: 0, seat: 0 }; 2];
     let game = EncodedTrajectory::new(*b"a game", Generation(3), positions);
-    Decision::Accept(Box::new(AcceptedGame { game, returns: vec![1.0] }))
+    let summary = GameSummary { seats: Box::default(), plies: 1 };
+    Decision::Accept(Box::new(AcceptedGame { game, returns: vec![1.0], summary }))
 }
 
 async fn decide(writer: &JournalWriter, session: &PushSession, sequence: u64, decision: Decision) {

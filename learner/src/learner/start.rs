@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use ouro_net::{Generation, NetSpec, Weights, WeightsMeta};
 use ouro_replay::journal::Options;
-use ouro_replay::{FolderDisk, Journal, Replay, ReplayState};
+use ouro_replay::{FolderDisk, Journal, Replay, ReplayState, Trajectory};
 use ouro_service::identity;
 
 use super::LearnerError;
 use crate::config::Config;
+use crate::deviation::DeviationWatch;
 use crate::device::TrainDevice;
 use crate::error::TrainError;
 use crate::export::ExportCheck;
@@ -77,11 +78,12 @@ impl ResumedRun {
 }
 
 /// Loads the newest training state or creates generation 0. Checks its weights against the CPU
-/// engine, then fills the replay from the journal. Blocks.
+/// engine, then fills the replay and the comparison of actors from the journal. Purged games are
+/// void in the one and not counted in the other. Blocks.
 pub(super) fn resume(
     config: &Config,
     rules: &dyn Rules,
-) -> Result<(ResumedRun, Arc<SharedReplay>, Journal), LearnerError> {
+) -> Result<(ResumedRun, Arc<SharedReplay>, Journal, DeviationWatch), LearnerError> {
     let game = serde_json::to_string(&config.game)
         .expect("a game configuration serialises: it is plain data");
     let disk = FolderDisk::open(&config.training_states.directory.join(JOURNAL))
@@ -97,11 +99,26 @@ pub(super) fn resume(
 
     let settings = config.replay_settings()?;
     let mut replay = Replay::resume(settings, &state).expect("the settings were checked");
-    let filled = journal.visit(replay.next(), |number, record| {
-        let game = match rules.restore(record.payload, record.generation) {
-            Ok(game) => game,
+    let deviations = DeviationWatch::default();
+    let (first, game_config) = (replay.next(), Arc::new(config.game.clone()));
+    let filled = journal.visit(journal.oldest_record(), |number, record| {
+        let is_void = journal.is_void(record.actor, number);
+        if number < first {
+            // Needed by older training states only. A damaged game would be found at its use.
+            if let (false, Ok(game)) = (is_void, Trajectory::decode(record.payload, &game_config)) {
+                deviations.record(&record.actor.into(), &game.summary());
+            }
+            return ControlFlow::Continue(());
+        }
+        let (mut game, summary) = match rules.restore(record.payload, record.generation) {
+            Ok(restored) => restored,
             Err(error) => return ControlFlow::Break(LearnerError::Journalled { number, error }),
         };
+        if is_void {
+            game = game.voided();
+        } else {
+            deviations.record(&record.actor.into(), &summary);
+        }
         match replay.insert(number, game) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(JournalWriterError::Window(error).into()),
@@ -110,9 +127,10 @@ pub(super) fn resume(
     if let Some(error) = filled.map_err(JournalWriterError::Journal)? {
         return Err(error);
     }
+    deviations.evaluate();
     let generation = resumed.training_state.weights.meta().generation;
     let replay = Arc::new(SharedReplay::new(replay, generation));
-    Ok((resumed, replay, journal))
+    Ok((resumed, replay, journal, deviations))
 }
 
 /// Checks that the journal holds the games that the newest training state needs. If not, the error

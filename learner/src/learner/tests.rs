@@ -12,6 +12,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
 
 mod arena;
+mod deviation;
 mod offers;
 mod resume;
 

@@ -170,7 +170,7 @@ fn an_accepted_game_comes_back_from_its_bytes() {
         let examined = examine(&config, &fresh(searched_game())).unwrap();
         let rules = rules(&config).unwrap();
         let restored = rules.restore(examined.game.as_bytes(), examined.game.generation());
-        assert_eq!(restored, Ok(examined.game));
+        assert_eq!(restored, Ok((examined.game, examined.summary)));
     }
     let rules = rules(&alphazero()).unwrap();
     assert!(matches!(rules.restore(b"no game", Generation(0)), Err(UnpackError::Trajectory(_))));

@@ -3,8 +3,8 @@ use ouro_net::Generation;
 use ouro_proto::Hello;
 use ouro_proto::trajectory::to_wire;
 use ouro_replay::{
-    AcceptedGame, Draw, EncodedTrajectory, Journal, Refusal, RefusalReason, Replay, ReplayState,
-    Trajectory,
+    AcceptedGame, Draw, EncodedTrajectory, GameSummary, Journal, Refusal, RefusalReason, Replay,
+    ReplayState, Trajectory,
 };
 
 mod pause;
@@ -25,7 +25,11 @@ impl Rules for Faulty {
         panic!("a fault in the rules");
     }
 
-    fn restore(&self, _: &[u8], _: Generation) -> Result<EncodedTrajectory, UnpackError> {
+    fn restore(
+        &self,
+        _: &[u8],
+        _: Generation,
+    ) -> Result<(EncodedTrajectory, GameSummary), UnpackError> {
         panic!("a fault in the rules");
     }
 

@@ -362,6 +362,42 @@ const FAULTS: &[Mistake] = &[
         )],
     },
     Mistake {
+        name: "purged games are sampled",
+        edits: &[edit(
+            "crates/replay/src/window.rs",
+            "true => Some(Box::default()),",
+            "true => weights::copies(&item, self.settings.seed, number),",
+        )],
+    },
+    Mistake {
+        name: "purged games are dealt",
+        edits: &[edit(
+            "crates/replay/src/window/fifo.rs",
+            "(!item.is_void()).then(|| Arc::new(item))",
+            "Some(Arc::new(item))",
+        )],
+    },
+    Mistake {
+        name: "a purge voids later games too",
+        edits: &[edit(
+            "crates/replay/src/journal/purge.rs",
+            "self.actor == actor && number < self.before",
+            "self.actor == actor && number < u64::MAX",
+        )],
+    },
+    Mistake {
+        name: "a purge is forgotten at a restart",
+        edits: &[edit(
+            "crates/replay/src/journal/open.rs",
+            "Some(purge) if purge.before == self.records => self.purges.push(purge),",
+            "Some(purge) if purge.before == self.records => {}",
+        )],
+    },
+    Mistake {
+        name: "a replay whose games were purged waits for itself",
+        edits: &[edit("crates/replay/src/replay.rs", "window.lacks(on_their_way) || ", "")],
+    },
+    Mistake {
         name: "games of the training state are counted again",
         edits: &[edit(
             "crates/replay/src/replay.rs",
@@ -428,7 +464,7 @@ mod tests {
                 assert_eq!(times, 1, "{}: {:?} in {}", fault.name, edit.old, edit.file);
             }
         }
-        assert_eq!(FAULTS.len(), 40);
+        assert_eq!(FAULTS.len(), 45);
     }
 
     #[test]

@@ -200,7 +200,7 @@ fn hold(
     let is_refused = match entry.kind {
         Kind::Record => false,
         Kind::Refused => true,
-        Kind::Epoch | Kind::Snapshot => return,
+        Kind::Epoch | Kind::Snapshot | Kind::Purge => return,
     };
     let Entry { epoch, sequence, .. } = *entry;
     let id = RecordId { actor: entry.actor.to_owned(), epoch, sequence };

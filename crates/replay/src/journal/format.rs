@@ -16,6 +16,9 @@
 //! as damage. The first and the last byte of a frame are not zero. If only one of them lies in a
 //! disk sector, that sector still differs from one that was never written.
 //!
+//! The payload of a purge is `before:u64 records:u64 at:u64`, then the name of who purged. Purges exist
+//! only in segments of version 2. All other segments have version 1, which earlier programs read.
+//!
 //! The layout of the header never changes, so every version can distinguish a newer format from
 //! damage.
 
@@ -27,8 +30,11 @@ use crate::bytes::Reader;
 
 /// First bytes of a segment.
 pub(crate) const MAGIC: [u8; 8] = *b"OUROJRNL";
-/// The format version that this code writes and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 1;
+/// The newest format version that this code reads. It writes this version to segments that may hold
+/// a [purge](Kind::Purge), and [`BASE_VERSION`] to all others.
+pub const FORMAT_VERSION: u32 = 2;
+/// The format version of segments without purges.
+pub(crate) const BASE_VERSION: u32 = 1;
 /// Bytes of a segment's header before the identity.
 pub(crate) const HEADER_BYTES: usize = 44;
 /// First bytes of a frame.
@@ -54,11 +60,13 @@ pub enum Kind {
     Epoch = 3,
     /// The deduplication state after all earlier segments, as the payload.
     Snapshot = 4,
+    /// The earlier records of an actor are void; the payload says who purged them and when.
+    Purge = 5,
 }
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Record, Self::Refused, Self::Epoch, Self::Snapshot]
+        [Self::Record, Self::Refused, Self::Epoch, Self::Snapshot, Self::Purge]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }
@@ -71,13 +79,13 @@ pub struct Entry<'a> {
     pub kind: Kind,
     /// The actor's name; empty in a snapshot.
     pub actor: &'a str,
-    /// Epoch of the actor; 0 in a snapshot.
+    /// Epoch of the actor; 0 in a snapshot and in a purge.
     pub epoch: u64,
     /// The record's sequence number in the epoch, from 1; 0 if there is no record.
     pub sequence: u64,
     /// Generation of the weights that played the record; 0 if there is no record.
     pub generation: Generation,
-    /// Record, reason or deduplication state.
+    /// Record, reason, deduplication state or purge.
     pub payload: &'a [u8],
 }
 
@@ -109,6 +117,7 @@ fn hex(number: u32) -> String {
 /// A segment's header: the position of the segment in its journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
+    pub(crate) version: u32,
     pub(crate) segment: u64,
     pub(crate) first_commit: u64,
     pub(crate) first_record: u64,
@@ -125,7 +134,7 @@ impl Header {
     pub(crate) fn encode(&self, identity: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES + identity.len());
         bytes.extend(MAGIC);
-        bytes.extend(FORMAT_VERSION.to_le_bytes());
+        bytes.extend(self.version.to_le_bytes());
         bytes.extend((identity.len() as u32).to_le_bytes());
         for number in [self.segment, self.first_commit, self.first_record] {
             bytes.extend(number.to_le_bytes());
@@ -151,13 +160,14 @@ impl Header {
         let mut numbers = || {
             let (version, length) = (reader.u32()?, reader.u32()? as usize);
             let header = Self {
+                version,
                 segment: reader.u64()?,
                 first_commit: reader.u64()?,
                 first_record: reader.u64()?,
             };
-            Some((version, header, reader.u32()?, reader.take(length)?))
+            Some((header, reader.u32()?, reader.take(length)?))
         };
-        let (version, header, stored, identity) = numbers().ok_or_else(short)?;
+        let (header, stored, identity) = numbers().ok_or_else(short)?;
         let computed = crc32c_append(crc32c(&bytes[..HEADER_BYTES - 4]), identity);
         if stored != computed {
             let (stored, computed) = (hex(stored), hex(computed));
@@ -168,10 +178,10 @@ impl Header {
                 stored,
             ));
         }
-        match version {
-            FORMAT_VERSION => Ok(HeaderRead::Known(header, identity)),
+        match header.version {
+            BASE_VERSION..=FORMAT_VERSION => Ok(HeaderRead::Known(header, identity)),
             newer if newer > FORMAT_VERSION => Ok(HeaderRead::Newer(newer)),
-            old => Err(Fault::new(MAGIC.len(), "the format version", FORMAT_VERSION, old)),
+            old => Err(Fault::new(MAGIC.len(), "the format version", BASE_VERSION, old)),
         }
     }
 }

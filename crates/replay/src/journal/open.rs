@@ -5,8 +5,9 @@ use std::io;
 use super::cut::{self, Cut};
 use super::dedup::{Dedup, Verdict};
 use super::error::JournalError;
-use super::format::FORMAT_VERSION;
+use super::format::{BASE_VERSION, FORMAT_VERSION};
 use super::format::{Entry, FRAME_BYTES, Fault, FramePlace, Header, HeaderRead, Kind};
+use super::purge::Purge;
 use super::scan::{Found, commit_at};
 use super::segment_name::{segment_name, segment_number};
 use super::segments::{self, Segment, TEMPORARY};
@@ -32,6 +33,8 @@ pub struct Opened {
 /// Reads segments in order and checks that each continues the one before.
 pub(crate) struct Walk {
     pub(crate) dedup: Dedup,
+    /// The purges, oldest first.
+    pub(crate) purges: Vec<Purge>,
     /// The previous segment; `None` before the first.
     before: Option<Segment>,
     last_commit: u64,
@@ -78,7 +81,13 @@ impl Unreadable {
 
 impl Walk {
     pub(crate) fn new() -> Self {
-        Self { dedup: Dedup::default(), before: None, last_commit: 0, records: 0 }
+        Self {
+            dedup: Dedup::default(),
+            purges: Vec::new(),
+            before: None,
+            last_commit: 0,
+            records: 0,
+        }
     }
 
     /// Reads segment `number` and calls `each` with every entry. The number passed with an entry
@@ -101,6 +110,7 @@ impl Walk {
         self.check_header(number, &header)?;
         let mut walked = Walked {
             segment: Segment {
+                version: header.version,
                 number,
                 bytes: 0,
                 first_commit: header.first_commit,
@@ -198,6 +208,17 @@ impl Walk {
                     return fault("a new epoch", expected, entry.epoch.to_string());
                 }
             }
+            Kind::Purge => match Purge::decode(entry) {
+                Some(purge) if purge.before == self.records => self.purges.push(purge),
+                Some(purge) => {
+                    let (expected, found) = (self.records.to_string(), purge.before.to_string());
+                    return fault("the end of the purged records", expected, found);
+                }
+                None => {
+                    let (expected, found) = ("readable".to_owned(), "malformed".to_owned());
+                    return fault("a purge", expected, found);
+                }
+            },
             Kind::Record | Kind::Refused => {
                 match self.dedup.decide(entry.actor, entry.epoch, entry.sequence) {
                     Verdict::New => {}
@@ -298,7 +319,8 @@ impl<D: Disk> Journal<D> {
                 tail
             }
             None => {
-                let header = Header { segment: 1, first_commit: 0, first_record: 0 };
+                let header =
+                    Header { version: BASE_VERSION, segment: 1, first_commit: 0, first_record: 0 };
                 let made = segments::create(&disk, header, identity, &walk.dedup);
                 let (segment, file) = made.map_err(|(action, source)| {
                     let path = disk.describe(&segment_name(1));
@@ -320,6 +342,7 @@ impl<D: Disk> Journal<D> {
             tail,
             staged: walk.dedup.clone(),
             durable: walk.dedup,
+            purges: walk.purges,
             frame: vec![0; FRAME_BYTES],
             entries: 0,
             decisions: Vec::new(),

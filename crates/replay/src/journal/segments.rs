@@ -9,7 +9,9 @@ use ouro_net::Generation;
 use super::Journal;
 use super::dedup::Dedup;
 use super::error::JournalError;
-use super::format::{Entry, FRAME_BYTES, FramePlace, Header, Kind, seal_frame};
+use super::format::{
+    BASE_VERSION, Entry, FORMAT_VERSION, FRAME_BYTES, FramePlace, Header, Kind, seal_frame,
+};
 use super::segment_name::segment_name;
 use crate::disk::{Disk, SegmentFile, is_exhausted, write_all};
 
@@ -23,6 +25,8 @@ const RENAME: &str = "rename";
 /// The numbers of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
+    /// Its format version.
+    pub(crate) version: u32,
     pub(crate) number: u64,
     pub(crate) bytes: u64,
     pub(crate) first_commit: u64,
@@ -60,9 +64,10 @@ pub(super) fn create<D: Disk>(
     file.sync().map_err(|error| ("sync", error))?;
     disk.rename(TEMPORARY, &segment_name(header.segment)).map_err(|error| (RENAME, error))?;
     disk.sync().map_err(|error| ("sync the folder of", error))?;
-    let Header { segment: number, first_commit, first_record } = header;
+    let Header { version, segment: number, first_commit, first_record } = header;
     let bytes = bytes.len() as u64;
-    Ok((Segment { number, bytes, first_commit, first_record, end_record: first_record }, file))
+    let end_record = first_record;
+    Ok((Segment { version, number, bytes, first_commit, first_record, end_record }, file))
 }
 
 impl<D: Disk> Journal<D> {
@@ -76,6 +81,7 @@ impl<D: Disk> Journal<D> {
     /// checksums), so the snapshot cannot take that number.
     pub(super) fn rotate(&mut self) -> Result<(), JournalError> {
         let header = Header {
+            version: if self.has_waiting_purge() { FORMAT_VERSION } else { BASE_VERSION },
             segment: self.tail_segment().number + 1,
             first_commit: self.next_commit - 1,
             first_record: self.records,

@@ -9,6 +9,7 @@ mod basic;
 mod crash;
 mod cut;
 mod damage;
+mod purge;
 mod space;
 
 const RUN: &[u8] = br#"{"game":"tic_tac_toe"}"#;

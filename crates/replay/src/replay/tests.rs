@@ -9,15 +9,18 @@ use crate::journal::{Journal, Options, Record};
 use crate::testing::{MemoryDisk, Survival};
 use crate::window::{Deal, Growth};
 
+mod purge;
+
 #[derive(Debug)]
 struct Game {
     number: u64,
     positions: u32,
+    is_void: bool,
 }
 
 impl Game {
     fn new(number: u64) -> Self {
-        Self { number, positions: (number * 37 % 23) as u32 }
+        Self { number, positions: (number * 37 % 23) as u32, is_void: false }
     }
 }
 
@@ -32,6 +35,10 @@ impl Item for Game {
 
     fn generation(&self) -> Generation {
         Generation((self.number / 16) as u32)
+    }
+
+    fn is_void(&self) -> bool {
+        self.is_void
     }
 }
 

@@ -29,6 +29,7 @@ pub struct EncodedTrajectory {
     positions: Box<[PositionRef]>,
     weights: Option<Box<[f32]>>,
     generation: Generation,
+    is_void: bool,
 }
 
 impl EncodedTrajectory {
@@ -40,7 +41,7 @@ impl EncodedTrajectory {
         positions: impl Into<Box<[PositionRef]>>,
     ) -> Self {
         let (bytes, positions) = (bytes.into(), positions.into());
-        Self { bytes, positions, weights: None, generation }
+        Self { bytes, positions, weights: None, generation, is_void: false }
     }
 
     /// Sets the weights of the positions. A missing weight is 1.
@@ -48,6 +49,12 @@ impl EncodedTrajectory {
     pub fn weighted(mut self, weights: &[f32]) -> Self {
         self.weights = Some(weights.into());
         self
+    }
+
+    /// Makes the game void, because its record was purged. Its bytes are dropped.
+    #[must_use]
+    pub fn voided(self) -> Self {
+        Self { bytes: Box::default(), weights: None, is_void: true, ..self }
     }
 
     /// Decodes the complete game; `config` is the run's.
@@ -88,6 +95,10 @@ impl Item for EncodedTrajectory {
 
     fn generation(&self) -> Generation {
         self.generation
+    }
+
+    fn is_void(&self) -> bool {
+        self.is_void
     }
 
     fn weight(&self, position: u32) -> f32 {

@@ -15,6 +15,11 @@ pub trait Item {
     /// Generation of the weights that played the game.
     fn generation(&self) -> Generation;
 
+    /// Whether the game was purged: it keeps its number and its positions, and none of them is drawn.
+    fn is_void(&self) -> bool {
+        false
+    }
+
     /// Mean number of copies of a position in the window; finite and not negative.
     fn weight(&self, _position: u32) -> f32 {
         1.0

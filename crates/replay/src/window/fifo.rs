@@ -36,7 +36,7 @@ impl FifoSettings {
 
 #[derive(Debug)]
 struct QueuedGame<T> {
-    /// `None` once the game was dropped.
+    /// `None` if the game is void, and once it was dropped.
     item: Option<Arc<T>>,
     positions: u32,
 }
@@ -86,7 +86,7 @@ pub struct Fifo<T> {
 impl<T: Item> Fifo<T> {
     /// Resumes a queue at `cursor`. The next game to insert is [`Cursor::first`].
     ///
-    /// If the settings have changed during a deal, some of its positions are used twice or not at
+    /// If the settings have changed during a deal, or games of it were purged, some of its positions are used twice or not at
     /// all.
     pub fn resume(settings: FifoSettings, cursor: Cursor) -> Self {
         let Cursor { first, next, before, used, batches, dealt } = cursor;
@@ -127,7 +127,8 @@ impl<T: Item> Fifo<T> {
     }
 
     /// Inserts game `number`, which must be [`next`](Self::next). The game is already in the
-    /// journal, so it is inserted even without room.
+    /// journal, so it is inserted even without room. A void game keeps its number, and is never
+    /// dealt.
     pub fn insert(&mut self, number: u64, item: T) -> Result<(), WindowError> {
         let expected = self.next();
         if number != expected {
@@ -135,10 +136,13 @@ impl<T: Item> Fifo<T> {
         }
         let used = if self.games.is_empty() { self.start.used } else { 0 };
         let positions = item.positions();
-        self.waiting += u64::from(positions.saturating_sub(used));
-        self.bytes += item.bytes();
         self.total += u64::from(positions);
-        self.games.push_back(QueuedGame { item: Some(Arc::new(item)), positions });
+        let item = (!item.is_void()).then(|| Arc::new(item));
+        if let Some(item) = &item {
+            self.waiting += u64::from(positions.saturating_sub(used));
+            self.bytes += item.bytes();
+        }
+        self.games.push_back(QueuedGame { item, positions });
         Ok(())
     }
 

@@ -16,11 +16,18 @@ pub(super) struct Game {
     pub(super) generation: Generation,
     /// Weight of every position with an odd index.
     pub(super) odd: f32,
+    pub(super) is_void: bool,
 }
 
 impl Game {
     pub(super) fn new(name: u64, positions: u32) -> Self {
-        Self { name, positions, generation: Generation((name / 10) as u32), odd: 1.0 }
+        Self {
+            name,
+            positions,
+            generation: Generation((name / 10) as u32),
+            odd: 1.0,
+            is_void: false,
+        }
     }
 }
 
@@ -35,6 +42,10 @@ impl Item for Game {
 
     fn generation(&self) -> Generation {
         self.generation
+    }
+
+    fn is_void(&self) -> bool {
+        self.is_void
     }
 
     fn weight(&self, position: u32) -> f32 {

@@ -120,7 +120,7 @@ fn another_run_a_newer_format_and_a_hole_are_named() {
     newer.put("segment-000000000001.journal", &bytes);
     assert_eq!(
         other(&newer, RUN),
-        "segment-000000000001.journal has format version 9; this program reads up to 1: use the \
+        "segment-000000000001.journal has format version 9; this program reads up to 2: use the \
          program that wrote it"
     );
 }

@@ -98,3 +98,59 @@ fn a_smaller_window_after_a_restart_takes_the_newest() {
     (50..100).for_each(|number| smaller.insert(number, Game::new(number, 10)).unwrap());
     assert_eq!((smaller.positions(), smaller.cursor().first, smaller.total()), (100, 90, 1_000));
 }
+
+#[test]
+fn a_purge_keeps_the_games_of_a_window_and_draws_all_but_the_void_ones() {
+    let mut window = Window::new(grown());
+    (0..120).for_each(|number| window.insert(number, game(number)).unwrap());
+    let cursor = window.cursor();
+    let is_void = |number: u64| number.is_multiple_of(4);
+    let mut purged = Window::resume(grown(), cursor);
+    let refill = |number| Game { is_void: is_void(number), ..game(number) };
+    (cursor.first..cursor.next).for_each(|number| purged.insert(number, refill(number)).unwrap());
+    assert_eq!(purged.cursor(), cursor);
+    assert_eq!((purged.games(), purged.total()), (window.games(), window.total()));
+    let held = cursor.first..cursor.next;
+    let valid = held.filter(|&number| !is_void(number) && game(number).positions > 0);
+    let valid: std::collections::BTreeSet<u64> = valid.collect();
+    let positions = valid.iter().map(|&number| u64::from(game(number).positions)).sum::<u64>();
+    assert_eq!(purged.positions(), positions);
+    let mut drawn_games = std::collections::BTreeSet::new();
+    for _ in 0..200 {
+        let batch = purged.sample(100, Generation(20)).unwrap();
+        drawn_games.extend(drawn(&batch).into_iter().map(|(number, _)| number));
+    }
+    assert_eq!(drawn_games, valid);
+    // Later games push the void ones out as they would have before.
+    for number in 120..300 {
+        window.insert(number, game(number)).unwrap();
+        purged.insert(number, game(number)).unwrap();
+        // Only one of the two has dealt batches.
+        assert_eq!(purged.cursor(), Cursor { batches: 200, ..window.cursor() });
+    }
+    assert_eq!(purged.positions(), window.positions());
+}
+
+#[test]
+fn a_window_whose_games_were_all_purged_waits_for_as_many_as_a_new_one() {
+    let mut window = Window::new(grown());
+    (0..120).for_each(|number| window.insert(number, game(number)).unwrap());
+    let cursor = window.cursor();
+    let mut purged = Window::resume(grown(), cursor);
+    for number in cursor.first..cursor.next {
+        purged.insert(number, Game { is_void: true, ..game(number) }).unwrap();
+    }
+    assert!(purged.lacks(49) && !purged.lacks(50) && !window.lacks(0));
+    for number in cursor.next.. {
+        let held = purged.positions();
+        let needed = WindowError::TooFew { held, needed: 50 };
+        assert_eq!(purged.ready(), if held < 50 { Err(needed) } else { Ok(()) });
+        assert_eq!(purged.lacks(0), held < 50);
+        if held >= 50 {
+            break;
+        }
+        purged.insert(number, game(number)).unwrap();
+    }
+    let batch = purged.sample(100, Generation(20)).unwrap();
+    assert!(drawn(&batch).iter().all(|(number, _)| *number >= cursor.next));
+}
