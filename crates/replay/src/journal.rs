@@ -47,6 +47,7 @@ pub(crate) mod format;
 mod group_commit;
 pub(crate) mod open;
 mod purge;
+mod purging;
 pub(crate) mod scan;
 pub(crate) mod segment_name;
 pub(crate) mod segments;
