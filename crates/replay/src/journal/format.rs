@@ -31,7 +31,7 @@ use crate::bytes::Reader;
 /// First bytes of a segment.
 pub(crate) const MAGIC: [u8; 8] = *b"OUROJRNL";
 /// The newest format version that this code reads. It writes this version to segments that may hold
-/// a [purge](Kind::Purge), and [`BASE_VERSION`] to all others.
+/// a [purge](Kind::Purge), and `BASE_VERSION` to all others.
 pub const FORMAT_VERSION: u32 = 2;
 /// The format version of segments without purges.
 pub(crate) const BASE_VERSION: u32 = 1;
