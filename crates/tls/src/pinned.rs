@@ -10,7 +10,7 @@ use std::fmt;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::verify_tls13_signature;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, Error, PeerMisbehaved, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use crate::provider;
 
@@ -45,7 +45,7 @@ impl ServerCertVerifier for Pinned {
         _signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         // Only TLS 1.3 is offered.
-        Err(Error::PeerMisbehaved(PeerMisbehaved::ServerHelloMustOfferUncompressedEcPoints))
+        Err(Error::General("TLS 1.2 is not spoken".to_owned()))
     }
 
     fn verify_tls13_signature(

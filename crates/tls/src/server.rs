@@ -1,9 +1,10 @@
 //! The side of a port.
 
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::sign::SingleCertAndKey;
@@ -31,7 +32,13 @@ pub enum Protocol {
 
 /// How a port proves who it is, and how it verifies clients. Clones share it.
 #[derive(Clone, Debug)]
-pub struct ServerTls(Arc<Reloading<Loaded>>);
+pub struct ServerTls(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    files: Reloading<Loaded>,
+    refusals: [AtomicU64; REASONS.len()],
+}
 
 /// A value equals its clones.
 impl PartialEq for ServerTls {
@@ -59,19 +66,26 @@ pub enum HandshakeError {
     /// The client's certificate is of another authority, or otherwise invalid.
     #[error("the client's certificate is not valid here: {0}")]
     Certificate(String),
+    /// The handshake was not complete in time.
+    #[error("the handshake took too long")]
+    TimeIsOver,
     /// The client refused this server, or broke the protocol, or went away.
     #[error("{0}")]
     Other(String),
 }
 
+/// The names of the reasons in metrics, in the order of [`HandshakeError`].
+const REASONS: [&str; 5] = ["plain", "expired", "invalid", "timeout", "other"];
+
 impl HandshakeError {
-    /// The reason as a label.
-    pub fn reason(&self) -> &'static str {
+    /// The place of the reason in [`REASONS`].
+    fn index(&self) -> usize {
         match self {
-            Self::Plain => "plain",
-            Self::Expired => "certificate_expired",
-            Self::Certificate(_) => "certificate_invalid",
-            Self::Other(_) => "handshake",
+            Self::Plain => 0,
+            Self::Expired => 1,
+            Self::Certificate(_) => 2,
+            Self::TimeIsOver => 3,
+            Self::Other(_) => 4,
         }
     }
 }
@@ -83,21 +97,40 @@ impl ServerTls {
         let mut read = vec![own.certificate.clone(), own.key.clone()];
         read.extend(client_authorities.clone());
         let load = move || load(&own, client_authorities.as_deref());
-        Reloading::new(read, load).map(|loaded| Self(Arc::new(loaded)))
+        let files = Reloading::new(read, load)?;
+        Ok(Self(Arc::new(Shared { files, refusals: Default::default() })))
+    }
+
+    /// The number of refused connections by reason.
+    pub fn refusals(&self) -> [(&'static str, u64); REASONS.len()] {
+        let count = |index: usize| self.0.refusals[index].load(Ordering::Relaxed);
+        std::array::from_fn(|index| (REASONS[index], count(index)))
     }
 
     /// End of the validity of the certificate, in seconds since 1970.
     pub fn expires(&self) -> u64 {
-        self.0.get().expires
+        self.0.files.get().expires
     }
 
-    /// Makes a connection private. Returns it with the client's certificate.
+    /// Makes a connection private within `limit`. Returns it with the client's certificate.
     pub async fn accept(
         &self,
         stream: TcpStream,
         protocol: Protocol,
+        limit: Duration,
     ) -> Result<(TlsStream<TcpStream>, Option<PeerCertificate>), HandshakeError> {
-        let loaded = self.0.get();
+        let accepted = tokio::time::timeout(limit, self.handshake(stream, protocol)).await;
+        accepted.unwrap_or(Err(HandshakeError::TimeIsOver)).inspect_err(|error| {
+            self.0.refusals[error.index()].fetch_add(1, Ordering::Relaxed);
+        })
+    }
+
+    async fn handshake(
+        &self,
+        stream: TcpStream,
+        protocol: Protocol,
+    ) -> Result<(TlsStream<TcpStream>, Option<PeerCertificate>), HandshakeError> {
+        let loaded = self.0.files.get();
         let config = match protocol {
             Protocol::Http1 => &loaded.http1,
             Protocol::Http2 => &loaded.http2,
@@ -111,7 +144,7 @@ impl ServerTls {
 
     #[cfg(test)]
     pub(crate) fn expire(&self) {
-        self.0.expire();
+        self.0.files.expire();
     }
 }
 
