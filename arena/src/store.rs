@@ -30,7 +30,7 @@ pub use logged::{Backend, LoggedStore};
 pub(crate) use match_index::{MatchIndex, listed_players};
 #[cfg(test)]
 pub(crate) use redis::tests::Server as RedisServer;
-pub use redis::{RedisAddress, RedisLog, RedisStore};
+pub use redis::{RedisAddress, RedisLog, RedisStore, RedisTls};
 pub use repair::{Repair, repair};
 pub use replay::{ReplayError, Replayed, replay};
 pub use rows::{

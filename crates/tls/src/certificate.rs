@@ -94,7 +94,9 @@ pub(crate) fn check(
         error @ (Error::BadDer | Error::TrailingData(_)) => {
             Err(TlsError::NoCertificate { path, problem: error.to_string() })
         }
-        error => Err(TlsError::Purpose { path, purpose: purpose.name(), problem: error.to_string() }),
+        error => {
+            Err(TlsError::Purpose { path, purpose: purpose.name(), problem: error.to_string() })
+        }
     }
 }
 

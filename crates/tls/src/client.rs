@@ -88,9 +88,11 @@ fn config(files: &ClientFiles) -> Result<Arc<ClientConfig>, TlsError> {
     let config = builder()?.with_root_certificates(files::authorities(&files.authorities)?);
     Ok(finish(match &files.own {
         None => config.with_no_client_auth(),
-        Some(own) => {
-            let pair = files::key_pair(own, Purpose::Client)?;
-            config.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(pair)))
-        }
+        Some(own) => match files::key_pair(own, Purpose::Client) {
+            Ok(pair) => config.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(pair))),
+            // That of a service, which is no client's: public authorities sign no others.
+            Err(TlsError::Purpose { .. }) => config.with_no_client_auth(),
+            Err(error) => return Err(error),
+        },
     }))
 }

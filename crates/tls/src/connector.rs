@@ -60,7 +60,9 @@ impl Service<Uri> for Connector {
         let tls = self.0.clone();
         Box::pin(async move {
             let tls = tls.ok_or_else(|| {
-                io::Error::other("an https address needs the certificate of an authority; set deploy.tls_ca")
+                io::Error::other(
+                    "an https address needs the certificate of an authority; set deploy.tls_ca",
+                )
             })?;
             open(&tls, &uri).await
         })

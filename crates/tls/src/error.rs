@@ -74,6 +74,20 @@ pub enum TlsError {
 }
 
 impl TlsError {
+    /// The file that the error is about.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Read { path, .. }
+            | Self::NoCertificate { path, .. }
+            | Self::NoKey { path, .. }
+            | Self::OtherKey { key: path, .. }
+            | Self::Expired { path, .. }
+            | Self::NotYetValid { path, .. }
+            | Self::Purpose { path, .. } => Some(path),
+            Self::Configuration(_) => None,
+        }
+    }
+
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Read { path: path.to_owned(), source }
     }

@@ -89,7 +89,8 @@ impl Server {
 
     fn address_of(&self, name: &str) -> RedisAddress {
         let url = format!("redis://arena@{}", self.address);
-        RedisAddress { url, password: Some(PASSWORD.to_owned()), name: name.to_owned() }
+        let (password, name) = (Some(PASSWORD.to_owned()), name.to_owned());
+        RedisAddress { url, password, name, tls: RedisTls::default() }
     }
 
     /// Opens a store on the server.

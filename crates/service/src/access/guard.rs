@@ -43,8 +43,6 @@ impl PartialEq for Guard {
 #[derive(Debug)]
 struct Shared {
     path: Option<PathBuf>,
-    /// A token of this process's own parts, which is not in the file.
-    internal: Option<StoredToken>,
     tokens: RwLock<Tokens>,
     /// `None`: certificates identify no caller.
     certificates: Option<Mutex<Certificates>>,
@@ -96,11 +94,10 @@ impl Guard {
             expires: None,
         });
         let refused = Refusals::default();
-        let mut tokens = Tokens::new(accepts.limits, refused.clone());
-        tokens.replace(file.tokens.into_iter().chain(internal.clone()));
+        let mut tokens = Tokens::new(accepts.limits, refused.clone(), internal);
+        tokens.replace(file.tokens);
         Ok(Self(Arc::new(Shared {
             path: accepts.tokens.map(Path::to_owned),
-            internal,
             tokens: RwLock::new(tokens),
             certificates: accepts.certificates.then(Mutex::default),
             limits: accepts.limits,
@@ -150,9 +147,8 @@ impl Guard {
     }
 
     fn replace(&self, file: TokenFile) {
-        let internal = self.0.internal.clone();
         let mut tokens = self.0.tokens.write().unwrap_or_else(PoisonError::into_inner);
-        tokens.replace(file.tokens.into_iter().chain(internal));
+        tokens.replace(file.tokens);
     }
 
     fn tokens(&self) -> std::sync::RwLockReadGuard<'_, Tokens> {
@@ -189,7 +185,8 @@ impl Guard {
             admitted.map_err(|(reason, status)| (reason, status, Some(identity)))
         });
         decided.map_err(|(reason, status, identity)| {
-            self.0.refused.count(reason, identity.as_ref());
+            let credential = identity.as_ref().map(|one| (one.role(), one.name()));
+            self.0.refused.count(reason, credential);
             let mut log = self.0.log.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(count) = log.admit() {
                 tracing::warn!(method, count, "call refused: {}", status.message());

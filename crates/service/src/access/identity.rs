@@ -84,7 +84,7 @@ impl Identity {
         match self.quota().invalid() {
             None => Ok(()),
             Some(wait) => {
-                self.0.refusals.count(Reason::Suspended, Some(self));
+                self.0.refusals.count(Reason::Suspended, Some((self.role(), self.name())));
                 Err(suspended(self, wait))
             }
         }
@@ -94,7 +94,7 @@ impl Identity {
     pub(super) fn receive(&self, bytes: u64, messages: u64) -> Duration {
         let wait = self.quota().receive(bytes, messages);
         if !wait.is_zero() {
-            self.0.refusals.throttled(self, wait.as_secs_f64());
+            self.0.refusals.throttled((self.role(), self.name()), wait.as_secs_f64());
         }
         wait
     }

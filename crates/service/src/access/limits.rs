@@ -30,6 +30,18 @@ pub struct CredentialLimits {
     pub suspension: Duration,
 }
 
+impl CredentialLimits {
+    /// No limits that a process reaches; for its own parts.
+    pub(super) const UNLIMITED: Self = Self {
+        open_calls: Semaphore::MAX_PERMITS,
+        calls_per_second: u32::MAX,
+        messages_per_second: u32::MAX,
+        bytes_per_second: 1 << 50,
+        invalid_per_minute: u32::MAX,
+        suspension: Duration::ZERO,
+    };
+}
+
 impl Default for CredentialLimits {
     fn default() -> Self {
         Self {

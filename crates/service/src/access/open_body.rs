@@ -50,7 +50,16 @@ impl OpenBody {
     ) -> Self {
         let revoked = Box::pin(identity.revoked().clone().cancelled_owned());
         let messages = MessageCounter::default();
-        Self { body, identity, revoked, end, is_ended: false, messages, pause: None, _permit: permit }
+        Self {
+            body,
+            identity,
+            revoked,
+            end,
+            is_ended: false,
+            messages,
+            pause: None,
+            _permit: permit,
+        }
     }
 
     /// Reads the next frame of a request, after the pause that those before caused.

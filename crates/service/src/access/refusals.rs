@@ -1,28 +1,9 @@
-//! Numbers of refused calls, as metrics.
+//! Numbers of refused calls.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ouro_tls::ServerTls;
-
-use super::guard::Guard;
-use super::identity::Identity;
-use crate::metrics::{Readings, Source};
-
-crate::series! {
-    /// The series of guarded ports.
-    pub const SERIES = [
-        REFUSED: Counter "ouro_access_calls_refused_total" ["reason", "role", "credential"]
-            "Calls refused by their credential: `missing`, `invalid`, `expired`, `forbidden` to the role, or beyond the limits of the credential (`saturated`, `rate`, `suspended`). Role and name of the credential are empty if it is not known.";
-        THROTTLED: Counter "ouro_access_throttled_seconds_total" ["role", "credential"]
-            "Seconds for which streams were not read, because a credential sent more than its messages or bytes per second.";
-        HANDSHAKES: Counter "ouro_access_handshakes_refused_total" ["reason"]
-            "Connections refused before any call: clients without TLS (`plain`), with an `expired` or `invalid` certificate, with a handshake that took too long (`timeout`), or that refused this server (`other`).";
-        EXPIRES: Gauge "ouro_access_certificate_expires_timestamp_seconds" []
-            "End of the validity of this process's certificate, in seconds since 1970; absent without TLS.";
-    ];
-}
+use super::role::Role;
 
 /// Largest number of credentials that have a series of their own. Further ones share `other`.
 const MAX_NAMES: usize = 1_000;
@@ -42,7 +23,7 @@ pub(super) enum Reason {
 }
 
 impl Reason {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Missing => "missing",
             Self::Invalid => "invalid",
@@ -60,12 +41,13 @@ impl Reason {
 pub(super) struct Refusals(Arc<Mutex<Counts>>);
 
 /// Role and name of a credential; empty if it is not known.
-type Key = (&'static str, String);
+pub(super) type Key = (&'static str, String);
 
+/// The numbers, and the seconds of throttled streams.
 #[derive(Debug, Default)]
-struct Counts {
-    calls: BTreeMap<(Reason, Key), u64>,
-    throttled: BTreeMap<Key, f64>,
+pub(super) struct Counts {
+    pub(super) calls: BTreeMap<(Reason, Key), u64>,
+    pub(super) throttled: BTreeMap<Key, f64>,
 }
 
 /// Numbers of refused calls by reason.
@@ -88,19 +70,21 @@ pub struct RefusalCounts {
 }
 
 impl Refusals {
-    fn counts(&self) -> MutexGuard<'_, Counts> {
+    pub(super) fn counts(&self) -> MutexGuard<'_, Counts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn count(&self, reason: Reason, identity: Option<&Identity>) {
+    /// Counts a refused call; of which credential, if it is known.
+    pub(super) fn count(&self, reason: Reason, credential: Option<(Role, &str)>) {
         let mut counts = self.counts();
-        let key = (reason, key(identity, counts.calls.len()));
+        let key = (reason, key(credential, counts.calls.len()));
         *counts.calls.entry(key).or_default() += 1;
     }
 
-    pub(super) fn throttled(&self, identity: &Identity, seconds: f64) {
+    /// Counts the time for which a stream is not read.
+    pub(super) fn throttled(&self, credential: (Role, &str), seconds: f64) {
         let mut counts = self.counts();
-        let key = key(Some(identity), counts.throttled.len());
+        let key = key(Some(credential), counts.throttled.len());
         *counts.throttled.entry(key).or_default() += seconds;
     }
 
@@ -122,47 +106,10 @@ impl Refusals {
     }
 }
 
-fn key(identity: Option<&Identity>, known: usize) -> Key {
-    match identity {
+fn key(credential: Option<(Role, &str)>, known: usize) -> Key {
+    match credential {
         None => ("", String::new()),
-        Some(identity) if known >= MAX_NAMES => (identity.role().name(), OTHER.to_owned()),
-        Some(identity) => (identity.role().name(), identity.name().to_owned()),
-    }
-}
-
-/// Reads the series of the guarded ports of a process.
-#[derive(Debug, Default)]
-pub struct AccessSource {
-    guards: Vec<Guard>,
-    tls: Option<ServerTls>,
-}
-
-impl AccessSource {
-    /// The ports with these guards and this certificate.
-    pub fn new(guards: impl IntoIterator<Item = Option<Guard>>, tls: Option<ServerTls>) -> Self {
-        Self { guards: guards.into_iter().flatten().collect(), tls }
-    }
-}
-
-impl Source for AccessSource {
-    fn read(&self, readings: &mut Readings<'_>) -> fmt::Result {
-        let (mut calls, mut throttled) = (BTreeMap::new(), BTreeMap::new());
-        for guard in &self.guards {
-            let counts = guard.refused().counts();
-            for (key, count) in &counts.calls {
-                *calls.entry(key.clone()).or_insert(0_u64) += count;
-            }
-            for (key, seconds) in &counts.throttled {
-                *throttled.entry(key.clone()).or_insert(0.0) += seconds;
-            }
-        }
-        let rows = calls.iter();
-        let rows = rows.map(|((reason, (role, name)), count)| ([reason.name(), role, name], *count));
-        readings.table(&REFUSED, rows)?;
-        let rows = throttled.iter().map(|((role, name), seconds)| ([*role, name.as_str()], *seconds));
-        readings.table(&THROTTLED, rows)?;
-        let handshakes = self.tls.iter().flat_map(ServerTls::refusals);
-        readings.each(&HANDSHAKES, handshakes)?;
-        readings.maybe(&EXPIRES, self.tls.as_ref().map(ServerTls::expires))
+        Some((role, _)) if known >= MAX_NAMES => (role.name(), OTHER.to_owned()),
+        Some((role, name)) => (role.name(), name.to_owned()),
     }
 }

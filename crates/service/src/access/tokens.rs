@@ -22,13 +22,29 @@ pub(super) enum Unknown {
 pub(super) struct Tokens {
     limits: CredentialLimits,
     refusals: Refusals,
+    /// Of this process's own parts, without limits.
+    internal: Option<(StoredToken, Identity)>,
     by_name: HashMap<String, Vec<(StoredToken, Identity)>>,
 }
 
+fn holder(stored: &StoredToken) -> Holder {
+    let (name, role) = (stored.name.clone(), stored.role);
+    Holder { kind: Kind::Token, name, role, expires: stored.expires }
+}
+
 impl Tokens {
-    /// No tokens yet; each may use as much as `limits` says.
-    pub(super) fn new(limits: CredentialLimits, refusals: Refusals) -> Self {
-        Self { limits, refusals, by_name: HashMap::new() }
+    /// No tokens yet, except for `internal`; each but this may use as much as `limits` says.
+    pub(super) fn new(
+        limits: CredentialLimits,
+        refusals: Refusals,
+        internal: Option<StoredToken>,
+    ) -> Self {
+        let internal = internal.map(|stored| {
+            let quota = Quota::new(&CredentialLimits::UNLIMITED);
+            let identity = Identity::new(holder(&stored), quota, refusals.clone());
+            (stored, identity)
+        });
+        Self { limits, refusals, internal, by_name: HashMap::new() }
     }
 
     /// Replaces all tokens. Those that stay keep their open calls. The others are revoked.
@@ -39,9 +55,8 @@ impl Tokens {
             let identity = match known {
                 Some(index) => old.swap_remove(index).1,
                 None => {
-                    let (name, role) = (stored.name.clone(), stored.role);
-                    let holder = Holder { kind: Kind::Token, name, role, expires: stored.expires };
-                    Identity::new(holder, Quota::new(&self.limits), self.refusals.clone())
+                    let quota = Quota::new(&self.limits);
+                    Identity::new(holder(&stored), quota, self.refusals.clone())
                 }
             };
             self.by_name.entry(stored.name.clone()).or_default().push((stored, identity));
@@ -63,8 +78,9 @@ impl Tokens {
     pub(super) fn find(&self, token: &Token, now: u64) -> Result<Identity, Unknown> {
         let digest = token.digest();
         let of_name = self.by_name.get(token.name()).into_iter().flatten();
+        let internal = self.internal.iter().filter(|(stored, _)| stored.name == token.name());
         // Hashes are compared, not secrets: how long it takes says nothing about a secret.
-        let mut found = of_name.filter(|(stored, _)| stored.sha256 == digest);
+        let mut found = of_name.chain(internal).filter(|(stored, _)| stored.sha256 == digest);
         let (_, found) = found.next().ok_or(Unknown::Invalid)?;
         if found.is_expired(now) || found.revoked().is_cancelled() {
             return Err(Unknown::Expired);
