@@ -1,12 +1,18 @@
 //! Certificates of tests: authorities, and what they sign, as PEM files.
 
 use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, SanType, date_time_ymd,
 };
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 /// A certificate authority whose files are in a folder.
 pub struct Authority {
@@ -85,5 +91,40 @@ impl Authority {
         fs::write(&pair.certificate, signed.pem()).expect("it is written");
         fs::write(&pair.key, key.serialize_pem()).expect("it is written");
         pair
+    }
+}
+
+/// Asks for the page at `/` by HTTPS and returns the answer. The client trusts the authority of the
+/// file `ca` and presents `own`.
+///
+/// # Errors
+///
+/// The handshake failed, or the connection broke.
+pub fn get_page(address: SocketAddr, ca: &Path, own: Option<&Pair>) -> io::Result<String> {
+    let read = |path: &Path| CertificateDer::from_pem_file(path).expect("a certificate");
+    let mut roots = RootCertStore::empty();
+    roots.add(read(ca)).expect("an authority");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots);
+    let config = match own {
+        None => config.with_no_client_auth(),
+        Some(own) => {
+            let key = PrivateKeyDer::from_pem_file(&own.key).expect("a key");
+            let config = config.with_client_auth_cert(vec![read(&own.certificate)], key);
+            config.expect("a certificate and its key")
+        }
+    };
+    let name = ServerName::from(address.ip());
+    let client = ClientConnection::new(Arc::new(config), name).expect("a client");
+    let mut stream = StreamOwned::new(client, TcpStream::connect(address)?);
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    // The server may close without the end of TLS; the answer is complete by then.
+    match stream.read_to_string(&mut answer) {
+        Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(error),
+        _ => Ok(answer),
     }
 }

@@ -35,3 +35,6 @@ use rustls::crypto::CryptoProvider;
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
+
+#[cfg(test)]
+mod tests;

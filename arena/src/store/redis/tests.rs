@@ -19,6 +19,7 @@ use super::*;
 use crate::store::conformance::{content, fill};
 use crate::store::{EmbeddedStore, LogEntry, Run, Store, copy};
 
+mod tls;
 mod users;
 
 /// Longest time until a server answers.
@@ -118,7 +119,9 @@ impl Server {
         words: &[&str],
     ) -> Result<T, StoreError> {
         let url = format!("redis://{user}@{}", self.address);
-        let mut connection = Connection::new(&url, Some(password))?;
+        let password = Some(password.to_owned());
+        let address = RedisAddress { url, password, ..self.address_of("any") };
+        let mut connection = Connection::new(&address)?;
         connection.run(|redis| redis::cmd(words[0]).arg(&words[1..]).query(redis))
     }
 }
