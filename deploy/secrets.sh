@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes the secrets of compose.yaml: the password of the arena in Redis, the users of Redis, with the hash of
-# that password, the password of Grafana, and the tokens of the learner, the actors and a reader. Repeated, it keeps what is there and
-# writes the users of this version of Ouro.
+# Makes the secrets of compose.yaml and k8s/: passwords for Redis and Grafana, the users of Redis with the hashes
+# of these passwords, and the tokens of the learner, the actors, the workers of the arena and a reader. Repeated, it
+# keeps what is there and writes the users of this version of Ouro.
 #
 #   deploy/secrets.sh [--renew]
 #
-# --renew makes another password and other tokens. They take effect with the next start of the services. The
+# --renew makes other passwords and tokens. They take effect with the next start of the services. The
 # tokens before stay valid until `ouro token revoke NAME --keep-newest`.
 #
 #   OURO_SECRETS    folder of the secrets (deploy/secrets)
@@ -36,21 +36,26 @@ replace() {
     mv -f "$folder/$1.new" "$folder/$1"
 }
 
-for name in redis-password grafana-password; do
-    [ ! -s "$folder/$name" ] || [ "${1-}" = --renew ] || continue
-    od -An -v -N 32 -t x1 /dev/urandom | tr -d ' \n' | replace "$name"
+# Passwords, and the users of Redis with the hashes of theirs.
+users="$(sed '/^#/d' "$here/redis/users.acl")"
+for entry in arena:redis-password worker:redis-worker-password keda:redis-keda-password :grafana-password; do
+    name="${entry#*:}"
+    if [ ! -s "$folder/$name" ] || [ "${1-}" = --renew ]; then
+        od -An -v -N 32 -t x1 /dev/urandom | tr -d ' \n' | replace "$name"
+    fi
+    # The store ignores white space at the end of the file, and so does the hash.
+    password="$(<"$folder/$name")"
+    password="${password%"${password##*[![:space:]]}"}"
+    hash="$(printf %s "$password" | sha256sum | cut -d ' ' -f 1)"
+    users="${users//"{${entry%:*}_sha256}"/$hash}"
 done
-# The store ignores white space at the end of the file, and so does the hash.
-password="$(<"$folder/redis-password")"
-password="${password%"${password##*[![:space:]]}"}"
-hash="$(printf %s "$password" | sha256sum | cut -d ' ' -f 1)"
-sed -e '/^#/d' -e "s/{password_sha256}/$hash/" "$here/redis/users.acl" | replace redis-users.acl
+printf '%s\n' "$users" | replace redis-users.acl
 
 # Tokens have the form NAME.SECRET, and tokens.toml holds the hashes of the secrets, as of `ouro token create`.
 mkdir -p "$folder/tokens"
 chmod 755 "$folder/tokens"
 list="$folder/tokens/tokens.toml"
-for entry in learner:learner actors:actor reader:reader; do
+for entry in learner:learner actors:actor worker:worker reader:reader; do
     name="${entry%:*}" role="${entry#*:}"
     [ ! -s "$folder/$name.token" ] || [ "${1-}" = --renew ] || continue
     secret="$(od -An -v -N 32 -t x1 /dev/urandom | tr -d ' \n')"

@@ -24,6 +24,7 @@ pub mod run;
 pub mod showcase;
 pub mod store;
 pub mod web;
+pub mod workers;
 
 mod condition;
 mod figures;

@@ -25,6 +25,7 @@ use crate::player_id::{MatchKey, MatchKind, PlayerId};
 use crate::side::Side;
 use crate::state::ArenaState;
 use crate::store::{MatchInfo, Outcome, StoreError, WeightsError};
+use crate::workers::shared_match::Workers;
 
 mod in_progress;
 
@@ -41,7 +42,7 @@ const NEWEST_OF_INTEREST: usize = 6;
 /// early.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Pause between checks of a full disk.
+/// Pause between checks of a full disk or an unreachable server.
 const FULL: Duration = Duration::from_secs(1);
 
 /// Plays matches on a thread of its own, see [`run`](Self::run).
@@ -51,6 +52,8 @@ pub(crate) struct MatchRunner {
     pub(crate) config: MatchConfig,
     pub(crate) wake: Receiver<()>,
     pub(crate) stop: CancellationToken,
+    /// Access to workers, which needs a store that they can reach.
+    pub(crate) workers: Option<Workers>,
 }
 
 impl MatchRunner {

@@ -30,8 +30,13 @@ use crate::match_runner::MatchRunner;
 use crate::metrics::ArenaSource;
 use crate::service::{ARENA_PERMISSIONS, Handlers, POOL_PERMISSIONS};
 use crate::state::ArenaState;
-use crate::store::{EmbeddedStore, LOG_FILE, RedisStore, Store, WeightsFolder};
+use crate::store::{
+    EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, Store, StoreError, WeightsFolder,
+};
 use crate::web::{self, Gauges, WebAccess};
+use crate::workers::presence::watch_workers;
+use crate::workers::queue::arena::{ArenaQueue, Presence};
+use crate::workers::shared_match::Workers;
 
 /// Name of the folder of weights in the data folder.
 pub const WEIGHTS_FOLDER: &str = "weights";
@@ -53,9 +58,33 @@ pub struct Arena {
     data: PathBuf,
     drain: Duration,
     state: Arc<ArenaState>,
+    workers: Option<WorkerAccess>,
     matches: MatchConfig,
     max_weights_bytes: u64,
     wake: mpsc::Receiver<()>,
+}
+
+/// The ways to the workers, for which the results must be in Redis.
+#[derive(Debug)]
+struct WorkerAccess {
+    queue: ArenaQueue,
+    presence: Presence,
+}
+
+impl WorkerAccess {
+    /// Removes what an earlier arena left in the queue. Without a queue the arena plays alone.
+    fn open(address: &RedisAddress, epoch: u64) -> Option<Self> {
+        let open = || -> Result<Self, StoreError> {
+            let mut queue = ArenaQueue::new(address, epoch)?;
+            queue.open()?;
+            Ok(Self { queue, presence: Presence::new(address)? })
+        };
+        let opened = open();
+        if let Err(error) = &opened {
+            tracing::warn!(%error, "workers cannot help: the arena plays alone");
+        }
+        opened.ok()
+    }
 }
 
 impl Arena {
@@ -68,13 +97,14 @@ impl Arena {
         let checked = config.check()?;
         let (waker, wake) = mpsc::sync_channel(1);
         let (data, run, store) = (config.data.clone(), config.run, config.store);
-        let open = move || -> Result<ArenaState, ArenaError> {
+        let open = move || -> Result<(ArenaState, Option<WorkerAccess>), ArenaError> {
             std::fs::create_dir_all(&data)
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
             let weights = WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?;
             let lost = |path| ArenaError::StoreLost { path, weights: data.join(WEIGHTS_FOLDER) };
             // The run is in the log before the first weights arrive.
             let has_weights = weights.count()? > 0;
+            let mut workers = None;
             let store: Box<dyn Store> = match store.redis()? {
                 None => {
                     let path = data.join(LOG_FILE);
@@ -89,12 +119,13 @@ impl Arena {
                     if store.run().is_none() && has_weights {
                         return Err(lost(store.name().into()));
                     }
+                    workers = WorkerAccess::open(&address, store.epoch());
                     Box::new(store)
                 }
             };
-            Ok(ArenaState::load(run, checked, store, weights, clock, waker)?)
+            Ok((ArenaState::load(run, checked, store, weights, clock, waker)?, workers))
         };
-        let state = Background::thread("arena-start", open)?.join().await??;
+        let (state, workers) = Background::thread("arena-start", open)?.join().await??;
         let server = GrpcServer::bind(config.address, config.limits).await?;
         let server = server.guarded(config.guard.clone()).tls(config.server_tls.clone());
         let web = match config.web {
@@ -117,6 +148,7 @@ impl Arena {
             data: config.data,
             drain: config.limits.drain,
             state: Arc::new(state),
+            workers,
             matches: config.matches,
             max_weights_bytes: config.max_weights_bytes,
             wake,
@@ -186,6 +218,11 @@ impl Arena {
         self.state.ratings().table()
     }
 
+    /// The number of workers that help to play matches.
+    pub fn workers(&self) -> watch::Receiver<u32> {
+        self.state.workers().subscribe()
+    }
+
     /// Serves and plays until `stop` is cancelled, then drains. Returns early with the error if
     /// matches cannot continue.
     pub fn run_until(self, stop: CancellationToken) -> BoxFuture<Result<Drain, ArenaError>> {
@@ -195,11 +232,20 @@ impl Arena {
     async fn run(self, stop: CancellationToken) -> Result<Drain, ArenaError> {
         // A child token, so that a failing arena does not stop the whole process.
         let stop = stop.child_token();
+        let mut workers = None;
+        let mut presence = None;
+        if let Some(access) = self.workers {
+            workers = Some(Workers::new(access.queue, self.state.workers().subscribe()));
+            let (state, stop) = (self.state.clone(), stop.clone());
+            let watch = move || watch_workers(access.presence, state.workers(), &stop);
+            presence = Some(Background::thread("arena-workers", watch)?);
+        }
         let runner = MatchRunner {
             state: self.state.clone(),
             config: self.matches,
             wake: self.wake,
             stop: stop.clone(),
+            workers,
         };
         let matches = Background::thread("arena-matches", move || runner.run())?;
 
@@ -246,6 +292,9 @@ impl Arena {
             web::serve(server, self.web_access, state, figures, stop.clone(), self.drain).await
         };
         let (served, shown, played, (), ()) = tokio::join!(serving, page, playing, waker, watching);
+        if let Some(presence) = presence {
+            presence.join().await?;
+        }
         // The error of the match runner is returned first: it stops the servers, which then report
         // no error.
         played?;

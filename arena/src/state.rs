@@ -44,6 +44,8 @@ pub(crate) struct ArenaState {
     pool: PoolState,
     ratings: RatingState,
     matches: MatchState,
+    /// Number of active workers.
+    workers: watch::Sender<u32>,
 }
 
 impl ArenaState {
@@ -75,6 +77,7 @@ impl ArenaState {
             pool: PoolState::new(shared.clone()),
             ratings: RatingState::new(shared.clone()),
             matches: MatchState::new(shared.clone())?,
+            workers: watch::Sender::default(),
             shared,
         };
         state.update_ratings()?;
@@ -121,6 +124,11 @@ impl ArenaState {
     /// Figures that only observers need.
     pub(crate) fn figures(&self) -> &Arc<Figures> {
         &self.shared.figures
+    }
+
+    /// The number of active workers.
+    pub(crate) fn workers(&self) -> &watch::Sender<u32> {
+        &self.workers
     }
 
     /// Conditions that an operator must resolve.

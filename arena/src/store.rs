@@ -28,8 +28,7 @@ pub use error::{SCHEMA_VERSION, StoreError};
 pub use interface::Store;
 pub use logged::{Backend, LoggedStore};
 pub(crate) use match_index::{MatchIndex, listed_players};
-#[cfg(test)]
-pub(crate) use redis::tests::Server as RedisServer;
+pub(crate) use redis::{Connection, WRITER, key};
 pub use redis::{RedisAddress, RedisLog, RedisStore, RedisTls};
 pub use repair::{Repair, repair};
 pub use replay::{ReplayError, Replayed, replay};

@@ -153,9 +153,17 @@ impl ArenaClient {
     /// Fetches the weights file of `checkpoint` and verifies its size and hash. Takes at most
     /// [`TRANSFER_TIMEOUT`].
     pub async fn fetch_weights(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u8>, ArenaError> {
-        let mut assembly =
-            Assembly::new(checkpoint.hash, checkpoint.size_bytes, self.max_weights_bytes)?;
-        let request = v1::FetchCheckpointRequest { hash: checkpoint.hash.to_string() };
+        self.fetch_file(checkpoint.hash, checkpoint.size_bytes).await
+    }
+
+    /// Like [`fetch_weights`](Self::fetch_weights), for a file with this hash and size.
+    pub async fn fetch_file(
+        &mut self,
+        hash: ContentHash,
+        size_bytes: u64,
+    ) -> Result<Vec<u8>, ArenaError> {
+        let mut assembly = Assembly::new(hash, size_bytes, self.max_weights_bytes)?;
+        let request = v1::FetchCheckpointRequest { hash: hash.to_string() };
         within(TRANSFER_TIMEOUT, async {
             let mut chunks = self.pool.fetch_checkpoint(request).await?.into_inner();
             while let Some(message) = chunks.message().await? {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
+use ouro_arena::workers::WorkerArguments;
 use ouro_arena::{Arena, ArenaConfig, ArenaError};
 use ouro_service::access::AccessSource;
 use ouro_service::metrics::{self, Metrics, MetricsServer};
@@ -45,10 +46,15 @@ struct Arguments {
 enum Verb {
     /// Check that the arena with these flags and settings serves: exit code 0, else 69.
     Healthcheck,
+    /// Help the arena to play its matches, from any machine. The results must be in Redis.
+    Worker(Box<WorkerArguments>),
 }
 
 impl Arguments {
     fn settings(&self) -> Result<Settings, SettingsError> {
+        if let Some(Verb::Worker(worker)) = &self.verb {
+            return worker.settings();
+        }
         self.file.load(Process::Arena, |deploy| {
             self.addresses.apply(deploy);
             self.web.apply(deploy);
@@ -76,6 +82,9 @@ async fn serve(
     arguments: &Arguments,
     shutdown: Shutdown,
 ) -> Result<(), Failure> {
+    if let Some(Verb::Worker(worker)) = &arguments.verb {
+        return worker.run(settings, shutdown).await;
+    }
     let address = settings.deploy.arena.listen("arena", arguments.listen.listen);
     let address = address.map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
     if let Some(Verb::Healthcheck) = arguments.verb {

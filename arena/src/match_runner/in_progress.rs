@@ -9,10 +9,19 @@ use ouro_rating::{ClusterResult, GateReport};
 use super::MatchRunner;
 use crate::error::ArenaError;
 use crate::event::ArenaEvent;
-use crate::matches::{PlayClusters, PlayError, PlayedCluster};
+use crate::matches::{
+    ClusterSource, MatchGames, PlayClusters, PlayError, PlayedCluster, SeededCluster,
+};
 use crate::matchmaking::DutyCycle;
+use crate::player_id::PlayerId;
 use crate::side::{PlayersClock, Side};
 use crate::store::{GameKey, MatchInfo, StoreError, StoredCluster};
+use crate::workers::job::{JobHead, JobSide};
+use crate::workers::job_table::JobTable;
+use crate::workers::shared_match::SharedMatch;
+
+/// Time between two looks for results of workers while the arena has nothing to play.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// How a match ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +69,11 @@ impl<'a> Pace<'a> {
         }
         self.since = clock.monotonic();
     }
+
+    /// Leaves out the time since the last ply, in which nothing was played.
+    fn skip(&mut self) {
+        self.since = self.runner.state.clock().monotonic();
+    }
 }
 
 /// A match that is being played.
@@ -85,51 +99,58 @@ impl MatchInProgress<'_> {
         }
         // Emitted only after the check above: a match without clusters to play does not start.
         state.emit(ArenaEvent::MatchStarted(self.info.clone()));
-        let mut failed = None;
-        let mut ended = MatchEnd::Complete;
-        let mut pace = Pace::new(self.runner);
-        let mut report = |clusters: Vec<PlayedCluster>| {
-            if !clusters.is_empty() {
-                match self.store(clusters, fold) {
-                    Ok(ControlFlow::Continue(())) => {}
-                    Ok(ControlFlow::Break(())) => return ControlFlow::Break(()),
-                    Err(error) => {
-                        failed = Some(error);
-                        return ControlFlow::Break(());
-                    }
-                }
-            }
-            pace.pause();
-            if stop() {
-                ended = MatchEnd::Interrupted;
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
-        };
         let run = state.run();
+        let MatchInfo { key, number, shape, .. } = self.info;
+        let games = MatchGames { config: &run.game, key, number: *number, shape: *shape };
+        let mut clusters = Clusters {
+            playing: &self,
+            fold,
+            stop,
+            table: JobTable::new(clusters),
+            shared: self.shared(games)?,
+            pace: Pace::new(self.runner),
+            is_idle: false,
+            ended: Ok(MatchEnd::Complete),
+        };
         let visitor = PlayClusters {
-            seed: run.seed,
-            config: &run.game,
-            key: &self.info.key,
-            number: self.info.number,
-            shape: self.info.shape,
+            games,
             sides: self.sides.clone(),
             clock: Arc::new(PlayersClock(state.clock().clone())),
-            clusters,
             opening_plies: state.checked().opening_plies,
             max_plies: config.max_plies,
             parallel: config.parallel,
-            report: &mut report,
+            source: &mut clusters,
             live: &mut |event| state.matches().live().publish(event),
         };
         let played = run.game.visit(visitor).map_err(PlayError::from);
         // Cleared before any error returns, so that no interrupted game stays on the page.
         state.matches().live().clear();
-        played??;
-        match failed {
-            Some(error) => Err(error.into()),
-            None => Ok(ended),
+        let Clusters { shared, ended, .. } = clusters;
+        if let Some(shared) = shared {
+            shared.close();
         }
+        played??;
+        Ok(ended?)
+    }
+
+    /// The match as workers see it, if there may be any.
+    fn shared<'a>(&'a self, games: MatchGames<'a>) -> Result<Option<SharedMatch<'a>>, StoreError> {
+        let MatchRunner { state, config, workers, .. } = self.runner;
+        let Some(workers) = workers else { return Ok(None) };
+        let side = |id: &PlayerId| match id {
+            PlayerId::Anchor(name) => Ok(JobSide::Anchor(name.to_string())),
+            PlayerId::Generation(generation) => {
+                let rows = state.store().checkpoints()?;
+                let row = rows.iter().find(|row| row.generation == *generation);
+                let row = row.ok_or(StoreError::Unknown(*generation))?;
+                let player = self.info.player.clone();
+                Ok(JobSide::Network { player, hash: row.hash, size_bytes: row.size_bytes })
+            }
+        };
+        let sides = [side(&games.key.first)?, side(&games.key.second)?];
+        let head = JobHead::new(games, sides, state.checked().opening_plies, config.max_plies);
+        let seed = state.run().seed;
+        Ok(Some(SharedMatch::new(workers, head, games.config, seed, config.parallel)))
     }
 
     /// Folds clusters, stores them, then emits the state of the match.
@@ -159,5 +180,77 @@ impl MatchInProgress<'_> {
             state.matches().update_gate(self.info, report);
         }
         Ok(next)
+    }
+}
+
+/// The clusters of a match: who plays them, and their results in order.
+struct Clusters<'a> {
+    playing: &'a MatchInProgress<'a>,
+    fold: &'a mut dyn FnMut(&ClusterResult) -> Folded,
+    stop: &'a dyn Fn() -> bool,
+    table: JobTable<PlayedCluster>,
+    shared: Option<SharedMatch<'a>>,
+    pace: Pace<'a>,
+    /// Whether the arena has nothing in play.
+    is_idle: bool,
+    ended: Result<MatchEnd, StoreError>,
+}
+
+impl Clusters<'_> {
+    fn now(&self) -> Duration {
+        self.playing.runner.state.clock().monotonic()
+    }
+}
+
+impl ClusterSource for Clusters<'_> {
+    fn report(&mut self, ended: Vec<PlayedCluster>) -> ControlFlow<()> {
+        for played in ended {
+            self.table.finish(played.result.cluster, played);
+        }
+        let now = self.now();
+        if let Some(shared) = &mut self.shared {
+            shared.exchange(&mut self.table, now, self.is_idle);
+        }
+        let folded = self.table.fold();
+        if !folded.is_empty() {
+            match self.playing.store(folded, self.fold) {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => return ControlFlow::Break(()),
+                Err(error) => {
+                    self.ended = Err(error);
+                    return ControlFlow::Break(());
+                }
+            }
+        }
+        self.pace.pause();
+        if (self.stop)() {
+            self.ended = Ok(MatchEnd::Interrupted);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn take(&mut self, room: usize) -> Vec<SeededCluster> {
+        let (now, is_idle) = (self.now(), self.is_idle);
+        let clusters = match &mut self.shared {
+            Some(shared) => shared.take(&mut self.table, now, room, is_idle),
+            None => self.table.take(room),
+        };
+        self.is_idle = false;
+        let MatchInProgress { runner, info, .. } = self.playing;
+        let seed = runner.state.run().seed;
+        let seeded = |cluster| SeededCluster { cluster, seed: info.key.seed(seed, cluster) };
+        clusters.into_iter().map(seeded).collect()
+    }
+
+    fn wait(&mut self) -> ControlFlow<()> {
+        if self.table.is_complete() {
+            return ControlFlow::Break(());
+        }
+        // Workers play the missing clusters. After a wake-up, the caller checks the cause.
+        let _ = self.playing.runner.wake.recv_timeout(LOOK);
+        self.pace.skip();
+        self.is_idle = true;
+        ControlFlow::Continue(())
     }
 }

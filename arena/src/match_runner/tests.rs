@@ -1,14 +1,15 @@
-//! Matches on a disk that becomes full, and after a restart.
+//! Matches on a disk that becomes full, on a server that is down, and after a restart.
 
 use std::thread::JoinHandle;
 
 use ouro_rating::GateConfig;
 use ouro_service::{Conditions, ManualClock};
+use ouro_testkit::redis::RedisServer;
 use tokio::sync::broadcast;
 
 use super::*;
 use crate::event::ArenaEvent;
-use crate::store::{Decision, LOG_FILE, RedisServer, StoredCluster, replay};
+use crate::store::{Decision, LOG_FILE, RedisAddress, RedisStore, StoredCluster, replay};
 use crate::testing::{offer, state, stored_state};
 use ouro_replay::disk::Disk as _;
 use ouro_replay::testing::{Faults, MemoryDisk};
@@ -31,20 +32,26 @@ impl Running {
     fn start(room: Option<usize>, has_candidate: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let disk = MemoryDisk::new();
-        let config = MatchConfig {
-            spare_share: 0.0,
-            parallel: 4,
-            gate: GateConfig { games: 40, ..GateConfig::default() },
-            ..MatchConfig::default()
-        };
-        let (state, wake) = state(folder.path(), &disk, &config);
+        let (state, wake) = state(folder.path(), &disk, &config());
         let events = state.events();
         if has_candidate {
             offer(&state, 0).unwrap();
         }
         leave_room(&disk, room);
+        Self::launch(state, wake, events, disk, folder)
+    }
+
+    fn launch(
+        state: ArenaState,
+        wake: Receiver<()>,
+        events: broadcast::Receiver<ArenaEvent>,
+        disk: MemoryDisk,
+        folder: tempfile::TempDir,
+    ) -> Self {
         let (state, stop) = (Arc::new(state), CancellationToken::new());
-        let runner = MatchRunner { state: state.clone(), config, wake, stop: stop.clone() };
+        let (config, workers) = (config(), None);
+        let runner =
+            MatchRunner { state: state.clone(), config, wake, stop: stop.clone(), workers };
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
         let thread = std::thread::spawn(move || {
@@ -101,6 +108,15 @@ impl Running {
     }
 }
 
+fn config() -> MatchConfig {
+    MatchConfig {
+        spare_share: 0.0,
+        parallel: 4,
+        gate: GateConfig { games: 40, ..GateConfig::default() },
+        ..MatchConfig::default()
+    }
+}
+
 /// Lets the disk take this many more bytes; `None` means no limit.
 fn leave_room(disk: &MemoryDisk, room: Option<usize>) {
     let names = disk.names().unwrap();
@@ -139,6 +155,31 @@ fn a_full_disk_pauses_a_match_and_changes_no_result() {
 }
 
 #[test]
+fn a_server_that_is_down_pauses_a_match_and_changes_no_result() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(mut server) = RedisServer::start(data.path()) else { return };
+    let address = RedisAddress::new(server.url("arena"), "test");
+    let store = Box::new(RedisStore::open(&address).unwrap().without_patience());
+    let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
+    let (state, wake) = stored_state(folder.path(), store, &config(), clock);
+    let events = state.events();
+    offer(&state, 0).unwrap();
+    server.kill();
+    let mut running = Running::launch(state, wake, events, MemoryDisk::new(), folder);
+    running.wait_until_paused();
+    let conditions = running.conditions();
+    let said = conditions.get(Condition::Matches).expect("matches wait");
+    assert!(
+        said.starts_with("redis at 127.0.0.1:") && said.contains("resumes by itself"),
+        "{said}"
+    );
+    server.start_again();
+    running.state.candidates().wake();
+    running.wait_until_decided();
+    assert_eq!(running.end(), gate(None));
+}
+
+#[test]
 fn a_stop_ends_the_wait_for_space() {
     let running = Running::start(Some(0), true);
     running.wait_until_paused();
@@ -164,44 +205,18 @@ fn a_candidate_refused_for_lack_of_space_is_accepted_later() {
 }
 
 #[test]
-fn a_server_that_goes_away_pauses_a_match_until_it_is_back() {
-    let Some(mut server) = RedisServer::start() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let gate = GateConfig { games: 40, ..GateConfig::default() };
-    let config = MatchConfig { spare_share: 0.0, gate, ..MatchConfig::default() };
-    let (clock, store) =
-        (Arc::new(ManualClock::new(Duration::from_secs(9))), server.open_impatient());
-    let (state, _wake) = stored_state(folder.path(), Box::new(store), &config, clock);
-    offer(&state, 0).unwrap();
-    server.kill();
-    // The sender of wake-ups is dropped with `state`, so the runner ends when no work is left.
-    let (state, stop) = (Arc::new(state), CancellationToken::new());
-    let wake = std::sync::mpsc::sync_channel(1).1;
-    let runner = MatchRunner { state: state.clone(), config, wake, stop };
-    let thread = std::thread::spawn(move || runner.run());
-    let mut conditions = state.conditions();
-    let paused = conditions.wait_for(|all| all.get(Condition::Matches).is_some());
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(paused).unwrap();
-    let said = conditions.borrow().get(Condition::Matches).map(str::to_owned).unwrap();
-    assert!(said.contains("does not take writes"), "{said}");
-    server.restart();
-    thread.join().unwrap().unwrap();
-    assert_eq!(state.conditions().borrow().describe(), None);
-    assert_eq!(state.store().decisions().unwrap().len(), 1);
-    assert_eq!(replay(state.store()).unwrap().decisions, state.store().decisions().unwrap());
-}
-
-#[test]
 fn an_idle_arena_that_was_replaced_ends_with_the_next_publication() {
-    let Some(server) = RedisServer::start() else { return };
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(server) = RedisServer::start(data.path()) else { return };
+    let address = RedisAddress::new(server.url("arena"), "test");
     let config = MatchConfig { spare_share: 0.0, ..MatchConfig::default() };
-    let (clock, store) = (Arc::new(ManualClock::new(Duration::from_secs(9))), server.open());
-    let (state, wake) = stored_state(folder.path(), Box::new(store), &config, clock);
+    let store = Box::new(RedisStore::open(&address).unwrap());
+    let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
+    let (state, wake) = stored_state(folder.path(), store, &config, clock);
     let (state, stop) = (Arc::new(state), CancellationToken::new());
-    let runner = MatchRunner { state: state.clone(), config, wake, stop };
+    let runner = MatchRunner { state: state.clone(), config, wake, stop, workers: None };
     let thread = std::thread::spawn(move || runner.run());
-    let _successor = server.open();
+    let _successor = RedisStore::open(&address).unwrap();
     // The sender tries again, and may then reach the successor.
     assert!(matches!(offer(&state, 0), Err(CallError::Stopping)));
     let ended = thread.join().unwrap().unwrap_err();
@@ -220,7 +235,8 @@ fn interrupted_games_against_anchors_are_completed_after_a_restart() {
     // The sender of wake-ups is dropped, so the runner ends when no work is left.
     let runner = || {
         let (state, config, stop) = (state.clone(), config.clone(), stop.clone());
-        MatchRunner { state, config, wake: std::sync::mpsc::sync_channel(1).1, stop }
+        let wake = std::sync::mpsc::sync_channel(1).1;
+        MatchRunner { state, config, wake, stop, workers: None }
     };
     let interrupted = runner();
     let engine = interrupted.engine(candidate.hash).unwrap();

@@ -1,8 +1,14 @@
 //! Matches in games for two players, four players and one player.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use ouro_game::GameConfig;
 use ouro_net::Generation;
+use ouro_rating::ClusterShape;
 
 use super::*;
+use crate::player_id::{MatchKey, PlayerId};
 use crate::showcase::LiveGame;
 use crate::side::StoppedClock;
 
@@ -11,13 +17,36 @@ struct PlayedMatch {
     live: Vec<LiveEvent>,
 }
 
+/// Some clusters of a match, until enough have ended.
+struct SomeClusters<'a> {
+    key: &'a MatchKey,
+    clusters: Range<u32>,
+    stop_after: usize,
+    played: BTreeMap<u32, PlayedCluster>,
+}
+
+impl ClusterSource for SomeClusters<'_> {
+    fn report(&mut self, ended: Vec<PlayedCluster>) -> ControlFlow<()> {
+        self.played.extend(ended.into_iter().map(|one| (one.result.cluster, one)));
+        match self.played.len() >= self.stop_after {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn take(&mut self, room: usize) -> Vec<SeededCluster> {
+        let seeded = |cluster| SeededCluster { cluster, seed: self.key.seed(7, cluster) };
+        self.clusters.by_ref().take(room).map(seeded).collect()
+    }
+
+    fn wait(&mut self) -> ControlFlow<()> {
+        ControlFlow::Break(())
+    }
+}
+
 fn play(game: &str, clusters: Range<u32>, parallel: usize, stop_after: usize) -> PlayedMatch {
     let config: GameConfig = serde_json::from_str(game).unwrap();
-    let (mut played, mut live) = (Vec::new(), Vec::new());
-    let mut report = |ended: Vec<PlayedCluster>| {
-        played.extend(ended);
-        if played.len() >= stop_after { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
+    let mut live = Vec::new();
     struct Seats;
     impl GameVisitor for Seats {
         type Output = usize;
@@ -28,29 +57,25 @@ fn play(game: &str, clusters: Range<u32>, parallel: usize, stop_after: usize) ->
     let shape = ClusterShape::of_seats(config.visit(Seats).unwrap());
     let key = MatchKey::gate(Generation(1), PlayerId::random());
     let random = || Side::Anchor("random".into());
+    let mut source = SomeClusters { key: &key, clusters, stop_after, played: BTreeMap::new() };
     let visitor = PlayClusters {
-        seed: 7,
-        config: &config,
-        key: &key,
-        number: 3,
-        shape,
+        games: MatchGames { config: &config, key: &key, number: 3, shape },
         sides: [random(), random()],
         clock: StoppedClock::clock(),
-        clusters,
         opening_plies: 2,
         max_plies: 300,
         parallel,
-        report: &mut report,
+        source: &mut source,
         live: &mut |event| live.push(event),
     };
     config.visit(visitor).unwrap().unwrap();
-    PlayedMatch { clusters: played, live }
+    PlayedMatch { clusters: source.played.into_values().collect(), live }
 }
 
 const TIC_TAC_TOE: &str = r#"{"game":"tic_tac_toe"}"#;
 
 #[test]
-fn results_arrive_in_order_and_do_not_depend_on_parallel_games() {
+fn results_do_not_depend_on_parallel_games() {
     let alone = play(TIC_TAC_TOE, 0..12, 1, usize::MAX).clusters;
     let numbers: Vec<u32> = alone.iter().map(|one| one.result.cluster).collect();
     assert_eq!(numbers, (0..12).collect::<Vec<_>>());

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use redis::Script;
 
-use connection::Connection;
+pub(crate) use connection::Connection;
 use known::{KnownEntry, KnownFile, known_in, path_in};
 
 use super::error::{StoreError, io_error};
@@ -29,6 +29,9 @@ pub(super) mod tests;
 
 /// Entries that a start reads at once.
 const CHUNK: u64 = 1_000;
+
+/// The key that holds the epoch of the arena that may write.
+pub(crate) const WRITER: &str = "writer";
 
 /// The epoch of no writer.
 const NO_WRITER: u64 = 0;
@@ -75,6 +78,13 @@ pub struct RedisAddress {
     pub tls: RedisTls,
 }
 
+impl RedisAddress {
+    /// A server without further password and certificates.
+    pub fn new(url: impl Into<String>, name: &str) -> Self {
+        Self { url: url.into(), password: None, name: name.to_owned(), tls: RedisTls::default() }
+    }
+}
+
 /// How the server at a `rediss://` address is verified, and what is presented to it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct RedisTls {
@@ -114,9 +124,14 @@ struct Keys {
 
 impl Keys {
     fn new(name: &str) -> Self {
-        let key = |part: &str| format!("ouro:{{{name}}}:{part}");
-        Self { log: key("log"), games: key("games"), writer: key("writer") }
+        let key = |part| key(name, part);
+        Self { log: key("log"), games: key("games"), writer: key(WRITER) }
     }
+}
+
+/// A key of the run called `name`.
+pub(crate) fn key(name: &str, part: &str) -> String {
+    format!("ouro:{{{name}}}:{part}")
 }
 
 impl RedisStore {
@@ -145,6 +160,18 @@ impl RedisStore {
         // From here on no other arena can write, so what is read is complete.
         log.epoch = log.connection.run(|redis| redis::cmd("INCR").arg(writer).query(redis))?;
         Self::load(log)
+    }
+
+    /// Tries each command only once.
+    #[cfg(test)]
+    pub(crate) fn without_patience(self) -> Self {
+        self.with_mut(|log| log.connection.set_patience(std::time::Duration::ZERO));
+        self
+    }
+
+    /// Number of this writer, which the key [`WRITER`] holds until another arena takes over.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.with(|log| log.epoch)
     }
 
     /// Opens the store to read it. An arena that uses the store continues, and writes here fail.

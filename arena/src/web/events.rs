@@ -111,12 +111,14 @@ impl Changes {
         events: &mut broadcast::Receiver<ArenaEvent>,
         figures: &mut watch::Receiver<()>,
         learner: &mut watch::Receiver<LearnerView>,
+        workers: &mut watch::Receiver<u32>,
     ) -> Option<Self> {
         let mut changes = Self::default();
         tokio::select! {
             event = events.recv() => changes.add(event)?,
             Ok(()) = figures.changed() => { changes.parts.insert(Part::Learner); }
             Ok(()) = learner.changed() => changes.parts.extend([Part::Learner, Part::Actors]),
+            Ok(()) = workers.changed() => { changes.parts.insert(Part::Matches); }
         }
         tokio::time::sleep(COLLECT).await;
         loop {
@@ -134,6 +136,7 @@ async fn send_changes(site: Site, sender: mpsc::Sender<Event>) {
     let mut events = site.state.events();
     let mut figures = site.learner.gauges.changes();
     let mut learner = site.learner.view.clone();
+    let mut workers = site.state.workers().subscribe();
     let mut changes = Changes { parts: Part::ALL.into(), sentences: Vec::new() };
     loop {
         for sentence in changes.sentences {
@@ -148,7 +151,7 @@ async fn send_changes(site: Site, sender: mpsc::Sender<Event>) {
                 return;
             }
         }
-        match Changes::collect(&mut events, &mut figures, &mut learner).await {
+        match Changes::collect(&mut events, &mut figures, &mut learner, &mut workers).await {
             Some(next) => changes = next,
             None => return,
         }

@@ -270,7 +270,13 @@ fn ratings(state: &ArenaState) -> Markup {
 
 fn newest(state: &ArenaState) -> Markup {
     let rows = matches::newest(state, None, MATCHES);
+    let workers = *state.workers().borrow();
     let content = html! {
+        @match workers {
+            0 => {}
+            1 => p.quiet { "1 worker helps to play the matches." },
+            _ => p.quiet { (workers) " workers help to play the matches." },
+        }
         @if rows.is_empty() {
             p.quiet { "No match has started." }
         } @else {

@@ -66,7 +66,8 @@ pub struct Deployment {
     pub outbox_games: usize,
     /// Whether an actor that stops plays its games to their end. Otherwise it drops them.
     pub finish_games: bool,
-    /// Time that an actor has to finish its games and to have them acknowledged, in seconds.
+    /// Time that an actor has to finish its games and to have them acknowledged, and that a worker
+    /// of the arena has to finish its own, in seconds.
     #[schemars(range(min = 0, max = 86_400))]
     pub drain_seconds: f64,
     /// Whether an actor notes each game that it sent or that was acknowledged in `records.log`,

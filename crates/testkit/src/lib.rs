@@ -10,6 +10,7 @@ pub mod certificates;
 pub mod network;
 pub mod process;
 pub mod raw;
+pub mod redis;
 pub mod server;
 
 /// Prints to standard error past the test harness, which hides the output of passing tests.

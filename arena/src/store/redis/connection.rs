@@ -16,7 +16,7 @@ const RESPONSE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The connection. See the [module](self).
-pub(super) struct Connection {
+pub(crate) struct Connection {
     client: redis::Client,
     open: Option<redis::Connection>,
     /// The server, for messages; without a password.
@@ -32,7 +32,7 @@ impl std::fmt::Debug for Connection {
 
 impl Connection {
     /// A connection that is opened with the first command.
-    pub(super) fn new(address: &RedisAddress) -> Result<Self, StoreError> {
+    pub(crate) fn new(address: &RedisAddress) -> Result<Self, StoreError> {
         let refused = |error: RedisError| {
             // The URL may hold a password, so it is not repeated.
             StoreError::Server { store: "redis".to_owned(), problem: error.to_string() }
@@ -61,14 +61,14 @@ impl Connection {
     }
 
     /// The server, for messages.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Runs a command, and repeats it on new connections while the server cannot be reached or
     /// refuses writes for the moment. The command must be idempotent, because a lost answer repeats
     /// it.
-    pub(super) fn run<T>(
+    pub(crate) fn run<T>(
         &mut self,
         command: impl Fn(&mut redis::Connection) -> RedisResult<T>,
     ) -> Result<T, StoreError> {
@@ -109,9 +109,8 @@ impl Connection {
         command(connection)
     }
 
-    /// Shortens the time over which commands are repeated.
-    #[cfg(test)]
-    pub(super) fn set_patience(&mut self, patience: Duration) {
+    /// Changes the time over which commands are repeated.
+    pub(crate) fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
     }
 }

@@ -1,19 +1,14 @@
 //! The store on a real Redis server: takeover, restarts, lost answers, damage, settings.
 //!
-//! The server has the settings and the users of the containers (`deploy/redis`), so every test also
-//! shows that these suffice.
 //! Without `redis-server` on this machine the tests are skipped, unless all checks are required.
 
-use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ouro_game::GameConfig;
 use ouro_net::{ContentHash, Generation, RunId};
 use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_replay::testing::MemoryDisk;
-use ouro_testkit::process::Process;
+use ouro_testkit::redis::{PASSWORD, RedisServer};
 
 use super::*;
 use crate::store::conformance::{content, fill};
@@ -22,23 +17,13 @@ use crate::store::{EmbeddedStore, LogEntry, Run, Store, copy};
 mod tls;
 mod users;
 
-/// Longest time until a server answers.
+/// Time over which commands are repeated while a server is stopped and continued.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Settings of the server in `compose.yaml`.
-const SETTINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/redis/redis.conf");
-/// Its users, with a placeholder for the hash of the password.
-const USERS: &str = include_str!("../../../../deploy/redis/users.acl");
-/// The password of the arena.
-const PASSWORD: &str = "right";
-/// A user of the tests that may run every command.
-const ADMIN: &str = "user admin on nopass ~* &* +@all";
 
 /// A Redis server in a folder of its own.
 pub(crate) struct Server {
-    process: Process,
-    address: SocketAddr,
-    folder: tempfile::TempDir,
+    server: RedisServer,
+    _folder: tempfile::TempDir,
 }
 
 impl Server {
@@ -49,61 +34,18 @@ impl Server {
 
     /// Like [`start`](Self::start), with more settings.
     fn start_with(more: &[&str]) -> Option<Self> {
-        let is_there = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status();
-        if !is_there.is_ok_and(|status| status.success()) {
-            assert!(!ouro_testkit::requires_all_checks(), "redis-server is missing; install it");
-            ouro_testkit::not_run("redis-server is not installed");
-            return None;
-        }
         let folder = tempfile::tempdir().unwrap();
-        let hash = ContentHash::of(PASSWORD.as_bytes()).to_string();
-        let users = USERS.lines().filter(|line| !line.starts_with('#')).chain([ADMIN]);
-        let users = users.collect::<Vec<_>>().join("\n").replace("{password_sha256}", &hash);
-        std::fs::write(folder.path().join("users.acl"), users).unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let process = launch(port, folder.path(), more);
-        let server = Self { process, address: port, folder };
-        server.wait();
-        Some(server)
-    }
-
-    /// Waits until the port answers.
-    fn wait(&self) {
-        let start = Instant::now();
-        while TcpStream::connect(self.address).is_err() {
-            assert!(start.elapsed() < PATIENCE, "redis-server does not start");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// Kills the server, as a power failure would.
-    pub(crate) fn kill(&mut self) {
-        self.process.kill();
-    }
-
-    /// Kills the server and starts it again.
-    pub(crate) fn restart(&mut self) {
-        self.kill();
-        self.process = launch(self.address, self.folder.path(), &[]);
-        self.wait();
+        let server = RedisServer::start_with(folder.path(), more)?;
+        Some(Self { server, _folder: folder })
     }
 
     fn address_of(&self, name: &str) -> RedisAddress {
-        let url = format!("redis://arena@{}", self.address);
-        let (password, name) = (Some(PASSWORD.to_owned()), name.to_owned());
-        RedisAddress { url, password, name, tls: RedisTls::default() }
+        RedisAddress::new(self.server.url("arena"), name)
     }
 
     /// Opens a store on the server.
     pub(crate) fn open(&self) -> RedisStore {
         RedisStore::open(&self.address_of("test")).unwrap()
-    }
-
-    /// Like [`open`](Self::open), for a store that repeats no command.
-    pub(crate) fn open_impatient(&self) -> RedisStore {
-        let store = self.open();
-        store.with_mut(|log| log.connection.set_patience(Duration::ZERO));
-        store
     }
 
     /// Runs a command of the server as the user of the tests.
@@ -118,20 +60,12 @@ impl Server {
         password: &str,
         words: &[&str],
     ) -> Result<T, StoreError> {
-        let url = format!("redis://{user}@{}", self.address);
+        let url = format!("redis://{user}@{}", self.server.address());
         let password = Some(password.to_owned());
-        let address = RedisAddress { url, password, ..self.address_of("any") };
+        let address = RedisAddress { password, ..RedisAddress::new(url, "any") };
         let mut connection = Connection::new(&address)?;
         connection.run(|redis| redis::cmd(words[0]).arg(&words[1..]).query(redis))
     }
-}
-
-fn launch(address: SocketAddr, folder: &Path, more: &[&str]) -> Process {
-    let mut command = Command::new("redis-server");
-    command.args([SETTINGS, "--bind", "127.0.0.1", "--port", &address.port().to_string(), "--dir"]);
-    command.arg(folder).arg("--aclfile").arg(folder.join("users.acl"));
-    command.args(more).stdout(Stdio::null());
-    Process::start(&mut command)
 }
 
 fn run() -> Run {
@@ -189,11 +123,11 @@ fn a_killed_server_loses_nothing_that_was_stored() {
     let Some(mut server) = Server::start() else { return };
     let store = filled(&server);
     for generation in 2..6 {
-        server.restart();
+        server.server.restart();
         store.add_checkpoint(&checkpoint(generation)).unwrap();
     }
     let before = entries(&store);
-    server.restart();
+    server.server.restart();
     assert_eq!(entries(&server.open()), before);
     assert_eq!(before.len(), 7);
 }
@@ -204,10 +138,10 @@ fn an_append_whose_answer_is_lost_counts_once() {
     let store = filled(&server);
     store.with_mut(|log| log.connection.set_patience(Duration::ZERO));
     // A stopped server reads nothing, and executes the command once it continues.
-    server.process.signal("-STOP");
+    server.server.signal("-STOP");
     let error = store.add_checkpoint(&checkpoint(2)).unwrap_err();
     assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
-    server.process.signal("-CONT");
+    server.server.signal("-CONT");
     store.with_mut(|log| log.connection.set_patience(PATIENCE));
     // The next step finds the entry of the lost answer. Repeating the step changes nothing.
     store.add_checkpoint(&checkpoint(3)).unwrap();
@@ -224,10 +158,10 @@ fn what_a_lost_answer_stored_counts_after_a_recovery() {
     let Some(mut server) = Server::start() else { return };
     let store = filled(&server);
     store.with_mut(|log| log.connection.set_patience(Duration::ZERO));
-    server.process.signal("-STOP");
+    server.server.signal("-STOP");
     assert!(store.add_checkpoint(&checkpoint(2)).unwrap_err().is_passing());
     assert!(store.recover().unwrap_err().is_passing());
-    server.process.signal("-CONT");
+    server.server.signal("-CONT");
     store.with_mut(|log| log.connection.set_patience(PATIENCE));
     store.recover().unwrap();
     // Everything that is computed after a recovery includes the entry.
@@ -323,7 +257,7 @@ fn a_wrong_password_and_a_missing_server_are_errors_without_the_password() {
         error.ends_with("correct deploy.store and the file deploy.store_password_file"),
         "{error}"
     );
-    let nobody = format!("redis://{}", server.address);
+    let nobody = format!("redis://{}", server.server.address());
     let error = refused(&RedisAddress { url: nobody, ..address(None) });
     assert!(error.ends_with("set deploy.store_password_file"), "{error}");
     let unknown = RedisAddress { url: "http://x".to_owned(), ..address(Some("secret")) };

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use ouro_testkit::redis::USERS;
+
 use super::*;
 use crate::store::conformance::CLAIMS;
+use crate::workers::job::JobId;
+use crate::workers::queue::arena::{ArenaQueue, Presence};
 
-/// Commands that Redis lets everyone run.
-const OF_EVERYONE: [&str; 2] = ["auth", "hello"];
+/// Commands that Redis lets everyone run, and the one by which the test waits for the server.
+const OF_EVERYONE: [&str; 3] = ["auth", "hello", "ping"];
 
 #[test]
 fn the_user_has_the_commands_that_the_store_runs_and_no_others() {
@@ -22,6 +26,14 @@ fn the_user_has_the_commands_that_the_store_runs_and_no_others() {
         let text = log.read_lines(log.entries, 1).unwrap().remove(0);
         log.append(&text).unwrap();
     });
+    // A match that workers may help with, on another connection.
+    let address = server.address_of("test");
+    let mut queue = ArenaQueue::new(&address, server.open().epoch()).unwrap();
+    let session = queue.open().unwrap();
+    queue.issue(&[(JobId { session, cluster: 0 }, "job".to_owned())]).unwrap();
+    assert_eq!(queue.withdraw(1).unwrap().len(), 1);
+    assert!(queue.read().unwrap().is_empty());
+    assert!(Presence::new(&address).unwrap().active().unwrap().is_empty());
     // Scripts count like their commands. A refused command has no calls.
     let statistics: String = server.command(&["INFO", "commandstats"]);
     let called = statistics.lines().filter_map(|line| {
@@ -46,7 +58,7 @@ fn a_script_of_several_writes_survives_a_restart_without_a_default_user() {
         let games = log.keys.games.clone();
         log.write(KEEP_GAMES, &games, &arguments).unwrap();
     });
-    server.restart();
+    server.server.restart();
     let mut found: Vec<String> = server.command(&["HKEYS", "ouro:{test}:games"]);
     found.sort();
     assert_eq!(found, keys);

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use ouro_testkit::process::run;
@@ -15,12 +15,9 @@ const QUERIES: [&str; 3] = ["alerts.yml", "alerts.test.yml", "grafana/dashboards
 /// Samples of a histogram.
 const HISTOGRAM: [&str; 3] = ["_bucket", "_sum", "_count"];
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
+/// Reads a file of the workspace. Tests run in the folder of their crate.
 fn read(path: &str) -> String {
-    let path = root().join(path);
+    let path = Path::new("..").join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -77,8 +74,8 @@ fn promtool(arguments: &[&str]) -> Option<()> {
         ouro_testkit::not_run("promtool is not installed");
         return None;
     }
-    let folder = root().join("deploy/observability");
-    let ended = run(Command::new("promtool").args(arguments).current_dir(folder));
+    let mut command = Command::new("promtool");
+    let ended = run(command.args(arguments).current_dir("../deploy/observability"));
     assert_eq!(ended.code, Some(0), "promtool {arguments:?}: {}{}", ended.stdout, ended.stderr);
     Some(())
 }
@@ -88,11 +85,11 @@ fn every_series_in_a_query_exists() {
     let series = series();
     assert!(series.len() > 40, "docs/metrics.md has a table");
     let exists = |word: &str| {
-        let of_histogram = |end: &&str| {
-            let base = word.strip_suffix(*end);
+        let of_histogram = |end: &str| {
+            let base = word.strip_suffix(end);
             base.is_some_and(|base| series.get(base).is_some_and(|(kind, _)| kind == "histogram"))
         };
-        series.contains_key(word) || HISTOGRAM.iter().any(of_histogram)
+        series.contains_key(word) || HISTOGRAM.iter().any(|end| of_histogram(end))
     };
     for file in QUERIES {
         let text = query_file(file);
