@@ -119,8 +119,7 @@ async fn a_cluster_trains_with_certificates_alone() {
     let Some(certificates) = Certificates::new() else { return };
     certificates.script(&["old", "actor"], "-1");
     let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
-    let [arena, learner] =
-        ports.map(|port| port.local_addr().expect("it has one").to_string());
+    let [arena, learner] = ports.map(|port| port.local_addr().expect("it has one").to_string());
     let cluster = Cluster { certificates, arena, learner };
     let _arena = Process::start(&mut cluster.service("ouro-arena", "arena"));
     let _learner = Process::start(&mut cluster.service("ouro-learner", "learner"));
@@ -137,11 +136,19 @@ async fn a_cluster_trains_with_certificates_alone() {
         command.env("OURO_NAME", name);
         command
     };
-    refused(&mut actor("old", "old"), 64, &["deploy.tls_certificate is ", "expired at ", "renew it"]);
+    refused(
+        &mut actor("old", "old"),
+        64,
+        &["deploy.tls_certificate is ", "expired at ", "renew it"],
+    );
     let mut bare = actor("actors", "actors");
     bare.env_remove("OURO_TLS_CERTIFICATE").env_remove("OURO_TLS_KEY");
     refused(&mut bare, 69, &["this call needs a client certificate", "deploy.tls_certificate"]);
-    refused(&mut actor("other", "actors"), 69, &["the certificate of actors is not one of actor other"]);
+    refused(
+        &mut actor("other", "actors"),
+        69,
+        &["the certificate of actors is not one of actor other"],
+    );
     refused(&mut actor("reader", "reader"), 69, &["a certificate of role reader may not call"]);
     let mut unfit = actor("actors", "actors");
     unfit.env("OURO_TLS_KEY", cluster.certificates.file("reader", "tls.key"));
@@ -158,7 +165,16 @@ fn one_process_trains_with_tls_on_its_ports() {
     let Some(certificates) = Certificates::new() else { return };
     let mut command = certificates.command("ouro", "arena");
     command
-        .args(["train", "--config", "run.toml", "--run", "run", "--deterministic", "--generations", "1"])
+        .args([
+            "train",
+            "--config",
+            "run.toml",
+            "--run",
+            "run",
+            "--deterministic",
+            "--generations",
+            "1",
+        ])
         .args(["--arena", "0.0.0.0:0", "--learner", "0.0.0.0:0", "--web", "127.0.0.1:0"])
         .env("OURO_TLS_CLIENT_CA", certificates.file("arena", "ca.crt"));
     let mut process = Process::start_piped(&mut command);

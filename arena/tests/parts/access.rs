@@ -100,7 +100,8 @@ async fn without_a_valid_token_nothing_is_answered_and_every_refusal_counts() {
         assert!(is_refused(refused, Code::Unauthenticated), "{token}");
     }
     let after = guarded.guard.refusals();
-    let expected = RefusalCounts { missing: before.missing + 1, invalid: before.invalid + 5, ..before };
+    let expected =
+        RefusalCounts { missing: before.missing + 1, invalid: before.invalid + 5, ..before };
     assert_eq!(after, expected);
     guarded.arena.stop().await;
 }

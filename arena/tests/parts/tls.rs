@@ -1,6 +1,7 @@
 //! TLS: certificates of the arena and of its clients.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ouro_net::Generation;
 use ouro_proto::arena_client::ArenaError;
@@ -48,7 +49,10 @@ impl Private {
 
     /// A client with a certificate of this authority, or without one.
     fn client_of(&self, authority: &Authority, uris: Option<&[&str]>) -> ArenaClient {
-        let own = uris.map(|uris| files(&authority.client("client", uris, Validity::Now)));
+        // Each has files of its own, because clients read renewed files.
+        static CLIENTS: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("client-{}", CLIENTS.fetch_add(1, Ordering::Relaxed));
+        let own = uris.map(|uris| files(&authority.client(&name, uris, Validity::Now)));
         let authorities = self.ca.certificate.clone();
         let tls = ClientTls::new(ClientFiles { authorities, own }).unwrap();
         ArenaClient::with_tls(&self.url, Some(&tls)).unwrap()

@@ -39,7 +39,7 @@ async fn an_actor_pushes_under_the_name_of_its_certificate_only() {
     let config = Config { server_tls: Some(tls), guard: Some(guard), ..base };
     let running = Running::start(config.clone()).await;
     let channel = async |uri: &str| {
-        let client = ca.client("client", &[uri], Validity::Now);
+        let client = ca.client(&uri.replace("://", "-").replace('/', "-"), &[uri], Validity::Now);
         let files = ClientFiles { authorities: ca.certificate.clone(), own: Some(files(&client)) };
         let tls = ClientTls::new(files).expect("valid files");
         let endpoint = Endpoint::from_shared(format!("https://{}", running.address));

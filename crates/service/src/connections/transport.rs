@@ -15,6 +15,12 @@ pub(super) enum Transport {
     Private(Box<TlsStream<TcpStream>>),
 }
 
+impl Transport {
+    pub(super) fn is_private(&self) -> bool {
+        matches!(self, Self::Private(_))
+    }
+}
+
 impl AsyncRead for Transport {
     fn poll_read(
         self: Pin<&mut Self>,
