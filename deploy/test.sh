@@ -34,7 +34,7 @@ events=
 clean_up() {
     local code=$?
     [ -z "$events" ] || kill "$events" 2>/dev/null || true
-    COMPOSE_PROFILES=observability \
+    COMPOSE_PROFILES=observability,workers \
         "${compose[@]}" down --volumes --timeout 1 >/dev/null 2>&1 || true
     docker image rm "${images[@]/%/:test}" >/dev/null 2>&1 || true
     rm -rf "$scratch"
@@ -63,7 +63,14 @@ wait_for() {
 
 container() { "${compose[@]}" ps -q "$1"; }
 field() { docker inspect -f "$2" "$1"; }
-healthy() { [ "$(field "$(container "$1")" '{{.State.Health.Status}}')" = healthy ]; }
+healthy() {
+    local id found=
+    for id in $(container "$1"); do
+        found="$(field "$id" '{{.State.Health.Status}}')"
+        [ "$found" = healthy ] || return 1
+    done
+    [ -n "$found" ]
+}
 # The last number of a field in the learner's log lines of a message: message, field.
 logged() {
     docker logs "$(container learner)" 2>&1 | grep -F "\"message\":\"$1\"" \
@@ -296,6 +303,24 @@ wait_for 60 "Prometheus has no series of the learner" queries 'ouro_learner_conn
 firing="$(query 'count(ALERTS{alertstate="firing",severity!="info"})')"
 [ -z "$firing" ] || fail "$firing alerts fire without a reason"
 pass "Prometheus has the metrics of all processes and of each actor, and no alert fires"
+
+# --- workers ---
+helped() { get arena 8080 / | grep -q '2 workers help'; }
+"${compose[@]}" --profile workers up -d --no-recreate --scale actor=2 --scale worker=2 >"$scratch/up" 2>&1 \
+    || { cat "$scratch/up"; fail "workers do not start"; }
+wait_for 60 "a worker is not healthy" healthy worker
+wait_for 60 "the page does not know two workers" helped
+password="$(<"$OURO_SECRETS/redis-worker-password")"
+for command in "LLEN $log" "GET ouro:{ouro}:writer" "XTRIM ouro:{ouro}:jobs MAXLEN 0"; do
+    read -ra words <<<"$command"
+    answer="$(OURO_USER=worker redis "${words[@]}" 2>&1 || true)"
+    [[ "$answer" == *NOPERM* ]] || fail "a worker may run $command: $answer"
+done
+password="$(<"$OURO_SECRETS/redis-password")"
+mapfile -t ids < <(container worker)
+docker stop "${ids[@]}" >/dev/null
+[ "$(ended)" = $'6 actor 0\n2 worker 0' ] || fail "workers have not drained: $(ended)"
+pass "two workers help with the matches, reach the queue alone, and drain with code 0"
 
 # --- kills ---
 redis LRANGE "$log" 0 -1 >"$scratch/log"

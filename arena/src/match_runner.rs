@@ -107,8 +107,8 @@ impl MatchRunner {
         Ok(if gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    /// Sets the condition and waits until the store takes writes again, because the disk has space or the
-    /// server answers, or until the arena stops.
+    /// Sets the condition and waits until the store takes writes again, because the disk has space or
+    /// the server answers, or until the arena stops.
     ///
     /// The interrupted match is then resumed after its last stored cluster. The lost clusters are
     /// played again with the same seeds.

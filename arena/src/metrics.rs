@@ -32,6 +32,8 @@ ouro_service::series! {
             "Checkpoints whose weights cannot be read, so that they do not play.";
         CANDIDATES: Gauge "ouro_arena_candidates_waiting" []
             "Published checkpoints without a decision.";
+        WORKERS: Gauge "ouro_arena_workers" []
+            "Workers that help to play matches.";
         DECISIONS: Counter "ouro_arena_decisions_total" ["verdict"]
             "Candidates that this process decided about: `promoted` or `rejected` by their match, or `dropped` without one.";
         GAMES: Counter "ouro_arena_match_games_total" ["kind"]
@@ -84,6 +86,7 @@ impl Source for ArenaSource {
         readings.one(&MEMBERS, pool.members.len())?;
         readings.one(&MISSING, pool.missing.len())?;
         readings.one(&CANDIDATES, figures.candidates.load(Ordering::Relaxed))?;
+        readings.one(&WORKERS, *state.workers().borrow())?;
         let verdicts = [
             ("promoted", &figures.promoted),
             ("rejected", &figures.rejected),

@@ -17,13 +17,13 @@ use ouro_arena::store::{
     replay,
 };
 use ouro_arena::workers::{ArenaWorker, WorkerConfig, WorkerError};
-use ouro_arena::{ArenaConfig, ArenaEvent};
+use ouro_arena::{Arena, ArenaConfig, ArenaEvent};
 use ouro_game::GameConfig;
 use ouro_net::Generation;
 use ouro_proto::Credential;
 use ouro_rating::RatingTable;
 use ouro_testkit::redis::RedisServer;
-use parts::running::{MAX_BYTES, Running, config, game, strong, uniform};
+use parts::running::{MAX_BYTES, Running, clock, config, game, strong, uniform};
 use redis::{Commands, Value};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -62,8 +62,10 @@ async fn play(config: ArenaConfig) -> RatingTable {
 
 /// Like [`play`], once this many workers are active.
 async fn play_with(config: ArenaConfig, workers: u32) -> RatingTable {
-    let mut arena = Running::start_with(config).await;
-    arena.workers.wait_for(|&active| active >= workers).await.unwrap();
+    let arena = Arena::bind(config, clock()).await.unwrap();
+    let mut active = arena.workers();
+    let mut arena = Running::run(arena);
+    active.wait_for(|&active| active >= workers).await.unwrap();
     for (generation, weights) in [(0, uniform(0)), (1, strong(1)), (2, uniform(2))] {
         arena.publish(generation, weights).await;
         arena.settled().await;

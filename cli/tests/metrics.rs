@@ -112,7 +112,14 @@ fn samples(text: &str) -> BTreeMap<&str, BTreeSet<&str>> {
 #[test]
 fn a_run_reports_every_series_and_its_values_follow_the_run() {
     let mut run = start();
-    let is_rated = |text: &str| value(text, "ouro_arena_champion_elo_high").is_some();
+    // On a busy machine the first champion may be rated before the actor watches the pool.
+    let is_connected = |text: &str| {
+        ["arena", "learner"].iter().all(|service| {
+            value(text, &format!("ouro_actor_connected{{service=\"{service}\"}}")) == Some(1.0)
+        })
+    };
+    let is_rated =
+        |text: &str| value(text, "ouro_arena_champion_elo_high").is_some() && is_connected(text);
     let text = wait(run.metrics, "/metrics", "a rated champion", is_rated);
 
     let all: Vec<&Series> = TABLES.iter().flat_map(|(_, series)| series.iter()).collect();

@@ -227,7 +227,11 @@ fn a_run_keeps_its_results_in_redis() {
     let refused = train(home.path(), "1s");
     assert_eq!(refused.code, Some(69), "{}", refused.stderr);
     assert!(refused.stderr.contains("ouro:{mine}:log"), "{}", refused.stderr);
-    assert!(refused.stderr.contains("is missing or empty"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("the server has lost results; restore it"),
+        "{}",
+        refused.stderr
+    );
     // The copy in files fills it again.
     copy(&["--store", "files", "--to", &url]).success();
     let again = train(home.path(), "1s");

@@ -1,8 +1,9 @@
 //! Runs the real processes of a cluster, injects faults by a seed, and counts violations.
 //!
-//! The cluster is Redis, the arena, the learner and three actors, each in a network of its own. After
-//! every fault the run must return to normal; again and again all of it is stopped and checked:
-//! acknowledged games against the journal, training states, and the log of the arena.
+//! The cluster is Redis, the arena, a worker of the arena, the learner and three actors, each in a
+//! network of its own. After every fault the run must return to normal; again and again all of it is
+//! stopped and checked: acknowledged games against the journal, training states, and the log of the
+//! arena.
 //! `docs/reliability.md` shows the figures.
 
 mod campaign;

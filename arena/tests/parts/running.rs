@@ -80,8 +80,6 @@ pub(crate) struct Running {
     pub(crate) gauges: Gauges,
     pub(crate) events: broadcast::Receiver<ArenaEvent>,
     pub(crate) ratings: watch::Receiver<Arc<RatingTable>>,
-    /// The number of active workers.
-    pub(crate) workers: watch::Receiver<u32>,
     pub(crate) stop: CancellationToken,
     pub(crate) task: JoinHandle<Result<Drain, ArenaError>>,
 }
@@ -92,14 +90,18 @@ impl Running {
     }
 
     pub(crate) async fn start_with(config: ArenaConfig) -> Self {
-        let arena = Arena::bind(config, clock()).await.unwrap();
+        Self::run(Arena::bind(config, clock()).await.unwrap())
+    }
+
+    /// Runs a bound arena.
+    pub(crate) fn run(arena: Arena) -> Self {
         let endpoint = format!("http://{}", arena.local_addr());
         let (web, gauges) = (arena.web_addr(), arena.gauges());
-        let (events, ratings, workers) = (arena.events(), arena.ratings(), arena.workers());
+        let (events, ratings) = (arena.events(), arena.ratings());
         let stop = CancellationToken::new();
         let task = tokio::spawn(arena.run_until(stop.clone()));
         let client = ArenaClient::new(&endpoint).unwrap();
-        Self { endpoint, client, web, gauges, events, ratings, workers, stop, task }
+        Self { endpoint, client, web, gauges, events, ratings, stop, task }
     }
 
     /// Publishes a candidate and waits for its decision.

@@ -162,8 +162,12 @@ fn a_full_disk_pauses_a_run_which_goes_on_when_there_is_space() {
     until(&mut trainer, |trainer| games_rated(&trainer.arena()) > rated);
     // The log has one line per pause and one per end of a pause, not one per failed attempt.
     let pauses = || [counted("no game is accepted"), counted("matches pause")];
-    let ends =
-        || [counted("space again: games are accepted"), counted("space again: matches continue")];
+    let ends = || {
+        [
+            counted("space again: games are accepted"),
+            counted("takes writes again: matches continue"),
+        ]
+    };
     until(&mut trainer, |trainer| {
         let last = trainer.waits.last().expect("there were pauses");
         pauses() == ends() && last["event"] == "resumed"

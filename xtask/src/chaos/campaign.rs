@@ -36,7 +36,7 @@ const FAULTS_PER_CHECK: u32 = 5;
 /// Largest memory of each kind of process.
 fn memory_limit(role: Role) -> u64 {
     let mebibytes = match role {
-        Role::Redis | Role::Actor(_) => 64,
+        Role::Redis | Role::Actor(_) | Role::Worker => 64,
         Role::Arena => 128,
         Role::Learner => 256,
     };
@@ -87,7 +87,7 @@ impl Campaign {
                 break;
             }
             self.fault(&fault)?;
-            if self.report.faults() % FAULTS_PER_CHECK == 0 {
+            if self.report.faults().is_multiple_of(FAULTS_PER_CHECK) {
                 self.check()?;
             }
         }
@@ -308,10 +308,10 @@ impl Campaign {
     fn stop(&mut self) -> Result<()> {
         self.last = ("stop".to_owned(), "the last fault, at the stop".to_owned());
         self.cluster.supervises = false;
-        let actors =
-            self.cluster.nodes.keys().copied().filter(|role| matches!(role, Role::Actor(_)));
-        let actors: Vec<Role> = actors.collect();
-        self.drain(&actors)?;
+        let players = self.cluster.nodes.keys().copied();
+        let players = players.filter(|role| matches!(role, Role::Actor(_) | Role::Worker));
+        let players: Vec<Role> = players.collect();
+        self.drain(&players)?;
         self.drain(&[Role::Learner])?;
         let before = self.ratings_at_rest()?;
         self.cluster.node(Role::Arena).kill();
@@ -388,7 +388,7 @@ impl Campaign {
 
 /// The ways in which processes end by themselves as documented: part of the last line, the role, and the
 /// kind of fault that leads to it.
-const EXPECTED: [(&str, &str, &str); 8] = [
+const EXPECTED: [(&str, &str, &str); 9] = [
     ("Can't recover from AOF write error", "redis", DISK_FULL),
     ("Unexpected end of file reading the append only file", "redis", STORE_CUT),
     ("start the server, or correct deploy.store", "arena", ""),
@@ -397,6 +397,8 @@ const EXPECTED: [(&str, &str, &str); 8] = [
     ("which this arena has stored: the server has lost results", "arena", STORE_CUT),
     ("another arena has taken over", "arena", RIVAL),
     ("another process", "actor", RIVAL),
+    // The older of two, if it reconnects before it hears of the younger.
+    ("is not its last one here; give every actor its own name", "actor", RIVAL),
 ];
 
 /// How a process ended, if that is documented for the kind of the last fault.

@@ -178,6 +178,7 @@ impl Cluster {
         format!(
             "seed = {}\n{SETTINGS}\n[deploy]\narena = {arena:?}\nlearner = {learner:?}\n\
              web = {web:?}\ndevice = \"cpu\"\nlog = \"json\"\nlog_records = true\n\
+             insecure = true\n\
              store = \"redis://{redis}\"\nstore_name = {NAME:?}\n",
             seed >> 1,
         )
@@ -202,6 +203,7 @@ impl Cluster {
                 let flags = ["--config", &config, "--name", &name, "--threads", "1"];
                 ("ouro-actor", words(&flags))
             }
+            Role::Worker => ("ouro-arena", words(&["worker", "--config", &config])),
         };
         Program { path: self.binaries.join(name), arguments }
     }

@@ -13,6 +13,8 @@ pub(crate) enum Role {
     Learner,
     /// An actor, by its number from 1.
     Actor(u8),
+    /// The worker that helps the arena.
+    Worker,
 }
 
 /// Number of actors.
@@ -22,7 +24,8 @@ impl Role {
     /// Every process, in the order of a start.
     pub(crate) fn all() -> Vec<Self> {
         let actors = (1..=ACTORS).map(Self::Actor);
-        [Self::Redis, Self::Arena, Self::Learner].into_iter().chain(actors).collect()
+        let services = [Self::Redis, Self::Arena, Self::Learner];
+        services.into_iter().chain(actors).chain([Self::Worker]).collect()
     }
 
     /// Number of the process, from 1, which is also the last part of its address.
@@ -32,6 +35,7 @@ impl Role {
             Self::Arena => 2,
             Self::Learner => 3,
             Self::Actor(number) => 3 + number,
+            Self::Worker => 4 + ACTORS,
         }
     }
 
@@ -42,6 +46,7 @@ impl Role {
             Self::Arena => "arena",
             Self::Learner => "learner",
             Self::Actor(_) => "actor",
+            Self::Worker => "worker",
         }
     }
 }
@@ -58,6 +63,7 @@ impl fmt::Display for Role {
 /// Processes with a connection between them: the only pairs between which a network fault matters.
 fn connected() -> Vec<(Role, Role)> {
     let mut pairs = vec![(Role::Arena, Role::Redis), (Role::Learner, Role::Arena)];
+    pairs.extend([(Role::Worker, Role::Redis), (Role::Worker, Role::Arena)]);
     for actor in (1..=ACTORS).map(Role::Actor) {
         pairs.push((actor, Role::Learner));
         pairs.push((actor, Role::Arena));
@@ -198,7 +204,7 @@ impl Plan {
     fn deal(&mut self) -> Vec<Fault> {
         let mut round = Vec::new();
         for _ in 0..self.kills {
-            for role in [Role::Redis, Role::Arena, Role::Learner, self.actor()] {
+            for role in [Role::Redis, Role::Arena, Role::Learner, self.actor(), Role::Worker] {
                 round.push(self.kill(vec![role]));
             }
         }

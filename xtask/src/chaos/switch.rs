@@ -72,6 +72,10 @@ impl Traffic {
     }
 }
 
+/// A packet to be sent later: when, a number that keeps the order of equal times, its receiver and its
+/// bytes.
+type Delayed = (Instant, u64, u8, Vec<u8>);
+
 /// The switch. See the [module](self).
 #[derive(Debug)]
 pub(crate) struct Switch {
@@ -82,8 +86,8 @@ pub(crate) struct Switch {
     traffic: Arc<Traffic>,
     /// Packets to be sent now, in order, by receiver.
     ready: BTreeMap<u8, VecDeque<Vec<u8>>>,
-    /// Packets to be sent later, with a number that keeps the order of equal times.
-    later: BinaryHeap<Reverse<(Instant, u64, u8, Vec<u8>)>>,
+    /// Packets to be sent later, the next one first.
+    later: BinaryHeap<Reverse<Delayed>>,
     number: u64,
 }
 
