@@ -97,7 +97,12 @@ impl Home {
     }
 
     fn store(&self, user: &str) -> StoreConfig {
-        StoreConfig::Redis { url: self.server.url(user), name: "test".into(), password_file: None }
+        StoreConfig::Redis {
+            url: self.server.url(user),
+            name: "test".into(),
+            password_file: None,
+            tls: Box::default(),
+        }
     }
 
     fn connection(&self) -> redis::Connection {

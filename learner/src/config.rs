@@ -185,8 +185,12 @@ mod tests {
         assert_eq!(Config::default().validate(), Ok(()));
         for preset in Preset::ALL {
             let (settings, listen) = (preset.settings(), Config::default().listen);
-            let config =
-                Config::of_run(&settings, Path::new("run"), listen, settings.deploy.arena.url());
+            let config = Config::of_run(
+                &settings,
+                Path::new("run"),
+                listen,
+                settings.deploy.url(&settings.deploy.arena),
+            );
             assert_eq!(config.validate(), Ok(()), "{}", preset.name());
         }
     }

@@ -155,7 +155,7 @@ async fn a_client_without_tls_and_a_silent_one_are_refused_and_counted() {
     let ca = Authority::new(folder.path(), "ca");
     let service = server(&ca.server("arena", &["arena"], Validity::Now), None);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut open = async || {
+    let open = async || {
         let address = listener.local_addr().unwrap();
         let (stream, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
         (stream.unwrap(), accepted.unwrap().0)
