@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the images without a registry and tests a run in containers: health, ratings, metrics, scaling,
-# secrets, isolation, kills of Redis and the arena, drains, a restart, the doctor, and a backup.
+# secrets, isolation, kills of Redis and the arena, drains, a restart, the doctor, a backup, and TLS.
 #
 #   deploy/test.sh DIR
 #
@@ -417,4 +417,64 @@ wait_for 60 "an arena with files is not healthy" healthy arena
     || fail "a run in files is not sound: $(tail -n 1 "$scratch/check")"
 grep -q '^results.*as in the log' "$scratch/check" || fail "no results in files: $(<"$scratch/check")"
 pass "compose.embedded.yaml keeps the results in files, without Redis"
+
+# --- TLS ---
+"${compose[@]}" down --volumes --timeout 1 >/dev/null 2>&1
+./certificates.sh >/dev/null || fail "the certificates cannot be made"
+tls="$OURO_SECRETS/tls"
+OURO_CERTIFICATE_DAYS=-1 ./certificates.sh expired reader >/dev/null || fail "no expired certificate"
+OURO_CERTIFICATES="$scratch/foreign" ./certificates.sh admin admin >/dev/null || fail "no foreign authority"
+export COMPOSE_FILE="$COMPOSE_FILE:compose.tls.yaml"
+"${compose[@]}" up -d >"$scratch/up" 2>&1 || { cat "$scratch/up"; fail "the run does not start with TLS"; }
+wait_for 120 "an actor does not connect with TLS" connected 1
+wait_for 300 "training does not start with TLS" trained_past 0
+pass "the run trains over TLS, and its health checks too"
+
+arena="$("${compose[@]}" port arena 50061)" page="$("${compose[@]}" port arena 8080)"
+# Opens a TLS connection with the certificate of holder $1, of the authority $2, and prints what OpenSSL says.
+shake() {
+    { sleep 1; } | timeout 20 openssl s_client -connect "$arena" -alpn h2 -CAfile "$tls/ca.crt" \
+        -verify_return_error -cert "$2/$1/tls.crt" -key "$2/$1/tls.key" 2>&1 || true
+}
+answer="$(shake reader "$tls")"
+[[ "$answer" == *"Verify return code: 0 (ok)"* && "$answer" != *alert* ]] || fail "no TLS connection: $answer"
+answer="$(shake expired "$tls")"
+[[ "$answer" == *"alert certificate expired"* ]] || fail "an expired certificate is not refused: $answer"
+answer="$(shake admin "$scratch/foreign")"
+[[ "$answer" == *"alert unknown ca"* ]] || fail "a foreign certificate is not refused: $answer"
+answer="$(timeout 20 openssl s_client -connect "$arena" -alpn h2 -CAfile "$scratch/foreign/ca.crt" \
+    -verify_return_error </dev/null 2>&1 || true)"
+[[ "$answer" == *"verify error"* ]] || fail "the arena has a certificate of another authority: $answer"
+answer="$({ printf 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'; sleep 2; } \
+    | timeout 20 openssl s_client -quiet -connect "$page" -CAfile "$tls/ca.crt" -verify_return_error \
+        -cert "$tls/reader/tls.crt" -key "$tls/reader/tls.key" 2>/dev/null || true)"
+[[ "$answer" == "HTTP/1.1 200 "* ]] || fail "the page does not speak TLS: $answer"
+pass "certificates that have expired or are of another authority get no connection"
+if [ -n "${OURO_GRPCURL-}" ]; then
+    with() { # a certificate, the call and its arguments
+        "$OURO_GRPCURL" -cacert "$tls/ca.crt" -cert "$tls/$1/tls.crt" -key "$tls/$1/tls.key" "${@:2}" 2>&1
+    }
+    with reader "$arena" "$ratings" >"$scratch/ratings" || fail "a reader's certificate: $(<"$scratch/ratings")"
+    answer="$(with actors "$arena" "$ratings" || true)"
+    [[ "$answer" == *PermissionDenied* ]] || fail "an actor may ask for ratings: $answer"
+    answer="$("$OURO_GRPCURL" -cacert "$tls/ca.crt" "$arena" "$ratings" 2>&1 || true)"
+    [[ "$answer" == *"client certificate or a token"* ]] || fail "a call without a certificate: $answer"
+    ! "$OURO_GRPCURL" -plaintext -connect-timeout 3 "$arena" "$ratings" >/dev/null 2>&1 \
+        || fail "the arena answers without TLS"
+    learner="$("${compose[@]}" port learner 50062)"
+    hello='{"hello":{"actor":"other","config_json":"{\"game\":\"tic_tac_toe\"}","version":1}}'
+    answer="$(with actors -d "$hello" "$learner" "$push" || true)"
+    [[ "$answer" == *"not one of actor other"* ]] || fail "an actor under a foreign name: $answer"
+    pass "a certificate has its role and its name only, and without one or TLS there is no answer"
+fi
+# A renewed certificate needs no restart.
+serial() {
+    openssl s_client -connect "$arena" -alpn h2 </dev/null 2>/dev/null | openssl x509 -noout -serial
+}
+before="$(serial)"
+./certificates.sh >/dev/null || fail "the certificates cannot be renewed"
+is_renewed() { [ "$(serial)" != "$before" ]; }
+wait_for 20 "the arena does not use its renewed certificate" is_renewed
+[ "$(field "$(container arena)" '{{.RestartCount}}')" = 0 ] || fail "the arena was restarted"
+pass "a renewed certificate counts without a restart"
 echo "PASS  all checks"

@@ -7,6 +7,7 @@ use ouro_game::GameConfig;
 use ouro_proto::Credential;
 use ouro_proto::trajectory::MAX_ACTOR_NAME;
 use ouro_settings::{Deployment, PlayConfig, SettingError, Settings};
+use ouro_tls::ClientTls;
 
 use crate::worker::WorkerSettings;
 
@@ -23,6 +24,8 @@ pub struct ActorConfig {
     pub learner: String,
     /// What this actor presents to both.
     pub credential: Credential,
+    /// How the services are verified; needed for `https` addresses.
+    pub tls: Option<ClientTls>,
     /// Threads that play.
     pub threads: usize,
     /// Settings of self-play.
@@ -83,6 +86,7 @@ impl ActorConfig {
             arena,
             learner,
             credential: Credential::None,
+            tls: None,
             threads: cores(),
             play: PlayConfig::default(),
             outbox_games: deploy.outbox_games,

@@ -80,10 +80,12 @@ async fn play(
     if let Some(Verb::Healthcheck) = arguments.verb {
         let missing = "--listen is missing; give the address that the actor listens on";
         let missing = || Failure::new(ExitStatus::BadConfiguration, missing);
-        return Ok(healthcheck::check(arguments.listen.ok_or_else(missing)?).await?);
+        return Ok(healthcheck::check(arguments.listen.ok_or_else(missing)?, None).await?);
     }
-    let (arena, learner) = (settings.deploy.arena.url(), settings.deploy.learner.url());
-    let config = ActorConfig::of_run(settings, &arguments.file.folder(), arena, learner);
+    let deploy = &settings.deploy;
+    let (arena, learner) = (deploy.url(&deploy.arena), deploy.url(&deploy.learner));
+    let mut config = ActorConfig::of_run(settings, &arguments.file.folder(), arena, learner);
+    config.tls = deploy.client_tls()?;
     identity().set_actor(&config.name);
     let metrics = MetricsServer::open(settings.deploy.metrics.0).await?;
     let actor = Actor::new(config).map_err(failure)?;

@@ -19,6 +19,7 @@ use ouro_proto::push::{self, Ack, AckReceiver, GameSender, PushError, RefusedGam
 use ouro_proto::trajectory::{Hello, MAX_MESSAGE_BYTES, message_bytes};
 use ouro_replay::{RefusalReason, Trajectory};
 use ouro_service::Backoff;
+use ouro_tls::ClientTls;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -80,6 +81,7 @@ impl ConnectionError {
 /// Pushes until `stop`. See the [module](self).
 pub(crate) struct Pusher {
     pub(crate) endpoint: Endpoint,
+    pub(crate) tls: Option<ClientTls>,
     pub(crate) credential: Credential,
     /// Name of the actor.
     pub(crate) name: String,
@@ -222,7 +224,8 @@ impl Pusher {
             version: RECORD_VERSION,
         };
         self.progress.presented = presented(&self.credential);
-        let opening = PushSession::open(self.endpoint.clone(), self.credential.clone(), hello);
+        let (endpoint, tls) = (self.endpoint.clone(), self.tls.clone());
+        let opening = PushSession::open(endpoint, tls, self.credential.clone(), hello);
         tokio::pin!(opening);
         let session = loop {
             tokio::select! {
@@ -348,6 +351,7 @@ fn is_final(code: Code) -> bool {
 impl PushSession {
     async fn open(
         endpoint: Endpoint,
+        tls: Option<ClientTls>,
         credential: Credential,
         hello: Hello,
     ) -> Result<Self, ConnectionError> {
@@ -356,7 +360,8 @@ impl PushSession {
             .http2_keep_alive_interval(KEEPALIVE)
             .keep_alive_while_idle(true)
             .tcp_nodelay(true);
-        let (welcome, games, acks) = push::open(endpoint, credential, hello, IN_FLIGHT).await?;
+        let opened = push::open(endpoint, tls.as_ref(), credential, hello, IN_FLIGHT).await;
+        let (welcome, games, acks) = opened?;
         Ok(Self { welcome, games, acks })
     }
 }

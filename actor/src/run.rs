@@ -107,7 +107,7 @@ impl Actor {
 
     async fn run(self, stop: CancellationToken) -> Result<(), ActorError> {
         let Self { config, endpoint, counters, mut waves, files } = self;
-        let arena = ArenaClient::new(&config.arena)
+        let arena = ArenaClient::with_tls(&config.arena, config.tls.as_ref())
             .map_err(|error: ArenaError| SettingError::new("arena", &config.arena, error))?
             .credential(config.credential.clone());
         let seed = if config.deterministic { config.seed } else { config.seed ^ start() };
@@ -137,6 +137,7 @@ impl Actor {
         drop(sender);
         let pusher = Pusher {
             endpoint,
+            tls: config.tls.clone(),
             credential: config.credential.clone(),
             name: config.name.clone(),
             config: game,

@@ -78,6 +78,7 @@ async fn measure(
         url: server.url("arena"),
         name: "ouro".to_owned(),
         password_file: None,
+        tls: Box::default(),
     };
     config.matches.player = player.to_owned();
     config.matches.anchors = Some(Vec::new());

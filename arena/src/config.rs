@@ -9,11 +9,14 @@ use ouro_service::access::Guard;
 use ouro_service::files::read_regular;
 use ouro_service::server::Limits;
 use ouro_settings::{Deployment, Settings};
+use ouro_tls::{ClientTls, ServerTls};
 
-use crate::store::{RedisAddress, Run, StoreError};
+use crate::store::{RedisAddress, RedisTls, Run, StoreError};
 
 /// Largest file with a password, in bytes.
 const MAX_PASSWORD_BYTES: u64 = 4_096;
+/// Largest file with certificates or a key, in bytes.
+const MAX_PEM_BYTES: u64 = 1 << 20;
 
 mod check;
 
@@ -48,6 +51,10 @@ pub struct ArenaConfig {
     pub limits: Limits,
     /// Who may call; `None` lets everybody.
     pub guard: Option<Guard>,
+    /// How the ports prove who they are; `None` without TLS.
+    pub server_tls: Option<ServerTls>,
+    /// How the learner is verified; needed for an `https` address.
+    pub client_tls: Option<ClientTls>,
 }
 
 /// Where an arena keeps its results.
@@ -57,13 +64,37 @@ pub enum StoreConfig {
     Files,
     /// In Redis.
     Redis {
-        /// `redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]`.
+        /// `redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]`, or `rediss://` for TLS.
         url: String,
         /// Name of the run in the keys.
         name: String,
         /// File with the password.
         password_file: Option<PathBuf>,
+        /// The files of its certificates.
+        tls: Box<StoreTls>,
     },
+}
+
+/// The files of the certificates of a store in Redis, all PEM.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreTls {
+    /// Authorities that sign the server's certificate; `None`: those of the machine.
+    pub authorities: Option<PathBuf>,
+    /// The certificate of the arena.
+    pub certificate: Option<PathBuf>,
+    /// Its private key.
+    pub key: Option<PathBuf>,
+}
+
+/// Reads a file that may be named.
+fn read(path: &Option<PathBuf>, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    let Some(path) = path else { return Ok(None) };
+    let read = read_regular(path, most).map_err(|source| StoreError::Io {
+        action: "read",
+        path: path.display().to_string(),
+        source,
+    });
+    read.map(Some)
 }
 
 impl StoreConfig {
@@ -75,24 +106,23 @@ impl StoreConfig {
                 url: url.clone(),
                 name: deploy.store_name.clone(),
                 password_file: deploy.store_password_file.clone(),
+                tls: Box::new(StoreTls {
+                    authorities: deploy.store_ca.clone(),
+                    certificate: deploy.store_certificate.clone(),
+                    key: deploy.store_key.clone(),
+                }),
             },
         }
     }
 
     /// The address of a store in Redis, with the password from its file; `None` for files.
     pub fn redis(&self) -> Result<Option<RedisAddress>, StoreError> {
-        let Self::Redis { url, name, password_file } = self else { return Ok(None) };
-        let read = |path: &PathBuf| {
-            let bytes = read_regular(path, MAX_PASSWORD_BYTES);
-            let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim_end().to_owned());
-            text.map_err(|source| StoreError::Io {
-                action: "read",
-                path: path.display().to_string(),
-                source,
-            })
-        };
-        let password = password_file.as_ref().map(read).transpose()?;
-        Ok(Some(RedisAddress { url: url.clone(), password, name: name.clone() }))
+        let Self::Redis { url, name, password_file, tls } = self else { return Ok(None) };
+        let password = read(password_file, MAX_PASSWORD_BYTES)?;
+        let password = password.map(|text| String::from_utf8_lossy(&text).trim_end().to_owned());
+        let own = read(&tls.certificate, MAX_PEM_BYTES)?.zip(read(&tls.key, MAX_PEM_BYTES)?);
+        let tls = RedisTls { authorities: read(&tls.authorities, MAX_PEM_BYTES)?, own };
+        Ok(Some(RedisAddress { url: url.clone(), password, name: name.clone(), tls }))
     }
 }
 
@@ -112,6 +142,8 @@ impl ArenaConfig {
             max_weights_bytes: ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES,
             limits: Limits::default(),
             guard: None,
+            server_tls: None,
+            client_tls: None,
         }
     }
 
@@ -123,7 +155,7 @@ impl ArenaConfig {
             address,
             web: settings.deploy.web.0,
             web_names: settings.deploy.web_names.clone(),
-            learner: Some(settings.deploy.learner.url()),
+            learner: Some(settings.deploy.url(&settings.deploy.learner)),
             credential: settings.deploy.credential(),
             matches: settings.arena.clone(),
             max_weights_bytes: settings.deploy.max_weights_bytes,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ouro_proto::{Credential, LearnerReport, StatusClient};
 use ouro_service::{Backoff, Clock};
+use ouro_tls::ClientTls;
 use tokio::sync::watch;
 
 use crate::web::gauges::{Gauge, Gauges};
@@ -49,6 +50,7 @@ pub(crate) struct LearnerFigures {
 pub(crate) struct LearnerWatch {
     pub(crate) address: String,
     pub(crate) credential: Credential,
+    pub(crate) tls: Option<ClientTls>,
     pub(crate) view: watch::Sender<LearnerView>,
     /// Charts to which the figures are added; `None` if another part of the process adds them.
     pub(crate) charts: Option<Gauges>,
@@ -60,7 +62,8 @@ pub(crate) struct LearnerWatch {
 impl LearnerWatch {
     /// Asks until the future is dropped.
     pub(crate) async fn run(self) {
-        let mut client = match StatusClient::new(&self.address, self.credential.clone()) {
+        let client = StatusClient::new(&self.address, self.credential.clone(), self.tls.as_ref());
+        let mut client = match client {
             Ok(client) => client,
             Err(error) => {
                 self.away(error.to_string());

@@ -17,6 +17,7 @@ use ouro_proto::chunks::MESSAGE_BYTES;
 use ouro_proto::pool::PoolSnapshot;
 use ouro_rating::RatingTable;
 use ouro_service::{Background, BoxFuture, Clock, Conditions, Drain, GrpcServer, HttpServer};
+use ouro_tls::ClientTls;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -52,6 +53,7 @@ pub struct Arena {
     watched: Option<(String, bool)>,
     /// What the arena presents to that learner.
     credential: Credential,
+    client_tls: Option<ClientTls>,
     /// Folder of the weights, and of results in files.
     data: PathBuf,
     drain: Duration,
@@ -125,11 +127,12 @@ impl Arena {
         };
         let (state, workers) = Background::thread("arena-start", open)?.join().await??;
         let server = GrpcServer::bind(config.address, config.limits).await?;
-        let server = server.guarded(config.guard.clone());
+        let server = server.guarded(config.guard.clone()).tls(config.server_tls.clone());
         let web = match config.web {
             Some(address) => {
                 let bound = HttpServer::bind(address, config.limits.connections).await;
-                Some(bound.map_err(|source| ArenaError::Web { address, source })?)
+                let server = bound.map_err(|source| ArenaError::Web { address, source })?;
+                Some(server.tls(config.server_tls))
             }
             None => None,
         };
@@ -141,6 +144,7 @@ impl Arena {
             learner: watch::Sender::default(),
             watched: config.learner.map(|address| (address, true)),
             credential: config.credential,
+            client_tls: config.client_tls,
             data: config.data,
             drain: config.limits.drain,
             state: Arc::new(state),
@@ -167,11 +171,17 @@ impl Arena {
         self.gauges.clone()
     }
 
-    /// Watches the learner at `address` with the token of `credential` for the page. Its figures do
-    /// not become charts: the caller adds them to the [gauges](Self::gauges).
-    pub fn watch_learner(&mut self, address: String, credential: Credential) {
+    /// Watches the learner at `address` with the token of `credential` for the page; `tls` verifies
+    /// it at an `https` address. Its figures do not become charts: the caller adds them to the
+    /// [gauges](Self::gauges).
+    pub fn watch_learner(
+        &mut self,
+        address: String,
+        credential: Credential,
+        tls: Option<ClientTls>,
+    ) {
         self.watched = Some((address, false));
-        self.credential = credential;
+        (self.credential, self.client_tls) = (credential, tls);
     }
 
     /// The series of the arena for Prometheus; the source stays valid while the arena runs.
@@ -274,8 +284,8 @@ impl Arena {
             let view = self.learner.clone();
             let (start, clock) = (start_of_charts(&self.state), Arc::clone(self.state.clock()));
             let charts = is_charted.then(|| self.gauges.clone());
-            let credential = self.credential;
-            let watch = LearnerWatch { address, credential, view, charts, start, clock };
+            let (credential, tls) = (self.credential, self.client_tls);
+            let watch = LearnerWatch { address, credential, tls, view, charts, start, clock };
             tokio::select! {
                 () = watch.run() => {}
                 () = stop.cancelled() => {}

@@ -31,7 +31,7 @@ pub use interface::Store;
 pub use logged::{Backend, LoggedStore};
 pub(crate) use match_index::{MatchIndex, listed_players};
 pub(crate) use redis::{Connection, WRITER, key};
-pub use redis::{RedisAddress, RedisLog, RedisStore, ServerReport};
+pub use redis::{RedisAddress, RedisLog, RedisStore, RedisTls, ServerReport};
 pub use repair::{Repair, repair};
 pub use replay::{ReplayError, Replayed, replay};
 pub use rows::{

@@ -9,6 +9,7 @@ mod parts {
     mod page;
     mod questions;
     pub(super) mod running;
+    mod tls;
 }
 
 use bytes::Bytes;

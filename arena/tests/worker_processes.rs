@@ -200,8 +200,7 @@ async fn kills_of_workers_server_and_arena_change_no_result() {
         assert!(ended.stderr.contains("jobs are finished or handed back"), "{}", ended.stderr);
     }
     assert_eq!(stop(arena).code, Some(0));
-    let address =
-        RedisAddress { url: server.url("arena"), password: None, name: "ouro".to_owned() };
+    let address = RedisAddress::new(server.url("arena"), "ouro");
     let weights = home.folder.path().join("arena/weights");
     let helped = Facts::of(&RedisStore::open_to_read(&address).unwrap(), &weights);
 

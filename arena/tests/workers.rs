@@ -97,7 +97,12 @@ impl Home {
     }
 
     fn store(&self, user: &str) -> StoreConfig {
-        StoreConfig::Redis { url: self.server.url(user), name: "test".into(), password_file: None }
+        StoreConfig::Redis {
+            url: self.server.url(user),
+            name: "test".into(),
+            password_file: None,
+            tls: Box::default(),
+        }
     }
 
     fn connection(&self) -> redis::Connection {
@@ -109,6 +114,7 @@ impl Home {
         let worker = ArenaWorker::new(WorkerConfig {
             arena: arena.to_owned(),
             credential: Credential::None,
+            tls: None,
             store: self.store("worker"),
             game,
             parallel: 16,
@@ -121,8 +127,7 @@ impl Home {
 
     /// The facts of the arena that used this server.
     fn facts(&self) -> Facts {
-        let address =
-            RedisAddress { url: self.server.url("arena"), password: None, name: "test".to_owned() };
+        let address = RedisAddress::new(self.server.url("arena"), "test");
         Facts::of(&RedisStore::open_to_read(&address).unwrap())
     }
 

@@ -32,7 +32,7 @@ mod train;
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Train(train::Arguments),
+    Train(Box<train::Arguments>),
     #[command(subcommand)]
     Config(config::Config),
     /// List the games in the box.
@@ -62,7 +62,7 @@ pub(crate) enum Command {
 
 impl Default for Command {
     fn default() -> Self {
-        Self::Train(train::Arguments::default())
+        Self::Train(Box::default())
     }
 }
 

@@ -88,7 +88,7 @@ impl Cluster {
     /// Waits until the learner refuses a token.
     async fn refuses(&self, token: String) {
         let (start, url) = (Instant::now(), format!("http://{}", self.learner));
-        let mut client = StatusClient::new(&url, Credential::Text(token)).expect("a URL");
+        let mut client = StatusClient::new(&url, Credential::Text(token), None).expect("a URL");
         while !client.get().await.is_err_and(|error| error.is_refusal()) {
             assert!(start.elapsed() < PATIENCE, "the token stays valid");
             tokio::time::sleep(Duration::from_millis(100)).await;

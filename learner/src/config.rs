@@ -11,6 +11,7 @@ use ouro_replay::ReplaySettings;
 use ouro_service::access::Guard;
 use ouro_settings::schema::check_ranges;
 use ouro_settings::{SettingError, Settings};
+use ouro_tls::{ClientTls, ServerTls};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,8 +35,12 @@ pub struct Config {
     pub arena: Option<String>,
     /// What this learner presents to the arena.
     pub credential: Credential,
+    /// How the arena is verified; needed for an `https` address.
+    pub client_tls: Option<ClientTls>,
     /// Who may call this learner; `None` lets everybody.
     pub guard: Option<Guard>,
+    /// How this learner's port proves who it is; `None` without TLS.
+    pub server_tls: Option<ServerTls>,
     /// The game. Trajectories of any other configuration are refused.
     pub game: GameConfig,
     /// The network's layers. The game fixes the network's input and output.
@@ -76,7 +81,9 @@ impl Default for Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 50_062)),
             arena: None,
             credential: Credential::None,
+            client_tls: None,
             guard: None,
+            server_tls: None,
             game: GameConfig::Battlesnake(battlesnake::Config {
                 width: 7,
                 height: 7,
@@ -116,7 +123,9 @@ impl Config {
             listen,
             arena: Some(arena),
             credential: deploy.credential(),
+            client_tls: None,
             guard: None,
+            server_tls: None,
             game: settings.game.clone(),
             net: settings.net.clone(),
             discount: settings.discount,
@@ -176,8 +185,12 @@ mod tests {
         assert_eq!(Config::default().validate(), Ok(()));
         for preset in Preset::ALL {
             let (settings, listen) = (preset.settings(), Config::default().listen);
-            let config =
-                Config::of_run(&settings, Path::new("run"), listen, settings.deploy.arena.url());
+            let config = Config::of_run(
+                &settings,
+                Path::new("run"),
+                listen,
+                settings.deploy.url(&settings.deploy.arena),
+            );
             assert_eq!(config.validate(), Ok(()), "{}", preset.name());
         }
     }

@@ -91,10 +91,12 @@ impl Learner {
     async fn open(config: Config) -> Result<Self, LearnerError> {
         config.validate()?;
         let rules: Arc<dyn Rules> = crate::rules::rules(&config)?.into();
-        let arena = config.arena.as_deref().map(ArenaClient::new).transpose()?;
+        let tls = config.client_tls.as_ref();
+        let arena = config.arena.as_deref().map(|arena| ArenaClient::with_tls(arena, tls));
+        let arena = arena.transpose()?;
         let arena = arena.map(|arena| arena.credential(config.credential.clone()));
         let server = GrpcServer::bind(config.listen, Limits::default()).await?;
-        let server = server.guarded(config.guard.clone());
+        let server = server.guarded(config.guard.clone()).tls(config.server_tls.clone());
         let (settings, game_rules) = (config.clone(), Arc::clone(&rules));
         let start =
             Background::thread("ouro-start", move || start::resume(&settings, &*game_rules))?;

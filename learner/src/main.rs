@@ -8,6 +8,7 @@ use ouro_learner::config::{AlgorithmConfig, DeviceChoice};
 use ouro_learner::device::TrainDevice;
 use ouro_learner::parity::ParitySettings;
 use ouro_learner::{AlphaZero, Config, Learner, LearnerError, Reinforce, parity};
+use ouro_service::access::AccessSource;
 use ouro_service::metrics::{self, Metrics, MetricsServer};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
@@ -87,10 +88,12 @@ impl Arguments {
         };
         let listen = settings.deploy.learner.listen("learner", self.listen.listen);
         let listen = listen.map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
-        let arena = settings.deploy.arena.url();
+        let arena = settings.deploy.url(&settings.deploy.arena);
         let mut config = Config::of_run(settings, &self.file.folder(), listen, arena);
         if self.verb.is_none() {
             config.guard = settings.deploy.guard("learner", listen, None)?;
+            config.server_tls = settings.deploy.server_tls()?;
+            config.client_tls = settings.deploy.client_tls()?;
         }
         Ok(config)
     }
@@ -117,12 +120,16 @@ async fn work(
 ) -> Result<(), Failure> {
     let config = arguments.config(settings)?;
     match arguments.verb {
-        Some(Verb::Healthcheck) => Ok(healthcheck::check(config.listen).await?),
+        Some(Verb::Healthcheck) => {
+            let tls = settings.map(|settings| settings.deploy.own_tls()).transpose()?.flatten();
+            Ok(healthcheck::check(config.listen, tls.as_ref()).await?)
+        }
         None => {
             let address = settings.and_then(|settings| settings.deploy.metrics.0);
             let metrics = MetricsServer::open(address).await?;
+            let access = AccessSource::new([config.guard.clone()], config.server_tls.clone());
             let learner = Learner::bind(config).await.map_err(failure)?;
-            let add = |metrics: Metrics| metrics.with(learner.metrics());
+            let add = |metrics: Metrics| metrics.with(learner.metrics()).with(access);
             let _serving = metrics::serve(metrics, shutdown.token(), add);
             learner.run_until(shutdown.token().clone()).await.map_err(failure)
         }

@@ -70,14 +70,16 @@ pub(crate) enum StreamError {
     /// The hello is invalid.
     #[error(transparent)]
     Hello(#[from] HelloError),
-    /// The hello names an actor that the token is not of.
+    /// The hello names an actor that the credential is not of.
     #[error(
-        "the token of {token} is not one of actor {name}; set deploy.name to {token} or to {token}.REST, \
-         such as {token}.{{hostname}}"
+        "the {kind} of {holder} is not one of actor {name}; set deploy.name to {holder} or to \
+         {holder}.REST, such as {holder}.{{hostname}}"
     )]
     OtherName {
-        /// Name of the token's holder.
-        token: String,
+        /// Kind of the credential.
+        kind: String,
+        /// Name of its holder.
+        holder: String,
         /// Name in the hello.
         name: String,
     },
@@ -113,6 +115,9 @@ pub(crate) enum StreamError {
     /// No message arrived within the time limit for a hello.
     #[error("no hello within {} ms", .0.as_millis())]
     Silent(Duration),
+    /// The credential sent too many invalid games, so its calls are refused for a while.
+    #[error("{}", .0.message())]
+    Suspended(Box<Status>),
     /// The transport failed.
     #[error("{}", .0.message())]
     Transport(Box<Status>),
@@ -121,7 +126,7 @@ pub(crate) enum StreamError {
 impl IntoStatus for StreamError {
     fn code(&self) -> Code {
         match self {
-            Self::Saturated(_) => Code::ResourceExhausted,
+            Self::Saturated(_) | Self::Suspended(_) => Code::ResourceExhausted,
             Self::OtherName { .. } => Code::PermissionDenied,
             Self::NoHello | Self::NoTrajectory | Self::Hello(_) | Self::Gap { .. } => {
                 Code::InvalidArgument
@@ -232,7 +237,11 @@ impl LearnerService for Intake {
             let served = stream::serve(&shared, identity, requests, responses, client);
             if let Err(error) = served.await {
                 tracing::info!(%error, "stream ended");
-                last.send(Err(error.status()));
+                last.send(Err(match error {
+                    // With the time after which to try again.
+                    StreamError::Suspended(status) => *status,
+                    error => error.status(),
+                }));
             }
             drop(permit);
         });

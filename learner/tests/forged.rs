@@ -8,7 +8,9 @@ mod forged {
     mod bytes;
     mod forgeries;
     mod games;
+    mod limits;
     mod searches;
     mod snakes;
     mod streams;
+    mod tls;
 }

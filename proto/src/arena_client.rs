@@ -18,6 +18,7 @@ use crate::checkpoint::Checkpoint;
 use crate::chunks::{self, Assembly, DEFAULT_MAX_WEIGHTS_BYTES, MESSAGE_BYTES};
 use crate::credential::Credential;
 use ouro_net::{ContentHash, Generation};
+use ouro_tls::ClientTls;
 
 pub(crate) mod error;
 mod questions;
@@ -52,17 +53,21 @@ impl ArenaClient {
     ///
     /// Outside a Tokio runtime.
     pub fn new(address: &str) -> Result<Self, ArenaError> {
+        Self::with_tls(address, None)
+    }
+
+    /// Like [`new`](Self::new); `tls` verifies the arena at an `https` address.
+    pub fn with_tls(address: &str, tls: Option<&ClientTls>) -> Result<Self, ArenaError> {
         let endpoint = Endpoint::from_shared(address.to_owned())
             .ok()
             .filter(|endpoint| endpoint.uri().host().is_some())
             .ok_or_else(|| ArenaError::Address(address.to_owned()))?;
-        let channel = endpoint
+        let endpoint = endpoint
             .connect_timeout(CONNECT_TIMEOUT)
             .http2_keep_alive_interval(KEEPALIVE)
             .keep_alive_while_idle(true)
-            .tcp_nodelay(true)
-            .connect_lazy();
-        Ok(Self::from_channel(channel))
+            .tcp_nodelay(true);
+        Ok(Self::from_channel(ouro_tls::connect_lazy(&endpoint, tls)))
     }
 
     /// Creates a client on an existing channel.

@@ -3,10 +3,12 @@
 //! [`open`] sends the hello and reads the welcome. A [`GameSender`] then sends games, and an
 //! [`AckReceiver`] receives acknowledgements. `learner.proto` defines the order of messages.
 
+use std::error::Error;
 use std::time::Duration;
 
 use ouro_net::Generation;
 use ouro_replay::{RefusalReason, Trajectory};
+use ouro_tls::ClientTls;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Endpoint;
@@ -60,7 +62,7 @@ pub struct RefusedGame {
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     /// The learner cannot be reached.
-    #[error("cannot connect: {0}")]
+    #[error("cannot connect: {}", cause(.0))]
     Connect(#[from] tonic::transport::Error),
     /// The learner or the transport reported an error.
     #[error("{}: {}", .0.code(), .0.message())]
@@ -90,14 +92,25 @@ pub fn endpoint(url: String) -> Result<Endpoint, PushError> {
     Ok(Endpoint::from_shared(url)?)
 }
 
-/// Connects and opens a push with the token of `credential`. At most `in_flight` messages are queued for the connection.
+/// The first cause of an error. Those after it say no more than that something failed.
+fn cause(error: &tonic::transport::Error) -> &dyn Error {
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause
+}
+
+/// Connects and opens a push with the token of `credential`. `tls` verifies the learner at an
+/// `https` address. At most `in_flight` messages are queued for the connection.
 pub async fn open(
     endpoint: Endpoint,
+    tls: Option<&ClientTls>,
     credential: Credential,
     hello: Hello,
     in_flight: usize,
 ) -> Result<(Welcome, GameSender, AckReceiver), PushError> {
-    let channel = endpoint.connect().await?;
+    let channel = ouro_tls::connect(&endpoint, tls).await?;
     let (requests, receiver) = mpsc::channel(in_flight);
     let opened = requests.send(message(Request::Hello(hello.into()))).await;
     opened.map_err(|_| PushError::Closed)?;

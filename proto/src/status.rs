@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ouro_net::Generation;
 use ouro_replay::RefusalReason;
+use ouro_tls::ClientTls;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
@@ -302,17 +303,22 @@ pub struct StatusClient(LearnerServiceClient<InterceptedService<Channel, Credent
 
 impl StatusClient {
     /// A client for `address`, a URL such as `http://127.0.0.1:50062`, with the token of
-    /// `credential`.
+    /// `credential`. `tls` verifies the learner at an `https` address.
     ///
     /// # Panics
     ///
     /// Outside a Tokio runtime.
-    pub fn new(address: &str, credential: Credential) -> Result<Self, StatusError> {
+    pub fn new(
+        address: &str,
+        credential: Credential,
+        tls: Option<&ClientTls>,
+    ) -> Result<Self, StatusError> {
         let endpoint = Endpoint::from_shared(address.to_owned())
             .ok()
             .filter(|endpoint| endpoint.uri().host().is_some())
             .ok_or_else(|| StatusError::Address(address.to_owned()))?;
-        let channel = endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true).connect_lazy();
+        let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true);
+        let channel = ouro_tls::connect_lazy(&endpoint, tls);
         Ok(Self(LearnerServiceClient::with_interceptor(channel, credential)))
     }
 
@@ -376,7 +382,10 @@ mod tests {
     async fn an_address_without_a_host_is_refused() {
         for bad in ["", "not a url", "/path"] {
             assert!(
-                matches!(StatusClient::new(bad, Credential::None), Err(StatusError::Address(_))),
+                matches!(
+                    StatusClient::new(bad, Credential::None, None),
+                    Err(StatusError::Address(_))
+                ),
                 "{bad}"
             );
         }

@@ -16,7 +16,7 @@ mod generated;
 const LAYERS: &[&[&str]] = &[
     &["ouro-game", "ouro-rating"],
     &["ouro-search", "ouro-net"],
-    &["ouro-replay", "ouro-players"],
+    &["ouro-replay", "ouro-players", "ouro-tls"],
     &["ouro-bench", "ouro-proto", "ouro-service"],
     &["ouro-settings"],
     &["ouro-actor", "ouro-learner", "ouro-arena"],

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Parser, Subcommand};
 use ouro_arena::workers::WorkerArguments;
 use ouro_arena::{Arena, ArenaConfig, ArenaError};
+use ouro_service::access::AccessSource;
 use ouro_service::metrics::{self, Metrics, MetricsServer};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
@@ -87,7 +88,8 @@ async fn serve(
     let address = settings.deploy.arena.listen("arena", arguments.listen.listen);
     let address = address.map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
     if let Some(Verb::Healthcheck) = arguments.verb {
-        return Ok(healthcheck::check(address).await?);
+        let tls = settings.deploy.own_tls()?;
+        return Ok(healthcheck::check(address, tls.as_ref()).await?);
     }
     let mut config = ArenaConfig::of_run(settings, &arguments.file.folder(), address);
     if let Some(web) = config.web {
@@ -95,9 +97,12 @@ async fn serve(
         exposed.map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
     }
     config.guard = settings.deploy.guard("arena", address, None)?;
+    config.server_tls = settings.deploy.server_tls()?;
+    config.client_tls = settings.deploy.client_tls()?;
+    let access = AccessSource::new([config.guard.clone()], config.server_tls.clone());
     let metrics = MetricsServer::open(settings.deploy.metrics.0).await?;
     let arena = Arena::bind(config, Arc::new(SystemClock::new())).await.map_err(failure)?;
-    let add = |metrics: Metrics| metrics.with(arena.metrics());
+    let add = |metrics: Metrics| metrics.with(arena.metrics()).with(access);
     let _serving = metrics::serve(metrics, shutdown.token(), add);
     arena.run_until(shutdown.token().clone()).await.map_err(failure)?;
     Ok(())

@@ -158,8 +158,7 @@ fn a_full_disk_pauses_a_match_and_changes_no_result() {
 fn a_server_that_is_down_pauses_a_match_and_changes_no_result() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let Some(mut server) = RedisServer::start(data.path()) else { return };
-    let address =
-        RedisAddress { url: server.url("arena"), password: None, name: "test".to_owned() };
+    let address = RedisAddress::new(server.url("arena"), "test");
     let store = Box::new(RedisStore::open(&address).unwrap().without_patience());
     let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
     let (state, wake) = stored_state(folder.path(), store, &config(), clock);
@@ -209,8 +208,7 @@ fn a_candidate_refused_for_lack_of_space_is_accepted_later() {
 fn an_idle_arena_that_was_replaced_ends_with_the_next_publication() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let Some(server) = RedisServer::start(data.path()) else { return };
-    let address =
-        RedisAddress { url: server.url("arena"), password: None, name: "test".to_owned() };
+    let address = RedisAddress::new(server.url("arena"), "test");
     let config = MatchConfig { spare_share: 0.0, ..MatchConfig::default() };
     let store = Box::new(RedisStore::open(&address).unwrap());
     let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));

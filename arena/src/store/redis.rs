@@ -6,6 +6,7 @@
 //! keep them in one slot of a Redis cluster.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -69,12 +70,36 @@ pub type RedisStore = LoggedStore<RedisLog>;
 /// Where a [`RedisStore`] is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedisAddress {
-    /// `redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]`.
+    /// `redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]`, or `rediss://` for TLS.
     pub url: String,
     /// Replaces the password of the URL.
     pub password: Option<String>,
     /// Name of the run in the keys.
     pub name: String,
+    /// Certificates for `rediss://`.
+    pub tls: RedisTls,
+}
+
+impl RedisAddress {
+    /// A server without further password and certificates.
+    pub fn new(url: impl Into<String>, name: &str) -> Self {
+        Self { url: url.into(), password: None, name: name.to_owned(), tls: RedisTls::default() }
+    }
+}
+
+/// How the server at a `rediss://` address is verified, and what is presented to it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct RedisTls {
+    /// Authorities that sign the server's certificate, as PEM; `None`: those of the machine.
+    pub authorities: Option<Vec<u8>>,
+    /// Own certificate and its private key, as PEM.
+    pub own: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl fmt::Debug for RedisTls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisTls").finish_non_exhaustive()
+    }
 }
 
 /// The log and the games of a run in Redis.
@@ -189,7 +214,7 @@ impl RedisLog {
     /// The log of a run, of which nothing is read yet, and which cannot be written.
     fn new(address: &RedisAddress) -> Result<Self, StoreError> {
         Ok(Self {
-            connection: Connection::new(&address.url, address.password.as_deref())?,
+            connection: Connection::new(address)?,
             keys: Keys::new(&address.name),
             epoch: NO_WRITER,
             entries: 0,

@@ -5,13 +5,16 @@ use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use ouro_service::access::{Guard, Role};
+use ouro_service::connections::PeerInfo;
 
 /// Roles that see the page; an admin does too.
 const READERS: &[Role] = &[Role::Reader];
 
-/// Asks for the name and the secret of a token, as HTTP Basic user and password (RFC 7617).
+/// Asks for the name and the secret of a token, as HTTP Basic user and password (RFC 7617). A
+/// browser with a reader's certificate is not asked.
 pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
-    if guard.permits(request.headers(), READERS) {
+    let peer = request.extensions().get::<PeerInfo>();
+    if guard.permits(request.headers(), peer, READERS) {
         return next.run(request).await;
     }
     let challenge = [(header::WWW_AUTHENTICATE, "Basic realm=\"Ouro\", charset=\"UTF-8\"")];

@@ -57,9 +57,11 @@ impl WorkerArguments {
         if let Some(WorkerVerb::Healthcheck) = self.verb {
             let missing = "--listen is missing; give the address that the worker listens on";
             let missing = || Failure::new(ExitStatus::BadConfiguration, missing);
-            return Ok(healthcheck::check(self.listen.ok_or_else(missing)?).await?);
+            return Ok(healthcheck::check(self.listen.ok_or_else(missing)?, None).await?);
         }
-        let worker = ArenaWorker::new(WorkerConfig::of_run(settings)).map_err(failure)?;
+        let tls = settings.deploy.client_tls()?;
+        let config = WorkerConfig { tls, ..WorkerConfig::of_run(settings) };
+        let worker = ArenaWorker::new(config).map_err(failure)?;
         let health = match self.listen {
             Some(address) => {
                 let bound = GrpcServer::bind(address, Limits::default()).await;

@@ -92,7 +92,7 @@ impl Keys {
 
 impl Queue {
     fn new(address: &RedisAddress) -> Result<Self, StoreError> {
-        let connection = Connection::new(&address.url, address.password.as_deref())?;
+        let connection = Connection::new(address)?;
         Ok(Self { connection, keys: Keys { run: address.name.clone() } })
     }
 

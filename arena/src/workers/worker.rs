@@ -13,6 +13,7 @@ use ouro_proto::arena_client::ArenaError;
 use ouro_proto::{ArenaClient, Credential};
 use ouro_service::{Background, BackgroundError, Backoff, BoxFuture, ExitStatus, SystemClock};
 use ouro_settings::Settings;
+use ouro_tls::ClientTls;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
@@ -39,6 +40,8 @@ pub struct WorkerConfig {
     pub arena: String,
     /// What the worker presents to the arena.
     pub credential: Credential,
+    /// How the arena is verified; needed for an `https` address.
+    pub tls: Option<ClientTls>,
     /// Where the jobs are.
     pub store: StoreConfig,
     /// The game of the run. A job of another game is refused.
@@ -86,8 +89,9 @@ impl WorkerConfig {
     /// The configuration of a worker for the run with these settings.
     pub fn of_run(settings: &Settings) -> Self {
         Self {
-            arena: settings.deploy.arena.url(),
+            arena: settings.deploy.url(&settings.deploy.arena),
             credential: settings.deploy.credential(),
+            tls: None,
             store: StoreConfig::of(&settings.deploy),
             game: settings.game.clone(),
             parallel: settings.arena.parallel,
@@ -114,7 +118,8 @@ impl ArenaWorker {
     /// Outside a Tokio runtime.
     pub fn new(config: WorkerConfig) -> Result<Self, WorkerError> {
         let address = config.store.redis()?.ok_or(WorkerError::NoStore)?;
-        let arena = ArenaClient::new(&config.arena)?.credential(config.credential.clone());
+        let arena = ArenaClient::with_tls(&config.arena, config.tls.as_ref())?;
+        let arena = arena.credential(config.credential.clone());
         let arena = arena.max_weights_bytes(config.max_weights_bytes);
         Ok(Self { config, address, arena, name: unique_name() })
     }

@@ -8,7 +8,7 @@ use ouro_proto::arena::v1::WatchPoolRequest;
 use ouro_proto::arena::v1::pool_service_client::PoolServiceClient;
 use ouro_proto::arena_client::ArenaError;
 use ouro_proto::{ArenaClient, Credential};
-use ouro_service::access::{Guard, Refusals, Role, TokenFile};
+use ouro_service::access::{Guard, RefusalCounts, Role, TokenFile};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tonic::Code;
@@ -100,7 +100,8 @@ async fn without_a_valid_token_nothing_is_answered_and_every_refusal_counts() {
         assert!(is_refused(refused, Code::Unauthenticated), "{token}");
     }
     let after = guarded.guard.refusals();
-    let expected = Refusals { missing: before.missing + 1, invalid: before.invalid + 5, ..before };
+    let expected =
+        RefusalCounts { missing: before.missing + 1, invalid: before.invalid + 5, ..before };
     assert_eq!(after, expected);
     guarded.arena.stop().await;
 }

@@ -39,6 +39,16 @@ pub(crate) struct Doctor {
     /// File with a token of role reader [default: deploy.token_file of the settings; none].
     #[arg(long, value_name = "FILE", env = "OURO_TOKEN_FILE")]
     token_file: Option<PathBuf>,
+    /// File of the authorities that sign the certificates of the services [default: deploy.tls_ca of
+    /// the settings; none, so that the doctor speaks no TLS].
+    #[arg(long, value_name = "FILE", env = "OURO_TLS_CA")]
+    tls_ca: Option<PathBuf>,
+    /// File of a certificate of role reader [default: deploy.tls_certificate of the settings; none].
+    #[arg(long, value_name = "FILE", env = "OURO_TLS_CERTIFICATE")]
+    tls_certificate: Option<PathBuf>,
+    /// File of the private key of that certificate [default: deploy.tls_key of the settings; none].
+    #[arg(long, value_name = "FILE", env = "OURO_TLS_KEY")]
+    tls_key: Option<PathBuf>,
     /// Seconds between the two samples of which rates are made.
     #[arg(long, default_value_t = 5.0, value_parser = seconds)]
     seconds: f64,
@@ -80,11 +90,19 @@ impl Doctor {
         let mut deploy = settings.map_or_else(Deployment::default, |settings| settings.deploy);
         self.addresses.apply(&mut deploy);
         self.store.apply(&mut deploy);
-        if let Some(file) = &self.token_file {
-            deploy.token_file = Some(file.clone());
+        for (key, file) in [
+            (&mut deploy.token_file, &self.token_file),
+            (&mut deploy.tls_ca, &self.tls_ca),
+            (&mut deploy.tls_certificate, &self.tls_certificate),
+            (&mut deploy.tls_key, &self.tls_key),
+        ] {
+            if file.is_some() {
+                key.clone_from(file);
+            }
         }
         deploy.validate().map_err(Failure::usage)?;
-        Ok(collect::Target { game, deploy, between: Duration::from_secs_f64(self.seconds) })
+        let tls = deploy.client_tls().map_err(Failure::usage)?;
+        Ok(collect::Target { game, deploy, tls, between: Duration::from_secs_f64(self.seconds) })
     }
 }
 

@@ -117,7 +117,7 @@ fn training(run: &Path, settings: &Settings) -> Result<Result<String, String>, F
         return Ok(if is_new { Ok("none yet".to_owned()) } else { kept_states(run) });
     };
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let config = Config::of_run(settings, run, any, settings.deploy.arena.url());
+    let config = Config::of_run(settings, run, any, settings.deploy.url(&settings.deploy.arena));
     Ok(match rebuild_training_state(&config, &weights, id) {
         Ok(None) => kept_states(run),
         Ok(Some(rebuilt)) => Ok(format!(

@@ -39,6 +39,17 @@ pub(crate) struct Copy {
     /// File with the password of that server [default: deploy.store_password_file of the settings].
     #[arg(long, value_name = "FILE")]
     to_password_file: Option<PathBuf>,
+    /// File of the authorities that sign the certificate of that server, for rediss://
+    /// [default: deploy.store_ca of the settings].
+    #[arg(long, value_name = "FILE")]
+    to_ca: Option<PathBuf>,
+    /// File of the certificate that is presented to that server [default: deploy.store_certificate
+    /// of the settings].
+    #[arg(long, value_name = "FILE")]
+    to_certificate: Option<PathBuf>,
+    /// File of the private key of that certificate [default: deploy.store_key of the settings].
+    #[arg(long, value_name = "FILE")]
+    to_key: Option<PathBuf>,
     /// The store of the run, if other than in its settings.
     #[command(flatten)]
     from: StoreArguments,
@@ -77,6 +88,9 @@ impl Copy {
             store: Some(self.to),
             store_name: self.to_name,
             store_password_file: self.to_password_file,
+            store_ca: self.to_ca,
+            store_certificate: self.to_certificate,
+            store_key: self.to_key,
         };
         target.apply(&mut to);
         for deploy in [&from, &to] {

@@ -23,6 +23,7 @@ use ouro_actor::{Actor, ActorConfig};
 use ouro_arena::{Arena, ArenaConfig};
 use ouro_learner::Learner;
 use ouro_learner::config::Config;
+use ouro_service::access::AccessSource;
 use ouro_service::metrics::{self, MetricsServer};
 use ouro_service::shutdown::until_signal;
 use ouro_service::telemetry::{self, LogFormat};
@@ -30,7 +31,7 @@ use ouro_service::{Background, Shutdown, SystemClock, identity};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::arguments::Arguments;
-use self::plan::Plan;
+use self::plan::{Access, Plan};
 use self::report::Reporter;
 use self::rounds::Rounds;
 use self::screen::Screen;
@@ -58,20 +59,26 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 
 /// Opens the ports and the data of all parts; nothing runs yet. Whatever was opened is closed again
 /// if a part refuses.
-async fn bind(plan: &Plan) -> Result<(Arena, Learner, Actor), Failure> {
-    let access = plan.access()?;
-    let config = ArenaConfig { guard: access.arena, ..plan.arena() };
+async fn bind(plan: &Plan, access: Access) -> Result<(Arena, Learner, Actor), Failure> {
+    let Access { credential, tls, own_tls, .. } = access;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let config = ArenaConfig { guard: access.arena, server_tls: tls.clone(), ..plan.arena() };
     let arena = Arena::bind(config, Arc::new(SystemClock::new())).await;
     let mut arena = arena.map_err(|error| refusal::of_arena(error, plan))?;
-    let arena_url = format!("http://{}", arena.local_addr());
-    let credential = access.credential;
+    let arena_url = format!("{scheme}://{}", arena.local_addr());
     let config = plan.learner(arena_url.clone());
-    let config = Config { guard: access.learner, credential: credential.clone(), ..config };
+    let config = Config {
+        guard: access.learner,
+        server_tls: tls,
+        client_tls: own_tls.clone(),
+        credential: credential.clone(),
+        ..config
+    };
     let learner = Learner::bind(config).await;
     let learner = learner.map_err(|error| refusal::of_learner(error, plan))?;
-    let learner_url = format!("http://{}", learner.address());
-    arena.watch_learner(learner_url.clone(), credential.clone());
-    let config = ActorConfig { credential, ..plan.actor(arena_url, learner_url) };
+    let learner_url = format!("{scheme}://{}", learner.address());
+    arena.watch_learner(learner_url.clone(), credential.clone(), own_tls.clone());
+    let config = ActorConfig { credential, tls: own_tls, ..plan.actor(arena_url, learner_url) };
     let actor = Actor::new(config).map_err(Failure::usage)?;
     Ok((arena, learner, actor))
 }
@@ -81,7 +88,10 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
     let metrics = MetricsServer::open(plan.metrics()).await;
     let metrics = metrics.map_err(|error| Failure::unavailable(&error));
     let metrics = metrics.inspect_err(|_| plan.discard())?;
-    let (arena, learner, actor) = bind(&plan).await.inspect_err(|_| plan.discard())?;
+    let access = plan.access().inspect_err(|_| plan.discard())?;
+    let guards = [access.arena.clone(), access.learner.clone()];
+    let refusals = AccessSource::new(guards, access.tls.clone());
+    let (arena, learner, actor) = bind(&plan, access).await.inspect_err(|_| plan.discard())?;
     plan.save()?;
 
     let (actor, rounds) = match plan.is_deterministic() {
@@ -96,7 +106,8 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
     let mut reporter = Reporter::new(screen, &plan, &arena, &learner, &actor);
     reporter.opening(metrics.as_ref().map(MetricsServer::local_addr))?;
     let _serving = metrics::serve(metrics, &stop, |metrics| {
-        metrics.with(learner.metrics()).with(arena.metrics()).with(actor.metrics())
+        let metrics = metrics.with(learner.metrics()).with(arena.metrics());
+        metrics.with(actor.metrics()).with(refusals)
     });
 
     let (stop_arena, stop_learner, stop_actor) =

@@ -178,6 +178,25 @@ impl RefusalReason {
         Self::Internal,
     ];
 
+    /// Whether no working actor of the run sends such a game. The others may be sent by an honest actor:
+    /// after a restart of the learner, behind a slow network, or by a fault of the learner.
+    pub fn is_senders_fault(self) -> bool {
+        match self {
+            Self::Malformed
+            | Self::Seats
+            | Self::Behaviour
+            | Self::Search
+            | Self::Replay
+            | Self::Outcome => true,
+            Self::Oversize
+            | Self::UnknownGeneration
+            | Self::Stale
+            | Self::NothingToLearn
+            | Self::Internal
+            | Self::Unknown => false,
+        }
+    }
+
     /// The name in logs, metrics and dead letters.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -8,22 +8,27 @@
 //! the whole port.
 
 mod slots;
+mod transport;
 
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use ouro_tls::{HandshakeError, PeerCertificate, Protocol, ServerTls};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 use tokio::time::{Sleep, sleep};
-use tonic::transport::server::{Connected, TcpConnectInfo};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::server::Connected;
 
 use crate::throttle::Throttle;
 use slots::{Slot, Slots};
+use transport::Transport;
 
 /// Time between two log lines about refused connections.
 const LOG_INTERVAL: Duration = Duration::from_secs(30);
@@ -96,8 +101,22 @@ pub struct Listener {
     /// Number of bytes that must arrive within the time of the handshake.
     opening: usize,
     slots: Arc<Slots>,
+    tls: Option<(ServerTls, Protocol)>,
     refusals: Throttle,
     failures: Throttle,
+    handshakes: Arc<Mutex<Throttle>>,
+}
+
+/// A connection whose handshake is still due.
+#[derive(Debug)]
+pub struct Accepted {
+    stream: TcpStream,
+    peer: SocketAddr,
+    slot: Slot,
+    limits: ConnectionLimits,
+    opening: usize,
+    tls: Option<(ServerTls, Protocol)>,
+    log: Arc<Mutex<Throttle>>,
 }
 
 impl Listener {
@@ -116,9 +135,16 @@ impl Listener {
             limits,
             opening,
             slots: Arc::default(),
+            tls: None,
             refusals: Throttle::new(LOG_INTERVAL),
             failures: Throttle::new(LOG_INTERVAL),
+            handshakes: Arc::new(Mutex::new(Throttle::new(LOG_INTERVAL))),
         })
+    }
+
+    /// Makes all connections private.
+    pub fn set_tls(&mut self, tls: Option<ServerTls>, protocol: Protocol) {
+        self.tls = tls.map(|tls| (tls, protocol));
     }
 
     /// The address that was opened.
@@ -133,7 +159,7 @@ impl Listener {
 
     /// Waits for the next connection within the caps. Connections beyond the caps are closed at
     /// once.
-    pub async fn accept(&mut self) -> Connection {
+    pub async fn accept(&mut self) -> Accepted {
         loop {
             let (stream, peer) = match self.listener.accept().await {
                 Ok(accepted) => accepted,
@@ -143,7 +169,17 @@ impl Listener {
                 }
             };
             match Slots::take(&self.slots, peer.ip(), &self.limits) {
-                Ok(slot) => return Connection::new(stream, slot, &self.limits, self.opening),
+                Ok(slot) => {
+                    return Accepted {
+                        stream,
+                        peer,
+                        slot,
+                        limits: self.limits,
+                        opening: self.opening,
+                        tls: self.tls.clone(),
+                        log: Arc::clone(&self.handshakes),
+                    };
+                }
                 Err(reason) => {
                     if let Some(count) = self.refusals.admit() {
                         tracing::warn!(
@@ -172,10 +208,49 @@ impl Listener {
     }
 }
 
+impl Accepted {
+    /// Makes the connection private if the port is. `None` if the client fails to do its part; the
+    /// reason is logged.
+    pub async fn open(self) -> Option<Connection> {
+        // Without this option, small messages are delayed, but none is lost.
+        let _ = self.stream.set_nodelay(true);
+        let Self { stream, peer, slot, limits, opening, tls, log } = self;
+        let Some((tls, protocol)) = tls else {
+            let transport = Transport::Plain(stream);
+            return Some(Connection::new(transport, None, slot, &limits, opening));
+        };
+        match tls.accept(stream, protocol, limits.handshake).await {
+            Ok((stream, certificate)) => {
+                let transport = Transport::Private(Box::new(stream));
+                let certificate = certificate.map(Arc::new);
+                Some(Connection::new(transport, certificate, slot, &limits, opening))
+            }
+            Err(error) => {
+                let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+                // A client that goes away is no event.
+                if !matches!(error, HandshakeError::Other(_))
+                    && let Some(count) = log.admit()
+                {
+                    tracing::warn!(%peer, count, "connection refused: {error}");
+                }
+                None
+            }
+        }
+    }
+}
+
+/// What calls learn about their connection.
+#[derive(Clone, Debug, Default)]
+pub struct PeerInfo {
+    /// The client's certificate, if it has presented one.
+    pub certificate: Option<Arc<PeerCertificate>>,
+}
+
 /// A connection of a [`Listener`]. Dropping it frees its slot.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    transport: Transport,
+    certificate: Option<Arc<PeerCertificate>>,
     opening: Option<Opening>,
     stall: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
@@ -190,12 +265,22 @@ struct Opening {
 }
 
 impl Connection {
-    fn new(stream: TcpStream, slot: Slot, limits: &ConnectionLimits, opening: usize) -> Self {
-        // Without this option, small messages are delayed, but none is lost.
-        let _ = stream.set_nodelay(true);
+    fn new(
+        transport: Transport,
+        certificate: Option<Arc<PeerCertificate>>,
+        slot: Slot,
+        limits: &ConnectionLimits,
+        opening: usize,
+    ) -> Self {
         let deadline = || Box::pin(sleep(limits.handshake));
         let opening = (opening > 0).then(|| Opening { bytes: opening, deadline: deadline() });
-        Self { stream, opening, stall: limits.stall, stalled: None, _slot: slot }
+        let stall = limits.stall;
+        Self { transport, certificate, opening, stall, stalled: None, _slot: slot }
+    }
+
+    /// What calls on this connection learn about it.
+    pub fn peer(&self) -> PeerInfo {
+        PeerInfo { certificate: self.certificate.clone() }
     }
 
     /// Returns the result of a write, or an error once writes have stalled for the time limit.
@@ -225,7 +310,7 @@ impl AsyncRead for Connection {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let read = Pin::new(&mut self.transport).poll_read(context, buffer);
         let count = buffer.filled().len() - before;
         if let Some(opening) = &mut self.opening {
             opening.bytes = opening.bytes.saturating_sub(count);
@@ -245,7 +330,7 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        let written = Pin::new(&mut self.transport).poll_write(context, bytes);
         self.progress(context, written)
     }
 
@@ -254,29 +339,54 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        let written = Pin::new(&mut self.transport).poll_write_vectored(context, slices);
         self.progress(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.transport.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let flushed = Pin::new(&mut self.transport).poll_flush(context);
+        // TLS takes a write before the peer does, so a peer that reads nothing shows here.
+        if self.transport.is_private() { self.progress(context, flushed) } else { flushed }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        Pin::new(&mut self.transport).poll_shutdown(context)
     }
 }
 
 impl Connected for Connection {
-    type ConnectInfo = TcpConnectInfo;
+    type ConnectInfo = PeerInfo;
 
-    fn connect_info(&self) -> Self::ConnectInfo {
-        self.stream.connect_info()
+    fn connect_info(&self) -> PeerInfo {
+        self.peer()
     }
+}
+
+/// The open connections of a port as a stream. Dropping the stream closes the port.
+pub(crate) fn incoming(mut listener: Listener) -> ReceiverStream<io::Result<Connection>> {
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = sender.closed() => return,
+            };
+            let sender = sender.clone();
+            let open = async move {
+                if let Some(connection) = accepted.open().await {
+                    // Without a receiver the port is closing.
+                    let _ = sender.send(Ok(connection)).await;
+                }
+            };
+            // A slow handshake must not delay other clients. Their number is that of the slots.
+            tokio::spawn(open);
+        }
+    });
+    ReceiverStream::new(receiver)
 }
 
 #[cfg(test)]

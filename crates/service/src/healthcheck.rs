@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use ouro_tls::ClientTls;
 use tonic::transport::Endpoint;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
@@ -47,13 +48,14 @@ impl From<HealthError> for Failure {
 }
 
 /// Calls `grpc.health.v1.Health/Check` of the server that listens on `listening`. A server that
-/// listens on every interface is called on loopback.
-pub async fn check(listening: SocketAddr) -> Result<(), HealthError> {
+/// listens on every interface is called on loopback. `tls` verifies a server that speaks TLS.
+pub async fn check(listening: SocketAddr, tls: Option<&ClientTls>) -> Result<(), HealthError> {
     let address = reachable(listening);
-    let endpoint = Endpoint::from_shared(format!("http://{address}"));
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let endpoint = Endpoint::from_shared(format!("{scheme}://{address}"));
     let endpoint = endpoint.map_err(|source| HealthError::Unreachable { address, source })?;
     let endpoint = endpoint.connect_timeout(PATIENCE).timeout(PATIENCE);
-    let channel = endpoint.connect().await;
+    let channel = ouro_tls::connect(&endpoint, tls).await;
     let channel = channel.map_err(|source| HealthError::Unreachable { address, source })?;
     let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
     let answer = answer
@@ -89,10 +91,10 @@ mod tests {
         let server = GrpcServer::bind(any, Limits::default()).await.unwrap();
         let (address, stop) = (server.local_addr(), CancellationToken::new());
         let running = tokio::spawn(server.run_until(stop.clone()));
-        check(address).await.unwrap();
+        check(address, None).await.unwrap();
         stop.cancel();
         running.await.unwrap().unwrap();
-        let error = check(address).await.unwrap_err();
+        let error = check(address, None).await.unwrap_err();
         assert!(matches!(error, HealthError::Unreachable { .. }), "{error}");
     }
 }

@@ -4,16 +4,18 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::body::{Body, Incoming};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use ouro_tls::{Protocol, ServerTls};
 use tokio_util::sync::CancellationToken;
 use tonic::codegen::{Service, http};
 
-use crate::connections::{ConnectionLimits, Listener};
+use crate::connections::{ConnectionLimits, Listener, PeerInfo};
 use crate::shutdown::Drain;
 
 /// Largest head of a request, in bytes.
@@ -33,6 +35,13 @@ impl HttpServer {
         Ok(Self { listener: Listener::bind(address, limits, 0).await? })
     }
 
+    /// Makes all connections private.
+    #[must_use]
+    pub fn tls(mut self, tls: Option<ServerTls>) -> Self {
+        self.listener.set_tls(tls, Protocol::Http1);
+        self
+    }
+
     /// The address that was opened.
     pub fn local_addr(&self) -> SocketAddr {
         self.listener.local_addr()
@@ -42,7 +51,7 @@ impl HttpServer {
     /// flight may finish within `drain`.
     ///
     /// A connection is closed if the head of its next request is not complete within
-    /// [`ConnectionLimits::handshake`].
+    /// [`ConnectionLimits::handshake`]. Requests carry the [`PeerInfo`] of their connection.
     pub async fn run_until<S, B>(
         mut self,
         service: S,
@@ -68,10 +77,14 @@ impl HttpServer {
                 connection = self.listener.accept() => connection,
                 () = stop.cancelled() => break,
             };
-            let service = TowerToHyperService::new(service.clone());
-            let serving = builder.serve_connection(TokioIo::new(connection), service);
-            let serving = graceful.watch(serving);
+            let (builder, service) = (builder.clone(), service.clone());
+            let watcher = graceful.watcher();
             tokio::spawn(async move {
+                let Some(connection) = connection.open().await else { return };
+                let service = WithPeer { service, peer: connection.peer() };
+                let service = TowerToHyperService::new(service);
+                let serving = builder.serve_connection(TokioIo::new(connection), service);
+                let serving = watcher.watch(serving);
                 // The peer caused the error: it violated the protocol or disconnected.
                 if let Err(error) = serving.await {
                     tracing::debug!("connection ended: {error}");
@@ -87,5 +100,27 @@ impl HttpServer {
                 Drain::DeadlinePassed
             }
         }
+    }
+}
+
+/// A service whose requests know their connection.
+#[derive(Clone)]
+struct WithPeer<S> {
+    service: S,
+    peer: PeerInfo,
+}
+
+impl<S: Service<http::Request<Incoming>>> Service<http::Request<Incoming>> for WithPeer<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.service.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: http::Request<Incoming>) -> S::Future {
+        request.extensions_mut().insert(self.peer.clone());
+        self.service.call(request)
     }
 }

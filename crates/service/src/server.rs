@@ -5,12 +5,10 @@
 //! The port closes. Calls in flight finish, or the drain ends at its deadline.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
+use ouro_tls::{Protocol, ServerTls};
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
 use tonic::codegen::{Service, http};
@@ -23,7 +21,7 @@ use tonic_health::server::{HealthReporter, HealthService};
 
 use crate::access::{Guard, Guarded, Permissions};
 use crate::box_future::BoxFuture;
-use crate::connections::{Connection, ConnectionLimits, Listener};
+use crate::connections::{ConnectionLimits, Listener, incoming};
 use crate::error::ServiceError;
 use crate::shutdown::Drain;
 
@@ -107,6 +105,13 @@ impl GrpcServer {
     #[must_use]
     pub fn guarded(mut self, guard: Option<Guard>) -> Self {
         self.guard = guard;
+        self
+    }
+
+    /// Makes all connections private.
+    #[must_use]
+    pub fn tls(mut self, tls: Option<ServerTls>) -> Self {
+        self.listener.set_tls(tls, Protocol::Http2);
         self
     }
 
@@ -214,21 +219,4 @@ impl GrpcServer {
         }
         builder
     }
-}
-
-/// The connections of a port as a stream. Dropping the stream closes the port.
-fn incoming(mut listener: Listener) -> ReceiverStream<io::Result<Connection>> {
-    let (sender, receiver) = mpsc::channel(1);
-    tokio::spawn(async move {
-        loop {
-            let connection = tokio::select! {
-                connection = listener.accept() => connection,
-                () = sender.closed() => return,
-            };
-            if sender.send(Ok(connection)).await.is_err() {
-                return;
-            }
-        }
-    });
-    ReceiverStream::new(receiver)
 }

@@ -128,6 +128,17 @@ pub struct StoreArguments {
     /// none].
     #[arg(long, value_name = "FILE", env = "OURO_STORE_PASSWORD_FILE")]
     pub store_password_file: Option<PathBuf>,
+    /// File of the authorities that sign the certificate of that server, for rediss://
+    /// [default: deploy.store_ca of the settings; those of the machine].
+    #[arg(long, value_name = "FILE", env = "OURO_STORE_CA")]
+    pub store_ca: Option<PathBuf>,
+    /// File of the certificate that is presented to that server [default: deploy.store_certificate
+    /// of the settings; none].
+    #[arg(long, value_name = "FILE", env = "OURO_STORE_CERTIFICATE")]
+    pub store_certificate: Option<PathBuf>,
+    /// File of the private key of that certificate [default: deploy.store_key of the settings; none].
+    #[arg(long, value_name = "FILE", env = "OURO_STORE_KEY")]
+    pub store_key: Option<PathBuf>,
 }
 
 /// Who may call the services, and what this process presents to them.
@@ -141,9 +152,24 @@ pub struct AccessArguments {
     /// none].
     #[arg(long, value_name = "FILE", env = "OURO_TOKEN_FILE")]
     pub token_file: Option<PathBuf>,
-    /// Listen beyond loopback without tokens, in a private network.
+    /// Listen beyond loopback without tokens or clients' certificates, in a private network.
     #[arg(long, env = "OURO_INSECURE")]
     pub insecure: bool,
+    /// File of this process's certificate [default: deploy.tls_certificate of the settings; none, so
+    /// that ports speak no TLS].
+    #[arg(long, value_name = "FILE", env = "OURO_TLS_CERTIFICATE")]
+    pub tls_certificate: Option<PathBuf>,
+    /// File of the private key of that certificate [default: deploy.tls_key of the settings; none].
+    #[arg(long, value_name = "FILE", env = "OURO_TLS_KEY")]
+    pub tls_key: Option<PathBuf>,
+    /// File of the authorities that sign the certificates of services [default: deploy.tls_ca of the
+    /// settings; none, so that clients speak no TLS].
+    #[arg(long, value_name = "FILE", env = "OURO_TLS_CA")]
+    pub tls_ca: Option<PathBuf>,
+    /// File of the authorities that sign the certificates of clients [default: deploy.tls_client_ca
+    /// of the settings; none, so that certificates identify nobody].
+    #[arg(long, value_name = "FILE", env = "OURO_TLS_CLIENT_CA")]
+    pub tls_client_ca: Option<PathBuf>,
 }
 
 /// What the log of a service looks like.
@@ -220,6 +246,9 @@ impl StoreArguments {
         );
         set(&mut deploy.store_name, &self.store_name);
         set(&mut deploy.store_password_file, &self.store_password_file.clone().map(Some));
+        set(&mut deploy.store_ca, &self.store_ca.clone().map(Some));
+        set(&mut deploy.store_certificate, &self.store_certificate.clone().map(Some));
+        set(&mut deploy.store_key, &self.store_key.clone().map(Some));
     }
 }
 
@@ -229,6 +258,10 @@ impl AccessArguments {
         set(&mut deploy.tokens, &self.tokens.clone().map(Some));
         set(&mut deploy.token_file, &self.token_file.clone().map(Some));
         deploy.insecure |= self.insecure;
+        set(&mut deploy.tls_certificate, &self.tls_certificate.clone().map(Some));
+        set(&mut deploy.tls_key, &self.tls_key.clone().map(Some));
+        set(&mut deploy.tls_ca, &self.tls_ca.clone().map(Some));
+        set(&mut deploy.tls_client_ca, &self.tls_client_ca.clone().map(Some));
     }
 }
 

@@ -16,9 +16,12 @@ use crate::schema::check_ranges;
 
 mod access;
 mod address;
+mod limits;
+mod tls;
 mod web_address;
 
 pub use address::{Address, AddressError};
+pub use limits::LimitsConfig;
 pub use web_address::{WebAddress, WebAddressError};
 
 /// Where the processes of a run are, and what each may use there.
@@ -86,23 +89,44 @@ pub struct Deployment {
     pub tokens: Option<PathBuf>,
     /// File with the token that this process presents to the services.
     pub token_file: Option<PathBuf>,
-    /// Whether services may listen beyond loopback without tokens. Meant for private networks.
+    /// Whether services may listen beyond loopback without tokens or clients' certificates. Meant for
+    /// private networks.
     pub insecure: bool,
-    /// Redis or Valkey server that keeps the arena's results, `redis://[USER@]HOST[:PORT][/DB]`.
-    /// Left out: files in the folder of the run. Weights are always files.
+    /// File of this process's certificate (PEM). A service then speaks TLS on its ports, the web page
+    /// included; a client presents it to the services. Left out: no TLS, and no certificate.
+    pub tls_certificate: Option<PathBuf>,
+    /// File of the private key of that certificate (PEM).
+    pub tls_key: Option<PathBuf>,
+    /// File of the authorities that sign the certificates of services (PEM). Clients then connect by
+    /// TLS only. Left out: clients connect without TLS.
+    pub tls_ca: Option<PathBuf>,
+    /// File of the authorities that sign the certificates of clients (PEM). A service then takes role
+    /// and name of a caller from the URI `ouro://ROLE/NAME` of its certificate.
+    pub tls_client_ca: Option<PathBuf>,
+    /// What one token or certificate may use.
+    pub limits: LimitsConfig,
+    /// Redis or Valkey server that keeps the arena's results, `redis://[USER@]HOST[:PORT][/DB]`, or
+    /// `rediss://` for TLS. Left out: files in the folder of the run. Weights are always files.
     pub store: Option<String>,
     /// Name of the run in the keys of that server, 1 to 64 letters, digits, `.`, `_` or `-`. Runs
     /// that share a server need names of their own.
     pub store_name: String,
     /// File with the password of that server.
     pub store_password_file: Option<PathBuf>,
+    /// File of the authorities that sign the certificate of that server (PEM). Left out: those of the
+    /// machine.
+    pub store_ca: Option<PathBuf>,
+    /// File of the certificate that the arena presents to that server (PEM).
+    pub store_certificate: Option<PathBuf>,
+    /// File of the private key of that certificate (PEM).
+    pub store_key: Option<PathBuf>,
 }
 
 /// The placeholder for the host name in the name of an actor.
 const HOST_NAME: &str = "{hostname}";
 
-/// The start of the address of a Redis server.
-const REDIS: &str = "redis://";
+/// The starts of the address of a Redis server: without TLS and with it.
+const REDIS: [&str; 2] = ["redis://", "rediss://"];
 
 /// Where tensors live.
 #[derive(
@@ -184,9 +208,17 @@ impl Default for Deployment {
             tokens: None,
             token_file: None,
             insecure: false,
+            tls_certificate: None,
+            tls_key: None,
+            tls_ca: None,
+            tls_client_ca: None,
+            limits: LimitsConfig::default(),
             store: None,
             store_name: "ouro".to_owned(),
             store_password_file: None,
+            store_ca: None,
+            store_certificate: None,
+            store_key: None,
         }
     }
 }
@@ -210,11 +242,13 @@ impl Deployment {
         let name = self.name.replace(HOST_NAME, "host");
         check_name("deploy.name", &name)?;
         check_name("deploy.store_name", &self.store_name)?;
+        self.validate_tls()?;
         match &self.store {
-            Some(url) if !url.starts_with(REDIS) => {
+            Some(url) if !REDIS.iter().any(|start| url.starts_with(start)) => {
                 // It may hold a password.
                 let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-                let remedy = "give redis://HOST:PORT, or leave it out for files";
+                let remedy =
+                    "give redis://HOST:PORT or rediss://HOST:PORT, or leave it out for files";
                 Err(SettingError::new("deploy.store", format!("{scheme}://…"), remedy))
             }
             _ => Ok(()),

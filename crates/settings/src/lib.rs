@@ -34,7 +34,7 @@ mod settings;
 pub use actor::{PlayConfig, Swap, exploring};
 pub use arena::MatchConfig;
 pub use deploy::{
-    Address, AddressError, Deployment, DeviceChoice, Log, WebAddress, WebAddressError,
+    Address, AddressError, Deployment, DeviceChoice, LimitsConfig, Log, WebAddress, WebAddressError,
 };
 pub use error::SettingError;
 pub use file::FileError;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ouro_proto::{AccessReport, ProcessReport, RoleTokens};
-use ouro_service::access::{Guard, Role};
+use ouro_service::access::{Accepts, Guard, Role};
 use ouro_service::identity;
 use ouro_service::metrics::free_bytes;
 
@@ -58,7 +58,9 @@ mod tests {
         file.create("me", Role::Reader, None).unwrap();
         file.save(&path).unwrap();
         let internal = Token::create("process").unwrap();
-        let guard = Guard::with_internal(&path, Some(&internal)).unwrap();
+        let accepts =
+            Accepts { tokens: Some(&path), internal: Some(&internal), ..Accepts::default() };
+        let guard = Guard::new(accepts).unwrap();
         let now = Duration::from_secs(1_800_000_000);
         let report = process_report(now, folder.path(), Some(&guard));
         let roles = report.access.unwrap().roles;

@@ -6,6 +6,7 @@
 use std::io::Write;
 
 pub mod attack;
+pub mod certificates;
 pub mod network;
 pub mod process;
 pub mod raw;

@@ -24,7 +24,7 @@ def check_service(where: str, name: str, service: dict, facts: Facts, problems: 
         environment = dict(entry.partition("=")[::2] for entry in environment)
     # An override names no image; then the service has the name of its program.
     reference = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", service.get("image", "") or "")
-    image = reference.partition(":")[0] or {"ouro": "ouro"}.get(name, f"ouro-{name}")
+    image = reference.partition(":")[0] or {"ouro": "ouro", "worker": "ouro-arena"}.get(name, f"ouro-{name}")
     if image not in facts.images:
         # Others than Ouro's own, such as Prometheus.
         problems.expect(not image.startswith("ouro"), f"{where}: images.sh builds no {image}")

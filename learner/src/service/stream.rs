@@ -51,8 +51,8 @@ pub(super) async fn serve(
         Err(error) => return Err(error),
     };
     if let Some(identity) = identity.filter(|identity| !identity.may_be(&hello.actor)) {
-        let (token, name) = (identity.name().to_owned(), hello.actor.to_string());
-        return Err(StreamError::OtherName { token, name });
+        let (kind, holder) = (identity.credential().to_string(), identity.name().to_owned());
+        return Err(StreamError::OtherName { kind, holder, name: hello.actor.to_string() });
     }
     let mut session = open_session(shared, &hello).await?;
     let watermark = *session.watermark.borrow_and_update();
@@ -60,6 +60,7 @@ pub(super) async fn serve(
     let actors = &shared.progress.figures().actors;
     let connection = Connection {
         shared,
+        identity,
         figures: actors.connect(Arc::clone(&session.actor), client, Instant::now()),
         hello,
         session,
@@ -122,6 +123,7 @@ async fn next(
 /// A connection after its welcome.
 struct Connection<'a> {
     shared: &'a Arc<Shared>,
+    identity: Option<&'a Identity>,
     figures: ActorHandle,
     hello: Hello,
     session: PushSession,
@@ -169,7 +171,7 @@ impl Connection<'_> {
                     }
                 }
                 permit = shared.journal_writer.room(), if self.examined.is_some() => {
-                    self.submit(permit?);
+                    self.submit(permit?)?;
                 }
                 decision = front(&mut self.examining),
                     if !self.examining.is_empty() && self.examined.is_none() =>
@@ -229,9 +231,11 @@ impl Connection<'_> {
         self.acknowledge().await
     }
 
-    /// Sends a checked game to the journal writer.
-    fn submit(&mut self, permit: mpsc::Permit<'_, Command>) {
-        let Some((sequence, decision)) = self.examined.take() else { return };
+    /// Sends a checked game to the journal writer. Fails if its sender has sent too many invalid ones.
+    fn submit(&mut self, permit: mpsc::Permit<'_, Command>) -> Result<(), StreamError> {
+        let Some((sequence, decision)) = self.examined.take() else { return Ok(()) };
+        let is_invalid =
+            matches!(&decision, Decision::Refuse(reason, _) if reason.is_senders_fault());
         match &decision {
             Decision::Accept(accepted) => {
                 let game = &accepted.game;
@@ -247,6 +251,12 @@ impl Connection<'_> {
         }
         let (actor, epoch) = (Arc::clone(&self.session.actor), self.session.epoch);
         permit.send(Command::Decide { actor, epoch, sequence, decision });
+        match self.identity.filter(|_| is_invalid) {
+            None => Ok(()),
+            Some(identity) => {
+                identity.report_invalid().map_err(|status| StreamError::Suspended(Box::new(status)))
+            }
+        }
     }
 
     /// Acknowledges the games whose decisions are on disk, with the suggested pause. `false` if the

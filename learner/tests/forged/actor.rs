@@ -57,7 +57,13 @@ impl Running {
     }
 
     pub(crate) async fn status(&self) -> wire::GetStatusResponse {
-        let answer = self.client().await.get_status(wire::GetStatusRequest {}).await;
+        self.status_as(None).await
+    }
+
+    /// Asks with a token.
+    pub(crate) async fn status_as(&self, token: Option<&str>) -> wire::GetStatusResponse {
+        let request = with_token(wire::GetStatusRequest {}, token);
+        let answer = self.client().await.get_status(request).await;
         answer.expect("the learner answers").into_inner()
     }
 
@@ -80,25 +86,61 @@ pub(crate) fn hello(actor: &str, epoch: Option<u64>, config: &GameConfig) -> wir
     Hello { actor, epoch, answered: 0, config, version: 1 }.into()
 }
 
+fn with_token<T>(message: T, token: Option<&str>) -> tonic::Request<T> {
+    let mut request = tonic::Request::new(message);
+    if let Some(token) = token {
+        let value = format!("Bearer {token}").parse().expect("plain text");
+        request.metadata_mut().insert("authorization", value);
+    }
+    request
+}
+
 impl Actor {
     /// Opens a stream that starts with the messages in `first`.
     pub(crate) async fn open(
         running: &Running,
         first: Vec<wire::PushRequest>,
     ) -> Result<Self, Status> {
+        Self::open_as(running, first, None).await
+    }
+
+    /// Like [`open`](Self::open), with a token.
+    pub(crate) async fn open_as(
+        running: &Running,
+        first: Vec<wire::PushRequest>,
+        token: Option<&str>,
+    ) -> Result<Self, Status> {
+        Self::open_with(running.client().await, first, token).await
+    }
+
+    /// Like [`open_as`](Self::open_as), on this connection.
+    pub(crate) async fn open_with(
+        mut client: LearnerServiceClient<tonic::transport::Channel>,
+        first: Vec<wire::PushRequest>,
+        token: Option<&str>,
+    ) -> Result<Self, Status> {
         let (requests, stream) = mpsc::channel(8);
         for message in first {
             // The send may fail. If the learner ended the stream, its status follows below.
             let _ = requests.try_send(message);
         }
-        let responses = running.client().await.push(ReceiverStream::new(stream)).await?;
+        let responses = client.push(with_token(ReceiverStream::new(stream), token)).await?;
         Ok(Self { requests, responses: responses.into_inner(), sequence: 0 })
     }
 
     /// Opens a session and returns the actor with the learner's welcome.
     pub(crate) async fn welcomed(running: &Running, hello: wire::Hello) -> (Self, wire::Welcome) {
+        Self::welcomed_as(running, hello, None).await
+    }
+
+    /// Like [`welcomed`](Self::welcomed), with a token.
+    pub(crate) async fn welcomed_as(
+        running: &Running,
+        hello: wire::Hello,
+        token: Option<&str>,
+    ) -> (Self, wire::Welcome) {
         let first = wire::PushRequest { message: Some(Ask::Hello(hello)) };
-        let mut actor = Self::open(running, vec![first]).await.expect("a stream");
+        let mut actor = Self::open_as(running, vec![first], token).await.expect("a stream");
         match actor.answer().await {
             Ok(Some(Answer::Welcome(welcome))) => (actor, welcome),
             other => panic!("{other:?}"),
@@ -123,6 +165,14 @@ impl Actor {
     pub(crate) async fn send(&self, message: wire::Trajectory) {
         let message = Some(Ask::Trajectory(message));
         self.requests.send(wire::PushRequest { message }).await.expect("the stream is open");
+    }
+
+    /// Sends a game under the next sequence number, without waiting for the answer. The learner may
+    /// have ended the stream.
+    pub(crate) async fn send_next(&mut self, game: wire::Trajectory) {
+        self.sequence += 1;
+        let message = Some(Ask::Trajectory(wire::Trajectory { sequence: self.sequence, ..game }));
+        let _ = self.requests.send(wire::PushRequest { message }).await;
     }
 
     /// Pushes a game under the next sequence number. Returns its refusal, or `None` if the game was

@@ -6,6 +6,7 @@ use ouro_service::Backoff;
 use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind};
 
 use super::super::error::StoreError;
+use super::{RedisAddress, RedisTls};
 
 /// Time for a connection.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -30,19 +31,32 @@ impl std::fmt::Debug for Connection {
 }
 
 impl Connection {
-    /// A connection that is opened with the first command. `password` replaces the one of the URL.
-    pub(crate) fn new(url: &str, password: Option<&str>) -> Result<Self, StoreError> {
+    /// A connection that is opened with the first command.
+    pub(crate) fn new(address: &RedisAddress) -> Result<Self, StoreError> {
         let refused = |error: RedisError| {
             // The URL may hold a password, so it is not repeated.
             StoreError::Server { store: "redis".to_owned(), problem: error.to_string() }
         };
-        let mut info = redis::IntoConnectionInfo::into_connection_info(url).map_err(refused)?;
-        if let Some(password) = password {
+        let info = redis::IntoConnectionInfo::into_connection_info(address.url.as_str());
+        let mut info = info.map_err(refused)?;
+        if let Some(password) = &address.password {
             let settings = info.redis_settings().clone().set_password(password);
             info = info.set_redis_settings(settings);
         }
         let name = format!("redis at {}", info.addr());
-        let client = redis::Client::open(info).map_err(refused)?;
+        let client = match info.addr() {
+            redis::ConnectionAddr::TcpTls { .. } => {
+                let RedisTls { authorities: root_cert, own } = address.tls.clone();
+                let client_tls = own.map(|(client_cert, client_key)| redis::ClientTlsConfig {
+                    client_cert,
+                    client_key,
+                });
+                let certificates = redis::TlsCertificates { client_tls, root_cert };
+                redis::Client::build_with_tls(info, certificates)
+            }
+            _ => redis::Client::open(info),
+        };
+        let client = client.map_err(refused)?;
         Ok(Self { client, open: None, name, patience: PATIENCE })
     }
 

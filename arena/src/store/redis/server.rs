@@ -56,7 +56,7 @@ pub struct ServerReport {
 impl ServerReport {
     /// Asks the server at `address`. The results are only read, and their arena continues.
     pub fn ask(address: &RedisAddress) -> Result<Self, StoreError> {
-        let mut connection = Connection::new(&address.url, address.password.as_deref())?;
+        let mut connection = Connection::new(address)?;
         connection.set_patience(PATIENCE);
         let version = version(&mut connection)?;
         let problems = problems(&mut connection, &version)?;

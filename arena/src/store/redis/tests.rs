@@ -14,6 +14,7 @@ use super::*;
 use crate::store::conformance::{content, fill};
 use crate::store::{EmbeddedStore, LogEntry, Run, Store, copy};
 
+mod tls;
 mod users;
 
 /// Time over which commands are repeated while a server is stopped and continued.
@@ -39,8 +40,7 @@ impl Server {
     }
 
     pub(crate) fn address_of(&self, name: &str) -> RedisAddress {
-        let (url, name) = (self.server.url("arena"), name.to_owned());
-        RedisAddress { url, password: None, name }
+        RedisAddress::new(self.server.url("arena"), name)
     }
 
     /// Opens a store on the server.
@@ -61,7 +61,9 @@ impl Server {
         words: &[&str],
     ) -> Result<T, StoreError> {
         let url = format!("redis://{user}@{}", self.server.address());
-        let mut connection = Connection::new(&url, Some(password))?;
+        let password = Some(password.to_owned());
+        let address = RedisAddress { password, ..RedisAddress::new(url, "any") };
+        let mut connection = Connection::new(&address)?;
         connection.run(|redis| redis::cmd(words[0]).arg(&words[1..]).query(redis))
     }
 }

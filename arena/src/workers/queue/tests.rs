@@ -29,7 +29,7 @@ impl Home {
     }
 
     fn address(&self, user: &str) -> RedisAddress {
-        RedisAddress { url: self.server.url(user), password: None, name: "test".to_owned() }
+        RedisAddress::new(self.server.url(user), "test")
     }
 
     fn arena(&self) -> ArenaQueue {
@@ -42,7 +42,8 @@ impl Home {
 
     /// Runs a command of the server.
     fn command(&self, words: &[&str]) -> redis::Value {
-        let mut connection = Connection::new(&self.server.url("admin"), None).unwrap();
+        let mut connection =
+            Connection::new(&RedisAddress::new(self.server.url("admin"), "any")).unwrap();
         connection.run(|redis| redis::cmd(words[0]).arg(&words[1..]).query(redis)).unwrap()
     }
 
@@ -235,7 +236,8 @@ fn the_user_of_workers_has_the_commands_that_they_run_and_no_others() {
 #[test]
 fn a_worker_cannot_touch_the_results_of_the_run() {
     let Some(home) = Home::new() else { return };
-    let mut connection = Connection::new(&home.server.url("worker"), None).unwrap();
+    let mut connection =
+        Connection::new(&RedisAddress::new(home.server.url("worker"), "any")).unwrap();
     for words in [
         &["LLEN", "ouro:{test}:log"][..],
         &["XRANGE", "ouro:{test}:log", "-", "+"],

@@ -25,13 +25,13 @@ impl Home {
     fn new() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let server = RedisServer::start(folder.path())?;
-        let mut connection = Connection::new(&server.url("admin"), None).unwrap();
+        let mut connection =
+            Connection::new(&RedisAddress::new(server.url("admin"), "any")).unwrap();
         let set = |redis: &mut redis::Connection| {
             redis::cmd("SET").arg("ouro:{test}:writer").arg(1).query::<()>(redis)
         };
         connection.run(set).unwrap();
-        let address =
-            RedisAddress { url: server.url("arena"), password: None, name: "test".to_owned() };
+        let address = RedisAddress::new(server.url("arena"), "test");
         let queue = ArenaQueue::new(&address, 1).unwrap().without_patience();
         let (active, receiver) = watch::channel(0);
         Some(Self { server, workers: Workers::new(queue, receiver), active, _folder: folder })
@@ -39,7 +39,7 @@ impl Home {
 
     fn worker(&self, name: &str) -> WorkerQueue {
         let (url, name_of_run) = (self.server.url("worker"), "test".to_owned());
-        WorkerQueue::new(&RedisAddress { url, password: None, name: name_of_run }, name).unwrap()
+        WorkerQueue::new(&RedisAddress::new(url, &name_of_run), name).unwrap()
     }
 
     fn shared<'a>(&'a self, head: &'a JobHead) -> SharedMatch<'a> {

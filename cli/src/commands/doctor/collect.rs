@@ -13,6 +13,7 @@ use ouro_proto::status::StatusError;
 use ouro_proto::{ArenaClient, ProcessReport, StatusClient};
 use ouro_service::{Clock, SystemClock};
 use ouro_settings::Deployment;
+use ouro_tls::ClientTls;
 
 use super::facts::{Answer, ArenaFacts, Facts, LearnerFacts, Service, Unanswered};
 
@@ -25,6 +26,8 @@ pub(super) struct Target {
     pub(super) game: Option<String>,
     /// The addresses, the credential and the store.
     pub(super) deploy: Deployment,
+    /// How the services are verified; `None` without TLS.
+    pub(super) tls: Option<ClientTls>,
     /// Time between the two samples.
     pub(super) between: Duration,
 }
@@ -52,8 +55,9 @@ pub(super) async fn collect(target: &Target) -> Facts {
 }
 
 async fn arena(target: &Target) -> Result<Answer<ArenaFacts>, Unanswered> {
-    let client = ArenaClient::new(&target.deploy.arena.url())?;
-    let mut client = client.credential(target.deploy.credential());
+    let deploy = &target.deploy;
+    let client = ArenaClient::with_tls(&deploy.url(&deploy.arena), target.tls.as_ref())?;
+    let mut client = client.credential(deploy.credential());
     // The first call also connects, so the clock is compared by the second.
     let before = client.get_status().await?;
     let between = Stopwatch::start();
@@ -81,7 +85,8 @@ async fn arena(target: &Target) -> Result<Answer<ArenaFacts>, Unanswered> {
 
 async fn learner(target: &Target) -> Result<Answer<LearnerFacts>, Unanswered> {
     let deploy = &target.deploy;
-    let mut client = StatusClient::new(&deploy.learner.url(), deploy.credential())?;
+    let (url, tls) = (deploy.url(&deploy.learner), target.tls.as_ref());
+    let mut client = StatusClient::new(&url, deploy.credential(), tls)?;
     let before = client.get().await?;
     let between = Stopwatch::start();
     tokio::time::sleep(target.between).await;

@@ -14,6 +14,7 @@ use ouro_learner::config::{AlgorithmConfig, Config};
 use ouro_proto::Credential;
 use ouro_service::access::{Guard, Token};
 use ouro_settings::{DeviceChoice, Preset, Process, SETTINGS_FILE, Settings};
+use ouro_tls::{ClientTls, ServerTls};
 
 use super::arguments::Arguments;
 use super::{resume, rounds};
@@ -29,6 +30,10 @@ pub(super) struct Access {
     pub(super) learner: Option<Guard>,
     /// What the parts present to each other.
     pub(super) credential: Credential,
+    /// How the ports prove who they are; `None` without TLS.
+    pub(super) tls: Option<ServerTls>,
+    /// How the parts verify each other's ports.
+    pub(super) own_tls: Option<ClientTls>,
 }
 
 /// Folders in which the parts of a run keep their data.
@@ -260,9 +265,9 @@ impl Plan {
     /// The guards of both ports, and the token by which the parts call each other.
     pub(super) fn access(&self) -> Result<Access, Failure> {
         let deploy = &self.effective.deploy;
-        let internal = match deploy.tokens {
-            Some(_) => Some(Token::create("ouro-train").map_err(Failure::unavailable)?),
-            None => None,
+        let internal = match deploy.is_guarded() {
+            true => Some(Token::create("ouro-train").map_err(Failure::unavailable)?),
+            false => None,
         };
         if let Some(web) = deploy.web.0 {
             deploy.check_exposure("web", web).map_err(Failure::usage)?;
@@ -274,7 +279,15 @@ impl Plan {
             credential: internal
                 .as_ref()
                 .map_or(Credential::None, |token| Credential::Text(token.reveal())),
+            tls: deploy.server_tls().map_err(Failure::usage)?,
+            own_tls: deploy.own_tls().map_err(Failure::usage)?,
         })
+    }
+
+    /// URL of the page at an address.
+    pub(super) fn page(&self, address: SocketAddr) -> String {
+        let is_private = self.effective.deploy.tls_certificate.is_some();
+        format!("{}://{address}", if is_private { "https" } else { "http" })
     }
 
     /// Address of the metrics, if they are on.

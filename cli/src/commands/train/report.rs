@@ -73,7 +73,7 @@ impl<'a> Reporter<'a> {
             device: stands.device,
             arena: arena.local_addr().to_string(),
             learner: learner.address().to_string(),
-            page: arena.web_addr().map(|address| format!("http://{address}")),
+            page: arena.web_addr().map(|address| plan.page(address)),
             metrics: None,
             generation: stands.generation,
             step: stands.step,

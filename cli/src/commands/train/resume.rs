@@ -17,7 +17,7 @@ fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     let mut given = |flag: &str, value: Option<String>| {
         words.extend(value.map(|value| format!("--{flag} {value}")));
     };
-    let Arguments { device, actor, addresses, web, metrics, store, .. } = arguments;
+    let Arguments { device, actor, addresses, web, metrics, store, access, .. } = arguments;
     given("device", device.device.map(|it| it.name().to_owned()));
     given("threads", actor.threads.map(|it| it.to_string()));
     given("name", actor.name.clone());
@@ -28,13 +28,24 @@ fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     given("metrics", metrics.metrics.map(String::from));
     given("store", store.store.as_ref().map(quoted));
     given("store-name", store.store_name.clone());
-    let password_file = store.store_password_file.as_ref();
-    given("store-password-file", password_file.map(|it| quoted(it.display())));
+    for (flag, file) in [
+        ("store-password-file", &store.store_password_file),
+        ("store-ca", &store.store_ca),
+        ("store-certificate", &store.store_certificate),
+        ("store-key", &store.store_key),
+        ("tokens", &access.tokens),
+        ("tls-certificate", &access.tls_certificate),
+        ("tls-key", &access.tls_key),
+        ("tls-client-ca", &access.tls_client_ca),
+    ] {
+        given(flag, file.as_ref().map(|it| quoted(it.display())));
+    }
     // The resumed run ends after as many further generations.
     given("generations", arguments.generations.map(|it| it.saturating_add(it.max(1)).to_string()));
     for (flag, is_set) in [
         ("--allow-software-adapter", device.allow_software_adapter),
         ("--log-records", actor.log_records),
+        ("--insecure", access.insecure),
         ("--deterministic", arguments.deterministic),
     ] {
         words.extend(is_set.then(|| flag.to_owned()));

@@ -1,7 +1,6 @@
 //! Decides about each call.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
@@ -10,10 +9,15 @@ use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use tonic::codegen::http::HeaderMap;
 
+use super::certificates::Certificates;
+use super::identity::{Identity, exhausted, suspended};
+use super::limits::{CredentialLimits, Refused};
+use super::refusals::{Reason, RefusalCounts, Refusals};
 use super::role::Role;
 use super::token::Token;
 use super::token_file::{StoredToken, TokenFile, TokenFileError, now};
-use super::tokens::{Identity, Tokens, Unknown};
+use super::tokens::{Tokens, Unknown};
+use crate::connections::PeerInfo;
 use crate::throttle::Throttle;
 
 /// Time between two looks at the tokens file.
@@ -38,36 +42,26 @@ impl PartialEq for Guard {
 
 #[derive(Debug)]
 struct Shared {
-    path: PathBuf,
-    /// A token of this process's own parts, which is not in the file.
-    internal: Option<StoredToken>,
+    path: Option<PathBuf>,
     tokens: RwLock<Tokens>,
-    refused: Counters,
+    /// `None`: certificates identify no caller.
+    certificates: Option<Mutex<Certificates>>,
+    limits: CredentialLimits,
+    refused: Refusals,
     log: Mutex<Throttle>,
 }
 
-/// Numbers of refused calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refusals {
-    /// Calls without a token.
-    pub missing: u64,
-    /// Calls with a wrong, revoked or malformed token.
-    pub invalid: u64,
-    /// Calls with a token that has expired.
-    pub expired: u64,
-    /// Calls that the role may not make.
-    pub forbidden: u64,
-    /// Calls beyond the number that a token may have open.
-    pub saturated: u64,
-}
-
-#[derive(Debug, Default)]
-struct Counters {
-    missing: AtomicU64,
-    invalid: AtomicU64,
-    expired: AtomicU64,
-    forbidden: AtomicU64,
-    saturated: AtomicU64,
+/// What a guard accepts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Accepts<'a> {
+    /// The tokens in this file.
+    pub tokens: Option<&'a Path>,
+    /// This token, as an admin; for parts of one process that call each other.
+    pub internal: Option<&'a Token>,
+    /// The certificates that the port has verified.
+    pub certificates: bool,
+    /// What each credential may use.
+    pub limits: CredentialLimits,
 }
 
 /// A call that may be made, while it is open.
@@ -77,42 +71,43 @@ pub(crate) struct Admission {
     pub(super) permit: OwnedSemaphorePermit,
 }
 
-/// The status of a call whose token does not count any more.
+/// The status of a call whose credential does not count any more.
 pub(super) fn revoked(identity: &Identity) -> Status {
-    let name = identity.name();
-    Status::unauthenticated(format!("the token of {name} was revoked or has expired"))
+    let (kind, name) = (identity.credential(), identity.name());
+    Status::unauthenticated(format!("the {kind} of {name} was revoked or has expired"))
 }
 
 impl Guard {
-    /// A guard with the tokens of the file at `path`. Reads the file, hence blocks.
+    /// A guard that accepts the tokens of the file at `path`. Reads the file, hence blocks.
     pub fn open(path: &Path) -> Result<Self, TokenFileError> {
-        Self::with_internal(path, None)
+        Self::new(Accepts { tokens: Some(path), ..Accepts::default() })
     }
 
-    /// Like [`open`](Self::open), and accepts `internal` as an admin. This is for parts of one
-    /// process that call each other.
-    pub fn with_internal(path: &Path, internal: Option<&Token>) -> Result<Self, TokenFileError> {
-        let file = TokenFile::load(path)?;
-        let internal = internal.map(|token| StoredToken {
+    /// A guard. Reads the tokens file, hence blocks.
+    pub fn new(accepts: Accepts<'_>) -> Result<Self, TokenFileError> {
+        let file = accepts.tokens.map(TokenFile::load).transpose()?.unwrap_or_default();
+        let internal = accepts.internal.map(|token| StoredToken {
             name: token.name().to_owned(),
             role: Role::Admin,
             sha256: token.digest(),
             created: 0,
             expires: None,
         });
-        let mut tokens = Tokens::default();
-        tokens.replace(file.tokens.into_iter().chain(internal.clone()));
+        let refused = Refusals::default();
+        let mut tokens = Tokens::new(accepts.limits, refused.clone(), internal);
+        tokens.replace(file.tokens);
         Ok(Self(Arc::new(Shared {
-            path: path.to_owned(),
-            internal,
+            path: accepts.tokens.map(Path::to_owned),
             tokens: RwLock::new(tokens),
-            refused: Counters::default(),
+            certificates: accepts.certificates.then(Mutex::default),
+            limits: accepts.limits,
+            refused,
             log: Mutex::new(Throttle::new(LOG_INTERVAL)),
         })))
     }
 
-    /// Follows the file until `stop`, and ends the calls of tokens that are gone or have expired. A
-    /// file that cannot be read changes nothing.
+    /// Follows the file until `stop`, and ends the calls of credentials that are gone or have
+    /// expired. A file that cannot be read changes nothing.
     pub async fn follow(self, stop: CancellationToken) {
         let stamp = |path: &Path| {
             let file = std::fs::metadata(path).ok()?;
@@ -121,7 +116,8 @@ impl Guard {
         let mut seen: Option<(SystemTime, u64)> = None;
         let mut failures = Throttle::new(LOG_INTERVAL);
         while tokio::time::timeout(RELOAD, stop.cancelled()).await.is_err() {
-            let path = self.0.path.clone();
+            self.expire(now());
+            let Some(path) = self.0.path.clone() else { continue };
             let look =
                 move || (stamp(&path) != seen).then(|| (stamp(&path), TokenFile::load(&path)));
             // The task only fails if it panics, and it does not.
@@ -140,14 +136,19 @@ impl Guard {
                 }
                 Some((_, Err(_))) => {}
             }
-            self.tokens().expire(now());
+        }
+    }
+
+    fn expire(&self, now: u64) {
+        self.tokens().expire(now);
+        if let Some(certificates) = &self.0.certificates {
+            certificates.lock().unwrap_or_else(PoisonError::into_inner).expire(now);
         }
     }
 
     fn replace(&self, file: TokenFile) {
-        let internal = self.0.internal.clone();
         let mut tokens = self.0.tokens.write().unwrap_or_else(PoisonError::into_inner);
-        tokens.replace(file.tokens.into_iter().chain(internal));
+        tokens.replace(file.tokens);
     }
 
     fn tokens(&self) -> std::sync::RwLockReadGuard<'_, Tokens> {
@@ -155,23 +156,15 @@ impl Guard {
     }
 
     /// Calls refused so far.
-    pub fn refusals(&self) -> Refusals {
-        let Counters { missing, invalid, expired, forbidden, saturated } = &self.0.refused;
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Refusals {
-            missing: read(missing),
-            invalid: read(invalid),
-            expired: read(expired),
-            forbidden: read(forbidden),
-            saturated: read(saturated),
-        }
+    pub fn refusals(&self) -> RefusalCounts {
+        self.0.refused.by_reason()
     }
 
     /// The accepted tokens of the file by role: their number, and when the first of them expires, in
     /// seconds since 1970. Roles without a token are left out.
     pub fn roles(&self) -> Vec<(Role, u32, Option<u64>)> {
-        let (tokens, internal) = (self.tokens(), self.0.internal.as_ref());
-        let valid: Vec<_> = tokens.valid(now()).filter(|token| internal != Some(*token)).collect();
+        let tokens = self.tokens();
+        let valid: Vec<_> = tokens.valid(now()).collect();
         let of = |role: Role| {
             let of_role = valid.iter().filter(|token| token.role == role);
             (role, of_role.clone().count() as u32, of_role.filter_map(|token| token.expires).min())
@@ -179,9 +172,13 @@ impl Guard {
         Role::ALL.map(of).into_iter().filter(|(_, count, _)| *count > 0).collect()
     }
 
-    /// Whether the headers have a token of one of `roles`, for web pages.
-    pub fn permits(&self, headers: &HeaderMap, roles: &[Role]) -> bool {
-        self.admit(headers, "the web page", Some(roles)).is_ok()
+    pub(super) fn refused(&self) -> &Refusals {
+        &self.0.refused
+    }
+
+    /// Whether a request for a web page has a credential of one of `roles`.
+    pub fn permits(&self, headers: &HeaderMap, peer: Option<&PeerInfo>, roles: &[Role]) -> bool {
+        self.admit(headers, peer, "the web page", Some(roles)).is_ok()
     }
 
     /// Admits a call of `method` with these headers if its role is one of `roles`, or whatever its
@@ -189,12 +186,19 @@ impl Guard {
     pub(crate) fn admit(
         &self,
         headers: &HeaderMap,
+        peer: Option<&PeerInfo>,
         method: &str,
         roles: Option<&[Role]>,
     ) -> Result<Admission, Status> {
-        let decided = self.decide(headers, method, roles);
-        decided.map_err(|(counter, status)| {
-            counter.fetch_add(1, Ordering::Relaxed);
+        let identified = self.identify(headers, peer);
+        let decided = identified.map_err(|(reason, status)| (reason, status, None));
+        let decided = decided.and_then(|identity| {
+            let admitted = admit(&identity, method, roles);
+            admitted.map_err(|(reason, status)| (reason, status, Some(identity)))
+        });
+        decided.map_err(|(reason, status, identity)| {
+            let credential = identity.as_ref().map(|one| (one.role(), one.name()));
+            self.0.refused.count(reason, credential);
             let mut log = self.0.log.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(count) = log.admit() {
                 tracing::warn!(method, count, "call refused: {}", status.message());
@@ -203,40 +207,85 @@ impl Guard {
         })
     }
 
-    fn decide(
+    /// The caller. Its token counts, if it sends one; else the certificate of its connection.
+    fn identify(
         &self,
         headers: &HeaderMap,
-        method: &str,
-        roles: Option<&[Role]>,
-    ) -> Result<Admission, (&AtomicU64, Status)> {
-        let refused = &self.0.refused;
-        let Some(header) = headers.get("authorization") else {
-            let text = "this call needs a token: send `authorization: Bearer TOKEN`; `ouro token \
-                        create` makes one";
-            return Err((&refused.missing, Status::unauthenticated(text)));
-        };
-        let token = header.to_str().ok().and_then(Token::from_header);
-        let found =
-            token.ok_or(Unknown::Invalid).and_then(|token| self.tokens().find(&token, now()));
-        let identity = found.map_err(|unknown| match unknown {
-            Unknown::Invalid => {
-                let text = "this token is not valid here; it may have been revoked";
-                (&refused.invalid, Status::unauthenticated(text))
-            }
-            Unknown::Expired => {
-                let text = "this token has expired; `ouro token create` makes a new one";
-                (&refused.expired, Status::unauthenticated(text))
-            }
-        })?;
-        let role = identity.role();
-        if role != Role::Admin && roles.is_some_and(|roles| !roles.contains(&role)) {
-            let text = format!("a token of role {role} may not call {method}");
-            return Err((&refused.forbidden, Status::permission_denied(text)));
+        peer: Option<&PeerInfo>,
+    ) -> Result<Identity, (Reason, Status)> {
+        if let Some(header) = headers.get("authorization") {
+            let token = header.to_str().ok().and_then(Token::from_header);
+            let found =
+                token.ok_or(Unknown::Invalid).and_then(|token| self.tokens().find(&token, now()));
+            return found.map_err(|unknown| match unknown {
+                Unknown::Invalid => {
+                    let text = "this token is not valid here; it may have been revoked";
+                    (Reason::Invalid, Status::unauthenticated(text))
+                }
+                Unknown::Expired => {
+                    let text = "this token has expired; `ouro token create` makes a new one";
+                    (Reason::Expired, Status::unauthenticated(text))
+                }
+            });
         }
-        let permit = identity.calls().clone().try_acquire_owned().map_err(|_| {
-            let text = format!("all calls of the token of {} are taken", identity.name());
-            (&refused.saturated, Status::resource_exhausted(text))
+        let certificate = peer.and_then(|peer| peer.certificate.as_deref());
+        let (Some(certificates), Some(certificate)) = (&self.0.certificates, certificate) else {
+            return Err((Reason::Missing, Status::unauthenticated(self.missing())));
+        };
+        let mut certificates = certificates.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = certificates.find(certificate, &self.0.limits, &self.0.refused);
+        let identity = found.ok_or_else(|| {
+            let text = "this certificate names no caller; it needs exactly one URI \
+                        ouro://ROLE/NAME among its alternative names";
+            (Reason::Invalid, Status::unauthenticated(text))
         })?;
-        Ok(Admission { identity, permit })
+        // It was valid when the connection was opened.
+        if identity.is_expired(now()) {
+            let text = "this certificate has expired; connect with a new one";
+            return Err((Reason::Expired, Status::unauthenticated(text)));
+        }
+        Ok(identity)
     }
+
+    fn missing(&self) -> &'static str {
+        match (&self.0.path, &self.0.certificates) {
+            (None, Some(_)) => {
+                "this call needs a client certificate with the URI ouro://ROLE/NAME; set \
+                 deploy.tls_certificate and deploy.tls_key"
+            }
+            (Some(_), Some(_)) => {
+                "this call needs a client certificate or a token: send `authorization: Bearer \
+                 TOKEN`; `ouro token create` makes one"
+            }
+            _ => {
+                "this call needs a token: send `authorization: Bearer TOKEN`; `ouro token create` \
+                 makes one"
+            }
+        }
+    }
+}
+
+/// Admits a call of a caller, if its role and its limits permit.
+fn admit(
+    identity: &Identity,
+    method: &str,
+    roles: Option<&[Role]>,
+) -> Result<Admission, (Reason, Status)> {
+    let (role, kind, name) = (identity.role(), identity.credential(), identity.name());
+    if role != Role::Admin && roles.is_some_and(|roles| !roles.contains(&role)) {
+        let text = format!("a {kind} of role {role} may not call {method}");
+        return Err((Reason::Forbidden, Status::permission_denied(text)));
+    }
+    identity.quota().start_call().map_err(|refused| match refused {
+        Refused::Suspended(wait) => (Reason::Suspended, suspended(identity, wait)),
+        Refused::Rate(wait) => {
+            let text = format!("the {kind} of {name} starts too many calls per second");
+            (Reason::Rate, exhausted(text, wait))
+        }
+    })?;
+    let permit = identity.quota().open_calls.clone().try_acquire_owned().map_err(|_| {
+        let text = format!("all calls of the {kind} of {name} are taken");
+        (Reason::Saturated, Status::resource_exhausted(text))
+    })?;
+    Ok(Admission { identity: identity.clone(), permit })
 }

@@ -11,6 +11,7 @@ use tonic::server::NamedService;
 use super::guard::{Admission, Guard, Permissions};
 use super::open_body::{End, OpenBody};
 use crate::box_future::BoxFuture;
+use crate::connections::PeerInfo;
 
 /// A gRPC service whose calls a guard admits; all calls without a guard.
 #[derive(Clone, Debug)]
@@ -51,7 +52,8 @@ where
             let listed = permissions.iter().find(|(path, _)| *path == method);
             listed.map_or(&[][..], |(_, roles)| roles)
         });
-        let admission = match guard.admit(request.headers(), method, roles) {
+        let peer = request.extensions().get::<PeerInfo>();
+        let admission = match guard.admit(request.headers(), peer, method, roles) {
             Ok(admission) => admission,
             Err(status) => return Box::pin(async move { Ok(status.into_http()) }),
         };

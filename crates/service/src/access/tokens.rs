@@ -1,31 +1,12 @@
 //! The accepted tokens in memory, and the identities that they give.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
-
-use super::role::Role;
+use super::identity::{Holder, Identity, Kind};
+use super::limits::{CredentialLimits, Quota};
+use super::refusals::Refusals;
 use super::token::Token;
 use super::token_file::StoredToken;
-
-/// Maximum number of open calls of one token. A token may serve a whole group of actors, each of
-/// which holds two streams.
-const MAX_CALLS: usize = 1_024;
-
-/// Who makes a call, as its token says. Clones are the same caller.
-#[derive(Clone)]
-pub struct Identity(Arc<Accepted>);
-
-/// A token that is accepted.
-struct Accepted {
-    stored: StoredToken,
-    /// Cancelled once the token is revoked or has expired.
-    revoked: CancellationToken,
-    calls: Arc<Semaphore>,
-}
 
 /// Why a token gives no identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,87 +17,78 @@ pub(super) enum Unknown {
     Expired,
 }
 
-/// All accepted tokens by name.
+/// All accepted tokens.
 #[derive(Debug, Default)]
-pub(super) struct Tokens(HashMap<String, Vec<Identity>>);
-
-impl Identity {
-    /// Name of the holder.
-    pub fn name(&self) -> &str {
-        &self.0.stored.name
-    }
-
-    /// What the holder is.
-    pub fn role(&self) -> Role {
-        self.0.stored.role
-    }
-
-    /// Whether the holder may act under `name`: its own name, or `OWN.REST` for one of a group that
-    /// shares the token. An admin may use every name.
-    pub fn may_be(&self, name: &str) -> bool {
-        let rest = name.strip_prefix(self.name());
-        self.role() == Role::Admin
-            || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    }
-
-    /// Cancelled once the token is revoked or has expired.
-    pub(super) fn revoked(&self) -> &CancellationToken {
-        &self.0.revoked
-    }
-
-    /// Places for open calls.
-    pub(super) fn calls(&self) -> &Arc<Semaphore> {
-        &self.0.calls
-    }
+pub(super) struct Tokens {
+    limits: CredentialLimits,
+    refusals: Refusals,
+    /// Of this process's own parts, without limits.
+    internal: Option<(StoredToken, Identity)>,
+    by_name: HashMap<String, Vec<(StoredToken, Identity)>>,
 }
 
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.name(), self.role())
-    }
+fn holder(stored: &StoredToken) -> Holder {
+    let (name, role) = (stored.name.clone(), stored.role);
+    Holder { kind: Kind::Token, name, role, expires: stored.expires }
 }
 
 impl Tokens {
+    /// No tokens yet, except for `internal`; each but this may use as much as `limits` says.
+    pub(super) fn new(
+        limits: CredentialLimits,
+        refusals: Refusals,
+        internal: Option<StoredToken>,
+    ) -> Self {
+        let internal = internal.map(|stored| {
+            let quota = Quota::new(&CredentialLimits::UNLIMITED);
+            let identity = Identity::new(holder(&stored), quota, refusals.clone());
+            (stored, identity)
+        });
+        Self { limits, refusals, internal, by_name: HashMap::new() }
+    }
+
     /// Replaces all tokens. Those that stay keep their open calls. The others are revoked.
     pub(super) fn replace(&mut self, stored: impl IntoIterator<Item = StoredToken>) {
-        let mut old: Vec<Identity> = self.0.drain().flat_map(|(_, of_name)| of_name).collect();
+        let mut old: Vec<_> = self.by_name.drain().flat_map(|(_, of_name)| of_name).collect();
         for stored in stored {
-            let known = old.iter().position(|identity| identity.0.stored == stored);
+            let known = old.iter().position(|(token, _)| *token == stored);
             let identity = match known {
-                Some(index) => old.swap_remove(index),
-                None => Identity(Arc::new(Accepted {
-                    stored,
-                    revoked: CancellationToken::new(),
-                    calls: Arc::new(Semaphore::new(MAX_CALLS)),
-                })),
+                Some(index) => old.swap_remove(index).1,
+                None => {
+                    let quota = Quota::new(&self.limits);
+                    Identity::new(holder(&stored), quota, self.refusals.clone())
+                }
             };
-            self.0.entry(identity.name().to_owned()).or_default().push(identity);
+            self.by_name.entry(stored.name.clone()).or_default().push((stored, identity));
         }
-        for gone in old {
-            gone.0.revoked.cancel();
+        for (_, gone) in old {
+            gone.revoked().cancel();
         }
     }
 
     /// Ends the calls of tokens that have expired at `now`, in seconds since 1970.
     pub(super) fn expire(&self, now: u64) {
-        for identity in self.0.values().flatten().filter(|one| one.0.stored.is_expired(now)) {
-            identity.0.revoked.cancel();
+        let identities = self.by_name.values().flatten().map(|(_, identity)| identity);
+        for identity in identities.filter(|identity| identity.is_expired(now)) {
+            identity.revoked().cancel();
         }
     }
 
-    /// The tokens that count at `now`, in seconds since 1970: role and end of each.
+    /// The tokens of the file that count at `now`, in seconds since 1970.
     pub(super) fn valid(&self, now: u64) -> impl Iterator<Item = &StoredToken> {
-        self.0.values().flatten().map(|one| &one.0.stored).filter(move |one| !one.is_expired(now))
+        let all = self.by_name.values().flatten();
+        all.filter(move |(_, identity)| !identity.is_expired(now)).map(|(stored, _)| stored)
     }
 
     /// The identity that `token` gives at `now`, in seconds since 1970.
     pub(super) fn find(&self, token: &Token, now: u64) -> Result<Identity, Unknown> {
         let digest = token.digest();
-        let of_name = self.0.get(token.name()).into_iter().flatten();
+        let of_name = self.by_name.get(token.name()).into_iter().flatten();
+        let internal = self.internal.iter().filter(|(stored, _)| stored.name == token.name());
         // Hashes are compared, not secrets: how long it takes says nothing about a secret.
-        let mut found = of_name.filter(|one| one.0.stored.sha256 == digest);
-        let found = found.next().ok_or(Unknown::Invalid)?;
-        if found.0.stored.is_expired(now) || found.0.revoked.is_cancelled() {
+        let mut found = of_name.chain(internal).filter(|(stored, _)| stored.sha256 == digest);
+        let (_, found) = found.next().ok_or(Unknown::Invalid)?;
+        if found.is_expired(now) || found.revoked().is_cancelled() {
             return Err(Unknown::Expired);
         }
         Ok(found.clone())
@@ -126,7 +98,7 @@ impl Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::TokenFile;
+    use crate::access::{Role, TokenFile};
 
     #[test]
     fn a_new_list_ends_what_is_gone_and_keeps_what_stays() {

@@ -23,7 +23,7 @@ async fn echo(limits: ConnectionLimits, opening: usize) -> SocketAddr {
     let address = listener.local_addr();
     tokio::spawn(async move {
         loop {
-            let mut connection = listener.accept().await;
+            let mut connection = listener.accept().await.open().await.expect("no handshake");
             tokio::spawn(async move {
                 let mut bytes = [0; 64];
                 while let Ok(count @ 1..) = connection.read(&mut bytes).await {
@@ -86,7 +86,7 @@ async fn a_peer_that_reads_nothing_is_closed() {
     let address = SocketAddr::from(([127, 0, 0, 1], 0));
     let mut listener = Listener::bind(address, limits(), 0).await.unwrap();
     let _peer = TcpStream::connect(listener.local_addr()).await.unwrap();
-    let mut connection = listener.accept().await;
+    let mut connection = listener.accept().await.open().await.expect("no handshake");
     let writing = async {
         loop {
             if let Err(error) = connection.write_all(&[0; 1 << 16]).await {

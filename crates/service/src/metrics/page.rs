@@ -22,8 +22,9 @@ $ curl http://127.0.0.1:9101/metrics
 - `ouro train` reports the series of the learner, the arena and the actor together.
 - The port answers `GET /metrics` and nothing else. It has no authentication, so open it to trusted networks only. The
   arena's web page does not serve metrics, because it is for people and has its own rules of access.
-- The number of series is fixed: no label has a value that a client chooses. In particular no series has the name of an
+- The number of series is bounded: no label has a value that a client chooses. In particular no series has the name of an
   actor as a label, because every new container has a new name. Scrape the actors themselves, or see the arena's page.
+  The label `credential` has the name of a token or certificate, which the operator chose, for at most 1,000 of them.
 - Counters start at 0 with the process unless their sentence says otherwise. Values are read at the scrape. Scrapes within
   a tenth of a second get the same text, so a flood of requests costs little.
 - Starvation, the share of the time in which training waits for games, is

@@ -87,6 +87,20 @@ impl Readings<'_> {
         Ok(())
     }
 
+    /// A series with several labels: rows of their values and the number.
+    pub fn table<'v, const N: usize, V: Into<Number>>(
+        &mut self,
+        series: &Series,
+        rows: impl IntoIterator<Item = ([&'v str; N], V)>,
+    ) -> fmt::Result {
+        let mut encoder = self.family(series)?;
+        for (values, number) in rows {
+            let labels = labelled(series, values);
+            write(&mut encoder.encode_family(&labels)?, series, number.into())?;
+        }
+        Ok(())
+    }
+
     /// A histogram with the values of its labels.
     pub fn histogram<const N: usize>(
         &mut self,

@@ -1,9 +1,10 @@
 //! Who may call the services, and what a process presents to them.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use ouro_proto::credential::Credential;
-use ouro_service::access::{Guard, Token};
+use ouro_service::access::{Accepts, CredentialLimits, Guard, Token};
 use ouro_service::{ExitStatus, Failure};
 
 use super::Deployment;
@@ -13,11 +14,12 @@ impl Deployment {
     /// Checks that a port on `address`, which `key` sets, is guarded or only this machine reaches
     /// it.
     pub fn check_exposure(&self, key: &str, address: SocketAddr) -> Result<(), SettingError> {
-        if address.ip().is_loopback() || self.tokens.is_some() || self.insecure {
+        if address.ip().is_loopback() || self.is_guarded() || self.insecure {
             return Ok(());
         }
         let remedy = "other machines reach this address and nothing asks them who they are; set \
-                      deploy.tokens (see `ouro token`), or give --insecure in a private network";
+                      deploy.tokens (see `ouro token`) or deploy.tls_client_ca, or give --insecure \
+                      in a private network";
         Err(SettingError::new(format!("deploy.{key}"), address, remedy))
     }
 
@@ -31,18 +33,29 @@ impl Deployment {
     ) -> Result<Option<Guard>, Failure> {
         let invalid = |error| Failure::new(ExitStatus::BadConfiguration, error);
         self.check_exposure(key, address).map_err(invalid)?;
-        let Some(path) = &self.tokens else { return Ok(None) };
-        match Guard::with_internal(path, internal) {
-            Ok(guard) => Ok(Some(guard)),
-            Err(error) => {
-                let text = format!("{error}; `ouro token create` makes the file");
-                let error = SettingError::new("deploy.tokens", path.display(), text);
-                Err(Failure::new(ExitStatus::BadConfiguration, error))
-            }
+        self.check_client_ca().map_err(invalid)?;
+        if !self.is_guarded() {
+            return Ok(None);
         }
+        let accepts = Accepts {
+            tokens: self.tokens.as_deref(),
+            internal,
+            certificates: self.tls_client_ca.is_some(),
+            limits: CredentialLimits::from(&self.limits),
+        };
+        Guard::new(accepts).map(Some).map_err(|error| {
+            let path = self.tokens.as_deref().unwrap_or(Path::new(""));
+            let text = format!("{error}; `ouro token create` makes the file");
+            invalid(SettingError::new("deploy.tokens", path.display(), text))
+        })
     }
 
-    /// What this process presents to the services.
+    /// Whether the services ask callers who they are.
+    pub fn is_guarded(&self) -> bool {
+        self.tokens.is_some() || self.tls_client_ca.is_some()
+    }
+
+    /// The token that this process presents to the services.
     pub fn credential(&self) -> Credential {
         self.token_file.clone().map_or(Credential::None, Credential::File)
     }
@@ -61,6 +74,11 @@ mod tests {
         assert!(error.starts_with("deploy.arena is 0.0.0.0:1; ") && error.contains("--insecure"));
         deploy.insecure = true;
         assert!(deploy.guard("arena", open, None).unwrap().is_none());
+        (deploy.insecure, deploy.tls_client_ca) = (false, Some("/ca.crt".into()));
+        assert!(deploy.check_exposure("arena", open).is_ok());
+        let error = deploy.guard("arena", open, None).unwrap_err().to_string();
+        assert!(error.ends_with("set deploy.tls_certificate and deploy.tls_key"), "{error}");
+        deploy.tls_client_ca = None;
         (deploy.insecure, deploy.tokens) = (false, Some("/nonexistent/tokens.toml".into()));
         let error = deploy.guard("arena", open, None).unwrap_err().to_string();
         assert!(error.starts_with("deploy.tokens is /nonexistent/tokens.toml; "), "{error}");

@@ -26,11 +26,6 @@ impl Address {
         Self(format!("127.0.0.1:{port}"))
     }
 
-    /// The URL for gRPC clients.
-    pub fn url(&self) -> String {
-        format!("http://{self}")
-    }
-
     /// The address to listen on: `listen` if given, else this address. Fails if the host of this
     /// address is then a name instead of an IP address. The error names `deploy.` and `key`.
     pub fn listen(
@@ -96,8 +91,7 @@ mod tests {
     fn an_address_is_a_host_and_a_port() {
         for text in ["127.0.0.1:50061", "arena.example:50061", "[::1]:1", "arena:0"] {
             let address: Address = text.parse().expect(text);
-            assert_eq!(String::from(address.clone()), text);
-            assert_eq!(address.url(), format!("http://{text}"));
+            assert_eq!(String::from(address), text);
         }
         for text in ["", "arena", ":1", "arena:", "arena:66666", "http://a:1", "a b:1", "::1:5"] {
             let error = text.parse::<Address>().expect_err(text).to_string();

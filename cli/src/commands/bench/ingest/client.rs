@@ -34,7 +34,7 @@ pub(super) async fn push(
     stop: CancellationToken,
 ) -> Result<u64, ClientError> {
     let (_, sender, mut acks) =
-        push::open(push::endpoint(url)?, Credential::None, hello, AHEAD).await?;
+        push::open(push::endpoint(url)?, None, Credential::None, hello, AHEAD).await?;
     let sending = tokio::spawn(async move {
         let mut sequence = 0;
         for game in games.iter().cycle().skip(first) {

@@ -1,0 +1,40 @@
+//! TLS of the services: certificates from files, renewal without a restart, identities.
+//!
+//! A [`ServerTls`] makes the connections of a port private and may ask clients for a certificate. A
+//! [`ClientTls`] verifies a service and may present one. Both read PEM files, check them at the
+//! start, and read them again once they change: a renewed certificate counts from the next
+//! connection on. Files that cannot be used are reported, and the ones before stay in use.
+//!
+//! A client's certificate names its holder by one URI among its alternative names,
+//! `ouro://ROLE/NAME`; see [`PeerCertificate`].
+//!
+//! Only TLS 1.3 is spoken, with the algorithms of `ring`. Sessions are never resumed, because a
+//! resumed session would not verify the client's certificate again.
+
+mod certificate;
+mod client;
+mod connector;
+mod error;
+mod files;
+mod pinned;
+mod reload;
+mod server;
+
+pub use certificate::{IDENTITY_SCHEME, PeerCertificate};
+pub use client::{ClientFiles, ClientTls};
+pub use connector::{connect, connect_lazy};
+pub use error::TlsError;
+pub use files::KeyPairFiles;
+pub use server::{HandshakeError, Protocol, ServerTls, TlsStream};
+
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+
+/// The algorithms.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+#[cfg(test)]
+mod tests;

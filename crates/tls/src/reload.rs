@@ -1,0 +1,96 @@
+//! Configurations from files that may be renewed at any time.
+
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::error::TlsError;
+
+/// Least time between two looks at the files.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+type Load<T> = dyn Fn() -> Result<T, TlsError> + Send + Sync;
+/// Times and lengths of all files; `None` for one that is missing.
+type Stamps = Vec<Option<(SystemTime, u64)>>;
+
+/// A value that is made from files, and made again once they change.
+pub(crate) struct Reloading<T> {
+    files: Vec<PathBuf>,
+    load: Box<Load<T>>,
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    value: Arc<T>,
+    stamps: Stamps,
+    looked: Instant,
+}
+
+impl<T> fmt::Debug for Reloading<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reloading").field("files", &self.files).finish_non_exhaustive()
+    }
+}
+
+impl<T> Reloading<T> {
+    /// Makes the first value, which `load` reads from `files`.
+    pub(crate) fn new(
+        files: Vec<PathBuf>,
+        load: impl Fn() -> Result<T, TlsError> + Send + Sync + 'static,
+    ) -> Result<Self, TlsError> {
+        // Before the files are read: a change in between is seen at the next look.
+        let stamps = stamps(&files);
+        let value = Arc::new(load()?);
+        let state = Mutex::new(State { value, stamps, looked: Instant::now() });
+        Ok(Self { files, load: Box::new(load), state })
+    }
+
+    /// The files.
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// The newest value. Looks at the files at most once per second; reads a few kilobytes then if
+    /// they changed.
+    pub(crate) fn get(&self) -> Arc<T> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.looked.elapsed() >= INTERVAL {
+            state.looked = Instant::now();
+            self.look(&mut state);
+        }
+        Arc::clone(&state.value)
+    }
+
+    fn look(&self, state: &mut State<T>) {
+        let stamps = stamps(&self.files);
+        if stamps == state.stamps {
+            return;
+        }
+        // A failure is reported once per change, not once per look.
+        state.stamps = stamps;
+        match (self.load)() {
+            Ok(value) => {
+                state.value = Arc::new(value);
+                tracing::info!(files = ?self.files, "certificates were renewed");
+            }
+            Err(error) => tracing::warn!("{error}; the certificates before stay in use"),
+        }
+    }
+
+    /// Looks at the files with the next call, however short the last look was ago.
+    #[cfg(test)]
+    pub(crate) fn expire(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.looked -= INTERVAL;
+    }
+}
+
+fn stamps(files: &[PathBuf]) -> Stamps {
+    let stamp = |path: &PathBuf| {
+        let file = fs::metadata(path).ok()?;
+        Some((file.modified().ok()?, file.len()))
+    };
+    files.iter().map(stamp).collect()
+}
