@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ouro_proto::{AccessReport, ProcessReport, RoleTokens};
-use ouro_service::access::{Accepts, Guard, Role};
+use ouro_service::access::{Guard, Role};
 use ouro_service::identity;
 use ouro_service::metrics::free_bytes;
 
@@ -43,7 +43,7 @@ fn access_report(guard: &Guard) -> AccessReport {
 
 #[cfg(test)]
 mod tests {
-    use ouro_service::access::{Token, TokenFile};
+    use ouro_service::access::{Accepts, Token, TokenFile};
 
     use super::*;
 
