@@ -11,7 +11,7 @@ use crate::certificate::Purpose;
 use crate::error::TlsError;
 use crate::files::{self, KeyPairFiles};
 use crate::pinned::Pinned;
-use crate::provider;
+use crate::provider::provider;
 use crate::reload::Reloading;
 
 /// The protocol of gRPC.

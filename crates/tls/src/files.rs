@@ -12,7 +12,7 @@ use rustls::sign::CertifiedKey;
 
 use crate::certificate::{Purpose, check};
 use crate::error::TlsError;
-use crate::provider;
+use crate::provider::provider;
 
 /// Largest file of certificates or keys, in bytes. The certificates of a whole system fit.
 const MAX_FILE_BYTES: u64 = 1 << 20;

@@ -17,6 +17,7 @@ mod connector;
 mod error;
 mod files;
 mod pinned;
+mod provider;
 mod reload;
 mod server;
 
@@ -26,15 +27,6 @@ pub use connector::{connect, connect_lazy};
 pub use error::TlsError;
 pub use files::KeyPairFiles;
 pub use server::{HandshakeError, Protocol, ServerTls, TlsStream};
-
-use std::sync::Arc;
-
-use rustls::crypto::CryptoProvider;
-
-/// The algorithms.
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
-}
 
 #[cfg(test)]
 mod tests;

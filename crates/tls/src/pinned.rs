@@ -12,7 +12,7 @@ use rustls::crypto::verify_tls13_signature;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-use crate::provider;
+use crate::provider::provider;
 
 /// Accepts one certificate, under any name and at any time.
 pub(crate) struct Pinned(pub(crate) CertificateDer<'static>);

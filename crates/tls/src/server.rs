@@ -18,7 +18,7 @@ use crate::certificate::{PeerCertificate, Purpose, expires};
 use crate::client::HTTP2;
 use crate::error::TlsError;
 use crate::files::{self, KeyPairFiles};
-use crate::provider;
+use crate::provider::provider;
 use crate::reload::Reloading;
 
 /// The protocol of a port.
