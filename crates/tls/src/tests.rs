@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_testkit::certificates::{Authority, Pair, Validity};
@@ -9,6 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
+use super::provider::provider;
 use super::*;
 
 fn files(pair: &Pair) -> KeyPairFiles {

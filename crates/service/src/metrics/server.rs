@@ -16,7 +16,7 @@ use tonic::codegen::http::{Method, Request, Response, StatusCode, header};
 
 use super::process::ProcessSource;
 use super::source::Metrics;
-use crate::BoxFuture;
+use crate::box_future::BoxFuture;
 use crate::connections::ConnectionLimits;
 use crate::error::ServiceError;
 use crate::http::HttpServer;
