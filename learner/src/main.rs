@@ -8,7 +8,7 @@ use ouro_learner::config::{AlgorithmConfig, DeviceChoice};
 use ouro_learner::device::TrainDevice;
 use ouro_learner::parity::ParitySettings;
 use ouro_learner::{AlphaZero, Config, Learner, LearnerError, Reinforce, parity};
-use ouro_service::access::AccessSource;
+use ouro_service::access::metrics::AccessSource;
 use ouro_service::metrics::{self, Metrics, MetricsServer};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;

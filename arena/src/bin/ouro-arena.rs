@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::{Parser, Subcommand};
 use ouro_arena::workers::WorkerArguments;
 use ouro_arena::{Arena, ArenaConfig, ArenaError};
-use ouro_service::access::AccessSource;
+use ouro_service::access::metrics::AccessSource;
 use ouro_service::metrics::{self, Metrics, MetricsServer};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;

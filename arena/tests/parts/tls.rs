@@ -115,7 +115,8 @@ async fn a_certificate_gives_its_role_and_nothing_else() {
     let expected =
         RefusalCounts { missing: 1, invalid: 3, forbidden: 1, ..RefusalCounts::default() };
     assert_eq!(private.guard.refusals(), expected);
-    let access = ouro_service::access::AccessSource::new([Some(private.guard)], Some(private.tls));
+    let access =
+        ouro_service::access::metrics::AccessSource::new([Some(private.guard)], Some(private.tls));
     let text = Metrics::default().with(access).render().unwrap();
     for line in [
         "ouro_access_calls_refused_total{reason=\"forbidden\",role=\"reader\",credential=\"me\"} 1",

@@ -23,7 +23,7 @@ use ouro_actor::{Actor, ActorConfig};
 use ouro_arena::{Arena, ArenaConfig};
 use ouro_learner::Learner;
 use ouro_learner::config::Config;
-use ouro_service::access::AccessSource;
+use ouro_service::access::metrics::AccessSource;
 use ouro_service::metrics::{self, MetricsServer};
 use ouro_service::shutdown::until_signal;
 use ouro_service::telemetry::{self, LogFormat};

@@ -30,7 +30,6 @@ pub use guard::{Accepts, Guard, Permissions};
 pub(crate) use guarded::Guarded;
 pub use identity::Identity;
 pub use limits::CredentialLimits;
-pub use metrics::AccessSource;
 pub use refusals::RefusalCounts;
 pub use role::{Role, UnknownRole};
 pub use token::{Token, TokenError};

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ouro_service::access::{Accepts, AccessSource, CredentialLimits, Guard, Role, TokenFile};
+use ouro_service::access::metrics::AccessSource;
+use ouro_service::access::{Accepts, CredentialLimits, Guard, Role, TokenFile};
 use ouro_service::metrics::Metrics;
 use tonic::Code;
 
