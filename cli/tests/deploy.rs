@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ouro_service::access;
 use ouro_service::metrics::{Kind, Series, process};
 use programs::programs;
 
@@ -17,10 +18,11 @@ mod programs;
 const FOLDER: &str = "../deploy";
 
 /// The tables of all series.
-const TABLES: [&[Series]; 4] = [
+const TABLES: [&[Series]; 5] = [
     ouro_learner::metrics::SERIES,
     ouro_arena::metrics::SERIES,
     ouro_actor::metrics::SERIES,
+    access::metrics::SERIES,
     process::SERIES,
 ];
 

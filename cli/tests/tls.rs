@@ -117,7 +117,9 @@ impl Cluster {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_trains_with_certificates_alone() {
     let Some(certificates) = Certificates::new() else { return };
-    certificates.script(&["old", "actor"], "-1");
+    // It ends in the second in which it is made.
+    certificates.script(&["old", "actor"], "0");
+    tokio::time::sleep(Duration::from_secs(2)).await;
     let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
     let [arena, learner] = ports.map(|port| port.local_addr().expect("it has one").to_string());
     let cluster = Cluster { certificates, arena, learner };

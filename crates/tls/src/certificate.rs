@@ -91,7 +91,7 @@ pub(crate) fn check(
         Error::CertNotValidYet { not_before, .. } => {
             Err(TlsError::NotYetValid { path, time: readable(not_before) })
         }
-        error @ (Error::BadDer | Error::TrailingData(_)) => {
+        error @ (Error::BadDer | Error::TrailingData(_) | Error::InvalidCertValidity) => {
             Err(TlsError::NoCertificate { path, problem: error.to_string() })
         }
         error => {
