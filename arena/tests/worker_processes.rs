@@ -204,7 +204,7 @@ async fn kills_of_workers_server_and_arena_change_no_result() {
     let weights = home.folder.path().join("arena/weights");
     let helped = Facts::of(&RedisStore::open_to_read(&address).unwrap(), &weights);
 
-    // The same candidates in an arena that nothing disturbs and nobody helps.
+    // The same candidates in an arena without faults and without workers.
     let home = Home::new(None);
     let arena = home.arena();
     for generation in 0..3 {

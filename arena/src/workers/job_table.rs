@@ -52,7 +52,7 @@ impl<R> JobTable<R> {
         self.advance(room, || JobState::Issued(now))
     }
 
-    /// Clusters that nobody has, for the arena: those that came back, then new ones.
+    /// Takes clusters for the arena: first those that were returned, then new ones.
     pub(crate) fn take(&mut self, room: usize) -> Vec<u32> {
         let mut taken = self.take_returned(room);
         let new = self.advance(room - taken.len(), || JobState::Own);
@@ -60,7 +60,7 @@ impl<R> JobTable<R> {
         taken
     }
 
-    /// Clusters that came back, for the arena.
+    /// Takes clusters that were returned for the arena.
     pub(crate) fn take_returned(&mut self, room: usize) -> Vec<u32> {
         self.own(room, |state| matches!(state, JobState::Returned))
     }

@@ -58,7 +58,8 @@ const HAND_BACK: &str = "
     end
     return {}";
 
-/// A worker's connection to the queue. Waiting for a job blocks it, so nobody shares it.
+/// A worker's connection to the queue. A call that waits for a job blocks it, so it is
+/// not shared.
 #[derive(Debug)]
 pub(crate) struct WorkerQueue {
     queue: Queue,
