@@ -26,6 +26,8 @@ mod loader;
 mod pool_watch;
 mod push;
 mod send_log;
+#[cfg(feature = "simulation")]
+mod simulation;
 #[cfg(test)]
 mod testing;
 
@@ -36,5 +38,7 @@ pub use error::ActorError;
 pub use outbox::Outbox;
 pub use roster::{Entry, Member, Roster};
 pub use run::Actor;
+#[cfg(feature = "simulation")]
+pub use simulation::{Dial, SimulatedActor};
 pub use waves::Waves;
 pub use worker::{FinishedGame, Worker, WorkerError, WorkerSettings, WorkerStats};

@@ -12,6 +12,7 @@ use ouro_net::{ContentHash, Engine, Weights};
 use ouro_players::{FitError, NetEvaluator};
 use ouro_proto::Checkpoint;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
+use ouro_service::blocking;
 use tracing::warn;
 
 use crate::cache::Cache;
@@ -77,7 +78,7 @@ impl Loader {
         };
         // Parsing, packing and writing would block an async thread for too long.
         let (game, cache) = (self.game.clone(), self.cache.clone());
-        let built = tokio::task::spawn_blocking(move || {
+        let built = blocking(move || {
             let weights = Weights::from_safetensors(&bytes)
                 .map_err(|error| LoadError::Weights { hash, error })?;
             let engine = Arc::new(Engine::new(&weights));
@@ -98,7 +99,7 @@ impl Loader {
     /// The file with this hash from the cache on disk, if it is there.
     pub(crate) async fn cached(&self, hash: ContentHash) -> Result<Option<Vec<u8>>, LoadError> {
         let Some(cache) = self.cache.clone() else { return Ok(None) };
-        let read = tokio::task::spawn_blocking(move || cache.get(hash, SystemTime::now()));
+        let read = blocking(move || cache.get(hash, SystemTime::now()));
         read.await.map_err(|_| LoadError::Cancelled)
     }
 }

@@ -18,13 +18,13 @@ use ouro_proto::Credential;
 use ouro_proto::push::{self, Ack, AckReceiver, GameSender, PushError, RefusedGame, Welcome};
 use ouro_proto::trajectory::{Hello, MAX_MESSAGE_BYTES, message_bytes};
 use ouro_replay::{RefusalReason, Trajectory};
-use ouro_service::Backoff;
+use ouro_service::{Backoff, BoxFuture};
 use ouro_tls::ClientTls;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tonic::Code;
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 use tracing::{info, warn};
 
 use crate::counters::ActorCounters;
@@ -40,8 +40,9 @@ const IN_FLIGHT: usize = 8;
 
 /// Maximum time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Interval of HTTP/2 pings. They detect a learner that is gone without closing the connection.
-const KEEPALIVE: Duration = Duration::from_secs(20);
+/// Interval of HTTP/2 pings, and the time for their answers. They detect a learner that is gone without
+/// closing the connection, early enough that pushing continues within 30 seconds.
+const KEEPALIVE: Duration = Duration::from_secs(10);
 
 /// A connection that lasted longer resets the back-off to its first delay.
 const STABLE_CONNECTION: Duration = Duration::from_secs(10);
@@ -78,10 +79,31 @@ impl ConnectionError {
     }
 }
 
+/// Opens a connection to the learner.
+pub(crate) type Connect =
+    Box<dyn Fn() -> BoxFuture<Result<Channel, tonic::transport::Error>> + Send + Sync>;
+
+/// Connects to an endpoint over TCP; `tls` verifies the learner at an `https` address.
+pub(crate) fn over_tcp(endpoint: Endpoint, tls: Option<ClientTls>) -> Connect {
+    let endpoint = with_limits(endpoint).tcp_nodelay(true);
+    Box::new(move || {
+        let (endpoint, tls) = (endpoint.clone(), tls.clone());
+        Box::pin(async move { ouro_tls::connect(&endpoint, tls.as_ref()).await })
+    })
+}
+
+/// An endpoint whose connections fail in time if the learner is gone.
+pub(crate) fn with_limits(endpoint: Endpoint) -> Endpoint {
+    endpoint
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(KEEPALIVE)
+        .keep_alive_timeout(KEEPALIVE)
+        .keep_alive_while_idle(true)
+}
+
 /// Pushes until `stop`. See the [module](self).
 pub(crate) struct Pusher {
-    pub(crate) endpoint: Endpoint,
-    pub(crate) tls: Option<ClientTls>,
+    pub(crate) connect: Connect,
     pub(crate) credential: Credential,
     /// Name of the actor.
     pub(crate) name: String,
@@ -224,8 +246,7 @@ impl Pusher {
             version: RECORD_VERSION,
         };
         self.progress.presented = presented(&self.credential);
-        let (endpoint, tls) = (self.endpoint.clone(), self.tls.clone());
-        let opening = PushSession::open(endpoint, tls, self.credential.clone(), hello);
+        let opening = PushSession::open((self.connect)(), self.credential.clone(), hello);
         tokio::pin!(opening);
         let session = loop {
             tokio::select! {
@@ -350,18 +371,12 @@ fn is_final(code: Code) -> bool {
 
 impl PushSession {
     async fn open(
-        endpoint: Endpoint,
-        tls: Option<ClientTls>,
+        connecting: BoxFuture<Result<Channel, tonic::transport::Error>>,
         credential: Credential,
         hello: Hello,
     ) -> Result<Self, ConnectionError> {
-        let endpoint = endpoint
-            .connect_timeout(CONNECT_TIMEOUT)
-            .http2_keep_alive_interval(KEEPALIVE)
-            .keep_alive_while_idle(true)
-            .tcp_nodelay(true);
-        let opened = push::open(endpoint, tls.as_ref(), credential, hello, IN_FLIGHT).await;
-        let (welcome, games, acks) = opened?;
+        let channel = connecting.await.map_err(PushError::Connect)?;
+        let (welcome, games, acks) = push::open(channel, credential, hello, IN_FLIGHT).await?;
         Ok(Self { welcome, games, acks })
     }
 }

@@ -26,7 +26,7 @@ use crate::loader::Loader;
 use crate::metrics::ActorSource;
 use crate::outbox::Outbox;
 use crate::pool_watch::PoolWatcher;
-use crate::push::{Progress, Pusher};
+use crate::push::{Progress, Pusher, over_tcp};
 use crate::roster::Roster;
 use crate::send_log::SendLog;
 use crate::waves::{Wave, Waves};
@@ -136,8 +136,7 @@ impl Actor {
         }
         drop(sender);
         let pusher = Pusher {
-            endpoint,
-            tls: config.tls.clone(),
+            connect: over_tcp(endpoint, config.tls.clone()),
             credential: config.credential.clone(),
             name: config.name.clone(),
             config: game,
@@ -174,14 +173,14 @@ impl Actor {
 
 /// The files that the configuration names.
 #[derive(Debug)]
-struct Files {
-    cache: Option<Arc<Cache>>,
-    send_log: SendLog,
-    dead_letters: DeadLetters,
+pub(crate) struct Files {
+    pub(crate) cache: Option<Arc<Cache>>,
+    pub(crate) send_log: SendLog,
+    pub(crate) dead_letters: DeadLetters,
 }
 
 impl Files {
-    fn open(config: &ActorConfig) -> Result<Self, ActorError> {
+    pub(crate) fn open(config: &ActorConfig) -> Result<Self, ActorError> {
         let failed = |field, path: &Path, error| {
             let path = path.display().to_string();
             ActorError::File { field, path, error }

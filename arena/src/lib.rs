@@ -33,6 +33,8 @@ mod live_feed;
 mod match_runner;
 mod service;
 mod side;
+#[cfg(feature = "simulation")]
+mod simulation;
 mod state;
 #[cfg(test)]
 mod testing;
@@ -43,3 +45,5 @@ pub use error::ArenaError;
 pub use event::ArenaEvent;
 pub use player_id::{ANCHOR, MatchKey, MatchKind, PlayerId};
 pub use run::Arena;
+#[cfg(feature = "simulation")]
+pub use simulation::SimulatedArena;

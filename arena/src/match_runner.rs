@@ -56,22 +56,51 @@ pub(crate) struct MatchRunner {
     pub(crate) workers: Option<Workers>,
 }
 
+/// How far a match runner has come.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    duty_cycle: DutyCycle,
+    /// Whether what an earlier process left is complete.
+    is_resumed: bool,
+}
+
+impl Progress {
+    /// At a start.
+    pub(crate) fn new(config: &MatchConfig) -> Self {
+        Self { duty_cycle: DutyCycle::new(config.spare_share), is_resumed: false }
+    }
+}
+
+/// What follows a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The next step.
+    Step,
+    /// A wait for a wake-up, for at most this time.
+    Wait(Option<Duration>),
+}
+
 impl MatchRunner {
     /// Plays matches until `stop` is cancelled and the thread is woken.
     pub(crate) fn run(self) -> Result<(), ArenaError> {
-        let mut duty_cycle = DutyCycle::new(self.config.spare_share);
-        let mut is_resumed = false;
+        let mut progress = Progress::new(&self.config);
         while !self.stop.is_cancelled() {
-            if let Some(error) = self.state.take_end() {
-                return Err(error.into());
-            }
-            let step = if is_resumed { self.step(&mut duty_cycle) } else { self.resume() };
-            match step {
-                Ok(ControlFlow::Continue(())) => is_resumed = true,
-                Ok(ControlFlow::Break(())) => return Ok(()),
+            match self.step(&mut progress) {
+                Ok(Next::Step) => {}
+                Ok(Next::Wait(wait)) => {
+                    let gone = match wait {
+                        None => self.wake.recv().is_err(),
+                        Some(wait) => {
+                            self.wake.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected)
+                        }
+                    };
+                    if gone {
+                        return Ok(());
+                    }
+                }
                 Err(ArenaError::Store(error)) if error.is_passing() => {
                     self.wait_for_store(&error)?;
-                    is_resumed = false;
+                    progress.is_resumed = false;
                 }
                 Err(error) => return Err(error),
             }
@@ -79,11 +108,21 @@ impl MatchRunner {
         Ok(())
     }
 
-    /// Evaluates a candidate, plays spare games or waits. Breaks if the sender of wake-ups is gone.
-    fn step(&self, duty_cycle: &mut DutyCycle) -> Result<ControlFlow<()>, ArenaError> {
+    /// Resumes after a start, evaluates a candidate or plays spare games. Returns what follows, and does
+    /// not wait itself.
+    pub(crate) fn step(&self, progress: &mut Progress) -> Result<Next, ArenaError> {
+        if let Some(error) = self.state.take_end() {
+            return Err(error.into());
+        }
+        if !progress.is_resumed {
+            self.resume()?;
+            progress.is_resumed = true;
+            return Ok(Next::Step);
+        }
+        let duty_cycle = &mut progress.duty_cycle;
         if let Some(candidate) = self.state.next_candidate()? {
             self.evaluate(&candidate)?;
-            return Ok(ControlFlow::Continue(()));
+            return Ok(Next::Step);
         }
         if self.state.candidates().becomes_idle()? {
             self.state.complete_ratings()?;
@@ -94,17 +133,13 @@ impl MatchRunner {
                 let start = self.state.clock().monotonic();
                 if self.play_spare_games()? {
                     duty_cycle.spent(start, self.state.clock().monotonic());
-                    return Ok(ControlFlow::Continue(()));
+                    return Ok(Next::Step);
                 }
                 Some(IDLE)
             }
             wait => wait,
         };
-        let gone = match wait {
-            None => self.wake.recv().is_err(),
-            Some(wait) => self.wake.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected),
-        };
-        Ok(if gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(Next::Wait(wait))
     }
 
     /// Sets the condition and waits until the store takes writes again, because the disk has space or
@@ -133,7 +168,7 @@ impl MatchRunner {
 
     /// Completes the games of the newest generation against the anchors, if they were interrupted
     /// after the gate's ruling.
-    fn resume(&self) -> Result<ControlFlow<()>, ArenaError> {
+    fn resume(&self) -> Result<(), ArenaError> {
         let (newest, last) = {
             let store = self.state.store();
             (store.checkpoints()?.pop(), store.decisions()?.pop())
@@ -153,7 +188,7 @@ impl MatchRunner {
                 }
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     fn evaluate(&self, candidate: &Checkpoint) -> Result<(), ArenaError> {

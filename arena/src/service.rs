@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use ouro_service::IntoStatus;
 use ouro_service::access::Guard;
+use ouro_service::{IntoStatus, blocking};
 use tokio::sync::{Semaphore, watch};
 use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
@@ -90,9 +90,7 @@ impl Handlers {
         E: Into<CallError> + Send + 'static,
     {
         let state = self.state.clone();
-        tokio::task::spawn_blocking(move || work(&state).map_err(Into::into))
-            .await
-            .map_err(|_| CallError::Stopping)?
+        blocking(move || work(&state).map_err(Into::into)).await.map_err(|_| CallError::Stopping)?
     }
 
     /// Ends `answers` when the arena stops.

@@ -30,15 +30,17 @@ use crate::status::{Condition, SharedStatus};
 
 use stall::Stall;
 
+pub(crate) use command::{Command, Decision, PushSession};
 pub(crate) use refusals::Refusals;
 
+mod command;
 mod refusals;
 mod stall;
 
 /// Capacity of the command queue.
 const MAX_COMMANDS: usize = 64;
 
-/// Why the thread ended early. All acknowledged games are on disk.
+/// Why the thread ended early. Acknowledged games are on disk.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalWriterError {
     /// The disk failed.
@@ -52,58 +54,8 @@ pub enum JournalWriterError {
     Thread(#[from] BackgroundError),
 }
 
-/// The verdict on a game.
-#[derive(Debug)]
-pub(crate) enum Decision {
-    /// The game is trained on.
-    Accept(Box<AcceptedGame>),
-    /// The game is refused, with the reason as a code for counters and in words.
-    Refuse(RefusalReason, String),
-}
-
-/// One epoch of an actor, as its connection sees it.
-#[derive(Debug)]
-pub(crate) struct PushSession {
-    /// The actor's name.
-    pub actor: Arc<str>,
-    /// Number of the epoch.
-    pub epoch: u64,
-    /// The highest sequence number whose decision is on disk. Closed when another connection
-    /// takes over the name.
-    pub watermark: watch::Receiver<u64>,
-    /// The refusals of this epoch, from all its connections.
-    pub refusals: Refusals,
-}
-
-/// A request to the thread.
-#[derive(Debug)]
-pub(crate) enum Command {
-    /// An actor connects.
-    Open {
-        /// The actor's name.
-        actor: String,
-        /// The epoch that the actor wants to resume.
-        claim: Option<u64>,
-        /// Receives the session, or `None` if that epoch has ended.
-        reply: oneshot::Sender<Option<PushSession>>,
-    },
-    /// A checked game with its verdict.
-    Decide {
-        /// The actor's name.
-        actor: Arc<str>,
-        /// The actor's epoch.
-        epoch: u64,
-        /// The game's number in the epoch.
-        sequence: u64,
-        /// The verdict.
-        decision: Decision,
-    },
-    /// No further command follows.
-    Close,
-}
-
-/// A handle to the thread. Clones share the thread, which ends with a last commit when it is
-/// [closed](JournalWriter::close) or when all clones are dropped.
+/// A handle to the thread, which ends with a last commit when it is [closed](JournalWriter::close) or
+/// when all clones are dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct JournalWriter {
     commands: mpsc::Sender<Command>,
@@ -129,11 +81,22 @@ impl JournalWriter {
         replay: Arc<SharedReplay>,
         progress: SharedStatus,
     ) -> Result<(Self, JournalWriterThread), JournalWriterError> {
-        let (commands, receiver) = mpsc::channel(MAX_COMMANDS);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
             .map_err(|source| BackgroundError::Start { name: THREAD.to_owned(), source })?;
+        let (writer, writing) = Self::new(journal, replay, progress);
+        let thread = Background::thread(THREAD, move || runtime.block_on(writing))?;
+        Ok((writer, thread))
+    }
+
+    /// A handle, and what the thread does.
+    pub(crate) fn new<D: Disk<File: Send> + Send + 'static>(
+        journal: Journal<D>,
+        replay: Arc<SharedReplay>,
+        progress: SharedStatus,
+    ) -> (Self, impl Future<Output = Result<(), JournalWriterError>> + Send) {
+        let (commands, receiver) = mpsc::channel(MAX_COMMANDS);
         let needed = Arc::<AtomicU64>::default();
         let (stalls, stall) = watch::channel(None);
         progress.figures().journal_bytes.store(journal.size().1, Ordering::Relaxed);
@@ -152,20 +115,29 @@ impl JournalWriter {
             needed: Arc::clone(&needed),
             released: 0,
         };
-        let thread = Background::thread(THREAD, move || runtime.block_on(writer.run(receiver)))?;
-        Ok((Self { commands, needed, stall }, thread))
+        (Self { commands, needed, stall }, writer.run(receiver))
     }
 
-    /// Opens a session under a new epoch, or under the actor's last epoch if `claim` names it.
-    /// `Ok(None)` if `claim` names any other epoch, `Err` once the thread has ended.
+    /// Requests a session and waits for the answer.
+    #[cfg(test)]
     pub(crate) async fn open_session(
         &self,
         actor: String,
         claim: Option<u64>,
     ) -> Result<Option<PushSession>, Ended> {
+        self.request_session(actor, claim).await?.await.map_err(|_| Ended)
+    }
+
+    /// Requests a session under a new epoch, or under the actor's last epoch if `claim` names it. Requests
+    /// are answered in their order: with `None` if `claim` names any other epoch.
+    pub(crate) async fn request_session(
+        &self,
+        actor: String,
+        claim: Option<u64>,
+    ) -> Result<oneshot::Receiver<Option<PushSession>>, Ended> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(Command::Open { actor, claim, reply }).await.map_err(|_| Ended)?;
-        answer.await.map_err(|_| Ended)
+        Ok(answer)
     }
 
     /// Waits until the thread accepts another command.

@@ -51,10 +51,14 @@ use crate::training_loop::{
 use crate::training_state::TrainingState;
 
 pub use error::LearnerError;
+#[cfg(feature = "simulation")]
+pub use simulation::SimulatedLearner;
 use start::ResumedRun;
 pub(crate) use start::check_run;
 
 mod error;
+#[cfg(feature = "simulation")]
+mod simulation;
 mod start;
 
 /// Maximum time for streams to end in a drain. A stream ends at once unless the rules check is

@@ -55,6 +55,8 @@ pub use alphazero::{AlphaZero, Positions};
 pub use backup::{BackupError, copy_learner};
 pub use config::Config;
 pub use error::TrainError;
+#[cfg(feature = "simulation")]
+pub use learner::SimulatedLearner;
 pub use learner::{Learner, LearnerError};
 pub use purge::StoppedJournal;
 pub use rebuild::{Rebuilt, rebuild_training_state};

@@ -28,7 +28,7 @@ use ouro_replay::RefusalReason;
 use ouro_service::access::{Guard, Identity, Permissions, Role};
 use ouro_service::{Clock, IntoStatus, SystemClock};
 use ouro_settings::process_report;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Mutex, Semaphore, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -163,6 +163,8 @@ struct Shared {
     replays: Arc<Semaphore>,
     /// Whether actors are welcomed.
     is_ready: watch::Sender<bool>,
+    /// Held from a hello until its session is requested. The waiting hellos form a fair queue.
+    openings: Mutex<()>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -195,6 +197,7 @@ impl Intake {
             streams: Arc::new(Semaphore::new(max_streams)),
             replays: Arc::new(Semaphore::new(config.intake.replay_threads)),
             is_ready: watch::Sender::new(false),
+            openings: Mutex::default(),
             stop,
             tasks: TaskTracker::new(),
         };

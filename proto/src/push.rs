@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use ouro_net::Generation;
 use ouro_replay::{RefusalReason, Trajectory};
-use ouro_tls::ClientTls;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Status, Streaming};
 
 use crate::credential::Credential;
@@ -101,16 +100,14 @@ fn cause(error: &tonic::transport::Error) -> &dyn Error {
     cause
 }
 
-/// Connects and opens a push with the token of `credential`. `tls` verifies the learner at an
-/// `https` address. At most `in_flight` messages are queued for the connection.
+/// Opens a push on a connected `channel` with the token of `credential`. At most `in_flight` messages
+/// are queued for the connection.
 pub async fn open(
-    endpoint: Endpoint,
-    tls: Option<&ClientTls>,
+    channel: Channel,
     credential: Credential,
     hello: Hello,
     in_flight: usize,
 ) -> Result<(Welcome, GameSender, AckReceiver), PushError> {
-    let channel = ouro_tls::connect(&endpoint, tls).await?;
     let (requests, receiver) = mpsc::channel(in_flight);
     let opened = requests.send(message(Request::Hello(hello.into()))).await;
     opened.map_err(|_| PushError::Closed)?;

@@ -20,7 +20,7 @@ const LAYERS: &[&[&str]] = &[
     &["ouro-bench", "ouro-proto", "ouro-service"],
     &["ouro-settings"],
     &["ouro-actor", "ouro-learner", "ouro-arena"],
-    &["ouro-cli"],
+    &["ouro-cli", "ouro-simulation"],
     // The highest layer, so it can only be a development dependency.
     &["ouro-testkit"],
 ];

@@ -15,6 +15,7 @@ mod protos;
 mod screenshots;
 mod settings;
 mod shell;
+mod simulate;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,8 @@ const USAGE: &str = "usage: cargo xtask <command>
                      every case of the hostile tests, with a report
   chaos [--kills N | --faults N | --seconds N] [--seed N] [--stall SECONDS] [--binaries DIR] [--json]
                      faults in a cluster of real processes: 100 kills, or a shorter run
+  simulate [--seeds N] [--from SEED] [--faults N] [--repeat N] [--log] [--program FILE]
+                     500 simulations of a cluster with 20 faults each, 20 of them twice
   fuzz [--seconds N] hostile weights, requests, trajectories, journals, settings and messages, 60 s
                      each; no crash";
 
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         ["screenshots"] => screenshots::run(),
         ["attack", ref names @ ..] => attack::run(names),
         ["chaos", ref words @ ..] => chaos::run(words),
+        ["simulate", ref words @ ..] => simulate::run(words),
         ["fuzz"] => fuzz::run(fuzz::SECONDS),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::run(seconds),

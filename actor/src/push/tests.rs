@@ -147,8 +147,7 @@ async fn start_with(count: usize, grace: Duration) -> Running {
     let folder = tempfile::tempdir().unwrap();
     let (records, dead) = (folder.path().join("records"), folder.path().join("dead"));
     let pusher = Pusher {
-        endpoint: Endpoint::from_shared(server.url.clone()).unwrap(),
-        tls: None,
+        connect: over_tcp(Endpoint::from_shared(server.url.clone()).unwrap(), None),
         credential: Credential::None,
         name: "a".to_owned(),
         config: Arc::new(testing::config()),

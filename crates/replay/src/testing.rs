@@ -47,8 +47,10 @@ pub enum Survival {
 struct Content {
     synced: Vec<u8>,
     current: Vec<u8>,
-    /// Every content since the last sync.
-    versions: Vec<Vec<u8>>,
+    /// Every content of each sector since the last sync.
+    versions: BTreeMap<usize, Vec<Vec<u8>>>,
+    /// Every length since the last sync.
+    lengths: Vec<usize>,
     /// Sectors that the next sync writes.
     dirty: BTreeSet<usize>,
 }
@@ -97,43 +99,57 @@ impl Content {
     /// Applies a change of the bytes `from..to`.
     fn change(&mut self, from: usize, to: usize, change: impl FnOnce(&mut Vec<u8>)) {
         change(&mut self.current);
-        self.dirty.extend(from / SECTOR..to.div_ceil(SECTOR));
-        self.versions.push(self.current.clone());
+        for sector in from / SECTOR..to.div_ceil(SECTOR) {
+            let version = sector_of(&self.current, sector).to_vec();
+            self.versions.entry(sector).or_default().push(version);
+            self.dirty.insert(sector);
+        }
+        self.lengths.push(self.current.len());
     }
 
     fn sync(&mut self) {
         self.synced.resize(self.current.len(), 0);
         for sector in std::mem::take(&mut self.dirty) {
-            copy_sector(&self.current, &mut self.synced, sector);
+            copy_sector(sector_of(&self.current, sector), &mut self.synced, sector);
         }
         self.versions.clear();
+        self.lengths.clear();
     }
 
     /// Chooses a version since the last sync at random for each sector and for the length.
     fn mixed(&self, rng: &mut Rng) -> Vec<u8> {
-        let version = |rng: &mut Rng| match rng.below(self.versions.len() as u32 + 1) {
-            0 => &self.synced,
-            version => &self.versions[version as usize - 1],
+        let length = |rng: &mut Rng| match rng.below(self.lengths.len() as u32 + 1) {
+            0 => self.synced.len(),
+            version => self.lengths[version as usize - 1],
         };
-        let (some, other) = (version(rng).len(), version(rng).len());
+        let (some, other) = (length(rng), length(rng));
         let (low, high) = (some.min(other), some.max(other));
         let cut = rng.below(3) == 0;
         let length = if cut { low + rng.below((high - low) as u32 + 1) as usize } else { some };
         let mut bytes = vec![0; length];
         for sector in 0..length.div_ceil(SECTOR) {
-            copy_sector(version(rng), &mut bytes, sector);
+            let versions = self.versions.get(&sector).map_or(&[][..], Vec::as_slice);
+            let version = match rng.below(versions.len() as u32 + 1) {
+                0 => sector_of(&self.synced, sector),
+                version => &versions[version as usize - 1],
+            };
+            copy_sector(version, &mut bytes, sector);
         }
         bytes
     }
 }
 
-/// Copies the part of a sector that both slices have.
-fn copy_sector(from: &[u8], to: &mut [u8], sector: usize) {
-    let start = sector * SECTOR;
-    let end = (start + SECTOR).min(from.len()).min(to.len());
-    if start < end {
-        to[start..end].copy_from_slice(&from[start..end]);
-    }
+/// The part of a sector that a file has.
+fn sector_of(file: &[u8], sector: usize) -> &[u8] {
+    let start = (sector * SECTOR).min(file.len());
+    &file[start..(start + SECTOR).min(file.len())]
+}
+
+/// Copies the content of a sector to a file, as far as the file has room.
+fn copy_sector(content: &[u8], file: &mut [u8], sector: usize) {
+    let start = (sector * SECTOR).min(file.len());
+    let end = (start + content.len()).min(file.len());
+    file[start..end].copy_from_slice(&content[..end - start]);
 }
 
 impl State {
@@ -317,7 +333,11 @@ impl SegmentFile for MemoryFile {
     }
 
     fn read_at(&mut self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-        let content = self.read()?;
+        let state = lock(&self.state);
+        if state.crashed {
+            return Err(crashed());
+        }
+        let content = &state.files[self.index].current;
         let bytes = content.get(offset as usize..).and_then(|rest| rest.get(..length));
         Ok(bytes.ok_or(io::ErrorKind::UnexpectedEof)?.to_vec())
     }

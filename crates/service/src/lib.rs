@@ -8,6 +8,7 @@
 pub mod access;
 pub mod background;
 pub mod backoff;
+pub mod blocking;
 mod box_future;
 pub mod clock;
 pub mod conditions;
@@ -26,6 +27,7 @@ pub mod throttle;
 
 pub use background::{Background, BackgroundError};
 pub use backoff::Backoff;
+pub use blocking::blocking;
 pub use box_future::BoxFuture;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use conditions::Conditions;

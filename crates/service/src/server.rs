@@ -5,23 +5,27 @@
 //! The port closes. Calls in flight finish, or the drain ends at its deadline.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use ouro_tls::{Protocol, ServerTls};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_stream::Stream;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
 use tonic::codegen::{Service, http};
 use tonic::server::NamedService;
 use tonic::service::RoutesBuilder;
 use tonic::transport::Server;
+use tonic::transport::server::Connected;
 use tonic_health::ServingStatus;
 use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::{HealthReporter, HealthService};
 
 use crate::access::{Guard, Guarded, Permissions};
 use crate::box_future::BoxFuture;
-use crate::connections::{ConnectionLimits, Listener, incoming};
+use crate::connections::{Connection, ConnectionLimits, Listener, incoming};
 use crate::error::ServiceError;
 use crate::shutdown::Drain;
 
@@ -69,10 +73,22 @@ impl Default for Limits {
     }
 }
 
+/// Where the connections of a server come from: a [`Listener`], or the network of a simulation.
+pub trait Connections: Send + 'static {
+    /// An open connection.
+    type Connection: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static;
+
+    /// The address of the server.
+    fn address(&self) -> SocketAddr;
+
+    /// The connections as a stream. Dropping the stream closes the port.
+    fn incoming(self) -> impl Stream<Item = io::Result<Self::Connection>> + Send + 'static;
+}
+
 /// A gRPC server on an open port.
 #[derive(Debug)]
-pub struct GrpcServer {
-    listener: Listener,
+pub struct GrpcServer<C = Listener> {
+    connections: C,
     address: SocketAddr,
     routes: RoutesBuilder,
     names: Vec<&'static str>,
@@ -87,17 +103,29 @@ impl GrpcServer {
     pub async fn bind(address: SocketAddr, limits: Limits) -> Result<Self, ServiceError> {
         let bind = |source| ServiceError::Bind { address, source };
         let listener = Listener::bind(address, limits.connections, OPENING_BYTES).await;
-        let listener = listener.map_err(bind)?;
-        let address = listener.local_addr();
-        Ok(Self {
-            listener,
-            address,
+        Ok(Self::on(listener.map_err(bind)?, limits))
+    }
+
+    /// Makes all connections private.
+    #[must_use]
+    pub fn tls(mut self, tls: Option<ServerTls>) -> Self {
+        self.connections.set_tls(tls, Protocol::Http2);
+        self
+    }
+}
+
+impl<C: Connections> GrpcServer<C> {
+    /// A server of these connections.
+    pub fn on(connections: C, limits: Limits) -> Self {
+        Self {
+            address: connections.address(),
+            connections,
             routes: RoutesBuilder::default(),
             names: Vec::new(),
             descriptors: vec![tonic_health::pb::FILE_DESCRIPTOR_SET],
             limits,
             guard: None,
-        })
+        }
     }
 
     /// Admits only calls that `guard` permits. Health checks need no token. To be set before
@@ -105,13 +133,6 @@ impl GrpcServer {
     #[must_use]
     pub fn guarded(mut self, guard: Option<Guard>) -> Self {
         self.guard = guard;
-        self
-    }
-
-    /// Makes all connections private.
-    #[must_use]
-    pub fn tls(mut self, tls: Option<ServerTls>) -> Self {
-        self.listener.set_tls(tls, Protocol::Http2);
         self
     }
 
@@ -180,7 +201,7 @@ impl GrpcServer {
             .http2_keepalive_timeout(Some(limits.keepalive_timeout))
             .add_routes(std::mem::take(&mut self.routes).routes())
             .serve_with_incoming_shutdown(
-                incoming(self.listener),
+                self.connections.incoming(),
                 closed.clone().cancelled_owned(),
             );
         tracing::info!(address = %self.address, services = ?self.names, "serving");
@@ -218,5 +239,17 @@ impl GrpcServer {
             builder = builder.register_encoded_file_descriptor_set(descriptors);
         }
         builder
+    }
+}
+
+impl Connections for Listener {
+    type Connection = Connection;
+
+    fn address(&self) -> SocketAddr {
+        self.local_addr()
+    }
+
+    fn incoming(self) -> impl Stream<Item = io::Result<Connection>> + Send + 'static {
+        incoming(self)
     }
 }

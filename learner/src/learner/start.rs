@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ouro_net::{Generation, NetSpec, Weights, WeightsMeta};
 use ouro_replay::journal::Options;
-use ouro_replay::{FolderDisk, Journal, Replay, ReplayState, Trajectory};
+use ouro_replay::{Disk, EncodedTrajectory, FolderDisk, Journal, Replay, ReplayState, Trajectory};
 use ouro_service::identity;
 
 use super::LearnerError;
@@ -46,7 +46,7 @@ impl ResumedRun {
     /// Joins the run of the arena, and saves the training state of a new run. Fails if the folder `directory` belongs to another run, or if
     /// either is from an earlier time of the run.
     pub(super) fn join(&mut self, arena: ArenaRun, directory: &Path) -> Result<(), LearnerError> {
-        self.check_arena(arena, directory)?;
+        check_arena(arena, directory, self.taken, self.is_new)?;
         if let Some(run) = arena.run {
             identity().set_run(run);
         }
@@ -56,25 +56,32 @@ impl ResumedRun {
         }
         Ok(())
     }
+}
 
-    fn check_arena(&self, arena: ArenaRun, directory: &Path) -> Result<(), LearnerError> {
-        let ArenaRun { run: Some(found), newest } = arena else { return Ok(()) };
-        let (own, folder) = (self.taken, directory.display().to_string());
-        let stored = stored_run(directory)?;
-        if let Some(stored) = stored.filter(|stored| *stored != found) {
-            return Err(LearnerError::OtherArena { directory: folder, stored, found });
-        }
-        if let Some(newest) = newest.filter(|newest| self.is_new && newest.0 > 0) {
-            return Err(LearnerError::LearnerLost { directory: folder, newest });
-        }
-        if stored.is_none() {
-            return Ok(store_run(directory, found)?);
-        }
-        if own.0 > newest.map_or(0, |newest| newest.0) + UNPUBLISHED {
-            return Err(LearnerError::ArenaBehind { directory: folder, own, newest });
-        }
-        Ok(())
+/// Checks that the arena fits the folder `directory`, whose newest generation ever is `own`, and notes
+/// the run there.
+pub(super) fn check_arena(
+    arena: ArenaRun,
+    directory: &Path,
+    own: Generation,
+    is_new: bool,
+) -> Result<(), LearnerError> {
+    let ArenaRun { run: Some(found), newest } = arena else { return Ok(()) };
+    let folder = directory.display().to_string();
+    let stored = stored_run(directory)?;
+    if let Some(stored) = stored.filter(|stored| *stored != found) {
+        return Err(LearnerError::OtherArena { directory: folder, stored, found });
     }
+    if let Some(newest) = newest.filter(|newest| is_new && newest.0 > 0) {
+        return Err(LearnerError::LearnerLost { directory: folder, newest });
+    }
+    if stored.is_none() {
+        return Ok(store_run(directory, found)?);
+    }
+    if own.0 > newest.map_or(0, |newest| newest.0) + UNPUBLISHED {
+        return Err(LearnerError::ArenaBehind { directory: folder, own, newest });
+    }
+    Ok(())
 }
 
 /// Loads the newest training state or creates generation 0. Checks its weights against the CPU
@@ -97,9 +104,23 @@ pub(super) fn resume(
     let state = resumed.training_state.run.replay;
     check(&state, &journal, &config.training_states.directory)?;
 
-    let settings = config.replay_settings()?;
-    let mut replay = Replay::resume(settings, &state).expect("the settings were checked");
     let deviations = DeviationWatch::default();
+    let replay = filled(config, rules, &journal, &state, &deviations)?;
+    let generation = resumed.training_state.weights.meta().generation;
+    let replay = Arc::new(SharedReplay::new(replay, generation));
+    Ok((resumed, replay, journal, deviations))
+}
+
+/// The replay in this state, filled from the journal, as are `deviations`.
+pub(super) fn filled<D: Disk>(
+    config: &Config,
+    rules: &dyn Rules,
+    journal: &Journal<D>,
+    state: &ReplayState,
+    deviations: &DeviationWatch,
+) -> Result<Replay<EncodedTrajectory>, LearnerError> {
+    let settings = config.replay_settings()?;
+    let mut replay = Replay::resume(settings, state).expect("the settings were checked");
     let (first, game_config) = (replay.next(), Arc::new(config.game.clone()));
     let filled = journal.visit(journal.oldest_record(), |number, record| {
         let is_void = journal.is_void(record.actor, number);
@@ -128,9 +149,7 @@ pub(super) fn resume(
         return Err(error);
     }
     deviations.evaluate();
-    let generation = resumed.training_state.weights.meta().generation;
-    let replay = Arc::new(SharedReplay::new(replay, generation));
-    Ok((resumed, replay, journal, deviations))
+    Ok(replay)
 }
 
 /// Checks that the journal holds the games that the newest training state needs. If not, the error
@@ -198,7 +217,7 @@ pub(crate) fn check_run(
 }
 
 /// The training state of generation 0.
-fn initial_state(
+pub(super) fn initial_state(
     config: &Config,
     spec: &NetSpec,
     game: &str,

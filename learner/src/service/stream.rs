@@ -11,8 +11,8 @@ use ouro_proto::learner::v1::push_request::Message as Ask;
 use ouro_proto::learner::v1::push_response::Message as Answer;
 use ouro_proto::trajectory::{Hello, from_wire};
 use ouro_replay::{Item, Refusal};
-use ouro_service::Throttle;
 use ouro_service::access::Identity;
+use ouro_service::{Throttle, blocking};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tonic::{Status, Streaming};
@@ -87,16 +87,20 @@ async fn open_session(shared: &Shared, hello: &Hello) -> Result<PushSession, Str
         return Err(StreamError::OtherGame { got, expected });
     }
     let mut is_ready = shared.is_ready.subscribe();
-    tokio::select! {
-        biased;
-        () = shared.stop.cancelled() => return Err(StreamError::Closing),
-        // The sender is part of the shared state, so it is not dropped before.
-        _ = is_ready.wait_for(|is_ready| *is_ready) => {}
-    }
+    let opening = async {
+        let answer = {
+            // In the order of the hellos: a process replaces those before it, never one after it.
+            let _turn = shared.openings.lock().await;
+            // The sender is part of the shared state, so it is not dropped before.
+            drop(is_ready.wait_for(|is_ready| *is_ready).await);
+            shared.journal_writer.request_session(hello.actor.clone(), hello.epoch).await?
+        };
+        answer.await.map_err(|_| Ended)
+    };
     let session = tokio::select! {
         biased;
         () = shared.stop.cancelled() => return Err(StreamError::Closing),
-        session = shared.journal_writer.open_session(hello.actor.clone(), hello.epoch) => session?,
+        session = opening => session?,
     };
     session.ok_or_else(|| StreamError::Fenced {
         name: hello.actor.clone(),
@@ -316,7 +320,7 @@ pub(super) async fn examine(
     let permit = Arc::clone(&shared.replays).acquire_owned().await;
     let (rules, newest) = (Arc::clone(&shared.rules), shared.progress.generation());
     let hello = hello.clone();
-    let replayed = tokio::task::spawn_blocking(move || {
+    let replayed = blocking(move || {
         let examined = from_wire(message, &hello)
             .map_err(|error| Refusal::Malformed(error.to_string()))
             .and_then(|(_, trajectory)| rules.examine(&trajectory, newest));

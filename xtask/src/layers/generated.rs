@@ -13,7 +13,9 @@ use anyhow::{Context, Result};
 const SERVICES: &[&str] = &[
     "arena/src/run.rs",
     "arena/src/service/",
+    "arena/src/simulation.rs",
     "learner/src/learner.rs",
+    "learner/src/learner/simulation.rs",
     "learner/src/service.rs",
     "learner/src/service/",
 ];

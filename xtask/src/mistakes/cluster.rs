@@ -1,21 +1,23 @@
-//! Plants faults in a copy of the workspace and checks that each is caught: by a test, or by faults in
-//! a cluster of the real processes.
+//! Plants faults in a copy of the workspace and checks that each is caught: by a test, by faults in a
+//! cluster of the real processes, or by simulations.
 //!
 //! The faults are those that lose or double what a cluster has acknowledged: an acknowledgement before
 //! the write, epochs that are ignored, two writers, a promotion that counts twice. Each needs a build,
 //! which takes too long for `ci`. The copy shares the target folder, so that dependencies are built
 //! once; its programs have names of their own, `planted-…`.
 
+mod simulated;
 mod table;
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use self::simulated::SIMULATED;
 use self::table::{By, FAULTS, Fault};
 use super::limited::output_within;
 use super::replay::{first_failure, said};
@@ -26,6 +28,8 @@ use crate::shell::{self, cargo, root, say};
 const TESTS: Duration = Duration::from_secs(300);
 /// Longest time of a cluster. One that hangs is caught as well.
 const CLUSTER: Duration = Duration::from_secs(600);
+/// The program of a simulation.
+const SIMULATION: &str = "ouro-simulation";
 /// The programs of a cluster.
 const PROGRAMS: [&str; 4] = ["ouro", "ouro-arena", "ouro-learner", "ouro-actor"];
 
@@ -35,7 +39,7 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
     let bench = Bench::new()?;
     let is_chosen =
         |fault: &&Fault| names.is_empty() || names.iter().any(|name| fault.name.contains(name));
-    let chosen: Vec<&Fault> = FAULTS.iter().filter(is_chosen).collect();
+    let chosen: Vec<&Fault> = FAULTS.iter().chain(SIMULATED).filter(is_chosen).collect();
     let mut missed = 0;
     for fault in &chosen {
         plant(&bench.folder, fault.edits).with_context(|| fault.name.to_owned())?;
@@ -77,6 +81,7 @@ impl Bench {
         bench.rename("actor", "ouro-actor", "src/main.rs")?;
         bench.rename("learner", "ouro-learner", "src/main.rs")?;
         bench.rename("arena", "ouro-arena", "src/bin/ouro-arena.rs")?;
+        bench.rename("crates/simulation", SIMULATION, "src/main.rs")?;
         Ok(bench)
     }
 
@@ -120,6 +125,17 @@ impl Bench {
                 let binaries = self.programs(program)?;
                 self.cluster(&binaries, options)
             }
+            By::Simulation(seeds) => {
+                let name = planted(SIMULATION);
+                self.build(&["build", "--offline", "--quiet", "--workspace", "--bin", &name])?;
+                let program = shell::target().join("debug").join(name);
+                let seeds = seeds.to_string();
+                let options = ["simulate", "--repeat", "0", "--seeds", &seeds, "--program"];
+                let mut command =
+                    Command::new(std::env::current_exe().context("the path of xtask")?);
+                command.args(options).arg(program);
+                violation(&output_within(&mut command, CLUSTER)?)
+            }
         }
     }
 
@@ -144,18 +160,7 @@ impl Bench {
     fn cluster(&self, binaries: &Path, options: &[&str]) -> Result<Option<String>> {
         let mut command = Command::new(std::env::current_exe().context("the path of xtask")?);
         command.args(["chaos", "--binaries"]).arg(binaries).args(options);
-        let output = output_within(&mut command, CLUSTER)?;
-        let text = said(&output);
-        let violation = text.lines().find(|line| line.starts_with("VIOLATION"));
-        match (output.status.code(), violation) {
-            (Some(0), None) => Ok(None),
-            (Some(0), Some(violation)) => bail!("chaos succeeds with a {violation}"),
-            (_, Some(violation)) => Ok(Some(violation.chars().take(200).collect())),
-            (_, None) if text.contains("| all |") => {
-                Ok(Some("the run does not recover".to_owned()))
-            }
-            (code, None) => bail!("chaos ends with {code:?} and reports nothing"),
-        }
+        violation(&output_within(&mut command, CLUSTER)?)
     }
 
     /// Removes a fault again.
@@ -164,6 +169,19 @@ impl Bench {
             write(&self.folder, edit.file, &fs::read_to_string(root().join(edit.file))?)?;
         }
         Ok(())
+    }
+}
+
+/// The first violation that chaos or a simulation reports.
+fn violation(output: &Output) -> Result<Option<String>> {
+    let text = said(output);
+    let violation = text.lines().find(|line| line.starts_with("VIOLATION"));
+    match (output.status.code(), violation) {
+        (Some(0), None) => Ok(None),
+        (Some(0), Some(violation)) => bail!("it succeeds with a {violation}"),
+        (_, Some(violation)) => Ok(Some(violation.chars().take(200).collect())),
+        (_, None) if text.contains("| all |") => Ok(Some("the run does not recover".to_owned())),
+        (code, None) => bail!("it ends with {code:?} and reports nothing"),
     }
 }
 
@@ -178,13 +196,13 @@ mod tests {
 
     #[test]
     fn every_text_to_replace_occurs_once_in_the_workspace() {
-        for fault in FAULTS {
+        for fault in FAULTS.iter().chain(SIMULATED) {
             for edit in fault.edits {
                 let text = fs::read_to_string(root().join(edit.file)).expect("a source file");
                 let times = text.matches(edit.old).count();
                 assert_eq!(times, 1, "{}: {:?} in {}", fault.name, edit.old, edit.file);
             }
         }
-        assert!(FAULTS.len() >= 10);
+        assert!(FAULTS.len() >= 10 && SIMULATED.len() >= 6);
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Fault {
 pub(super) enum By {
     /// The unit tests whose names contain a text.
     Tests(&'static str),
+    /// One of this many simulations.
+    Simulation(u32),
     /// A cluster in which this program has the fault, with these options of `cargo xtask chaos`.
     Chaos(&'static str, &'static [&'static str]),
 }
@@ -23,8 +25,8 @@ const LOGGED: &str = "arena/src/store/logged.rs";
 const RUNNER: &str = "arena/src/match_runner.rs";
 const STATES: &str = "learner/src/training_state.rs";
 const FILES: &str = "learner/src/training_state/files.rs";
-const JOURNAL: &str = "crates/replay/src/journal.rs";
-const OUTBOX: &str = "actor/src/outbox.rs";
+pub(super) const JOURNAL: &str = "crates/replay/src/journal.rs";
+pub(super) const OUTBOX: &str = "actor/src/outbox.rs";
 const PUSH: &str = "actor/src/push.rs";
 
 /// One round of all kinds of faults.

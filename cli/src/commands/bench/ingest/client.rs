@@ -33,8 +33,8 @@ pub(super) async fn push(
     first: usize,
     stop: CancellationToken,
 ) -> Result<u64, ClientError> {
-    let (_, sender, mut acks) =
-        push::open(push::endpoint(url)?, None, Credential::None, hello, AHEAD).await?;
+    let channel = push::endpoint(url)?.connect().await.map_err(PushError::Connect)?;
+    let (_, sender, mut acks) = push::open(channel, Credential::None, hello, AHEAD).await?;
     let sending = tokio::spawn(async move {
         let mut sequence = 0;
         for game in games.iter().cycle().skip(first) {

@@ -1,0 +1,58 @@
+//! Requests to the journal writer.
+
+use std::sync::Arc;
+
+use ouro_replay::{AcceptedGame, RefusalReason};
+use tokio::sync::{oneshot, watch};
+
+use super::Refusals;
+
+/// The verdict on a game.
+#[derive(Debug)]
+pub(crate) enum Decision {
+    /// The game is trained on.
+    Accept(Box<AcceptedGame>),
+    /// The game is refused, with the reason as a code for counters and in words.
+    Refuse(RefusalReason, String),
+}
+
+/// One epoch of an actor, as its connection sees it.
+#[derive(Debug)]
+pub(crate) struct PushSession {
+    /// The actor's name.
+    pub actor: Arc<str>,
+    /// Number of the epoch.
+    pub epoch: u64,
+    /// The highest sequence number whose decision is on disk. Closed when another connection
+    /// takes over the name.
+    pub watermark: watch::Receiver<u64>,
+    /// The refusals of this epoch, from all its connections.
+    pub refusals: Refusals,
+}
+
+/// A request to the thread.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// An actor connects.
+    Open {
+        /// The actor's name.
+        actor: String,
+        /// The epoch that the actor wants to resume.
+        claim: Option<u64>,
+        /// Receives the session, or `None` if that epoch has ended.
+        reply: oneshot::Sender<Option<PushSession>>,
+    },
+    /// A checked game with its verdict.
+    Decide {
+        /// The actor's name.
+        actor: Arc<str>,
+        /// The actor's epoch.
+        epoch: u64,
+        /// The game's number in the epoch.
+        sequence: u64,
+        /// The verdict.
+        decision: Decision,
+    },
+    /// No further command follows.
+    Close,
+}
