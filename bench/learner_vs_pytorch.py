@@ -32,6 +32,7 @@ NETWORKS = {
     "tower_10x1": (7, 10, 10, 10, 1, 2, 1, 32),
     "small": (12, 11, 11, 32, 4, 4, 2, 64),
     "medium": (12, 11, 11, 64, 6, 4, 2, 128),
+    "tower_128x10": (12, 11, 11, 128, 10, 4, 2, 128),
 }
 ACTIONS = 4
 
@@ -93,25 +94,36 @@ def tower(torch, shape):
 
 
 class Torch:
-    """Steps of PyTorch on one network and batch size."""
+    """Steps of PyTorch on one network and batch size.
 
-    def __init__(self, torch, device, shape, rows):
-        self.torch, self.device = torch, device
+    With `upload` every step copies its batch from host memory, else the batch stays on the device.
+    """
+
+    def __init__(self, torch, device, shape, rows, compiled=False, upload=False):
+        self.torch, self.device, self.upload = torch, device, upload
         planes, height, width = shape[:3]
         self.net = tower(torch, shape).to(device)
+        if compiled:
+            self.net = torch.compile(self.net)
         self.optimizer = torch.optim.AdamW(self.net.parameters(), lr=1e-3, weight_decay=0.0)
-        self.planes = (torch.rand(rows, planes, height, width, device=device) < 0.25).float()
-        self.illegal = torch.zeros(rows, ACTIONS, dtype=torch.bool, device=device)
+        boards = (torch.rand(rows, planes, height, width, device=device) < 0.25).float()
+        illegal = torch.zeros(rows, ACTIONS, dtype=torch.bool, device=device)
         policy = torch.rand(rows, ACTIONS, device=device)
-        self.policy = policy / policy.sum(1, keepdim=True)
-        self.values = 2 * torch.rand(rows, device=device) - 1
+        policy = policy / policy.sum(1, keepdim=True)
+        values = 2 * torch.rand(rows, device=device) - 1
+        batch = (boards, illegal, policy, values)
+        self.batch = tuple(column.cpu() for column in batch) if upload else batch
         self.seconds(0)
 
     def step(self):
         torch = self.torch
-        logits, values = self.net(self.planes)
-        log = torch.log_softmax(logits.masked_fill(self.illegal, -1e9), 1)
-        loss = -(self.policy * log).sum(1).mean() + ((values - self.values) ** 2).mean()
+        batch = self.batch
+        if self.upload:
+            batch = tuple(column.to(self.device) for column in batch)
+        planes, illegal, policy, targets = batch
+        logits, values = self.net(planes)
+        log = torch.log_softmax(logits.masked_fill(illegal, -1e9), 1)
+        loss = -(policy * log).sum(1).mean() + ((values - targets) ** 2).mean()
         self.optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)

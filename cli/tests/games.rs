@@ -145,3 +145,38 @@ fn bench_learner_tells_the_cost_of_a_step_and_names_what_it_does_not_know() {
     fails(&["bench", "learner", "--device", "tpu"], 64, "possible values: auto");
     fails(&["bench", "learner", "--batch", "0"], 64, "--batch is 0");
 }
+
+#[test]
+fn bench_gpu_prints_a_line_per_finding() {
+    let output = ouro(&[
+        "bench",
+        "gpu",
+        "--json",
+        "--device",
+        "cpu",
+        "--network",
+        "tiny",
+        "--batch",
+        "8,4",
+        "--seconds",
+        "0.001",
+        "--parity-rows",
+        "8",
+        "--parity-steps",
+        "1",
+    ]);
+    let lines = output.success();
+    let findings: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let kinds: Vec<_> = findings.iter().map(|one| one["finding"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["device", "parity", "steps", "steps"]);
+    assert_eq!(findings[1]["agrees"], true, "{}", findings[1]);
+    assert_eq!(findings[1]["steps"], 1);
+    for (steps, batch) in findings[2..].iter().zip([8, 4]) {
+        assert_eq!(steps["batch"], batch);
+        assert!(steps["samples_per_second"].as_f64() > Some(0.0), "{steps}");
+        // A CPU has no kernels.
+        assert_eq!((&steps["kernels"], &steps["between_kernels"]), (&0.0.into(), &().into()));
+    }
+    fails(&["bench", "gpu", "--network", "huge"], 64, "tower_128x10");
+}

@@ -9,15 +9,17 @@
 mod floods {
     pub(super) mod bytes;
     pub(super) mod client;
+    pub(super) mod page;
     pub(super) mod run;
     pub(super) mod table;
 }
 
 use std::time::{Duration, Instant};
 
-use floods::client::{FLOODER, HONEST, flood, page};
+use floods::client::{FLOODER, flood};
+use floods::page::{HONEST, page};
 use floods::run::FloodedRun;
-use floods::table::{FLOODS, Flood};
+use floods::table::{FLOODS, Flood, Port};
 use ouro_testkit::attack;
 
 /// By default one flood in so many runs.
@@ -43,6 +45,15 @@ fn time_until(what: &str, mut is_done: impl FnMut() -> bool) -> Duration {
         std::thread::sleep(Duration::from_millis(20));
     }
     start.elapsed()
+}
+
+fn port_name(port: Port) -> &'static str {
+    match port {
+        Port::Page => "page",
+        Port::Arena => "arena",
+        Port::Learner => "learner",
+        Port::Metrics => "metrics",
+    }
 }
 
 /// Floods the run once and returns the row of the report.
@@ -72,7 +83,7 @@ fn attack(run: &mut FloodedRun, kind: &Flood) -> String {
     format!(
         "| {} | {} | {connections} | {} ms | {during} | {memory} MiB | {files} | {} ms |",
         kind.name,
-        kind.port.name(),
+        port_name(kind.port),
         slowest.as_millis(),
         (answered + played).as_millis(),
     )

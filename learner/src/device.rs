@@ -6,17 +6,22 @@
 //! adapter, and `vulkan` and `wgpu` are errors. Burn's default device is never used, because it
 //! depends on the compiled features.
 
+use std::time::Instant;
+
 use burn_tensor::Device;
 
 use ouro_proto::DeviceKind;
 
 use crate::config::DeviceChoice;
+use crate::error::TrainError;
 
 #[cfg(feature = "gpu")]
 use gpu::open as open_gpu;
+pub use kernels::KernelTimes;
 
 #[cfg(feature = "gpu")]
 mod gpu;
+mod kernels;
 
 /// A device and its name.
 #[derive(Clone, Debug)]
@@ -24,6 +29,24 @@ pub struct TrainDevice {
     plain: Device,
     name: String,
     kind: DeviceKind,
+    adapter: Option<Adapter>,
+    /// A time before the first use of the device.
+    opened: Instant,
+}
+
+/// What the driver says about a GPU.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Adapter {
+    /// The device.
+    pub name: String,
+    /// Name of the driver.
+    pub driver: String,
+    /// Version of the driver.
+    pub driver_version: String,
+    /// Graphics API.
+    pub api: String,
+    /// Discrete, integrated, virtual, CPU or other.
+    pub kind: String,
 }
 
 /// Why a device cannot be used.
@@ -62,7 +85,13 @@ impl DeviceError {
 impl TrainDevice {
     /// The CPU, through burn-flex.
     pub fn cpu() -> Self {
-        Self { plain: Device::flex(), name: "cpu (burn-flex)".into(), kind: DeviceKind::Cpu }
+        Self {
+            plain: Device::flex(),
+            name: "cpu (burn-flex)".into(),
+            kind: DeviceKind::Cpu,
+            adapter: None,
+            opened: Instant::now(),
+        }
     }
 
     /// Opens the chosen device. Software adapters count only with `allow_software`. Do not call
@@ -97,6 +126,22 @@ impl TrainDevice {
     /// Kind of the device.
     pub fn kind(&self) -> DeviceKind {
         self.kind
+    }
+
+    /// The GPU; `None` on the CPU.
+    pub fn adapter(&self) -> Option<&Adapter> {
+        self.adapter.as_ref()
+    }
+
+    /// Waits until the device has done all its work.
+    pub fn wait(&self) -> Result<(), TrainError> {
+        self.plain.sync().map_err(TrainError::read)
+    }
+
+    /// Does `work`, which must [`wait`](Self::wait) for the device at its end, and times its
+    /// kernels. Other uses of the device at the same time are counted as well.
+    pub fn time_kernels<T>(&self, work: impl FnOnce() -> T) -> (T, KernelTimes) {
+        kernels::measure(self.opened, work)
     }
 
     /// Whether tensors live on the CPU, through burn-flex.

@@ -85,7 +85,7 @@ impl JournalWriter {
             .enable_time()
             .build()
             .map_err(|source| BackgroundError::Start { name: THREAD.to_owned(), source })?;
-        let (writer, writing) = Self::new(journal, replay, progress);
+        let (writer, writing) = Self::new(journal, replay, progress, Policy::default());
         let thread = Background::thread(THREAD, move || runtime.block_on(writing))?;
         Ok((writer, thread))
     }
@@ -95,6 +95,7 @@ impl JournalWriter {
         journal: Journal<D>,
         replay: Arc<SharedReplay>,
         progress: SharedStatus,
+        commits: Policy,
     ) -> (Self, impl Future<Output = Result<(), JournalWriterError>> + Send) {
         let (commands, receiver) = mpsc::channel(MAX_COMMANDS);
         let needed = Arc::<AtomicU64>::default();
@@ -104,7 +105,7 @@ impl JournalWriter {
             journal,
             replay,
             progress,
-            group: GroupCommit::new(Policy::default()),
+            group: GroupCommit::new(commits),
             start: Instant::now(),
             sessions: BTreeMap::new(),
             opening: Vec::new(),

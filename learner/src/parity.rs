@@ -1,8 +1,8 @@
 //! Comparison of a GPU with the CPU, because GPU stacks have shipped silently wrong kernels.
 //!
 //! A [`ParityReport`] compares burn-flex and another device twice, on the same batches. First both
-//! compute the loss and every parameter's gradient at the same weights. Then each takes a series of
-//! optimiser steps on its own.
+//! compute the outputs, the loss and every parameter's gradient at the same weights. Then each takes
+//! a series of optimiser steps on its own.
 
 use std::fmt;
 
@@ -35,12 +35,13 @@ pub const RUN_LOSS_TOLERANCE: f64 = 1e-2;
 /// Smallest cosine between the total updates of all weights in a series of steps.
 pub const RUN_COSINE_TOLERANCE: f64 = 0.999;
 
-/// One parameter's gradient on both devices; the largest difference over all rounds.
+/// A tensor computed on both devices, such as a parameter's gradient; the largest difference over
+/// all rounds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GradientComparison {
+pub struct TensorComparison {
     /// The tensor.
     pub name: String,
-    /// Cosine between the two gradients.
+    /// Cosine between the two results.
     pub cosine: f64,
     /// Largest absolute difference of an element.
     pub difference: f64,
@@ -61,8 +62,10 @@ pub struct ParityReport {
     pub loss: f64,
     /// Largest relative difference of the loss.
     pub loss_difference: f64,
+    /// Logits and values of the network.
+    pub outputs: Vec<TensorComparison>,
     /// One comparison per parameter.
-    pub gradients: Vec<GradientComparison>,
+    pub gradients: Vec<TensorComparison>,
     /// The series of steps.
     pub run: RunComparison,
 }
@@ -100,13 +103,14 @@ impl ParityReport {
     /// Whether every difference is within tolerance.
     pub fn agrees(&self) -> bool {
         self.loss_difference <= LOSS_TOLERANCE
-            && self.gradients.iter().all(GradientComparison::agrees)
+            && self.outputs.iter().chain(&self.gradients).all(TensorComparison::agrees)
             && self.run.agrees()
     }
 }
 
-impl GradientComparison {
-    fn relative(&self) -> f64 {
+impl TensorComparison {
+    /// Largest difference, relative to the largest element.
+    pub fn relative(&self) -> f64 {
         self.difference / self.largest
     }
 
@@ -129,14 +133,14 @@ impl fmt::Display for ParityReport {
             f,
             "run        {steps} steps, loss within {loss_difference:.1e}, cosine {cosine:.9}{mark}\n"
         )?;
-        writeln!(f, "{:<24} {:>12} {:>12} {:>12}", "gradient", "cosine", "difference", "largest")?;
-        for gradient in &self.gradients {
-            let mark = if gradient.agrees() { "" } else { "  DISAGREES" };
-            writeln!(
-                f,
-                "{:<24} {:>12.9} {:>12.1e} {:>12.1e}{mark}",
-                gradient.name, gradient.cosine, gradient.difference, gradient.largest
-            )?;
+        for (title, tensors) in [("output", &self.outputs), ("gradient", &self.gradients)] {
+            writeln!(f, "{title:<24} {:>12} {:>12} {:>12}", "cosine", "difference", "largest")?;
+            for TensorComparison { name, cosine, difference, largest } in tensors {
+                writeln!(f, "{name:<24} {cosine:>12.9} {difference:>12.1e} {largest:>12.1e}")?;
+            }
+        }
+        for wrong in self.outputs.iter().chain(&self.gradients).filter(|one| !one.agrees()) {
+            writeln!(f, "{} DISAGREES", wrong.name)?;
         }
         write!(f, "{}", if self.agrees() { "devices agree" } else { "devices DISAGREE" })
     }
@@ -176,6 +180,7 @@ pub fn compare_devices<A: Algorithm + Clone>(
         rounds,
         loss: 0.0,
         loss_difference: 0.0,
+        outputs: Vec::new(),
         gradients: Vec::new(),
         run: RunComparison { steps, loss_difference: 0.0, cosine: 0.0 },
     };
@@ -192,16 +197,17 @@ pub fn compare_devices<A: Algorithm + Clone>(
         if is_worse(difference, report.loss_difference) {
             report.loss_difference = difference;
         }
-        for (index, (one, two)) in one.tensors.iter().zip(&two.tensors).enumerate() {
-            let gradient = compare_gradients(names[index].clone(), one, two);
-            match report.gradients.get_mut(index) {
-                Some(worst) if is_worse(gradient.relative(), worst.relative()) => {
-                    *worst = gradient;
-                }
-                Some(_) => {}
-                None => report.gradients.push(gradient),
-            }
-        }
+        let tensors = names.iter().zip(one.tensors.iter().zip(&two.tensors));
+        keep_worst(
+            &mut report.gradients,
+            tensors.map(|(name, (one, two))| compare(name, one, two)).collect(),
+        );
+        let (one, two) = (reference.outputs(&batch)?, other.outputs(&batch)?);
+        let outputs = [("logits", &one.0, &two.0), ("values", &one.1, &two.1)];
+        keep_worst(
+            &mut report.outputs,
+            outputs.map(|(name, one, two)| compare(name, one, two)).into(),
+        );
         reference.step(&batch)?;
         weights = reference.weights(Generation(0))?;
     }
@@ -219,8 +225,8 @@ pub fn compare_devices<A: Algorithm + Clone>(
         let pairs = end.tensors().iter().flatten().zip(start.tensors().iter().flatten());
         pairs.map(|(end, start)| end - start).collect()
     };
-    report.run.cosine = compare_gradients(
-        "all".into(),
+    report.run.cosine = compare(
+        "all",
         &total_update(one.weights(Generation(0))?),
         &total_update(two.weights(Generation(0))?),
     )
@@ -239,7 +245,20 @@ fn is_worse(difference: f64, worst: f64) -> bool {
     !worst.is_nan() && (difference.is_nan() || difference > worst)
 }
 
-fn compare_gradients(name: String, one: &[f32], two: &[f32]) -> GradientComparison {
+/// Replaces the comparisons that are worse in `round`.
+fn keep_worst(worst: &mut Vec<TensorComparison>, round: Vec<TensorComparison>) {
+    if worst.is_empty() {
+        *worst = round;
+        return;
+    }
+    for (worst, one) in worst.iter_mut().zip(round) {
+        if is_worse(one.relative(), worst.relative()) {
+            *worst = one;
+        }
+    }
+}
+
+fn compare(name: &str, one: &[f32], two: &[f32]) -> TensorComparison {
     let (mut dot, mut first, mut second) = (0.0, 0.0, 0.0);
     let (mut difference, mut largest) = (0.0_f64, f64::MIN_POSITIVE);
     for (&one, &two) in one.iter().zip(two) {
@@ -253,7 +272,7 @@ fn compare_gradients(name: String, one: &[f32], two: &[f32]) -> GradientComparis
         largest = largest.max(one.abs());
     }
     let cosine = if first == 0.0 && second == 0.0 { 1.0 } else { dot / (first * second).sqrt() };
-    GradientComparison { name, cosine, difference, largest }
+    TensorComparison { name: name.to_owned(), cosine, difference, largest }
 }
 
 /// Random segments without a game: planes, legal actions, choices, rewards and lengths. About every
@@ -317,9 +336,9 @@ mod tests {
     #[test]
     fn a_nan_gradient_disagrees() {
         let gradient = [0.1, -0.2, 0.3];
-        assert!(compare_gradients("same".into(), &gradient, &gradient).agrees());
-        assert!(!compare_gradients("broken".into(), &gradient, &[0.1, f32::NAN, 0.3]).agrees());
-        assert!(!compare_gradients("turned".into(), &gradient, &[0.1, 0.2, 0.3]).agrees());
+        assert!(compare("same", &gradient, &gradient).agrees());
+        assert!(!compare("broken", &gradient, &[0.1, f32::NAN, 0.3]).agrees());
+        assert!(!compare("turned", &gradient, &[0.1, 0.2, 0.3]).agrees());
         assert!(is_worse(f64::NAN, 1.0) && !is_worse(1.0, f64::NAN));
     }
 }

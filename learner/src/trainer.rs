@@ -225,6 +225,15 @@ impl<A: Algorithm> Trainer<A> {
         Ok(Gradient { loss: loss.read()?, tensors })
     }
 
+    /// Logits and values on `batch` with running statistics, as in play, for comparisons of devices.
+    /// Burn computes them, also on the CPU.
+    pub fn outputs(&self, batch: &A::Batch) -> Result<(Vec<f32>, Vec<f32>), TrainError> {
+        batch.check(&self.spec)?;
+        let planes = planes_tensor(&self.spec, batch.planes().to_vec(), self.device.plain());
+        let outputs = self.net.evaluate(planes);
+        Ok((read(&outputs.logits)?, read(&outputs.values)?))
+    }
+
     /// The network to publish: the average, if weights are averaged.
     fn published(&self) -> &Net {
         self.average.as_ref().map_or(&self.net, WeightAverage::net)

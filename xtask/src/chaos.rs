@@ -16,7 +16,6 @@ mod meter;
 mod network;
 mod node;
 mod options;
-mod random;
 mod report;
 mod resp;
 mod switch;

@@ -8,10 +8,14 @@ mod chaos;
 mod ci;
 mod flaky;
 mod fuzz;
+mod gpu_kit;
 mod layers;
+mod load;
 mod metrics;
 mod mistakes;
 mod protos;
+mod random;
+mod scale;
 mod screenshots;
 mod settings;
 mod shell;
@@ -38,8 +42,15 @@ const USAGE: &str = "usage: cargo xtask <command>
                      every case of the hostile tests, with a report
   chaos [--kills N | --faults N | --seconds N] [--seed N] [--stall SECONDS] [--binaries DIR] [--json]
                      faults in a cluster of real processes: 100 kills, or a shorter run
+  load [actors=N] [rate=N] [seconds=N] [rounds=N]
+                     a learner process under the load of N actors (200), beside hostile peers and without
+  scale [KEY=VALUE ...] [--simulate]
+                     what each part of a run can carry, from measured costs; checked by simulation
   simulate [--seeds N] [--from SEED] [--faults N] [--repeat N] [--log] [--program FILE]
                      500 simulations of a cluster with 20 faults each, 20 of them twice
+  gpu-kit [--profile NAME] [--variants NAME,NAME]
+                     packs target/ouro-gpu-kit.tar.gz, which measures a GPU on another machine
+  gpu-kit --rehearse a kit of the test programs, on a software adapter; its report is complete
   fuzz [--seconds N] hostile weights, requests, trajectories, journals, settings and messages, 60 s
                      each; no crash";
 
@@ -60,7 +71,10 @@ fn main() -> ExitCode {
         ["screenshots"] => screenshots::run(),
         ["attack", ref names @ ..] => attack::run(names),
         ["chaos", ref words @ ..] => chaos::run(words),
+        ["load", ref words @ ..] => load::run(words),
+        ["scale", ref words @ ..] => scale::run(words),
         ["simulate", ref words @ ..] => simulate::run(words),
+        ["gpu-kit", ref words @ ..] => gpu_kit::run(words),
         ["fuzz"] => fuzz::run(fuzz::SECONDS),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::run(seconds),

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 mod game;
+mod gpu;
 mod ingest;
 mod learner;
 mod machine;
@@ -25,6 +26,8 @@ pub(crate) enum Bench {
     Net(net::Arguments),
     /// Optimiser steps per second of the learner, on the CPU or a GPU.
     Learner(learner::Arguments),
+    /// What a GPU does for the learner: agreement with the CPU, steps, the time between kernels.
+    Gpu(gpu::Arguments),
     /// Simulations per second of tree search on one core, and the time outside the network.
     Search(search::Arguments),
 }
@@ -36,6 +39,7 @@ impl Bench {
             Self::Ingest(arguments) => ingest::run(&arguments, output),
             Self::Net(arguments) => net::run(&arguments, output),
             Self::Learner(arguments) => learner::run(&arguments, output),
+            Self::Gpu(arguments) => gpu::run(&arguments, output),
             Self::Search(arguments) => search::run(&arguments, output),
         }
     }

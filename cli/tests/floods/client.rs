@@ -1,6 +1,5 @@
-//! The clients: a flood from one loopback address, and single requests from another.
+//! The client of a flood, with a loopback address of its own.
 
-use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,16 +12,17 @@ use tokio::task::JoinSet;
 
 use super::table::{Flood, Then};
 
-/// Source address of the honest client.
-pub(crate) const HONEST: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
 /// Source address of the flood.
 pub(crate) const FLOODER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 /// Pause before a connection that was closed is opened again.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// Longest time of one read or write of the honest client.
-const SLOW: Duration = Duration::from_secs(5);
+/// Pause between two bytes of [`Then::Drip`].
+const DRIP: Duration = Duration::from_secs(1);
+
+/// Name of the threads of a flood.
+pub(crate) const FLOOD_THREAD: &str = "flood";
 
 /// A flood in progress.
 pub(crate) struct Flooding {
@@ -42,7 +42,12 @@ impl Flooding {
 /// Starts a flood that writes for `length`; its connections stay open until it is ended.
 pub(crate) fn flood(address: SocketAddr, kind: &Flood, length: Duration) -> Flooding {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let runtime = builder.worker_threads(1).enable_all().build().expect("a runtime");
+    let runtime = builder
+        .worker_threads(1)
+        .thread_name(FLOOD_THREAD)
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let (connections, until) = (Arc::new(AtomicU64::new(0)), Instant::now() + length);
     let mut tasks = JoinSet::new();
     for index in 0..kind.connections {
@@ -115,6 +120,21 @@ async fn attack(
                 number += 1;
             }
         }
+        Then::Drip(bytes) => {
+            let (mut reader, mut writer) = stream.into_split();
+            let reading = tokio::spawn(async move {
+                let mut buffer = vec![0; 1 << 10];
+                while reader.read(&mut buffer).await.is_ok_and(|count| count > 0) {}
+            });
+            for byte in bytes(index) {
+                if Instant::now() >= until || reading.is_finished() {
+                    break;
+                }
+                writer.write_all(&[byte]).await?;
+                tokio::time::sleep(DRIP).await;
+            }
+            reading.abort();
+        }
         Then::Hold | Then::Trickle => {
             let mut byte = [0];
             let left = until.saturating_duration_since(Instant::now());
@@ -128,26 +148,4 @@ async fn attack(
         }
     }
     Ok(())
-}
-
-/// Whether the page is answered for a client at `source`.
-pub(crate) fn page(web: SocketAddr, source: Ipv4Addr) -> bool {
-    let ask = || -> std::io::Result<bool> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let socket = runtime.block_on(async {
-            let socket = TcpSocket::new_v4()?;
-            socket.bind((source, 0).into())?;
-            socket.connect(web).await?.into_std()
-        })?;
-        let mut stream = socket;
-        stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(SLOW))?;
-        stream.set_write_timeout(Some(SLOW))?;
-        stream
-            .write_all(b"GET /matches HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        Ok(answer.starts_with("HTTP/1.1 200"))
-    };
-    ask().unwrap_or(false)
 }

@@ -20,17 +20,6 @@ pub(crate) enum Port {
     Metrics,
 }
 
-impl Port {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Page => "page",
-            Self::Arena => "arena",
-            Self::Learner => "learner",
-            Self::Metrics => "metrics",
-        }
-    }
-}
-
 /// What a connection does after its first bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Then {
@@ -40,6 +29,8 @@ pub(crate) enum Then {
     HoldUnread,
     /// Sent the first bytes one by one, 0.1 s apart, and does so again and again.
     Trickle,
+    /// Sends more bytes, made from the number of the connection, one each second.
+    Drip(fn(u32) -> Vec<u8>),
     /// Closes.
     Close,
     /// Sends more bytes, made from their number, and reads all answers.
@@ -90,19 +81,35 @@ fn get(path: &str) -> Vec<u8> {
 }
 
 /// A push of an actor with its own name.
-fn push(connection: u32, more: Option<Ask>) -> Vec<u8> {
+fn push(connection: u32) -> Vec<u8> {
+    [opening(), hello(1, connection)].concat()
+}
+
+/// A call of `Push` with the hello of an actor.
+fn hello(stream: u32, actor: u32) -> Vec<u8> {
     let hello = Hello {
-        actor: format!("flood-{connection}"),
+        actor: format!("flood-{actor}"),
         config_json: "{\"game\":\"tic_tac_toe\"}".to_owned(),
         version: 1,
         ..Hello::default()
     };
-    let of = |message| PushRequest { message: Some(message) }.encode_to_vec();
-    let mut bytes = [opening(), call(PUSH, 1), message(1, &of(Ask::Hello(hello)), false)].concat();
-    if let Some(more) = more {
-        bytes.extend(message(1, &of(more), false));
-    }
-    bytes
+    [call(PUSH, stream), game(stream, Ask::Hello(hello))].concat()
+}
+
+/// A message of a push.
+fn game(stream: u32, ask: Ask) -> Vec<u8> {
+    message(stream, &PushRequest { message: Some(ask) }.encode_to_vec(), false)
+}
+
+/// A game of nothing, which the learner refuses.
+fn nothing_played(sequence: u32) -> Vec<u8> {
+    let sequence = sequence.into();
+    game(1, Ask::Trajectory(Trajectory { sequence, ..Trajectory::default() }))
+}
+
+/// The prefix of a message of this length.
+fn announced(length: u32) -> Vec<u8> {
+    [&[0][..], &length.to_be_bytes()].concat()
 }
 
 /// An upload that is announced, with its first chunk or without.
@@ -127,7 +134,7 @@ fn calls(path: &str, request: &[u8], index: u32) -> Vec<u8> {
     unary(path, stream(index), request)
 }
 
-pub(crate) const FLOODS: [Flood; 31] = [
+pub(crate) const FLOODS: [Flood; 35] = [
     flood("connections that send nothing", Port::Page, 1_100, nothing, Then::Hold),
     flood("half a request", Port::Page, 1_100, |_| b"GET / HT".to_vec(), Then::Hold),
     flood("requests byte by byte", Port::Page, 200, |_| get("/"), Then::Trickle),
@@ -251,25 +258,50 @@ pub(crate) const FLOODS: [Flood; 31] = [
         Then::Repeat(|_| frame(DATA, 0, 1, &[0; 1 << 14])),
     ),
     flood("connections that send nothing", Port::Learner, 1_100, nothing, Then::Hold),
-    flood("actors without a game", Port::Learner, 200, |index| push(index, None), Then::Hold),
+    flood("actors without a game", Port::Learner, 200, |index| push(index), Then::Hold),
     flood(
         "actors with games of nothing",
         Port::Learner,
         50,
-        |index| {
-            push(index, Some(Ask::Trajectory(Trajectory { sequence: 1, ..Trajectory::default() })))
-        },
+        |index| [push(index), nothing_played(1)].concat(),
+        Then::Repeat(|number| nothing_played(number + 2)),
+    ),
+    flood(
+        "pushes that are reset at once",
+        Port::Learner,
+        20,
+        http2,
         Then::Repeat(|number| {
-            let sequence = u64::from(number) + 2;
-            let game = Ask::Trajectory(Trajectory { sequence, ..Trajectory::default() });
-            message(1, &PushRequest { message: Some(game) }.encode_to_vec(), false)
+            let id = stream(number);
+            [hello(id, number % 50), frame(RST_STREAM, 0, id, &[0, 0, 0, 8])].concat()
         }),
+    ),
+    flood(
+        "games of 1 MiB, a byte each second",
+        Port::Learner,
+        50,
+        |index| push(index),
+        Then::Drip(|_| frame(DATA, 0, 1, &[announced(1 << 20), vec![0; 4_096]].concat())),
+    ),
+    flood(
+        "acknowledgements that are not read",
+        Port::Learner,
+        50,
+        |index| [opening_without_window(), hello(1, index)].concat(),
+        Then::RepeatUnread(|number| nothing_played(number + 1)),
+    ),
+    flood(
+        "games of 16 MiB",
+        Port::Learner,
+        20,
+        |index| [push(index), frame(DATA, 0, 1, &announced(16 << 20))].concat(),
+        Then::Repeat(|_| frame(DATA, 0, 1, &[0; 1 << 14])),
     ),
     flood(
         "frames without content",
         Port::Learner,
         20,
-        |index| push(index, None),
+        |index| push(index),
         Then::Repeat(|_| frame(DATA, 0, 1, b"").repeat(100)),
     ),
     flood(

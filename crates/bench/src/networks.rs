@@ -6,6 +6,9 @@ use ouro_net::{Architecture, GlobalPooling, NetSpec, ValueRange};
 /// Batch sizes of the benchmarks.
 pub const BATCHES: [usize; 4] = [1, 8, 32, 128];
 
+/// A Battlesnake board of the usual size.
+const BATTLESNAKE: PlaneShape = PlaneShape { channels: 12, height: 11, width: 11 };
+
 /// A network of the benchmarks.
 #[derive(Clone, Debug)]
 pub struct NetworkCase {
@@ -21,7 +24,6 @@ pub struct NetworkCase {
 /// multiple of any vector width. The second is a tower with global pooling.
 pub fn network_cases() -> Vec<NetworkCase> {
     let snake = PlaneShape { channels: 7, height: 10, width: 10 };
-    let battlesnake = PlaneShape { channels: 12, height: 11, width: 11 };
     let preset = |name: &str| name.parse().expect("it is one of the presets");
     let narrow = Architecture::Residual {
         channels: 10,
@@ -41,16 +43,33 @@ pub fn network_cases() -> Vec<NetworkCase> {
         value: ValueRange::Tanh,
         global_pooling: Some(GlobalPooling { channels: 8, every: 2 }),
     };
-    let case = |name, planes, architecture| {
-        let spec = NetSpec { planes, actions: 4, architecture };
-        NetworkCase { name, spec }
-    };
     vec![
         case("tiny", snake, preset("tiny")),
-        case("small", battlesnake, preset("small")),
-        case("medium", battlesnake, preset("medium")),
+        case("small", BATTLESNAKE, preset("small")),
+        case("medium", BATTLESNAKE, preset("medium")),
         case("snake_paper", snake, preset("snake_paper")),
         case("tower_10x1", snake, narrow),
-        case("small_pooled", battlesnake, pooled),
+        case("small_pooled", BATTLESNAKE, pooled),
     ]
+}
+
+/// Returns the networks for measurements of training: [`network_cases`], and a tower that is large
+/// enough to keep a GPU busy.
+pub fn training_cases() -> Vec<NetworkCase> {
+    let large = Architecture::Residual {
+        channels: 128,
+        blocks: 10,
+        policy_channels: 4,
+        value_channels: 2,
+        value_hidden: 128,
+        value: ValueRange::Tanh,
+        global_pooling: None,
+    };
+    let mut cases = network_cases();
+    cases.push(case("tower_128x10", BATTLESNAKE, large));
+    cases
+}
+
+fn case(name: &'static str, planes: PlaneShape, architecture: Architecture) -> NetworkCase {
+    NetworkCase { name, spec: NetSpec { planes, actions: 4, architecture } }
 }

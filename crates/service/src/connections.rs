@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use ouro_tls::{HandshakeError, PeerCertificate, Protocol, ServerTls};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{Sleep, sleep};
 use tokio_stream::wrappers::ReceiverStream;
@@ -34,6 +34,10 @@ use transport::Transport;
 const LOG_INTERVAL: Duration = Duration::from_secs(30);
 /// Delay after a failed `accept`; the usual cause is a lack of file descriptors.
 const ACCEPT_DELAY: Duration = Duration::from_millis(500);
+
+/// Connections that wait to be accepted; the system may lower the number. A flood of connections
+/// fills a short queue, and the system then resets honest ones.
+const BACKLOG: u32 = 4_096;
 
 /// Highest limit of open files that a process requests from the system.
 const MOST_FILES: u64 = 65_536;
@@ -122,12 +126,13 @@ pub struct Accepted {
 impl Listener {
     /// Opens `address`; port 0 selects a free port. The first `opening` bytes of a connection must
     /// arrive within the time of the handshake. 0 if the protocol has a time limit of its own.
+    #[expect(clippy::unused_async, reason = "it needs a runtime, like the listener of tokio")]
     pub async fn bind(
         address: SocketAddr,
         limits: ConnectionLimits,
         opening: usize,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+        let listener = listen(address)?;
         let address = listener.local_addr()?;
         Ok(Self {
             listener,
@@ -206,6 +211,16 @@ impl Listener {
         }
         sleep(ACCEPT_DELAY).await;
     }
+}
+
+/// Opens a port with a long queue of connections.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // As `TcpListener::bind` does. On Windows the option would let another process take the port.
+    #[cfg(not(windows))]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 impl Accepted {

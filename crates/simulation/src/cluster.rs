@@ -13,7 +13,7 @@ use ouro_learner::{Config, SimulatedLearner};
 use ouro_net::{Architecture, ContentHash, Generation};
 use ouro_rating::GateConfig;
 use ouro_rating::gate::SprtConfig;
-use ouro_replay::journal::Options;
+use ouro_replay::journal::{Options, Policy};
 use ouro_replay::testing::MemoryDisk;
 use ouro_service::SystemClock;
 use ouro_settings::{AlgorithmConfig, MatchConfig, PlayConfig, ReinforceConfig};
@@ -185,6 +185,7 @@ impl Cluster {
             config,
             disk,
             options: Options { segment_bytes: SEGMENT_BYTES, ..Options::default() },
+            commits: Policy { delay: self.commit_delay(), ..Policy::default() },
             connections: Port::open(PORT).await?,
             arena: arena(&format!("http://{}:{PORT}", HOSTS[0]))?,
             published: Box::new(move |generation, hash| {
@@ -193,6 +194,11 @@ impl Cluster {
             }),
         };
         Ok(learner.run().await?)
+    }
+
+    /// A fault rarely falls into the few milliseconds of a commit, so two seeds of three stretch them.
+    fn commit_delay(&self) -> Duration {
+        Duration::from_millis([5, 50, 500][(self.seed % 3) as usize])
     }
 
     async fn actor(self: &Arc<Self>, host: usize, start: u64) -> anyhow::Result<()> {

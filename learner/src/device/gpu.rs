@@ -1,13 +1,14 @@
 //! GPUs through wgpu.
 
 use std::sync::Mutex;
+use std::time::Instant;
 
 use burn_tensor::wgpu::WgpuBackend;
 use burn_tensor::wgpu::wgpu::DeviceType;
 use burn_tensor::{Device, DeviceKind};
 use ouro_proto::DeviceKind as ReportedKind;
 
-use super::{DeviceChoice, DeviceError, TrainDevice};
+use super::{Adapter, DeviceChoice, DeviceError, TrainDevice};
 
 /// Mark in the name of a software adapter.
 const SOFTWARE_MARK: &str = ", software";
@@ -55,6 +56,7 @@ fn adapter(
 }
 
 fn initialise(kind: DeviceKind, choice: DeviceChoice) -> Result<TrainDevice, String> {
+    let opened = Instant::now();
     let mut options = Device::wgpu_options().device_kind(kind);
     // Metal is the API on Apple's systems, Vulkan elsewhere. Probing OpenGL as well makes
     // drivers print warnings, so only `wgpu` does so.
@@ -73,7 +75,14 @@ fn initialise(kind: DeviceKind, choice: DeviceChoice) -> Result<TrainDevice, Str
         false => ("", ReportedKind::Gpu),
     };
     let name = format!("{} (wgpu {}{mark})", info.name, info.backend);
-    Ok(TrainDevice { plain, name, kind })
+    let adapter = Adapter {
+        name: info.name,
+        driver: info.driver,
+        driver_version: info.driver_info,
+        api: info.backend.to_string(),
+        kind: format!("{:?}", info.device_type),
+    };
+    Ok(TrainDevice { plain, name, kind, adapter: Some(adapter), opened })
 }
 
 /// The first clause of an error. The rest would list every adapter in full.

@@ -12,7 +12,7 @@ use ouro_net::{ContentHash, Generation, NetSpec, Weights, WeightsMeta};
 use ouro_proto::ArenaClient;
 use ouro_proto::arena_client::ArenaError;
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
-use ouro_replay::journal::Options;
+use ouro_replay::journal::{Options, Policy};
 use ouro_replay::{Disk, Journal};
 use ouro_service::server::{Connections, Limits};
 use ouro_service::{Background, Backoff, GrpcServer};
@@ -45,6 +45,8 @@ pub struct SimulatedLearner<C, D> {
     pub disk: D,
     /// Size limits of the journal.
     pub options: Options,
+    /// When the journal writer commits.
+    pub commits: Policy,
     /// The connections of the gRPC server.
     pub connections: C,
     /// A client of the arena.
@@ -78,7 +80,7 @@ where
 {
     /// Serves and trains until the future is dropped, or until a part ends.
     pub async fn run(self) -> Result<(), LearnerError> {
-        let Self { config, disk, options, connections, arena, published } = self;
+        let Self { config, disk, options, commits, connections, arena, published } = self;
         let rules: Arc<dyn Rules> = rules(&config)?.into();
         let game = serde_json::to_string(&config.game).unwrap_or_default();
         let opened = Journal::open(disk, game.as_bytes(), options);
@@ -103,7 +105,8 @@ where
             ..LearnerStatus::default()
         };
         let progress = SharedStatus::resumed(status, deviations);
-        let (writer, writing) = JournalWriter::new(journal, Arc::clone(&replay), progress.clone());
+        let (writer, writing) =
+            JournalWriter::new(journal, Arc::clone(&replay), progress.clone(), commits);
         let mut writing = Background::task("journal", writing);
         let stop = CancellationToken::new();
         let delivery = watch::Sender::<Delivery>::default();

@@ -24,6 +24,11 @@ use crate::journal_writer::{Command, Decision, Ended, PushSession};
 /// Time between two log lines about refused games of one connection.
 const REFUSAL_LOG_INTERVAL: Duration = Duration::from_secs(10);
 
+/// Time for which a connection is not read after a game that no working actor sends. Such games cost
+/// threads and journal that honest actors need, and only callers with a credential are
+/// [suspended](Identity::report_invalid).
+const INVALID_PAUSE: Duration = Duration::from_millis(50);
+
 type Responses = mpsc::Sender<Result<wire::PushResponse, Status>>;
 
 impl From<Ended> for StreamError {
@@ -72,6 +77,7 @@ pub(super) async fn serve(
         examining: VecDeque::new(),
         examined: None,
         refusal_log: Throttle::new(REFUSAL_LOG_INTERVAL),
+        unread_until: None,
     };
     connection.run(requests).await
 }
@@ -145,6 +151,8 @@ struct Connection<'a> {
     examined: Option<(u64, Decision)>,
     /// Bounds the log of an actor whose games are all refused.
     refusal_log: Throttle,
+    /// The end of the pause after an invalid game.
+    unread_until: Option<tokio::time::Instant>,
 }
 
 impl Connection<'_> {
@@ -182,7 +190,12 @@ impl Connection<'_> {
                 {
                     self.examined = self.examining.pop_front().map(|(number, _)| (number, decision));
                 }
-                message = requests.message(), if open && ahead < AHEAD => {
+                () = until(self.unread_until), if self.unread_until.is_some() => {
+                    self.unread_until = None;
+                }
+                message = requests.message(),
+                    if open && ahead < AHEAD && self.unread_until.is_none() =>
+                {
                     match message.map_err(|status| StreamError::Transport(Box::new(status)))? {
                         None => open = false,
                         Some(wire::PushRequest { message: Some(Ask::Trajectory(message)) }) => {
@@ -255,12 +268,13 @@ impl Connection<'_> {
         }
         let (actor, epoch) = (Arc::clone(&self.session.actor), self.session.epoch);
         permit.send(Command::Decide { actor, epoch, sequence, decision });
-        match self.identity.filter(|_| is_invalid) {
-            None => Ok(()),
-            Some(identity) => {
-                identity.report_invalid().map_err(|status| StreamError::Suspended(Box::new(status)))
-            }
+        if !is_invalid {
+            return Ok(());
         }
+        self.unread_until = Some(tokio::time::Instant::now() + INVALID_PAUSE);
+        self.identity.map_or(Ok(()), |identity| {
+            identity.report_invalid().map_err(|status| StreamError::Suspended(Box::new(status)))
+        })
     }
 
     /// Acknowledges the games whose decisions are on disk, with the suggested pause. `false` if the
@@ -295,6 +309,14 @@ impl Connection<'_> {
             sent = self.responses.send(Ok(response)) => Ok(sent.is_ok()),
             () = self.shared.stop.cancelled() => Err(StreamError::Closing),
         }
+    }
+}
+
+/// Ends at this time.
+async fn until(time: Option<tokio::time::Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::random::Random;
+use crate::random::Random;
 
 /// A process of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

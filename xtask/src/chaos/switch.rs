@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::fault::Role;
-use super::random::Random;
+use crate::random::Random;
 
 /// Packets that wait for one process. More are dropped, as by any router.
 const QUEUE: usize = 4_096;

@@ -14,7 +14,7 @@ use super::campaign::Campaign;
 use super::cluster::Cluster;
 use super::fault::Role;
 use super::log::Audit;
-use super::random::Random;
+use crate::random::Random;
 
 /// Longest time until a process has noticed.
 const NOTICE: Duration = Duration::from_secs(20);

@@ -31,7 +31,6 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 mod client;
-mod games;
 mod processor;
 
 /// Name of the clients' threads.
@@ -188,7 +187,7 @@ impl Moment {
 /// Fails if the learner received fewer or more games than the clients sent.
 fn measure(game: GameConfig, folder: &Path, arguments: &Arguments) -> Result<Measured, Failure> {
     let name = game.name().to_owned();
-    let games = games::random(&game, arguments.games).map_err(Failure::usage)?;
+    let games = ouro_bench::random_games(&game, arguments.games).map_err(Failure::usage)?;
     let count = games.len() as f64;
     let plies = games.iter().map(|game| game.plies.len()).sum::<usize>() as f64 / count;
     let bytes = games.iter().map(|game| message_bytes(0, game)).sum::<usize>() as f64 / count;

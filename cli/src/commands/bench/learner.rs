@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ouro_bench::{NetworkCase, network_cases};
+use ouro_bench::{NetworkCase, training_cases};
 use ouro_game::Rng;
 use ouro_learner::config::{AlphaZeroConfig, DeviceChoice, TrainConfig};
 use ouro_learner::device::TrainDevice;
@@ -77,23 +77,12 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     if !machine.release_build {
         writeln!(io::stderr(), "warning: this is a debug build; its numbers mean little")?;
     }
-    let all = network_cases();
-    let mut chosen: Vec<&NetworkCase> = Vec::new();
-    for name in &arguments.network {
-        let case = all.iter().find(|case| case.name == name).ok_or_else(|| {
-            let names: Vec<_> = all.iter().map(|case| case.name).collect();
-            let names = names.join(", ");
-            Failure::usage(format_args!("network {name:?} is unknown; known are {names}"))
-        })?;
-        chosen.push(case);
-    }
-    if let Some(batch) = arguments.batch.iter().find(|batch| !(1..=1 << 20).contains(*batch)) {
-        return Err(Failure::usage(format_args!("--batch is {batch}; give 1 to {}", 1 << 20)));
-    }
+    let chosen = named_cases(&arguments.network)?;
+    check_batches(&arguments.batch)?;
     let device = TrainDevice::choose(arguments.device, arguments.allow_software_adapter);
     let device = device.map_err(Failure::unavailable)?;
     let mut measured = Vec::new();
-    for case in chosen {
+    for case in &chosen {
         for &batch in &arguments.batch {
             measured.push(measure(case, batch as usize, &device, arguments).map_err(Failure::bug)?);
         }
@@ -103,6 +92,29 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let report = Report { machine, device, seconds, runs, measured };
     output.result(&report, table(&report))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The networks with these names.
+pub(super) fn named_cases(names: &[String]) -> Result<Vec<NetworkCase>, Failure> {
+    let all = training_cases();
+    let find = |name: &String| {
+        all.iter().find(|case| case.name == name).cloned().ok_or_else(|| {
+            let known: Vec<_> = all.iter().map(|case| case.name).collect();
+            let known = known.join(", ");
+            Failure::usage(format_args!("network {name:?} is unknown; known are {known}"))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// Refuses batch sizes that make no sense.
+pub(super) fn check_batches(batches: &[u32]) -> Result<(), Failure> {
+    match batches.iter().find(|batch| !(1..=1 << 20).contains(*batch)) {
+        None => Ok(()),
+        Some(batch) => {
+            Err(Failure::usage(format_args!("--batch is {batch}; give 1 to {}", 1 << 20)))
+        }
+    }
 }
 
 /// Measures one network at one batch size on random positions.

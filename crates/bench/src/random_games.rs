@@ -1,4 +1,4 @@
-//! Random games to push: long, and with a search target for every move.
+//! Random games to push to a learner: long, and with a search target for every move.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const TRIES: usize = 8;
 /// Moves that would end a game are redrawn up to [`TRIES`] times. Otherwise most Battlesnake games
 /// would end after two turns. Every seat learns, and every move has a policy target over all legal
 /// actions. Actors never send more data per game.
-pub(super) fn random(config: &GameConfig, games: u32) -> Result<Vec<Trajectory>, ConfigError> {
+pub fn random_games(config: &GameConfig, games: u32) -> Result<Vec<Trajectory>, ConfigError> {
     let shared = Arc::new(config.clone());
     let random = |seed: u32| Random { config: Arc::clone(&shared), seed: seed.into() };
     (0..games).map(|seed| config.visit(random(seed))).collect()
@@ -94,7 +94,7 @@ mod tests {
     fn games_are_whole_different_and_not_short() {
         for name in ["battlesnake", "connect_four"] {
             let config = GameConfig::by_name(name).expect("it is in the box");
-            let games = random(&config, 20).expect("a valid game");
+            let games = random_games(&config, 20).expect("a valid game");
             let plies: usize = games.iter().map(|game| game.plies.len()).sum();
             assert!(plies > 20 * 10, "{name}: {plies}");
             assert_ne!(games[0].record.digests, games[1].record.digests);
