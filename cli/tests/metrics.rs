@@ -12,36 +12,13 @@ use http::{value, wait};
 use ouro_service::access;
 use ouro_service::metrics::{Kind, Series, page, process};
 use ouro_testkit::process::Process;
+use promoting_run::SETTINGS;
 use serde_json::Value;
 
 #[path = "support/http.rs"]
 mod http;
-
-/// Settings of a run that promotes within seconds.
-const SETTINGS: &str = r#"
-preset = "reinforce-duel"
-seed = 5
-generation_steps = 20
-
-[game]
-game = "tic_tac_toe"
-
-[net]
-kind = "conv"
-channels = 8
-layers = 1
-hidden = 32
-
-[actor]
-games_per_thread = 32
-
-[train]
-batch_moves = 256
-learning_rate = 0.01
-
-[arena.gate]
-games = 60
-"#;
+#[path = "support/promoting_run.rs"]
+mod promoting_run;
 
 /// The page of all series.
 const PAGE: &str = "../docs/metrics.md";

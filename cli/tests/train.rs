@@ -1,5 +1,7 @@
 //! `ouro train`, run as a process: real ports, kills and restarts.
 
+#[path = "support/promoting_run.rs"]
+mod promoting_run;
 mod train {
     #[cfg(target_os = "linux")]
     mod full_disk;
@@ -12,35 +14,10 @@ mod train {
 
 use std::path::Path;
 
+use promoting_run::SETTINGS;
 use serde_json::Value;
 use train::kills;
 use train::process::Trainer;
-
-/// Settings of a run that promotes within seconds: tic-tac-toe and a tiny network.
-const SETTINGS: &str = r#"
-preset = "reinforce-duel"
-seed = 5
-generation_steps = 20
-
-[game]
-game = "tic_tac_toe"
-
-[net]
-kind = "conv"
-channels = 8
-layers = 1
-hidden = 32
-
-[actor]
-games_per_thread = 32
-
-[train]
-batch_moves = 256
-learning_rate = 0.01
-
-[arena.gate]
-games = 60
-"#;
 
 fn home_with_settings() -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a scratch folder");

@@ -22,7 +22,7 @@ const MAX_BYTES: u64 = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The file cannot be read.
-    #[error("cannot read config {}: {source}", path.display())]
+    #[error("cannot read config {}: {source}{}", path.display(), remedy(path, source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -48,6 +48,17 @@ pub enum FileError {
         /// The message: the key and the reason.
         what: String,
     },
+}
+
+/// What helps if the settings of a run are missing.
+fn remedy(path: &Path, source: &io::Error) -> &'static str {
+    let is_run = path.file_name().is_some_and(|name| name == "run.toml");
+    match source.kind() {
+        io::ErrorKind::NotFound if is_run => {
+            "; name the folder of a run: `ouro train` makes one and writes this file"
+        }
+        _ => "",
+    }
 }
 
 /// Reads `path` as TOML.
@@ -213,6 +224,9 @@ mod tests {
     fn a_missing_file_is_named() {
         let error = load::<Example>(Path::new("no/such/ouro.toml")).unwrap_err();
         assert!(error.to_string().starts_with("cannot read config no/such/ouro.toml: "));
+        assert!(!error.to_string().contains("ouro train"), "{error}");
+        let error = load::<Example>(Path::new("no/such/run.toml")).unwrap_err();
+        assert!(error.to_string().ends_with("`ouro train` makes one and writes this file"), "{error}");
     }
 
     #[test]
