@@ -11,7 +11,10 @@ use ouro_service::server::Limits;
 use ouro_settings::{Deployment, Settings};
 use ouro_tls::{ClientTls, ServerTls};
 
-use crate::store::{RedisAddress, RedisTls, Run, StoreError};
+use crate::store::{
+    RedisAddress, RedisTls, Run, StoreError, WEIGHTS_FOLDER, WeightsError, WeightsFolder,
+    WeightsStore,
+};
 
 /// Largest file with a password, in bytes.
 const MAX_PASSWORD_BYTES: u64 = 4_096;
@@ -33,7 +36,7 @@ pub struct ArenaConfig {
     pub web: Option<SocketAddr>,
     /// Host names that requests to the web page may use, besides IP addresses and `localhost`.
     pub web_names: Vec<String>,
-    /// Folder of the weights, and of the store unless it is in Redis; created if it is missing.
+    /// Folder of weights and results in files; created if it is missing.
     pub data: PathBuf,
     /// URL of the learner, whose figures the page shows; `None` watches no learner.
     pub learner: Option<String>,
@@ -41,6 +44,8 @@ pub struct ArenaConfig {
     pub credential: Credential,
     /// Where the results are.
     pub store: StoreConfig,
+    /// Where the weights are.
+    pub weights: WeightsConfig,
     /// Game and seed of the run.
     pub run: Run,
     /// How candidates are matched and rated.
@@ -126,6 +131,58 @@ impl StoreConfig {
     }
 }
 
+/// Where an arena keeps weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WeightsConfig {
+    /// In files in the data folder.
+    Files,
+    /// In an object store.
+    Objects {
+        /// `s3://BUCKET/PREFIX` or `file:///FOLDER`.
+        url: String,
+    },
+}
+
+impl WeightsConfig {
+    /// The store that the settings name.
+    pub fn of(deploy: &Deployment) -> Self {
+        match &deploy.weights {
+            None => Self::Files,
+            Some(url) => Self::Objects { url: url.clone() },
+        }
+    }
+
+    /// Checks that this program can open the store.
+    pub fn check(&self) -> Result<(), WeightsError> {
+        match self {
+            Self::Objects { url } if !cfg!(feature = "object-store") => {
+                Err(WeightsError::NotBuilt { url: url.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens the store of an arena whose data folder is `data`.
+    pub fn open(&self, data: &Path) -> Result<Box<dyn WeightsStore>, WeightsError> {
+        Ok(match self {
+            Self::Files => Box::new(WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?),
+            #[cfg(feature = "object-store")]
+            Self::Objects { url } => Box::new(crate::store::WeightsObjects::open(url)?),
+            #[cfg(not(feature = "object-store"))]
+            Self::Objects { url } => return Err(WeightsError::NotBuilt { url: url.clone() }),
+        })
+    }
+
+    /// Like [`open`](Self::open), but creates no folder of an object store.
+    pub fn open_to_read(&self, data: &Path) -> Result<Box<dyn WeightsStore>, WeightsError> {
+        match self {
+            #[cfg(feature = "object-store")]
+            Self::Objects { url } => Ok(Box::new(crate::store::WeightsObjects::open_to_read(url)?)),
+            _ => self.open(data),
+        }
+    }
+}
+
 impl ArenaConfig {
     /// A configuration for `run` with data folder `data`, a free loopback port and no web page.
     pub fn new(run: Run, data: impl Into<PathBuf>) -> Self {
@@ -137,6 +194,7 @@ impl ArenaConfig {
             learner: None,
             credential: Credential::None,
             store: StoreConfig::Files,
+            weights: WeightsConfig::Files,
             run,
             matches: MatchConfig::default(),
             max_weights_bytes: ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES,
@@ -160,6 +218,7 @@ impl ArenaConfig {
             matches: settings.arena.clone(),
             max_weights_bytes: settings.deploy.max_weights_bytes,
             store: StoreConfig::of(&settings.deploy),
+            weights: WeightsConfig::of(&settings.deploy),
             ..Self::new(run, data)
         }
     }
@@ -171,6 +230,7 @@ impl ArenaConfig {
 
     /// Like [`validate`](Self::validate), and returns what follows from the game.
     pub(crate) fn check(&self) -> Result<Checked, ConfigError> {
+        self.weights.check()?;
         check(&self.matches, &self.run.game)
     }
 }

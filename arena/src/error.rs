@@ -31,7 +31,7 @@ pub enum ArenaError {
     /// The store is missing, but weights of a run exist.
     #[error(
         "{} is missing or empty, but {} holds weights of a run; put the store back, or move the \
-         folder away to start without ratings",
+         weights away to start without ratings",
         path.display(),
         weights.display()
     )]
@@ -44,7 +44,7 @@ pub enum ArenaError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The folder of weights cannot be opened.
+    /// The store of weights cannot be opened.
     #[error(transparent)]
     Weights(#[from] WeightsError),
     /// The weights of a pool member cannot be read.
@@ -82,7 +82,8 @@ impl ArenaError {
     pub fn exit_status(&self) -> ExitStatus {
         match self {
             Self::Config(_)
-            | Self::Store(StoreError::OtherRun { .. } | StoreError::Schema { .. }) => {
+            | Self::Store(StoreError::OtherRun { .. } | StoreError::Schema { .. })
+            | Self::Weights(WeightsError::OtherRun { .. } | WeightsError::NotBuilt { .. }) => {
                 ExitStatus::BadConfiguration
             }
             Self::Data { .. }
@@ -238,12 +239,26 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Whether the call failed only because the disk is full, or the store cannot be reached.
-    pub(crate) fn is_exhausted(&self) -> bool {
+    /// Whether the call failed only because a disk is full, or a store cannot be reached.
+    pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Store(error) => error.is_passing(),
-            Self::Folder(WeightsError::Exhausted { .. }) => true,
+            Self::Folder(error) => error.is_passing(),
             _ => false,
+        }
+    }
+
+    /// The error of a store after which the same call can succeed later; any other error as it is.
+    pub(crate) fn passing(self) -> Result<StoreError, Self> {
+        match self {
+            Self::Store(error) if error.is_passing() => Ok(error),
+            Self::Folder(WeightsError::Exhausted { folder, source }) => {
+                Ok(StoreError::Exhausted { path: folder.display().to_string(), source })
+            }
+            Self::Folder(WeightsError::Unreachable { store, problem }) => {
+                Ok(StoreError::Unreachable { store: format!("weights in {store}"), problem })
+            }
+            error => Err(error),
         }
     }
 }
@@ -283,7 +298,11 @@ impl IntoStatus for CallError {
                 WeightsError::Missing(_) => Code::NotFound,
                 WeightsError::Damaged { .. } => Code::DataLoss,
                 WeightsError::Exhausted { .. } => Code::ResourceExhausted,
-                WeightsError::Io { .. } => Code::Internal,
+                WeightsError::Unreachable { .. } => Code::Unavailable,
+                WeightsError::Io { .. }
+                | WeightsError::Unusable { .. }
+                | WeightsError::OtherRun { .. }
+                | WeightsError::NotBuilt { .. } => Code::Internal,
             },
             Self::Store(error) => match error {
                 StoreError::GenerationTaken { .. } => Code::AlreadyExists,
@@ -357,6 +376,10 @@ mod tests {
             (folder(WeightsError::Missing(hash)), Code::NotFound),
             (folder(WeightsError::Damaged { path: path.clone(), found: hash }), Code::DataLoss),
             (folder(WeightsError::Io { path: path.clone(), source: io() }), Code::Internal),
+            (
+                folder(WeightsError::Unreachable { store: "s3".into(), problem: "down".into() }),
+                Code::Unavailable,
+            ),
             (
                 folder(WeightsError::Exhausted { folder: path.clone(), source: io() }),
                 Code::ResourceExhausted,

@@ -24,7 +24,7 @@ use crate::matchmaking::{self, DutyCycle};
 use crate::player_id::{MatchKey, MatchKind, PlayerId};
 use crate::side::Side;
 use crate::state::ArenaState;
-use crate::store::{MatchInfo, Outcome, StoreError, WeightsError};
+use crate::store::{MatchInfo, Outcome, StoreError};
 use crate::workers::shared_match::Workers;
 
 mod in_progress;
@@ -184,6 +184,7 @@ impl MatchRunner {
             match self.engine(newest.hash) {
                 Ok(_) => self.play_anchors(generation)?,
                 Err(error) => {
+                    let error = lasting(error)?;
                     tracing::warn!(generation = generation.0, %error, "cannot play the anchors");
                 }
             }
@@ -196,6 +197,7 @@ impl MatchRunner {
         let engine = match self.engine(candidate.hash) {
             Ok(engine) => engine,
             Err(error) => {
+                let error = lasting(error)?;
                 tracing::error!(generation = generation.0, %error, "candidate cannot play");
                 return Ok(self.state.drop_candidate(generation, &error.to_string())?);
             }
@@ -393,12 +395,8 @@ impl MatchRunner {
         match self.engine(row.hash) {
             Ok(engine) => Ok(network(&engine, player)),
             Err(CallError::Store(error)) => Err(error.into()),
-            Err(CallError::Folder(WeightsError::Exhausted { folder, source })) => {
-                let path = folder.display().to_string();
-                Err(StoreError::Exhausted { path, source }.into())
-            }
             Err(error) => {
-                let reason = error.to_string();
+                let reason = lasting(error)?.to_string();
                 self.state.set_aside(row, &reason)?;
                 Err(ArenaError::Unplayable { generation, reason })
             }
@@ -408,6 +406,14 @@ impl MatchRunner {
     fn engine(&self, hash: ContentHash) -> Result<Arc<Engine>, CallError> {
         let weights = Weights::from_safetensors(&self.state.read_weights(hash)?)?;
         Ok(Arc::new(Engine::new(&weights)))
+    }
+}
+
+/// The error if weights cannot be read for good. While a store cannot be used, matches pause instead.
+fn lasting(error: CallError) -> Result<CallError, StoreError> {
+    match error.passing() {
+        Ok(passing) => Err(passing),
+        Err(error) => Ok(error),
     }
 }
 

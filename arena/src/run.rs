@@ -30,16 +30,11 @@ use crate::match_runner::MatchRunner;
 use crate::metrics::ArenaSource;
 use crate::service::{ARENA_PERMISSIONS, Handlers, POOL_PERMISSIONS, ProcessView};
 use crate::state::ArenaState;
-use crate::store::{
-    EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, Store, StoreError, WeightsFolder,
-};
+use crate::store::{EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, Store, StoreError};
 use crate::web::{self, Gauges, WebAccess};
 use crate::workers::presence::watch_workers;
 use crate::workers::queue::arena::{ArenaQueue, Presence};
 use crate::workers::shared_match::Workers;
-
-/// Name of the folder of weights in the data folder.
-pub const WEIGHTS_FOLDER: &str = "weights";
 
 /// An arena with open ports and a locked store that does not run yet.
 #[derive(Debug)]
@@ -54,7 +49,7 @@ pub struct Arena {
     /// What the arena presents to that learner.
     credential: Credential,
     client_tls: Option<ClientTls>,
-    /// Folder of the weights, and of results in files.
+    /// Folder of weights and results in files.
     data: PathBuf,
     drain: Duration,
     state: Arc<ArenaState>,
@@ -97,13 +92,15 @@ impl Arena {
         let checked = config.check()?;
         let (waker, wake) = mpsc::sync_channel(1);
         let (data, run, store) = (config.data.clone(), config.run, config.store);
+        let weights = config.weights;
         let open = move || -> Result<(ArenaState, Option<WorkerAccess>), ArenaError> {
             std::fs::create_dir_all(&data)
                 .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
-            let weights = WeightsFolder::open(&data.join(WEIGHTS_FOLDER))?;
-            let lost = |path| ArenaError::StoreLost { path, weights: data.join(WEIGHTS_FOLDER) };
+            let weights = weights.open(&data)?;
+            let place = weights.name();
+            let lost = |path| ArenaError::StoreLost { path, weights: place.clone().into() };
             // The run is in the log before the first weights arrive.
-            let has_weights = weights.count()? > 0;
+            let has_weights = !weights.hashes()?.is_empty();
             let mut workers = None;
             let store: Box<dyn Store> = match store.redis()? {
                 None => {

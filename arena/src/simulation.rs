@@ -61,7 +61,7 @@ where
         let checked = check(&matches, &run.game)?;
         let (waker, wake) = sync_channel(1);
         let store = Box::new(EmbeddedStore::on(disk)?);
-        let folder = WeightsFolder::open(&weights)?;
+        let folder = Box::new(WeightsFolder::open(&weights)?);
         let state = Arc::new(ArenaState::load(run, checked, store, folder, clock, waker)?);
         let mut events = state.events();
         let stop = CancellationToken::new();

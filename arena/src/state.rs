@@ -15,10 +15,10 @@ use tokio::sync::{broadcast, watch};
 
 use crate::condition::Condition;
 use crate::config::Checked;
-use crate::error::CallError;
+use crate::error::{ArenaError, CallError};
 use crate::event::ArenaEvent;
 use crate::figures::Figures;
-use crate::store::{Decision, Outcome, Run, Store, StoreError, WeightsFolder};
+use crate::store::{Decision, Outcome, Run, Store, StoreError, WeightsStore};
 
 mod candidates;
 mod matches;
@@ -49,20 +49,21 @@ pub(crate) struct ArenaState {
 }
 
 impl ArenaState {
-    /// Loads the state of a run. Fails if the store belongs to another run.
+    /// Loads the state of a run. Fails if a store belongs to another run.
     pub(crate) fn load(
         run: Run,
         checked: Checked,
         store: Box<dyn Store>,
-        weights: WeightsFolder,
+        weights: Box<dyn WeightsStore>,
         clock: Arc<dyn Clock>,
         wake: SyncSender<()>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, ArenaError> {
         // The check precedes all reads, so that rows of another run are never mixed with rows of
         // this run.
         let new_id =
             RunId::of(format!("{:?} {} {}", clock.unix(), process::id(), run.seed).as_bytes());
         let id = store.bind_run(&run, new_id)?;
+        weights.bind_run(id)?;
         identity().set_game(run.game.name());
         identity().set_run(id);
         if let Some(newest) = store.checkpoints()?.last() {
@@ -175,12 +176,12 @@ impl ArenaState {
         });
         let message = match &stored {
             Ok(_) => None,
-            Err(error) if error.is_exhausted() => Some(error.to_string()),
+            Err(error) if error.is_passing() => Some(error.to_string()),
             Err(_) => return stored,
         };
         if self.set_condition(Condition::Candidates, message) {
             match &stored {
-                Ok(_) => tracing::warn!("there is space again: candidates are accepted"),
+                Ok(_) => tracing::warn!("candidates can be stored again: they are accepted"),
                 Err(error) => {
                     tracing::error!(%error, "candidates cannot be stored: they are refused")
                 }
@@ -189,11 +190,11 @@ impl ArenaState {
         stored
     }
 
-    /// Reads the weights file with this hash. A checkpoint whose file turns out to be missing or
+    /// Reads the weights with this hash. A checkpoint whose weights turn out to be missing or
     /// damaged is set aside.
     pub(crate) fn read_weights(&self, hash: ContentHash) -> Result<Vec<u8>, CallError> {
-        let read = self.weights.folder().read(hash).or_else(|error| {
-            if !error.is_exhausted()
+        let read = self.weights.store().read(hash).or_else(|error| {
+            if !error.is_passing()
                 && let Some(checkpoint) = self.weights.needed(hash)?
             {
                 self.set_aside(&checkpoint, &error.to_string())?;
@@ -272,10 +273,11 @@ impl ArenaState {
         refreshed
     }
 
-    /// Continues from the stored state after [`StoreError::Exhausted`]. Fails with the same error
-    /// while there is no space.
+    /// Continues from the stored state after a [passing](StoreError::is_passing) error. Fails with a
+    /// passing error while the stores cannot be used.
     pub(crate) fn recover(&self) -> Result<(), StoreError> {
         self.store().recover()?;
+        self.weights.recover()?;
         self.matches.reload()?;
         self.update_ratings()
     }

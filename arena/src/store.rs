@@ -3,7 +3,7 @@
 //! Every change except of the kept games is an entry of an append-only log, and the tables that
 //! answer queries follow from the log. [`replay()`] checks that its decisions follow from its games.
 //! [`Store`] lists the operations, [`LoggedStore`] implements them on a [`Backend`] that keeps the
-//! entries, and [`EmbeddedStore`] is the one in files. [`WeightsFolder`] keeps the weights.
+//! entries, and [`EmbeddedStore`] is the one in files. [`WeightsStore`] keeps the weights.
 
 mod backup;
 mod copy;
@@ -24,7 +24,7 @@ pub mod verify;
 mod weights;
 
 pub use backup::{BackupError, copy_arena};
-pub use copy::{Copied, CopyError, copy};
+pub use copy::{Copied, CopyError, copy, copy_weights};
 pub use embedded::{EmbeddedStore, Files, LOG_FILE};
 pub use error::{SCHEMA_VERSION, StoreError};
 pub use interface::Store;
@@ -39,7 +39,9 @@ pub use rows::{
     StoredCluster, StoredGame,
 };
 pub use verify::{Verified, VerifyError, verify};
-pub use weights::{WeightsError, WeightsFolder};
+#[cfg(feature = "object-store")]
+pub use weights::WeightsObjects;
+pub use weights::{WEIGHTS_FOLDER, WeightsError, WeightsFolder, WeightsStore};
 
 #[cfg(test)]
 mod conformance;

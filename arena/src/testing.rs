@@ -15,7 +15,7 @@ use ouro_testkit::network::{tiny, weights};
 use crate::config::MatchConfig;
 use crate::error::CallError;
 use crate::state::{ArenaState, Offer};
-use crate::store::{EmbeddedStore, Run, Store, WeightsFolder};
+use crate::store::{EmbeddedStore, Run, Store, WeightsFolder, WeightsStore};
 
 /// A state with its store on `disk` and its weights in `folder`, and the receiver of its wake-ups.
 pub(crate) fn state(
@@ -43,8 +43,17 @@ pub(crate) fn stored_state(
     config: &MatchConfig,
     clock: Arc<dyn Clock>,
 ) -> (ArenaState, Receiver<()>) {
+    full_state(Box::new(WeightsFolder::open(folder).unwrap()), store, config, clock)
+}
+
+/// Like [`stored_state`], with weights anywhere.
+pub(crate) fn full_state(
+    weights: Box<dyn WeightsStore>,
+    store: Box<dyn Store>,
+    config: &MatchConfig,
+    clock: Arc<dyn Clock>,
+) -> (ArenaState, Receiver<()>) {
     let game = GameConfig::by_name("tic_tac_toe").unwrap();
-    let weights = WeightsFolder::open(folder).unwrap();
     let checked = crate::config::check(config, &game).unwrap();
     let (waker, wake) = sync_channel(1);
     let run = Run { game, seed: 1 };

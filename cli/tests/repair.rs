@@ -172,6 +172,17 @@ fn has_redis() -> bool {
 }
 
 #[test]
+#[cfg(not(feature = "object-store"))]
+fn a_program_without_object_stores_says_how_to_build_one_with_them() {
+    let home = small_run::home();
+    let arguments = ["--run", "run", "--config", "small.toml", "--weights", "s3://bucket/run"];
+    let refused = small_run::train(home.path(), &arguments);
+    let parts = ["in s3://bucket/run: build it with `--features object-store`, or remove deploy."];
+    refused.assert_refused(64, &parts);
+    assert!(!home.path().join("run/arena").exists(), "nothing was created");
+}
+
+#[test]
 fn a_run_keeps_its_results_in_redis() {
     let (home, data) = (small_run::home(), tempfile::tempdir().expect("a scratch folder"));
     if !has_redis() {

@@ -13,7 +13,7 @@ use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown, SystemClock, healthcheck, identity};
 use ouro_settings::arguments::{
     AccessArguments, AddressArguments, FileArguments, ListenArguments, LogArguments,
-    MetricsArguments, SettingsError, StoreArguments, WebArguments,
+    MetricsArguments, SettingsError, StoreArguments, WebArguments, WeightsArguments,
 };
 use ouro_settings::{Process, Settings};
 
@@ -31,6 +31,8 @@ struct Arguments {
     addresses: AddressArguments,
     #[command(flatten)]
     store: StoreArguments,
+    #[command(flatten)]
+    weights: WeightsArguments,
     #[command(flatten)]
     access: AccessArguments,
     #[command(flatten)]
@@ -59,6 +61,7 @@ impl Arguments {
             self.addresses.apply(deploy);
             self.web.apply(deploy);
             self.store.apply(deploy);
+            self.weights.apply(deploy);
             self.access.apply(deploy);
             self.metrics.apply(deploy);
             self.log.apply(deploy);

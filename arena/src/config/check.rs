@@ -10,6 +10,7 @@ use ouro_settings::{MatchConfig, SettingError, check_gate};
 
 use crate::player_id::ANCHOR;
 use crate::side::{Side, StoppedClock};
+use crate::store::WeightsError;
 
 /// The default anchors, each with the most players of a game that it is rated in. Anchors that a
 /// game does not support are skipped.
@@ -37,6 +38,9 @@ pub enum ConfigError {
     /// A setting is invalid.
     #[error(transparent)]
     Setting(#[from] SettingError),
+    /// The program knows no object stores.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
     /// A name does not denote a player of this game.
     #[error("arena.{key} names a player that cannot play here: {error}")]
     Player {

@@ -1,4 +1,6 @@
-//! Matches on a disk that becomes full, on a server that is down, and after a restart.
+//! Matches on a disk that becomes full, on servers that are down, and after a restart.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use std::thread::JoinHandle;
 
@@ -9,8 +11,11 @@ use tokio::sync::broadcast;
 
 use super::*;
 use crate::event::ArenaEvent;
-use crate::store::{Decision, LOG_FILE, RedisAddress, RedisStore, StoredCluster, replay};
-use crate::testing::{offer, state, stored_state};
+use crate::store::{
+    Decision, EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, StoredCluster, WeightsError,
+    WeightsFolder, WeightsStore, replay,
+};
+use crate::testing::{full_state, offer, state, stored_state};
 use ouro_replay::disk::Disk as _;
 use ouro_replay::testing::{Faults, MemoryDisk};
 
@@ -179,6 +184,83 @@ fn a_server_that_is_down_pauses_a_match_and_changes_no_result() {
     assert_eq!(running.end(), gate(None));
 }
 
+/// A folder of weights that is out of reach at times.
+#[derive(Debug)]
+struct Remote {
+    folder: WeightsFolder,
+    is_down: Arc<AtomicBool>,
+}
+
+impl Remote {
+    fn reach(&self) -> Result<(), WeightsError> {
+        if self.is_down.load(Ordering::SeqCst) {
+            let (store, problem) = (self.name(), "no answer".to_owned());
+            return Err(WeightsError::Unreachable { store, problem });
+        }
+        Ok(())
+    }
+}
+
+impl WeightsStore for Remote {
+    fn name(&self) -> String {
+        "s3://bucket/run".to_owned()
+    }
+
+    fn write(&self, hash: ContentHash, bytes: &[u8]) -> Result<(), WeightsError> {
+        self.reach()?;
+        self.folder.write(hash, bytes)
+    }
+
+    fn read(&self, hash: ContentHash) -> Result<Vec<u8>, WeightsError> {
+        self.reach()?;
+        self.folder.read(hash)
+    }
+
+    fn hashes(&self) -> Result<Vec<ContentHash>, WeightsError> {
+        self.reach()?;
+        self.folder.hashes()
+    }
+
+    fn remove(&self, hash: ContentHash) -> Result<(), WeightsError> {
+        self.reach()?;
+        self.folder.remove(hash)
+    }
+
+    fn recover(&self) -> Result<(), WeightsError> {
+        self.reach()
+    }
+}
+
+#[test]
+fn weights_out_of_reach_pause_a_match_and_change_no_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let (disk, is_down) = (MemoryDisk::new(), Arc::new(AtomicBool::new(false)));
+    let weights = WeightsFolder::open(folder.path()).unwrap();
+    let weights = Box::new(Remote { folder: weights, is_down: is_down.clone() });
+    let store = Box::new(EmbeddedStore::on(disk.clone()).unwrap());
+    let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
+    let (state, wake) = full_state(weights, store, &config(), clock);
+    let events = state.events();
+    offer(&state, 0).unwrap();
+    is_down.store(true, Ordering::SeqCst);
+    let mut running = Running::launch(state, wake, events, disk, folder);
+    running.wait_until_paused();
+    let said = running.conditions().get(Condition::Matches).expect("matches wait").to_owned();
+    let expected = "weights in s3://bucket/run cannot be read or written: no answer; the arena";
+    assert!(said.contains(expected), "{said}");
+    // The candidate is neither dropped nor set aside, and a new one is refused for now.
+    assert!(!running.is_decided());
+    assert!(running.state.weights().unreadable().is_empty());
+    let refused = offer(&running.state, 1).unwrap_err();
+    assert!(refused.is_passing(), "{refused}");
+    assert_eq!(running.conditions().get(Condition::Candidates), Some(&*refused.to_string()));
+    is_down.store(false, Ordering::SeqCst);
+    running.state.candidates().wake();
+    running.wait_until_decided();
+    running.state.set_condition(Condition::Candidates, None);
+    assert_eq!(running.end(), gate(None));
+}
+
 #[test]
 fn a_stop_ends_the_wait_for_space() {
     let running = Running::start(Some(0), true);
@@ -193,7 +275,7 @@ fn a_stop_ends_the_wait_for_space() {
 fn a_candidate_refused_for_lack_of_space_is_accepted_later() {
     let mut running = Running::start(Some(0), false);
     let refused = offer(&running.state, 0).unwrap_err();
-    assert!(refused.is_exhausted(), "{refused}");
+    assert!(refused.is_passing(), "{refused}");
     assert!(refused.to_string().contains(LOG_FILE), "{refused}");
     // The condition of matches may be set, too: the match runner may also have found the disk full.
     assert_eq!(running.conditions().get(Condition::Candidates), Some(&*refused.to_string()));

@@ -121,8 +121,8 @@ impl CandidateState {
         };
         let stored = {
             let _files = lock(&self.files);
-            // The file is written first, so a row never refers to a missing file.
-            self.weights.folder().write(offer.hash, bytes)?;
+            // The weights are written first, so a row never refers to missing weights.
+            self.weights.store().write(offer.hash, bytes)?;
             self.shared.store.add_checkpoint(&checkpoint)?
         };
         // The store cannot say whether the row is new: a commit that failed may have been applied.
@@ -227,7 +227,7 @@ impl CandidateState {
                     .iter()
                     .any(|row| row.hash == hash && row.status != CheckpointStatus::Rejected)
         };
-        Ok(self.weights.folder().retain(is_kept)?)
+        Ok(self.weights.store().retain(&is_kept)?)
     }
 }
 

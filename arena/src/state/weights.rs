@@ -12,24 +12,34 @@ use ouro_net::{ContentHash, Generation};
 use ouro_proto::{Checkpoint, CheckpointStatus};
 
 use super::shared::{Shared, lock};
-use crate::store::{StoreError, WeightsFolder};
+use crate::error::CallError;
+use crate::store::{StoreError, WeightsStore};
 
-/// The weights files, and which of them cannot be read.
+/// The weights, and which of them cannot be read.
 #[derive(Debug)]
 pub(crate) struct WeightsState {
     shared: Arc<Shared>,
-    folder: WeightsFolder,
+    store: Box<dyn WeightsStore>,
     /// The problem of each generation whose weights cannot be read.
     unreadable: Mutex<BTreeMap<Generation, String>>,
 }
 
 impl WeightsState {
-    pub(super) fn new(shared: Arc<Shared>, folder: WeightsFolder) -> Self {
-        Self { shared, folder, unreadable: Mutex::default() }
+    pub(super) fn new(shared: Arc<Shared>, store: Box<dyn WeightsStore>) -> Self {
+        Self { shared, store, unreadable: Mutex::default() }
     }
 
-    pub(super) fn folder(&self) -> &WeightsFolder {
-        &self.folder
+    pub(super) fn store(&self) -> &dyn WeightsStore {
+        self.store.as_ref()
+    }
+
+    /// Fails with a passing error while weights cannot be read or written.
+    pub(super) fn recover(&self) -> Result<(), StoreError> {
+        self.store.recover().map_err(CallError::from).or_else(|error| match error.passing() {
+            Ok(passing) => Err(passing),
+            // Weights that are lost are noticed when they are used.
+            Err(_) => Ok(()),
+        })
     }
 
     /// The problem of each generation whose weights cannot be read.
@@ -47,9 +57,9 @@ impl WeightsState {
             let is_used =
                 row.status == CheckpointStatus::Champion || Some(row.generation) == newest;
             if row.status == CheckpointStatus::SetAside || is_used {
-                match self.folder.read(row.hash) {
+                match self.store.read(row.hash) {
                     Ok(_) => drop(self.restore(row.generation)?),
-                    Err(error) if error.is_exhausted() => {}
+                    Err(error) if error.is_passing() => {}
                     Err(error) => drop(self.set_aside(row, &error.to_string())?),
                 }
             }

@@ -18,7 +18,7 @@ use super::kept_games::FILE as GAMES_FILE;
 use super::line_file::format_line;
 use super::redis::{RedisAddress, RedisStore};
 use super::verify::{VerifyError, verify};
-use super::weights::{WeightsError, WeightsFolder};
+use super::weights::{WEIGHTS_FOLDER, WeightsError, WeightsFolder, WeightsStore};
 
 /// Copies after which no needed weights may be missing. A candidate that is published and rejected
 /// during one copy lacks them.
@@ -26,9 +26,6 @@ const ATTEMPTS: u32 = 5;
 
 /// Ending of weights files.
 const WEIGHTS: &str = ".safetensors";
-
-/// Name of the folder of weights.
-const WEIGHTS_FOLDER: &str = "weights";
 
 /// Entries that are written at once.
 const CHUNK: usize = 1_024;
@@ -47,27 +44,37 @@ pub enum BackupError {
     /// The results cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Weights in an object store cannot be read, or cannot be written to the copy.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
     /// The copy is not sound.
     #[error("the copy is not sound: {0}")]
     Verify(#[from] VerifyError),
 }
 
-/// Copies the arena in `from` to the new folder `to`. `redis` is the server of its results; `None`: they
-/// are in files.
+/// Copies the arena in `from` to the new folder `to`. `redis` is the server of its results, and `objects`
+/// the object store of its weights; `None`: they are in files.
 ///
 /// The copy holds every result that was stored before the call. It lacks only weights that the arena
 /// itself cannot read.
-pub fn copy_arena(from: &Path, redis: Option<&RedisAddress>, to: &Path) -> Result<(), BackupError> {
-    let weights = [from, to].map(|folder| folder.join(WEIGHTS_FOLDER));
-    let [source, copied] = &weights;
-    fs::create_dir_all(copied).map_err(at(copied))?;
+pub fn copy_arena(
+    from: &Path,
+    redis: Option<&RedisAddress>,
+    objects: Option<&dyn WeightsStore>,
+    to: &Path,
+) -> Result<(), BackupError> {
+    let (source, copied) = (from.join(WEIGHTS_FOLDER), to.join(WEIGHTS_FOLDER));
+    let folder = WeightsFolder::open(&copied)?;
+    let copy_weights = || match objects {
+        Some(objects) => copy_objects(objects, &folder),
+        None => copy_files(&source, &copied),
+    };
     let (mut attempt, mut missing) = (1, None);
     loop {
-        copy_weights(source, copied)?;
+        copy_weights()?;
         copy_log(from, redis, to)?;
-        copy_weights(source, copied)?;
+        copy_weights()?;
         let store = EmbeddedStore::open(to)?;
-        let folder = WeightsFolder::open(copied).map_err(VerifyError::from)?;
         match verify(&store, &folder) {
             Ok(_) => break,
             // Weights that the arena has lost do not come back. It plays without them, and so does the
@@ -88,7 +95,7 @@ pub fn copy_arena(from: &Path, redis: Option<&RedisAddress>, to: &Path) -> Resul
 }
 
 /// Copies the weights files that the copy lacks. The arena writes them under another name first.
-fn copy_weights(from: &Path, to: &Path) -> Result<(), BackupError> {
+fn copy_files(from: &Path, to: &Path) -> Result<(), BackupError> {
     for entry in fs::read_dir(from).map_err(at(from))? {
         let name = entry.map_err(at(from))?.file_name();
         let (file, copy) = (from.join(&name), to.join(&name));
@@ -96,6 +103,20 @@ fn copy_weights(from: &Path, to: &Path) -> Result<(), BackupError> {
             continue;
         }
         unless_gone(copy_file(&file, &copy)).map_err(at(&file))?;
+    }
+    Ok(())
+}
+
+/// Copies the weights that the copy lacks from an object store.
+fn copy_objects(from: &dyn WeightsStore, to: &WeightsFolder) -> Result<(), BackupError> {
+    let known = to.hashes()?;
+    for hash in from.hashes()?.into_iter().filter(|hash| !known.contains(hash)) {
+        match from.read(hash) {
+            Ok(bytes) => to.write(hash, &bytes)?,
+            // The arena removed them meanwhile, or cannot read them either.
+            Err(WeightsError::Missing(_) | WeightsError::Damaged { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(())
 }
@@ -161,7 +182,7 @@ mod tests {
             let path = folder.join(WEIGHTS_FOLDER).join(format!("{}{WEIGHTS}", row.hash));
             fs::write(path, b"weights").unwrap();
         }
-        assert!(weights.count().unwrap() > 0);
+        assert!(!weights.hashes().unwrap().is_empty());
     }
 
     fn publish(store: &dyn Store, folder: &Path, generation: u32) {
@@ -192,7 +213,7 @@ mod tests {
         let mut log = fs::OpenOptions::new().append(true).open(from.join(LOG_FILE)).unwrap();
         log.write_all(b"0badc0de 4 {\"half").unwrap();
         fs::write(from.join(WEIGHTS_FOLDER).join("new.partial"), b"half").unwrap();
-        copy_arena(&from, None, &to).unwrap();
+        copy_arena(&from, None, None, &to).unwrap();
         let copied = EmbeddedStore::open(&to).unwrap();
         assert_eq!(content(&copied), entries);
         let weights = WeightsFolder::open(&to.join(WEIGHTS_FOLDER)).unwrap();
@@ -212,8 +233,29 @@ mod tests {
         (0..3).for_each(|generation| publish(&store, &from, generation));
         let lost = ContentHash::of(&1_u32.to_le_bytes());
         fs::remove_file(from.join(WEIGHTS_FOLDER).join(format!("{lost}{WEIGHTS}"))).unwrap();
-        copy_arena(&from, None, &to).unwrap();
+        copy_arena(&from, None, None, &to).unwrap();
         assert_eq!(content(&EmbeddedStore::open(&to).unwrap()), content(&store));
+    }
+
+    #[test]
+    fn weights_elsewhere_are_copied_to_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let [from, elsewhere, to] =
+            ["arena", "bucket", "copy"].map(|name| folder.path().join(name));
+        let store = EmbeddedStore::open(&from).unwrap();
+        start(&store, 1);
+        (0..3).for_each(|generation| publish(&store, &elsewhere, generation));
+        // Any store of weights serves as the object store.
+        let objects = WeightsFolder::open(&elsewhere.join(WEIGHTS_FOLDER)).unwrap();
+        let damaged = ContentHash::of(b"other");
+        let path = elsewhere.join(WEIGHTS_FOLDER).join(format!("{damaged}{WEIGHTS}"));
+        fs::write(path, b"damaged").unwrap();
+        copy_arena(&from, None, Some(&objects), &to).unwrap();
+        let copied = EmbeddedStore::open(&to).unwrap();
+        assert_eq!(content(&copied), content(&store));
+        let weights = WeightsFolder::open(&to.join(WEIGHTS_FOLDER)).unwrap();
+        assert_eq!(verify(&copied, &weights).unwrap().weights, 3);
+        assert!(!from.join(WEIGHTS_FOLDER).exists(), "the source stays as it is");
     }
 
     #[test]
@@ -224,7 +266,7 @@ mod tests {
         let store = server.open();
         fill(&store);
         arena(&from, &store);
-        copy_arena(&from, Some(&server.address_of("test")), &to).unwrap();
+        copy_arena(&from, Some(&server.address_of("test")), None, &to).unwrap();
         assert_eq!(content(&EmbeddedStore::open(&to).unwrap()), content(&store));
         // The arena still is the writer.
         publish(&store, &from, 77);

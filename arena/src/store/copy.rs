@@ -1,11 +1,14 @@
-//! Copies the results of a run to another store.
+//! Copies the results or the weights of a run to another store.
 //!
 //! The entries of the log are copied as they are, so the copy has the same tables, decisions and
 //! ratings. An interrupted copy continues where it stopped. The kept games follow the entries.
 
+use ouro_net::RunId;
+
 use super::error::StoreError;
 use super::interface::Store;
 use super::logged::{Backend, LoggedStore};
+use super::weights::{WeightsError, WeightsStore};
 
 /// Entries that are read at once.
 const CHUNK: usize = 1_024;
@@ -73,6 +76,20 @@ pub fn copy<A: Backend, B: Backend>(
     Ok(Copied { entries, before, games: copy_games(from, to)? })
 }
 
+/// Copies all weights of the run `run`, each verified by its hash, and returns their number.
+pub fn copy_weights(
+    run: RunId,
+    from: &dyn WeightsStore,
+    to: &dyn WeightsStore,
+) -> Result<usize, WeightsError> {
+    to.bind_run(run)?;
+    let hashes = from.hashes()?;
+    for hash in &hashes {
+        to.write(*hash, &from.read(*hash)?)?;
+    }
+    Ok(hashes.len())
+}
+
 /// Copies the kept games of the matches in `from`, and returns their number.
 pub(super) fn copy_games<A: Backend, B: Backend>(
     from: &LoggedStore<A>,
@@ -93,10 +110,12 @@ pub(super) fn copy_games<A: Backend, B: Backend>(
 
 #[cfg(test)]
 mod tests {
+    use ouro_net::ContentHash;
     use ouro_replay::testing::MemoryDisk;
 
     use super::super::conformance::{content, fill, start};
     use super::*;
+    use crate::store::WeightsFolder;
     use crate::store::embedded::EmbeddedStore;
 
     fn store() -> EmbeddedStore<MemoryDisk> {
@@ -118,6 +137,22 @@ mod tests {
         let again = copy(&from, &to).unwrap();
         assert_eq!(again, Copied { before: all, ..copied });
         assert_eq!(content(&to), content(&from));
+    }
+
+    #[test]
+    fn all_weights_are_copied_unless_one_is_damaged() {
+        let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let [from, to] = folders.each_ref().map(|it| WeightsFolder::open(it.path()).unwrap());
+        let (run, hashes) = (RunId::of(b"run"), [b"a", b"b"].map(|bytes| ContentHash::of(bytes)));
+        from.write(hashes[0], b"a").unwrap();
+        from.write(hashes[1], b"b").unwrap();
+        assert_eq!(copy_weights(run, &from, &to).unwrap(), 2);
+        assert_eq!(to.read(hashes[1]).unwrap(), b"b");
+        let file = folders[0].path().join(format!("{}.safetensors", hashes[0]));
+        std::fs::write(file, b"x").unwrap();
+        let error = copy_weights(run, &from, &to).unwrap_err();
+        assert!(matches!(error, WeightsError::Damaged { .. }), "{error}");
+        assert_eq!(to.read(hashes[0]).unwrap(), b"a");
     }
 
     #[test]

@@ -102,7 +102,9 @@ pub enum StoreError {
     NotInPool(Generation),
     /// The server of the store cannot be reached, or takes no writes for the moment. The call can be
     /// repeated.
-    #[error("{store} does not take writes: {problem}; the arena resumes by itself once it does")]
+    #[error(
+        "{store} cannot be read or written: {problem}; the arena resumes by itself once it can"
+    )]
     Unreachable {
         /// The server.
         store: String,

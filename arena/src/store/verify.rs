@@ -5,7 +5,7 @@ use ouro_proto::{Checkpoint, CheckpointStatus};
 use super::error::StoreError;
 use super::interface::Store;
 use super::replay::{ReplayError, replay};
-use super::weights::{WeightsError, WeightsFolder};
+use super::weights::{WeightsError, WeightsStore};
 
 /// What a sound store holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Verified {
     pub promotions: usize,
     /// Entries that damage destroyed.
     pub lost: u64,
-    /// Weights files that were read, each with the content hash in its name.
+    /// Weights that were read, each with the content hash in its name.
     pub weights: usize,
 }
 
@@ -34,15 +34,15 @@ pub enum VerifyError {
     /// A table differs from the replay of the log.
     #[error("the table of {0} is not what the log of results leads to")]
     Table(&'static str),
-    /// A weights file is missing or damaged.
+    /// Weights are missing or damaged.
     #[error(transparent)]
     Weights(#[from] WeightsError),
 }
 
-/// Replays the log of a store and compares the result with the tables. Reads all weights files.
+/// Replays the log of a store and compares the result with the tables. Reads all weights.
 /// Those of the newest checkpoint and of every checkpoint that was not rejected must exist; after a
 /// repair, an undecided candidate may lack them.
-pub fn verify(store: &dyn Store, folder: &WeightsFolder) -> Result<Verified, VerifyError> {
+pub fn verify(store: &dyn Store, weights: &dyn WeightsStore) -> Result<Verified, VerifyError> {
     let replayed = replay(store)?;
     let (checkpoints, matches) = (store.checkpoints()?, store.matches()?);
     let promotions = store.promotions()?;
@@ -56,9 +56,9 @@ pub fn verify(store: &dyn Store, folder: &WeightsFolder) -> Result<Verified, Ver
             return Err(VerifyError::Table(name));
         }
     }
-    let weights = folder.hashes()?;
-    for hash in &weights {
-        folder.read(*hash)?;
+    let hashes = weights.hashes()?;
+    for hash in &hashes {
+        weights.read(*hash)?;
     }
     let newest = checkpoints.last().map(|row| row.hash);
     // A candidate whose rejection was lost has no weights any more; the next start drops it.
@@ -68,8 +68,7 @@ pub fn verify(store: &dyn Store, folder: &WeightsFolder) -> Result<Verified, Ver
         CheckpointStatus::Candidate => replayed.lost == 0,
         _ => true,
     };
-    if let Some(lost) =
-        checkpoints.iter().filter(is_needed).find(|row| !weights.contains(&row.hash))
+    if let Some(lost) = checkpoints.iter().filter(is_needed).find(|row| !hashes.contains(&row.hash))
     {
         return Err(WeightsError::Missing(lost.hash).into());
     }
@@ -78,7 +77,7 @@ pub fn verify(store: &dyn Store, folder: &WeightsFolder) -> Result<Verified, Ver
         matches: matches.len(),
         promotions: promotions.len(),
         lost: replayed.lost,
-        weights: weights.len(),
+        weights: hashes.len(),
     })
 }
 
@@ -91,7 +90,7 @@ mod tests {
     use super::super::error::SCHEMA_VERSION;
     use super::super::line_file::format_line;
     use super::super::rows::{LogEntry, Run, RunStarted};
-    use super::super::{EmbeddedStore, LOG_FILE};
+    use super::super::{EmbeddedStore, LOG_FILE, WeightsFolder};
     use super::*;
 
     fn checkpoint(generation: u32, weights: &[u8]) -> LogEntry {

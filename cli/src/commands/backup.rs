@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ouro_arena::config::StoreConfig;
+use ouro_arena::config::{StoreConfig, WeightsConfig};
 use ouro_arena::store::{self, LOG_FILE};
 use ouro_learner::copy_learner;
 use ouro_service::files::{copy_file, unless_gone};
 use ouro_service::{Clock, SystemClock};
-use ouro_settings::arguments::StoreArguments;
+use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +37,8 @@ const RECORDS: &str = "records.log";
 
 /// Copy a run to a new folder, while it continues or after it stopped.
 ///
-/// The copy is checked like a run by `ouro check`. Results in Redis are copied to files. `ouro
-/// restore` makes a run of the copy. If the learner and the arena are on two machines, copy each
+/// The copy is checked like a run by `ouro check`. Results in Redis and weights in an object store are
+/// copied to files. `ouro restore` makes a run of the copy. If the learner and the arena are on two machines, copy each
 /// there, the learner first. Exit code 1: the copy is complete, and a part of the run is not sound.
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
@@ -48,6 +48,8 @@ pub(crate) struct Backup {
     to: PathBuf,
     #[command(flatten)]
     store: StoreArguments,
+    #[command(flatten)]
+    weights: WeightsArguments,
 }
 
 /// What a backup holds. Written last.
@@ -81,8 +83,11 @@ impl Backup {
         let settings_file = run.join(SETTINGS_FILE);
         let mut deploy = Settings::load(&settings_file).map_err(Failure::unreadable)?.deploy;
         self.store.apply(&mut deploy);
+        self.weights.apply(&mut deploy);
         deploy.validate().map_err(Failure::usage)?;
         let redis = StoreConfig::of(&deploy).redis().map_err(Failure::unavailable)?;
+        let weights = WeightsConfig::of(&deploy);
+        weights.check().map_err(Failure::usage)?;
         let [learner, arena] = [LEARNER, ARENA].map(|part| run.join(part));
         let manifest = Manifest {
             version: VERSION,
@@ -103,13 +108,21 @@ impl Backup {
                 to.display()
             )));
         }
+        // Opened before anything is copied, as it may be out of reach.
+        let objects = match &weights {
+            WeightsConfig::Objects { .. } if manifest.arena => {
+                Some(weights.open_to_read(&arena).map_err(Failure::unavailable)?)
+            }
+            _ => None,
+        };
         fs::create_dir_all(to).map_err(at("create", to))?;
         copy_records(run, to)?;
         if manifest.learner {
             copy_learner(&learner, &to.join(LEARNER)).map_err(Failure::unavailable)?;
         }
         if manifest.arena {
-            let copied = store::copy_arena(&arena, redis.as_ref(), &to.join(ARENA));
+            let copied =
+                store::copy_arena(&arena, redis.as_ref(), objects.as_deref(), &to.join(ARENA));
             copied.map_err(Failure::unavailable)?;
         }
         copy(&settings_file, &to.join(SETTINGS_FILE))?;
@@ -119,7 +132,7 @@ impl Backup {
         fs::File::open(&unfinished).and_then(|file| file.sync_all()).map_err(at("sync", &file))?;
         fs::rename(&unfinished, &file).map_err(at("write", &file))?;
 
-        let parts = check::parts(to, &in_files())?;
+        let parts = check::parts(to, &in_files(), &weights_in_files())?;
         let is_sound = parts.iter().all(|part| part.sound);
         let Manifest { learner, arena, .. } = manifest;
         let seconds = clock.monotonic().as_secs_f64();
@@ -165,6 +178,11 @@ impl Manifest {
 /// The store of a backup.
 pub(super) fn in_files() -> StoreArguments {
     StoreArguments { store: Some("files".to_owned()), ..StoreArguments::default() }
+}
+
+/// The weights of a backup.
+pub(super) fn weights_in_files() -> WeightsArguments {
+    WeightsArguments { weights: Some("files".to_owned()) }
 }
 
 /// Copies the logs of sent games of all actors in the folder of a run.

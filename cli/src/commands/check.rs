@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ouro_arena::config::StoreConfig;
-use ouro_arena::run::WEIGHTS_FOLDER;
+use ouro_arena::config::{StoreConfig, WeightsConfig};
 use ouro_arena::store::{
-    EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, StoreError, WeightsFolder, verify,
+    EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, Store, StoreError, Verified, VerifyError,
+    WeightsError, WeightsStore, verify,
 };
 use ouro_learner::{FoundState, StoredState, UnfitState, training_states};
 use ouro_replay::check::{ClientLine, Joined, join};
-use ouro_settings::arguments::StoreArguments;
+use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{Deployment, SETTINGS_FILE, Settings};
 use serde::Serialize;
 
@@ -33,6 +33,8 @@ pub(crate) struct Check {
     run: PathBuf,
     #[command(flatten)]
     store: StoreArguments,
+    #[command(flatten)]
+    weights: WeightsArguments,
 }
 
 /// The verdict on one part of a run.
@@ -57,7 +59,7 @@ impl Check {
                 "{run}: no folder of a run is here; name the folder that holds its run.toml"
             )));
         }
-        let parts = parts(run, &self.store)?;
+        let parts = parts(run, &self.store, &self.weights)?;
         output.result(&parts, lines(&parts))?;
         let is_sound = parts.iter().all(|part| part.sound);
         Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -65,14 +67,18 @@ impl Check {
 }
 
 /// The verdicts on the parts of the run in this folder. Fails if a part cannot be read now.
-pub(super) fn parts(run: &Path, store: &StoreArguments) -> Result<Vec<Part>, Failure> {
+pub(super) fn parts(
+    run: &Path,
+    store: &StoreArguments,
+    weights: &WeightsArguments,
+) -> Result<Vec<Part>, Failure> {
     let compared = compare(run);
     let games = games(&compared);
     let verdicts = [
         ("settings", settings(run)),
         ("journal", compared.and_then(journal)),
         ("states", states(run, games)),
-        ("results", results(run, store)?),
+        ("results", results(run, store, weights)?),
     ];
     let part = |(part, verdict): (_, Verdict)| {
         let sound = verdict.is_ok();
@@ -223,15 +229,54 @@ fn states(run: &Path, games: Option<Range<u64>>) -> Verdict {
     }
 }
 
-fn results(run: &Path, store: &StoreArguments) -> Result<Verdict, Failure> {
+/// Checks the results and the weights, which the settings or the flags locate.
+fn results(
+    run: &Path,
+    store: &StoreArguments,
+    weights: &WeightsArguments,
+) -> Result<Verdict, Failure> {
     let folder = run.join("arena");
     let settings = Settings::load(&run.join(SETTINGS_FILE));
     let mut deploy = settings.map_or_else(|_| Deployment::default(), |settings| settings.deploy);
     store.apply(&mut deploy);
-    let address = StoreConfig::of(&deploy).redis().map_err(Failure::unavailable)?;
-    if let Some(address) = address {
-        return results_on_server(&address, &folder);
+    weights.apply(&mut deploy);
+    let weights = WeightsConfig::of(&deploy);
+    match StoreConfig::of(&deploy).redis().map_err(Failure::unavailable)? {
+        Some(address) => results_on_server(&address, &folder, &weights),
+        None => results_in_files(&folder, &weights),
     }
+}
+
+/// Opens the weights. A failure of an object store says nothing about the run.
+fn open_weights(
+    weights: &WeightsConfig,
+    folder: &Path,
+) -> Result<Result<Box<dyn WeightsStore>, String>, Failure> {
+    match (weights.open_to_read(folder), weights) {
+        (Err(error @ WeightsError::NotBuilt { .. }), _) => Err(Failure::usage(error)),
+        (Err(error), WeightsConfig::Objects { .. }) => Err(Failure::unavailable(error)),
+        (opened, _) => Ok(opened.map_err(text)),
+    }
+}
+
+/// The verdict on results and their weights. While an object store does not answer, there is none.
+fn verified(
+    store: &dyn Store,
+    weights: &WeightsConfig,
+    folder: &Path,
+) -> Result<Result<Verified, String>, Failure> {
+    let weights = match open_weights(weights, folder)? {
+        Ok(weights) => weights,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    match verify(store, weights.as_ref()) {
+        Err(VerifyError::Weights(error)) if error.is_passing() => Err(Failure::unavailable(error)),
+        verified => Ok(verified.map_err(text)),
+    }
+}
+
+/// The results of a run whose store is in files, and its weights.
+fn results_in_files(folder: &Path, weights: &WeightsConfig) -> Result<Verdict, Failure> {
     let path = folder.join(LOG_FILE);
     if !folder.exists() {
         return Ok(Ok("no candidate has been published yet".to_owned()));
@@ -241,7 +286,7 @@ fn results(run: &Path, store: &StoreArguments) -> Result<Verdict, Failure> {
     }
     // Opening the store moves an incomplete last entry to a file beside the log.
     let before = std::fs::metadata(&path).map_or(0, |file| file.len());
-    let store = match EmbeddedStore::open(&folder) {
+    let store = match EmbeddedStore::open(folder) {
         Ok(store) => store,
         Err(error @ StoreError::Locked { .. }) => return Err(Failure::unavailable(error)),
         Err(error) => return Ok(Err(error.to_string())),
@@ -256,10 +301,7 @@ fn results(run: &Path, store: &StoreArguments) -> Result<Verdict, Failure> {
         0 => String::new(),
         count => format!("; {count} kept games cannot be shown, as after a crash"),
     };
-    let verified = WeightsFolder::open(&folder.join(WEIGHTS_FOLDER))
-        .map_err(text)
-        .and_then(|weights| verify(&store, &weights).map_err(text));
-    Ok(verified.map(|found| {
+    Ok(verified(&store, weights, folder)?.map(|found| {
         let lost = match found.lost {
             0 => String::new(),
             lost => format!("; {lost} damaged entries were taken out"),
@@ -273,17 +315,18 @@ fn results(run: &Path, store: &StoreArguments) -> Result<Verdict, Failure> {
 }
 
 /// The results of a run whose store is in Redis, and its weights.
-fn results_on_server(address: &RedisAddress, folder: &Path) -> Result<Verdict, Failure> {
+fn results_on_server(
+    address: &RedisAddress,
+    folder: &Path,
+    weights: &WeightsConfig,
+) -> Result<Verdict, Failure> {
     let store = match RedisStore::open_to_read_in(address, folder) {
         Ok(store) => store,
         // The server says nothing about the results.
         Err(error @ StoreError::Server { .. }) => return Err(Failure::unavailable(error)),
         Err(error) => return Ok(Err(error.to_string())),
     };
-    let verified = WeightsFolder::open(&folder.join(WEIGHTS_FOLDER))
-        .map_err(text)
-        .and_then(|weights| verify(&store, &weights).map_err(text));
-    Ok(verified.map(|found| {
+    Ok(verified(&store, weights, folder)?.map(|found| {
         format!(
             "{} checkpoints, {} promotions and {} matches, as in {}; {} weights files",
             found.checkpoints,

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use ouro_settings::arguments::{AddressArguments, StoreArguments};
+use ouro_settings::arguments::{AddressArguments, StoreArguments, WeightsArguments};
 use ouro_settings::{Deployment, SETTINGS_FILE, Settings};
 use serde::Serialize;
 
@@ -36,6 +36,8 @@ pub(crate) struct Doctor {
     addresses: AddressArguments,
     #[command(flatten)]
     store: StoreArguments,
+    #[command(flatten)]
+    weights: WeightsArguments,
     /// File with a token of role reader [default: deploy.token_file of the settings; none].
     #[arg(long, value_name = "FILE", env = "OURO_TOKEN_FILE")]
     token_file: Option<PathBuf>,
@@ -90,6 +92,7 @@ impl Doctor {
         let mut deploy = settings.map_or_else(Deployment::default, |settings| settings.deploy);
         self.addresses.apply(&mut deploy);
         self.store.apply(&mut deploy);
+        self.weights.apply(&mut deploy);
         for (key, file) in [
             (&mut deploy.token_file, &self.token_file),
             (&mut deploy.tls_ca, &self.tls_ca),

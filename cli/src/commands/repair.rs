@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ouro_arena::run::WEIGHTS_FOLDER;
+use ouro_arena::config::WeightsConfig;
 use ouro_arena::store::{
     EmbeddedStore, LOG_FILE, Repair as Repaired, Run, RunStarted, SCHEMA_VERSION, Store,
-    StoreError, WeightsFolder, repair,
+    StoreError, WEIGHTS_FOLDER, repair,
 };
 use ouro_learner::{Config, rebuild_training_state, stored_run, training_states};
 use ouro_net::{RunId, Weights};
-use ouro_settings::arguments::StoreArguments;
+use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::Serialize;
 
@@ -31,6 +31,8 @@ pub(crate) struct Repair {
     run: PathBuf,
     #[command(flatten)]
     store: StoreArguments,
+    #[command(flatten)]
+    weights: WeightsArguments,
 }
 
 /// The outcome for one part of a run.
@@ -47,6 +49,7 @@ impl Repair {
         let run = &self.run;
         let mut settings = Settings::load(&run.join(SETTINGS_FILE)).map_err(Failure::unreadable)?;
         self.store.apply(&mut settings.deploy);
+        self.weights.apply(&mut settings.deploy);
         if settings.deploy.store.is_some() {
             return Err(Failure::usage(format_args!(
                 "the results of {} are in Redis, which repairs from its own backup; restore it, then \
@@ -82,7 +85,14 @@ fn results(
     let folder = run.join("arena");
     let path = folder.join(LOG_FILE);
     if !path.exists() {
-        let has_weights = folder.join(WEIGHTS_FOLDER).exists();
+        let has_weights = match WeightsConfig::of(&settings.deploy) {
+            WeightsConfig::Files => folder.join(WEIGHTS_FOLDER).exists(),
+            objects => {
+                objects.check().map_err(Failure::usage)?;
+                let hashes = objects.open_to_read(&folder).and_then(|weights| weights.hashes());
+                !hashes.map_err(Failure::unavailable)?.is_empty()
+            }
+        };
         return Ok(match has_weights {
             false => Ok("none yet".to_owned()),
             true => Err(format!(
@@ -107,7 +117,7 @@ fn results(
 
 fn training(run: &Path, settings: &Settings) -> Result<Result<String, String>, Failure> {
     let arena = run.join("arena");
-    let newest = match newest_weights(&arena) {
+    let newest = match newest_weights(&arena, &WeightsConfig::of(&settings.deploy)) {
         Ok(newest) => newest,
         Err(error @ StoreError::Locked { .. }) => return Err(Failure::unavailable(error)),
         Err(error) => return Ok(Err(error.to_string())),
@@ -142,14 +152,17 @@ fn kept_states(run: &Path) -> Result<String, String> {
 }
 
 /// The newest weights of the arena that can be read, and its run.
-fn newest_weights(folder: &Path) -> Result<Option<(Weights, Option<RunId>)>, StoreError> {
+fn newest_weights(
+    folder: &Path,
+    weights: &WeightsConfig,
+) -> Result<Option<(Weights, Option<RunId>)>, StoreError> {
     if !folder.join(LOG_FILE).exists() {
         return Ok(None);
     }
     let store = EmbeddedStore::open(folder)?;
     let run = store.run();
     let rows = store.checkpoints()?;
-    let Ok(files) = WeightsFolder::open(&folder.join(WEIGHTS_FOLDER)) else { return Ok(None) };
-    let read = |hash| Weights::from_safetensors(&files.read(hash).ok()?).ok();
+    let Ok(stored) = weights.open_to_read(folder) else { return Ok(None) };
+    let read = |hash| Weights::from_safetensors(&stored.read(hash).ok()?).ok();
     Ok(rows.iter().rev().find_map(|row| read(row.hash)).map(|weights| (weights, run)))
 }

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ouro_arena::config::StoreConfig;
+use ouro_arena::config::{StoreConfig, WeightsConfig};
 use ouro_arena::store::{
     self, CopyError, EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, ServerReport,
+    WEIGHTS_FOLDER, WeightsError, WeightsFolder, WeightsStore,
 };
-use ouro_settings::arguments::StoreArguments;
+use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{SETTINGS_FILE, Settings};
 
 use super::backup::{ARENA, LEARNER, Manifest, at, copy, copy_records, is_empty};
@@ -24,7 +25,7 @@ const LOCK: &str = "LOCK";
 ///
 /// The backup is not changed. Its run.toml is used unless the folder has one. The results go to the
 /// store that these settings name: files, or a Redis server without results under this name. The
-/// restored run is checked like by `ouro check`. Exit code 1: a part is not sound.
+/// weights go to files, or to the object store of these settings if it holds none. The restored run is checked like by `ouro check`. Exit code 1: a part is not sound.
 #[derive(Debug, Args)]
 pub(crate) struct Restore {
     /// Folder of the backup.
@@ -33,6 +34,8 @@ pub(crate) struct Restore {
     run: PathBuf,
     #[command(flatten)]
     store: StoreArguments,
+    #[command(flatten)]
+    weights: WeightsArguments,
 }
 
 impl Restore {
@@ -53,11 +56,17 @@ impl Restore {
         let used = if has_settings { &settings } else { &backup.join(SETTINGS_FILE) };
         let mut deploy = Settings::load(used).map_err(Failure::unreadable)?.deploy;
         self.store.apply(&mut deploy);
+        self.weights.apply(&mut deploy);
         deploy.validate().map_err(Failure::usage)?;
         let redis = StoreConfig::of(&deploy).redis().map_err(Failure::unavailable)?;
         if let Some(address) = redis.as_ref().filter(|_| manifest.arena) {
             check_server(address)?;
         }
+        let weights = WeightsConfig::of(&deploy);
+        let objects = match &weights {
+            WeightsConfig::Objects { .. } if manifest.arena => Some(open_objects(&weights, run)?),
+            _ => None,
+        };
         fs::create_dir_all(run).map_err(at("create", run))?;
         if !has_settings {
             copy(used, &settings)?;
@@ -69,11 +78,14 @@ impl Restore {
         if manifest.arena {
             let folder = run.join(ARENA);
             copy_folder(&backup.join(ARENA), &folder)?;
+            if let Some(objects) = &objects {
+                to_objects(objects.as_ref(), &folder)?;
+            }
             if let Some(address) = &redis {
                 to_server(address, &folder)?;
             }
         }
-        let parts = check::parts(run, &self.store)?;
+        let parts = check::parts(run, &self.store, &self.weights)?;
         output.result(&parts, check::lines(&parts))?;
         let is_sound = parts.iter().all(|part| part.sound);
         Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -95,6 +107,36 @@ fn check_server(address: &RedisAddress) -> Result<(), Failure> {
             address.name
         ))),
     }
+}
+
+/// Opens an object store for the run in `run`. Weights that are there may be those of the run that the
+/// backup copied, and an arena removes what its results do not know. They are refused.
+fn open_objects(weights: &WeightsConfig, run: &Path) -> Result<Box<dyn WeightsStore>, Failure> {
+    weights.check().map_err(Failure::usage)?;
+    let objects = weights.open(run).map_err(Failure::unavailable)?;
+    match objects.hashes().map_err(Failure::unavailable)?.len() {
+        0 => Ok(objects),
+        count => Err(Failure::usage(format_args!(
+            "{} holds {count} weights; give another prefix (--weights, deploy.weights), or --weights \
+             files",
+            objects.name()
+        ))),
+    }
+}
+
+/// Moves the weights in the folder of an arena to an object store.
+fn to_objects(objects: &dyn WeightsStore, folder: &Path) -> Result<(), Failure> {
+    let store = EmbeddedStore::open(folder).map_err(Failure::unavailable)?;
+    let path = folder.join(WEIGHTS_FOLDER);
+    let files = WeightsFolder::open(&path).map_err(Failure::unavailable)?;
+    // Without a run in its results, an arena has no weights.
+    if let Some(id) = store.run() {
+        store::copy_weights(id, &files, objects).map_err(|error| match error {
+            WeightsError::OtherRun { .. } => Failure::usage(error),
+            error => Failure::unavailable(error),
+        })?;
+    }
+    fs::remove_dir_all(&path).map_err(at("remove", &path))
 }
 
 /// Moves the results in the folder of an arena to a Redis server.

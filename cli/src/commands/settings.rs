@@ -37,6 +37,7 @@ pub(super) fn problem(settings: &Settings) -> Option<Problem> {
         ConfigError::Player { key, .. } => format!("arena.{key}"),
         ConfigError::Weightless(_) => "arena.player".to_owned(),
         ConfigError::Gate(_) => "arena.gate".to_owned(),
+        ConfigError::Weights(_) => "deploy.weights".to_owned(),
     };
     Some(Problem { key, text: error.to_string() })
 }

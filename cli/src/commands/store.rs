@@ -1,44 +1,50 @@
-//! `ouro store`: copies the results of a run to another store.
+//! `ouro store`: copies the results or the weights of a run to another store.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
-use ouro_arena::config::StoreConfig;
+use clap::{ArgGroup, Args, Subcommand};
+use ouro_arena::config::{StoreConfig, WeightsConfig};
 use ouro_arena::store::{
     self, Copied, CopyError, EmbeddedStore, LOG_FILE, LoggedStore, RedisStore, StoreError,
+    WeightsError,
 };
-use ouro_settings::arguments::StoreArguments;
+use ouro_net::RunId;
+use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{Deployment, SETTINGS_FILE, Settings};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Work with the store of a run's results.
+/// Work with the stores of a run's results and weights.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
     Copy(Copy),
 }
 
-/// Copy the results of a run to another store: from files to Redis or back.
+/// Copy the results of a run to another store, from files to Redis or back, or its weights.
 ///
-/// The run must not be running. Weights, the journal and training states stay where they are. The
-/// source is not changed; afterwards set deploy.store in run.toml, so that the next start uses the
-/// copy. An interrupted copy continues when the command is repeated.
+/// The run must not be running. The journal and training states stay where they are. The source is
+/// not changed; afterwards set deploy.store or deploy.weights in run.toml, so that the next start uses
+/// the copy. An interrupted copy continues when the command is repeated.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("destination").required(true).multiple(true))]
 pub(crate) struct Copy {
     /// Folder of the run.
     run: PathBuf,
-    /// Where to: the URL of a Redis server, or files for the folder of the run.
-    #[arg(long, value_name = "URL")]
-    to: String,
+    /// Where the results go: the URL of a Redis server, or files for the folder of the run.
+    #[arg(long, value_name = "URL", group = "destination")]
+    to: Option<String>,
     /// Name of the run in the keys of that server [default: deploy.store_name of the settings].
     #[arg(long, value_name = "NAME")]
     to_name: Option<String>,
     /// File with the password of that server [default: deploy.store_password_file of the settings].
     #[arg(long, value_name = "FILE")]
     to_password_file: Option<PathBuf>,
+    /// Where the weights go: the URL of an object store, or files for the folder of the run.
+    #[arg(long, value_name = "URL", group = "destination")]
+    to_weights: Option<String>,
     /// File of the authorities that sign the certificate of that server, for rediss://
     /// [default: deploy.store_ca of the settings].
     #[arg(long, value_name = "FILE")]
@@ -53,16 +59,36 @@ pub(crate) struct Copy {
     /// The store of the run, if other than in its settings.
     #[command(flatten)]
     from: StoreArguments,
+    /// The store of its weights, if other than in its settings.
+    #[command(flatten)]
+    from_weights: WeightsArguments,
 }
 
 /// The result of a copy.
 #[derive(Debug, Serialize)]
 struct Report {
+    #[serde(flatten)]
+    results: Option<ResultsReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weights: Option<WeightsReport>,
+}
+
+/// The result of a copy of results.
+#[derive(Debug, Serialize)]
+struct ResultsReport {
     from: String,
     to: String,
     entries: u64,
     copied: u64,
     games: u64,
+}
+
+/// The result of a copy of weights.
+#[derive(Debug, Serialize)]
+struct WeightsReport {
+    from: String,
+    to: String,
+    files: usize,
 }
 
 /// An open store. The variants are boxed, because they are large.
@@ -83,9 +109,10 @@ impl Copy {
         let path = self.run.join(SETTINGS_FILE);
         let mut from = Settings::load(&path).map_err(Failure::unreadable)?.deploy;
         self.from.apply(&mut from);
+        self.from_weights.apply(&mut from);
         let mut to = from.clone();
         let target = StoreArguments {
-            store: Some(self.to),
+            store: self.to.clone(),
             store_name: self.to_name,
             store_password_file: self.to_password_file,
             store_ca: self.to_ca,
@@ -93,18 +120,25 @@ impl Copy {
             store_key: self.to_key,
         };
         target.apply(&mut to);
+        WeightsArguments { weights: self.to_weights.clone() }.apply(&mut to);
         for deploy in [&from, &to] {
             deploy.validate().map_err(Failure::usage)?;
         }
-        let configs = [&from, &to].map(StoreConfig::of);
-        let [source, destination] = configs;
-        if source == destination {
+        let folder = self.run.join("arena");
+        let [source, destination] = [&from, &to].map(StoreConfig::of);
+        if self.to.is_some() && source == destination {
             return Err(Failure::usage(format_args!(
                 "the run already keeps its results there; name another store with --to, or its \
                  present one with --store"
             )));
         }
-        let folder = self.run.join("arena");
+        let [weights, new_weights] = [&from, &to].map(WeightsConfig::of);
+        if self.to_weights.is_some() && weights == new_weights {
+            return Err(Failure::usage(format_args!(
+                "the run already keeps its weights there; name another store with --to-weights, or \
+                 its present one with --weights"
+            )));
+        }
         // A source that is not there must not be created.
         if source == StoreConfig::Files && !folder.join(LOG_FILE).exists() {
             let path = folder.join(LOG_FILE);
@@ -113,26 +147,76 @@ impl Copy {
                 path.display()
             )));
         }
-        let (source, destination) = (open(&from, &folder)?, open(&to, &folder)?);
-        let (names, copied) = match (&source, &destination) {
-            (Open::Files(from), Open::Redis(to)) => copied(from, to),
-            (Open::Redis(from), Open::Files(to)) => copied(from, to),
-            (Open::Redis(from), Open::Redis(to)) => copied(from, to),
-            (Open::Files(from), Open::Files(to)) => copied(from, to),
-        }?;
-        let ([from, to], Copied { entries, before, games }) = (names, copied);
-        let next = match &destination {
-            Open::Files(_) => "remove deploy.store from run.toml",
-            Open::Redis(_) => "set deploy.store in run.toml",
-        };
-        let new = entries - before;
-        let text = format!(
-            "{new} of {entries} entries and {games} games copied from {from} to {to}\n{next} before \
-             the next start\n"
-        );
-        output.result(&Report { from, to, entries, copied: new, games }, text)?;
+        // An open store also shows that no arena runs.
+        let source = open(&from, &folder)?;
+        let (mut report, mut text) = (Report { results: None, weights: None }, String::new());
+        if self.to_weights.is_some() {
+            let copied = copy_weights(source.run()?, &weights, &new_weights, &folder)?;
+            let WeightsReport { from, to, files } = &copied;
+            text += &format!(
+                "{files} weights copied from {from} to {to}\n{} before the next start\n",
+                next("deploy.weights", new_weights == WeightsConfig::Files)
+            );
+            report.weights = Some(copied);
+        }
+        if self.to.is_some() {
+            let (names, copied) = match (&source, &open(&to, &folder)?) {
+                (Open::Files(from), Open::Redis(to)) => copied(from, to),
+                (Open::Redis(from), Open::Files(to)) => copied(from, to),
+                (Open::Redis(from), Open::Redis(to)) => copied(from, to),
+                (Open::Files(from), Open::Files(to)) => copied(from, to),
+            }?;
+            let ([from, to], Copied { entries, before, games }) = (names, copied);
+            let new = entries - before;
+            text += &format!(
+                "{new} of {entries} entries and {games} games copied from {from} to {to}\n{} before \
+                 the next start\n",
+                next("deploy.store", destination == StoreConfig::Files)
+            );
+            report.results = Some(ResultsReport { from, to, entries, copied: new, games });
+        }
+        output.result(&report, text)?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What to do with a key after a copy.
+fn next(key: &str, to_files: bool) -> String {
+    if to_files {
+        return format!("remove {key} from run.toml");
+    }
+    format!("set {key} in run.toml")
+}
+
+impl Open {
+    /// The run of the store.
+    fn run(&self) -> Result<RunId, Failure> {
+        let (run, name) = match self {
+            Self::Files(store) => (store.run(), store.name()),
+            Self::Redis(store) => (store.run(), store.name()),
+        };
+        run.ok_or_else(|| Failure::no_input(CopyError::Empty(name)))
+    }
+}
+
+/// Copies the weights of a run.
+fn copy_weights(
+    run: RunId,
+    from: &WeightsConfig,
+    to: &WeightsConfig,
+    folder: &Path,
+) -> Result<WeightsReport, Failure> {
+    let open = |config: &WeightsConfig| {
+        config.check().map_err(Failure::usage)?;
+        config.open(folder).map_err(Failure::unavailable)
+    };
+    let (from, to) = (open(from)?, open(to)?);
+    let files = store::copy_weights(run, from.as_ref(), to.as_ref());
+    let files = files.map_err(|error| match error {
+        WeightsError::OtherRun { .. } => Failure::usage(error),
+        error => Failure::unavailable(error),
+    })?;
+    Ok(WeightsReport { from: from.name(), to: to.name(), files })
 }
 
 fn open(deploy: &Deployment, folder: &Path) -> Result<Open, Failure> {

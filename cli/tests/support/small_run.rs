@@ -18,10 +18,14 @@ hidden = 8
 
 /// Runs `ouro` in the folder `home`.
 pub(crate) fn ouro(home: &Path, arguments: &[&str]) -> Ended {
-    run(Command::new(env!("CARGO_BIN_EXE_ouro"))
-        .args(arguments)
-        .current_dir(home)
-        .env_remove("OURO_RUN"))
+    run(&mut command(home, arguments))
+}
+
+/// `ouro` in the folder `home`.
+pub(crate) fn command(home: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    command.args(arguments).current_dir(home).env_remove("OURO_RUN");
+    command
 }
 
 /// Runs `ouro train` on free ports, so that it does not collide with the runs of other tests.

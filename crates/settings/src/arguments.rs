@@ -110,7 +110,7 @@ pub struct MetricsArguments {
     pub metrics: Option<WebAddress>,
 }
 
-/// The store that is no server.
+/// The store that is neither a server nor a bucket.
 const FILES: &str = "files";
 
 /// Where the arena keeps its results.
@@ -139,6 +139,15 @@ pub struct StoreArguments {
     /// File of the private key of that certificate [default: deploy.store_key of the settings; none].
     #[arg(long, value_name = "FILE", env = "OURO_STORE_KEY")]
     pub store_key: Option<PathBuf>,
+}
+
+/// Where the arena keeps weights.
+#[derive(Clone, Debug, Default, Args)]
+pub struct WeightsArguments {
+    /// Object store of the arena's weights, such as s3://bucket/prefix, or files for the folder of the
+    /// run [default: deploy.weights of the settings, files].
+    #[arg(long, value_name = "URL", env = "OURO_WEIGHTS")]
+    pub weights: Option<String>,
 }
 
 /// Who may call the services, and what this process presents to them.
@@ -215,6 +224,11 @@ fn set<T: Clone>(value: &mut T, given: &Option<T>) {
     }
 }
 
+/// The value of a key that is left out for files.
+fn unless_files(given: Option<&String>) -> Option<Option<String>> {
+    given.map(|url| Some(url.clone()).filter(|url| url != FILES))
+}
+
 impl AddressArguments {
     /// Overrides the keys that are given.
     pub fn apply(&self, deploy: &mut Deployment) {
@@ -240,15 +254,19 @@ impl MetricsArguments {
 impl StoreArguments {
     /// Overrides the keys that are given.
     pub fn apply(&self, deploy: &mut Deployment) {
-        set(
-            &mut deploy.store,
-            &self.store.clone().map(|store| Some(store).filter(|url| url != FILES)),
-        );
+        set(&mut deploy.store, &unless_files(self.store.as_ref()));
         set(&mut deploy.store_name, &self.store_name);
         set(&mut deploy.store_password_file, &self.store_password_file.clone().map(Some));
         set(&mut deploy.store_ca, &self.store_ca.clone().map(Some));
         set(&mut deploy.store_certificate, &self.store_certificate.clone().map(Some));
         set(&mut deploy.store_key, &self.store_key.clone().map(Some));
+    }
+}
+
+impl WeightsArguments {
+    /// Overrides the key if it is given.
+    pub fn apply(&self, deploy: &mut Deployment) {
+        set(&mut deploy.weights, &unless_files(self.weights.as_ref()));
     }
 }
 
@@ -303,5 +321,8 @@ mod tests {
             StoreArguments { store, ..StoreArguments::default() }.apply(&mut deploy);
             assert_eq!(deploy.store, *expected);
         }
+        let mut deploy = Deployment { weights: Some("s3://b".to_owned()), ..Deployment::default() };
+        WeightsArguments { weights: Some("files".to_owned()) }.apply(&mut deploy);
+        assert_eq!(deploy.weights, None);
     }
 }

@@ -106,7 +106,7 @@ pub struct Deployment {
     /// What one token or certificate may use.
     pub limits: LimitsConfig,
     /// Redis or Valkey server that keeps the arena's results, `redis://[USER@]HOST[:PORT][/DB]`, or
-    /// `rediss://` for TLS. Left out: files in the folder of the run. Weights are always files.
+    /// `rediss://` for TLS. Left out: files in the folder of the run.
     pub store: Option<String>,
     /// Name of the run in the keys of that server, 1 to 64 letters, digits, `.`, `_` or `-`. Runs
     /// that share a server need names of their own.
@@ -120,6 +120,11 @@ pub struct Deployment {
     pub store_certificate: Option<PathBuf>,
     /// File of the private key of that certificate (PEM).
     pub store_key: Option<PathBuf>,
+    /// Object store that keeps the arena's weights, `s3://BUCKET/PREFIX` or `file:///FOLDER`. Left out:
+    /// files in the folder of the run. Programs know object stores if they are built with the feature
+    /// `object-store`. Credentials, region and endpoint come from the usual variables of AWS. Runs
+    /// that share a bucket need prefixes of their own.
+    pub weights: Option<String>,
 }
 
 /// The placeholder for the host name in the name of an actor.
@@ -219,6 +224,7 @@ impl Default for Deployment {
             store_ca: None,
             store_certificate: None,
             store_key: None,
+            weights: None,
         }
     }
 }
@@ -252,6 +258,13 @@ impl Deployment {
                 Err(SettingError::new("deploy.store", format!("{scheme}://…"), remedy))
             }
             _ => Ok(()),
+        }?;
+        match &self.weights {
+            Some(url) if !is_object_store(url) => {
+                let remedy = "give s3://BUCKET/PREFIX or file:///FOLDER, or leave it out for files";
+                Err(SettingError::new("deploy.weights", format!("{url:?}"), remedy))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -263,6 +276,13 @@ impl Deployment {
             name => PathBuf::from(format!("actor-{name}")),
         }
     }
+}
+
+/// Whether this is the address of an object store that the arena may know.
+fn is_object_store(url: &str) -> bool {
+    let names_bucket = |rest: &str| !rest.is_empty() && !rest.starts_with('/');
+    url.strip_prefix("s3://").is_some_and(names_bucket)
+        || url.strip_prefix("file://").is_some_and(|folder| folder.starts_with('/'))
 }
 
 /// Checks a name that becomes part of a path or a key.
@@ -278,6 +298,19 @@ fn check_name(key: &str, name: &str) -> Result<(), SettingError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn weights_are_in_a_bucket_or_in_an_absolute_folder() {
+        let with =
+            |url: &str| Deployment { weights: Some(url.to_owned()), ..Deployment::default() };
+        for url in ["s3://bucket", "s3://bucket/runs/mine", "file:///srv/weights"] {
+            with(url).validate().expect(url);
+        }
+        for url in ["s3://", "s3:///runs", "file://srv", "bucket", "gs://bucket", ""] {
+            let error = with(url).validate().expect_err(url).to_string();
+            assert!(error.contains("deploy.weights") && error.contains("s3://BUCKET"), "{error}");
+        }
+    }
 
     #[test]
     fn an_actor_can_be_named_after_its_machine() {

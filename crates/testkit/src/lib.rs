@@ -11,6 +11,7 @@ pub mod network;
 pub mod process;
 pub mod raw;
 pub mod redis;
+pub mod s3;
 pub mod server;
 
 /// Prints to standard error past the test harness, which hides the output of passing tests.

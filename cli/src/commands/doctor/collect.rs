@@ -3,10 +3,11 @@
 //! The arena, the learner and the store are asked at the same time. The services are asked twice,
 //! because rates are differences.
 
+use std::path::Path;
 use std::time::Duration;
 
-use ouro_arena::config::StoreConfig;
-use ouro_arena::store::ServerReport;
+use ouro_arena::config::{StoreConfig, WeightsConfig};
+use ouro_arena::store::{ServerReport, WeightsError};
 use ouro_proto::arena_client::ArenaError;
 use ouro_proto::matches::GateState;
 use ouro_proto::status::StatusError;
@@ -15,7 +16,7 @@ use ouro_service::{Clock, SystemClock};
 use ouro_settings::Deployment;
 use ouro_tls::ClientTls;
 
-use super::facts::{Answer, ArenaFacts, Facts, LearnerFacts, Service, Unanswered};
+use super::facts::{Answer, ArenaFacts, Facts, LearnerFacts, ObjectsFacts, Service, Unanswered};
 
 /// Time for all calls to one service, besides the time between the samples.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -44,13 +45,15 @@ pub(super) async fn collect(target: &Target) -> Facts {
         let asked = tokio::time::timeout(limit, learner(target)).await;
         asked.map_err(late).and_then(|answer| answer)
     };
-    let (arena, learner, redis) = tokio::join!(arena, learner, redis(deploy));
+    let (arena, learner, redis, objects) =
+        tokio::join!(arena, learner, redis(deploy), objects(deploy));
     Facts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         game: target.game.clone(),
         arena: Service { address: deploy.arena.to_string(), answer: arena },
         learner: Service { address: deploy.learner.to_string(), answer: learner },
         redis,
+        objects,
     }
 }
 
@@ -110,6 +113,24 @@ async fn redis(deploy: &Deployment) -> Option<Result<ServerReport, String>> {
             .map_err(|error| failed(&error))
             .and_then(|report| report.map_err(|error| failed(&error))),
     )
+}
+
+/// Looks into the object store of the settings, if there is one.
+async fn objects(deploy: &Deployment) -> Option<ObjectsFacts> {
+    let config = WeightsConfig::of(deploy);
+    let WeightsConfig::Objects { url } = &config else { return None };
+    let url = url.clone();
+    let count = move || {
+        let store = config.open_to_read(Path::new(""))?;
+        Ok(store.hashes()?.len())
+    };
+    let problem = match tokio::task::spawn_blocking(count).await {
+        Ok(Ok(weights)) => return Some(ObjectsFacts::Holds { url, weights }),
+        Ok(Err(WeightsError::NotBuilt { url })) => return Some(ObjectsFacts::NotBuilt { url }),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    Some(ObjectsFacts::Failed { problem })
 }
 
 /// The time since a moment, and the time of that moment.

@@ -16,6 +16,23 @@ pub(super) struct Facts {
     pub(super) learner: Service<LearnerFacts>,
     /// The Redis server of the settings; `None` for results in files.
     pub(super) redis: Option<Result<ServerReport, String>>,
+    /// The object store of the settings; `None` for weights in files.
+    pub(super) objects: Option<ObjectsFacts>,
+}
+
+/// What came of looking into an object store.
+#[derive(Clone, Debug)]
+pub(super) enum ObjectsFacts {
+    /// It can be listed.
+    Holds {
+        url: String,
+        /// Weights that are there.
+        weights: usize,
+    },
+    /// The doctor's program knows no object stores.
+    NotBuilt { url: String },
+    /// It cannot be listed.
+    Failed { problem: String },
 }
 
 /// A service, and what came of asking it.

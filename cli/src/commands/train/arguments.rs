@@ -7,7 +7,7 @@ use clap::Args;
 use ouro_settings::Preset;
 use ouro_settings::arguments::{
     AccessArguments, ActorArguments, AddressArguments, DeviceArguments, MetricsArguments,
-    StoreArguments, WebArguments,
+    StoreArguments, WebArguments, WeightsArguments,
 };
 
 /// Train by self-play in one process, until Ctrl-C. `ouro` without a verb does the same.
@@ -51,6 +51,8 @@ pub(crate) struct Arguments {
     pub(super) metrics: MetricsArguments,
     #[command(flatten)]
     pub(super) store: StoreArguments,
+    #[command(flatten)]
+    pub(super) weights: WeightsArguments,
     #[command(flatten)]
     pub(super) access: AccessArguments,
     #[command(flatten)]

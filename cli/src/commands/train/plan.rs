@@ -169,6 +169,7 @@ impl Plan {
         arguments.web.apply(deploy);
         arguments.metrics.apply(deploy);
         arguments.store.apply(deploy);
+        arguments.weights.apply(deploy);
         arguments.access.apply(deploy);
         arguments.device.apply(deploy);
         arguments.actor.apply(deploy);

@@ -38,7 +38,7 @@ fn weights(facts: &ArenaFacts) -> Finding {
             "weights",
             "arena",
             format!("the arena cannot read the weights of {}", list(&missing)),
-            "copy the files back from a backup to arena/weights, and restart the arena",
+            "copy them back from a backup to arena/weights or deploy.weights, and restart the arena",
         ),
     }
 }

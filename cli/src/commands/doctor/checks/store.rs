@@ -1,8 +1,8 @@
-//! Whether the store keeps the results.
+//! Whether the stores keep the results and the weights.
 
 use ouro_arena::store::ServerReport;
 
-use super::super::facts::Facts;
+use super::super::facts::{Facts, ObjectsFacts};
 use super::super::finding::Finding;
 
 /// Share of the memory limit of a server from which a warning is due.
@@ -20,7 +20,35 @@ pub(super) fn findings(facts: &Facts) -> Vec<Finding> {
         )),
         Some(Ok(report)) => found.extend(server(report, facts)),
     }
+    found.extend(facts.objects.as_ref().map(|objects| self::objects(objects, facts)));
     found
+}
+
+fn objects(objects: &ObjectsFacts, facts: &Facts) -> Finding {
+    let has_published = facts.arena().is_some_and(|arena| !arena.facts.published.is_empty());
+    match objects {
+        ObjectsFacts::Holds { url, weights: 0 } if has_published => Finding::fail(
+            "objects",
+            "store",
+            format!("{url} holds no weights, but the arena has some"),
+            "give the object store that the arena uses (deploy.weights, --weights)",
+        ),
+        ObjectsFacts::Holds { url, weights } => {
+            Finding::ok("objects", "store", format!("{url} holds {weights} weights"))
+        }
+        ObjectsFacts::NotBuilt { url } => Finding::warn(
+            "objects",
+            "store",
+            format!("this program cannot look into {url}"),
+            "build it with --features object-store; the arena must be built so, too",
+        ),
+        ObjectsFacts::Failed { problem } => Finding::fail(
+            "objects",
+            "store",
+            problem.clone(),
+            "start the object store, or correct deploy.weights and the variables AWS_*",
+        ),
+    }
 }
 
 /// Whether the arena keeps its results where the settings say.
@@ -168,6 +196,25 @@ mod tests {
             (report(facts).jobs_waiting, report(facts).workers) = (4, 1);
         };
         assert!(after(played).is_empty());
+    }
+
+    #[test]
+    fn an_object_store_out_of_reach_or_without_weights_is_found() {
+        let url = || "s3://bucket/run".to_owned();
+        assert_one(Fail, "objects", "store", &["refused", "AWS_*"], |facts| {
+            let problem = "s3://bucket/run cannot be used: connection refused".to_owned();
+            facts.objects = Some(ObjectsFacts::Failed { problem });
+        });
+        assert_one(Fail, "objects", "store", &["no weights", "--weights"], |facts| {
+            facts.objects = Some(ObjectsFacts::Holds { url: url(), weights: 0 });
+        });
+        assert_one(Warn, "objects", "store", &["s3://bucket/run", "--features"], |facts| {
+            facts.objects = Some(ObjectsFacts::NotBuilt { url: url() });
+        });
+        let holds = |facts: &mut Facts| {
+            facts.objects = Some(ObjectsFacts::Holds { url: url(), weights: 9 });
+        };
+        assert!(after(holds).is_empty());
     }
 
     #[test]

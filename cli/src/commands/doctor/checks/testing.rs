@@ -107,6 +107,7 @@ pub(super) fn healthy() -> Facts {
             address: "10.0.0.2:50062".to_owned(),
             answer: Ok(Answer { ahead: -0.2, error: 0.01, seconds: 5.0, facts: learner() }),
         },
+        objects: None,
         redis: Some(Ok(ServerReport {
             name: "redis at 10.0.0.4:6379".to_owned(),
             version: "7.0.15".to_owned(),
