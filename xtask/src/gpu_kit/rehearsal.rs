@@ -52,22 +52,23 @@ fn assemble(kit: &Path, binaries: &Path) -> Result<()> {
     for (from, to) in [
         (binaries.join("ouro"), Variant::Plain.program()),
         (binaries.join("examples/bench_selfplay"), "bin/bench_selfplay".to_owned()),
-        (std::env::current_exe()?, "bin/kit".to_owned()),
+        // Not the running program: the build before may have replaced it.
+        (binaries.join("xtask"), "bin/kit".to_owned()),
     ] {
         ensure!(from.exists(), "{} is missing", from.display());
         symlink(&from, kit.join(&to)).with_context(|| format!("cannot write {to}"))?;
     }
     build::copy_scripts(kit)?;
     let mut backends = Variant::Plain.backends();
-    for (name, script, limit) in [
-        ("crashes", "echo '{\"finding\":\"device\"}'; kill -SEGV $$", None),
-        ("hangs", "sleep 600", Some(2.0)),
+    for (name, script) in [
+        ("crashes", "echo '{\"finding\":\"device\"}'; kill -SEGV $$"),
+        ("hangs", "sleep 600"),
     ] {
         let program = format!("bin/{name}.sh");
         let path = kit.join(&program);
         fs::write(&path, format!("#!/bin/sh\n{script}\n"))?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
-        let (name, note) = (name.to_owned(), "planted".to_owned());
+        let (name, note, limit) = (name.to_owned(), "planted".to_owned(), Some(2.0));
         backends.push(Backend { name, note, program, environment: Vec::new(), limit });
     }
     let commit = build::commit()?;

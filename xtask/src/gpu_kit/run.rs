@@ -102,7 +102,8 @@ impl Run<'_> {
     }
 
     fn backends(&mut self, manifest: &Manifest, setting: &Setting<'_>) -> Result<()> {
-        let share = self.share(BACKENDS).div_f64(manifest.backends.len().max(1) as f64);
+        let sharing = manifest.backends.iter().filter(|backend| backend.limit.is_none()).count();
+        let share = self.share(BACKENDS).div_f64(sharing.max(1) as f64);
         for backend in &manifest.backends {
             let limit = backend.limit.map_or(share, Duration::from_secs_f64);
             let program = setting.backend(backend, self.at_most(limit));

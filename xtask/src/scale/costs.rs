@@ -40,9 +40,9 @@ costs! {
     actor_positions_per_second = 1000.0, "positions/s", "Positions that one actor with one core plays.";
     games_at_once = 64.0, "games", "Games that an actor plays at the same time (`actor.games_per_thread`).";
     outbox_games = 256.0, "games", "Games of an actor that wait for their acknowledgement at most (`deploy.outbox_games`).";
-    push_us = 0.43, "µs", "Processor time of an actor to push a position: encode and send.";
+    push_us = 0.31, "µs", "Processor time of an actor to push a position: encode and send.";
     message_bytes = 40.0, "B", "Bytes of a position in a message.";
-    ingest_us = 1.9, "µs", "Processor time of the learner to take in a position: receive, decode, replay, journal, acknowledge.";
+    ingest_us = 1.7, "µs", "Processor time of the learner to take in a position: receive, decode, replay, journal, acknowledge.";
     ingest_cores = 2.0, "cores", "Cores of the learner that take in games.";
     journal_bytes = 35.0, "B", "Bytes of a position in the journal.";
     sync_ms = 4.0, "ms", "Time to write and sync a group of games.";
@@ -59,7 +59,7 @@ costs! {
     warmup_positions = 4096.0, "positions", "Positions before the first step (`replay.min_positions`).";
     max_staleness = 16.0, "generations", "Age of weights from which games are refused (`intake.max_staleness`).";
     weights_bytes = 215236.0, "B", "Size of a file of weights.";
-    weights_send_ms = 1.0, "ms", "Processor time of the arena to send a file of weights.";
+    weights_send_ms = 0.5, "ms", "Processor time of the arena to send a file of weights.";
     link_bytes_per_second = 1.25e9, "B/s", "Bandwidth of a machine's link, each way; 10 Gbit/s.";
     latency_ms = 0.2, "ms", "Latency of the network, one way.";
     pool_members = 20.0, "members", "Members of the pool.";
