@@ -27,15 +27,6 @@ pub(super) const SIMULATED: &[Fault] = &[
         by: By::Simulation(500),
     },
     Fault {
-        name: "simulated: games of a replaced epoch are written",
-        edits: &[edit(
-            DEDUP,
-            "Some(entry) if entry.epoch == epoch => match entry.watermark + 1 {",
-            "Some(entry) if entry.epoch >= epoch => match entry.watermark + 1 {",
-        )],
-        by: By::Simulation(500),
-    },
-    Fault {
         name: "simulated: an actor's epoch is ignored",
         edits: &[edit(
             "learner/src/journal_writer.rs",
