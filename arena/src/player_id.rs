@@ -70,6 +70,8 @@ impl FromStr for PlayerId {
                 canonical.then_some(Self::Generation(generation)).ok_or_else(refused)
             }
             None if text.is_empty() || text.len() > LONGEST_NAME => Err(refused()),
+            // Names are part of messages of one line.
+            None if text.contains(char::is_control) => Err(refused()),
             None => Ok(Self::Anchor(text.into())),
         }
     }
@@ -166,6 +168,7 @@ mod tests {
         for name in ["", "generation-", "generation-07", "generation-+7", "generation-4294967296"] {
             assert!(name.parse::<PlayerId>().is_err(), "{name}");
         }
+        assert!("two\nlines".parse::<PlayerId>().is_err());
         assert!("x".repeat(201).parse::<PlayerId>().is_err());
         let json = serde_json::to_string(&PlayerId::from(Generation(7))).unwrap();
         assert_eq!(json, "\"generation-7\"");

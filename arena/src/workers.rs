@@ -23,6 +23,8 @@ pub(crate) mod presence;
 pub(crate) mod queue;
 mod session;
 pub(crate) mod shared_match;
+#[cfg(feature = "simulation")]
+pub mod testing;
 mod verify;
 
 pub use command::WorkerArguments;

@@ -2,8 +2,10 @@
 //! refused. A journal that opens accepts further entries.
 //!
 //! Checksums would reject almost every random file. The input is therefore a list of edits to a
-//! valid file, four bytes each: offset (two bytes), operation and operand.
+//! valid file.
 #![no_main]
+
+mod byte_edits;
 
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -23,7 +25,8 @@ fn payload(sequence: u64) -> Vec<u8> {
 
 fn append(journal: &mut Journal<MemoryDisk>, epoch: u64, sequence: u64) -> Appended {
     let payload = payload(sequence);
-    let record = Record { actor: "a", epoch, sequence, generation: Generation(1), payload: &payload };
+    let record =
+        Record { actor: "a", epoch, sequence, generation: Generation(1), payload: &payload };
     journal.append(record).expect("it fits")
 }
 
@@ -45,28 +48,9 @@ fn valid_segment() -> &'static [u8] {
     })
 }
 
-fn edit(bytes: &mut Vec<u8>, edit: [u8; 4]) {
-    let [low, high, what, with] = edit;
-    let at = usize::from(u16::from_le_bytes([low, high])) % (bytes.len() + 1);
-    let length = 1 << (what >> 4);
-    let to = (at + length).min(bytes.len());
-    match what % 8 {
-        0 => bytes[at..to].fill(with),
-        1 => bytes[at..to].fill(0),
-        2 => bytes.truncate(at),
-        3 => drop(bytes.drain(at..to)),
-        4 => drop(bytes.splice(at..at, vec![with; length])),
-        5 => bytes.resize(bytes.len() + length, with),
-        6 => bytes[at..to].iter_mut().for_each(|byte| *byte ^= with),
-        _ => bytes.extend_from_within(at..to),
-    }
-}
-
 fuzz_target!(|input: &[u8]| {
     let mut bytes = valid_segment().to_vec();
-    for four in input.as_chunks::<4>().0.iter().take(64) {
-        edit(&mut bytes, *four);
-    }
+    byte_edits::apply(&mut bytes, input);
     let disk = MemoryDisk::new();
     disk.put(SEGMENT, &bytes);
     let Ok((mut journal, _)) = Journal::open(disk, b"run", Options::default()) else { return };

@@ -1,4 +1,5 @@
-//! Runs the fuzz targets under `fuzz/` for a fixed time and fails on the first crash.
+//! Runs the fuzz targets under `fuzz/` for a fixed time each, one per processor at once, and fails on the
+//! first crash.
 //!
 //! This is libFuzzer without `cargo-fuzz`, which needs a nightly compiler. The stable compiler has
 //! the pass that counts coverage; only the sanitizers are missing. The code under test is safe
@@ -8,6 +9,8 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 
@@ -17,7 +20,7 @@ use crate::shell::{self, cargo, root, say};
 pub(crate) const SECONDS: u32 = 60;
 
 /// The targets, with the maximum length of their inputs in bytes.
-const TARGETS: [(&str, usize); 7] = [
+const TARGETS: [(&str, usize); 12] = [
     ("weights", 16 << 10),
     ("battlesnake_request", 8 << 10),
     ("trajectory", 4 << 10),
@@ -25,6 +28,11 @@ const TARGETS: [(&str, usize); 7] = [
     ("learner_message", 4 << 10),
     ("arena_message", 4 << 10),
     ("settings", 8 << 10),
+    ("game_record", 8 << 10),
+    ("recording", 16 << 10),
+    ("arena_log", 4 << 10),
+    ("arena_job", 4 << 10),
+    ("credentials", 4 << 10),
 ];
 
 /// Compiler flags that count executed edges and trace compared values.
@@ -46,16 +54,45 @@ pub(crate) fn run(seconds: u32) -> Result<()> {
     build.arg(root().join("fuzz/Cargo.toml")).args(["--target", &host]);
     build.env("CARGO_TARGET_DIR", &folder).env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\u{1f}"));
     shell::run(build).context("the fuzz targets do not build (libFuzzer needs a C++ compiler)")?;
-    for (target, max_bytes) in TARGETS {
-        say(&format!("== {target}, {seconds} s"));
-        let corpus = folder.join("corpus").join(target);
-        let crashes = folder.join("crashes").join(target);
+    let bench = Bench { programs: folder.join(&host).join("release"), folder, seconds };
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((target, max_bytes)) = TARGETS.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(error) = bench.run(target, *max_bytes) {
+                // The other threads end after their target.
+                next.store(TARGETS.len(), Ordering::Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let mut ended = threads.into_iter().map(|thread| thread.join().expect("no panic"));
+        ended.try_for_each(|result| result)
+    })?;
+    say("fuzz: no crash");
+    Ok(())
+}
+
+/// Where the targets are, and how long each runs.
+struct Bench {
+    programs: PathBuf,
+    folder: PathBuf,
+    seconds: u32,
+}
+
+impl Bench {
+    fn run(&self, target: &str, max_bytes: usize) -> Result<()> {
+        let corpus = self.folder.join("corpus").join(target);
+        let crashes = self.folder.join("crashes").join(target);
         fs::create_dir_all(&corpus)?;
         fs::create_dir_all(&crashes)?;
-        let log = folder.join(format!("{target}.log"));
+        let log = self.folder.join(format!("{target}.log"));
         let program = format!("{target}{}", std::env::consts::EXE_SUFFIX);
-        let mut fuzz = Command::new(folder.join(&host).join("release").join(program));
-        fuzz.arg(format!("-max_total_time={seconds}"))
+        let mut fuzz = Command::new(self.programs.join(program));
+        fuzz.arg(format!("-max_total_time={}", self.seconds))
             .arg(format!("-max_len={max_bytes}"))
             .arg(format!("-dict={}", dictionary(target).display()))
             .arg(format!("-artifact_prefix={}/", crashes.display()))
@@ -72,10 +109,9 @@ pub(crate) fn run(seconds: u32) -> Result<()> {
             let crashes = crashes.display();
             bail!("{target} ended with {status}; the input is in {crashes}");
         }
-        say(&summary(&said));
+        say(&format!("{target}: {}", summary(&said)));
+        Ok(())
     }
-    say("fuzz: no crash");
-    Ok(())
 }
 
 /// Summary of libFuzzer's log: inputs tried, inputs kept, edges covered, peak memory.

@@ -51,7 +51,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   gpu-kit [--profile NAME] [--variants NAME,NAME]
                      packs target/ouro-gpu-kit.tar.gz, which measures a GPU on another machine
   gpu-kit --rehearse a kit of the test programs, on a software adapter; its report is complete
-  fuzz [--seconds N] hostile weights, requests, trajectories, journals, settings and messages, 60 s
+  fuzz [--seconds N] hostile files, requests, messages, records, logs and credentials, 60 s
                      each; no crash";
 
 fn main() -> ExitCode {

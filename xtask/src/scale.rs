@@ -74,8 +74,7 @@ mod tests {
     use crate::shell::root;
 
     /// The faster device of the second tables in the documentation.
-    const FAST_DEVICE: [&str; 2] =
-        ["training_samples_per_second=1000000", "generation_steps=2000"];
+    const FAST_DEVICE: [&str; 2] = ["training_samples_per_second=1000000", "generation_steps=2000"];
 
     #[test]
     fn a_thousand_simulated_actors_saturate_where_the_formulas_say() {

@@ -431,9 +431,11 @@ fn an_intact_entry_that_contradicts_the_others_is_refused() {
     let disk = MemoryDisk::new();
     drop(filled(&disk));
     let twice = serde_json::to_string(&LogEntry::CheckpointPublished(checkpoint(0))).unwrap();
-    for (text, problem) in
-        [(&*twice, "published more than once"), ("{\"new\":1}", "unknown variant")]
-    {
+    for (text, problem) in [
+        (&*twice, "published more than once"),
+        ("{\"new\":1}", "unknown variant"),
+        ("{\"a\\nb\":1}", "unknown variant `a\\nb`"),
+    ] {
         let disk = disk.copy();
         let mut content = disk.content(LOG_FILE).unwrap();
         let number = content.iter().filter(|&&byte| byte == b'\n').count() as u64;

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use ouro_net::{Generation, RunId};
+use ouro_proto::text::brief;
 use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_service::metrics::Histogram;
 
@@ -213,7 +214,7 @@ fn parse(number: u64, text: &str, path: &str) -> Result<LogEntry, StoreError> {
     };
     match version {
         Some(found) if found != SCHEMA_VERSION => Err(StoreError::Schema { found }),
-        _ => entry.map_err(|error| invalid(path, number, error.to_string())),
+        _ => entry.map_err(|error| invalid(path, number, brief(&error.to_string()))),
     }
 }
 

@@ -63,6 +63,10 @@ impl Tables {
                     false => Ok(()),
                 }
             }
+            // The next match has this number plus one.
+            LogEntry::MatchStarted(MatchInfo { number: u32::MAX, .. }) => {
+                Err(format!("match number {} is out of range", u32::MAX))
+            }
             LogEntry::MatchStarted(MatchInfo { number, key, .. }) => {
                 match self.matches.contains_key(number) || self.numbers.contains_key(key) {
                     true => Err(format!("match {number} is opened more than once")),
@@ -200,5 +204,30 @@ impl MatchTable {
     fn new(info: MatchInfo) -> Self {
         let (sums, clusters) = (MatchSums::default(), BTreeSet::new());
         Self { info, sums, clusters, entries: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_rating::ClusterShape;
+
+    use super::*;
+
+    #[test]
+    fn a_match_after_which_no_number_is_left_is_refused() {
+        let key = MatchKey::gate(Generation(1), PlayerId::random());
+        let info = |number| MatchInfo {
+            number,
+            key: key.clone(),
+            shape: ClusterShape { seats: 2 },
+            rule: None,
+            player: String::new(),
+            opened_at: 0.0,
+        };
+        let mut tables = Tables::default();
+        let error = tables.apply(0, &LogEntry::MatchStarted(info(u32::MAX))).unwrap_err();
+        assert_eq!(error, "match number 4294967295 is out of range");
+        assert_eq!(tables, Tables::default());
+        tables.apply(0, &LogEntry::MatchStarted(info(u32::MAX - 1))).unwrap();
     }
 }

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use ouro_game::GameConfig;
 use ouro_net::ContentHash;
+use ouro_proto::text::brief;
 use ouro_rating::ClusterShape;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,7 @@ use crate::store::StoredGame;
 const FORM: u32 = 1;
 
 /// The program. Two versions may choose other moves, so only equal versions play one match.
-const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+pub(super) const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
 /// Identifies a job: the match as it was opened for workers, and the cluster. It is the id of the
 /// job in its stream, so it is never given twice.
@@ -163,12 +164,11 @@ impl Job {
 
     /// Reads a job and checks that a worker that is set up for `game` plays it as the arena would.
     pub(crate) fn read(text: &[u8], game: &GameConfig) -> Result<Self, JobError> {
-        let unreadable = |error: serde_json::Error| JobError::Unreadable(error.to_string());
+        let unreadable = |error: serde_json::Error| JobError::Unreadable(brief(&error.to_string()));
         let JobVersion { head: HeadVersion { form, program } } =
             serde_json::from_slice(text).map_err(unreadable)?;
         if form != FORM || program != PROGRAM {
-            // Cut, because the text may be anything.
-            return Err(JobError::Version { program: program.chars().take(40).collect(), form });
+            return Err(JobError::Version { program: brief(&program), form });
         }
         let job: Self = serde_json::from_slice(text).map_err(unreadable)?;
         if job.head.game != *game {

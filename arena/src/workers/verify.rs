@@ -7,6 +7,7 @@
 use ouro_game::record::{RECORD_VERSION, Replay, ReplayError};
 use ouro_game::{ActionMask, Game, GameRecord, GameVisitor, Turn};
 use ouro_players::FinishedGame;
+use ouro_proto::text::brief;
 
 use crate::matches::{MatchGames, PlayedCluster, SeededCluster, seatings};
 use crate::store::StoredGame;
@@ -62,7 +63,8 @@ impl GameVisitor for VerifyCluster<'_> {
         if self.text.len() > limit {
             return Err(ResultError::Size { got: self.text.len(), limit });
         }
-        let unreadable = |error: serde_json::Error| ResultError::Unreadable(error.to_string());
+        let unreadable =
+            |error: serde_json::Error| ResultError::Unreadable(brief(&error.to_string()));
         let result: JobResult = serde_json::from_slice(self.text).map_err(unreadable)?;
         let JobResult { number, cluster, games } = result;
         if (number, cluster) != (self.games.number, self.cluster.cluster) {

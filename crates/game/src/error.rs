@@ -2,6 +2,19 @@
 
 use std::fmt::Display;
 
+/// A text from outside, for a message of one line: control characters are escaped.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for one in text.chars() {
+        if one.is_control() {
+            line.extend(one.escape_default());
+        } else {
+            line.push(one);
+        }
+    }
+    line
+}
+
 /// A configuration field that is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{game} config: {field} is {value}; {remedy}")]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::action::Action;
 use crate::catalog::GameConfig;
-use crate::error::{ConfigError, StepError};
+use crate::error::{ConfigError, StepError, one_line};
 use crate::game::{Game, Turn};
 use crate::player_set::PlayerSet;
 use crate::rng::Rng;
@@ -99,7 +99,9 @@ impl<C: DeserializeOwned> GameRecord<C> {
         struct Head {
             version: u32,
         }
-        let malformed = |error: serde_json::Error| ReplayError::Malformed(error.to_string());
+        // serde quotes unknown names as they are.
+        let malformed =
+            |error: serde_json::Error| ReplayError::Malformed(one_line(&error.to_string()));
         let head: Head = serde_json::from_str(text).map_err(malformed)?;
         check_version(head.version)?;
         serde_json::from_str(text).map_err(malformed)

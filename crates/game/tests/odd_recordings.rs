@@ -95,6 +95,22 @@ fn blank_lines_are_counted_and_skipped() {
 }
 
 #[test]
+fn names_with_line_breaks_stay_on_one_line_of_a_message() {
+    let mut lines = one_turn();
+    lines[0]["game"] = json!("g\nh");
+    lines[2]["game"] = json!("g\nh");
+    assert_eq!(read(&lines), Ok(ONE_TURN));
+    let error = read(&lines[..2]).expect_err("the end is missing").to_string();
+    assert_eq!(error, "r.jsonl:3: the file ends in the middle of g\\nh");
+    lines[1]["after"]["food"] = json!([]);
+    let error = read(&lines).expect_err("food does not vanish").to_string();
+    assert!(error.starts_with("r.jsonl:2: g\\nh, turn 7: "), "{error}");
+    lines[0]["mode"] = json!("a\nb");
+    let error = read(&lines).expect_err("no mode").to_string();
+    assert!(error.contains("unknown variant `a\\nb`"), "{error}");
+}
+
+#[test]
 fn the_largest_turn_number_is_refused() {
     for ruleset in ["standard", "royale"] {
         let mut lines = one_turn();

@@ -162,6 +162,7 @@ fn text_that_is_not_a_record_is_refused_before_anything_is_built() {
         (record[..record.len() / 2].to_owned(), "record is not readable: EOF"),
         (record.replace("\"seed\"", "\"sead\""), "unknown field `sead`"),
         (record.replace("tic_tac_toe", "go"), "unknown variant `go`"),
+        (record.replace("tic_tac_toe", "g\\no"), "unknown variant `g\\no`"),
         (record.replace("\"version\":1", "\"version\":-1"), "record is not readable"),
         (record.replace("\"version\":1", "\"version\":9"), "record version is 9"),
         // A newer record is reported as newer even if its other fields are unknown here.
@@ -171,7 +172,7 @@ fn text_that_is_not_a_record_is_refused_before_anything_is_built() {
     ];
     for (text, expected) in cases {
         let error = GameRecord::<GameConfig>::from_json(&text).expect_err(&text).to_string();
-        assert!(error.contains(expected), "{text}: {error}");
+        assert!(error.contains(expected) && error.lines().count() == 1, "{text}: {error}");
     }
 }
 

@@ -7,15 +7,34 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::score::Score;
+
+/// Most seats of a game. What is read from outside may not have more, so no sum overflows and no
+/// list of seats exhausts the memory.
+const MOST_SEATS: u32 = 16;
 
 /// The final order of a game, best place first. Each place holds the number of candidates and
 /// the number of opponents that share it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Ranking(Vec<(u32, u32)>);
+pub struct Ranking(#[serde(deserialize_with = "read_places")] Vec<(u32, u32)>);
+
+fn read_places<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(u32, u32)>, D::Error> {
+    let places = Vec::<(u32, u32)>::deserialize(deserializer)?;
+    let players = places.iter().fold(0_u32, |sum, &(candidates, opponents)| {
+        sum.saturating_add(candidates).saturating_add(opponents)
+    });
+    if places.len() > MOST_SEATS as usize || players > MOST_SEATS {
+        return Err(D::Error::custom(format_args!(
+            "a ranking has {} places and {players} players; a game has at most {MOST_SEATS}",
+            places.len()
+        )));
+    }
+    Ok(places)
+}
 
 impl Ranking {
     /// Ranks the candidate's result among its opponents' results; larger is better.
@@ -127,7 +146,18 @@ impl DistinctGames {
 #[serde(deny_unknown_fields)]
 pub struct ClusterShape {
     /// Seats of the game.
+    #[serde(deserialize_with = "read_seats")]
     pub seats: u32,
+}
+
+fn read_seats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let seats = u32::deserialize(deserializer)?;
+    if seats > MOST_SEATS {
+        return Err(D::Error::custom(format_args!(
+            "seats is {seats}; a game has at most {MOST_SEATS}"
+        )));
+    }
+    Ok(seats)
 }
 
 impl ClusterShape {
@@ -178,6 +208,27 @@ mod tests {
         assert_eq!(Ranking::new(-1.0, &[1.0, -1.0, -1.0]).places(), [(0, 1), (1, 2)]);
         let lost = Ranking::new(-1.0, &[1.0]);
         assert_eq!(lost.reversed(), Ranking::new(1.0, &[-1.0]));
+    }
+
+    #[test]
+    fn rankings_and_shapes_of_more_seats_than_a_game_has_cannot_be_read() {
+        let ranking = Ranking::new(0.0, &[0.0, -1.0, 1.0]);
+        let text = serde_json::to_string(&ranking).unwrap();
+        assert_eq!(text, "[[0,1],[1,1],[0,1]]");
+        assert_eq!(serde_json::from_str::<Ranking>(&text).unwrap(), ranking);
+        for text in [
+            "[[1,16]]",
+            "[[1,4294967295],[4294967295,0]]",
+            &format!("[{}[1,1]]", "[0,0],".repeat(16)),
+        ] {
+            let error = serde_json::from_str::<Ranking>(text).unwrap_err().to_string();
+            assert!(error.contains("a game has at most 16"), "{error}");
+        }
+        let shape =
+            |seats: u64| serde_json::from_str::<ClusterShape>(&format!("{{\"seats\":{seats}}}"));
+        assert_eq!(shape(16).unwrap(), ClusterShape { seats: 16 });
+        let error = shape(4_294_967_295).unwrap_err().to_string();
+        assert!(error.contains("seats is 4294967295; a game has at most 16"), "{error}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl GameOutcome {
 
 /// Wins, draws and losses of the candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Counts")]
 pub struct Score {
     /// Games won.
     pub wins: u32,
@@ -37,6 +37,35 @@ pub struct Score {
     pub draws: u32,
     /// Games lost.
     pub losses: u32,
+}
+
+/// A score as it is read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Counts {
+    wins: u32,
+    draws: u32,
+    losses: u32,
+}
+
+/// Most games of a score that is read, so that its half points fit.
+const MOST_GAMES: u64 = 1 << 30;
+
+/// The error for a score of more games than any match has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a score has {0} games; it may have at most {MOST_GAMES}")]
+struct ScoreError(u64);
+
+impl TryFrom<Counts> for Score {
+    type Error = ScoreError;
+
+    fn try_from(Counts { wins, draws, losses }: Counts) -> Result<Self, ScoreError> {
+        let games = u64::from(wins) + u64::from(draws) + u64::from(losses);
+        if games > MOST_GAMES {
+            return Err(ScoreError(games));
+        }
+        Ok(Self { wins, draws, losses })
+    }
 }
 
 impl FromIterator<GameOutcome> for Score {
@@ -133,6 +162,16 @@ impl Score {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_score_of_more_games_than_can_be_counted_cannot_be_read() {
+        let score = Score { wins: 3, draws: 0, losses: 1 << 20 };
+        let text = serde_json::to_string(&score).unwrap();
+        assert_eq!(serde_json::from_str::<Score>(&text).unwrap(), score);
+        let many = text.replace("\"wins\":3", "\"wins\":4294967295");
+        let error = serde_json::from_str::<Score>(&many).unwrap_err().to_string();
+        assert!(error.contains("it may have at most 1073741824"), "{error}");
+    }
 
     #[test]
     fn superiority_is_the_share_of_the_posterior_above_one_half() {

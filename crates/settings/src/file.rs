@@ -226,7 +226,10 @@ mod tests {
         assert!(error.to_string().starts_with("cannot read config no/such/ouro.toml: "));
         assert!(!error.to_string().contains("ouro train"), "{error}");
         let error = load::<Example>(Path::new("no/such/run.toml")).unwrap_err();
-        assert!(error.to_string().ends_with("`ouro train` makes one and writes this file"), "{error}");
+        assert!(
+            error.to_string().ends_with("`ouro train` makes one and writes this file"),
+            "{error}"
+        );
     }
 
     #[test]

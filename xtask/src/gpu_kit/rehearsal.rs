@@ -60,10 +60,9 @@ fn assemble(kit: &Path, binaries: &Path) -> Result<()> {
     }
     build::copy_scripts(kit)?;
     let mut backends = Variant::Plain.backends();
-    for (name, script) in [
-        ("crashes", "echo '{\"finding\":\"device\"}'; kill -SEGV $$"),
-        ("hangs", "sleep 600"),
-    ] {
+    for (name, script) in
+        [("crashes", "echo '{\"finding\":\"device\"}'; kill -SEGV $$"), ("hangs", "sleep 600")]
+    {
         let program = format!("bin/{name}.sh");
         let path = kit.join(&program);
         fs::write(&path, format!("#!/bin/sh\n{script}\n"))?;

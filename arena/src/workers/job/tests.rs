@@ -43,6 +43,9 @@ fn a_job_of_another_version_game_or_form_is_refused_in_one_line() {
         ("\"cluster\":0", "\"cluster\":0,\"more\":1", "unknown field `more`"),
         ("tic_tac_toe", "connect_four", "the arena plays {\"game\":\"connect_four\""),
         ("tic_tac_toe", "chess", "a job cannot be read"),
+        ("tic_tac_toe", "che\\nss", "unknown variant `che\\nss`"),
+        (PROGRAM, "9\\n9", "the arena is version 9\\n9"),
+        ("\"seats\":2", "\"seats\":4294967295", "a game has at most 16"),
         ("{", "", "a job cannot be read"),
     ] {
         assert!(text.contains(old));

@@ -180,6 +180,9 @@ fn results_of_other_clusters_and_texts_that_are_no_results_are_refused() {
         let error = own.verify(6, text).unwrap_err();
         assert!(matches!(error, ResultError::Unreadable(_)), "{error}");
     }
+    let text = b"{\"number\":3,\"cluster\":6,\"a\\nb\":0}";
+    let error = own.verify(6, text).unwrap_err().to_string();
+    assert!(error.contains("unknown field `a\\nb`"), "{error}");
     let huge = vec![b' '; 1 << 20];
     assert!(matches!(own.verify(6, &huge), Err(ResultError::Size { .. })));
 }

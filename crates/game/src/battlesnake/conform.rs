@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use self::recording::Recording;
 use self::trace::{LineReader, TraceLine};
+use crate::error::one_line;
 
 pub use self::difference::Difference;
 pub use self::placement::check_placement;
@@ -97,11 +98,15 @@ pub fn check(file: &str, reader: impl BufRead) -> Result<Counts, ConformError> {
             Ok(true) => {}
             Ok(false) => return Ok(counts),
             Err(Fault::Damage(problem)) => {
-                return Err(ConformError::Damaged { file: file.to_owned(), line, problem });
+                let (file, problem) = (file.to_owned(), one_line(&problem));
+                return Err(ConformError::Damaged { file, line, problem });
             }
             Err(Fault::Differs(mut difference)) => {
                 file.clone_into(&mut difference.file);
                 difference.line = line;
+                // Names come from the recording.
+                difference.game = one_line(&difference.game);
+                difference.moves.iter_mut().for_each(|one| *one = one_line(one));
                 return Err(ConformError::Differs(difference));
             }
         }

@@ -2,6 +2,7 @@
 
 use super::wire::Coord;
 use crate::battlesnake::position::PositionError;
+use crate::error::one_line;
 
 /// Longest request body that is read: several times that of the fullest 25×25 board.
 pub const MAX_REQUEST_BYTES: usize = 512 * 1024;
@@ -150,7 +151,7 @@ fn classify(error: &serde_json::Error, field: String) -> ApiError {
     use serde_json::error::Category;
     match error.classify() {
         Category::Eof => ApiError::Truncated { line: error.line(), column: error.column() },
-        Category::Data => ApiError::Field { field, problem: error.to_string() },
+        Category::Data => ApiError::Field { field, problem: one_line(&error.to_string()) },
         Category::Syntax | Category::Io => ApiError::Syntax { problem: error.to_string() },
     }
 }

@@ -1,0 +1,144 @@
+//! Any text is a game record that replays to its end, or is refused in one line, in a bounded multiple
+//! of its length in memory. What is accepted can be written and read back.
+//!
+//! The first byte selects a recorded game, and the rest edits it. An input that starts with a
+//! printable character is a record itself. Each record is also replayed without its digests, which
+//! would stop most replays at the first changed ply.
+#![no_main]
+
+mod json_edits;
+mod meter;
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+use ouro_game::record::{Recorder, Replay, ReplayError};
+use ouro_game::{Action, ActionMask, Game, GameConfig, GameRecord, GameVisitor, Rng, Turn};
+use serde_json::Value;
+
+/// Configurations of the recorded games.
+const GAMES: [&str; 6] = [
+    r#"{"game":"tic_tac_toe"}"#,
+    r#"{"game":"connect_four"}"#,
+    r#"{"game":"snake","size":6}"#,
+    r#"{"game":"battlesnake","width":7,"height":7,"snakes":2}"#,
+    r#"{"game":"battlesnake","map":"royale","shrink_every_n_turns":2}"#,
+    r#"{"game":"battlesnake","ruleset":"wrapped_constrictor","width":19,"height":19,"snakes":8}"#,
+];
+
+/// Most plies of a recorded game.
+const PLIES: usize = 12;
+
+/// Constant part of the allowed memory: the rules and states of the largest game.
+const BASE: usize = 512 << 10;
+/// Allowed memory per byte of the text. A number of two bytes takes 32 bytes while serde looks for
+/// the name of the game.
+const PER_BYTE: usize = 128;
+
+/// Plays random legal actions and records them.
+struct Play {
+    config: GameConfig,
+}
+
+impl GameVisitor for Play {
+    type Output = GameRecord;
+
+    fn visit<G: Game>(self, game: G) -> GameRecord {
+        let mut rng = Rng::new(1, "fuzz");
+        let mut recorder = Recorder::new(&game, 7);
+        let mut legal = ActionMask::new(game.action_count());
+        while recorder.plies() < PLIES
+            && let Turn::Move(movers) = game.turn(recorder.state())
+        {
+            let mut joint = vec![Action::default(); game.players()];
+            for player in movers.iter() {
+                game.legal(recorder.state(), player, &mut legal);
+                let choice = rng.below(legal.count() as u32) as usize;
+                joint[player] = legal.nth(choice).expect("it is below the count");
+            }
+            recorder.advance(&game, &joint).expect("they are legal");
+        }
+        recorder.into_record(self.config)
+    }
+}
+
+/// Replays the plies of a record without its digests.
+struct Unverified<'a> {
+    record: &'a GameRecord,
+}
+
+impl GameVisitor for Unverified<'_> {
+    type Output = Result<(), ReplayError>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        let mut replay = Replay::of_plies(&game, self.record.seed, &self.record.plies);
+        while replay.advance()? {}
+        let state = replay.state();
+        for player in 0..game.players() {
+            assert!(game.outcome(state, player).abs() <= 1.0);
+            assert!(!game.score(state, player).is_nan());
+        }
+        assert!(game.render(state).ends_with('\n'));
+        Ok(())
+    }
+}
+
+fn recorded() -> &'static [Value] {
+    static RECORDED: OnceLock<Vec<Value>> = OnceLock::new();
+    RECORDED.get_or_init(|| {
+        let play = |text| {
+            let config: GameConfig = serde_json::from_str(text).expect("it is a configuration");
+            let record = config.visit(Play { config: config.clone() }).expect("it can be played");
+            assert_eq!(record.verify(), Ok(()), "{text}");
+            serde_json::to_value(record).expect("records serialise")
+        };
+        GAMES.into_iter().map(play).collect()
+    })
+}
+
+fn assert_line(error: &ReplayError) {
+    assert_eq!(error.to_string().lines().count(), 1, "{error}");
+}
+
+/// Reads and replays a record. Returns it if its rules can be built.
+fn read(text: &str) -> Option<GameRecord> {
+    let record: GameRecord =
+        GameRecord::from_json(text).map_err(|error| assert_line(&error)).ok()?;
+    let verified = record.verify();
+    if let Err(error) = &verified {
+        assert_line(error);
+    }
+    match record.config.visit(Unverified { record: &record }) {
+        Ok(Err(error)) => {
+            assert_line(&error);
+            assert!(verified.is_err(), "digests do not make an illegal game legal");
+        }
+        Ok(Ok(())) => {}
+        Err(_) => return None,
+    }
+    Some(record)
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let games = recorded();
+    let edited;
+    let text = match bytes.split_first() {
+        Some((&first, edits)) if first < b'\t' => {
+            let mut record = games[usize::from(first) % games.len()].clone();
+            json_edits::apply(&mut record, edits);
+            edited = record.to_string();
+            &edited
+        }
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(_) => return,
+        },
+    };
+    let (read, peak) = meter::measure(|| read(text));
+    let allowed = BASE + PER_BYTE * text.len();
+    assert!(peak <= allowed, "{} bytes took {peak} of memory, {allowed} allowed", text.len());
+    if let Some(record) = read {
+        let written = serde_json::to_string(&record).expect("records serialise");
+        assert_eq!(GameRecord::from_json(&written), Ok(record), "what was written reads back");
+    }
+});
