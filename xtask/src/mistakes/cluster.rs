@@ -78,11 +78,22 @@ impl Bench {
             fs::write(&to, bytes).with_context(|| to.display().to_string())?;
         }
         let bench = Self { folder };
+        bench.set_apart()?;
         bench.rename("actor", "ouro-actor", "src/main.rs")?;
         bench.rename("learner", "ouro-learner", "src/main.rs")?;
         bench.rename("arena", "ouro-arena", "src/bin/ouro-arena.rs")?;
         bench.rename("crates/simulation", SIMULATION, "src/main.rs")?;
         Ok(bench)
+    }
+
+    /// Compiles the crates of the copy with other debugging information. Otherwise cargo would take them
+    /// for those of the workspace, which have the same names, and the reverse. Dependencies have none.
+    fn set_apart(&self) -> Result<()> {
+        let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
+        let own = "\ndebug = \"line-tables-only\"\n";
+        ensure!(manifest.matches(own).count() == 1, "Cargo.toml has another [profile.dev]");
+        let other = own.replace("line-tables-only", "line-directives-only");
+        write(&self.folder, "Cargo.toml", &manifest.replace(own, &other))
     }
 
     /// Gives the program of a crate another name, so that it replaces no sound one in the target folder.
