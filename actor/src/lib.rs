@@ -22,6 +22,7 @@ pub mod worker;
 
 mod append_file;
 mod dead_letters;
+mod game_traces;
 mod loader;
 mod pool_watch;
 mod push;

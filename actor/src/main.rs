@@ -15,9 +15,10 @@ use ouro_service::{
 };
 use ouro_settings::arguments::{
     AccessArguments, ActorArguments, AddressArguments, FileArguments, LogArguments,
-    MetricsArguments, SettingsError,
+    MetricsArguments, SettingsError, TraceArguments,
 };
 use ouro_settings::{Process, Settings};
+use ouro_traces::Traces;
 
 /// Plays games on CPU threads and pushes them to the learner.
 #[derive(Debug, Parser)]
@@ -33,6 +34,8 @@ struct Arguments {
     actor: ActorArguments,
     #[command(flatten)]
     metrics: MetricsArguments,
+    #[command(flatten)]
+    traces: TraceArguments,
     #[command(flatten)]
     log: LogArguments,
     /// Address of the gRPC health service, such as 127.0.0.1:50063 [default: none].
@@ -56,6 +59,7 @@ impl Arguments {
             self.access.apply(deploy);
             self.actor.apply(deploy);
             self.metrics.apply(deploy);
+            self.traces.apply(deploy);
             self.log.apply(deploy);
         })
     }
@@ -87,7 +91,9 @@ async fn play(
     let mut config = ActorConfig::of_run(settings, &arguments.file.folder(), arena, learner);
     config.tls = deploy.client_tls()?;
     identity().set_actor(&config.name);
-    let metrics = MetricsServer::open(settings.deploy.metrics.0).await?;
+    let deploy = &settings.deploy;
+    let traces = Traces::start(deploy.otlp.as_deref(), deploy.trace_games)?;
+    let metrics = MetricsServer::open(deploy.metrics.0).await?;
     let actor = Actor::new(config).map_err(failure)?;
     let add = |metrics: Metrics| metrics.with(actor.metrics());
     let _serving = metrics::serve(metrics, shutdown.token(), add);
@@ -101,6 +107,7 @@ async fn play(
         shutdown.cancel();
         health.join().await.map_err(unavailable)?.map_err(unavailable)?;
     }
+    traces.finish().await;
     ended
 }
 

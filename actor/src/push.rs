@@ -30,6 +30,7 @@ use tracing::{info, warn};
 use crate::counters::ActorCounters;
 use crate::dead_letters::DeadLetters;
 use crate::error::ActorError;
+use crate::game_traces::GameTraces;
 use crate::outbox::Outbox;
 use crate::pool_watch::at;
 use crate::send_log::{SendLog, SendState};
@@ -135,6 +136,8 @@ pub(crate) struct Progress {
     paused: Option<Instant>,
     /// Games refused so far, by reason.
     refused: BTreeMap<RefusalReason, u64>,
+    /// The times of unanswered games.
+    traces: GameTraces,
     /// The token of the last connection.
     presented: Credential,
 }
@@ -215,7 +218,7 @@ impl Pusher {
     }
 
     fn take(&mut self, game: Option<FinishedGame>) {
-        let Some(FinishedGame { trajectory, .. }) = game else {
+        let Some(FinishedGame { trajectory, time, .. }) = game else {
             self.progress.is_drained = true;
             return;
         };
@@ -233,6 +236,7 @@ impl Pusher {
         }
         // Cannot fail: `takes_games` was checked, and only this task pushes.
         drop(self.outbox.push(trajectory));
+        self.progress.traces.taken(time);
         self.counters.set_unanswered(self.outbox.len());
     }
 
@@ -284,6 +288,8 @@ impl Pusher {
                         // Logged before sending: even if this process is killed, the log contains
                         // every game that the learner has.
                         self.send_log.append(&self.name, epoch, sequence, game, SendState::Sent);
+                        // Noted before sending, because the learner notes the receipt.
+                        self.progress.traces.sent(sequence - self.outbox.answered() - 1);
                         permit.send(sequence, game);
                         self.outbox.mark_sent();
                     }
@@ -320,6 +326,7 @@ impl Pusher {
     ) {
         let mut reasons = Vec::new();
         for (sequence, game) in decided {
+            self.progress.traces.answered(&self.name, epoch, *sequence, game.plies.len());
             let refusal = refused.iter().find(|refused| refused.sequence == *sequence);
             reasons.extend(refusal.map(|refused| refused.reason));
             if let Some(state) = if refusal.is_some() { Some(SendState::Refused) } else { rest } {

@@ -1,7 +1,7 @@
 //! An actor for simulations: the real upload of games and the real watch of the pool.
 //!
 //! A simulation runs on one thread, so games are played by a task instead of threads, with pauses
-//! between them. The network is passed in.
+//! between them. The network is passed in. No trace is sent, because nothing starts their export.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ use crate::worker::{FinishedGame, Worker};
 pub type Dial =
     Box<dyn Fn(Endpoint) -> BoxFuture<Result<Channel, tonic::transport::Error>> + Send + Sync>;
 
-/// An actor of tic-tac-toe. See the [module](self).
+/// An actor of tic-tac-toe for simulations.
 pub struct SimulatedActor {
     /// Its configuration.
     pub config: ActorConfig,

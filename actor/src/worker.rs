@@ -29,6 +29,7 @@ use ouro_game::{Game, GameConfig};
 
 use self::active_game::ActiveGame;
 pub use self::error::WorkerError;
+pub(crate) use self::finished::PlayTime;
 pub use self::finished::{FinishedGame, WorkerStats};
 use self::index::GameSlot;
 pub use self::settings::{TreeLimits, WorkerSettings};

@@ -32,7 +32,7 @@ const STEP: Duration = Duration::from_millis(50);
 /// Time between two looks for a wake-up.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// An arena. See the [module](self).
+/// An arena for simulations.
 pub struct SimulatedArena<C, D> {
     /// The run.
     pub run: Run,

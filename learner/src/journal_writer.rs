@@ -25,6 +25,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::figures::IntakeWait;
+use crate::game_traces;
 use crate::replay::SharedReplay;
 use crate::status::{Condition, SharedStatus};
 
@@ -333,6 +334,7 @@ impl<D: Disk> WriterState<D> {
                 let record = Record { actor, epoch, sequence, generation, payload };
                 let appended = self.journal.append(record)?;
                 if let Appended::Uncommitted(Some(number)) = appended {
+                    game_traces::appended(actor, epoch, sequence, number);
                     self.waiting.push_back((number, Arc::clone(actor), accepted));
                 }
                 appended
@@ -392,6 +394,7 @@ impl<D: Disk> WriterState<D> {
             let AcceptedGame { game, returns, summary } = *accepted;
             is_comparison_due |= self.progress.figures().deviations.record(&actor, &summary);
             self.progress.accepted(game.positions() as usize, &returns);
+            game_traces::committed(number);
             self.replay.insert(number, game)?;
         }
         for reason in self.refused.drain(..) {

@@ -27,6 +27,7 @@ mod error;
 mod export;
 mod feed;
 mod figures;
+mod game_traces;
 mod journal_writer;
 mod learner;
 mod loss;

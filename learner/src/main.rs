@@ -15,9 +15,10 @@ use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown, healthcheck, identity};
 use ouro_settings::arguments::{
     AccessArguments, AddressArguments, DeviceArguments, FileArguments, ListenArguments,
-    LogArguments, MetricsArguments, SettingsError,
+    LogArguments, MetricsArguments, SettingsError, TraceArguments,
 };
 use ouro_settings::{Process, Settings};
+use ouro_traces::Traces;
 
 /// Receives games, trains a network on them and publishes its weights, until a signal.
 ///
@@ -37,6 +38,8 @@ struct Arguments {
     device: DeviceArguments,
     #[command(flatten)]
     metrics: MetricsArguments,
+    #[command(flatten)]
+    traces: TraceArguments,
     #[command(flatten)]
     log: LogArguments,
     #[command(subcommand)]
@@ -75,6 +78,7 @@ impl Arguments {
             self.access.apply(deploy);
             self.device.apply(deploy);
             self.metrics.apply(deploy);
+            self.traces.apply(deploy);
             self.log.apply(deploy);
         });
         settings.map(Some)
@@ -126,12 +130,19 @@ async fn work(
         }
         None => {
             let address = settings.and_then(|settings| settings.deploy.metrics.0);
+            let deploy = settings.map(|settings| &settings.deploy);
+            let traces = Traces::start(
+                deploy.and_then(|deploy| deploy.otlp.as_deref()),
+                deploy.map_or(1, |deploy| deploy.trace_games),
+            )?;
             let metrics = MetricsServer::open(address).await?;
             let access = AccessSource::new([config.guard.clone()], config.server_tls.clone());
             let learner = Learner::bind(config).await.map_err(failure)?;
             let add = |metrics: Metrics| metrics.with(learner.metrics()).with(access);
             let _serving = metrics::serve(metrics, shutdown.token(), add);
-            learner.run_until(shutdown.token().clone()).await.map_err(failure)
+            let ended = learner.run_until(shutdown.token().clone()).await.map_err(failure);
+            traces.finish().await;
+            ended
         }
         Some(Verb::Parity { rows, rounds, steps }) => {
             blocking(move || compare(&config, rows, rounds, steps)).await

@@ -15,6 +15,8 @@ use ouro_net::Generation;
 use ouro_replay::{Batch, EncodedTrajectory, Replay, ReplayState, Status, WindowError};
 use tokio::sync::Notify;
 
+use crate::game_traces;
+
 /// A replay that the threads of the learner share: drawing waits for games, and room for drawing.
 #[derive(Debug)]
 pub struct SharedReplay {
@@ -150,7 +152,11 @@ impl SharedReplay {
                     self.drawn.notify_waiters();
                     // An insertion wakes one thread. Another one may find enough positions as well.
                     self.inserted.notify_one();
-                    return Some(DrawnPositions { batch, index, state: state.replay.state() });
+                    let after = state.replay.state();
+                    drop(state);
+                    let numbers = batch.draws.iter().map(|draw| draw.number);
+                    game_traces::drawn(after.cursor.batches, numbers);
+                    return Some(DrawnPositions { batch, index, state: after });
                 }
                 Err(error) => state.waiting_for = Some(error),
             }

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use ouro_net::{Generation, Weights};
 use ouro_replay::ReplayState;
 use ouro_service::identity;
+use ouro_traces::Time;
 use tokio::sync::watch;
 
 use crate::algorithm::Algorithm;
@@ -22,6 +23,7 @@ use crate::error::TrainError;
 use crate::export::ExportCheck;
 use crate::feed::{AssembledBatch, Feed, FeedError};
 use crate::figures::TrainingWait;
+use crate::game_traces;
 use crate::journal_writer::JournalWriter;
 use crate::publisher::Delivery;
 use crate::replay::SharedReplay;
@@ -121,7 +123,10 @@ impl<A: Algorithm> TrainingLoop<A> {
         let mut needed = VecDeque::new();
         while let Some(assembled) = self.next_batch() {
             let AssembledBatch { batch, state } = assembled?;
+            let start = Time::now();
             let report = self.trainer.step(&batch)?;
+            let (step, generation) = (self.trainer.step_count(), self.progress.get().generation);
+            game_traces::trained(state.cursor.batches, start, step, generation);
             self.run.replay = later(self.run.replay, state);
             self.report(report);
             if self.trainer.step_count().is_multiple_of(self.every_steps) {

@@ -18,7 +18,7 @@ const LAYERS: &[&[&str]] = &[
     &["ouro-search", "ouro-net"],
     &["ouro-replay", "ouro-players", "ouro-tls"],
     &["ouro-bench", "ouro-proto", "ouro-service"],
-    &["ouro-settings"],
+    &["ouro-settings", "ouro-traces"],
     &["ouro-actor", "ouro-learner", "ouro-arena"],
     &["ouro-cli", "ouro-simulation"],
     // The highest layer, so it can only be a development dependency.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use ouro_game::record::{Playthrough, RECORD_VERSION};
 use ouro_game::{Action, ActionMask, Game, GameConfig, PlayerSet, Rng, StepError, Turn};
 use ouro_replay::{Move, Ply, RecordHeader, SearchTarget, Seat, Trajectory};
+use ouro_traces::Time;
 
 use super::error::WorkerError;
-use super::finished::FinishedGame;
+use super::finished::{FinishedGame, PlayTime};
 use super::index::SeatPolicyId;
 
 /// Maximum number of attempts to draw an opening that does not end the game.
@@ -31,6 +32,8 @@ pub(super) struct ActiveGame<G: Game> {
     pub(super) movers: PlayerSet,
     /// Choices of the seats in this ply.
     pub(super) choices: Choices,
+    /// When the game started, for its trace.
+    start: Time,
     plies: Vec<Ply>,
     /// Movers of each ply of the opening, until a search has valued the opening.
     opening: Vec<PlayerSet>,
@@ -99,6 +102,7 @@ impl<G: Game> ActiveGame<G> {
                 probabilities: vec![0.0; players],
                 targets: vec![SearchTarget::default(); players],
             },
+            start: Time::now(),
             plies,
             opening: movers,
         }
@@ -158,7 +162,7 @@ impl<G: Game> ActiveGame<G> {
 
     /// The finished game; `config` is the configuration of `game`.
     pub(super) fn into_finished(self, game: &G, config: &Arc<GameConfig>) -> FinishedGame {
-        let Self { playthrough, number, mut seats, plies, .. } = self;
+        let Self { playthrough, number, mut seats, plies, start, .. } = self;
         for (player, seat) in seats.iter_mut().enumerate() {
             seat.outcome = game.outcome(playthrough.state(), player);
         }
@@ -168,7 +172,8 @@ impl<G: Game> ActiveGame<G> {
             seed: playthrough.seed(),
             digests: playthrough.into_digests(),
         };
-        FinishedGame { number, trajectory: Trajectory { record, seats, plies } }
+        let time = PlayTime { start, end: Time::now() };
+        FinishedGame { number, trajectory: Trajectory { record, seats, plies }, time }
     }
 }
 

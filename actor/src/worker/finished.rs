@@ -1,6 +1,7 @@
 //! Results of a worker: finished games and statistics.
 
 use ouro_replay::Trajectory;
+use ouro_traces::Time;
 
 /// One finished game.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +12,15 @@ pub struct FinishedGame {
     /// has a search target or no move has one. A random move of the opening has the value of the
     /// first search after it.
     pub trajectory: Trajectory,
+    /// When the game was played, for its trace.
+    pub(crate) time: PlayTime,
+}
+
+/// When a game was played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlayTime {
+    pub(crate) start: Time,
+    pub(crate) end: Time,
 }
 
 /// Counts since a worker started; see [`Worker::stats`](super::Worker::stats).

@@ -28,6 +28,7 @@ use ouro_service::metrics::{self, MetricsServer};
 use ouro_service::shutdown::until_signal;
 use ouro_service::telemetry::{self, LogFormat};
 use ouro_service::{Background, Shutdown, SystemClock, identity};
+use ouro_traces::Traces;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::arguments::Arguments;
@@ -85,6 +86,10 @@ async fn bind(plan: &Plan, access: Access) -> Result<(Arena, Learner, Actor), Fa
 
 /// Starts the parts in the order of their dependencies and stops them in the opposite order.
 async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Result<(), Failure> {
+    let (otlp, trace_games) = plan.traces();
+    let traces = Traces::start(otlp, trace_games);
+    let traces = traces.map_err(|error| Failure::ended(error.status(), error));
+    let traces = traces.inspect_err(|_| plan.discard())?;
     let metrics = MetricsServer::open(plan.metrics()).await;
     let metrics = metrics.map_err(|error| Failure::unavailable(&error));
     let metrics = metrics.inspect_err(|_| plan.discard())?;
@@ -149,6 +154,7 @@ async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Resul
     stop_arena.cancel();
     let arena_end = arena.join().await;
     let reported = reported.and_then(|()| reporter.closing());
+    traces.finish().await;
 
     arena_end.map_err(Failure::bug)?.map_err(|end| Failure::ended(end.exit_status(), end))?;
     learner_end.map_err(Failure::bug)?.map_err(|end| Failure::ended(end.exit_status(), end))?;

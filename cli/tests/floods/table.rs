@@ -258,7 +258,7 @@ pub(crate) const FLOODS: [Flood; 35] = [
         Then::Repeat(|_| frame(DATA, 0, 1, &[0; 1 << 14])),
     ),
     flood("connections that send nothing", Port::Learner, 1_100, nothing, Then::Hold),
-    flood("actors without a game", Port::Learner, 200, |index| push(index), Then::Hold),
+    flood("actors without a game", Port::Learner, 200, push, Then::Hold),
     flood(
         "actors with games of nothing",
         Port::Learner,
@@ -280,7 +280,7 @@ pub(crate) const FLOODS: [Flood; 35] = [
         "games of 1 MiB, a byte each second",
         Port::Learner,
         50,
-        |index| push(index),
+        push,
         Then::Drip(|_| frame(DATA, 0, 1, &[announced(1 << 20), vec![0; 4_096]].concat())),
     ),
     flood(
@@ -301,7 +301,7 @@ pub(crate) const FLOODS: [Flood; 35] = [
         "frames without content",
         Port::Learner,
         20,
-        |index| push(index),
+        push,
         Then::Repeat(|_| frame(DATA, 0, 1, b"").repeat(100)),
     ),
     flood(

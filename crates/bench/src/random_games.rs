@@ -12,7 +12,7 @@ const TRIES: usize = 8;
 
 /// Returns `games` random games with the seeds from 0 on.
 ///
-/// Moves that would end a game are redrawn up to [`TRIES`] times. Otherwise most Battlesnake games
+/// Moves that would end a game are redrawn up to eight times. Otherwise most Battlesnake games
 /// would end after two turns. Every seat learns, and every move has a policy target over all legal
 /// actions. Actors never send more data per game.
 pub fn random_games(config: &GameConfig, games: u32) -> Result<Vec<Trajectory>, ConfigError> {

@@ -181,6 +181,17 @@ pub struct AccessArguments {
     pub tls_client_ca: Option<PathBuf>,
 }
 
+/// Where traces go.
+#[derive(Clone, Debug, Default, Args)]
+pub struct TraceArguments {
+    /// Collector of traces, such as http://host:4317 [default: deploy.otlp of the settings, none].
+    #[arg(long, value_name = "URL", env = "OURO_OTLP")]
+    pub otlp: Option<String>,
+    /// Games of which one is traced [default: deploy.trace_games of the settings, 1000].
+    #[arg(long, value_name = "N", env = "OURO_TRACE_GAMES")]
+    pub trace_games: Option<u64>,
+}
+
 /// What the log of a service looks like.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LogArguments {
@@ -280,6 +291,14 @@ impl AccessArguments {
         set(&mut deploy.tls_key, &self.tls_key.clone().map(Some));
         set(&mut deploy.tls_ca, &self.tls_ca.clone().map(Some));
         set(&mut deploy.tls_client_ca, &self.tls_client_ca.clone().map(Some));
+    }
+}
+
+impl TraceArguments {
+    /// Overrides the keys that are given.
+    pub fn apply(&self, deploy: &mut Deployment) {
+        set(&mut deploy.otlp, &self.otlp.clone().map(Some));
+        set(&mut deploy.trace_games, &self.trace_games);
     }
 }
 

@@ -125,6 +125,14 @@ pub struct Deployment {
     /// `object-store`. Credentials, region and endpoint come from the usual variables of AWS. Runs
     /// that share a bucket need prefixes of their own.
     pub weights: Option<String>,
+    /// Collector of traces, `http://HOST:4317` (OTLP over gRPC). Actors and the learner send it one trace
+    /// for each of some games, from the first move to the first training step. Left out: no traces,
+    /// unless `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector. Programs know traces if they are
+    /// built with the feature `otlp`.
+    pub otlp: Option<String>,
+    /// Games of which one is traced. Actors and the learner need the same number.
+    #[schemars(range(min = 1))]
+    pub trace_games: u64,
 }
 
 /// The placeholder for the host name in the name of an actor.
@@ -225,6 +233,8 @@ impl Default for Deployment {
             store_certificate: None,
             store_key: None,
             weights: None,
+            otlp: None,
+            trace_games: 1_000,
         }
     }
 }
@@ -263,6 +273,13 @@ impl Deployment {
             Some(url) if !is_object_store(url) => {
                 let remedy = "give s3://BUCKET/PREFIX or file:///FOLDER, or leave it out for files";
                 Err(SettingError::new("deploy.weights", format!("{url:?}"), remedy))
+            }
+            _ => Ok(()),
+        }?;
+        match &self.otlp {
+            Some(url) if !url.starts_with("http://") => {
+                let remedy = "give http://HOST:4317, or leave it out for no traces";
+                Err(SettingError::new("deploy.otlp", format!("{url:?}"), remedy))
             }
             _ => Ok(()),
         }

@@ -2,7 +2,8 @@
 //!
 //! A simulation runs on one thread, so tasks take the place of threads. A task that draws batches
 //! and takes no optimiser steps stands in for training: each generation has new random weights.
-//! Disk of the journal and network are passed in; training states are in a real folder.
+//! Disk of the journal and network are passed in; training states are in a real folder. No trace is
+//! sent, because nothing starts their export.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ use crate::training_state::{RunState, StateStore, TrainingState};
 /// Time of an optimiser step.
 const STEP: Duration = Duration::from_millis(20);
 
-/// A learner. See the [module](self).
+/// A learner for simulations.
 pub struct SimulatedLearner<C, D> {
     /// Its configuration, without addresses.
     pub config: Config,

@@ -13,6 +13,7 @@ use ouro_proto::trajectory::{Hello, from_wire};
 use ouro_replay::{Item, Refusal};
 use ouro_service::access::Identity;
 use ouro_service::{Throttle, blocking};
+use ouro_traces::{Time, span, trace_of};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tonic::{Status, Streaming};
@@ -236,7 +237,16 @@ impl Connection<'_> {
         }
         self.arrivals.push_back((got, Instant::now()));
         let (shared, hello) = (Arc::clone(self.shared), self.hello.clone());
-        let examining = tokio::spawn(async move { examine(&shared, &hello, message).await });
+        let trace = trace_of(&self.session.actor, self.session.epoch, got);
+        let examining = tokio::spawn(async move {
+            let start = Time::now();
+            let decision = examine(&shared, &hello, message).await;
+            if let Some(trace) = trace {
+                let accepted = matches!(decision, Decision::Accept(_));
+                trace.send(span::EXAMINE, start, Time::now(), &[("accepted", accepted.into())]);
+            }
+            decision
+        });
         self.examining.push_back((got, examining));
         Ok(true)
     }
@@ -285,7 +295,10 @@ impl Connection<'_> {
         if watermark <= self.acknowledged && !self.repeated && pause.is_zero() {
             return Ok(true);
         }
-        while let Some((_, arrival)) = self.arrivals.pop_front_if(|(got, _)| *got <= watermark) {
+        while let Some((got, arrival)) = self.arrivals.pop_front_if(|(got, _)| *got <= watermark) {
+            if let Some(trace) = trace_of(&self.session.actor, self.session.epoch, got) {
+                trace.send(span::INGEST, Time::before(arrival.elapsed()), Time::now(), &[]);
+            }
             self.shared.progress.figures().acknowledgement.observe(arrival.elapsed());
         }
         let refusals = self.refusals(self.acknowledged, watermark);

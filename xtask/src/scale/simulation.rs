@@ -334,7 +334,7 @@ impl<'a> Simulation<'a> {
                 self.group.push(game);
                 self.fill_queue();
             }
-            if self.group.len() < most && !(self.is_due && !self.group.is_empty()) {
+            if self.group.len() < most && (!self.is_due || self.group.is_empty()) {
                 return;
             }
             self.is_committing = true;

@@ -7,7 +7,7 @@ use clap::Args;
 use ouro_settings::Preset;
 use ouro_settings::arguments::{
     AccessArguments, ActorArguments, AddressArguments, DeviceArguments, MetricsArguments,
-    StoreArguments, WebArguments, WeightsArguments,
+    StoreArguments, TraceArguments, WebArguments, WeightsArguments,
 };
 
 /// Train by self-play in one process, until Ctrl-C. `ouro` without a verb does the same.
@@ -53,6 +53,8 @@ pub(crate) struct Arguments {
     pub(super) store: StoreArguments,
     #[command(flatten)]
     pub(super) weights: WeightsArguments,
+    #[command(flatten)]
+    pub(super) traces: TraceArguments,
     #[command(flatten)]
     pub(super) access: AccessArguments,
     #[command(flatten)]

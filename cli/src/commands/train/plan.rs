@@ -170,6 +170,7 @@ impl Plan {
         arguments.metrics.apply(deploy);
         arguments.store.apply(deploy);
         arguments.weights.apply(deploy);
+        arguments.traces.apply(deploy);
         arguments.access.apply(deploy);
         arguments.device.apply(deploy);
         arguments.actor.apply(deploy);
@@ -294,6 +295,12 @@ impl Plan {
     /// Address of the metrics, if they are on.
     pub(super) fn metrics(&self) -> Option<SocketAddr> {
         self.effective.deploy.metrics.0
+    }
+
+    /// The collector of traces, if one is named, and the number of games of which one is traced.
+    pub(super) fn traces(&self) -> (Option<&str>, u64) {
+        let deploy = &self.effective.deploy;
+        (deploy.otlp.as_deref(), deploy.trace_games)
     }
 
     pub(super) fn arena(&self) -> ArenaConfig {

@@ -17,8 +17,8 @@ fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     let mut given = |flag: &str, value: Option<String>| {
         words.extend(value.map(|value| format!("--{flag} {value}")));
     };
-    let Arguments { device, actor, addresses, web, metrics, store, weights, access, .. } =
-        arguments;
+    let Arguments { device, actor, addresses, web, metrics, store, weights, .. } = arguments;
+    let Arguments { access, traces, .. } = arguments;
     given("device", device.device.map(|it| it.name().to_owned()));
     given("threads", actor.threads.map(|it| it.to_string()));
     given("name", actor.name.clone());
@@ -29,6 +29,8 @@ fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     given("metrics", metrics.metrics.map(String::from));
     given("store", store.store.as_ref().map(quoted));
     given("store-name", store.store_name.clone());
+    given("otlp", traces.otlp.clone());
+    given("trace-games", traces.trace_games.map(|games| games.to_string()));
     given("weights", weights.weights.as_ref().map(quoted));
     for (flag, file) in [
         ("store-password-file", &store.store_password_file),

@@ -1,0 +1,18 @@
+//! The collector of traces on the command line.
+
+use std::fs;
+use std::process::Command;
+
+use ouro_testkit::process::run;
+
+#[test]
+fn a_collector_that_is_no_url_is_refused_by_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("run.toml"), "preset = \"tictactoe\"\n").unwrap();
+    for url in ["collector:4317", "http://"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ouro-learner"));
+        command.args(["--config", "run.toml", "--otlp", url]).current_dir(folder.path());
+        let refused = run(command.env_remove("OURO_RUN"));
+        refused.assert_refused(64, &["deploy.otlp", url, "http://HOST:4317"]);
+    }
+}
