@@ -436,7 +436,7 @@ arena="$("${compose[@]}" port arena 50061)" page="$("${compose[@]}" port arena 8
 # Opens a TLS connection with the certificate of holder $1, of the authority $2, and prints what OpenSSL says.
 shake() {
     { sleep 1; } | timeout 20 openssl s_client -connect "$arena" -alpn h2 -CAfile "$tls/ca.crt" \
-        -verify_return_error -cert "$2/$1/tls.crt" -key "$2/$1/tls.key" 2>&1 || true
+        -verify_return_error -cert "$2/$1/tls.crt" -key "$2/$1/tls.key" 2>&1 | tr -d '\0' || true
 }
 answer="$(shake reader "$tls")"
 [[ "$answer" == *"Verify return code: 0 (ok)"* && "$answer" != *alert* ]] || fail "no TLS connection: $answer"
