@@ -29,8 +29,8 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     let program = match &options.program {
         Some(program) => program.canonicalize().with_context(|| program.display().to_string())?,
         None => {
-            // The same features as those of the tests, so that little is built twice.
-            shell::run(cargo(&["build", "--quiet", "--workspace", "--bin", PROGRAM]))?;
+            // The same command as that of the tests, so that nothing is built twice.
+            shell::run(cargo(&["test", "--quiet", "--workspace", "--no-run"]))?;
             let name = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
             // A relative target folder is one of the root.
             std::path::absolute(shell::target().join("debug").join(name))?
