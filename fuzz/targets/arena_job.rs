@@ -7,6 +7,7 @@
 #![no_main]
 
 mod json_edits;
+mod random_play;
 
 use std::sync::OnceLock;
 
@@ -14,8 +15,7 @@ use libfuzzer_sys::fuzz_target;
 use ouro_arena::store::StoredGame;
 use ouro_arena::workers::testing::{Cluster, PROGRAM, read_id, read_job};
 use ouro_arena::{MatchKey, PlayerId};
-use ouro_game::record::Recorder;
-use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Rng, Turn};
+use ouro_game::{Game, GameConfig, GameVisitor, Turn};
 use ouro_net::Generation;
 use ouro_rating::ClusterShape;
 use serde::Deserialize;
@@ -122,20 +122,7 @@ impl GameVisitor for Play {
     type Output = StoredGame;
 
     fn visit<G: Game>(self, game: G) -> StoredGame {
-        let mut rng = Rng::new(1, "fuzz");
-        let mut recorder = Recorder::new(&game, SEED);
-        let mut legal = ActionMask::new(game.action_count());
-        while recorder.plies() < MAX_PLIES
-            && let Turn::Move(movers) = game.turn(recorder.state())
-        {
-            let mut joint = vec![Action::default(); game.players()];
-            for player in movers.iter() {
-                game.legal(recorder.state(), player, &mut legal);
-                let choice = rng.below(legal.count() as u32) as usize;
-                joint[player] = legal.nth(choice).expect("it is below the count");
-            }
-            recorder.advance(&game, &joint).expect("they are legal");
-        }
+        let recorder = random_play::play(&game, SEED, MAX_PLIES);
         let state = recorder.state();
         let seats = 0..game.players();
         StoredGame {

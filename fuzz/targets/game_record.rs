@@ -8,12 +8,13 @@
 
 mod json_edits;
 mod meter;
+mod random_play;
 
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use ouro_game::record::{Recorder, Replay, ReplayError};
-use ouro_game::{Action, ActionMask, Game, GameConfig, GameRecord, GameVisitor, Rng, Turn};
+use ouro_game::record::{Replay, ReplayError};
+use ouro_game::{Game, GameConfig, GameRecord, GameVisitor};
 use serde_json::Value;
 
 /// Configurations of the recorded games.
@@ -44,21 +45,7 @@ impl GameVisitor for Play {
     type Output = GameRecord;
 
     fn visit<G: Game>(self, game: G) -> GameRecord {
-        let mut rng = Rng::new(1, "fuzz");
-        let mut recorder = Recorder::new(&game, 7);
-        let mut legal = ActionMask::new(game.action_count());
-        while recorder.plies() < PLIES
-            && let Turn::Move(movers) = game.turn(recorder.state())
-        {
-            let mut joint = vec![Action::default(); game.players()];
-            for player in movers.iter() {
-                game.legal(recorder.state(), player, &mut legal);
-                let choice = rng.below(legal.count() as u32) as usize;
-                joint[player] = legal.nth(choice).expect("it is below the count");
-            }
-            recorder.advance(&game, &joint).expect("they are legal");
-        }
-        recorder.into_record(self.config)
+        random_play::play(&game, 7, PLIES).into_record(self.config)
     }
 }
 
