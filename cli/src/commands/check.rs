@@ -259,7 +259,7 @@ fn open_weights(
     }
 }
 
-/// The verdict on results and their weights. While an object store does not answer, there is none.
+/// The verdict on results and their weights. Fails if an object store does not answer.
 fn verified(
     store: &dyn Store,
     weights: &WeightsConfig,

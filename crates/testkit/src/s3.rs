@@ -35,12 +35,12 @@ pub struct S3Server {
 }
 
 impl S3Server {
-    /// Starts a server that asks nobody for a signature; `None` if none is installed.
+    /// Starts a server that checks no signatures; `None` if moto is not installed.
     pub fn start() -> Option<Self> {
         Self::launched(false)
     }
 
-    /// Starts a server that knows no user, so it refuses every request; `None` if none is installed.
+    /// Starts a server without users, which refuses every request; `None` if moto is not installed.
     pub fn start_strict() -> Option<Self> {
         Self::launched(true)
     }

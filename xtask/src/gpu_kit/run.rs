@@ -117,11 +117,11 @@ impl Run<'_> {
         let note = "Connect Four, network small, 50 simulations per move, on the CPU";
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let limit = self.at_most(self.share(SELF_PLAY));
-        let begun = Instant::now();
+        let first_start = Instant::now();
         let mut all: Option<Entry> = None;
         for threads in thread_counts(cores) {
             let mut program = setting.self_play(threads);
-            let left = limit.saturating_sub(begun.elapsed());
+            let left = limit.saturating_sub(first_start.elapsed());
             if left.is_zero() {
                 break;
             }
@@ -137,7 +137,7 @@ impl Run<'_> {
             }
         }
         let mut entry = all.unwrap_or_else(|| Entry::left_out("self-play", "no time is left"));
-        entry.seconds = begun.elapsed().as_secs_f64();
+        entry.seconds = first_start.elapsed().as_secs_f64();
         say(&format!("self-play: {} after {:.1} s", entry.outcome, entry.seconds));
         self.add(entry)
     }
