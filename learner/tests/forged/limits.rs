@@ -125,3 +125,27 @@ async fn a_flood_waits_while_an_honest_actor_keeps_its_rate() {
     flood.abort();
     guarded.running.stop().await;
 }
+
+/// The bound holds on any machine: the pauses lie between the first and the last refusal.
+#[tokio::test]
+async fn a_connection_without_a_credential_is_read_20_times_a_second_after_invalid_games() {
+    const FORGED: u32 = 6;
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let running = Running::start(config(folder.path())).await;
+    let hello = |name: &str| hello(name, None, &config(Path::new("")).game);
+    let (mut abuser, _) = Actor::welcomed(&running, hello("abuser")).await;
+    let mut forged = won_game();
+    forged.outcomes.reverse();
+    let start = Instant::now();
+    for _ in 0..FORGED {
+        assert!(abuser.push(forged.clone()).await.is_some(), "an outcome is wrong");
+    }
+    // The next game is read 50 ms after the last refusal.
+    abuser.push_honest(won_game(), "invalid games").await;
+    let (took, least) = (start.elapsed(), FORGED * Duration::from_millis(50));
+    assert!(took >= least, "{FORGED} invalid games took {took:?}, at least {least:?}");
+    let (mut honest, _) = Actor::welcomed(&running, hello("honest")).await;
+    honest.push_honest(won_game(), "invalid games of another actor").await;
+    drop((abuser, honest));
+    running.stop().await;
+}

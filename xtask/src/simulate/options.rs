@@ -36,7 +36,9 @@ impl Options {
             let value = || words.clone().next().with_context(|| format!("{word} needs a value"));
             let number = || -> Result<u32> {
                 let value = value()?;
-                value.parse().with_context(|| format!("{word} {value}"))
+                value.parse().with_context(|| {
+                    format!("{word} {value:?} is not a whole number; write for example {word} 20")
+                })
             };
             match word {
                 "--seeds" => options.seeds = number()?,
@@ -72,5 +74,7 @@ mod tests {
         for wrong in [&["--seeds"][..], &["--seeds", "x"], &["--seeds", "0"], &["--often"]] {
             assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }
+        let error = Options::parse(&["--seeds", "x"]).unwrap_err().to_string();
+        assert_eq!(error, "--seeds \"x\" is not a whole number; write for example --seeds 20");
     }
 }
