@@ -217,10 +217,10 @@ impl Plan {
         let role = *self.random.pick(&Role::all());
         let time = self.milliseconds(1_000, 8_000);
         round.push(Fault { what: What::Pause(role), time });
-        let roles = [Role::Arena, self.actor()];
-        let role = *self.random.pick(&roles);
-        let time = self.milliseconds(2_000, 4_000);
-        round.push(Fault { what: What::Rival(role), time });
+        for role in [Role::Arena, self.actor()] {
+            let time = self.milliseconds(2_000, 4_000);
+            round.push(Fault { what: What::Rival(role), time });
+        }
         if self.means.network {
             self.deal_network(&mut round);
         }
@@ -286,8 +286,8 @@ mod tests {
         let plan = |seed| Plan::new(seed, ALL, 1).take(40).collect::<Vec<_>>();
         assert_eq!(plan(1), plan(1));
         assert_ne!(plan(1), plan(2));
-        let kinds: BTreeSet<String> = plan(3)[..14].iter().map(Fault::kind).collect();
-        assert_eq!(kinds.len(), 14, "{kinds:?}");
+        let kinds: BTreeSet<String> = plan(3)[..16].iter().map(Fault::kind).collect();
+        assert_eq!(kinds.len(), 15, "{kinds:?}");
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) const OUTBOX: &str = "actor/src/outbox.rs";
 const PUSH: &str = "actor/src/push.rs";
 
 /// One round of all kinds of faults.
-const ROUND: &[&str] = &["--seed", "3", "--faults", "15", "--no-truncation"];
+const ROUND: &[&str] = &["--seed", "3", "--faults", "16", "--no-truncation"];
 
 /// Every fault that is known to be caught.
 pub(super) const FAULTS: &[Fault] = &[
