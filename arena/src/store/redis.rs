@@ -151,10 +151,10 @@ impl RedisStore {
         Self::take_over(address, Some(known)).map_err(at_start)
     }
 
-    fn take_over(address: &RedisAddress, known: Option<KnownFile>) -> Result<Self, StoreError> {
+    fn take_over(address: &RedisAddress, mut known: Option<KnownFile>) -> Result<Self, StoreError> {
         let mut log = RedisLog::new(address)?;
         server::check(&mut log.connection)?;
-        if let Some(file) = &known {
+        if let Some(file) = &mut known {
             log.check_known(file.read(), file.path())?;
         }
         log.known = known;

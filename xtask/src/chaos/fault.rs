@@ -290,6 +290,16 @@ mod tests {
         assert_eq!(kinds.len(), 15, "{kinds:?}");
     }
 
+    /// The planted faults of arenas are caught by the first faults of this seed.
+    #[test]
+    fn seed_50_begins_with_a_rival_of_the_arena_and_a_store_that_is_away_for_long() {
+        let plan: Vec<Fault> = Plan::new(50, ALL, 1).take(3).collect();
+        let is_away =
+            |fault: &Fault| fault.kind() == "store away" && fault.time > Duration::from_secs(15);
+        assert!(plan.iter().any(|fault| fault.what == What::Rival(Role::Arena)), "{plan:?}");
+        assert!(plan.iter().any(is_away), "{plan:?}");
+    }
+
     #[test]
     fn a_machine_without_the_means_gets_kills_and_pauses() {
         let means = Means { network: false, clocks: false, disks: false };

@@ -40,9 +40,7 @@ impl KnownFile {
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         let path = path_in(folder);
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
-        Ok(Self { path, file })
+        Ok(Self { file: open(&path)?, path })
     }
 
     /// Path of the file, for messages.
@@ -51,8 +49,16 @@ impl KnownFile {
     }
 
     /// The last known entry; `None` before the first, and if a crash of the machine damaged the file.
-    pub(super) fn read(&self) -> io::Result<Option<KnownEntry>> {
-        read(&self.path)
+    ///
+    /// An operator who accepts a loss may remove the file while the arena starts. It is then made again.
+    pub(super) fn read(&mut self) -> io::Result<Option<KnownEntry>> {
+        match read(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.file = open(&self.path)?;
+                Ok(None)
+            }
+            known => known,
+        }
     }
 
     /// Notes an entry that is stored. All lines have the same length, so each write replaces the line
@@ -78,6 +84,10 @@ pub(super) fn known_in(folder: &Path) -> io::Result<Option<KnownEntry>> {
     }
 }
 
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+}
+
 fn read(path: &Path) -> io::Result<Option<KnownEntry>> {
     let text = std::fs::read_to_string(path)?;
     let parse = |line: &str| {
@@ -92,10 +102,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_that_is_removed_during_a_start_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = KnownFile::open(folder.path()).unwrap();
+        file.note(&KnownEntry::new(7, "00c0ffee entry")).unwrap();
+        std::fs::remove_file(file.path()).unwrap();
+        assert_eq!(file.read().unwrap(), None);
+        let known = KnownEntry::new(8, "00c0ffee entry");
+        file.note(&known).unwrap();
+        assert_eq!(known_in(folder.path()).unwrap(), Some(known));
+    }
+
+    #[test]
     fn the_last_note_counts() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(known_in(folder.path()).unwrap(), None);
-        let file = KnownFile::open(folder.path()).unwrap();
+        let mut file = KnownFile::open(folder.path()).unwrap();
         assert_eq!(file.read().unwrap(), None);
         for number in [9, 10] {
             file.note(&KnownEntry::new(number, "0a1b2c3d 9 {}")).unwrap();

@@ -32,6 +32,9 @@ const PUSH: &str = "actor/src/push.rs";
 /// One round of all kinds of faults.
 const ROUND: &[&str] = &["--seed", "3", "--faults", "16", "--no-truncation"];
 
+/// A rival of the arena, and a store that is away for longer than the arena repeats a command.
+const ARENA: &[&str] = &["--seed", "50", "--faults", "3", "--no-truncation"];
+
 /// Every fault that is known to be caught.
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -41,7 +44,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end\n    local length",
             "local length",
         )],
-        by: By::Chaos("ouro-arena", ROUND),
+        by: By::Chaos("ouro-arena", ARENA),
     },
     Fault {
         name: "an append whose answer is lost is written again",
@@ -127,7 +130,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "Err(ArenaError::Store(error)) if error.is_passing() => {",
             "Err(ArenaError::Store(error @ StoreError::Exhausted { .. })) => {",
         )],
-        by: By::Chaos("ouro-arena", ROUND),
+        by: By::Chaos("ouro-arena", ARENA),
     },
     Fault {
         name: "an arena that was replaced stays",
@@ -136,7 +139,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "if let Some(error) = self.state.take_end() {",
             "if let Some(error) = self.state.take_end().filter(|_| false) {",
         )],
-        by: By::Chaos("ouro-arena", ROUND),
+        by: By::Chaos("ouro-arena", ARENA),
     },
     Fault {
         name: "a training state is visible before it is whole",
