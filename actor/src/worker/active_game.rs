@@ -70,7 +70,7 @@ pub(super) enum TreeProgress {
 impl<G: Game> ActiveGame<G> {
     /// The game of `seed` after its random opening.
     ///
-    /// The number of plies is uniform from 0 to `most`, and so is each move over the legal actions.
+    /// The number of plies is uniform from 0 to `most`, and so is each move over the viable actions.
     /// An opening that ends the game is drawn again. After [`OPENINGS`] attempts the game starts
     /// without an opening.
     pub(super) fn new(
@@ -194,15 +194,15 @@ impl<G: Game> Opening<G> {
     fn random(game: &G, seed: u64, most: u32, attempt: u64, is_searched: bool) -> Self {
         let mut rng = Rng::indexed(seed, "opening", attempt);
         let mut opening = Self::none(game, seed);
-        let mut legal = ActionMask::new(game.action_count());
+        let mut viable = ActionMask::new(game.action_count());
         let mut joint = vec![Action::default(); game.players()];
         for _ in 0..rng.below(most.saturating_add(1)) {
             let Turn::Move(movers) = game.turn(opening.playthrough.state()) else { break };
             let mut moves = Vec::with_capacity(movers.len());
             for player in movers.iter() {
-                game.legal(opening.playthrough.state(), player, &mut legal);
-                let count = legal.count();
-                let action = legal.nth(rng.below(count as u32) as usize).unwrap_or_default();
+                game.viable(opening.playthrough.state(), player, &mut viable);
+                let count = viable.count();
+                let action = viable.nth(rng.below(count as u32) as usize).unwrap_or_default();
                 joint[player] = action;
                 let behaviour = 1.0 / count.max(1) as f32;
                 let search = is_searched.then(SearchTarget::default);

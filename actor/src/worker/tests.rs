@@ -49,7 +49,7 @@ fn verify(played: &Trajectory, epsilon: f32) {
         let mover = movers.iter().next().unwrap();
         let mut planes = vec![0.0; game.planes().len()];
         game.observe(replay.state(), mover, &mut planes);
-        game.legal(replay.state(), mover, &mut legal);
+        game.viable(replay.state(), mover, &mut legal);
         let (mut logits, mut values) = (vec![0.0; game.action_count()], [0.0]);
         let seat = played.seats[mover];
         let engine = entry(number(&seat)).engine;

@@ -137,6 +137,17 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// A player in [`Turn::Move`] has at least one; any other player has none.
     fn legal(&self, state: &Self::State, player: usize, mask: &mut ActionMask);
 
+    /// Sets `mask` to the legal actions of `player` that need not eliminate it at once,
+    /// `action_count` bits.
+    ///
+    /// The mask leaves out actions after which the player is not [`alive`](Game::alive), whatever
+    /// the others do. If all legal actions are of that kind, it holds all of them. Searches and
+    /// players choose within this mask; the rules accept every legal action. The default is
+    /// [`legal`](Game::legal).
+    fn viable(&self, state: &Self::State, player: usize, mask: &mut ActionMask) {
+        self.legal(state, player, mask);
+    }
+
     /// The players to move, after checking that `actions` has one entry per player.
     ///
     /// Every [`step`](Game::step) starts with this check.
@@ -150,6 +161,16 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
             Turn::Chance => Err(StepError::ChancePending),
             Turn::Over => Err(StepError::GameOver),
         }
+    }
+
+    /// Whether no player moves again, in a state that is not to move.
+    ///
+    /// True if the game is [over](Turn::Over), and at a chance node whose outcomes all lead to an
+    /// end with the returns and outcomes of this state. A search takes such a node for the end.
+    /// Otherwise a decided game would hide behind chance nodes, whose values are proven only when
+    /// every outcome has been visited.
+    fn is_decided(&self, state: &Self::State) -> bool {
+        self.turn(state) == Turn::Over
     }
 
     /// Applies one action per player.
@@ -187,6 +208,15 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// Resolves the chance node with `outcome`. On an error the state is unchanged.
     fn apply_chance(&self, _state: &mut Self::State, _outcome: u32) -> Result<(), StepError> {
         Err(StepError::NotAChanceNode)
+    }
+
+    /// Resolves the chance node without an event, for searches that
+    /// ignore chance. Returns whether the game can; the default cannot.
+    ///
+    /// Such a state need not be an outcome of the node: in Battlesnake no food appears, even if
+    /// the rules would place some.
+    fn skip_chance(&self, _state: &mut Self::State) -> bool {
+        false
     }
 
     /// Resolves chance nodes by sampling until players move or the game is over.
@@ -300,8 +330,23 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
     /// Shape of an observation.
     fn planes(&self) -> PlaneShape;
 
+    /// Numbers of channels of earlier versions of [`planes`](Game::planes), whose planes are the
+    /// first of today's. Networks that were trained with them still play.
+    fn earlier_channels(&self) -> &'static [usize] {
+        &[]
+    }
+
+    /// Whether a network that reads these planes can play: they are [`planes`](Game::planes), or
+    /// those of an [earlier version](Game::earlier_channels).
+    fn accepts(&self, planes: PlaneShape) -> bool {
+        let channels = self.planes().channels;
+        planes == PlaneShape { channels: planes.channels, ..self.planes() }
+            && (planes.channels == channels || self.earlier_channels().contains(&planes.channels))
+    }
+
     /// Writes the feature planes of `state` from the perspective of `player` into `out`, which
-    /// has [`PlaneShape::len`] values. Every value is overwritten.
+    /// has [`PlaneShape::len`] values, or as many as the planes of an
+    /// [earlier version](Game::earlier_channels). Every value is overwritten.
     fn observe(&self, state: &Self::State, player: usize, out: &mut [f32]);
 
     /// The board's symmetries under these rules, identity first.

@@ -43,6 +43,9 @@ pub enum Law {
     Names,
     /// Players to move exist, are alive and have a legal action; other players have none.
     Legal,
+    /// Viable actions are legal, and there are some. A player that chooses another action is not
+    /// alive after the step.
+    Viable,
     /// Illegal actions and impossible outcomes are refused and leave the state unchanged.
     Refusal,
     /// The same state and actions give the same state. A clone is independent. Actions of
@@ -53,6 +56,8 @@ pub enum Law {
     /// Probabilities of an enumerable chance node sum to 1. A sampled outcome has a positive
     /// probability, and every outcome with a positive probability applies.
     Chance,
+    /// No player moves in a decided state, and chance changes neither its returns nor its outcomes.
+    Decided,
     /// `settle` equals drawing outcomes one by one, and `advance` equals `step` and `settle`.
     Settle,
     /// A rollout, plain or guided, plays turns of the game up to its limit or the end. A rollout of
@@ -97,10 +102,12 @@ impl fmt::Display for Law {
             Self::Rules => "rules",
             Self::Names => "names",
             Self::Legal => "legal actions",
+            Self::Viable => "viable actions",
             Self::Refusal => "refusal",
             Self::Determinism => "determinism",
             Self::RoundTrip => "round trips",
             Self::Chance => "chance",
+            Self::Decided => "decided games",
             Self::Settle => "settling",
             Self::Rollout => "rollouts",
             Self::Weights => "weights",
@@ -197,6 +204,7 @@ impl<G: Game> LawChecker<'_, G> {
             }
             let joint = self.random_joint(&state, &mut choices);
             self.check_refusals(&state, &joint)?;
+            self.check_viable(&state, &joint)?;
             self.check_weights(&state)?;
             self.check_rollouts(&state, &choices)?;
             let mut chance = choices.clone();

@@ -23,7 +23,7 @@ pub struct NetEvaluator {
     planes: Vec<f32>,
     logits: Vec<f32>,
     values: Vec<f32>,
-    legal: ActionMask,
+    viable: ActionMask,
     clock: Option<Arc<dyn Clock>>,
     engine_time: Duration,
 }
@@ -38,7 +38,7 @@ impl NetEvaluator {
             planes: Vec::new(),
             logits: Vec::new(),
             values: Vec::new(),
-            legal: ActionMask::default(),
+            viable: ActionMask::default(),
             clock: None,
             engine_time: Duration::ZERO,
         })
@@ -66,7 +66,7 @@ impl NetEvaluator {
 
     /// Writes the observations that the leaves need, leaf by leaf.
     fn observe<G: Game>(&mut self, game: &G, leaves: &[Leaf<G>]) {
-        let input = game.planes().len();
+        let input = self.engine.spec().planes.len();
         let rows: usize = leaves.iter().map(|leaf| observed_players(game, leaf).len()).sum();
         self.planes.resize(rows * input, 0.0);
         let mut rows = self.planes.chunks_exact_mut(input);
@@ -97,7 +97,7 @@ impl<G: Game> Evaluator<G> for NetEvaluator {
     fn evaluate(&mut self, game: &G, leaves: &mut [Leaf<G>], out: &mut Estimates) {
         let actions = game.action_count();
         self.observe(game, leaves);
-        let rows = self.planes.len() / game.planes().len().max(1);
+        let rows = self.planes.len() / self.engine.spec().planes.len().max(1);
         self.logits.resize(rows * actions, 0.0);
         self.values.resize(rows, 0.0);
         self.run_engine();
@@ -113,8 +113,8 @@ impl<G: Game> Evaluator<G> for NetEvaluator {
                 if leaf.movers.contains(player)
                     && let Some(row) = priors.next()
                 {
-                    game.legal(&leaf.state, player, &mut self.legal);
-                    masked_softmax(game, leaf.symmetry, logits, &self.legal, row);
+                    game.viable(&leaf.state, player, &mut self.viable);
+                    masked_softmax(game, leaf.symmetry, logits, &self.viable, row);
                 }
             }
         }

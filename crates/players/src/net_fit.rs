@@ -46,7 +46,7 @@ pub enum FitError {
 /// Checks that the input shape and the number of actions of a network match a game.
 pub(crate) fn fits<G: Game>(name: &str, engine: &Engine, game: &G) -> Result<(), FitError> {
     let spec = engine.spec();
-    if spec.planes != game.planes() {
+    if !game.accepts(spec.planes) {
         return Err(FitError::Planes {
             net: name.to_owned(),
             net_planes: spec.planes,

@@ -58,7 +58,7 @@ pub struct NetPlayer {
     is_symmetric: bool,
     selector: Selector,
     scratch: Scratch,
-    legal: ActionMask,
+    viable: ActionMask,
     planes: Vec<f32>,
     logits: Vec<f32>,
     values: Vec<f32>,
@@ -86,7 +86,7 @@ impl NetPlayer {
             is_symmetric: false,
             selector: Selector::default(),
             scratch: Scratch::new(),
-            legal: ActionMask::default(),
+            viable: ActionMask::default(),
             planes: Vec::new(),
             logits: Vec::new(),
             values: Vec::new(),
@@ -126,7 +126,7 @@ impl<G: Game> Player<G> for NetPlayer {
     /// [`GameBatch`](crate::GameBatch) reports. The rules of [`new`](Self::new) fit.
     fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
         let spec = self.engine.spec();
-        if spec.planes != game.planes() || spec.actions != game.action_count() {
+        if !game.accepts(spec.planes) || spec.actions != game.action_count() {
             return;
         }
         let (input, actions) = (spec.planes.len(), spec.actions);
@@ -150,14 +150,14 @@ impl<G: Game> Player<G> for NetPlayer {
         self.engine.evaluate(&mut self.scratch, &self.planes, &mut self.logits, &mut self.values);
         let images = self.logits.chunks_exact(actions * symmetries.len());
         for (request, images) in requests.iter_mut().zip(images) {
-            game.legal(request.state, request.player, &mut self.legal);
+            game.viable(request.state, request.player, &mut self.viable);
             let logits = if self.is_symmetric {
                 self.mean.clear();
                 self.mean.resize(actions, 0.0);
                 for (&symmetry, logits) in symmetries.iter().zip(images.chunks_exact(actions)) {
                     self.policy.clear();
                     self.policy.resize(actions, 0.0);
-                    masked_softmax(game, symmetry, logits, &self.legal, &mut self.policy);
+                    masked_softmax(game, symmetry, logits, &self.viable, &mut self.policy);
                     self.mean.iter_mut().zip(&self.policy).for_each(|(mean, p)| *mean += p);
                 }
                 // Clamped, so that a share that underflows f32 still has a finite logarithm.
@@ -166,7 +166,7 @@ impl<G: Game> Player<G> for NetPlayer {
             } else {
                 images
             };
-            choices.push(self.selector.choose(self.selection, logits, &self.legal, request.rng));
+            choices.push(self.selector.choose(self.selection, logits, &self.viable, request.rng));
         }
     }
 }

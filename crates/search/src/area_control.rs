@@ -10,14 +10,12 @@
 //! Any ruleset, board and number of snakes works. The flood operates on sets of cells
 //! ([`Bits`](ouro_game::battlesnake::Bits)) with a few word operations per snake and round.
 
-mod flood;
-
 use ouro_game::battlesnake::{Battlesnake, Cell, State};
 use ouro_game::{Action, ActionMask};
 
 use crate::heuristic::Heuristic;
 
-pub use flood::{Territory, flood};
+pub use ouro_game::battlesnake::{Territory, flood};
 
 /// The heuristic and its settings.
 ///

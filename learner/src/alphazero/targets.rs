@@ -8,8 +8,9 @@ use crate::config::AlphaZeroConfig;
 /// (1 − λ) · γ^left · outcome + λ · root value
 /// ```
 ///
-/// `outcome` is the mover's own, for any number of players. `left` counts the time steps from the
-/// position to the end of the game, and `gamma` is the discount for each. λ is
+/// `outcome` is the mover's own, for any number of players. In a game that was cut off, the root value
+/// of the mover's last search replaces it. `left` counts the time steps from the position to the end
+/// of the game, or to that search, and `gamma` is the discount for each. λ is
 /// [`root_value_share`](AlphaZeroConfig::root_value_share).
 pub(crate) fn value_target(
     config: &AlphaZeroConfig,

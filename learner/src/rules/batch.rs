@@ -1,12 +1,19 @@
-//! Batches of drawn positions: observations and legal actions with the targets of each row.
+//! Batches of drawn positions: observations and viable actions with the targets of each row.
 
-use ouro_game::{ActionMask, Game, Rng, Symmetry};
+use ouro_game::{ActionMask, Game, Rng, Symmetry, Turn};
 use ouro_replay::{Draw, EncodedTrajectory, PositionRef, Trajectory};
 
 use super::{OfGame, Rules, UnpackError};
 use crate::alphazero::Positions;
 use crate::alphazero::targets::value_target;
 use crate::reinforce::{SeatTransitions, Segments, seat_transitions};
+
+/// The last known value of a seat.
+struct SeatEnd {
+    value: f32,
+    /// The time of the value.
+    elapsed: u32,
+}
 
 /// An accepted game with its states.
 struct RestoredGame<S> {
@@ -28,7 +35,6 @@ impl<G: Game> OfGame<G> {
         order.sort_by_key(|draw| (draw.number, draw.position));
         for draws in order.chunk_by(|one, other| one.number == other.number) {
             let RestoredGame { trajectory, states } = &self.restored_game(&draws[0].item)?;
-            let end = self.game.elapsed(&states[states.len() - 1]);
             for draw in draws {
                 let refs = draw.item.position_refs();
                 let Some(&position) = refs.get(draw.position as usize) else { continue };
@@ -43,10 +49,12 @@ impl<G: Game> OfGame<G> {
                 for &(action, share) in &target.policy {
                     let image = self.game.transform_action(action, symmetry);
                     batch.policy[from + image.index()] = share;
+                    // Actors of earlier versions also searched actions that are not viable.
+                    batch.legal[from + image.index()] = true;
                 }
-                let outcome = trajectory.seats[usize::from(position.seat)].outcome;
-                let left = end.saturating_sub(self.game.elapsed(state));
-                let value = value_target(&config, self.discount, outcome, left, target.value);
+                let end = self.seat_end(trajectory, states, position.seat.into());
+                let left = end.elapsed.saturating_sub(self.game.elapsed(state));
+                let value = value_target(&config, self.discount, end.value, left, target.value);
                 batch.values.push(value);
                 // Surprise already weights the draw. A weight in the loss would count it twice.
                 batch.weights.push(1.0);
@@ -99,7 +107,11 @@ impl<G: Game> OfGame<G> {
             let Some(step) = steps.iter().find(|step| step.ply == ply) else { continue };
             self.see(&states[ply], *position, symmetry, &mut batch.planes, &mut batch.legal);
             let played = &trajectory.plies[ply].moves[usize::from(position.mover)];
-            batch.actions.push(self.game.transform_action(played.action, symmetry).0);
+            let action = self.game.transform_action(played.action, symmetry);
+            let row = batch.legal.len() - self.shape().actions;
+            // Actors of earlier versions also chose actions that are not viable.
+            batch.legal[row + action.index()] = true;
+            batch.actions.push(action.0);
             batch.behaviour.push(played.behaviour);
             batch.rewards.push(step.reward);
             batch.discounts.push(step.discount);
@@ -132,12 +144,35 @@ impl<G: Game> OfGame<G> {
         Ok(RestoredGame { trajectory, states })
     }
 
+    /// The value with which a game ends for a seat.
+    ///
+    /// That is the outcome, unless the game was cut off while the seat could still move. Nobody knows
+    /// that outcome, so the root value of the seat's last search stands for it. An outcome of 0 would
+    /// make long games worth more than draws.
+    fn seat_end(&self, trajectory: &Trajectory, states: &[G::State], seat: usize) -> SeatEnd {
+        let last = &states[states.len() - 1];
+        let outcome = trajectory.seats[seat].outcome;
+        let end = SeatEnd { value: outcome, elapsed: self.game.elapsed(last) };
+        if self.game.is_decided(last) || !self.game.alive(last).contains(seat) {
+            return end;
+        }
+        let plies = trajectory.plies.iter().zip(states).rev();
+        let mut values = plies.filter_map(|(ply, state)| {
+            let Turn::Move(movers) = self.game.turn(state) else { return None };
+            let mut moves = movers.iter().zip(&ply.moves);
+            let (_, last) = moves.find(|(mover, _)| *mover == seat)?;
+            let value = last.search.as_ref()?.value;
+            Some(SeatEnd { value, elapsed: self.game.elapsed(state) })
+        });
+        values.next().unwrap_or(end)
+    }
+
     fn draw_symmetry(&self, rng: &mut Rng) -> Symmetry {
         let symmetries = self.symmetries();
         symmetries[rng.below(symmetries.len() as u32) as usize]
     }
 
-    /// Appends the observation and the legal actions of the position's seat in `state`.
+    /// Appends the observation and the viable actions of the position's seat in `state`.
     fn see(
         &self,
         state: &G::State,
@@ -154,7 +189,7 @@ impl<G: Game> OfGame<G> {
         let from = legal.len();
         legal.resize(from + shape.actions, false);
         let mut mask = ActionMask::default();
-        self.game.legal(&image, seat, &mut mask);
+        self.game.viable(&image, seat, &mut mask);
         for action in mask.iter() {
             legal[from + action.index()] = true;
         }

@@ -123,6 +123,24 @@ fn a_searched_game_gives_targets_where_the_search_was_one() {
 }
 
 #[test]
+fn a_game_that_was_cut_off_is_valued_by_its_last_search() {
+    let mut config = alphazero();
+    config.discount = 0.5;
+    config.train.augment = false;
+    let rules = rules(&config).unwrap();
+    let mut cut = fresh(searched_game());
+    cut.plies.truncate(3);
+    cut.record.digests.truncate(4);
+    cut.seats.iter_mut().for_each(|seat| seat.outcome = 0.0);
+    target(&mut cut, 0).value = 0.5;
+    target(&mut cut, 2).value = 0.75;
+    let examined = examine(&config, &cut).unwrap();
+    let batch = rules.positions(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
+    // Two steps to the last search of the seat, on ply 2: 3/4 · 0.75 / 2² + 1/4 · 0.5.
+    assert_eq!(batch.values, [0.75 * 0.75 / 4.0 + 0.125]);
+}
+
+#[test]
 fn a_surprise_without_a_policy_target_changes_nothing() {
     let config = alphazero();
     let (plain, mut noted) = (fresh(searched_game()), fresh(searched_game()));

@@ -182,11 +182,11 @@ fn a_random_opening_is_no_target_and_has_the_value_of_the_search_after_it() {
         assert!(played.plies[length..].iter().all(|ply| !is_random(ply)));
         lengths.insert(length);
         let mut replay = played.replay(&game).unwrap();
-        let mut legal = ActionMask::new(game.action_count());
+        let mut viable = ActionMask::new(game.action_count());
         for ply in 0..length {
             for (player, one) in played.plies[ply].moves.iter().enumerate() {
-                game.legal(replay.state(), player, &mut legal);
-                assert_eq!(one.behaviour, 1.0 / legal.count() as f32);
+                game.viable(replay.state(), player, &mut viable);
+                assert_eq!(one.behaviour, 1.0 / viable.count() as f32);
                 assert_eq!(target(ply, player).value, target(length, player).value);
             }
             replay.advance().unwrap();

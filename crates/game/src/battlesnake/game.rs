@@ -1,6 +1,7 @@
 //! Battlesnake as a [`Game`].
 
 use super::config::Config;
+use super::observe::EARLIER_CHANNELS;
 use super::rules::Battlesnake;
 use super::state::{Cell, Pending, State};
 use crate::action::{Action, ActionMask};
@@ -73,6 +74,24 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
         }
     }
 
+    /// Leaves out moves into walls and bodies that surely stay, starvation and deadly hazards.
+    fn viable(&self, state: &Self::State, player: usize, mask: &mut ActionMask) {
+        mask.reset(4);
+        if matches!(self.turn(state), Turn::Move(movers) if movers.contains(player)) {
+            let moves = match self.viable_moves(state, player) {
+                0 => 0b1111,
+                moves => moves,
+            };
+            let actions = (0..4).filter(|action| moves >> action & 1 != 0);
+            actions.for_each(|action| mask.insert(Action(action)));
+        }
+    }
+
+    fn is_decided(&self, state: &Self::State) -> bool {
+        // The inherent method: food or a shrinking side may still be due.
+        Self::is_decided(self, state)
+    }
+
     fn step(&self, state: &mut Self::State, actions: &[Action]) -> Result<(), StepError> {
         if actions.len() != self.players() {
             return Err(StepError::ActionCount { got: actions.len(), expected: self.players() });
@@ -101,6 +120,11 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
 
     fn apply_chance(&self, state: &mut Self::State, outcome: u32) -> Result<(), StepError> {
         self.resolve(state, outcome)
+    }
+
+    fn skip_chance(&self, state: &mut Self::State) -> bool {
+        self.settle_idle(state);
+        true
     }
 
     fn settle(&self, state: &mut Self::State, rng: &mut Rng) {
@@ -143,6 +167,10 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
 
     fn planes(&self) -> PlaneShape {
         self.plane_shape()
+    }
+
+    fn earlier_channels(&self) -> &'static [usize] {
+        &EARLIER_CHANNELS
     }
 
     fn observe(&self, state: &Self::State, player: usize, out: &mut [f32]) {

@@ -18,6 +18,7 @@ impl<G: Game> LawChecker<'_, G> {
         let mut settled = state.clone();
         let mut settle_rng = rng.clone();
         self.game.settle(&mut settled, &mut settle_rng);
+        self.check_decided(state, &settled)?;
         let mut current = state.clone();
         for _ in 0..MAX_CHANCE {
             if self.game.turn(&current) != Turn::Chance {
@@ -35,6 +36,27 @@ impl<G: Game> LawChecker<'_, G> {
             ensure!(Chance, result.is_ok(), "the drawn outcome {outcome} gives {result:?}");
         }
         ensure!(Settle, false, "a chance node follows after {MAX_CHANCE} outcomes");
+        Ok(())
+    }
+
+    /// Checks a state and the same state after chance.
+    fn check_decided(&self, state: &G::State, settled: &G::State) -> Checked {
+        let game = self.game;
+        let (is_over, is_decided) = (game.turn(settled) == Turn::Over, game.is_decided(state));
+        let may_move = matches!(game.turn(state), Turn::Move(_));
+        ensure!(Decided, !(is_decided && may_move), "a player moves in a decided state");
+        ensure!(Decided, is_over || !is_decided, "a player moves after a decided state");
+        let ended = game.turn(state) == Turn::Over;
+        ensure!(Decided, is_decided || !ended, "the game is over and not decided");
+        for player in (0..game.players()).filter(|_| is_decided) {
+            let values = [state, settled]
+                .map(|state| (game.returns(state, player), game.outcome(state, player)));
+            let [(returns, outcome), (later, last)] = values;
+            let (same, kept) = (returns.to_bits(), later.to_bits());
+            ensure!(Decided, same == kept, "player {player} returns {returns}, then {later}");
+            let (same, kept) = (outcome.to_bits(), last.to_bits());
+            ensure!(Decided, same == kept, "the outcome of {player} is {outcome}, then {last}");
+        }
         Ok(())
     }
 

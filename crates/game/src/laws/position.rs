@@ -3,7 +3,7 @@
 use super::{Checked, Law, LawChecker, ensure};
 use crate::action::{Action, ActionMask};
 use crate::error::StepError;
-use crate::game::{Game, Turn};
+use crate::game::{Game, PlaneShape, Turn};
 use crate::player_set::PlayerSet;
 
 impl<G: Game> LawChecker<'_, G> {
@@ -107,6 +107,18 @@ impl<G: Game> LawChecker<'_, G> {
             self.game.observe(state, player, &mut again);
             let same = seen.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits());
             ensure!(Observation, same, "player {player} sees the same state in two ways");
+            for &channels in self.game.earlier_channels() {
+                let first = PlaneShape { channels, ..self.game.planes() }.len();
+                ensure!(
+                    Observation,
+                    first < size,
+                    "{channels} channels are not fewer than today's"
+                );
+                let mut earlier = vec![f32::NAN; first];
+                self.game.observe(state, player, &mut earlier);
+                let same = seen.iter().zip(&earlier).all(|(a, b)| a.to_bits() == b.to_bits());
+                ensure!(Observation, same, "the first {channels} channels are not those of before");
+            }
         }
         Ok(())
     }

@@ -36,6 +36,29 @@ impl<G: Game> LawChecker<'_, G> {
         Ok(())
     }
 
+    /// Checks that actions which are not viable eliminate their player, whatever the others do in
+    /// `joint`.
+    pub(super) fn check_viable(&self, state: &G::State, joint: &[Action]) -> Checked {
+        let game = self.game;
+        let Turn::Move(movers) = game.turn(state) else { return Ok(()) };
+        let (mut legal, mut viable) = (ActionMask::default(), ActionMask::default());
+        for player in movers.iter() {
+            game.legal(state, player, &mut legal);
+            game.viable(state, player, &mut viable);
+            let within = viable.iter().all(|action| legal.contains(action));
+            ensure!(Viable, within, "player {player} has viable actions that are not legal");
+            ensure!(Viable, viable.count() > 0, "player {player} has no viable action");
+            for action in legal.iter().filter(|&action| !viable.contains(action)) {
+                let mut tried = joint.to_vec();
+                tried[player] = action;
+                let after = self.stepped(state, &tried)?;
+                let is_out = !game.alive(&after).contains(player);
+                ensure!(Viable, is_out, "player {player} survives {action:?} in {tried:?}");
+            }
+        }
+        Ok(())
+    }
+
     fn refused(&mut self, state: &G::State, joint: &[Action], expected: StepError) -> Checked {
         self.coverage.refusals += 1;
         let mut after = state.clone();

@@ -161,6 +161,49 @@ fn turns_and_chances_are_consistent<G: Game>(game: &G, seed: u64) -> Result<(), 
     })
 }
 
+/// Viable moves are those that some moves of the others let the snake survive; all, if there are
+/// none.
+fn viable_moves_are_those_that_can_be_survived<G: Game>(
+    game: &G,
+    seed: u64,
+) -> Result<(), TestCaseError> {
+    every_state(game, seed, |state, _, _| {
+        let Turn::Move(movers) = game.turn(state) else { return Ok(()) };
+        // All joint actions of three snakes; a sample of those of more.
+        let joints = 4_u32.pow(movers.len().min(3) as u32);
+        let joint = |number: u32| -> Vec<Action> {
+            let mut action = vec![Action(0); game.players()];
+            let mut mixed = Rng::indexed(seed, "joint", number.into());
+            let mut left = number;
+            for player in movers.iter() {
+                let all = movers.len() <= 3;
+                action[player] = Action(if all { left % 4 } else { mixed.below(4) });
+                left /= 4;
+            }
+            action
+        };
+        let mut survived = vec![0_u32; game.players()];
+        for number in 0..joints {
+            let (actions, mut after) = (joint(number), state.clone());
+            prop_assert_eq!(game.step(&mut after, &actions), Ok(()));
+            for player in game.alive(&after).iter() {
+                survived[player] |= 1 << actions[player].0;
+            }
+        }
+        let mut mask = ouro_game::ActionMask::default();
+        for player in movers.iter() {
+            game.viable(state, player, &mut mask);
+            let viable = mask.iter().fold(0, |bits, action| bits | 1 << action.0);
+            prop_assert_eq!(survived[player] & !viable, 0, "player {}: {:?}", player, state);
+            if movers.len() <= 3 {
+                let expected = if survived[player] == 0 { 0b1111 } else { survived[player] };
+                prop_assert_eq!(viable, expected, "player {}: {:?}", player, state);
+            }
+        }
+        Ok(())
+    })
+}
+
 fn records_replay<G: Game<Config = Config>>(game: &G, seed: u64) -> Result<(), TestCaseError> {
     let mut rng = Rng::new(seed, "moves");
     let mut recorder = Recorder::new(game, seed);
@@ -234,6 +277,11 @@ proptest! {
         config in configs(), seed in any::<u64>(),
     ) {
         on_rules!(config, |rules| symmetries_commute(rules, seed));
+    }
+
+    #[test]
+    fn viable_moves_can_be_survived_and_no_other(config in configs(), seed in any::<u64>()) {
+        on_rules!(config, |rules| viable_moves_are_those_that_can_be_survived(rules, seed));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The simultaneous flood from all heads.
 
-use ouro_game::Game;
-use ouro_game::battlesnake::{Battlesnake, Bits, Cell, State};
+use super::rules::Battlesnake;
+use super::state::{Cell, State};
+use crate::game::Game;
+use crate::grid::Bits;
 
 /// The territory of each snake after a flood.
 #[derive(Clone, Copy, Debug)]
@@ -31,12 +33,23 @@ struct Tail {
 ///
 /// The flood assumes that no snake eats, so a tail moves in every round once its stack is used
 /// up. If every snake grows every turn
-/// ([`Ruleset::is_constrictor`](ouro_game::battlesnake::Ruleset)), bodies stay: only a tail that
+/// ([`Ruleset::is_constrictor`](super::Ruleset)), bodies stay: only a tail that
 /// is not yet stacked moves, and only once.
 pub fn flood<C: Cell, const W: usize, const S: usize>(
     game: &Battlesnake<C, W, S>,
     state: &State<C, W, S>,
     rounds: u32,
+) -> Territory<W, S> {
+    flood_each(game, state, rounds, |_, _, _| {})
+}
+
+/// Like [`flood`], and calls `won_cells` with the round, the snake and the cells that the snake reaches
+/// first in this round.
+pub(super) fn flood_each<C: Cell, const W: usize, const S: usize>(
+    game: &Battlesnake<C, W, S>,
+    state: &State<C, W, S>,
+    rounds: u32,
+    mut won_cells: impl FnMut(u32, usize, &Bits<W>),
 ) -> Territory<W, S> {
     let geometry = game.geometry();
     let mut territory = Territory {
@@ -87,6 +100,7 @@ pub fn flood<C: Cell, const W: usize, const S: usize>(
                 grew |= !won.is_empty();
                 reached[snake] |= won;
                 territory.cells[snake] |= won;
+                won_cells(round, snake, &won);
                 if territory.food_distance[snake].is_none() && !(won & territory.food).is_empty() {
                     territory.food_distance[snake] = Some(round);
                 }
