@@ -34,6 +34,7 @@ mod config_error;
 mod joint;
 mod node_store;
 mod noise;
+mod proven;
 mod result;
 mod reward_sum;
 mod root;

@@ -89,8 +89,10 @@ impl Preset {
                 let settings = alphazero(snakes(7, 2), [24, 3], snake_search());
                 settings.with_schedule(LearningRateSchedule::Cosine { steps: 20_000, floor: 0.1 })
             }
-            Self::Duel => alphazero(snakes(11, 2), [24, 3], snake_search()),
-            Self::Standard => alphazero(snakes(11, 4), [24, 3], snake_search()),
+            Self::Duel => alphazero(snakes(11, 2), [24, 3], snake_search()).with_schedule(OPEN_END),
+            Self::Standard => {
+                alphazero(snakes(11, 4), [24, 3], snake_search()).with_schedule(OPEN_END)
+            }
             Self::ReinforceDuel => reinforce(snakes(7, 2)),
             Self::Connect4 => {
                 let game = GameConfig::ConnectFour(connect_four::Config::default());
@@ -120,12 +122,14 @@ impl Preset {
 }
 
 impl Settings {
-    /// These settings with a learning-rate schedule, about as long as the runs in
-    /// `docs/results.md`.
+    /// These settings with a learning-rate schedule.
     fn with_schedule(self, schedule: LearningRateSchedule) -> Self {
         Self { train: TrainConfig { schedule, ..self.train }, ..self }
     }
 }
+
+/// The schedule of presets that run for hours.
+const OPEN_END: LearningRateSchedule = LearningRateSchedule::InverseSqrt { steps: 10_000 };
 
 fn snakes(side: u8, snakes: u8) -> GameConfig {
     GameConfig::Battlesnake(battlesnake::Config {

@@ -85,7 +85,7 @@ impl SearchConfig {
             real("value_scale.low", low, true, "finite")?;
             real("value_scale.high", high, high > low, "finite and above low")?;
         }
-        let ChanceWidth { enumerate, sample } = self.chance;
+        let ChanceWidth { enumerate, sample, ignore: _ } = self.chance;
         count("chance.enumerate", enumerate, 1 << 20, "1 to 2^20")?;
         count("chance.sample", sample, 1 << 20, "1 to 2^20")?;
         if let Some(noise) = self.noise {

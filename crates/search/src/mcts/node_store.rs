@@ -58,6 +58,9 @@ pub(super) struct Node {
     /// Children whose exact value is known.
     pub(super) exact_children: u32,
     pub(super) elapsed: u32,
+    /// Time at which the game ends if the proven value is played out: the winner hurries and the
+    /// loser resists. Valid if the node is exact.
+    pub(super) end: u32,
     pub(super) parent: u32,
     pub(super) movers: PlayerSet,
     pub(super) kind: NodeKind,
@@ -226,6 +229,7 @@ impl<S: Clone> NodeStore<S> {
             extra: 0,
             exact_children: 0,
             elapsed: 0,
+            end: 0,
             parent,
             movers: PlayerSet::EMPTY,
             kind: NodeKind::Unexpanded,

@@ -31,7 +31,7 @@ pub struct SearchResult {
 pub struct SeatResult {
     /// The player.
     pub player: usize,
-    /// The legal actions, ascending.
+    /// The searched actions, ascending: the [viable](ouro_game::Game::viable) ones.
     pub actions: Vec<Action>,
     /// Visits of each action, those of a kept tree included.
     pub visits: Vec<u32>,
@@ -104,7 +104,10 @@ impl<G: Game> Search<G> {
         if self.ahead {
             let mut state = state.clone();
             let (legal, joint) = (&mut self.legal, &mut self.joint);
-            play_forced(game, &mut state, true, legal, joint, |state| reward_sum.add(game, state));
+            let forced = self.tree.forced;
+            play_forced(game, &mut state, forced, legal, joint, |state| {
+                reward_sum.add(game, state)
+            });
         }
         let root = self.tree.store.node(ROOT);
         for (player, value) in values.iter_mut().enumerate() {
@@ -123,7 +126,7 @@ impl<G: Game> Tree<G> {
     /// A uniform choice, for a position without a search.
     fn unsearched(&mut self, game: &G, state: &G::State, player: usize) -> SeatResult {
         let mut legal = ouro_game::ActionMask::default();
-        game.legal(state, player, &mut legal);
+        game.viable(state, player, &mut legal);
         let actions: Vec<Action> = legal.iter().collect();
         let share = 1.0 / actions.len().max(1) as f32;
         let drawn = if actions.len() > 1 { self.rng.below(actions.len() as u32) } else { 0 };
@@ -174,7 +177,8 @@ impl<G: Game> Tree<G> {
             let chosen = if allowed[chosen] { chosen } else { greatest(&policy, edges) };
             (chosen, policy[chosen].max(f32::MIN_POSITIVE))
         } else if temperature == 0.0 && !matching {
-            (greatest(&policy, edges), 1.0)
+            let best = self.best_proven(index, player, &allowed);
+            (best.unwrap_or_else(|| greatest(&policy, edges)), 1.0)
         } else {
             let sharpness = if matching { 1.0 } else { 1.0 / temperature };
             let most = policy.iter().copied().fold(0.0, f32::max);
@@ -186,50 +190,6 @@ impl<G: Game> Tree<G> {
         };
         let actions = edges.iter().map(|edge| Action(edge.action)).collect::<Vec<_>>();
         SeatResult { player, action: actions[chosen], actions, visits, prior, policy, probability }
-    }
-
-    /// Which edges of a mover may be played, given the proven values.
-    fn allowed(&self, index: usize, player: usize) -> Vec<bool> {
-        let root = self.store.node(ROOT);
-        let block = self.store.block(ROOT, index);
-        let edges = &self.store.edges[block];
-        let mut allowed: Vec<bool> = if !root.is_exact {
-            edges.iter().map(|edge| edge.prior > 0.0).collect()
-        } else if root.kind == NodeKind::Single {
-            let value = self.store.exact[player];
-            edges
-                .iter()
-                .map(|edge| {
-                    let child = self.store.nodes.get(edge.child as usize);
-                    child.is_some_and(|child| child.is_exact)
-                        && self.exact_step(ROOT, edge.child, player) == value
-                })
-                .collect()
-        } else {
-            self.equilibrium(index, player)
-        };
-        if !allowed.contains(&true) {
-            allowed.fill(true);
-        }
-        allowed
-    }
-
-    /// Which actions of a mover keep the proven value of a simultaneous root against every action
-    /// of the other player.
-    fn equilibrium(&self, index: usize, player: usize) -> Vec<bool> {
-        let count = self.store.block(ROOT, index).len();
-        if self.store.node(ROOT).movers.len() != 2 {
-            return vec![true; count];
-        }
-        let replies = self.store.block(ROOT, 1 - index).len();
-        let value = self.store.exact[player];
-        let keeps = |action: usize, reply: usize| {
-            let code = if index == 0 { action * replies + reply } else { reply * count + action };
-            let child = self.store.joints.get(ROOT, code as u64);
-            self.store.nodes.get(child as usize).is_some_and(|node| node.is_exact)
-                && self.exact_step(ROOT, child, player) >= value
-        };
-        (0..count).map(|action| (0..replies).all(|reply| keeps(action, reply))).collect()
     }
 
     /// Visits without those that only forced playouts caused. KataGo, section 3.2.

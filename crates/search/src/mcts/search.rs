@@ -92,16 +92,47 @@ impl<G: Game> Search<G> {
     ///
     /// The subtree of `state` is kept if there is one; the result says whether there was.
     pub fn advance(&mut self, game: &G, joint: &[Action], state: &G::State) -> bool {
-        let mut target = state.clone();
-        if self.tree.collapse {
-            play_forced(game, &mut target, true, &mut self.legal, &mut self.joint, |_| {});
-        }
+        let target = self.beyond_forced(game, state);
         let from = if self.ahead { ROOT } else { self.tree.child_of(joint) };
         let found = self.tree.find(from, &target);
+        self.continue_at(game, found, state, &target)
+    }
+
+    /// Starts the next decision at a settled `state` that need not follow from the last one.
+    ///
+    /// The subtree of `state` is kept if the tree contains it, whichever moves lead there; the result
+    /// says whether it does. Otherwise the search starts anew with the generator `rng`.
+    pub fn resume(&mut self, game: &G, state: &G::State, rng: Rng) -> bool {
+        let target = self.beyond_forced(game, state);
+        let found = self.tree.find_anywhere(game, &target);
+        if found.is_none() {
+            self.tree.rng = rng;
+        }
+        self.continue_at(game, found, state, &target)
+    }
+
+    /// The state behind the forced moves of `state`, if they have no nodes.
+    fn beyond_forced(&mut self, game: &G, state: &G::State) -> G::State {
+        let mut target = state.clone();
+        let forced = self.tree.forced;
+        if forced.moves {
+            play_forced(game, &mut target, forced, &mut self.legal, &mut self.joint, |_| {});
+        }
+        target
+    }
+
+    /// Starts a decision at `state` with the subtree of the node `found`, which holds `target`.
+    fn continue_at(
+        &mut self,
+        game: &G,
+        found: Option<u32>,
+        state: &G::State,
+        target: &G::State,
+    ) -> bool {
         let kept = match found {
             Some(node) => {
                 self.tree.keep(node);
-                self.ahead = target != *state;
+                self.ahead = target != state;
                 self.tree.size() <= self.config().max_nodes as usize / 2
             }
             None => false,
@@ -128,7 +159,7 @@ impl<G: Game> Search<G> {
         self.playing = !movers.is_empty();
         self.budget = self.tree.config.simulations;
         self.is_full = true;
-        if self.tree.collapse && self.is_forced(game, state, movers) {
+        if self.tree.forced.moves && self.is_forced(game, state, movers) {
             self.budget = 0;
         } else if let Some(fast) = self.tree.config.fast {
             self.is_full = self.tree.rng.unit() < f64::from(fast.full_share);
@@ -281,6 +312,18 @@ impl<G: Game> Tree<G> {
             | NodeKind::Sampled
             | NodeKind::Terminal => NONE,
         }
+    }
+
+    /// The most visited node of `state`, anywhere in the tree.
+    fn find_anywhere(&self, game: &G, state: &G::State) -> Option<u32> {
+        let elapsed = game.elapsed(state);
+        let nodes = self.store.nodes.iter().zip(0_u32..);
+        let same = nodes.filter(|(node, at)| {
+            node.elapsed == elapsed
+                && node.kind != NodeKind::Terminal
+                && self.store.state(*at) == state
+        });
+        same.max_by_key(|(node, _)| node.visits).map(|(_, at)| at)
     }
 
     /// The node of `state`: `node` itself, or a descendant through chance nodes only.

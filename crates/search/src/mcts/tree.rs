@@ -26,7 +26,7 @@ mod expand;
 mod proof;
 mod regret;
 
-pub(super) use expand::play_forced;
+pub(super) use expand::{Forced, play_forced};
 
 /// Edges and listed outcomes per node on average, above which they count for the tree's size
 /// instead of the nodes.
@@ -57,9 +57,28 @@ pub(super) struct Step {
     /// `Single`: the edge. `Joint`: where the edges start in [`Path::edges`]. Chance: the
     /// outcome.
     pub(super) choice: u32,
-    /// `Single`: the edge that PUCT selected, if it leads to an exact node and the descent was
-    /// redirected; else [`NONE`].
+    /// What the players selected, if it leads to an exact node and the descent was redirected;
+    /// else [`NONE`]. `Single`: the edge. `Joint`: the exact child.
     pub(super) wanted: u32,
+}
+
+/// The step of a descent at a `Joint` node.
+#[derive(Clone, Copy, Debug)]
+struct JointStep {
+    /// Where the edges start in [`Path::edges`].
+    edge: u32,
+    child: u32,
+    /// The child that the players selected, if the descent was redirected.
+    wanted: u32,
+}
+
+/// Another reply of one of two players.
+#[derive(Clone, Copy, Debug)]
+struct OpenReply {
+    player: usize,
+    edge: u32,
+    /// The number of the joint action with this reply.
+    code: u64,
 }
 
 /// The edge that a descent takes, and the edge that PUCT selected if they differ.
@@ -73,8 +92,23 @@ struct ChosenEdge {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Path {
     pub(super) steps: Vec<Step>,
+    /// The edges that the movers of `Joint` nodes selected. After those of a redirected step follow
+    /// the edges to the child that is visited instead.
     pub(super) edges: Vec<u32>,
     pub(super) leaf: u32,
+}
+
+impl Path {
+    /// The edges that the `movers` of a `Joint` node selected.
+    fn selected(&self, step: &Step, movers: usize) -> &[u32] {
+        &self.edges[step.choice as usize..][..movers]
+    }
+
+    /// The edges that lead to the step's child.
+    fn taken(&self, step: &Step, movers: usize) -> &[u32] {
+        let redirected = if step.wanted == NONE { 0 } else { movers };
+        &self.edges[step.choice as usize + redirected..][..movers]
+    }
 }
 
 /// The tree. See the [module](self).
@@ -88,8 +122,8 @@ pub(super) struct Tree<G: Game> {
     symmetries: &'static [Symmetry],
     /// Whether steps leave values unchanged: no rewards and no discount.
     plain: bool,
-    /// Whether forced moves are collapsed.
-    pub(super) collapse: bool,
+    /// What is played without a node.
+    pub(super) forced: Forced,
     /// Whether regret matching chooses at `Joint` nodes.
     matching: bool,
     paths: Vec<Path>,
@@ -116,7 +150,10 @@ impl<G: Game> Tree<G> {
             scaling: Scaling::new(&config),
             symmetries: &[Symmetry::Identity],
             plain: config.objective == Objective::Outcome && config.discount == 1.0,
-            collapse: config.collapse_forced.unwrap_or(game.collapse_forced()),
+            forced: Forced {
+                moves: config.collapse_forced.unwrap_or(game.collapse_forced()),
+                chance: config.chance.ignore,
+            },
             matching,
             paths: Vec::new(),
             free: Vec::new(),
@@ -190,7 +227,11 @@ impl<G: Game> Tree<G> {
                     wanted = chosen.wanted;
                     self.step_single(game, node, chosen)
                 }
-                NodeKind::Joint => self.step_joint(game, node, &current, simulation, &mut path),
+                NodeKind::Joint => {
+                    let taken = self.step_joint(game, node, &current, simulation, &mut path);
+                    wanted = taken.wanted;
+                    (taken.edge, taken.child)
+                }
                 NodeKind::Uniform => self.step_uniform(game, node, &current),
                 NodeKind::Sampled => self.step_sampled(game, node, &current),
             };
@@ -236,6 +277,9 @@ impl<G: Game> Tree<G> {
     }
 
     /// Chooses an edge for each player to move and steps to the child of the joint action.
+    ///
+    /// A visit of an exact child gains no information. The edges get the visit and its value is
+    /// backed up, but the descent continues at another child that a proof of this node needs.
     fn step_joint(
         &mut self,
         game: &G,
@@ -243,7 +287,7 @@ impl<G: Game> Tree<G> {
         current: &Node,
         simulation: u32,
         path: &mut Path,
-    ) -> (u32, u32) {
+    ) -> JointStep {
         let first = path.edges.len() as u32;
         let mut code = 0_u64;
         let mut start = current.first as usize;
@@ -271,11 +315,20 @@ impl<G: Game> Tree<G> {
             code = code * length as u64 + chosen as u64;
         }
         let mut child = self.store.joints.get(node, code);
+        let mut wanted = NONE;
+        if let Some(reply) = self.open_reply(node, current, &path.edges[first as usize..], child) {
+            path.edges.extend_from_within(first as usize..);
+            let at = path.edges.len() - current.movers.len() + reply.player;
+            path.edges[at] = reply.edge;
+            self.joint[reply.player] = Action(self.store.edges[reply.edge as usize].action);
+            (wanted, code) = (child, reply.code);
+            child = self.store.joints.get(node, code);
+        }
         if child == NONE {
             child = self.add_child(game, node);
             self.store.joints.insert(node, code, child);
         }
-        (first, child)
+        JointStep { edge: first, child, wanted }
     }
 
     /// Reverts the counts of a descent that was blocked.
@@ -292,7 +345,7 @@ impl<G: Game> Tree<G> {
                 }
                 NodeKind::Joint => {
                     let movers = self.store.node(step.node).movers.len();
-                    for &edge in &path.edges[step.choice as usize..][..movers] {
+                    for &edge in path.selected(step, movers) {
                         if edge & TREMBLED == 0 {
                             self.uncharge(edge);
                         }

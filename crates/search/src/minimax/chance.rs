@@ -21,7 +21,8 @@ pub(super) fn next_turn<G: Game, E: Heuristic<G>>(
     if game.turn(state) == Turn::Chance {
         heuristic.resolve_chance(game, state);
     }
-    game.turn(state)
+    // Chance no longer matters in a decided game.
+    if game.is_decided(state) { Turn::Over } else { game.turn(state) }
 }
 
 /// Iterates over the outcomes of the chance node at a level, or over draws.

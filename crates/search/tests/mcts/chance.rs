@@ -88,7 +88,7 @@ fn unequal_outcomes_are_visited_in_proportion_to_their_probability() {
 fn a_sample_of_too_many_outcomes_is_searched_evenly() {
     let walk = Walk::new(Path { outcomes: 5_000, ..PATH }).unwrap();
     let start = walk.initial(&mut Rng::new(1, "test"));
-    let chance = ChanceWidth { enumerate: 100, sample: 20 };
+    let chance = ChanceWidth { enumerate: 100, sample: 20, ignore: false };
     let mut counting = Counting::default();
     decide(&walk, &start, &SearchConfig { chance, ..config(1.0) }, &mut counting, 1);
     let counts: Vec<u32> = counting.0.values().copied().collect();

@@ -63,11 +63,17 @@ fn settings_out_of_range_are_refused_by_name() {
         ),
         (
             "chance.enumerate",
-            SearchConfig { chance: ChanceWidth { enumerate: 0, sample: 1 }, ..good() },
+            SearchConfig {
+                chance: ChanceWidth { enumerate: 0, sample: 1, ignore: false },
+                ..good()
+            },
         ),
         (
             "chance.sample",
-            SearchConfig { chance: ChanceWidth { enumerate: 1, sample: 0 }, ..good() },
+            SearchConfig {
+                chance: ChanceWidth { enumerate: 1, sample: 0, ignore: false },
+                ..good()
+            },
         ),
         ("noise.total", SearchConfig { noise: Some(Noise { total: 0.0, share: 0.2 }), ..good() }),
         ("noise.share", SearchConfig { noise: Some(Noise { total: 1.0, share: 1.2 }), ..good() }),

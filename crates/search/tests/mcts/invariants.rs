@@ -5,7 +5,8 @@ use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, ActionMask, Game, Rng, Turn};
 use ouro_search::mcts::{
-    FastSearch, FirstPlay, Gumbel, Noise, Objective, Simultaneous, Temperature, ValueScale,
+    ChanceWidth, FastSearch, FirstPlay, Gumbel, Noise, Objective, Simultaneous, Temperature,
+    ValueScale,
 };
 use ouro_search::{Rollout, Scheduler, Search, SearchConfig, SearchResult};
 use proptest::prelude::*;
@@ -33,7 +34,7 @@ fn configs() -> impl Strategy<Value = SearchConfig> {
     ];
     let temperature = prop_oneof![Just(0.0_f32), Just(0.5), Just(1.0)];
     let numbers = (1_u32..120, 1_u32..6, prop_oneof![Just(1.0_f32), Just(0.9)]);
-    let flags = any::<[bool; 5]>();
+    let flags = any::<[bool; 6]>();
     let rest = (
         prop_oneof![Just(-1.0_f32), Just(0.0), Just(-0.3)],
         prop_oneof![Just(None), Just(Some(19_652.0_f32)), Just(Some(10.0))],
@@ -45,7 +46,7 @@ fn configs() -> impl Strategy<Value = SearchConfig> {
             value_scale,
             temperature,
             (simulations, leaves_in_flight, discount),
-            [returns, collapse_forced, random_symmetry, solver, fast],
+            [returns, collapse_forced, random_symmetry, solver, fast, ignore],
             (virtual_value, exploration_base),
         )| SearchConfig {
             simulations,
@@ -55,6 +56,7 @@ fn configs() -> impl Strategy<Value = SearchConfig> {
             objective: if returns { Objective::Returns } else { Objective::Outcome },
             discount,
             value_scale,
+            chance: ChanceWidth { ignore, ..ChanceWidth::default() },
             collapse_forced: Some(collapse_forced),
             random_symmetry,
             solver,
@@ -138,9 +140,9 @@ fn check<G: Game>(
         assert!(decision.values.iter().all(|value| value.abs() <= 1.0 + 1e-5), "{decision:?}");
     }
     for seat in &decision.seats {
-        let mut legal = ActionMask::default();
-        game.legal(state, seat.player, &mut legal);
-        assert_eq!(seat.actions, legal.iter().collect::<Vec<_>>());
+        let mut viable = ActionMask::default();
+        game.viable(state, seat.player, &mut viable);
+        assert_eq!(seat.actions, viable.iter().collect::<Vec<_>>());
         let total: u32 = seat.visits.iter().sum();
         if config.tremble > 0.0 && decision.seats.len() > 1 {
             // A tremble is not a visit.

@@ -36,6 +36,37 @@ fn redirected_visits_are_not_inherited_as_policy() {
     assert!(inherited > 1_000, "{inherited}");
 }
 
+#[test]
+fn a_search_resumes_at_a_position_some_moves_on() {
+    let game = TicTacToe::new(tic_tac_toe::Config {}).unwrap();
+    let config = SearchConfig { simulations: 2_000, solver: false, ..SearchConfig::default() };
+    let mut search = Search::new(config, &game).unwrap();
+    let mut state = game.initial(&mut Rng::new(1, "game"));
+    search.start(&game, &state, Rng::new(1, "search"));
+    Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Uniform);
+    for action in [4, 0] {
+        game.step(&mut state, &[Action(action); 2]).unwrap();
+    }
+    let expected = {
+        let mut other = Search::new(search.config().clone(), &game).unwrap();
+        other.start(&game, &game.initial(&mut Rng::new(1, "game")), Rng::new(1, "search"));
+        Scheduler::new(1).run(&game, std::slice::from_mut(&mut other), &mut Uniform);
+        let mut on_the_way = game.initial(&mut Rng::new(1, "game"));
+        for action in [4, 0] {
+            game.step(&mut on_the_way, &[Action(action); 2]).unwrap();
+            assert!(other.advance(&game, &[Action(action); 2], &on_the_way));
+        }
+        other.decide(&game)
+    };
+    assert!(search.resume(&game, &state, Rng::new(2, "search")));
+    let resumed = search.decide(&game);
+    assert!(resumed.seats[0].visits.iter().sum::<u32>() > 20, "{resumed:?}");
+    assert_eq!(resumed.seats[0].visits, expected.seats[0].visits);
+    // A position that the tree does not contain starts a new one.
+    assert!(!search.resume(&game, &game.initial(&mut Rng::new(1, "game")), Rng::new(2, "search")));
+    assert_eq!(search.nodes(), 1);
+}
+
 /// Walks the far path and all forced steps with the kept tree. Returns the decision at the next
 /// choice, which is based on priors alone.
 fn priors_behind_forced_steps(config: &SearchConfig, seed: u64) -> ouro_search::SearchResult {

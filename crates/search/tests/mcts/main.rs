@@ -1,6 +1,7 @@
 //! Monte Carlo tree search in games with known results.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+mod battlesnake;
 mod cache;
 mod chance;
 mod config;

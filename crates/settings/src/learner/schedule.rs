@@ -29,6 +29,13 @@ pub enum LearningRateSchedule {
         #[schemars(range(min = 0, max = 1))]
         floor: f64,
     },
+    /// It stays for `steps` steps, then falls as √(steps / step), without an end: for runs whose
+    /// length is open (Vaswani et al. 2017, "Attention is all you need", section 5.3).
+    InverseSqrt {
+        /// Steps before it falls.
+        #[schemars(range(min = 1))]
+        steps: u64,
+    },
     /// It is multiplied by `factor` at each of these steps, as AlphaZero's was.
     Steps {
         /// Steps in rising order.
@@ -49,6 +56,7 @@ impl LearningRateSchedule {
                 let way = (step as f64 / *steps as f64).min(1.0);
                 floor + (1.0 - floor) * 0.5 * (1.0 + (std::f64::consts::PI * way).cos())
             }
+            Self::InverseSqrt { steps } => (*steps as f64 / step.max(*steps) as f64).sqrt(),
             Self::Steps { at, factor } => {
                 let passed = at.iter().filter(|&&at| at <= step).count();
                 factor.powi(i32::try_from(passed).unwrap_or(i32::MAX))
@@ -89,6 +97,10 @@ mod tests {
         near(&cosine, 50, 0.55);
         near(&cosine, 100, 0.1);
         near(&cosine, 5_000, 0.1);
+        let open = LearningRateSchedule::InverseSqrt { steps: 100 };
+        near(&open, 100, 1.0);
+        near(&open, 400, 0.5);
+        near(&open, 10_000, 0.1);
         let steps = LearningRateSchedule::Steps { at: vec![10, 20], factor: 0.1 };
         near(&steps, 9, 1.0);
         near(&steps, 10, 0.1);
@@ -99,6 +111,7 @@ mod tests {
     fn fields_out_of_range_are_refused_by_name() {
         let cases = [
             (LearningRateSchedule::HalfLife { steps: 0 }, "train.schedule.steps"),
+            (LearningRateSchedule::InverseSqrt { steps: 0 }, "train.schedule.steps"),
             (LearningRateSchedule::Cosine { steps: 0, floor: 0.0 }, "train.schedule.steps"),
             (LearningRateSchedule::Cosine { steps: 1, floor: f64::NAN }, "train.schedule.floor"),
             (LearningRateSchedule::Steps { at: vec![2, 1], factor: 0.1 }, "train.schedule.at"),

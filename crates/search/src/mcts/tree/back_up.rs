@@ -41,7 +41,10 @@ impl<G: Game> Tree<G> {
                 }
                 NodeKind::Joint => {
                     let movers = self.store.node(step.node).movers;
-                    let edges = &path.edges[step.choice as usize..][..movers.len()];
+                    let edges = path.selected(step, movers.len());
+                    if step.wanted != NONE {
+                        self.load_step(step.node, step.wanted);
+                    }
                     if self.matching {
                         self.match_regrets(step, edges);
                     }
@@ -59,7 +62,7 @@ impl<G: Game> Tree<G> {
             }
             self.store.node_mut(step.node).pending -= 1;
             news = news && self.prove(game, step, path);
-            if step.wanted != NONE {
+            if step.wanted != NONE && self.store.node(step.node).kind == NodeKind::Single {
                 self.credit_wanted(step);
             }
             // Proven by this descent, or by another one while this one was pending.
@@ -73,12 +76,16 @@ impl<G: Game> Tree<G> {
     /// Continues with the value of the exact node that PUCT selected.
     #[cold]
     fn credit_wanted(&mut self, step: &Step) {
-        let child = self.store.edges[step.wanted as usize].child;
-        for player in 0..self.store.players {
-            self.values[player] = f64::from(self.exact_step(step.node, child, player));
-        }
+        self.load_step(step.node, self.store.edges[step.wanted as usize].child);
         let mover = self.store.node(step.node).mover();
         self.credit(step.wanted, mover);
+    }
+
+    /// Loads the exact values of stepping to `child`.
+    fn load_step(&mut self, node: u32, child: u32) {
+        for player in 0..self.store.players {
+            self.values[player] = f64::from(self.exact_step(node, child, player));
+        }
     }
 
     /// Converts future values at a child to those at its parent.

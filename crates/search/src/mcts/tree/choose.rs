@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ouro_game::Game;
 
-use super::{ChosenEdge, Tree};
+use super::{ChosenEdge, OpenReply, Tree};
 use crate::mcts::config::FirstPlay;
 use crate::mcts::node_store::{Edge, NONE, Node, ROOT};
 use crate::mcts::scale;
@@ -31,8 +31,7 @@ impl<G: Game> Tree<G> {
     }
 
     fn leads_to_exact(&self, edge: u32) -> bool {
-        let child = self.store.edges[edge as usize].child;
-        self.store.nodes.get(child as usize).is_some_and(|child| child.is_exact)
+        self.is_exact(self.store.edges[edge as usize].child)
     }
 
     /// The best edge that does not lead to an exact node; unvisited edges have value 0.
@@ -48,6 +47,57 @@ impl<G: Game> Tree<G> {
             }
         }
         best
+    }
+
+    /// The reply to visit instead, if the `child` under the `edges` of both players is exact and
+    /// the node is not.
+    ///
+    /// A proof needs an action that wins against every reply. The loser's other replies are
+    /// therefore tried first, then the winner's other actions, each by the score of PUCT.
+    #[inline]
+    pub(super) fn open_reply(
+        &self,
+        node: u32,
+        current: &Node,
+        edges: &[u32],
+        child: u32,
+    ) -> Option<OpenReply> {
+        let is_duel = self.store.players == 2 && edges.len() == 2;
+        if !is_duel || !self.config.solver || self.matching || !self.is_exact(child) {
+            return None;
+        }
+        let loser = usize::from(self.exact_step(node, child, 0) > 0.0);
+        let players = [loser, 1 - loser];
+        players.into_iter().find_map(|player| self.best_reply(node, current, edges, player))
+    }
+
+    /// The best other edge of `player` that leads to a child which is not exact.
+    #[cold]
+    fn best_reply(
+        &self,
+        node: u32,
+        current: &Node,
+        edges: &[u32],
+        player: usize,
+    ) -> Option<OpenReply> {
+        let (before, radix) = self.code_around(node, edges, player);
+        let scale = self.scaling.scale();
+        let explore = self.explore((current.visits + current.pending) as f32);
+        let (mut best, mut best_score) = (None, f32::NEG_INFINITY);
+        for (choice, at) in self.store.block(node, player).enumerate() {
+            let code = before + radix * choice as u64;
+            let score = scale::score(&self.store.edges[at], explore, 0.0, scale);
+            if score > best_score && !self.is_exact(self.store.joints.get(node, code)) {
+                best_score = score;
+                best = Some(OpenReply { player, edge: at as u32, code });
+            }
+        }
+        best
+    }
+
+    /// Whether a child exists and is exact.
+    fn is_exact(&self, child: u32) -> bool {
+        self.store.nodes.get(child as usize).is_some_and(|child| child.is_exact)
     }
 
     /// The edge, counted within `block`, that the `index`-th mover of a node tries next.

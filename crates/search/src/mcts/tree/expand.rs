@@ -32,6 +32,7 @@ impl<G: Game> Tree<G> {
         self.store.node_mut(node).elapsed = elapsed;
         match turn {
             Turn::Move(movers) => self.store.node_mut(node).movers = movers,
+            Turn::Chance if game.is_decided(self.store.state(node)) => self.end(game, node),
             Turn::Chance => self.open_chance(game, node),
             Turn::Over => self.end(game, node),
         }
@@ -46,8 +47,8 @@ impl<G: Game> Tree<G> {
             reward_sum.add(game, self.store.state(node));
         }
         let (state, legal, joint) = (self.store.state_mut(node), &mut self.legal, &mut self.joint);
-        let collapse = self.collapse;
-        let turn = play_forced(game, state, collapse, legal, joint, |state| {
+        let forced = self.forced;
+        let turn = play_forced(game, state, forced, legal, joint, |state| {
             if rewarded {
                 reward_sum.add(game, state);
             }
@@ -70,7 +71,7 @@ impl<G: Game> Tree<G> {
             };
         }
         let node = self.store.node_mut(node);
-        (node.kind, node.is_exact) = (NodeKind::Terminal, true);
+        (node.kind, node.is_exact, node.end) = (NodeKind::Terminal, true, node.elapsed);
     }
 
     /// Gives a node its edges and loads its values for backing up.
@@ -110,7 +111,7 @@ impl<G: Game> Tree<G> {
 
     /// Appends the edges of one player; returns whether there are any.
     fn push_edges(&mut self, game: &G, node: u32, player: usize, priors: Option<&[f32]>) -> bool {
-        game.legal(self.store.state(node), player, &mut self.legal);
+        game.viable(self.store.state(node), player, &mut self.legal);
         let edges = &mut self.store.edges;
         let first = edges.len();
         let mut total = 0.0;
@@ -158,12 +159,20 @@ fn finite(value: f32) -> f32 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// Plays forced moves: chance with one outcome and, if `collapse`, joint actions without an
-/// alternative. Calls `stepped` with every state on the way and returns the turn of the last one.
+/// Steps that a search plays without nodes of its own.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::mcts) struct Forced {
+    /// Joint actions without an alternative.
+    pub(in crate::mcts) moves: bool,
+    /// Chance, without an event, where the game can.
+    pub(in crate::mcts) chance: bool,
+}
+
+/// Plays chance with one outcome, and what else is `forced`. Calls `stepped` with every state on the way and returns the turn of the last one.
 pub(in crate::mcts) fn play_forced<G: Game>(
     game: &G,
     state: &mut G::State,
-    collapse: bool,
+    forced: Forced,
     legal: &mut ActionMask,
     joint: &mut [Action],
     mut stepped: impl FnMut(&G::State),
@@ -174,7 +183,14 @@ pub(in crate::mcts) fn play_forced<G: Game>(
             Turn::Chance if game.chance(state) == (Chance::Enumerable { count: 1 }) => {
                 game.apply_chance(state, 0).is_ok()
             }
-            Turn::Move(movers) if collapse && is_forced(game, state, movers, legal, joint) => {
+            Turn::Chance if game.is_decided(state) => return turn,
+            Turn::Chance if forced.chance => {
+                if !game.skip_chance(state) {
+                    return turn;
+                }
+                true
+            }
+            Turn::Move(movers) if forced.moves && is_forced(game, state, movers, legal, joint) => {
                 game.step(state, joint).is_ok()
             }
             Turn::Move(_) | Turn::Chance | Turn::Over => return turn,

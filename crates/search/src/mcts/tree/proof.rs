@@ -50,15 +50,21 @@ impl<G: Game> Tree<G> {
         self.config.objective == Objective::Outcome && value * sign >= 1.0
     }
 
-    /// Makes `node` exact with the values of stepping to `child`.
-    fn settle(&mut self, node: u32, child: u32) -> bool {
+    /// Makes `node` exact with the values of stepping to `child`, which end at `end`.
+    fn settle(&mut self, node: u32, child: u32, end: u32) -> bool {
         for player in 0..self.store.players {
             let value = self.exact_step(node, child, player);
             let at = self.store.slot(node).start + player;
             self.store.exact[at] = value;
         }
-        self.store.node_mut(node).is_exact = true;
+        let node = self.store.node_mut(node);
+        (node.is_exact, node.end) = (true, end);
         true
+    }
+
+    /// Time at which the exact node `child` ends.
+    fn end_of(&self, child: u32) -> u32 {
+        self.store.node(child).end
     }
 
     fn prove_single(&mut self, step: &Step) -> bool {
@@ -72,7 +78,7 @@ impl<G: Game> Tree<G> {
             edge.prior = 0.0;
         }
         if self.store.players <= 2 && self.is_extreme(value, 1.0) {
-            return self.settle(step.node, step.child);
+            return self.settle(step.node, step.child, self.end_of(step.child));
         }
         let node = self.store.node(step.node);
         if node.exact_children < node.count {
@@ -81,7 +87,9 @@ impl<G: Game> Tree<G> {
         let mut best = (step.child, value);
         for edge in self.store.edges_of(step.node) {
             let value = self.exact_step(step.node, edge.child, mover);
-            if value > best.1 {
+            let is_sooner = self.end_of(edge.child) < self.end_of(best.0);
+            // A winner hurries; everyone else takes the longest way.
+            if value > best.1 || value == best.1 && is_sooner == (value > 0.0) {
                 best = (edge.child, value);
             }
         }
@@ -89,7 +97,7 @@ impl<G: Game> Tree<G> {
             self.exact_step(step.node, edge.child, mover) == best.1
                 && !self.same_for_all(step.node, edge.child, best.0)
         });
-        !ambiguous && self.settle(step.node, best.0)
+        !ambiguous && self.settle(step.node, best.0, self.end_of(best.0))
     }
 
     fn same_for_all(&self, node: u32, one: u32, other: u32) -> bool {
@@ -113,7 +121,11 @@ impl<G: Game> Tree<G> {
             let at = self.store.slot(node).start + player;
             self.store.exact[at] = mean as f32;
         }
-        self.store.node_mut(node).is_exact = true;
+        let outcomes = current.first as usize..(current.first + current.count) as usize;
+        let ends = outcomes.map(|at| self.end_of(self.store.outcomes[at].child));
+        let end = ends.max().unwrap_or(current.elapsed);
+        let node = self.store.node_mut(node);
+        (node.is_exact, node.end) = (true, end);
         true
     }
 
@@ -125,7 +137,7 @@ impl<G: Game> Tree<G> {
         if current.exact_children < current.count || current.count > count {
             return false;
         }
-        let mut covered = 0.0;
+        let (mut covered, mut end) = (0.0, current.elapsed);
         let mut means = std::mem::take(&mut self.strategy);
         means.clear();
         means.resize(self.store.players, 0.0);
@@ -134,6 +146,7 @@ impl<G: Game> Tree<G> {
             let listed = self.store.outcomes[at as usize];
             let chance = game.chance_probability(self.store.state(node), listed.outcome);
             covered += chance;
+            end = end.max(self.end_of(listed.child));
             for (player, mean) in means.iter_mut().enumerate() {
                 *mean += chance * f64::from(self.exact_step(node, listed.child, player));
             }
@@ -145,7 +158,8 @@ impl<G: Game> Tree<G> {
             for (at, &mean) in self.store.slot(node).zip(&means) {
                 self.store.exact[at] = mean as f32;
             }
-            self.store.node_mut(node).is_exact = true;
+            let node = self.store.node_mut(node);
+            (node.is_exact, node.end) = (true, end);
         }
         self.strategy = means;
         complete
@@ -154,7 +168,7 @@ impl<G: Game> Tree<G> {
     fn prove_joint(&mut self, step: &Step, path: &Path) -> bool {
         let node = step.node;
         let movers = self.store.node(node).movers;
-        let edges = &path.edges[step.choice as usize..][..movers.len()];
+        let edges = path.taken(step, movers.len());
         for (index, player) in movers.iter().enumerate() {
             let value = self.exact_step(node, step.child, player);
             let sign = if value > 0.0 { 1.0 } else { -1.0 };
@@ -166,7 +180,8 @@ impl<G: Game> Tree<G> {
                 edge.prior = 0.0;
                 edge.sum = f64::from(value) * f64::from(edge.completed());
             } else if self.store.players == 2 {
-                return self.settle(node, step.child);
+                let end = self.longest_reply(node, edges, 1 - index);
+                return self.settle(node, step.child, end);
             }
         }
         let joint: u64 = (0..movers.len()).fold(1, |product: u64, index| {
@@ -179,11 +194,19 @@ impl<G: Game> Tree<G> {
             && movers.len() == 2
             && let Some(child) = self.saddle(node)
         {
-            return self.settle(node, child);
+            return self.settle(node, child, self.end_of(child));
         }
         let same = (0..joint)
             .all(|code| self.same_for_all(node, self.store.joints.get(node, code), step.child));
-        same && self.settle(node, step.child)
+        same && self.settle(node, step.child, self.end_of(step.child))
+    }
+
+    /// The latest end among the replies of mover `index`, whose children are all exact.
+    fn longest_reply(&self, node: u32, edges: &[u32], index: usize) -> u32 {
+        let (before, radix) = self.code_around(node, edges, index);
+        let replies = 0..self.store.block(node, index).len() as u64;
+        let child = |reply| self.store.joints.get(node, before + radix * reply);
+        replies.map(|reply| self.end_of(child(reply))).max().unwrap_or_default()
     }
 
     /// Whether the action of mover `index` in `edges` is proven to win, or to lose, against every

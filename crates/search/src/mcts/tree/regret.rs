@@ -70,7 +70,12 @@ impl<G: Game> Tree<G> {
 
     /// The number of the joint action without the part of mover `index`, and the radix of that
     /// mover.
-    pub(super) fn code_around(&self, node: u32, edges: &[u32], index: usize) -> (u64, u64) {
+    pub(in crate::mcts) fn code_around(
+        &self,
+        node: u32,
+        edges: &[u32],
+        index: usize,
+    ) -> (u64, u64) {
         let blocks = &self.store.blocks[self.store.node(node).extra as usize..][..edges.len()];
         let mut start = self.store.node(node).first;
         let (mut code, mut radix) = (0_u64, 1);
