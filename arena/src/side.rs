@@ -90,8 +90,8 @@ impl<G: Game> Player<G> for RandomOpening<G> {
         // Games of one batch are at different plies, so the requests are split and the choices
         // merged again.
         let (mut early, mut late) = (Vec::new(), Vec::new());
-        for (Request { state, player, rng }, &opening) in requests.iter_mut().zip(&opening) {
-            let request = Request { state: *state, player: *player, rng };
+        for (Request { state, player, rng, game }, &opening) in requests.iter_mut().zip(&opening) {
+            let request = Request { state: *state, player: *player, rng, game: *game };
             if opening { early.push(request) } else { late.push(request) }
         }
         let (mut random, mut own) = (Vec::new(), Vec::new());

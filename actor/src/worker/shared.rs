@@ -287,7 +287,12 @@ fn draw_moves<G: Game>(
         let ActiveGame { playthrough, rngs, policies, movers, .. } = active;
         for (seat, rng) in rngs.iter_mut().enumerate() {
             if policies[seat] == policy && movers.contains(seat) {
-                requests.push(Request { state: playthrough.state(), player: seat, rng });
+                requests.push(Request {
+                    state: playthrough.state(),
+                    player: seat,
+                    rng,
+                    game: None,
+                });
             }
         }
     }

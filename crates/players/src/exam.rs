@@ -34,8 +34,9 @@ fn answers<G: Game>(
         });
         let mut rngs: Vec<Rng> = rngs.collect();
         let requests = positions.iter().zip(&mut rngs);
-        let mut requests: Vec<Request<'_, G>> =
-            requests.map(|((state, seat), rng)| Request { state, player: *seat, rng }).collect();
+        let mut requests: Vec<Request<'_, G>> = requests
+            .map(|((state, seat), rng)| Request { state, player: *seat, rng, game: None })
+            .collect();
         choices.clear();
         player.choose(game, &mut requests, &mut choices);
         actions.extend(choices.iter().map(|choice| choice.action));

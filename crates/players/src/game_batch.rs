@@ -5,7 +5,7 @@
 //! randomness and records; threads and services are the caller's concern.
 //!
 //! Contract: a game depends only on its seed, its players and `max_plies`, provided that players
-//! draw only from the generator of each request. Other games in the batch have no influence.
+//! draw only from the generator of each request and keep knowledge of a game to that game. Other games in the batch have no influence.
 //! Seat `s` of a game draws from `Rng::indexed(seed, SEAT_RNG, s)`; chance draws from the
 //! record's own generator. Every finished game replays with [`ouro_game::record::Replay`].
 
@@ -22,6 +22,8 @@ pub const SEAT_RNG: &str = "seat";
 pub struct GameBatch<G: Game> {
     game: G,
     max_plies: usize,
+    /// Games started so far.
+    started: u64,
     active: Vec<ActiveGame<G>>,
     legal: ActionMask,
     choices: Vec<Choice>,
@@ -30,6 +32,8 @@ pub struct GameBatch<G: Game> {
 /// One game in progress.
 #[derive(Debug)]
 struct ActiveGame<G: Game> {
+    /// Number of the game in the batch.
+    number: u64,
     recorder: Recorder<G>,
     seed: u64,
     players: Vec<usize>,
@@ -130,7 +134,7 @@ impl<G: Game> GameBatch<G> {
     /// An empty batch. A game that is not over after `max_plies` plies is cut short.
     pub fn new(game: G, max_plies: usize) -> Self {
         let legal = ActionMask::new(game.action_count());
-        Self { game, max_plies, active: Vec::new(), legal, choices: Vec::new() }
+        Self { game, max_plies, started: 0, active: Vec::new(), legal, choices: Vec::new() }
     }
 
     /// The rules.
@@ -171,7 +175,9 @@ impl<G: Game> GameBatch<G> {
             return Err(GameBatchError::SeatCount { got, game: G::NAME, expected: seats });
         }
         let rng = |seat| Rng::indexed(seed, SEAT_RNG, seat as u64);
+        self.started += 1;
         self.active.push(ActiveGame {
+            number: self.started,
             recorder: Recorder::new(&self.game, seed),
             seed,
             players: players.to_vec(),
@@ -227,10 +233,11 @@ impl<G: Game> GameBatch<G> {
     fn choose(&mut self, index: usize, player: &mut dyn Player<G>) -> Result<(), GameBatchError> {
         let mut requests = Vec::new();
         for game in &mut self.active {
-            let ActiveGame { recorder, rngs, players, movers, .. } = game;
+            let ActiveGame { number, recorder, rngs, players, movers, .. } = game;
+            let game = Some(*number);
             for (seat, rng) in rngs.iter_mut().enumerate() {
                 if players[seat] == index && movers.contains(seat) {
-                    requests.push(Request { state: recorder.state(), player: seat, rng });
+                    requests.push(Request { state: recorder.state(), player: seat, rng, game });
                 }
             }
         }

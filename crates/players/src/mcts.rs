@@ -7,12 +7,17 @@
 //!
 //! `ms=N` limits the time per move instead of the simulations.
 //!
-//! Contract: with `sims`, a choice depends only on the position and the generator of its request,
-//! bit for bit, whatever other requests are in the call. Every move starts a new tree. With `ms`,
-//! a choice is late by at most one batch of leaves: one call of the network, or `leaves` rollouts,
+//! A tree is kept between the moves of a game if the request [names the game](Request::game). A move
+//! then has `sims` more simulations, or `ms` more time, than the tree has already. `fresh` starts
+//! every move with a new tree. A proven position ends a search at once.
+//!
+//! Contract: with `sims`, a choice depends only on the earlier requests of its game and seat, on the
+//! position and on the generator of its request, bit for bit, whatever other requests are in the call.
+//! The number of games must fit the memory of the trees. With `ms`, a choice is late by at most one batch of leaves: one call of the network, or `leaves` rollouts,
 //! or some tenths of a millisecond.
 
 mod clock_poller;
+mod kept_trees;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +25,15 @@ use std::time::Duration;
 use ouro_game::{Action, Game, snake};
 use ouro_net::{Engine, ValueRange};
 use ouro_search::mcts::{
-    Gumbel, MAX_SIMULATIONS, Objective, Simultaneous, Temperature, ValueScale, node_bytes,
+    ChanceWidth, Gumbel, MAX_SIMULATIONS, Objective, Simultaneous, Temperature, ValueScale,
+    node_bytes,
 };
 use ouro_search::{
     Cached, Clock, Evaluator, Rollout, Scheduler, Search, SearchConfig, SearchResult, Uniform,
 };
 
 use self::clock_poller::ClockPoller;
+use self::kept_trees::KeptTrees;
 use crate::game_specific::BuildResult;
 use crate::net_evaluator::NetEvaluator;
 use crate::player::{Choice, Player, Request};
@@ -47,6 +54,8 @@ pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
         "tremble",
         "returns",
         "gamma",
+        "chance",
+        "fresh",
         "leaves",
         "cache",
     ],
@@ -57,7 +66,7 @@ pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
         "mcts{sims=N,weights=uniform}",
         "mcts{sims=N,weights=guided}",
         "mcts{sims=N,weights=NAME,c=C,temperature=T|gumbel|regret,tremble=E,returns,gamma=G,\
-         leaves=N,cache=N}",
+         chance=ignore|sample|enumerate,fresh,leaves=N,cache=N}",
     ],
 };
 
@@ -114,7 +123,10 @@ pub(crate) fn build<G: Game>(
     Ok(Box::new(Mcts {
         name: options.name().to_owned(),
         scheduler: Scheduler::new(trees * first.config().leaves_in_flight as usize),
-        searches: vec![first],
+        config: first.config().clone(),
+        searches: Vec::new(),
+        spare: vec![first],
+        kept: (!options.flag("fresh")?).then(|| KeptTrees::new(largest_tree::<G>() as usize)),
         evaluator,
         budget,
         trees,
@@ -174,6 +186,7 @@ fn config<G: Game>(
             defaults.simultaneous
         },
         tremble: options.number("tremble", 0.0..=1.0)?.unwrap_or(defaults.tremble),
+        chance: chance_width(options)?,
         objective,
         value_scale: if returns { ValueScale::Running } else { ValueScale::Raw },
         discount: options
@@ -182,6 +195,20 @@ fn config<G: Game>(
         random_symmetry: matches!(leaf_evaluator, LeafEvaluator::Net(..)),
         leaves_in_flight: options.number("leaves", 1..=1_024)?.unwrap_or(1),
         ..defaults
+    })
+}
+
+/// The treatment of chance: `ignore` where the game can, `sample` (drawn outcomes only) or
+/// `enumerate`.
+fn chance_width(options: &Options<'_>) -> Result<ChanceWidth, NameError> {
+    let default = ChanceWidth::default();
+    Ok(match options.text("chance")? {
+        None | Some("ignore") => default,
+        Some("sample") => ChanceWidth { enumerate: 1, ignore: false, ..default },
+        Some("enumerate") => ChanceWidth { ignore: false, ..default },
+        Some(other) => {
+            return Err(options.invalid("chance", other, "it is enumerate, sample or ignore"));
+        }
     })
 }
 
@@ -255,8 +282,13 @@ enum Budget {
 struct Mcts<G: Game> {
     name: String,
     scheduler: Scheduler<G>,
-    /// At least one; grows up to `trees` with the requests.
+    config: SearchConfig,
+    /// One per request of the current chunk, at most `trees`.
     searches: Vec<Search<G>>,
+    /// Trees for games without one.
+    spare: Vec<Search<G>>,
+    /// The trees of games in progress; `None` if every move starts a new tree.
+    kept: Option<KeptTrees<G>>,
     evaluator: Box<dyn Evaluator<G>>,
     budget: Budget,
     /// Trees searched together.
@@ -264,19 +296,43 @@ struct Mcts<G: Game> {
 }
 
 impl<G: Game> Mcts<G> {
+    /// A search that has started at the position of a request: that of its game, if there is one.
+    fn started(&mut self, game: &G, request: &mut Request<'_, G>) -> Option<Search<G>> {
+        let rng = request.rng.fork();
+        let place = request.game.map(|game| (game, request.player));
+        let kept = self.kept.as_mut().zip(place).and_then(|(kept, place)| kept.take(place));
+        let is_kept = kept.is_some();
+        let mut search = match kept.or_else(|| self.spare.pop()) {
+            // At the start of a game, the tree under its number is that of an earlier game.
+            Some(mut kept) if is_kept && game.elapsed(request.state) > 0 => {
+                kept.resume(game, request.state, rng);
+                return Some(kept);
+            }
+            Some(search) => search,
+            None => Search::new(self.config.clone(), game).ok()?,
+        };
+        search.start(game, request.state, rng);
+        Some(search)
+    }
+
+    /// Keeps the tree of a request, if its game goes on.
+    fn keep(&mut self, request: &Request<'_, G>, search: Search<G>) {
+        match (&mut self.kept, request.game) {
+            (Some(kept), Some(game)) => {
+                self.spare.extend(kept.put((game, request.player), search));
+                self.spare.truncate(self.trees);
+            }
+            _ => self.spare.push(search),
+        }
+    }
+
     /// Searches a chunk of requests, at most `trees`.
     fn search(&mut self, game: &G, requests: &mut [Request<'_, G>]) {
-        while self.searches.len() < requests.len() {
-            let config = self.searches[0].config().clone();
-            match Search::new(config, game) {
-                Ok(search) => self.searches.push(search),
-                Err(_) => return,
-            }
+        for request in requests {
+            let Some(search) = self.started(game, request) else { return };
+            self.searches.push(search);
         }
-        let searches = &mut self.searches[..requests.len()];
-        for (search, request) in searches.iter_mut().zip(requests) {
-            search.start(game, request.state, request.rng.fork());
-        }
+        let searches = &mut self.searches[..];
         match &self.budget {
             Budget::Simulations => {
                 self.scheduler.run(game, searches, self.evaluator.as_mut());
@@ -314,8 +370,10 @@ impl<G: Game> Player<G> for Mcts<G> {
     fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
         for chunk in requests.chunks_mut(self.trees) {
             self.search(game, chunk);
-            for (request, search) in chunk.iter().zip(&mut self.searches) {
+            let searches = std::mem::take(&mut self.searches);
+            for (request, mut search) in chunk.iter().zip(searches) {
                 choices.push(choice(&search.decide(game), request.player));
+                self.keep(request, search);
             }
         }
     }

@@ -12,6 +12,10 @@ pub struct Request<'a, G: Game> {
     /// The generator of this seat in this game. Players draw only from it, so that a game does
     /// not depend on other games in the call.
     pub rng: &'a mut Rng,
+    /// Number of the game among those that the caller passes to this player, if it follows games.
+    /// Players may keep what they know of a game from move to move. The same number may come back
+    /// with another game.
+    pub game: Option<u64>,
 }
 
 /// A chosen action.

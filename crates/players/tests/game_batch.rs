@@ -99,6 +99,7 @@ fn check_behaviour<G: Game>(game: &G, engine: &Engine, finished: &FinishedGame<G
             let expected = if finished.players[seat] == 1 {
                 1.0 / mask.count() as f64
             } else {
+                game.viable(replay.state(), seat, &mut mask);
                 game.observe(replay.state(), seat, &mut planes);
                 engine.evaluate(&mut Scratch::new(), &planes, &mut logits, &mut value);
                 let weight = |action: Action| (f64::from(logits[action.index()]) / 0.8).exp();
@@ -284,7 +285,11 @@ fn a_net_for_another_game_is_refused_with_both_sides_named() {
 fn choice(game: &Small, state: &<Small as Game>::State, player: &mut NetPlayer) -> Choice {
     let mut rng = Rng::new(3, "choice");
     let mut choices = Vec::new();
-    player.choose(game, &mut [Request { state, player: 0, rng: &mut rng }], &mut choices);
+    player.choose(
+        game,
+        &mut [Request { state, player: 0, rng: &mut rng, game: None }],
+        &mut choices,
+    );
     choices[0]
 }
 
@@ -328,7 +333,7 @@ fn the_mean_of_one_image_is_the_policy_itself() {
     let choices = [new(), new().symmetric()].map(|mut player| {
         let mut rng = Rng::new(3, "choice");
         let mut choices = Vec::new();
-        let requests = &mut [Request { state: &state, player: 0, rng: &mut rng }];
+        let requests = &mut [Request { state: &state, player: 0, rng: &mut rng, game: None }];
         player.choose(&game, requests, &mut choices);
         choices.remove(0)
     });

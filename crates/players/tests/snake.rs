@@ -53,7 +53,7 @@ fn play(game: &Small, name: &str, games: u64) -> Vec<End> {
         let mut state = game.initial(&mut rng);
         game.settle(&mut state, &mut rng);
         while game.turn(&state) != Turn::Over {
-            let request = Request { state: &state, player: 0, rng: &mut choosing };
+            let request = Request { state: &state, player: 0, rng: &mut choosing, game: None };
             choices.clear();
             player.choose(game, &mut [request], &mut choices);
             game.advance(&mut state, &[choices[0].action], &mut rng).unwrap();
@@ -131,7 +131,7 @@ fn a_tree_search_takes_the_apple_and_not_the_dead_end() {
         let state = State::<2>::try_from(snapshot).unwrap();
         let mut rng = Rng::new(3, "test");
         let mut choices = Vec::new();
-        let mut requests = [Request { state: &state, player: 0, rng: &mut rng }];
+        let mut requests = [Request { state: &state, player: 0, rng: &mut rng, game: None }];
         player.choose(&game, &mut requests, &mut choices);
         choices[0]
     };

@@ -117,8 +117,10 @@ mod tests {
             let game = TicTacToe::default();
             let state = game.initial(&mut Rng::new(1, "test"));
             let mut rngs: Vec<Rng> = (0..4).map(|_| Rng::new(1, "test")).collect();
-            let mut requests: Vec<_> =
-                rngs.iter_mut().map(|rng| Request { state: &state, player: 0, rng }).collect();
+            let mut requests: Vec<_> = rngs
+                .iter_mut()
+                .map(|rng| Request { state: &state, player: 0, rng, game: None })
+                .collect();
             let kept = Arc::new(Mutex::new(times()));
             let clock = Arc::new(Stepping::default());
             let mut timed = Timed::new(Box::new(First { batches }), clock, Arc::clone(&kept));

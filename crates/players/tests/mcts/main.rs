@@ -12,11 +12,11 @@ use std::time::Duration;
 use ouro_game::battlesnake::{self, Small};
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::snake;
-use ouro_game::{ActionMask, Game, Rng, Symmetry, Turn};
+use ouro_game::{Action, ActionMask, Game, Rng, Symmetry, Turn};
 use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
 use ouro_players::{
-    BuildContext, Choice, Clock, GameBatch, NetEvaluator, Player, Request, by_name, by_name_for,
-    pairs,
+    BuildContext, Choice, Clock, FinishedGame, GameBatch, NetEvaluator, Player, Request, by_name,
+    by_name_for, pairs,
 };
 use ouro_search::{Estimates, Evaluator, Leaf};
 
@@ -79,7 +79,12 @@ fn choices<G: Game>(name: &str, game: &G, states: &[G::State], at_once: usize) -
         let mut requests: Vec<Request<'_, G>> = seats
             .iter()
             .zip(rngs)
-            .map(|(&(index, player), rng)| Request { state: &states[index], player, rng })
+            .map(|(&(index, player), rng)| Request {
+                state: &states[index],
+                player,
+                rng,
+                game: None,
+            })
             .collect();
         player.choose(game, &mut requests, &mut choices);
     }
@@ -126,7 +131,7 @@ fn a_player_on_the_clock_stops_when_its_time_is_up() {
     let mut player = by_name("mcts{ms=50}", context).unwrap();
     let mut rng = Rng::new(1, "seat");
     let mut choices = Vec::new();
-    let mut requests = [Request { state: &state, player: 0, rng: &mut rng }];
+    let mut requests = [Request { state: &state, player: 0, rng: &mut rng, game: None }];
     player.choose(&game, &mut requests, &mut choices);
     // One poll at the start, then one per millisecond of this clock.
     assert_eq!(clock.0.load(Ordering::Relaxed), 51);
@@ -146,7 +151,7 @@ fn a_timed_search_ends_even_if_all_leaves_are_known_and_the_root_is_not_proven()
         let mut player = by_name_for(&name, context).unwrap();
         let mut rng = Rng::new(1, "seat");
         let mut choices = Vec::new();
-        let mut requests = [Request { state: &state, player: 0, rng: &mut rng }];
+        let mut requests = [Request { state: &state, player: 0, rng: &mut rng, game: None }];
         player.choose(&game, &mut requests, &mut choices);
         assert_eq!(clock.0.load(Ordering::Relaxed), looks + 21);
         // Neither side of the coin is better.
@@ -171,6 +176,37 @@ fn a_search_beats_random_moves() {
         })
         .count();
     assert!(won >= 38, "{won} of {}", finished.len());
+}
+
+/// Records of games of `name` against a player that starts every move with a new tree.
+fn records(name: &str, board: &battlesnake::Config, at_once: usize) -> Vec<Vec<Vec<Action>>> {
+    let game = Small::new(board.clone()).unwrap();
+    let mut players = vec![build(name, &game), build("mcts{sims=20,weights=uniform,fresh}", &game)];
+    let mut records = Vec::new();
+    for games in pairs(5, 3, 2).chunks(at_once) {
+        let mut batch = GameBatch::new(game.clone(), 60);
+        for paired in games {
+            batch.start_game(paired.seed, &paired.seats).unwrap();
+        }
+        let finished = batch.finish(&mut players).unwrap();
+        let records_of = finished.into_iter().map(|game| {
+            let FinishedGame { record, players, .. } = game;
+            (record.seed, players, record.plies)
+        });
+        records.extend(records_of);
+    }
+    records.sort();
+    records.into_iter().map(|(_, _, plies)| plies).collect()
+}
+
+#[test]
+fn games_with_kept_trees_do_not_depend_on_other_games() {
+    let board = battlesnake::Config { width: 7, height: 7, snakes: 2, ..Default::default() };
+    let name = "mcts{sims=20,weights=uniform,temperature=1}";
+    let together = records(name, &board, 6);
+    assert_eq!(records(name, &board, 2), together);
+    let fresh = records("mcts{sims=20,weights=uniform,temperature=1,fresh}", &board, 6);
+    assert_ne!(fresh, together, "a kept tree has more visits");
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(crate) fn choice<G: Game>(
     rng: &mut Rng,
 ) -> Choice {
     let mut choices = Vec::new();
-    player.choose(game, &mut [Request { state, player: seat, rng }], &mut choices);
+    player.choose(game, &mut [Request { state, player: seat, rng, game: None }], &mut choices);
     let [choice] = choices[..] else { panic!("{} choices for one request", choices.len()) };
     choice
 }
