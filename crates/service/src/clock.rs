@@ -13,6 +13,15 @@ pub trait Clock: Debug + Send + Sync {
 
     /// Time since a fixed moment; never decreases.
     fn monotonic(&self) -> Duration;
+
+    /// CPU time that the calling thread has used since a fixed moment; never decreases.
+    ///
+    /// Unlike [`monotonic`](Self::monotonic), it stands still while the thread waits, also for a
+    /// processor. A clock that does not know it returns the monotonic time, so a thread then counts
+    /// as computing all the time.
+    fn thread_cpu(&self) -> Duration {
+        self.monotonic()
+    }
 }
 
 /// The machine's clock.
@@ -42,9 +51,15 @@ impl Clock for SystemClock {
     fn monotonic(&self) -> Duration {
         self.start.elapsed()
     }
+
+    #[cfg(unix)]
+    fn thread_cpu(&self) -> Duration {
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::try_from(used).unwrap_or_default()
+    }
 }
 
-/// A clock that only [`advance`](Self::advance) moves.
+/// A clock that only [`advance`](Self::advance) moves. All threads count as computing all the time.
 #[derive(Debug)]
 pub struct ManualClock {
     start: Duration,
@@ -92,5 +107,22 @@ mod tests {
         let first = clock.monotonic();
         assert!(clock.monotonic() >= first);
         assert!(clock.unix() > Duration::from_secs(1_700_000_000));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn cpu_time_counts_the_work_of_the_calling_thread_alone() {
+        let clock = SystemClock::new();
+        let spin = move || {
+            let start = clock.thread_cpu();
+            while clock.thread_cpu() < start + Duration::from_millis(20) {}
+        };
+        let before = clock.thread_cpu();
+        spin();
+        let after_own_work = clock.thread_cpu();
+        assert!(after_own_work >= before + Duration::from_millis(20));
+        std::thread::spawn(spin).join().unwrap();
+        // Waiting for the other thread costs next to nothing.
+        assert!(clock.thread_cpu() < after_own_work + Duration::from_millis(20));
     }
 }
