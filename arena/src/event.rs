@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ouro_net::Generation;
 use ouro_proto::Checkpoint;
 use ouro_rating::{GateReport, RatingTable};
 
@@ -26,10 +27,37 @@ pub enum ArenaEvent {
     },
     /// A candidate was promoted, rejected or dropped.
     Decided(Decision),
+    /// Candidates were overtaken while they waited. This event follows their decisions.
+    Overtaken(Overtaken),
     /// There is a new champion. This event follows the decision.
     Promoted(Promotion),
     /// The ratings were updated.
     Rated(Arc<RatingTable>),
+}
+
+/// Candidates that were dropped together, because a newer generation plays or is champion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overtaken {
+    /// The oldest of them.
+    pub first: Generation,
+    /// The newest of them.
+    pub last: Generation,
+    /// How many they are. Generations in between may have been decided before.
+    pub count: usize,
+    /// The generation that overtook them.
+    pub by: Generation,
+}
+
+impl fmt::Display for Overtaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { first, last, count, by } = self;
+        match count {
+            1 => write!(f, "{first} was dropped: overtaken by {by}."),
+            _ => {
+                write!(f, "{count} candidates, {first} to {last}, were dropped: overtaken by {by}.")
+            }
+        }
+    }
 }
 
 impl fmt::Display for ArenaEvent {
@@ -50,6 +78,7 @@ impl fmt::Display for ArenaEvent {
                 f.write_str(&report.explain(&first, &second))
             }
             Self::Decided(decision) => f.write_str(&decision.explanation),
+            Self::Overtaken(overtaken) => overtaken.fmt(f),
             Self::Promoted(promotion) => {
                 write!(
                     f,

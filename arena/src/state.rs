@@ -16,7 +16,7 @@ use tokio::sync::{broadcast, watch};
 use crate::condition::Condition;
 use crate::config::Checked;
 use crate::error::{ArenaError, CallError};
-use crate::event::ArenaEvent;
+use crate::event::{ArenaEvent, Overtaken};
 use crate::figures::Figures;
 use crate::store::{Decision, Outcome, Run, Store, StoreError, WeightsStore};
 
@@ -33,6 +33,7 @@ pub(crate) use pool::PoolState;
 pub(crate) use ratings::RatingState;
 pub(crate) use weights::WeightsState;
 
+use candidates::NextCandidate;
 use shared::{Shared, lock};
 
 /// The whole state. See the [module](self).
@@ -230,13 +231,30 @@ impl ArenaState {
         Ok(())
     }
 
-    /// The candidate to play next, which is the newest. Drops the superseded candidates.
+    /// The candidate to play next, which is the newest. Drops those that were overtaken.
     pub(crate) fn next_candidate(&self) -> Result<Option<Checkpoint>, StoreError> {
-        let (newest, superseded) = self.candidates.next()?;
-        for candidate in superseded {
-            self.drop_candidate(candidate.generation, candidate.reason)?;
+        let NextCandidate { newest, overtaken, by } = self.candidates.next()?;
+        if let Some(by) = by {
+            self.drop_overtaken(overtaken, by)?;
         }
         Ok(newest)
+    }
+
+    /// Drops overtaken candidates. Each has its decision, and one event says how many they are.
+    fn drop_overtaken(&self, overtaken: Vec<Generation>, by: Generation) -> Result<(), StoreError> {
+        let mut stored = Vec::with_capacity(overtaken.len());
+        let dropped = overtaken.into_iter().try_for_each(|generation| {
+            self.drop_without_match(generation, &format!("overtaken by {by}"), Some(by))?;
+            stored.push(generation);
+            Ok(())
+        });
+        // Emitted even if a later decision failed: stored decisions are not repeated.
+        if let (Some(&first), Some(&last)) = (stored.first(), stored.last()) {
+            let overtaken = Overtaken { first, last, count: stored.len(), by };
+            tracing::info!(first = first.0, last = last.0, by = by.0, "{overtaken}");
+            self.emit(ArenaEvent::Overtaken(overtaken));
+        }
+        dropped
     }
 
     /// Drops a candidate without a verdict.
@@ -245,8 +263,18 @@ impl ArenaState {
         generation: Generation,
         reason: &str,
     ) -> Result<(), StoreError> {
+        self.drop_without_match(generation, reason, None)
+    }
+
+    fn drop_without_match(
+        &self,
+        generation: Generation,
+        reason: &str,
+        overtaken_by: Option<Generation>,
+    ) -> Result<(), StoreError> {
         let explanation = format!("{generation} was dropped without a verdict: {reason}.");
-        self.decide(generation, Outcome::Dropped { reason: reason.to_owned() }, explanation)
+        let outcome = Outcome::Dropped { reason: reason.to_owned(), overtaken_by };
+        self.decide(generation, outcome, explanation)
     }
 
     /// Decides about a candidate: stores the decision, then emits it.
@@ -261,7 +289,11 @@ impl ArenaState {
         self.store().decide(&decision)?;
         self.figures().decided(&decision);
         self.matches.clear_gate();
-        tracing::info!(generation = generation.0, explanation = decision.explanation, "decided");
+        // Overtaken candidates have one line together.
+        if !decision.is_overtaken() {
+            let explanation = &decision.explanation;
+            tracing::info!(generation = generation.0, explanation, "decided");
+        }
         let promotion = decision.promotion();
         let refreshed = self.refresh_pool();
         // The event is emitted even if the refresh failed: the decision is stored and is not

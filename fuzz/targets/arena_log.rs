@@ -125,7 +125,7 @@ fn valid() -> &'static Valid {
         store.restore(Generation(1), 4.0).expect("it is set aside");
         let reason = "superseded".to_owned();
         let (generation, explanation) = (Generation(3), String::new());
-        let outcome = Outcome::Dropped { reason };
+        let outcome = Outcome::Dropped { reason, overtaken_by: Some(Generation(4)) };
         let dropped = Decision { generation, decided_at: 5.0, explanation, outcome };
         store.decide(&dropped).expect("it is undecided");
 

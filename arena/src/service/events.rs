@@ -78,7 +78,7 @@ impl Handlers {
                 Kind::GateProgress(convert::gate_in_progress(info, report))
             }
             ArenaEvent::Decided(decision) => Kind::Decided(convert::decision(decision)),
-            ArenaEvent::Promoted(_) => return None,
+            ArenaEvent::Overtaken(_) | ArenaEvent::Promoted(_) => return None,
             ArenaEvent::Rated(table) => Kind::RatingsChanged(ratings_changed(table)),
         };
         Some(self.wrap(kind, event.to_string()))

@@ -1,7 +1,7 @@
 //! Candidates: arrival, weights files, and which candidate plays next.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex};
 
@@ -28,11 +28,15 @@ pub(crate) struct Offer {
     pub(crate) parent: Option<Generation>,
 }
 
-/// A candidate that is dropped without a match.
+/// What plays next, and what does not play any more.
 #[derive(Debug)]
-pub(super) struct Superseded {
-    pub(super) generation: Generation,
-    pub(super) reason: &'static str,
+pub(super) struct NextCandidate {
+    /// The newest candidate, unless the champion is newer.
+    pub(super) newest: Option<Checkpoint>,
+    /// The other candidates, oldest first.
+    pub(super) overtaken: Vec<Generation>,
+    /// The generation that overtook them: the newest candidate, else the champion.
+    pub(super) by: Option<Generation>,
 }
 
 /// Published weights and the candidates among them.
@@ -42,8 +46,8 @@ pub(crate) struct CandidateState {
     weights: Arc<WeightsState>,
     /// Wakes the match runner.
     wake: SyncSender<()>,
-    /// Whether a candidate arrived since the match runner last requested one.
-    has_arrival: AtomicBool,
+    /// Candidates that arrived since the match runner last requested one.
+    waiting: AtomicUsize,
     /// Every generation whose arrival was announced, by this process or an earlier one.
     announced: Mutex<BTreeSet<Generation>>,
     /// The newest generation after whose evaluation no candidate was left.
@@ -64,7 +68,7 @@ impl CandidateState {
             shared,
             weights,
             wake,
-            has_arrival: AtomicBool::new(false),
+            waiting: AtomicUsize::new(0),
             announced: Mutex::new(announced),
             idle_after: watch::Sender::default(),
             files: Mutex::default(),
@@ -129,7 +133,7 @@ impl CandidateState {
         // The runner is woken before anything else can fail, because a repeated publication counts
         // as known.
         if self.announce(&stored) {
-            self.has_arrival.store(true, Ordering::Release);
+            self.waiting.fetch_add(1, Ordering::Release);
             self.wake();
         }
         Ok(stored)
@@ -191,13 +195,17 @@ impl CandidateState {
 
     /// Whether a candidate arrived since [`next`](Self::next) was called.
     pub(crate) fn has_arrival(&self) -> bool {
-        self.has_arrival.load(Ordering::Acquire)
+        self.waiting() > 0
     }
 
-    /// The candidate to play next, which is the newest, and the superseded candidates: those older
-    /// than the newest candidate or the champion.
-    pub(super) fn next(&self) -> Result<(Option<Checkpoint>, Vec<Superseded>), StoreError> {
-        self.has_arrival.store(false, Ordering::Release);
+    /// Number of candidates that arrived since [`next`](Self::next) was called.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Acquire)
+    }
+
+    /// The candidate to play next, which is the newest, and those that it or the champion overtook.
+    pub(super) fn next(&self) -> Result<NextCandidate, StoreError> {
+        self.waiting.store(0, Ordering::Release);
         let champion = self.shared.store.champion()?.generation();
         let mut candidates = self.shared.store.checkpoints()?;
         candidates.retain(|row| row.status == CheckpointStatus::Candidate);
@@ -205,15 +213,9 @@ impl CandidateState {
             self.announce(candidate);
         }
         let newest = candidates.pop_if(|row| Some(row.generation) > champion);
-        let superseded = candidates.into_iter().map(|row| {
-            let reason = if Some(row.generation) < champion {
-                "older than the champion"
-            } else {
-                "superseded by a newer candidate"
-            };
-            Superseded { generation: row.generation, reason }
-        });
-        Ok((newest, superseded.collect()))
+        let overtaken = candidates.iter().map(|row| row.generation).collect();
+        let by = newest.as_ref().map(|row| row.generation).or(champion);
+        Ok(NextCandidate { newest, overtaken, by })
     }
 
     /// Removes weights of rejected candidates, except the newest weights, which actors play.

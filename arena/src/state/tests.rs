@@ -43,7 +43,8 @@ fn a_candidate_older_than_the_champion_is_dropped() {
     promote(&state, second.generation);
     assert_eq!(state.next_candidate().unwrap(), None);
     let decisions = state.store().decisions().unwrap();
-    assert!(decisions[0].explanation.contains("older than the champion"), "{decisions:?}");
+    let explanation = "generation-4 was dropped without a verdict: overtaken by generation-5.";
+    assert_eq!(decisions[0].explanation, explanation);
 }
 
 #[test]
@@ -54,15 +55,24 @@ fn only_the_newest_candidate_is_played_and_older_ones_are_dropped() {
     assert_eq!(state.next_candidate().unwrap(), None);
     let published: Vec<Checkpoint> = (0..3).map(|number| publish(&state, number)).collect();
     assert_eq!(state.next_candidate().unwrap().as_ref(), Some(&published[2]));
-    let mut dropped = Vec::new();
+    let (mut dropped, mut overtaken) = (Vec::new(), Vec::new());
     while let Ok(event) = events.try_recv() {
-        if let ArenaEvent::Decided(Decision { generation, outcome, .. }) = event {
-            assert!(matches!(outcome, Outcome::Dropped { .. }));
-            dropped.push(generation.0);
+        match event {
+            ArenaEvent::Decided(decision) => {
+                assert!(decision.is_overtaken());
+                dropped.push(decision.generation.0);
+            }
+            ArenaEvent::Overtaken(_) => overtaken.push(event.to_string()),
+            _ => {}
         }
     }
     assert_eq!(dropped, [0, 1]);
+    // One sentence for all of them.
+    let sentence = "2 candidates, generation-0 to generation-1, were dropped: overtaken by \
+                    generation-2.";
+    assert_eq!(overtaken, [sentence]);
     assert_eq!(state.next_candidate().unwrap().as_ref(), Some(&published[2]));
+    assert!(events.try_recv().is_err());
 }
 
 #[test]

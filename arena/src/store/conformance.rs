@@ -61,7 +61,8 @@ fn ruled(store: &dyn Store, candidate: u32, champion: PlayerId, result: f32) -> 
 }
 
 fn dropped(generation: u32) -> Decision {
-    let outcome = Outcome::Dropped { reason: "superseded".into() };
+    let outcome =
+        Outcome::Dropped { reason: "superseded".into(), overtaken_by: Some(Generation(9)) };
     let generation = Generation(generation);
     Decision { generation, decided_at: 1.0, explanation: String::new(), outcome }
 }

@@ -178,10 +178,18 @@ pub enum Outcome {
     Dropped {
         /// Why, in one line.
         reason: String,
+        /// The newer generation that overtook it while it waited, if that is why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        overtaken_by: Option<Generation>,
     },
 }
 
 impl Decision {
+    /// Whether the candidate was dropped because a newer generation overtook it.
+    pub fn is_overtaken(&self) -> bool {
+        matches!(self.outcome, Outcome::Dropped { overtaken_by: Some(_), .. })
+    }
+
     /// The promotion, if the candidate was promoted.
     pub fn promotion(&self) -> Option<Promotion> {
         let Outcome::Ruled { champion, report, .. } = &self.outcome else { return None };

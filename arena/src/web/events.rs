@@ -67,6 +67,8 @@ fn changed(event: &ArenaEvent) -> &'static [Part] {
         ArenaEvent::Published(_) => &[Part::Pool],
         ArenaEvent::MatchStarted(_) => &[Part::Gate, Part::Matches],
         ArenaEvent::GateProgress { .. } => &[Part::Gate],
+        // The decisions of these candidates have changed the parts.
+        ArenaEvent::Overtaken(_) => &[],
         ArenaEvent::Decided(_) | ArenaEvent::Promoted(_) => &[Part::Gate, Part::Pool],
         ArenaEvent::Rated(_) => &[Part::Strength, Part::Pool, Part::Ratings, Part::Matches],
     }
@@ -77,9 +79,11 @@ fn changed(event: &ArenaEvent) -> &'static [Part] {
 fn sentence(event: &ArenaEvent) -> Option<String> {
     match event {
         ArenaEvent::GateProgress { .. } | ArenaEvent::Promoted(_) => None,
+        ArenaEvent::Decided(decision) if decision.is_overtaken() => None,
         ArenaEvent::Published(_)
         | ArenaEvent::MatchStarted(_)
         | ArenaEvent::Decided(_)
+        | ArenaEvent::Overtaken(_)
         | ArenaEvent::Rated(_) => Some(event.to_string()),
     }
 }

@@ -29,6 +29,17 @@ pub(super) enum Event {
         /// The reason.
         reason: String,
     },
+    /// Candidates were rejected without a match, because a newer generation overtook them.
+    Overtaken {
+        /// The oldest of them.
+        first: Generation,
+        /// The newest of them.
+        last: Generation,
+        /// How many they are.
+        count: usize,
+        /// The generation that overtook them.
+        by: Generation,
+    },
     /// The learner or the arena waits for an operator, for example because the disk is full. A
     /// changed reason is a new event.
     Pause {
@@ -246,6 +257,10 @@ impl fmt::Display for Event {
             Self::Dropped { generation, reason } => {
                 write!(f, "dropped {generation}: {reason}")
             }
+            Self::Overtaken { first, last, count, by } => match count {
+                1 => write!(f, "dropped {first}: overtaken by {by}"),
+                _ => write!(f, "dropped {count} candidates, {first} to {last}: overtaken by {by}"),
+            },
             Self::Pause { reason } => write!(f, "PAUSED: {reason}"),
             Self::Resumed => f.write_str("the run resumes"),
             Self::Draining => f.write_str("draining; Ctrl-C again stops at once"),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ouro_actor::{Actor, ActorCounters};
+use ouro_arena::event::Overtaken;
 use ouro_arena::store::{self, Outcome};
 use ouro_arena::web::Gauges;
 use ouro_arena::{Arena, ArenaEvent, Condition, PlayerId};
@@ -132,7 +133,12 @@ impl<'a> Reporter<'a> {
                     self.draw();
                 }
                 event = self.events.recv() => match event {
+                    // These have one event together.
+                    Ok(ArenaEvent::Decided(decision)) if decision.is_overtaken() => {}
                     Ok(ArenaEvent::Decided(decision)) => self.decided(decision)?,
+                    Ok(ArenaEvent::Overtaken(Overtaken { first, last, count, by })) => {
+                        self.emit(Event::Overtaken { first, last, count, by })?;
+                    }
                     Ok(ArenaEvent::GateProgress { info, report }) => {
                         let (candidate, champion) = (info.key.first, info.key.second);
                         let gate = Match::new(candidate.to_string(), champion.to_string(), &report);
@@ -238,7 +244,9 @@ impl<'a> Reporter<'a> {
         let generation = decision.generation;
         let (champion, report) = match decision.outcome {
             Outcome::Ruled { champion, report, .. } => (champion, report),
-            Outcome::Dropped { reason } => return self.emit(Event::Dropped { generation, reason }),
+            Outcome::Dropped { reason, .. } => {
+                return self.emit(Event::Dropped { generation, reason });
+            }
         };
         let promoted = report.ruling.is_some_and(|ruling| ruling.verdict == Verdict::Promote);
         let event = Decision {

@@ -38,7 +38,9 @@ impl View {
                 self.progress.pool = decision.pool;
                 self.gate = None;
             }
-            Event::Rejection(_) | Event::Dropped { .. } => self.gate = None,
+            Event::Rejection(_) | Event::Dropped { .. } | Event::Overtaken { .. } => {
+                self.gate = None;
+            }
             Event::Pause { reason } => self.pause_reason = Some(reason.clone()),
             Event::Resumed => self.pause_reason = None,
             Event::Draining => self.draining = true,

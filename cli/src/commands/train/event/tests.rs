@@ -48,6 +48,7 @@ fn all() -> Vec<Event> {
         Event::Promotion(decision()),
         Event::Rejection(decision()),
         Event::Dropped { generation: Generation(3), reason: "too old".to_owned() },
+        Event::Overtaken { first: Generation(3), last: Generation(7), count: 5, by: Generation(8) },
         Event::Pause { reason: "no space left".to_owned() },
         Event::Resumed,
         Event::Draining,
