@@ -27,6 +27,7 @@ pub mod web;
 pub mod workers;
 
 mod condition;
+mod duty_cycle;
 mod figures;
 mod learner_watch;
 mod live_feed;

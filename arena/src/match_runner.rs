@@ -3,8 +3,11 @@
 //! A new candidate plays the champion at the gate first, because training and promotion depend on
 //! that match. Then it plays a few games against each anchor, so that it has a rating. While no
 //! candidate is left, spare games are played where the ratings are least certain, within their
-//! share of the time. Results are stored cluster by cluster, so a restart resumes the match: no
+//! share of a processor. Results are stored cluster by cluster, so a restart resumes the match: no
 //! stored game is played again, and a stop loses only clusters that are not yet stored.
+//!
+//! A match at the gate is played to its end, whatever arrives meanwhile. The newest candidate
+//! follows, and those in between are dropped. While several wait, the match may take more CPU time.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -19,8 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::condition::Condition;
 use crate::config::MatchConfig;
+use crate::duty_cycle::{self, DutyCycle};
 use crate::error::{ArenaError, CallError};
-use crate::matchmaking::{self, DutyCycle};
+use crate::matchmaking;
 use crate::player_id::{MatchKey, MatchKind, PlayerId};
 use crate::side::Side;
 use crate::state::ArenaState;
@@ -29,7 +33,7 @@ use crate::workers::shared_match::Workers;
 
 mod in_progress;
 
-use in_progress::{Folded, MatchEnd, MatchInProgress};
+use in_progress::{Folded, MatchEnd, MatchInProgress, missing};
 
 /// Maximum number of pool members that spare games consider. The number is bounded because every
 /// pairing is evaluated.
@@ -130,9 +134,16 @@ impl MatchRunner {
         }
         let wait = match duty_cycle.wait(self.state.clock().monotonic()) {
             Some(wait) if wait.is_zero() => {
-                let start = self.state.clock().monotonic();
+                let clock = self.state.clock();
+                let (start, cpu) = (clock.monotonic(), clock.thread_cpu());
                 if self.play_spare_games()? {
-                    duty_cycle.spent(start, self.state.clock().monotonic());
+                    let used = clock.thread_cpu().saturating_sub(cpu);
+                    // Workers compute while this thread waits for them.
+                    let work = match *self.state.workers().borrow() {
+                        0 => used,
+                        _ => clock.monotonic().saturating_sub(start).max(used),
+                    };
+                    duty_cycle.spent(start, work);
                     return Ok(Next::Step);
                 }
                 Some(IDLE)
@@ -256,6 +267,7 @@ impl MatchRunner {
             let running = MatchInProgress { runner: self, info: &info, sides };
             running.play(
                 clusters,
+                missing(&gate.report()),
                 &mut |result| {
                     let counts = gate.fold(result);
                     let next = match gate.ruling() {
@@ -284,6 +296,18 @@ impl MatchRunner {
         }
     }
 
+    /// The share of one processor that a match may take now.
+    fn share(&self, kind: MatchKind) -> f64 {
+        let MatchConfig { match_share, catch_up_share, .. } = self.config;
+        match kind {
+            MatchKind::Gate => {
+                let waiting = self.state.candidates().waiting();
+                duty_cycle::share(match_share, catch_up_share, waiting)
+            }
+            MatchKind::Rating => match_share,
+        }
+    }
+
     /// Plays `games` more games between two players for their ratings.
     fn rating_games(&self, key: MatchKey, games: u32) -> Result<MatchEnd, ArenaError> {
         let info = self.open(key, false)?;
@@ -299,8 +323,10 @@ impl MatchRunner {
         let first = played.len() as u32;
         let clusters = first..first + games.div_ceil(info.shape.games());
         let running = MatchInProgress { runner: self, info: &info, sides };
+        let missing = clusters.len() as u32;
         running.play(
             clusters,
+            missing,
             &mut |result| {
                 let counts = distinct.insert(result);
                 Folded { counts, next: ControlFlow::Continue(()), report: None }
@@ -422,5 +448,7 @@ fn network(engine: &Arc<Engine>, player: &str) -> Side {
     Side::Network { player: player.into(), engine: Arc::clone(engine) }
 }
 
+#[cfg(test)]
+mod schedule;
 #[cfg(test)]
 mod tests;

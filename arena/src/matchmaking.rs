@@ -1,11 +1,9 @@
-//! Chooses the pairings of spare games, and limits the time that matches take.
+//! Chooses the pairings of spare games.
 //!
 //! A game between two players reduces the uncertainty of the difference of their ratings, and
 //! thereby of all ratings. [`choose`] returns the pairing whose next game reduces the summed
 //! variance of the players of interest the most ([`Ratings::gain`]; the criterion of A-optimal
-//! experiments). [`DutyCycle`] inserts pauses that limit work to a share of the time.
-
-use std::time::Duration;
+//! experiments).
 
 use ouro_rating::Ratings;
 
@@ -42,39 +40,6 @@ pub fn choose(
         }
     }
     best.map(|(_, pairing)| pairing)
-}
-
-/// Limits work to a share of the time by a pause after each piece of work.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DutyCycle {
-    share: f64,
-    next: Duration,
-}
-
-impl DutyCycle {
-    /// Longest pause after a piece of work. Without a limit, one slow match would stop all spare
-    /// games.
-    const LONGEST: Duration = Duration::from_secs(60);
-
-    /// A cycle in which work takes `share` of the time, 0 to 1. The first piece starts at once.
-    pub fn new(share: f64) -> Self {
-        Self { share, next: Duration::ZERO }
-    }
-
-    /// Time until the next piece of work may start; `None` if the share is 0.
-    pub fn wait(&self, now: Duration) -> Option<Duration> {
-        (self.share > 0.0).then(|| self.next.saturating_sub(now))
-    }
-
-    /// Records a piece of work that lasted from `start` to `now`.
-    pub fn spent(&mut self, start: Duration, now: Duration) {
-        let worked = now.saturating_sub(start).as_secs_f64();
-        // `share` is the ratio of work to work plus pause. The lower bound avoids a division by
-        // zero.
-        let rest = worked * (1.0 - self.share) / self.share.max(1e-9);
-        let rest = Duration::try_from_secs_f64(rest).unwrap_or(Self::LONGEST);
-        self.next = now + rest.min(Self::LONGEST);
-    }
 }
 
 #[cfg(test)]
@@ -131,19 +96,5 @@ mod tests {
         let names = ["random", "a"];
         let known = ratings(&[("a", "random", 40_000)], &names);
         assert_eq!(choose(&known, &names, &|_, _| true), None);
-    }
-
-    #[test]
-    fn work_takes_its_share_of_the_time() {
-        let seconds = Duration::from_secs;
-        let mut duty_cycle = DutyCycle::new(0.25);
-        assert_eq!(duty_cycle.wait(seconds(5)), Some(Duration::ZERO));
-        duty_cycle.spent(seconds(5), seconds(7));
-        assert_eq!(duty_cycle.wait(seconds(7)), Some(seconds(6)));
-        assert_eq!(duty_cycle.wait(seconds(20)), Some(Duration::ZERO));
-        assert_eq!(DutyCycle::new(0.0).wait(seconds(0)), None);
-        let mut always = DutyCycle::new(1.0);
-        always.spent(seconds(0), seconds(9));
-        assert_eq!(always.wait(seconds(9)), Some(Duration::ZERO));
     }
 }

@@ -315,12 +315,13 @@ async fn a_wrong_configuration_or_a_store_of_another_run_is_refused_at_the_start
     assert!(error.to_string().contains("choose another data folder"), "{error}");
 
     type Spoil = fn(&mut MatchConfig);
-    let cases: [(Spoil, &str); 10] = [
+    let cases: [(Spoil, &str); 11] = [
         (|m| m.gate.games = 1, "arena.gate.games is 1; it must be at least 2"),
         (|m| m.max_plies = 0, "arena.max_plies is 0; it must be 1 to 2^20"),
         (|m| m.parallel = 0, "arena.parallel is 0; it must be 1 to"),
         (|m| m.spare_share = 1.5, "arena.spare_share is 1.5; it must be 0 to 1"),
         (|m| m.match_share = 0.0, "arena.match_share is 0; it must be above 0 and at most 1"),
+        (|m| m.catch_up_share = 1.5, "arena.catch_up_share is 1.5; it must be 0 to 1"),
         (
             |m| m.opening_plies = Some(1_000),
             "arena.opening_plies is 1000; it must be less than arena.max_plies",

@@ -7,13 +7,13 @@ use std::time::Duration;
 use ouro_rating::{ClusterResult, GateReport};
 
 use super::MatchRunner;
+use crate::duty_cycle::DutyCycle;
 use crate::error::ArenaError;
 use crate::event::ArenaEvent;
 use crate::matches::{
     ClusterSource, MatchGames, PlayClusters, PlayError, PlayedCluster, SeededCluster,
 };
-use crate::matchmaking::DutyCycle;
-use crate::player_id::PlayerId;
+use crate::player_id::{MatchKind, PlayerId};
 use crate::side::{PlayersClock, Side};
 use crate::store::{GameKey, MatchInfo, StoreError, StoredCluster};
 use crate::workers::job::{JobHead, JobSide};
@@ -22,6 +22,9 @@ use crate::workers::shared_match::SharedMatch;
 
 /// Time between two looks for results of workers while the arena has nothing to play.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// Delays that a match makes up for: those of a few plies on a machine with many busy threads.
+pub(super) const CREDIT: Duration = Duration::from_secs(5);
 
 /// How a match ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,36 +46,49 @@ pub(super) struct Folded {
     pub(super) report: Option<GateReport>,
 }
 
-/// Pauses between plies, to limit matches to their share of a processor.
+/// Clusters that must still count before the number of games decides a match at the gate.
+pub(super) fn missing(report: &GateReport) -> u32 {
+    report.max_games.saturating_sub(report.games).div_ceil(report.shape.games())
+}
+
+/// Pauses between plies, to limit matches to their share of a processor. CPU time counts, so a wait
+/// for a busy core costs a match nothing.
 struct Pace<'a> {
     runner: &'a MatchRunner,
+    kind: MatchKind,
     duty_cycle: DutyCycle,
-    since: Duration,
+    /// Time at the start of the ply.
+    start: Duration,
+    /// CPU time of the thread then.
+    cpu: Duration,
 }
 
 impl<'a> Pace<'a> {
-    fn new(runner: &'a MatchRunner) -> Self {
-        let duty_cycle = DutyCycle::new(runner.config.match_share);
-        Self { runner, duty_cycle, since: runner.state.clock().monotonic() }
+    fn new(runner: &'a MatchRunner, kind: MatchKind) -> Self {
+        let clock = runner.state.clock();
+        let duty_cycle = DutyCycle::new(runner.share(kind)).with_credit(CREDIT);
+        Self { runner, kind, duty_cycle, start: clock.monotonic(), cpu: clock.thread_cpu() }
     }
 
     /// Pauses for as long as the last ply requires, or until the match runner is woken. The caller
     /// checks the cause of the wake-up after the pause.
     fn pause(&mut self) {
         let clock = self.runner.state.clock();
-        let now = clock.monotonic();
-        self.duty_cycle.spent(self.since, now);
-        if let Some(wait) = self.duty_cycle.wait(now).filter(|wait| !wait.is_zero()) {
+        self.duty_cycle.set_share(self.runner.share(self.kind));
+        self.duty_cycle.spent(self.start, clock.thread_cpu().saturating_sub(self.cpu));
+        let wait = self.duty_cycle.wait(clock.monotonic());
+        if let Some(wait) = wait.filter(|wait| !wait.is_zero()) {
             // The result is ignored: the match continues after a wake-up, a timeout or a
             // disconnection.
             let _ = self.runner.wake.recv_timeout(wait);
         }
-        self.since = clock.monotonic();
+        self.skip();
     }
 
     /// Leaves out the time since the last ply, in which nothing was played.
     fn skip(&mut self) {
-        self.since = self.runner.state.clock().monotonic();
+        let clock = self.runner.state.clock();
+        (self.start, self.cpu) = (clock.monotonic(), clock.thread_cpu());
     }
 }
 
@@ -85,11 +101,12 @@ pub(super) struct MatchInProgress<'a> {
 }
 
 impl MatchInProgress<'_> {
-    /// Plays clusters. `fold` receives each cluster in order, before it is stored. `stop` is
-    /// checked after every ply.
+    /// Plays clusters, of which `missing` must count. `fold` receives each cluster in order, before
+    /// it is stored. `stop` is checked after every ply.
     pub(super) fn play(
         self,
         clusters: Range<u32>,
+        missing: u32,
         fold: &mut dyn FnMut(&ClusterResult) -> Folded,
         stop: &dyn Fn() -> bool,
     ) -> Result<MatchEnd, ArenaError> {
@@ -102,13 +119,15 @@ impl MatchInProgress<'_> {
         let run = state.run();
         let MatchInfo { key, number, shape, .. } = self.info;
         let games = MatchGames { config: &run.game, key, number: *number, shape: *shape };
+        let mut table = JobTable::new(clusters);
+        table.set_missing(missing);
         let mut clusters = Clusters {
             playing: &self,
             fold,
             stop,
-            table: JobTable::new(clusters),
+            table,
             shared: self.shared(games)?,
-            pace: Pace::new(self.runner),
+            pace: Pace::new(self.runner, key.kind),
             is_idle: false,
             ended: Ok(MatchEnd::Complete),
         };
@@ -153,12 +172,13 @@ impl MatchInProgress<'_> {
         Ok(Some(SharedMatch::new(workers, head, games.config, seed, config.parallel)))
     }
 
-    /// Folds clusters, stores them, then emits the state of the match.
+    /// Folds clusters, stores them, then emits the state of the match. Returns the clusters that are
+    /// missing at the gate.
     fn store(
         &self,
         clusters: Vec<PlayedCluster>,
         fold: &mut dyn FnMut(&ClusterResult) -> Folded,
-    ) -> Result<ControlFlow<()>, StoreError> {
+    ) -> Result<ControlFlow<(), Option<u32>>, StoreError> {
         let (mut results, mut games) = (Vec::new(), Vec::new());
         let (mut next, mut report) = (ControlFlow::Continue(()), None);
         for PlayedCluster { result, games: played } in clusters {
@@ -176,10 +196,11 @@ impl MatchInProgress<'_> {
         }
         let state = &self.runner.state;
         state.matches().record(self.info.number, &results, &games)?;
+        let missing = report.as_ref().map(missing);
         if let Some(report) = report {
             state.matches().update_gate(self.info, report);
         }
-        Ok(next)
+        Ok(next.map_continue(|()| missing))
     }
 }
 
@@ -214,7 +235,11 @@ impl ClusterSource for Clusters<'_> {
         let folded = self.table.fold();
         if !folded.is_empty() {
             match self.playing.store(folded, self.fold) {
-                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Continue(missing)) => {
+                    if let Some(missing) = missing {
+                        self.table.set_missing(missing);
+                    }
+                }
                 Ok(ControlFlow::Break(())) => return ControlFlow::Break(()),
                 Err(error) => {
                     self.ended = Err(error);

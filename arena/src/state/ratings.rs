@@ -10,8 +10,8 @@ use ouro_rating::{RatingTable, Ratings};
 use tokio::sync::watch;
 
 use super::shared::{Shared, lock};
+use crate::duty_cycle::DutyCycle;
 use crate::event::ArenaEvent;
-use crate::matchmaking::DutyCycle;
 use crate::player_id::ANCHOR;
 use crate::store::listed_players;
 
@@ -79,7 +79,7 @@ impl RatingState {
         let end = self.shared.clock.monotonic();
         self.shared.figures.fit.observe(end.saturating_sub(start));
         if end.saturating_sub(start) >= SHORT {
-            lock(&self.duty_cycle).spent(start, end);
+            lock(&self.duty_cycle).spent(start, end.saturating_sub(start));
         }
         // The ratings are set before the table, so a subscriber to the table can compare all its
         // players.

@@ -17,6 +17,8 @@ pub(crate) struct JobTable<R> {
     /// The first cluster that was not given to anybody.
     frontier: u32,
     end: u32,
+    /// No cluster from here on is given to anybody yet.
+    limit: u32,
     /// The clusters between the two.
     open: BTreeMap<u32, JobState<R>>,
 }
@@ -36,12 +38,18 @@ impl<R> JobTable<R> {
     /// A table of these clusters.
     pub(crate) fn new(clusters: Range<u32>) -> Self {
         let Range { start, end } = clusters;
-        Self { next: start, frontier: start, end, open: BTreeMap::new() }
+        Self { next: start, frontier: start, end, limit: end, open: BTreeMap::new() }
     }
 
     /// Whether every result was folded.
     pub(crate) fn is_complete(&self) -> bool {
         self.next >= self.end
+    }
+
+    /// Gives away only as many clusters as are missing for a ruling. Otherwise games would be played
+    /// that cannot count any more.
+    pub(crate) fn set_missing(&mut self, missing: u32) {
+        self.limit = self.next.saturating_add(missing).min(self.end);
     }
 
     /// The clusters to issue to workers, so that at most `window` clusters are between the first
@@ -129,7 +137,9 @@ impl<R> JobTable<R> {
     /// Opens the next clusters, at most `room`.
     fn advance(&mut self, room: usize, state: impl Fn() -> JobState<R>) -> Range<u32> {
         let room = u32::try_from(room).unwrap_or(u32::MAX);
-        let new = self.frontier..self.frontier.saturating_add(room).min(self.end);
+        // A limit that was lowered takes nothing back.
+        let limit = self.limit.max(self.frontier);
+        let new = self.frontier..self.frontier.saturating_add(room).min(limit);
         self.open.extend(new.clone().map(|cluster| (cluster, state())));
         self.frontier = new.end;
         new

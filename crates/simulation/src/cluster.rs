@@ -15,10 +15,10 @@ use ouro_rating::GateConfig;
 use ouro_rating::gate::SprtConfig;
 use ouro_replay::journal::{Options, Policy};
 use ouro_replay::testing::MemoryDisk;
-use ouro_service::SystemClock;
 use ouro_settings::{AlgorithmConfig, MatchConfig, PlayConfig, ReinforceConfig};
 use tonic::transport::Endpoint;
 
+use crate::determinism::SimulatedClock;
 use crate::fault::{HOSTS, WITH_DISK};
 use crate::log::Log;
 use crate::network::{Port, arena, dial};
@@ -157,7 +157,7 @@ impl Cluster {
             disk,
             weights: self.weights(),
             connections: Port::open(PORT).await?,
-            clock: Arc::new(SystemClock::new()),
+            clock: Arc::new(SimulatedClock::default()),
             decided: Box::new(move |decision| {
                 let (generation, is_promoted) =
                     (decision.generation, decision.promotion().is_some());

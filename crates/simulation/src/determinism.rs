@@ -10,6 +10,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ouro_service::{Clock, SystemClock};
+
 /// Nanoseconds since the start of the simulation.
 static NOW: AtomicU64 = AtomicU64::new(0);
 /// Random bytes that were given out, by eights.
@@ -25,6 +27,21 @@ pub(crate) fn set_now(now: Duration) {
 /// The time since the start of the simulation.
 pub(crate) fn now() -> Duration {
     Duration::from_nanos(NOW.load(Ordering::Relaxed))
+}
+
+/// The clock of the simulated hosts: the system's clock, which shows the time of the simulation. It
+/// does not know the CPU time of threads, which would differ between two runs.
+#[derive(Debug, Default)]
+pub(crate) struct SimulatedClock(SystemClock);
+
+impl Clock for SimulatedClock {
+    fn unix(&self) -> Duration {
+        self.0.unix()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.0.monotonic()
+    }
 }
 
 /// `struct timespec` of 64-bit Linux.

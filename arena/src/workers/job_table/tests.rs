@@ -47,6 +47,29 @@ fn the_window_bounds_how_far_workers_run_ahead() {
 }
 
 #[test]
+fn no_cluster_is_given_away_that_cannot_count() {
+    let mut table = JobTable::new(0..20);
+    table.set_missing(3);
+    assert_eq!((table.issue(2, NOW), table.take(9)), (0..2, vec![2]));
+    // Cluster 0 does not count, so a further one may be needed.
+    assert!(finish(&mut table, 0));
+    table.fold();
+    table.set_missing(3);
+    assert_eq!(table.take(9), [3]);
+    // Clusters 1 and 2 count.
+    assert!(finish(&mut table, 1) && finish(&mut table, 2));
+    table.fold();
+    table.set_missing(1);
+    assert_eq!((table.issue(9, NOW), table.take(9)), (4..4, vec![]));
+    // What is given away stays so, and a match never goes beyond its end.
+    table.set_missing(0);
+    assert!(table.is_open(3) && finish(&mut table, 3));
+    table.fold();
+    table.set_missing(99);
+    assert_eq!(table.take(99).len(), 16);
+}
+
+#[test]
 fn the_arena_plays_what_it_withdrew_and_what_came_back() {
     let mut table = JobTable::<u32>::new(0..10);
     table.issue(6, NOW);

@@ -25,7 +25,8 @@ fn candidates(facts: &ArenaFacts) -> Finding {
             "matches",
             "arena",
             format!("{waiting} candidates wait, and no match decides about one"),
-            "read the log of the arena; arena.match_share limits its share of the processor",
+            "read the log of the arena; arena.match_share and arena.catch_up_share limit its share of \
+             a processor",
         ),
     }
 }
