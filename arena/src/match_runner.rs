@@ -1,7 +1,8 @@
 //! The thread that plays all matches.
 //!
 //! A new candidate plays the champion at the gate first, because training and promotion depend on
-//! that match. Then it plays a few games against each anchor, so that it has a rating. While no
+//! that match. Then it plays a fixed number of games against that champion and against each anchor,
+//! which rate it: games at the gate are [not rated](ouro_rating::ratings::Stopping). While no
 //! candidate is left, spare games are played where the ratings are least certain, within their
 //! share of a processor. Results are stored cluster by cluster, so a restart resumes the match: no
 //! stored game is played again, and a stop loses only clusters that are not yet stored.
@@ -58,6 +59,15 @@ pub(crate) struct MatchRunner {
     pub(crate) stop: CancellationToken,
     /// Access to workers, which needs a store that they can reach.
     pub(crate) workers: Option<Workers>,
+}
+
+/// What goes first when a candidate arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Precedence {
+    /// The candidate: the games end.
+    Candidate,
+    /// The rating: the games are completed.
+    Rating,
 }
 
 /// How far a match runner has come.
@@ -177,8 +187,8 @@ impl MatchRunner {
         Ok(())
     }
 
-    /// Completes the games of the newest generation against the anchors, if they were interrupted
-    /// after the gate's ruling.
+    /// Completes the games that rate the newest generation, if they were interrupted after the gate's
+    /// ruling.
     fn resume(&self) -> Result<(), ArenaError> {
         let (newest, last) = {
             let store = self.state.store();
@@ -193,10 +203,10 @@ impl MatchRunner {
         if let Some(newest) = newest.filter(is_ruled) {
             let generation = newest.generation;
             match self.engine(newest.hash) {
-                Ok(_) => self.play_anchors(generation)?,
+                Ok(_) => self.rate(generation)?,
                 Err(error) => {
                     let error = lasting(error)?;
-                    tracing::warn!(generation = generation.0, %error, "cannot play the anchors");
+                    tracing::warn!(generation = generation.0, %error, "cannot play for its rating");
                 }
             }
         }
@@ -216,20 +226,41 @@ impl MatchRunner {
         if self.play_gate(generation, &engine)? == MatchEnd::Interrupted {
             return Ok(());
         }
-        self.play_anchors(generation)
+        self.rate(generation)
     }
 
-    /// Plays the missing games against each anchor, then updates all ratings.
-    fn play_anchors(&self, generation: Generation) -> Result<(), ArenaError> {
+    /// Plays the missing games of fixed number that rate a generation with a verdict, then updates
+    /// all ratings: against the champion of its match at the gate, then against each anchor.
+    fn rate(&self, generation: Generation) -> Result<(), ArenaError> {
+        let MatchConfig { champion_games, anchor_games, .. } = self.config;
+        let decisions = self.state.store().decisions()?;
+        let decision = decisions.into_iter().rev().find(|one| one.generation == generation);
+        let is_promoted = decision.as_ref().is_some_and(|one| one.promotion().is_some());
+        let champion = decision.and_then(|decision| match decision.outcome {
+            Outcome::Ruled { champion, .. } => Some(champion),
+            Outcome::Dropped { .. } => None,
+        });
+        let anchors = self.state.checked().anchors.iter().cloned().map(PlayerId::Anchor);
+        // A promoted generation is the link between all earlier ratings and all later ones. Its
+        // games are completed, even if candidates arrive all the time.
+        let precedence = if is_promoted { Precedence::Rating } else { Precedence::Candidate };
+        let opponents = champion.into_iter().map(|champion| (champion, champion_games, precedence));
+        let opponents =
+            opponents.chain(anchors.map(|anchor| (anchor, anchor_games, Precedence::Candidate)));
         let cluster = self.state.checked().shape.games();
-        for anchor in self.state.checked().anchors.clone() {
-            let anchor = PlayerId::Anchor(anchor);
-            let key = MatchKey::rating(generation.into(), anchor);
+        for (opponent, games, precedence) in opponents {
+            let key = MatchKey::rating(generation.into(), opponent);
             let played = self.state.matches().index().clusters(&key).saturating_mul(cluster);
-            let games = self.config.anchor_games.saturating_sub(played);
-            // A new candidate takes precedence over a rating, which spare games complete later.
-            if self.rating_games(key, games)? == MatchEnd::Interrupted {
-                break;
+            let games = games.saturating_sub(played);
+            if games == 0 {
+                continue;
+            }
+            match self.rating_games(key, games, precedence) {
+                // The champion's weights are gone, and it is set aside.
+                Err(ArenaError::Unplayable { .. }) | Ok(MatchEnd::Complete) => {}
+                // Spare games complete the ratings later.
+                Ok(MatchEnd::Interrupted) => break,
+                Err(error) => return Err(error),
             }
         }
         self.state.refresh_ratings()?;
@@ -309,7 +340,14 @@ impl MatchRunner {
     }
 
     /// Plays `games` more games between two players for their ratings.
-    fn rating_games(&self, key: MatchKey, games: u32) -> Result<MatchEnd, ArenaError> {
+    ///
+    /// Their results have no influence on when they end.
+    fn rating_games(
+        &self,
+        key: MatchKey,
+        games: u32,
+        precedence: Precedence,
+    ) -> Result<MatchEnd, ArenaError> {
         let info = self.open(key, false)?;
         let side = |id| self.side(id, &info.player);
         let sides = [side(&info.key.first)?, side(&info.key.second)?];
@@ -331,7 +369,10 @@ impl MatchRunner {
                 let counts = distinct.insert(result);
                 Folded { counts, next: ControlFlow::Continue(()), report: None }
             },
-            &|| self.stop.is_cancelled() || self.state.candidates().has_arrival(),
+            &|| {
+                let yields = precedence == Precedence::Candidate;
+                self.stop.is_cancelled() || (yields && self.state.candidates().has_arrival())
+            },
         )
     }
 
@@ -342,17 +383,18 @@ impl MatchRunner {
         let names: Vec<String> = players.iter().map(ToString::to_string).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let model = self.state.ratings().current();
+        let champion = self.state.store().champion()?.to_string();
         let chosen = {
             let index = self.state.matches().index();
             let fresh = |a: &str, b: &str| match (a.parse(), b.parse()) {
                 (Ok(a), Ok(b)) => index.has_distinct_games(&a, &b),
                 _ => false,
             };
-            matchmaking::choose(&model, &names, &fresh)
+            matchmaking::choose(&model, &champion, &names, &fresh)
         };
         let Some((first, second)) = chosen else { return Ok(false) };
         let key = MatchKey::rating(players[first].clone(), players[second].clone());
-        match self.rating_games(key, self.config.spare_games) {
+        match self.rating_games(key, self.config.spare_games, Precedence::Candidate) {
             // The player is set aside by now and is not chosen again.
             Err(ArenaError::Unplayable { .. }) => return Ok(true),
             played => played?,
@@ -362,13 +404,17 @@ impl MatchRunner {
     }
 
     /// The players that spare games consider: the newest weights, the newest members of the pool,
-    /// the members with the widest intervals, and the anchors.
+    /// the members whose difference to the champion is least certain, and the anchors.
     fn players_of_interest(&self) -> Result<Vec<PlayerId>, StoreError> {
-        // The table has all intervals already. Comparing each member with the anchor would take a
+        // The table has all intervals already. Comparing each member with the champion would take a
         // sparse solve per member.
         let table = self.state.ratings().table().borrow().clone();
-        let widths: BTreeMap<&str, f64> =
-            table.ratings.iter().map(|row| (&*row.player, row.elo_high - row.elo_low)).collect();
+        let widths = table.ratings.iter().filter_map(|row| {
+            let elo = row.to_champion?;
+            let width = matchmaking::relevance(elo.value).sqrt() * (elo.high - elo.low);
+            Some((&*row.player, width))
+        });
+        let widths: BTreeMap<&str, f64> = widths.collect();
         let width = |row: &Checkpoint| {
             let known = widths.get(row.generation.to_string().as_str());
             known.copied().unwrap_or(f64::INFINITY)

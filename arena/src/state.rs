@@ -335,11 +335,13 @@ impl ArenaState {
     pub(crate) fn update_ratings(&self) -> Result<(), StoreError> {
         let checkpoints = self.store().checkpoints()?;
         let results = self.matches.index().pair_results();
-        self.ratings.update(&results, &checkpoints);
+        self.ratings.update(&results, &checkpoints)?;
         self.refresh_pool()
     }
 
+    /// Publishes the pool, and the table of ratings if the champion has changed.
     fn refresh_pool(&self) -> Result<(), StoreError> {
+        self.ratings.follow_champion()?;
         self.pool.refresh(|| self.ratings.current(), &self.weights)
     }
 

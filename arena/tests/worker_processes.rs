@@ -66,7 +66,7 @@ impl Facts {
         let decisions =
             decisions.into_iter().map(|one| (one.generation, one.outcome, one.explanation));
         let results = matches.iter().map(|(info, _)| store.results(info.number).unwrap()).collect();
-        let ratings = replay(store).unwrap().ratings().table();
+        let ratings = replay(store).unwrap().table();
         let matches = matches.into_iter().map(|(info, sums)| (info.key.to_string(), sums));
         Self { decisions: decisions.collect(), matches: matches.collect(), results, ratings }
     }

@@ -42,7 +42,7 @@ impl Facts {
         let matches = store.matches().unwrap();
         let results = matches.iter().map(|(info, _)| store.results(info.number).unwrap());
         // Every decision follows from the games of its match, which are in order.
-        let ratings = replay(store).unwrap().ratings().table();
+        let ratings = replay(store).unwrap().table();
         Self { decisions: store.decisions().unwrap(), results: results.collect(), ratings, matches }
     }
 }

@@ -150,7 +150,7 @@ async fn three_processes_from_one_file_train_promote_and_resume() {
     let changes = "generation_steps = 20\n[net]\nchannels = 8\n[actor.search]\nsimulations = 8\n\
                    [replay]\nmin_positions = 512\n[train]\nbatch_moves = 128\nlearning_rate = 0.01\n\
                    [arena]\nplayer = \"net{weights=self,temperature=0.5}\"\nmatch_share = 1.0\n\
-                   anchor_games = 2\n[arena.gate]\ngames = 40\n";
+                   champion_games = 2\nanchor_games = 2\n[arena.gate]\ngames = 40\n";
     ouro_settings::file::merge(&mut small, changes.parse().expect("TOML"));
     fs::write(&file, small.to_string()).expect("it is written");
 

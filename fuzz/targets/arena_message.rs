@@ -49,6 +49,7 @@ impl Running {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let mut config = ArenaConfig::new(Run { game: tic_tac_toe(), seed: 1 }, folder.path());
         config.matches.gate = GateConfig { games: 20, ..GateConfig::default() };
+        config.matches.champion_games = 2;
         config.matches.anchor_games = 2;
         config.matches.spare_share = 0.0;
         config.max_weights_bytes = 1 << 20;

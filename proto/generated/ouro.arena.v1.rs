@@ -504,7 +504,7 @@ pub struct GetRatingsRequest {}
 /// Ratings, strongest first.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GetRatingsResponse {
-    /// One row per player that has finished a game.
+    /// One row per player that has finished a rated game.
     #[prost(message, repeated, tag = "1")]
     pub ratings: ::prost::alloc::vec::Vec<Rating>,
     /// The player whose Elo is fixed at 0.
@@ -513,6 +513,10 @@ pub struct GetRatingsResponse {
     /// Games from which the table was computed.
     #[prost(uint32, tag = "3")]
     pub games: u32,
+    /// The player to which the rows state their difference: the last promoted generation, or
+    /// `random` before the first promotion.
+    #[prost(string, tag = "4")]
+    pub champion: ::prost::alloc::string::String,
 }
 /// One row of the table.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -535,6 +539,23 @@ pub struct Rating {
     /// Share of points won, a draw counting half.
     #[prost(double, tag = "6")]
     pub score: f64,
+    /// Elo difference to the champion. Its interval is that of the difference, and often much
+    /// narrower than those of the two ratings.
+    #[prost(message, optional, tag = "7")]
+    pub to_champion: ::core::option::Option<EloDifference>,
+}
+/// The difference between two ratings.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct EloDifference {
+    /// Elo difference.
+    #[prost(double, tag = "1")]
+    pub elo: f64,
+    /// Lower end of the 95 % interval.
+    #[prost(double, tag = "2")]
+    pub elo_low: f64,
+    /// Upper end of the 95 % interval.
+    #[prost(double, tag = "3")]
+    pub elo_high: f64,
 }
 /// The players to compare.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -775,7 +796,8 @@ pub mod arena_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Returns the ratings of all players over all games so far, strongest first.
+        /// Returns the ratings of all players over all rated games so far, strongest first. Games at the
+        /// gate are not rated, because their number depends on their results.
         pub async fn get_ratings(
             &mut self,
             request: impl tonic::IntoRequest<super::GetRatingsRequest>,
@@ -1020,7 +1042,8 @@ pub mod arena_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with ArenaServiceServer.
     #[async_trait]
     pub trait ArenaService: std::marker::Send + std::marker::Sync + 'static {
-        /// Returns the ratings of all players over all games so far, strongest first.
+        /// Returns the ratings of all players over all rated games so far, strongest first. Games at the
+        /// gate are not rated, because their number depends on their results.
         async fn get_ratings(
             &self,
             request: tonic::Request<super::GetRatingsRequest>,

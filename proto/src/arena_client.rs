@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use ouro_rating::{Rating, RatingTable};
+use ouro_rating::{Estimate, Rating, RatingTable};
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Streaming};
@@ -153,8 +153,18 @@ impl ArenaClient {
             elo_high: row.elo_high,
             games: row.games,
             score: row.score,
+            to_champion: row.to_champion.map(|difference| Estimate {
+                value: difference.elo,
+                low: difference.elo_low,
+                high: difference.elo_high,
+            }),
         });
-        Ok(RatingTable { ratings: ratings.collect(), anchor: answer.anchor, games: answer.games })
+        Ok(RatingTable {
+            ratings: ratings.collect(),
+            anchor: answer.anchor,
+            champion: Some(answer.champion).filter(|champion| !champion.is_empty()),
+            games: answer.games,
+        })
     }
 
     /// Fetches the weights file of `checkpoint` and verifies its size and hash. Takes at most

@@ -17,8 +17,12 @@ use crate::store::WeightsError;
 ///
 /// A turn of a game with simultaneous moves is one level of the tree per player, so the time of a
 /// search to a depth is exponential in the players: one move of 16 snakes would take hours.
-const USUAL_ANCHORS: [(&str, usize); 3] =
-    [("greedy", usize::MAX), ("minimax{depth=1}", 8), ("minimax{depth=2}", 4)];
+const USUAL_ANCHORS: [(&str, usize); 4] = [
+    ("greedy", usize::MAX),
+    ("minimax{depth=1}", 8),
+    ("minimax{depth=2}", 4),
+    ("minimax{depth=4}", 2),
+];
 
 /// Minimum number of distinct openings in a game with a fixed start position.
 ///
@@ -175,13 +179,14 @@ mod tests {
             checked.anchors.iter().map(|name| name.to_string()).collect()
         };
         let duel = checked(r#"{"game":"battlesnake","width":7,"height":7,"snakes":2}"#);
-        assert_eq!(names(&duel), ["random", "greedy", "minimax{depth=1}", "minimax{depth=2}"]);
+        let minimax = ["minimax{depth=1}", "minimax{depth=2}", "minimax{depth=4}"];
+        assert_eq!(names(&duel), [&["random", "greedy"][..], &minimax].concat());
         let crowd = checked(r#"{"game":"battlesnake","width":19,"height":19,"snakes":16}"#);
         assert_eq!(names(&crowd), ["random", "greedy"]);
         // The start cells of snakes vary with the seed.
         assert_eq!((duel.shape, duel.opening_plies), (ClusterShape { seats: 2 }, 0));
         let connect_four = checked(r#"{"game":"connect_four"}"#);
-        assert_eq!(names(&connect_four), ["random", "minimax{depth=1}", "minimax{depth=2}"]);
+        assert_eq!(names(&connect_four), [&["random"][..], &minimax].concat());
         assert_eq!(connect_four.opening_plies, 3);
         assert_eq!(checked(r#"{"game":"tic_tac_toe"}"#).opening_plies, 2);
         let snake = checked(r#"{"game":"snake","size":6}"#);

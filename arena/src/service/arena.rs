@@ -33,11 +33,13 @@ impl ArenaService for Handlers {
             elo_high: row.elo_high,
             games: row.games,
             score: row.score,
+            to_champion: row.to_champion.map(convert::elo_difference),
         });
         answer(Ok(v1::GetRatingsResponse {
             ratings: rows.collect(),
             anchor: ratings.anchor.clone(),
             games: ratings.games,
+            champion: ratings.champion.clone().unwrap_or_default(),
         }))
     }
 

@@ -32,6 +32,10 @@ pub(super) fn of_match((info, sums): &(MatchInfo, MatchSums)) -> v1::Match {
     }
 }
 
+pub(super) fn elo_difference(Estimate { value, low, high }: Estimate) -> v1::EloDifference {
+    v1::EloDifference { elo: value, elo_low: low, elo_high: high }
+}
+
 pub(super) fn game_id(key: GameKey) -> v1::GameId {
     v1::GameId { r#match: key.number, cluster: key.cluster, game: key.game }
 }

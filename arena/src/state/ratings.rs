@@ -13,7 +13,7 @@ use super::shared::{Shared, lock};
 use crate::duty_cycle::DutyCycle;
 use crate::event::ArenaEvent;
 use crate::player_id::ANCHOR;
-use crate::store::listed_players;
+use crate::store::{StoreError, listed_players};
 
 /// Share of the time that fits take while candidates are being evaluated.
 const SHARE: f64 = 0.1;
@@ -69,22 +69,47 @@ impl RatingState {
 
     /// Computes all ratings from all games that count. The fit always starts from the same point,
     /// so a restart and a replay of the log give the same ratings, bit for bit.
-    pub(super) fn update(&self, results: &[PairResults], checkpoints: &[Checkpoint]) {
+    pub(super) fn update(
+        &self,
+        results: &[PairResults],
+        checkpoints: &[Checkpoint],
+    ) -> Result<(), StoreError> {
         let start = self.shared.clock.monotonic();
         self.is_stale.store(false, Ordering::Release);
         let anchors = self.shared.checked.anchors.iter().map(|name| &**name);
         let listed = listed_players(anchors, checkpoints);
         let ratings = Arc::new(Ratings::fit(results, &listed, ANCHOR));
-        let table = Arc::new(ratings.table());
+        // The ratings are set before the table, so a subscriber to the table can compare all its
+        // players. They stay locked until both agree.
+        let table = {
+            let mut current = lock(&self.current);
+            *current = ratings;
+            self.publish(&current)?
+        };
         let end = self.shared.clock.monotonic();
         self.shared.figures.fit.observe(end.saturating_sub(start));
         if end.saturating_sub(start) >= SHORT {
             lock(&self.duty_cycle).spent(start, end.saturating_sub(start));
         }
-        // The ratings are set before the table, so a subscriber to the table can compare all its
-        // players.
-        *lock(&self.current) = ratings;
-        self.table.send_replace(table.clone());
         self.shared.emit(ArenaEvent::Rated(table));
+        Ok(())
+    }
+
+    /// Publishes the table again if there is another champion, to whom its rows state their
+    /// difference.
+    pub(super) fn follow_champion(&self) -> Result<(), StoreError> {
+        let current = lock(&self.current);
+        let champion = self.shared.store.champion()?.to_string();
+        if self.table.borrow().champion.as_deref() != Some(&champion) {
+            self.publish(&current)?;
+        }
+        Ok(())
+    }
+
+    fn publish(&self, ratings: &Ratings) -> Result<Arc<RatingTable>, StoreError> {
+        let champion = self.shared.store.champion()?.to_string();
+        let table = Arc::new(ratings.table(Some(&champion)));
+        self.table.send_replace(table.clone());
+        Ok(table)
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ouro_proto::Checkpoint;
-use ouro_rating::ratings::{ListedPlayer, PairResults};
+use ouro_rating::ratings::{ListedPlayer, PairResults, Stopping};
 
 use super::rows::{GameKey, MatchInfo, MatchSums, Promotion, StoredCluster};
-use crate::player_id::{MatchKey, PlayerId};
+use crate::player_id::{MatchKey, MatchKind, PlayerId};
 
 /// Number of newest clusters of a rating match whose games are kept. A rating match may last a
 /// whole run.
@@ -80,7 +80,8 @@ impl MatchIndex {
         sums.map_or(0, |(_, sums)| sums.clusters)
     }
 
-    /// All games that count, in the form that the ratings take.
+    /// All games that count, in the form that the ratings take. Matches at the gate end by their
+    /// results.
     pub(crate) fn pair_results(&self) -> Vec<PairResults> {
         self.matches
             .values()
@@ -88,6 +89,10 @@ impl MatchIndex {
                 player: info.key.first.to_string(),
                 opponent: info.key.second.to_string(),
                 rankings: sums.rankings.iter().map(|(key, &count)| (key.clone(), count)).collect(),
+                stopping: match info.key.kind {
+                    MatchKind::Gate => Stopping::ByResults,
+                    MatchKind::Rating => Stopping::Fixed,
+                },
             })
             .collect()
     }
@@ -142,7 +147,7 @@ mod tests {
     use ouro_rating::{ClusterResult, ClusterShape, GateConfig, Score};
 
     fn info(number: u32, key: MatchKey) -> MatchInfo {
-        let rule = (key.kind == crate::player_id::MatchKind::Gate).then(GateConfig::default);
+        let rule = (key.kind == MatchKind::Gate).then(GateConfig::default);
         let (shape, player) = (ClusterShape { seats: 2 }, String::new());
         MatchInfo { number, key, shape, rule, player, opened_at: 0.0 }
     }

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use ouro_proto::Checkpoint;
+use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_rating::gate::Ruling;
-use ouro_rating::{DistinctGames, Gate, GateConfigError, Ratings};
+use ouro_rating::{DistinctGames, Gate, GateConfigError, RatingTable, Ratings};
 
 use super::error::StoreError;
 use super::interface::Store;
@@ -39,8 +39,15 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// The ratings, from the games of the log alone. They equal the ratings that the arena
-    /// publishes, bit for bit. The log does not name anchors without games, but these change no
+    /// The table of ratings, from the games of the log alone. It equals the one that the arena
+    /// publishes, bit for bit.
+    pub fn table(&self) -> RatingTable {
+        let champion = self.checkpoints.iter().find(|row| row.status == CheckpointStatus::Champion);
+        let champion = champion.map(|row| row.generation.to_string());
+        self.ratings().table(Some(champion.as_deref().unwrap_or(ANCHOR)))
+    }
+
+    /// The ratings behind the [table](Self::table). The log does not name anchors without games, but these change no
     /// rating.
     pub fn ratings(&self) -> Ratings {
         let results = MatchIndex::new(self.matches.clone()).pair_results();

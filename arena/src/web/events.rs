@@ -69,7 +69,9 @@ fn changed(event: &ArenaEvent) -> &'static [Part] {
         ArenaEvent::GateProgress { .. } => &[Part::Gate],
         // The decisions of these candidates have changed the parts.
         ArenaEvent::Overtaken(_) => &[],
-        ArenaEvent::Decided(_) | ArenaEvent::Promoted(_) => &[Part::Gate, Part::Pool],
+        ArenaEvent::Decided(_) => &[Part::Gate, Part::Pool],
+        // All differences to the champion change.
+        ArenaEvent::Promoted(_) => &[Part::Gate, Part::Pool, Part::Strength, Part::Ratings],
         ArenaEvent::Rated(_) => &[Part::Strength, Part::Pool, Part::Ratings, Part::Matches],
     }
 }

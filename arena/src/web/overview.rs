@@ -6,11 +6,11 @@ use axum::extract::State;
 use maud::{Markup, html};
 use ouro_net::Generation;
 use ouro_proto::{Checkpoint, CheckpointStatus};
-use ouro_rating::Rating;
+use ouro_rating::{Estimate, Rating};
 
 use super::chart::{Chart, Curve};
 use super::page::{Refused, page, section};
-use super::text::{elo, percent, time};
+use super::text::{elo, percent, time, to_champion};
 use super::{Site, learner, matches};
 use crate::error::CallError;
 use crate::learner_watch::LearnerFigures;
@@ -141,11 +141,12 @@ fn strength(state: &ArenaState) -> Result<Markup, CallError> {
     let mut curve = Curve { marked: true, ..Curve::default() };
     for row in &checkpoints {
         if let Some(rating) = by_name.get(&*row.generation.to_string())
-            && rating.elo_low.is_finite()
-            && rating.elo_high.is_finite()
+            && let Some(Estimate { value, low, high }) = rating.to_champion
+            && low.is_finite()
+            && high.is_finite()
         {
             curve.points.push(((row.published_at - start) / 60.0, rating.elo));
-            curve.band.push((rating.elo_low, rating.elo_high));
+            curve.band.push((rating.elo + (low - value), rating.elo + (high - value)));
         }
     }
     let empty = curve.points.is_empty();
@@ -155,7 +156,7 @@ fn strength(state: &ArenaState) -> Result<Markup, CallError> {
     let levels = table.ratings.iter().filter(|row| !is_checkpoint(row));
     let levels = levels.map(|row| (row.player.clone(), row.elo)).collect();
     let chart = Chart {
-        title: "Elo of each generation at the time of its arrival, with 95 % intervals",
+        title: "Elo of each generation at the time of its arrival, with 95 % intervals of its difference to the champion",
         across: "minutes since the first generation",
         up: "Elo",
         curves: vec![curve],
@@ -170,8 +171,8 @@ fn strength(state: &ArenaState) -> Result<Markup, CallError> {
             } @else {
                 (chart.draw())
                 p.quiet {
-                    "Each generation at the time of its arrival, from all " (table.games) " games; the band is "
-                    "its 95 % interval. " (table.anchor) " has 0."
+                    "Each generation at the time of its arrival, from all " (table.games) " rated games. "
+                    (table.anchor) " has 0. The band is the 95 % interval of the difference to the champion."
                 }
             }
         },
@@ -208,8 +209,9 @@ fn pool(state: &ArenaState) -> Result<Markup, CallError> {
                 div.wide tabindex="0" role="region" aria-labelledby="pool-title" { table {
                     thead { tr {
                         th scope="col" { "Generation" }
+                        th scope="col" { "To the champion" }
                         th scope="col" { "Elo" }
-                        th scope="col" { "Games" }
+                        th scope="col" { "Rated games" }
                         th scope="col" { "Parent" }
                         th scope="col" { "Steps" }
                         th scope="col" { "Promoted, UTC" }
@@ -223,6 +225,7 @@ fn pool(state: &ArenaState) -> Result<Markup, CallError> {
                                     " " span.champion { "champion" }
                                 }
                             }
+                            td { (rating.map_or_else(|| "–".to_owned(), to_champion)) }
                             td { (rating.map_or_else(|| "–".to_owned(), elo)) }
                             td { (rating.map_or(0, |rating| rating.games)) }
                             td { @match row.parent { Some(parent) => (parent.0), None => "–" } }
@@ -248,15 +251,21 @@ fn ratings(state: &ArenaState) -> Markup {
         } @else {
             details {
                 summary { (table.ratings.len()) " players, " (table.games) " games" }
+                p.quiet {
+                    "With 95 % intervals. Elo is the difference to " (table.anchor) "."
+                    @if let Some(champion) = &table.champion { " The champion is " (champion) "." }
+                }
                 div.wide tabindex="0" role="region" aria-labelledby="ratings-title" { table {
                     thead { tr {
                         th scope="col" { "Player" }
+                        th scope="col" { "To the champion" }
                         th scope="col" { "Elo" }
                         th scope="col" { "Games" }
                         th scope="col" { "Points" }
                     } }
                     tbody { @for row in &table.ratings { tr {
                         th scope="row" { (row.player) }
+                        td { (to_champion(row)) }
                         td { (elo(row)) }
                         td { (row.games) }
                         td { (percent(row.score)) }

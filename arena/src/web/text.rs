@@ -1,7 +1,7 @@
 //! Formats times and figures.
 
 use maud::{Markup, html};
-use ouro_rating::Rating;
+use ouro_rating::{Estimate, Rating};
 
 /// Seconds per day.
 const DAY: i64 = 86_400;
@@ -36,6 +36,16 @@ pub(super) fn elo(rating: &Rating) -> String {
         0.0 => format!("{:+.0}", rating.elo),
         margin if margin.is_finite() => format!("{:+.0} ± {margin:.0}", rating.elo),
         _ => format!("{:+.0} ± ?", rating.elo),
+    }
+}
+
+/// A difference to the champion with half the width of its interval; a dash for the champion.
+pub(super) fn to_champion(rating: &Rating) -> String {
+    match rating.to_champion {
+        Some(Estimate { value, low, high }) if low < high => {
+            format!("{value:+.0} ± {:.0}", (high - low) / 2.0)
+        }
+        _ => "–".to_owned(),
     }
 }
 

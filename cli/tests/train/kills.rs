@@ -184,7 +184,7 @@ pub(crate) fn assert_results_replay(run: &Path, end: &Value) {
     assert_eq!(replayed.matches, store.matches().expect("a table"));
     assert!(!replayed.promotions.is_empty());
     let reported = end["ratings"].as_array().expect("a table");
-    let rated = replayed.ratings().table();
+    let rated = replayed.table();
     assert_eq!(rated.ratings.len(), reported.len());
     for row in &rated.ratings {
         let reported = reported

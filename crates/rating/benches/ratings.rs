@@ -70,7 +70,7 @@ fn fit(bencher: divan::Bencher<'_, '_>, generations: u32) {
 #[divan::bench(args = CANDIDATES, max_time = 3)]
 fn table(bencher: divan::Bencher<'_, '_>, generations: u32) {
     let ratings = fitted(generations);
-    bencher.bench(|| ratings.table());
+    bencher.bench(|| ratings.table(Some("generation-7")));
 }
 
 #[divan::bench(args = CANDIDATES, max_time = 3)]
@@ -84,7 +84,7 @@ fn compare(bencher: divan::Bencher<'_, '_>, generations: u32) {
 fn gain(bencher: divan::Bencher<'_, '_>, generations: u32) {
     let ratings = fitted(generations);
     let (first, second) = (name(generations - 1), name(generations / 2));
-    bencher.bench(|| ratings.gain(&first, &second, &[&first, &second]));
+    bencher.bench(|| ratings.gain([&first, &second], &second, &[(&first, 1.0)]));
 }
 
 /// A million games of 2,000 players: 500 of each, spread over 5 opponents.
@@ -116,5 +116,5 @@ fn fit_2_000_players_1_000_000_games(bencher: divan::Bencher<'_, '_>, distance: 
 #[divan::bench(args = [20, 1_999], max_time = 3)]
 fn table_2_000_players_1_000_000_games(bencher: divan::Bencher<'_, '_>, distance: u32) {
     let ratings = Ratings::fit(&million_games(distance), &[], &name(0));
-    bencher.bench(|| ratings.table());
+    bencher.bench(|| ratings.table(Some(&name(0))));
 }

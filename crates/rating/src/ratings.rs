@@ -10,6 +10,13 @@
 //! that have neither games nor a parent. Starting from the previous fit would save time, but Newton's method then stops at
 //! other last digits, and a restart would show other ratings than the log replays to.
 //!
+//! **Stopping.** Only games are rated whose number did not depend on their results ([`Stopping`]). A
+//! match at the gate ends sooner on a lucky run, and only a lucky candidate becomes the champion. If
+//! such games were rated, equal candidates would drift upwards: by 2.8 Elo points a candidate in
+//! the simulation of `ratings/tests/stopping.rs`. No estimator that uses them is right whatever the strengths
+//! are: given a promotion, a sequential test says little about the sign of a difference. Games
+//! after the verdict are independent of it.
+//!
 //! **Prior.** Each player with a parent has played [`PARENT_DRAWS`] drawn games against the parent,
 //! each other player [`PRIOR_GAMES`] against the anchor. The prior keeps a player without a loss
 //! finite and a player without games near its parent. It fades as games arrive.
@@ -60,6 +67,11 @@ pub struct Rating {
     pub games: u32,
     /// Share of points won, a draw counting half.
     pub score: f64,
+    /// Elo difference to the champion, with its 95 % interval; `None` without a champion.
+    ///
+    /// The interval takes into account what both ratings have in common. It is narrow between
+    /// players that met each other, however uncertain the distance to the anchor is.
+    pub to_champion: Option<Estimate>,
 }
 
 /// The ratings of all players with games.
@@ -69,6 +81,8 @@ pub struct RatingTable {
     pub ratings: Vec<Rating>,
     /// The player whose Elo is 0.
     pub anchor: String,
+    /// The player to which the rows state their difference.
+    pub champion: Option<String>,
     /// Games behind the table.
     pub games: u32,
 }
@@ -84,6 +98,15 @@ pub struct PairScore {
     pub score: Score,
 }
 
+/// What ended a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopping {
+    /// Something other than its results: a number of games, or an interruption.
+    Fixed,
+    /// Its results, as at the gate.
+    ByResults,
+}
+
 /// Games of one player against another, or against copies of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairResults {
@@ -93,6 +116,8 @@ pub struct PairResults {
     pub opponent: String,
     /// Each ranking with the number of games that ended in it.
     pub rankings: Vec<(Ranking, u32)>,
+    /// What ended the match. Only [fixed](Stopping::Fixed) matches are rated.
+    pub stopping: Stopping,
 }
 
 impl From<&PairScore> for PairResults {
@@ -101,7 +126,7 @@ impl From<&PairScore> for PairResults {
         let rankings = [(1.0, wins), (0.0, draws), (-1.0, losses)];
         let rankings = rankings.map(|(result, count)| (Ranking::new(result, &[0.0]), count));
         let (player, opponent) = (pair.player.clone(), pair.opponent.clone());
-        Self { player, opponent, rankings: rankings.into() }
+        Self { player, opponent, rankings: rankings.into(), stopping: Stopping::Fixed }
     }
 }
 
@@ -138,7 +163,8 @@ pub struct Ratings {
 impl Ratings {
     /// Rates all players in `results` and `listed`, with `anchor` at 0.
     ///
-    /// Results of a player against itself are ignored. If a player is listed with several parents,
+    /// Results of a player against itself and of matches that ended [by their
+    /// results](Stopping::ByResults) are ignored. If a player is listed with several parents,
     /// the first one counts.
     pub fn fit(results: &[PairResults], listed: &[ListedPlayer], anchor: &str) -> Self {
         let mut names = Names::new(anchor);
@@ -156,7 +182,7 @@ impl Ratings {
         let (mut games, mut counts) = (0, Counts::default());
         for (pair, provisional) in results.iter().zip(pairs) {
             let [a, b] = provisional.map(number);
-            if a == b {
+            if a == b || pair.stopping == Stopping::ByResults {
                 continue;
             }
             for (ranking, count) in &pair.rankings {
@@ -188,7 +214,7 @@ impl Ratings {
         ELO / (1.0 + draws / 2.0)
     }
 
-    /// Whether a player has a game that counts.
+    /// Whether a player has a rated game.
     pub fn is_rated(&self, name: &str) -> bool {
         self.players.number(name).is_some_and(|index| self.played[index].0 > 0)
     }
@@ -198,30 +224,60 @@ impl Ratings {
         Some(self.strength(name)? * self.scale())
     }
 
-    /// All players with a game that counts, strongest first.
-    pub fn table(&self) -> RatingTable {
+    /// All players with a rated game, strongest first, with their differences to the champion.
+    pub fn table(&self, champion: Option<&str>) -> RatingTable {
         let variance = match &self.solution.factor {
             Some(factor) => factor.inverse_diagonal(),
             None => vec![f64::INFINITY; self.players.len() - 1],
         };
-        let variance = std::iter::once(0.0).chain(variance);
+        let variance: Vec<f64> = std::iter::once(0.0).chain(variance).collect();
+        let champion = champion.and_then(|name| self.players.number(name));
+        let to_champion = champion.map(|champion| self.differences(champion, &variance));
         let scale = self.scale();
-        let mut ratings: Vec<Rating> = self
-            .players
-            .names()
-            .iter()
-            .zip(self.solution.strength.iter().zip(variance))
-            .zip(&self.played)
-            .filter(|&(_, &(games, _))| games > 0)
-            .map(|((name, (t, variance)), &(games, score))| {
-                let (elo, margin) = (t * scale, Z_95 * variance.sqrt() * scale);
-                let (elo_low, elo_high) = (elo - margin, elo + margin);
-                let score = score.share();
-                Rating { player: name.clone(), elo, elo_low, elo_high, games, score }
-            })
-            .collect();
+        let estimate = |difference: f64, variance: f64| {
+            let (value, margin) = (difference * scale, Z_95 * variance.sqrt() * scale);
+            Estimate { value, low: value - margin, high: value + margin }
+        };
+        let names = self.players.names();
+        let rated = (0..names.len()).filter(|&player| self.played[player].0 > 0);
+        let row = |player: usize| {
+            let elo = estimate(self.solution.strength[player], variance[player]);
+            let (games, score) = self.played[player];
+            let to_champion = to_champion.as_ref().map(|differences| {
+                let (difference, variance) = differences[player];
+                estimate(difference, variance)
+            });
+            let (elo, elo_low, elo_high) = (elo.value, elo.low, elo.high);
+            let (player, score) = (names[player].clone(), score.share());
+            Rating { player, elo, elo_low, elo_high, games, score, to_champion }
+        };
+        let mut ratings: Vec<Rating> = rated.map(row).collect();
         ratings.sort_by(|a, b| b.elo.total_cmp(&a.elo).then_with(|| a.player.cmp(&b.player)));
-        RatingTable { ratings, anchor: self.players.names()[0].clone(), games: self.games }
+        let champion = champion.map(|champion| names[champion].clone());
+        RatingTable { ratings, anchor: names[0].clone(), champion, games: self.games }
+    }
+
+    /// The difference of each log-strength to that of one player, with its variance. `variance` is
+    /// that of each log-strength.
+    ///
+    /// One column of the covariance matrix suffices for all players.
+    fn differences(&self, champion: usize, variance: &[f64]) -> Vec<(f64, f64)> {
+        let mut column = vec![0.0; self.players.len()];
+        if let Some((factor, row)) = self.solution.factor.as_ref().zip(champion.checked_sub(1)) {
+            let mut unit = vec![0.0; self.players.len() - 1];
+            unit[row] = 1.0;
+            column.splice(1.., factor.solve(&unit));
+        }
+        let strength = &self.solution.strength;
+        let difference = |player: usize| {
+            // Exactly 0: the two variances and the covariance differ by rounding.
+            if player == champion {
+                return (0.0, 0.0);
+            }
+            let sum = variance[player] + variance[champion] - 2.0 * column[player];
+            (strength[player] - strength[champion], sum.max(0.0))
+        };
+        (0..strength.len()).map(difference).collect()
     }
 
     /// The difference between two players; `None` if one of them has neither played nor been
@@ -261,22 +317,35 @@ impl Ratings {
         covariances
     }
 
-    /// The decrease of the summed variances of the log-strengths of `interest`, if `first` and
-    /// `second` played one more game; 0 if one of the two is unknown.
+    /// The decrease of the weighted sum of variances of the differences in log-strength between each
+    /// player of `interest` and `champion`, if `first` and `second` played one more game; 0 if one of
+    /// the three is unknown. `interest` has each player with its weight.
     ///
     /// With the information `w` of a game, the covariances `c` with the difference of the two and
-    /// its variance `v`, the decrease is `Σ c_k² · w / (1 + w v)` (Sherman and Morrison 1950).
-    pub fn gain(&self, first: &str, second: &str, interest: &[&str]) -> f64 {
-        let (Some(a), Some(b)) = (self.players.number(first), self.players.number(second)) else {
+    /// its variance `v`, the decrease is `Σ weight_k (c_k − c_champion)² · w / (1 + w v)` (Sherman and
+    /// Morrison 1950).
+    pub fn gain(
+        &self,
+        [first, second]: [&str; 2],
+        champion: &str,
+        interest: &[(&str, f64)],
+    ) -> f64 {
+        let [Some(a), Some(b), Some(champion)] =
+            [first, second, champion].map(|name| self.players.number(name))
+        else {
             return 0.0;
         };
-        let known = interest.iter().filter_map(|name| self.players.number(name));
-        let wanted: Vec<usize> = [a, b].into_iter().chain(known).collect();
+        let known = interest.iter();
+        let (known, weights): (Vec<usize>, Vec<f64>) =
+            known.filter_map(|&(name, weight)| Some((self.players.number(name)?, weight))).unzip();
+        let wanted: Vec<usize> = [a, b, champion].into_iter().chain(known).collect();
         let covariances = self.covariances(a, b, &wanted);
         let difference = self.solution.strength[a] - self.solution.strength[b];
         let mut game = Moments::default();
         Choices::new((1, 1), &self.solution.ties).moments(difference, &mut game);
-        let sum: f64 = covariances[2..].iter().map(|covariance| covariance * covariance).sum();
+        let to_champion = covariances[3..].iter().map(|covariance| covariance - covariances[2]);
+        let sum: f64 =
+            to_champion.zip(weights).map(|(covariance, weight)| weight * covariance.powi(2)).sum();
         sum * game.variance / (1.0 + game.variance * (covariances[0] - covariances[1]))
     }
 }
@@ -301,7 +370,7 @@ fn prior(parents: impl Iterator<Item = (u32, u32)>, players: usize) -> Vec<((u32
 /// Rates all players in `pairs`, with `anchor` at 0 Elo.
 pub fn rate(pairs: &[PairScore], anchor: &str) -> RatingTable {
     let results: Vec<PairResults> = pairs.iter().map(Into::into).collect();
-    Ratings::fit(&results, &[], anchor).table()
+    Ratings::fit(&results, &[], anchor).table(None)
 }
 
 #[cfg(test)]

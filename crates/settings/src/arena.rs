@@ -15,8 +15,14 @@ pub struct MatchConfig {
     /// `net{weights=self,temperature=0.5}` or `mcts{sims=32,weights=self}`.
     pub player: String,
     /// Fixed players that are always rated, by name. `random` is always one of them. Left out:
-    /// `greedy`, and `minimax` of depth 1 for at most 8 players and depth 2 for at most 4.
+    /// `greedy`, and `minimax` of depth 1 for at most 8 players, depth 2 for at most 4 and depth 4 for
+    /// at most 2.
     pub anchors: Option<Vec<String>>,
+    /// Games of each candidate after its verdict, against the champion that it met at the gate. They
+    /// rate it: games at the gate end by their results, which would stretch ratings. Those of a
+    /// rejected candidate end when another one arrives.
+    #[schemars(range(min = 0, max = 10_000))]
+    pub champion_games: u32,
     /// Games of each candidate against each anchor.
     #[schemars(range(min = 0, max = 10_000))]
     pub anchor_games: u32,
@@ -40,7 +46,7 @@ pub struct MatchConfig {
     #[schemars(range(min = 0, max = 1))]
     pub catch_up_share: f64,
     /// Share of one processor for games without a candidate, in CPU time. They are played where
-    /// the ratings are least certain.
+    /// differences to the champion are least certain.
     #[schemars(range(min = 0, max = 1))]
     pub spare_share: f64,
     /// Games without a candidate between two choices of players.
@@ -57,6 +63,7 @@ impl Default for MatchConfig {
         Self {
             player: "net{weights=self,temperature=0.5}".to_owned(),
             anchors: None,
+            champion_games: 32,
             anchor_games: 8,
             opening_plies: None,
             max_plies: 1_000,

@@ -138,6 +138,7 @@ impl Cluster {
             run: Run { game: Self::game(), seed: self.seed },
             matches: MatchConfig {
                 anchors: Some(vec!["random".to_owned()]),
+                champion_games: 2,
                 anchor_games: 2,
                 max_plies: 9,
                 opening_plies: Some(2),

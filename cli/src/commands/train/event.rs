@@ -7,7 +7,7 @@
 use std::fmt;
 
 use ouro_net::Generation;
-use ouro_rating::{GateReport, Rating, RatingTable};
+use ouro_rating::{Estimate, GateReport, Rating, RatingTable};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// An event of a run.
@@ -142,6 +142,9 @@ pub(super) struct Rated {
     pub(super) games: u32,
     /// Share of points, 0 to 1; a draw is half a point.
     pub(super) score: f64,
+    /// Elo difference to the champion, with its 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) to_champion: Option<Estimate>,
 }
 
 /// The state or the result of a gate match.
@@ -203,8 +206,8 @@ fn rated<S: Serializer>(table: &RatingTable, serializer: S) -> Result<S::Ok, S::
 
 impl From<&Rating> for Rated {
     fn from(rating: &Rating) -> Self {
-        let &Rating { ref player, elo, elo_low, elo_high, games, score } = rating;
-        Self { player: player.clone(), elo, elo_low, elo_high, games, score }
+        let &Rating { ref player, elo, elo_low, elo_high, games, score, to_champion } = rating;
+        Self { player: player.clone(), elo, elo_low, elo_high, games, score, to_champion }
     }
 }
 
@@ -289,15 +292,22 @@ struct Table<'a>(&'a RatingTable);
 impl fmt::Display for Table<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = &self.0.ratings;
-        f.write_str("player                Elo   95 % interval   games  score\n")?;
+        f.write_str("player                Elo   95 % interval      to champion  games  score\n")?;
         for row in rows.iter().take(TABLE_ROWS) {
             let interval = format!("{:+.0} to {:+.0}", row.elo_low, row.elo_high);
+            let to_champion = match row.to_champion {
+                Some(Estimate { value, low, high }) if low < high => {
+                    format!("{value:+.0} ± {:.0}", (high - low) / 2.0)
+                }
+                _ => "–".to_owned(),
+            };
             writeln!(
                 f,
-                "{:<18} {:>+6.0}  {:>15}  {:>5}  {:>4.0} %",
+                "{:<18} {:>+6.0}  {:>15}  {:>14}  {:>5}  {:>4.0} %",
                 row.player,
                 row.elo,
                 interval,
+                to_champion,
                 row.games,
                 100.0 * row.score
             )?;

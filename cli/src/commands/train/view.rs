@@ -214,6 +214,7 @@ mod tests {
                 elo_high: 344.4,
                 games: 900,
                 score: 0.8,
+                to_champion: None,
             }),
             gate: Some(at_gate()),
             ..Progress::default()

@@ -4,6 +4,8 @@ use ouro_game::Rng;
 
 use super::*;
 
+mod stopping;
+
 fn pair(player: &str, opponent: &str, wins: u32, draws: u32, losses: u32) -> PairScore {
     let score = Score { wins, draws, losses };
     PairScore { player: player.into(), opponent: opponent.into(), score }
@@ -154,14 +156,24 @@ fn games_of_four_seats_are_rated_by_the_probability_to_win() {
         (Ranking::new(1.0, &[-1.0; 3]), won),
         (Ranking::new(-1.0, &[1.0, -1.0, -1.0]), 20_000 - won),
     ];
-    let seen = [PairResults { player: "a".into(), opponent: "random".into(), rankings }];
+    let seen = [PairResults {
+        player: "a".into(),
+        opponent: "random".into(),
+        rankings,
+        stopping: Stopping::Fixed,
+    }];
     let ratings = Ratings::fit(&seen, &[], "random");
     let got = ratings.elo("a").unwrap();
     assert!((got - strength * ELO).abs() < 9.0, "{got} for {}", strength * ELO);
     // The same results from the other side give the same ratings.
     let reversed = seen[0].rankings.iter().map(|(one, count)| (one.reversed(), *count));
     let rankings = reversed.collect();
-    let turned = [PairResults { player: "random".into(), opponent: "a".into(), rankings }];
+    let turned = [PairResults {
+        player: "random".into(),
+        opponent: "a".into(),
+        rankings,
+        stopping: Stopping::Fixed,
+    }];
     let turned = Ratings::fit(&turned, &[], "random");
     assert!((turned.elo("a").unwrap() - got).abs() < 1e-6);
 }
@@ -185,7 +197,7 @@ fn the_order_and_direction_of_results_do_not_matter() {
 /// All figures that a fit publishes, as bits.
 fn bits(ratings: &Ratings) -> Vec<(String, [u64; 3])> {
     let row = |row: Rating| (row.player, [row.elo, row.elo_low, row.elo_high].map(f64::to_bits));
-    ratings.table().ratings.into_iter().map(row).collect()
+    ratings.table(None).ratings.into_iter().map(row).collect()
 }
 
 /// Games of two and four seats between players of whom some have a parent.
@@ -200,7 +212,7 @@ fn random_games(rng: &mut Rng) -> Vec<PairResults> {
             let mut result = || rng.below(3) as f32 - 1.0;
             let (own, others) = (result(), (0..opponents).map(|_| result()).collect::<Vec<_>>());
             let rankings = vec![(Ranking::new(own, &others), 1)];
-            PairResults { player, opponent, rankings }
+            PairResults { player, opponent, rankings, stopping: Stopping::Fixed }
         })
         .collect()
 }
@@ -264,7 +276,7 @@ fn a_checkpoint_without_games_is_rated_as_its_parent_with_a_wide_interval() {
     let ratings = Ratings::fit(&games, &players, "random");
     let [parent, child] = ["generation-1", "generation-2"].map(|name| ratings.elo(name).unwrap());
     assert!((parent - child).abs() < 1e-6 && parent > 300.0, "{parent} {child}");
-    assert!(!ratings.is_rated("generation-2") && ratings.table().ratings.len() == 2);
+    assert!(!ratings.is_rated("generation-2") && ratings.table(None).ratings.len() == 2);
     let contrast = ratings.compare("generation-2", "generation-1").unwrap();
     // Two drawn games: the deviation is that of information 2 / 4.
     let margin = Z_95 * ELO * 2.0_f64.sqrt();
@@ -281,7 +293,7 @@ fn superiority_is_that_of_the_difference_and_not_of_the_two_intervals() {
     let ratings = Ratings::fit(&games, &[], "random");
     let contrast = ratings.compare("b", "a").unwrap();
     assert!(contrast.superiority > 0.999, "{contrast:?}");
-    let table = ratings.table();
+    let table = ratings.table(None);
     let row = |name: &str| table.ratings.iter().find(|row| row.player == name).unwrap();
     assert!(row("b").elo_low < row("a").elo_high);
     let back = ratings.compare("a", "b").unwrap();
@@ -336,6 +348,54 @@ fn intervals_cover_the_true_strength_in_95_percent_of_tournaments() {
     assert!((1_860..=1_940).contains(&covered), "{covered} of 2000");
 }
 
+#[test]
+fn each_row_states_its_difference_to_the_champion_with_the_interval_of_the_difference() {
+    // Both are far above the anchor, and met each other often.
+    let games = results(&[
+        pair("a", "random", 19, 0, 1),
+        pair("b", "a", 90, 40, 70),
+        pair("c", "b", 8, 2, 10),
+        pair("greedy", "random", 12, 0, 8),
+    ]);
+    let players = [listed("b", None), listed("c", Some("b")), listed("d", Some("c"))];
+    let ratings = Ratings::fit(&games, &players, "random");
+    for champion in ["random", "a", "b", "d"] {
+        let table = ratings.table(Some(champion));
+        assert_eq!(table.champion.as_deref(), Some(champion));
+        assert_eq!(table.ratings.len(), 5);
+        for row in &table.ratings {
+            let got = row.to_champion.unwrap();
+            let expected = ratings.compare(&row.player, champion).unwrap().elo;
+            for (got, expected) in
+                [(got.value, expected.value), (got.low, expected.low), (got.high, expected.high)]
+            {
+                assert!((got - expected).abs() < 1e-6, "{row:?} {expected:?}");
+            }
+        }
+    }
+    let table = ratings.table(Some("b"));
+    let row = |name: &str| table.ratings.iter().find(|row| row.player == name).unwrap();
+    let zero = Estimate { value: 0.0, low: 0.0, high: 0.0 };
+    assert_eq!(row("b").to_champion, Some(zero));
+    let difference = row("a").to_champion.unwrap();
+    let width = row("a").elo_high - row("a").elo_low;
+    assert!(difference.high - difference.low < 0.3 * width, "{:?}", row("a"));
+    assert_eq!(ratings.table(Some("nobody")).champion, None);
+    assert!(ratings.table(None).ratings.iter().all(|row| row.to_champion.is_none()));
+}
+
+#[test]
+fn games_of_a_match_that_ended_by_its_results_are_not_rated() {
+    let mut games = results(&[pair("a", "random", 9, 1, 2), pair("b", "a", 17, 0, 3)]);
+    games[1].stopping = Stopping::ByResults;
+    let players = [listed("a", None), listed("b", Some("a"))];
+    let ratings = Ratings::fit(&games, &players, "random");
+    assert!(!ratings.is_rated("b") && ratings.table(None).games == 12);
+    assert_eq!(bits(&ratings), bits(&Ratings::fit(&games[..1], &players, "random")));
+    // Its strength is that of its parent.
+    assert!((ratings.elo("b").unwrap() - ratings.elo("a").unwrap()).abs() < 1e-6);
+}
+
 /// A long run: every candidate plays the champion and four anchors, a fifth is promoted.
 fn long_run(generations: u32) -> (Vec<PairScore>, Vec<ListedPlayer>) {
     let name = |generation: u32| format!("generation-{generation}");
@@ -362,7 +422,7 @@ fn thousands_of_players_are_rated() {
     let (pairs, lineage) = long_run(3_000);
     let all = results(&pairs);
     let ratings = Ratings::fit(&all, &lineage, "random");
-    let table = ratings.table();
+    let table = ratings.table(None);
     assert_eq!(table.ratings.len(), 3_003);
     // Strengths were sqrt(g) / 10; an interval of 95 % holds about 95 % of them.
     let held = table.ratings.iter().filter(|row| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ouro_net::Generation;
-use ouro_rating::{ClusterShape, GateReport, Score};
+use ouro_rating::{ClusterShape, Estimate, GateReport, Score};
 use serde_json::Value;
 
 use super::*;
@@ -30,7 +30,9 @@ fn at_gate() -> Match {
 
 fn rating() -> Rating {
     let (elo, elo_low, elo_high) = (540.1, 497.0, 583.2);
-    Rating { player: "generation-2".to_owned(), elo, elo_low, elo_high, games: 416, score: 0.77 }
+    let to_champion = Some(Estimate { value: -12.0, low: -40.5, high: 16.5 });
+    let player = "generation-2".to_owned();
+    Rating { player, elo, elo_low, elo_high, games: 416, score: 0.77, to_champion }
 }
 
 fn decision() -> Decision {
@@ -100,6 +102,7 @@ fn what_scrolls_by_is_told_in_words() {
     assert_eq!(texts[1], "", "progress is for the panel");
     assert_eq!(texts[2], "00:01:10  PROMOTED It won.");
     assert_eq!(texts[5], "PAUSED: no space left");
-    assert!(texts[8].contains("generation-2         +540     +497 to +583    416    77 %"));
+    let row = "generation-2         +540     +497 to +583        -12 ± 28    416    77 %";
+    assert!(texts[8].contains(row), "{}", texts[8]);
     assert!(texts[8].ends_with("resume with: ouro train --run runs/mine"), "{texts:?}");
 }
