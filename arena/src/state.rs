@@ -335,8 +335,13 @@ impl ArenaState {
     pub(crate) fn update_ratings(&self) -> Result<(), StoreError> {
         let checkpoints = self.store().checkpoints()?;
         let results = self.matches.index().pair_results();
-        self.ratings.update(&results, &checkpoints)?;
-        self.refresh_pool()
+        let table = self.ratings.update(&results, &checkpoints)?;
+        self.refresh_pool()?;
+        // The pool comes first: a client that receives the event may request it at once.
+        if table.games > 0 {
+            self.emit(ArenaEvent::Rated(table));
+        }
+        Ok(())
     }
 
     /// Publishes the pool, and the table of ratings if the champion has changed.

@@ -306,7 +306,7 @@ fn an_idle_arena_that_was_replaced_ends_with_the_next_publication() {
 }
 
 #[test]
-fn interrupted_games_against_anchors_are_completed_after_a_restart() {
+fn interrupted_games_for_a_rating_are_completed_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let gate = GateConfig { games: 40, ..GateConfig::default() };
     let config = MatchConfig { spare_share: 0.0, gate, ..MatchConfig::default() };
@@ -329,9 +329,40 @@ fn interrupted_games_against_anchors_are_completed_after_a_restart() {
         runner().run().unwrap();
         assert_eq!(*state.candidates().idle_after().borrow(), Some(candidate.generation));
         for anchor in &state.checked().anchors {
+            // `random` was the champion.
+            let games = match &**anchor {
+                "random" => config.champion_games,
+                _ => config.anchor_games,
+            };
             let anchor = PlayerId::Anchor(anchor.clone());
             let key = MatchKey::rating(candidate.generation.into(), anchor);
-            assert_eq!(state.matches().index().clusters(&key) * 2, config.anchor_games);
+            assert_eq!(state.matches().index().clusters(&key) * 2, games);
         }
+    }
+    // Games at the gate are not rated, and the table states differences to the champion.
+    let table = state.ratings().table().borrow().clone();
+    let row = table.ratings.iter().find(|row| row.player == "generation-0").unwrap();
+    let anchors = state.checked().anchors.len() as u32 - 1;
+    assert!(row.games <= config.champion_games + anchors * config.anchor_games, "{row:?}");
+    assert_eq!(table.champion, Some(state.store().champion().unwrap().to_string()));
+    assert!(table.ratings.iter().all(|row| row.to_champion.is_some()));
+}
+
+#[test]
+fn the_games_that_link_a_promoted_generation_are_completed_though_a_candidate_arrives() {
+    let folder = tempfile::tempdir().unwrap();
+    let (state, wake) = state(folder.path(), &MemoryDisk::new(), &config());
+    let (state, stop) = (Arc::new(state), CancellationToken::new());
+    offer(&state, 0).unwrap();
+    let generation = state.next_candidate().unwrap().unwrap().generation;
+    let runner = MatchRunner { state: state.clone(), config: config(), wake, stop, workers: None };
+    offer(&state, 1).unwrap();
+    let key = MatchKey::rating(generation.into(), PlayerId::random());
+    for (precedence, end, clusters) in [
+        (Precedence::Candidate, MatchEnd::Interrupted, 0),
+        (Precedence::Rating, MatchEnd::Complete, 6),
+    ] {
+        assert_eq!(runner.rating_games(key.clone(), 12, precedence).unwrap(), end);
+        assert_eq!(state.matches().index().clusters(&key), clusters);
     }
 }

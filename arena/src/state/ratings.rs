@@ -11,7 +11,6 @@ use tokio::sync::watch;
 
 use super::shared::{Shared, lock};
 use crate::duty_cycle::DutyCycle;
-use crate::event::ArenaEvent;
 use crate::player_id::ANCHOR;
 use crate::store::{StoreError, listed_players};
 
@@ -73,7 +72,7 @@ impl RatingState {
         &self,
         results: &[PairResults],
         checkpoints: &[Checkpoint],
-    ) -> Result<(), StoreError> {
+    ) -> Result<Arc<RatingTable>, StoreError> {
         let start = self.shared.clock.monotonic();
         self.is_stale.store(false, Ordering::Release);
         let anchors = self.shared.checked.anchors.iter().map(|name| &**name);
@@ -91,8 +90,7 @@ impl RatingState {
         if end.saturating_sub(start) >= SHORT {
             lock(&self.duty_cycle).spent(start, end.saturating_sub(start));
         }
-        self.shared.emit(ArenaEvent::Rated(table));
-        Ok(())
+        Ok(table)
     }
 
     /// Publishes the table again if there is another champion, to whom its rows state their

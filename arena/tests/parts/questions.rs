@@ -28,7 +28,7 @@ async fn matches_games_and_decisions_can_be_queried() {
     arena.publish(1, uniform(1)).await;
     let client = &mut arena.client;
     // Ratings are emitted more than once meanwhile, so the test waits for the matches themselves.
-    while client.list_matches(None, None, 0).await.unwrap().len() < 8 {
+    while client.list_matches(None, None, 0).await.unwrap().len() < 11 {
         tokio::task::yield_now().await;
     }
 
@@ -41,9 +41,10 @@ async fn matches_games_and_decisions_can_be_queried() {
     assert_eq!((gate.state, gate.champion), (GateState::Promoted, Some(("random".into(), 0))));
     refused_as_missing(client.get_gate(Some(Generation(7))).await);
 
-    // Each was at the gate, and played random and minimax of two depths.
+    // Each was at the gate, and played random, minimax of three depths and the champion, which was
+    // random for the first.
     let all = client.list_matches(None, None, 0).await.unwrap();
-    assert_eq!(all.len(), 8);
+    assert_eq!(all.len(), 11);
     assert!(all.is_sorted_by_key(|row| std::cmp::Reverse(row.number)));
     let anchor = "minimax{depth=2}";
     let of_anchor = client.list_matches(Some(anchor), None, 0).await.unwrap();
@@ -51,7 +52,7 @@ async fn matches_games_and_decisions_can_be_queried() {
     assert_eq!(of_anchor.len(), 2);
     let earlier = client.list_matches(None, Some(3), 2).await.unwrap();
     assert_eq!(earlier.iter().map(|row| row.number).collect::<Vec<_>>(), [2, 1]);
-    refused_as_missing(client.get_match(10).await);
+    refused_as_missing(client.get_match(11).await);
 
     let (row, games) = client.get_match(0).await.unwrap();
     assert_eq!((row.first.as_str(), row.second.as_str()), ("generation-0", "random"));
