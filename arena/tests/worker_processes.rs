@@ -40,6 +40,7 @@ hidden = 4
 [arena]
 player = "mcts{sims=1500,weights=self}"
 anchor_games = 8
+champion_games = 8
 spare_share = 0.0
 match_share = 1.0
 parallel = 8
@@ -140,7 +141,7 @@ impl Home {
         }
     }
 
-    /// Waits until a candidate has played the gate and all games against the anchors.
+    /// Waits until a candidate has played the gate and all games that rate it.
     async fn settled(&self, generation: u32) {
         let start = Instant::now();
         while !self.is_settled(generation).await.unwrap_or(false) {
@@ -157,8 +158,9 @@ impl Home {
             let is_own = row.first == name && row.kind == MatchKind::Rating;
             complete += usize::from(is_own && client.get_match(row.number).await?.1.len() == 8);
         }
-        // `random`, and minimax of two depths.
-        Ok(gate.state != GateState::InProgress && complete == 3)
+        // `random`, minimax of three depths, and the champion, which may be `random`.
+        let has_champion = gate.champion.is_some_and(|(name, _)| name != "random");
+        Ok(gate.state != GateState::InProgress && complete == 4 + usize::from(has_champion))
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn config(folder: &Path) -> ArenaConfig {
     let mut config = ArenaConfig::new(Run { game: game(), seed: 11 }, folder);
     config.matches.gate = GateConfig { games: 100, ..GateConfig::default() };
     config.matches.player = "net{weights=self}".into();
-    config.matches.champion_games = 10;
+    config.matches.champion_games = 60;
     config.matches.anchor_games = 10;
     config.matches.spare_share = 0.0;
     config.matches.opening_plies = Some(0);

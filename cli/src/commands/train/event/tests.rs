@@ -101,8 +101,12 @@ fn what_scrolls_by_is_told_in_words() {
     assert!(texts[0].starts_with("resuming the run of "), "{texts:?}");
     assert_eq!(texts[1], "", "progress is for the panel");
     assert_eq!(texts[2], "00:01:10  PROMOTED It won.");
-    assert_eq!(texts[5], "PAUSED: no space left");
+    assert_eq!(
+        texts[5],
+        "dropped 5 candidates, generation-3 to generation-7: overtaken by generation-8"
+    );
+    assert_eq!(texts[6], "PAUSED: no space left");
     let row = "generation-2         +540     +497 to +583        -12 ± 28    416    77 %";
-    assert!(texts[8].contains(row), "{}", texts[8]);
-    assert!(texts[8].ends_with("resume with: ouro train --run runs/mine"), "{texts:?}");
+    assert!(texts[9].contains(row), "{}", texts[9]);
+    assert!(texts[9].ends_with("resume with: ouro train --run runs/mine"), "{texts:?}");
 }
