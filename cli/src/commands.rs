@@ -28,6 +28,7 @@ mod states;
 mod store;
 mod token;
 mod train;
+mod tune;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -57,6 +58,7 @@ pub(crate) enum Command {
     Token(token::Token),
     Conform(conform::Conform),
     Match(match_games::Arguments),
+    Tune(tune::Arguments),
     Exam(exam::Arguments),
 }
 
@@ -87,6 +89,7 @@ impl Command {
             Self::Token(verb) => verb.run(output),
             Self::Conform(verb) => verb.run(output),
             Self::Match(arguments) => match_games::run(&arguments, output),
+            Self::Tune(arguments) => tune::run(&arguments, output),
             Self::Exam(arguments) => exam::run(&arguments, output),
         }
     }

@@ -19,12 +19,12 @@ use crate::clock::WallClock;
 use crate::failure::Failure;
 use crate::output::Output;
 
-use report::Report;
+pub(super) use report::Report;
 
-mod play;
+pub(super) mod play;
 mod ratings;
 mod report;
-mod schedule;
+pub(super) mod schedule;
 mod sums;
 mod timed;
 
@@ -40,30 +40,29 @@ mod timed;
 pub(crate) struct Arguments {
     /// Who plays, by name.
     #[arg(required = true)]
-    players: Vec<String>,
+    pub(super) players: Vec<String>,
     /// A name from `ouro games`, or a configuration as JSON; left out, the game that the
     /// weights were trained for.
     #[arg(long, value_parser = game_argument::parse)]
-    game: Option<GameConfig>,
+    pub(super) game: Option<GameConfig>,
     /// Games of each lineup, a multiple of the number of seats.
     #[arg(long, default_value_t = 200)]
-    games: usize,
+    pub(super) games: usize,
     /// Fixes every game.
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub(super) seed: u64,
     /// Plies after which a game is cut short and counts as it stands.
     #[arg(long, default_value_t = 10_000)]
-    max_plies: usize,
+    pub(super) max_plies: usize,
     /// Write the longest game here, for `ouro show`; compressed if it ends in `.gz`.
     #[arg(long)]
-    record: Option<PathBuf>,
+    pub(super) record: Option<PathBuf>,
 }
 
 /// Plays the match.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let (game, engines) = entrants::load(&arguments.players, arguments.game.clone())?;
-    let played = game.visit(Match { arguments, engines: &engines }).map_err(Failure::usage)?;
-    let (report, record) = played?;
+    let (report, record) = play_match(arguments, &game, &engines)?;
     if let (Some(path), Some(GameRecord { version, seed, plies, digests, config: () })) =
         (&arguments.record, record)
     {
@@ -71,6 +70,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     }
     output.result(&report, &report)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Plays a match of `game` and returns its report and its longest game.
+pub(super) fn play_match(
+    arguments: &Arguments,
+    game: &GameConfig,
+    engines: &Engines,
+) -> Result<(Report, Option<GameRecord<()>>), Failure> {
+    game.visit(Match { arguments, engines }).map_err(Failure::usage)?
 }
 
 /// A progress bar on standard error; hidden if standard error is not a terminal.

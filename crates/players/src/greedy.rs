@@ -23,7 +23,7 @@ use route::Router;
 
 /// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax =
-    PlayerSyntax { name: "greedy", options: &[], usage: &["greedy"] };
+    PlayerSyntax { name: "greedy", options: &[], defaults: &[], usage: &["greedy"] };
 
 /// Builds a player for Battlesnake.
 pub(crate) fn build<G: Game>(

@@ -13,8 +13,12 @@ use crate::player::{Choice, Player, Request};
 use crate::registry::{BuildContext, Options, PlayerSyntax};
 
 /// Syntax of the name.
-pub(crate) const SYNTAX: PlayerSyntax =
-    PlayerSyntax { name: Hamiltonian::NAME, options: &[], usage: &[Hamiltonian::NAME] };
+pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
+    name: Hamiltonian::NAME,
+    options: &[],
+    defaults: &[],
+    usage: &[Hamiltonian::NAME],
+};
 
 /// Builds a player for Snake.
 pub(crate) fn build<G: Game>(

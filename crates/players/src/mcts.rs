@@ -59,6 +59,7 @@ pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
         "leaves",
         "cache",
     ],
+    defaults: &[],
     usage: &[
         "mcts{sims=N}",
         "mcts{ms=N}",

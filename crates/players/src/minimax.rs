@@ -1,7 +1,7 @@
 //! `minimax` and `maxn`: players that search the game tree to a depth or for a time.
 //!
-//! Battlesnake positions are evaluated by area control, those of other games by their outcome
-//! alone. With a depth in turns, the same position always gets the same action. With a time, every
+//! Battlesnake positions are evaluated by area control, whose weights are options (`food`, `hazard`,
+//! `hungry`, `length`, `lead`). Positions of other games are evaluated by their outcome alone. With a depth in turns, the same position always gets the same action. With a time, every
 //! choice is made within it, counted from the start of its search. The search ends earlier by 2 %
 //! of the time, at least 1 ms but at most half of it, which covers the nodes until the next check
 //! of the clock.
@@ -17,15 +17,26 @@ use ouro_search::{
 
 use crate::game_specific::{BuildResult, build_for_game};
 use crate::player::{Choice, Player, Request};
-use crate::registry::{BuildContext, Options, PlayerSyntax};
+use crate::registry::{BuildContext, NameError, Options, PlayerSyntax};
 
 /// Longest time per choice, in milliseconds: an hour.
 const LONGEST_MS: u64 = 3_600_000;
 
+/// Keys of the options: a limit, and the weights of [`AreaControl`].
+const OPTIONS: &[&str] = &["depth", "ms", "food", "hazard", "hungry", "length", "lead"];
+
+/// The weights of [`AreaControl`] that are options, and their values there.
+const DEFAULTS: &[(&str, f64)] =
+    &[("food", 20.0), ("hazard", 1.0), ("hungry", 60.0), ("length", 0.0), ("lead", 10.0)];
+
+/// Largest value of a weight.
+const MOST: f32 = 1_000.0;
+
 /// Syntax of `minimax`: paranoid alpha-beta, which treats all other players as one opponent.
 pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
     name: "minimax",
-    options: &["depth", "ms"],
+    options: OPTIONS,
+    defaults: DEFAULTS,
     usage: &["minimax{depth=TURNS}", "minimax{ms=MILLISECONDS}"],
 };
 
@@ -41,14 +52,15 @@ pub(crate) fn build<G: Game>(
 pub(crate) mod maxn {
     use ouro_game::Game;
 
-    use super::{MaxNMethod, build_with};
+    use super::{DEFAULTS, MaxNMethod, OPTIONS, build_with};
     use crate::game_specific::BuildResult;
     use crate::registry::{BuildContext, Options, PlayerSyntax};
 
     /// Syntax of the name.
     pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
         name: "maxn",
-        options: &["depth", "ms"],
+        options: OPTIONS,
+        defaults: DEFAULTS,
         usage: &["maxn{depth=TURNS}", "maxn{ms=MILLISECONDS}"],
     };
 
@@ -105,7 +117,7 @@ pub struct MinimaxPlayer<S, E> {
     limit: SearchLimit,
 }
 
-/// Builds a player from its options `depth` or `ms`.
+/// Builds a player from its options.
 fn build_with<M: Method, G: Game>(
     syntax: &PlayerSyntax,
     options: &Options<'_>,
@@ -119,16 +131,31 @@ fn build_with<M: Method, G: Game>(
         (None, Some(time)) => SearchLimit::Time(time, Arc::clone(&context.clock)),
         (None, None) => return Err(options.missing("depth or ms", syntax)),
     };
-    let name = options.name();
-    build_for_game(context.game, |_: &battlesnake::Small| {
-        seat::<M, _, _>(name, &limit, AreaControl::default())
-    })
-    .or_else(|| {
-        build_for_game(context.game, |_: &battlesnake::Large| {
-            seat::<M, _, _>(name, &limit, AreaControl::default())
+    let (name, area) = (options.name(), area_control(options)?);
+    build_for_game(context.game, |_: &battlesnake::Small| seat::<M, _, _>(name, &limit, area))
+        .or_else(|| {
+            build_for_game(context.game, |_: &battlesnake::Large| {
+                seat::<M, _, _>(name, &limit, area)
+            })
         })
+        .unwrap_or_else(|| seat::<M, G, _>(name, &limit, OutcomeOnly))
+}
+
+/// The heuristic with the weights of the options. An empty cell weighs as much as always, because
+/// only the ratios of the weights matter.
+fn area_control(options: &Options<'_>) -> Result<AreaControl, NameError> {
+    let default = AreaControl::default();
+    let weight = |key, default| -> Result<f32, NameError> {
+        Ok(options.number(key, 0.0..=MOST)?.unwrap_or(default))
+    };
+    Ok(AreaControl {
+        food: weight("food", default.food)?,
+        hazard: weight("hazard", default.hazard)?,
+        length: weight("length", default.length)?,
+        lead: weight("lead", default.lead)?,
+        hungry_below: options.number("hungry", 0..=100)?.unwrap_or(default.hungry_below),
+        ..default
     })
-    .unwrap_or_else(|| seat::<M, G, _>(name, &limit, OutcomeOnly))
 }
 
 fn seat<M: Method, G: Game, E: Heuristic<G> + 'static>(
@@ -164,5 +191,20 @@ impl<G: Game, S: Searcher<G>, E: Heuristic<G>> Player<G> for MinimaxPlayer<S, E>
                 choices.push(Choice { action: found.action, probability: 1.0 });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_of_the_options_are_those_of_area_control() {
+        let written: Vec<String> =
+            DEFAULTS.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let name = format!("minimax{{depth=1,{}}}", written.join(","));
+        let options = Options::parse(&name).unwrap();
+        assert_eq!(area_control(&options).unwrap(), AreaControl::default());
+        assert!(DEFAULTS.iter().all(|(key, _)| OPTIONS.contains(key)));
     }
 }

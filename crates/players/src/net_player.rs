@@ -21,6 +21,7 @@ use crate::selection::{Selection, Selector};
 pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
     name: "net",
     options: &["weights", "temperature", "argmax", "symmetric"],
+    defaults: &[],
     usage: &[
         "net{weights=NAME}",
         "net{weights=NAME,temperature=T}",

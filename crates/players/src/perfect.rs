@@ -19,7 +19,7 @@ use crate::registry::{BuildContext, Options, PlayerSyntax};
 
 /// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax =
-    PlayerSyntax { name: "perfect", options: &[], usage: &["perfect"] };
+    PlayerSyntax { name: "perfect", options: &[], defaults: &[], usage: &["perfect"] };
 
 /// Builds a player for Connect Four.
 pub(crate) fn build<G: Game>(

@@ -8,7 +8,7 @@ use crate::registry::{BuildContext, Options, PlayerSyntax};
 
 /// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax =
-    PlayerSyntax { name: Random::NAME, options: &[], usage: &["random"] };
+    PlayerSyntax { name: Random::NAME, options: &[], defaults: &[], usage: &["random"] };
 
 /// Builds a player for any game.
 pub(crate) fn build<G: Game>(_: Options<'_>, _: &mut BuildContext<'_, G>) -> BuildResult<G> {

@@ -61,12 +61,14 @@ players! {
 }
 
 /// The syntax of a player's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlayerSyntax {
     /// The part before the braces.
     pub name: &'static str,
     /// Keys of its options.
     pub options: &'static [&'static str],
+    /// Options that are numbers and may be tuned, with the value that they have when left out.
+    pub defaults: &'static [(&'static str, f64)],
     /// All forms of the name, for messages and help.
     pub usage: &'static [&'static str],
 }

@@ -20,7 +20,7 @@ use crate::registry::{BuildContext, Options, PlayerSyntax};
 
 /// Syntax of the name.
 pub(crate) const SYNTAX: PlayerSyntax =
-    PlayerSyntax { name: "tree", options: &["states"], usage: &["tree{states=N}"] };
+    PlayerSyntax { name: "tree", options: &["states"], defaults: &[], usage: &["tree{states=N}"] };
 
 /// Most states per move. Memory for them is kept between moves.
 const MAX_STATES: usize = 1_000_000;

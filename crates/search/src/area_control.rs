@@ -5,7 +5,7 @@
 //! Bodies block the flood until their tail has moved on; if every snake grows every turn, they
 //! block it for good. A snake's score is its share of all territory, each cell weighted by its
 //! contents. The score of a hungry snake depends mainly on its distance to food that it reaches
-//! first.
+//! first. A lead in length can count as further territory.
 //!
 //! Any ruleset, board and number of snakes works. The flood operates on sets of cells
 //! ([`Bits`](ouro_game::battlesnake::Bits)) with a few word operations per snake and round.
@@ -33,11 +33,24 @@ pub struct AreaControl {
     pub hungry_below: u8,
     /// Rounds of the flood: how many moves ahead territory is counted.
     pub rounds: u32,
+    /// Weight of length: what a lead of one cell over the longest other snake counts, in thousandths of
+    /// the territory. 0 leaves length out.
+    pub length: f32,
+    /// Largest lead or deficit that counts, in cells.
+    pub lead: f32,
 }
 
 impl Default for AreaControl {
     fn default() -> Self {
-        Self { food: 20.0, empty: 5.0, hazard: 1.0, hungry_below: 60, rounds: 64 }
+        Self {
+            food: 20.0,
+            empty: 5.0,
+            hazard: 1.0,
+            hungry_below: 60,
+            rounds: 64,
+            length: 0.0,
+            lead: 10.0,
+        }
     }
 }
 
@@ -58,6 +71,21 @@ impl AreaControl {
         let hazard = (held & territory.hazard).without(territory.food).count() as f32;
         let empty = held.count() as f32 - food - hazard;
         food * self.food + hazard * self.hazard + empty * self.empty
+    }
+
+    /// What the length of a snake adds to its share of the territory.
+    fn length_share<C: Cell, const W: usize, const S: usize>(
+        &self,
+        state: &State<C, W, S>,
+        snake: usize,
+    ) -> f32 {
+        if self.length == 0.0 {
+            return 0.0;
+        }
+        let others = state.living().filter(|other| *other != snake);
+        let Some(longest) = others.map(|other| state.length(other)).max() else { return 0.0 };
+        let lead = state.length(snake) as f32 - longest as f32;
+        self.length / 1_000.0 * lead.clamp(-self.lead, self.lead)
     }
 
     /// Score of a snake with this share of the territory, `distance` moves from its nearest food.
@@ -93,7 +121,8 @@ impl<C: Cell, const W: usize, const S: usize> Heuristic<Battlesnake<C, W, S>> fo
         }
         let farthest = (game.geometry().width() + game.geometry().height()) as u32;
         for snake in state.living() {
-            let share = if total > 0.0 { (weights[snake] / total).clamp(0.0, 1.0) } else { 0.0 };
+            let share = if total > 0.0 { weights[snake] / total } else { 0.0 };
+            let share = (share + self.length_share(state, snake)).clamp(0.0, 1.0);
             let (health, distance) = (state.health(snake), territory.food_distance[snake]);
             if let Some(score) = scores.get_mut(snake) {
                 *score = self.score(share, health, distance, farthest);

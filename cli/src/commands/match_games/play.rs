@@ -25,26 +25,26 @@ const WIDE: usize = 64;
 const NARROW: usize = 4;
 
 /// The result of one game.
-pub(super) struct PlayedGame {
-    pub(super) outcomes: Vec<f32>,
-    pub(super) scores: Vec<f32>,
-    pub(super) plies: usize,
-    pub(super) truncated: bool,
-    pub(super) fingerprint: u64,
+pub(in crate::commands) struct PlayedGame {
+    pub(in crate::commands) outcomes: Vec<f32>,
+    pub(in crate::commands) scores: Vec<f32>,
+    pub(in crate::commands) plies: usize,
+    pub(in crate::commands) truncated: bool,
+    pub(in crate::commands) fingerprint: u64,
 }
 
 /// The results of a whole match.
-pub(super) struct Match<C> {
+pub(in crate::commands) struct Match<C> {
     /// One result per game, in the order of the schedule.
-    pub(super) played: Vec<PlayedGame>,
+    pub(in crate::commands) played: Vec<PlayedGame>,
     /// Time per move of each entrant.
-    pub(super) times: Vec<Times>,
+    pub(in crate::commands) times: Vec<Times>,
     /// The longest game; the first in the schedule of equally long ones.
-    pub(super) longest: Option<GameRecord<C>>,
+    pub(in crate::commands) longest: Option<GameRecord<C>>,
 }
 
 /// Plays every game of `schedule`; `players` builds the players of one thread.
-pub(super) fn play<G: Game>(
+pub(in crate::commands) fn play<G: Game>(
     game: &G,
     schedule: &[Planned],
     max_plies: usize,

@@ -29,7 +29,7 @@ impl From<Estimate> for Interval {
 
 /// The printed report.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(in crate::commands) struct Report {
     game: &'static str,
     seats: usize,
     seed: u64,

@@ -18,17 +18,17 @@ const MAX_GAMES: usize = 10_000_000;
 
 /// One game to play.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Planned {
+pub(in crate::commands) struct Planned {
     /// Number of the cluster. The games of a cluster share their seed and are not independent.
-    pub(super) cluster: usize,
-    pub(super) seed: u64,
+    pub(in crate::commands) cluster: usize,
+    pub(in crate::commands) seed: u64,
     /// The entrant of each seat.
-    pub(super) seats: Vec<usize>,
+    pub(in crate::commands) seats: Vec<usize>,
 }
 
 /// Plans `games` games of every lineup, all on the same seeds. The error names the invalid value
 /// and the remedy.
-pub(super) fn schedule(
+pub(in crate::commands) fn schedule(
     seed: u64,
     games: usize,
     entrants: usize,

@@ -26,9 +26,13 @@ fn cells(ruleset: Ruleset, position: &Position) -> Vec<u32> {
 }
 
 fn scores(ruleset: Ruleset, position: &Position) -> Vec<f32> {
+    scores_by(&mut AreaControl::default(), ruleset, position)
+}
+
+fn scores_by(area: &mut AreaControl, ruleset: Ruleset, position: &Position) -> Vec<f32> {
     let (game, state) = place(ruleset, position);
     let mut scores = vec![0.0; game.players()];
-    AreaControl::default().evaluate(&game, &state, &mut scores);
+    area.evaluate(&game, &state, &mut scores);
     scores
 }
 
@@ -58,6 +62,24 @@ fn equal_territory_gives_equal_scores_and_food_decides() {
     assert!(fed[0] > even[0] && fed[1] < even[1], "{fed:?}");
     let scorched = scores(Ruleset::Standard, &position(5, facing(3, 3), &[], &[(1, 4)]));
     assert!(scorched[0] < even[0] && scorched[1] > even[1], "{scorched:?}");
+}
+
+#[test]
+fn a_lead_in_length_counts_as_territory_up_to_its_limit() {
+    let by = |length: f32, lead: f32| {
+        let mut area = AreaControl { length, lead, ..AreaControl::default() };
+        scores_by(&mut area, Ruleset::Standard, &position(5, facing(4, 3), &[], &[]))
+    };
+    let (none, some, more) = (by(0.0, 10.0), by(20.0, 10.0), by(40.0, 10.0));
+    assert_eq!(none, scores(Ruleset::Standard, &position(5, facing(4, 3), &[], &[])));
+    assert!(none[0] < some[0] && some[0] < more[0], "{none:?} {some:?} {more:?}");
+    assert!(none[1] > some[1] && some[1] > more[1], "{none:?} {some:?} {more:?}");
+    // The lead is one cell, of which half counts.
+    let (halved, half) = (by(40.0, 0.5), by(20.0, 1.0));
+    assert!(halved.iter().zip(&half).all(|(one, other)| (one - other).abs() < 1e-6));
+    // Scores stay between those of a draw and of a win.
+    let extreme = by(1_000.0, 1_000.0);
+    assert!(extreme.iter().all(|score| *score > 0.0 && *score < 1.0), "{extreme:?}");
 }
 
 #[test]

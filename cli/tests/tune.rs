@@ -1,0 +1,80 @@
+//! `ouro tune`, run as a process.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use ouro_testkit::process::{Ended, run};
+use serde_json::Value;
+
+const DUEL: &str = r#"{"game":"battlesnake","snakes":2,"width":7,"height":7}"#;
+
+/// A short run whose path is in `file`.
+fn tune(file: &Path, more: &[&str]) -> Ended {
+    let short = ["length in 0.0..50.0", "hungry in 1..100", "--iterations", "6", "--games", "4"];
+    start(file, &[&short[..], more].concat())
+}
+
+fn start(file: &Path, arguments: &[&str]) -> Ended {
+    let file = file.to_str().expect("a temporary path is text");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    command.args(["tune", "minimax{depth=1}", "--game", DUEL, "--path", file]);
+    run(command.args(arguments))
+}
+
+#[test]
+fn an_interrupted_run_continues_on_the_same_path_and_ends_with_a_match() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (whole, part) = (folder.path().join("whole.jsonl"), folder.path().join("part.jsonl"));
+    let ended = tune(&whole, &["--check-games", "20"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for text in ["6 of 6", "option", "length", "hungry", "20 games of battlesnake"] {
+        assert!(ended.stdout.contains(text), "{}", ended.stdout);
+    }
+    let path = fs::read_to_string(&whole).expect("it was written");
+    assert_eq!(path.lines().count(), 7, "{path}");
+
+    // As after a crash in the middle of an iteration's line.
+    let end = path.match_indices('\n').nth(3).expect("it has more lines").0;
+    fs::write(&part, &path[..end + 9]).expect("there is space");
+    let ended = tune(&part, &["--check-games", "0", "--json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(fs::read_to_string(&part).expect("it was written"), path);
+    let lines: Vec<Value> =
+        ended.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 4, "three iterations and the end: {}", ended.stdout);
+    assert_eq!(lines[0]["iteration"], 4);
+    assert_eq!(lines[3]["changes"][0]["option"], "length");
+    assert!(lines[3]["check"].is_null());
+
+    // A complete run plays nothing but the match.
+    let ended = tune(&whole, &["--check-games", "0", "--json"]);
+    assert_eq!(ended.stdout.lines().count(), 1, "{}", ended.stdout);
+}
+
+#[test]
+fn what_cannot_be_tuned_is_refused_in_one_line_and_changes_no_file() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("tune.jsonl");
+    assert_eq!(tune(&path, &["--check-games", "0"]).code, Some(0));
+    let before = fs::read(&path).expect("it was written");
+    let other = tune(&path, &["--seed", "2"]);
+    other.assert_refused(64, &["is not the path of this run", "seed = 1, not 2", "--path"]);
+    assert_eq!(fs::read(&path).expect("it is still there"), before);
+
+    let fresh = folder.path().join("fresh.jsonl");
+    tune(&fresh, &["--rate", "0"]).assert_refused(64, &["--rate is 0", "above 0"]);
+    for (arguments, parts) in [
+        (&["lead in 0..20", "--games", "3"][..], ["--games is 3", "even"]),
+        (&["width in 0..9"], ["no number width", "known are food"]),
+        (&["food in 0..2000"], ["food=2000", "0 to 1000"]),
+        (&["food"], ["food", "NAME in LOW..HIGH"]),
+    ] {
+        start(&fresh, arguments).assert_refused(64, &parts);
+    }
+    assert!(!fresh.exists());
+    let foreign = folder.path().join("foreign.toml");
+    fs::write(&foreign, "seed = 1\n").expect("there is space");
+    tune(&foreign, &[]).assert_refused(64, &["is not the path of this run"]);
+    assert_eq!(fs::read_to_string(&foreign).expect("it is still there"), "seed = 1\n");
+}
