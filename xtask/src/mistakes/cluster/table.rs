@@ -39,12 +39,24 @@ const ARENA: &[&str] = &["--seed", "50", "--faults", "3", "--no-truncation"];
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "two arenas write to one store",
+        edits: &[
+            edit(
+                STORE,
+                "if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end\n    local length",
+                "local length",
+            ),
+            edit(STORE, "if length == expected then\n", "if length >= expected then\n"),
+        ],
+        by: By::Chaos("ouro-arena", ARENA),
+    },
+    Fault {
+        name: "an append of a replaced arena is accepted",
         edits: &[edit(
             STORE,
             "if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end\n    local length",
             "local length",
         )],
-        by: By::Chaos("ouro-arena", ARENA),
+        by: By::Tests("store::redis"),
     },
     Fault {
         name: "an append whose answer is lost is written again",
@@ -130,7 +142,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "Err(ArenaError::Store(error)) if error.is_passing() => {",
             "Err(ArenaError::Store(error @ StoreError::Exhausted { .. })) => {",
         )],
-        by: By::Chaos("ouro-arena", ARENA),
+        by: By::Tests("match_runner"),
     },
     Fault {
         name: "an arena that was replaced stays",
@@ -139,7 +151,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "if let Some(error) = self.state.take_end() {",
             "if let Some(error) = self.state.take_end().filter(|_| false) {",
         )],
-        by: By::Chaos("ouro-arena", ARENA),
+        by: By::Tests("match_runner"),
     },
     Fault {
         name: "a training state is visible before it is whole",
@@ -176,7 +188,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "games are acknowledged before they are written",
         edits: &[edit(JOURNAL, "self.durable.watermark(actor)", "self.staged.watermark(actor)")],
-        by: By::Chaos("ouro-learner", ROUND),
+        by: By::Tests("journal::tests"),
     },
     Fault {
         name: "an acknowledgement names games beyond those that were written",
