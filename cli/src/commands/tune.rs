@@ -2,7 +2,7 @@
 //! itself.
 //!
 //! Each iteration plays paired games between two variants of the player, as [`spsa`] chooses them, and
-//! appends a line to the [`path`](path) file. The same command continues an interrupted run. The
+//! appends a line to the [`path`] file. The same command continues an interrupted run. The
 //! last point then plays a match against the start.
 
 use std::collections::BTreeMap;
