@@ -140,8 +140,9 @@ pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> O
 /// The key and the message of an error. For an unknown key, the message suggests the nearest known
 /// key.
 fn explain(path: &str, message: &str) -> (String, String) {
-    let path = if path == "." { "" } else { path };
-    let message = one_line(message);
+    // A quoted key may contain line breaks, in the path as in the message.
+    let (path, message) = (one_line(path), one_line(message));
+    let path = if path == "." { "" } else { &path };
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let is_unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
     let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
@@ -206,6 +207,7 @@ mod tests {
                 ": `inner.learning_rat` is unknown; did you mean `inner.learning_rate`?",
             ),
             ("games = 3\n[inner]\nzz = 1\n", ": `inner.zz` is unknown; known are learning_rate"),
+            ("games = 3\n\"\\ngame\" = 4\n", ": `; game` is unknown; did you mean `games`?"),
         ];
         for (text, message) in cases {
             assert_eq!(load_text(text), Err(message.to_owned()));
