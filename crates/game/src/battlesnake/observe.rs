@@ -21,7 +21,7 @@
 //! | 11 | own health / 100, everywhere |
 //! | 12 | own length / number of cells, cut at 1, everywhere |
 //! | 13 | turns until a royale board shrinks / turns between shrinks, everywhere; else 0 |
-//! | 14 | cells that the snake reaches before all others ([`flood`](super::flood)): nearness |
+//! | 14 | cells that the snake reaches before all others ([`flood`](fn@super::flood)): nearness |
 //! | 15 | cells that an opponent reaches before all others: nearness |
 //! | 16 | share of cells 14 in cells 14 and 15, everywhere; 0.5 if there are none |
 //! | 17 | 0.5 + (own length − that of the longest opponent) / 16, cut at 0 and 1, everywhere |
