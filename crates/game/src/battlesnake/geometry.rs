@@ -102,19 +102,27 @@ impl<const W: usize> Geometry<W> {
     /// a wrapped board.
     #[inline]
     pub fn spread(&self, cells: Bits<W>) -> Bits<W> {
+        // No board has 64 columns.
         let width = self.width;
-        let mut reached = cells.without(self.last_column).raised(1)
-            | cells.without(self.first_column).lowered(1)
-            | cells.raised(width)
-            | cells.lowered(width);
+        let reached = cells.without(self.last_column).raised_little(1)
+            | cells.without(self.first_column).lowered_little(1)
+            | cells.raised_little(width)
+            | cells.lowered_little(width);
         if self.wrapped {
-            let height = width * (self.height - 1);
-            reached |= (cells & self.first_column).raised(width - 1)
-                | (cells & self.last_column).lowered(width - 1)
-                | cells.raised(height)
-                | cells.lowered(height);
+            return (reached | self.spread_across_edges(cells)) & self.board;
         }
         reached & self.board
+    }
+
+    /// The cells that a head on one of `cells` enters across an edge of a wrapped board.
+    #[inline(never)]
+    fn spread_across_edges(&self, cells: Bits<W>) -> Bits<W> {
+        let width = self.width;
+        let height = width * (self.height - 1);
+        (cells & self.first_column).raised(width - 1)
+            | (cells & self.last_column).lowered(width - 1)
+            | cells.raised(height)
+            | cells.lowered(height)
     }
 
     /// The cell that a head at `cell` enters, or [`WALL`].

@@ -91,6 +91,30 @@ impl<const W: usize> Bits<W> {
         }))
     }
 
+    /// [`raised`](Self::raised) by less than 64: faster, since no word moves by a whole index.
+    #[inline]
+    #[must_use]
+    pub fn raised_little(self, by: usize) -> Self {
+        debug_assert!(by < 64);
+        let bits = by % 64;
+        Self(std::array::from_fn(|index| {
+            let below = if index == 0 { 0 } else { self.0[index - 1] };
+            self.0[index] << bits | below >> 1 >> (63 - bits)
+        }))
+    }
+
+    /// [`lowered`](Self::lowered) by less than 64: faster, since no word moves by a whole index.
+    #[inline]
+    #[must_use]
+    pub fn lowered_little(self, by: usize) -> Self {
+        debug_assert!(by < 64);
+        let bits = by % 64;
+        Self(std::array::from_fn(|index| {
+            let above = if index + 1 < W { self.0[index + 1] } else { 0 };
+            self.0[index] >> bits | above << 1 << (63 - bits)
+        }))
+    }
+
     /// The `n`-th cell of the set in ascending order.
     #[inline]
     pub fn nth(&self, n: u32) -> Option<usize> {
@@ -186,6 +210,10 @@ mod tests {
             assert_eq!(bits.raised(by).iter().collect::<Vec<_>>(), raised, "{by}");
             let lowered: Vec<_> = cells.iter().filter_map(|cell| cell.checked_sub(by)).collect();
             assert_eq!(bits.lowered(by).iter().collect::<Vec<_>>(), lowered, "{by}");
+            if by < 64 {
+                assert_eq!(bits.raised_little(by), bits.raised(by), "{by}");
+                assert_eq!(bits.lowered_little(by), bits.lowered(by), "{by}");
+            }
         }
         let rest = bits.without(Bits::first(100));
         assert_eq!(rest.iter().collect::<Vec<_>>(), [100, 127, 128, 191]);
