@@ -4,7 +4,8 @@
 //! networks of a roster, evaluates one batch for each network, and plays a ply of every game whose
 //! moves are decided. With a search, every set of weights has one tree per game for all its seats.
 //! The tree is kept from move to move. All trees of the same weights share batches. Without a
-//! search, moves are drawn from the policies, and each tick plays one ply of every game.
+//! search, moves are drawn from the policies, and each tick plays one ply of every game. Scripted
+//! players, such as `minimax`, may have seats that do not learn.
 //!
 //! Contract: a game depends bit for bit on its seed, the weights in its seats and the settings
 //! alone, not on the other games. The weights in its seats depend on the roster and the number of
@@ -18,6 +19,7 @@ mod active_game;
 mod error;
 mod finished;
 mod index;
+mod scripted;
 mod seat_policies;
 mod settings;
 mod shared;

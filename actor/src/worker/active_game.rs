@@ -9,7 +9,7 @@ use ouro_traces::Time;
 
 use super::error::WorkerError;
 use super::finished::{FinishedGame, PlayTime};
-use super::index::SeatPolicyId;
+use super::index::{Chooser, SeatPolicyId};
 
 /// Maximum number of attempts to draw an opening that does not end the game.
 const OPENINGS: u64 = 8;
@@ -22,8 +22,8 @@ pub(super) struct ActiveGame<G: Game> {
     pub(super) number: u64,
     /// The seats. Their outcomes are set at the end of the game.
     pub(super) seats: Vec<Seat>,
-    /// The policy of each seat.
-    pub(super) policies: Vec<SeatPolicyId>,
+    /// What chooses the moves of each seat.
+    pub(super) choosers: Vec<Chooser>,
     /// Generator of each seat, for moves without a search.
     pub(super) rngs: Vec<Rng>,
     /// One tree per distinct policy that searches.
@@ -77,7 +77,7 @@ impl<G: Game> ActiveGame<G> {
         game: &G,
         number: u64,
         seed: u64,
-        seated: Vec<(SeatPolicyId, Seat)>,
+        seated: Vec<(Chooser, Seat)>,
         most: u32,
         is_searched: bool,
     ) -> Self {
@@ -88,12 +88,12 @@ impl<G: Game> ActiveGame<G> {
             .find(|opening| game.turn(opening.playthrough.state()) != Turn::Over)
             .unwrap_or_else(|| Opening::none(game, seed));
         let rng = |seat| Rng::indexed(seed, ouro_players::game_batch::SEAT_RNG, seat as u64);
-        let (policies, seats) = seated.into_iter().unzip();
+        let (choosers, seats) = seated.into_iter().unzip();
         Self {
             playthrough,
             number,
             seats,
-            policies,
+            choosers,
             rngs: (0..players).map(rng).collect(),
             trees: Vec::new(),
             movers: PlayerSet::EMPTY,

@@ -1,7 +1,7 @@
 //! Errors that stop a worker.
 
 use ouro_game::StepError;
-use ouro_players::FitError;
+use ouro_players::{FitError, NameError};
 use ouro_search::mcts::SearchConfigError;
 
 /// Error that stops a worker.
@@ -13,6 +13,15 @@ pub enum WorkerError {
     /// The search does not fit the game.
     #[error(transparent)]
     Search(#[from] SearchConfigError),
+    /// A scripted player cannot be built.
+    #[error("actor.scripted.players: {0}")]
+    Scripted(#[from] NameError),
+    /// A scripted player has a time limit.
+    #[error(
+        "actor.scripted.players: {0} has a time limit, but a training game depends on its seed \
+         alone; give it a depth or a number of simulations"
+    )]
+    Timed(String),
     /// The trees do not fit into their memory.
     #[error(
         "{trees} trees of {simulations} simulations need {needed} bytes; tree memory is {bytes}, \
@@ -27,6 +36,12 @@ pub enum WorkerError {
         bytes: usize,
         /// Required bytes.
         needed: usize,
+    },
+    /// A scripted player found no move: a bug.
+    #[error("the scripted player of seat {player} found no move")]
+    NoMove {
+        /// The seat.
+        player: usize,
     },
     /// A policy has no tree for a game: a bug.
     #[error("a seat policy has no tree for a game that it plays")]

@@ -13,3 +13,16 @@ pub(super) struct SeatPolicyId(pub(super) usize);
 /// Index of a tree of a seat policy. It can change when another tree of the policy is detached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TreeSlot(pub(super) usize);
+
+/// Index of a scripted player of the worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ScriptedId(pub(super) usize);
+
+/// What chooses the moves of a seat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chooser {
+    /// Weights.
+    Policy(SeatPolicyId),
+    /// A player without weights.
+    Scripted(ScriptedId),
+}

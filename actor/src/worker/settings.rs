@@ -4,7 +4,7 @@ use ouro_game::Game;
 use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::node_bytes;
-use ouro_settings::{PlayConfig, Swap};
+use ouro_settings::{PlayConfig, ScriptedConfig, Swap};
 
 use super::error::WorkerError;
 
@@ -24,6 +24,8 @@ pub struct WorkerSettings {
     pub batch: usize,
     /// See [`PlayConfig::opponents`].
     pub shares: OpponentShares,
+    /// See [`PlayConfig::scripted`].
+    pub scripted: ScriptedConfig,
     /// See [`PlayConfig::cohort`].
     pub cohort: u64,
     /// See [`PlayConfig::search`].
@@ -64,6 +66,7 @@ impl WorkerSettings {
             games: play.games_per_thread,
             batch: play.batch,
             shares: play.opponents,
+            scripted: play.scripted.clone(),
             cohort: play.cohort.unwrap_or(play.games_per_thread as u64),
             search: play.search.clone(),
             epsilon: play.epsilon,

@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use ouro_game::{ActionMask, Game, GameConfig, Rng};
 use ouro_players::{Choice, NetPlayer, Player, Request};
-use ouro_replay::Seat;
+use ouro_replay::{SearchTarget, Seat};
 use ouro_search::mcts::Objective;
 use ouro_settings::Swap;
 
 use super::active_game::{ActiveGame, GameTree, TreeProgress};
 use super::error::WorkerError;
 use super::finished::{FinishedGame, WorkerStats};
-use super::index::{GameSlot, SeatPolicyId};
+use super::index::{Chooser, GameSlot, ScriptedId, SeatPolicyId};
+use super::scripted::Scripted;
 use super::seat_policies::{PolicyKind, SeatPolicies, SeatPolicy};
 use super::settings::{TreeLimits, WorkerSettings};
-use crate::roster::Roster;
+use crate::roster::{Entry, Roster};
 
 /// Maximum plies that a kept tree follows without a search. Beyond them a new tree costs less than
 /// replaying the plies in the old tree.
@@ -26,6 +27,7 @@ pub(super) struct Shared<G: Game> {
     config: Arc<GameConfig>,
     settings: WorkerSettings,
     pub(super) policies: SeatPolicies<G>,
+    scripted: Scripted<G>,
     pub(super) stats: WorkerStats,
     /// Buffer for the legal actions of a player.
     legal: ActionMask,
@@ -43,6 +45,7 @@ impl<G: Game> Shared<G> {
     ) -> Result<Self, WorkerError> {
         Ok(Self {
             policies: SeatPolicies::new(&game, &settings)?,
+            scripted: Scripted::new(&game, &settings.scripted)?,
             stats: WorkerStats::default(),
             legal: ActionMask::new(game.action_count()),
             choices: Vec::new(),
@@ -74,20 +77,54 @@ impl<G: Game> Shared<G> {
         let mut shared = Rng::indexed(seed, "cohort", cohort);
         let seed = Rng::indexed(seed, "self-play", index << 40 | number).bits();
         let mut own = Rng::new(seed, "seating");
-        let shares = &self.settings.shares;
-        let drawn = roster.draw(self.game.players(), shares, &mut own, &mut shared);
+        let seated = match self.scripted.draw(self.game.players(), &mut own) {
+            Some(drawn) => self.seat_scripted(&drawn, &roster.newest)?,
+            None => self.seat_weights(roster, &mut own, &mut shared)?,
+        };
+        let is_searched = self.policies.has_search();
+        Ok(ActiveGame::new(&self.game, number, seed, seated, opening_plies, is_searched))
+    }
+
+    /// Seats of a game between weights of the roster.
+    fn seat_weights(
+        &mut self,
+        roster: &Roster,
+        own: &mut Rng,
+        shared: &mut Rng,
+    ) -> Result<Vec<(Chooser, Seat)>, WorkerError> {
+        let drawn = roster.draw(self.game.players(), &self.settings.shares, own, shared);
         let mut seated = Vec::with_capacity(drawn.len());
         for entry in drawn {
             let learns = entry.hash == roster.newest.hash;
             let policy = self.policies.take(&self.game, entry, learns)?;
             let generation = Some(entry.generation);
-            seated.push((policy, Seat { generation, learns, outcome: 0.0 }));
+            seated.push((Chooser::Policy(policy), Seat { generation, learns, outcome: 0.0 }));
         }
-        let is_searched = self.policies.has_search();
-        Ok(ActiveGame::new(&self.game, number, seed, seated, opening_plies, is_searched))
+        Ok(seated)
     }
 
-    /// Starts the searches of the movers; does nothing without a search.
+    /// Seats of a game of the newest weights against scripted players.
+    fn seat_scripted(
+        &mut self,
+        drawn: &[Option<ScriptedId>],
+        newest: &Entry,
+    ) -> Result<Vec<(Chooser, Seat)>, WorkerError> {
+        let mut seated = Vec::with_capacity(drawn.len());
+        for player in drawn {
+            let (chooser, generation) = match player {
+                Some(player) => (Chooser::Scripted(*player), None),
+                None => {
+                    let policy = self.policies.take(&self.game, newest, true)?;
+                    (Chooser::Policy(policy), Some(newest.generation))
+                }
+            };
+            let seat = Seat { generation, learns: player.is_none(), outcome: 0.0 };
+            seated.push((chooser, seat));
+        }
+        Ok(seated)
+    }
+
+    /// Takes the moves of scripted players and starts the searches of the other movers.
     pub(super) fn start_search(
         &mut self,
         slot: GameSlot,
@@ -97,11 +134,16 @@ impl<G: Game> Shared<G> {
         if self.settings.swap == Swap::Moves {
             self.swap_weights(slot, active, roster)?;
         }
-        if !self.policies.has_search() {
-            return Ok(());
-        }
+        let is_searched = self.policies.has_search();
         for player in active.movers.iter() {
-            let policy = active.policies[player];
+            let policy = match active.choosers[player] {
+                Chooser::Policy(policy) if is_searched => policy,
+                Chooser::Policy(_) => continue,
+                Chooser::Scripted(id) => {
+                    self.choose_scripted(id, player, active)?;
+                    continue;
+                }
+            };
             let known = active.trees.iter().position(|tree| tree.policy == policy);
             let at = match known {
                 Some(at) => at,
@@ -134,6 +176,24 @@ impl<G: Game> Shared<G> {
         Ok(())
     }
 
+    /// Stores the move of a scripted player.
+    fn choose_scripted(
+        &mut self,
+        id: ScriptedId,
+        player: usize,
+        active: &mut ActiveGame<G>,
+    ) -> Result<(), WorkerError> {
+        let ActiveGame { playthrough, rngs, choices, .. } = active;
+        let (state, rng) = (playthrough.state(), &mut rngs[player]);
+        let request = Request { state, player, rng, game: None };
+        let choice = self.scripted.choose(id, &self.game, request);
+        let choice = choice.ok_or(WorkerError::NoMove { player })?;
+        choices.actions[player] = choice.action;
+        choices.probabilities[player] = choice.probability;
+        choices.targets[player] = SearchTarget::default();
+        Ok(())
+    }
+
     /// Replaces older weights in learning seats by the newest weights.
     fn swap_weights(
         &mut self,
@@ -143,15 +203,16 @@ impl<G: Game> Shared<G> {
     ) -> Result<(), WorkerError> {
         let newest = &roster.newest;
         for player in 0..self.game.players() {
-            let old = active.policies[player];
+            let Chooser::Policy(old) = active.choosers[player] else { continue };
             let is_newest = self.policies.get(old).is_some_and(|old| old.hash == newest.hash);
             let seat = &mut active.seats[player];
             if !seat.learns || is_newest {
                 continue;
             }
-            active.policies[player] = self.policies.take(&self.game, newest, true)?;
+            let policy = self.policies.take(&self.game, newest, true)?;
+            active.choosers[player] = Chooser::Policy(policy);
             seat.generation = seat.generation.min(Some(newest.generation));
-            if !active.policies.contains(&old) {
+            if !active.choosers.contains(&Chooser::Policy(old)) {
                 let tree = active.trees.iter().position(|tree| tree.policy == old);
                 if let Some(at) = tree {
                     active.trees.swap_remove(at);
@@ -207,7 +268,9 @@ impl<G: Game> Shared<G> {
     fn decide(&mut self, slot: GameSlot, active: &mut ActiveGame<G>) -> Result<(), WorkerError> {
         let is_outcome =
             self.settings.search.as_ref().is_some_and(|it| it.objective == Objective::Outcome);
-        let ActiveGame { trees, policies, seats, choices, .. } = active;
+        let ActiveGame { trees, choosers, seats, choices, .. } = active;
+        // Without a search in this ply, as when only scripted players move, nothing is known.
+        self.values.fill(0.0);
         let searching = trees.iter_mut().filter(|it| it.progress == TreeProgress::Searching);
         for (index, tree) in searching.enumerate() {
             tree.progress = TreeProgress::Kept;
@@ -218,13 +281,13 @@ impl<G: Game> Shared<G> {
             self.stats.simulations += u64::from(decision.simulations);
             // The value of a player comes from its own tree, or from the first tree without one.
             for (player, value) in self.values.iter_mut().enumerate() {
-                if index == 0 || policies[player] == tree.policy {
+                if index == 0 || choosers[player] == Chooser::Policy(tree.policy) {
                     *value = decision.values[player];
                 }
             }
             for seat in &decision.seats {
                 let player = seat.player;
-                if policies[player] != tree.policy {
+                if choosers[player] != Chooser::Policy(tree.policy) {
                     continue;
                 }
                 choices.actions[player] = seat.action;
@@ -244,10 +307,11 @@ impl<G: Game> Shared<G> {
 
     /// Appends the ply to the trees of a game and detaches the trees of eliminated players.
     fn follow(&mut self, slot: GameSlot, active: &mut ActiveGame<G>) {
-        let ActiveGame { trees, policies, choices, playthrough, .. } = active;
+        let ActiveGame { trees, choosers, choices, playthrough, .. } = active;
         let alive = self.game.alive(playthrough.state());
         trees.retain_mut(|tree| {
-            let stays = alive.iter().any(|player| policies[player] == tree.policy);
+            let own = Chooser::Policy(tree.policy);
+            let stays = alive.iter().any(|player| choosers[player] == own);
             if !stays {
                 self.policies.detach(tree.policy, slot);
             } else if tree.progress == TreeProgress::Kept {
@@ -267,7 +331,11 @@ impl<G: Game> Shared<G> {
         for tree in &active.trees {
             self.policies.detach(tree.policy, slot);
         }
-        active.policies.iter().for_each(|&policy| self.policies.release(policy));
+        for chooser in &active.choosers {
+            if let Chooser::Policy(policy) = chooser {
+                self.policies.release(*policy);
+            }
+        }
         self.stats.games += 1;
         active.into_finished(&self.game, &self.config)
     }
@@ -284,9 +352,9 @@ fn draw_moves<G: Game>(
 ) {
     let mut requests = Vec::new();
     for active in games.iter_mut().flatten() {
-        let ActiveGame { playthrough, rngs, policies, movers, .. } = active;
+        let ActiveGame { playthrough, rngs, choosers, movers, .. } = active;
         for (seat, rng) in rngs.iter_mut().enumerate() {
-            if policies[seat] == policy && movers.contains(seat) {
+            if choosers[seat] == Chooser::Policy(policy) && movers.contains(seat) {
                 requests.push(Request {
                     state: playthrough.state(),
                     player: seat,
@@ -307,8 +375,9 @@ fn draw_moves<G: Game>(
     drop(requests);
     let mut choices = choices.iter();
     for active in games.iter_mut().flatten() {
-        let ActiveGame { policies, movers, choices: chosen, .. } = active;
-        for seat in movers.iter().filter(|&seat| policies[seat] == policy) {
+        let ActiveGame { choosers, movers, choices: chosen, .. } = active;
+        let own = Chooser::Policy(policy);
+        for seat in movers.iter().filter(|&seat| choosers[seat] == own) {
             let Some(choice) = choices.next() else { break };
             chosen.actions[seat] = choice.action;
             chosen.probabilities[seat] = choice.probability;

@@ -29,6 +29,8 @@ pub struct PlayConfig {
     /// Shares of self-play, of opponents from the pool preferred by how hard they are, and of
     /// opponents drawn uniformly.
     pub opponents: OpponentShares,
+    /// Games against players without weights, besides those of `opponents`.
+    pub scripted: ScriptedConfig,
     /// Consecutive games of a thread that share opponents, which keeps the batches of the
     /// opponents full. Left out: as many as the thread plays at once. With 1 every game draws its
     /// own opponents.
@@ -60,6 +62,7 @@ impl Default for PlayConfig {
             search: None,
             epsilon: 0.0,
             opponents: OpponentShares::default(),
+            scripted: ScriptedConfig::default(),
             cohort: None,
             opening_plies: 0,
             swap: Swap::default(),
@@ -92,6 +95,10 @@ impl PlayConfig {
                 SettingError::new("actor.opponents", "0 for every kind", remedy)
             }
         })?;
+        if self.scripted.share > 0.0 && self.scripted.players.is_empty() {
+            let remedy = "name players in actor.scripted.players, such as \"minimax{depth=4}\"";
+            return Err(SettingError::new("actor.scripted.share", self.scripted.share, remedy));
+        }
         let Some(search) = &self.search else { return Ok(()) };
         search.validate().map_err(|error| match error {
             SearchConfigError::Range { field, value, expected } => {
@@ -105,6 +112,18 @@ impl PlayConfig {
             error => SettingError::new("actor.search", "refused", error),
         })
     }
+}
+
+/// Games in which one seat learns and players without weights, such as `minimax`, have the others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScriptedConfig {
+    /// Share of the games that are played against these players.
+    #[schemars(range(min = 0, max = 1))]
+    pub share: f64,
+    /// The players, by name. Each seat draws one of them. They have neither weights nor a time
+    /// limit, so that a game depends on its seed.
+    pub players: Vec<String>,
 }
 
 /// When learning seats change over to new weights.
