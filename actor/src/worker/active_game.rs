@@ -35,8 +35,11 @@ pub(super) struct ActiveGame<G: Game> {
     /// When the game started, for its trace.
     start: Time,
     plies: Vec<Ply>,
-    /// Movers of each ply of the opening, until a search has valued the opening.
-    opening: Vec<PlayerSet>,
+    /// Whether moves have search targets.
+    is_searched: bool,
+    /// Plies whose targets have no value yet, with their movers: those of the opening, and those
+    /// without a search.
+    unvalued: Vec<(usize, PlayerSet)>,
 }
 
 /// Choices of the seats in a ply. Only the entries of movers are valid.
@@ -104,7 +107,8 @@ impl<G: Game> ActiveGame<G> {
             },
             start: Time::now(),
             plies,
-            opening: movers,
+            is_searched,
+            unvalued: movers.into_iter().enumerate().collect(),
         }
     }
 
@@ -117,7 +121,7 @@ impl<G: Game> ActiveGame<G> {
         self.movers.is_empty() || self.plies.len() >= max_plies
     }
 
-    /// Plays the choices. `values` has the search's value for every player, if a search ran.
+    /// Plays the choices. `values` has the search's value for every player, if a search ran in this ply.
     pub(super) fn play(
         &mut self,
         game: &G,
@@ -139,33 +143,38 @@ impl<G: Game> ActiveGame<G> {
         let moves = self.movers.iter().map(|player| Move {
             action: actions[player],
             behaviour: probabilities[player],
-            search: values.map(|_| std::mem::take(&mut targets[player])),
+            search: self.is_searched.then(|| std::mem::take(&mut targets[player])),
         });
         let moves = moves.collect();
-        if let Some(values) = values {
-            self.value_opening(values);
+        match values {
+            Some(values) => self.set_values(|player| values[player]),
+            None if self.is_searched => self.unvalued.push((ply, self.movers)),
+            None => {}
         }
         self.plies.push(Ply { moves });
         Ok(())
     }
 
-    /// Sets the values of the opening's moves to those of the first search.
-    fn value_opening(&mut self, values: &[f32]) {
-        for (ply, movers) in self.plies.iter_mut().zip(self.opening.drain(..)) {
-            for (one, player) in ply.moves.iter_mut().zip(movers.iter()) {
+    /// Sets the values of all targets that have none.
+    fn set_values(&mut self, value: impl Fn(usize) -> f32) {
+        for (ply, movers) in self.unvalued.drain(..) {
+            for (one, player) in self.plies[ply].moves.iter_mut().zip(movers.iter()) {
                 if let Some(target) = &mut one.search {
-                    target.value = values[player];
+                    target.value = value(player);
                 }
             }
         }
     }
 
-    /// The finished game; `config` is the configuration of `game`.
-    pub(super) fn into_finished(self, game: &G, config: &Arc<GameConfig>) -> FinishedGame {
-        let Self { playthrough, number, mut seats, plies, start, .. } = self;
-        for (player, seat) in seats.iter_mut().enumerate() {
-            seat.outcome = game.outcome(playthrough.state(), player);
+    /// The finished game; `config` is the configuration of `game`. The outcome is the value of plies that
+    /// no search has valued.
+    pub(super) fn into_finished(mut self, game: &G, config: &Arc<GameConfig>) -> FinishedGame {
+        for (player, seat) in self.seats.iter_mut().enumerate() {
+            seat.outcome = game.outcome(self.playthrough.state(), player);
         }
+        let outcomes: Vec<f32> = self.seats.iter().map(|seat| seat.outcome).collect();
+        self.set_values(|player| outcomes[player]);
+        let Self { playthrough, number, seats, plies, start, .. } = self;
         let record = RecordHeader {
             version: RECORD_VERSION,
             config: Arc::clone(config),

@@ -14,14 +14,25 @@ pub enum WorkerError {
     #[error(transparent)]
     Search(#[from] SearchConfigError),
     /// A scripted player cannot be built.
-    #[error("actor.scripted.players: {0}")]
-    Scripted(#[from] NameError),
+    #[error("{key}: {error}")]
+    Scripted {
+        /// Key of the setting that names it.
+        key: &'static str,
+        /// The error.
+        #[source]
+        error: NameError,
+    },
     /// A scripted player has a time limit.
     #[error(
-        "actor.scripted.players: {0} has a time limit, but a training game depends on its seed \
-         alone; give it a depth or a number of simulations"
+        "{key}: {player} has a time limit, but a training game depends on its seed alone; give it a \
+         depth or a number of simulations"
     )]
-    Timed(String),
+    Timed {
+        /// Key of the setting that names it.
+        key: &'static str,
+        /// The player.
+        player: String,
+    },
     /// The trees do not fit into their memory.
     #[error(
         "{trees} trees of {simulations} simulations need {needed} bytes; tree memory is {bytes}, \

@@ -4,7 +4,7 @@ use ouro_game::Game;
 use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::node_bytes;
-use ouro_settings::{PlayConfig, ScriptedConfig, Swap};
+use ouro_settings::{DemonstrationConfig, PlayConfig, ScriptedConfig, Swap};
 
 use super::error::WorkerError;
 
@@ -26,6 +26,8 @@ pub struct WorkerSettings {
     pub shares: OpponentShares,
     /// See [`PlayConfig::scripted`].
     pub scripted: ScriptedConfig,
+    /// See [`PlayConfig::demonstrations`].
+    pub demonstrations: DemonstrationConfig,
     /// See [`PlayConfig::cohort`].
     pub cohort: u64,
     /// See [`PlayConfig::search`].
@@ -67,6 +69,7 @@ impl WorkerSettings {
             batch: play.batch,
             shares: play.opponents,
             scripted: play.scripted.clone(),
+            demonstrations: play.demonstrations.clone(),
             cohort: play.cohort.unwrap_or(play.games_per_thread as u64),
             search: play.search.clone(),
             epsilon: play.epsilon,

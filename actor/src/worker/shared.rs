@@ -12,7 +12,7 @@ use super::active_game::{ActiveGame, GameTree, TreeProgress};
 use super::error::WorkerError;
 use super::finished::{FinishedGame, WorkerStats};
 use super::index::{Chooser, GameSlot, ScriptedId, SeatPolicyId};
-use super::scripted::Scripted;
+use super::scripted::{Scripted, ScriptedGame};
 use super::seat_policies::{PolicyKind, SeatPolicies, SeatPolicy};
 use super::settings::{TreeLimits, WorkerSettings};
 use crate::roster::{Entry, Roster};
@@ -45,7 +45,7 @@ impl<G: Game> Shared<G> {
     ) -> Result<Self, WorkerError> {
         Ok(Self {
             policies: SeatPolicies::new(&game, &settings)?,
-            scripted: Scripted::new(&game, &settings.scripted)?,
+            scripted: Scripted::new(&game, &settings.scripted, &settings.demonstrations)?,
             stats: WorkerStats::default(),
             legal: ActionMask::new(game.action_count()),
             choices: Vec::new(),
@@ -77,8 +77,14 @@ impl<G: Game> Shared<G> {
         let mut shared = Rng::indexed(seed, "cohort", cohort);
         let seed = Rng::indexed(seed, "self-play", index << 40 | number).bits();
         let mut own = Rng::new(seed, "seating");
-        let seated = match self.scripted.draw(self.game.players(), &mut own) {
-            Some(drawn) => self.seat_scripted(&drawn, &roster.newest)?,
+        let Entry { generation, .. } = roster.newest;
+        let seated = match self.scripted.draw(self.game.players(), generation, &mut own) {
+            Some(ScriptedGame::Demonstration(drawn)) => {
+                // The games count as those of the newest generation, which they precede.
+                let seat = Seat { generation: Some(generation), learns: true, outcome: 0.0 };
+                drawn.into_iter().map(|player| (Chooser::Scripted(player), seat)).collect()
+            }
+            Some(ScriptedGame::Opponents(drawn)) => self.seat_opponents(&drawn, &roster.newest)?,
             None => self.seat_weights(roster, &mut own, &mut shared)?,
         };
         let is_searched = self.policies.has_search();
@@ -104,7 +110,7 @@ impl<G: Game> Shared<G> {
     }
 
     /// Seats of a game of the newest weights against scripted players.
-    fn seat_scripted(
+    fn seat_opponents(
         &mut self,
         drawn: &[Option<ScriptedId>],
         newest: &Entry,
@@ -183,14 +189,19 @@ impl<G: Game> Shared<G> {
         player: usize,
         active: &mut ActiveGame<G>,
     ) -> Result<(), WorkerError> {
-        let ActiveGame { playthrough, rngs, choices, .. } = active;
+        let ActiveGame { playthrough, rngs, choices, seats, .. } = active;
         let (state, rng) = (playthrough.state(), &mut rngs[player]);
         let request = Request { state, player, rng, game: None };
         let choice = self.scripted.choose(id, &self.game, request);
-        let choice = choice.ok_or(WorkerError::NoMove { player })?;
+        let mut choice = choice.ok_or(WorkerError::NoMove { player })?;
+        let mut policy = Vec::new();
+        if seats[player].learns {
+            policy.push((choice.action, 1.0));
+            choice = self.scripted.demonstrate(&self.game, state, player, choice, rng);
+        }
         choices.actions[player] = choice.action;
         choices.probabilities[player] = choice.probability;
-        choices.targets[player] = SearchTarget::default();
+        choices.targets[player] = SearchTarget { policy, ..SearchTarget::default() };
         Ok(())
     }
 
@@ -247,33 +258,30 @@ impl<G: Game> Shared<G> {
             // The game is over before its first move.
             return Ok(true);
         }
-        let is_searched = self.policies.has_search();
-        if is_searched {
-            for tree in &active.trees {
-                let searches = tree.progress == TreeProgress::Searching;
-                if searches && !self.policies.tree(tree.policy, slot)?.is_done() {
-                    return Ok(false);
-                }
+        for tree in &active.trees {
+            let searches = tree.progress == TreeProgress::Searching;
+            if searches && !self.policies.tree(tree.policy, slot)?.is_done() {
+                return Ok(false);
             }
-            self.decide(slot, active)?;
         }
-        let values = is_searched.then_some(self.values.as_slice());
+        let is_valued = self.decide(slot, active)?;
+        let values = is_valued.then_some(self.values.as_slice());
         self.stats.moves += active.movers.len() as u64;
         active.play(&self.game, values, &mut self.legal)?;
         self.follow(slot, active);
         Ok(true)
     }
 
-    /// Stores the decisions of a game's trees as its choices.
-    fn decide(&mut self, slot: GameSlot, active: &mut ActiveGame<G>) -> Result<(), WorkerError> {
+    /// Stores the decisions of a game's trees as its choices. Returns whether a tree valued the
+    /// position.
+    fn decide(&mut self, slot: GameSlot, active: &mut ActiveGame<G>) -> Result<bool, WorkerError> {
         let is_outcome =
             self.settings.search.as_ref().is_some_and(|it| it.objective == Objective::Outcome);
         let ActiveGame { trees, choosers, seats, choices, .. } = active;
-        // Without a search in this ply, as when only scripted players move, nothing is known.
-        self.values.fill(0.0);
+        let mut is_valued = false;
         let searching = trees.iter_mut().filter(|it| it.progress == TreeProgress::Searching);
         for (index, tree) in searching.enumerate() {
-            tree.progress = TreeProgress::Kept;
+            (tree.progress, is_valued) = (TreeProgress::Kept, true);
             let mut decision = self.policies.tree(tree.policy, slot)?.decide(&self.game);
             if is_outcome {
                 decision.values.iter_mut().for_each(|value| *value = value.clamp(-1.0, 1.0));
@@ -302,7 +310,7 @@ impl<G: Game> Shared<G> {
                 }
             }
         }
-        Ok(())
+        Ok(is_valued)
     }
 
     /// Appends the ply to the trees of a game and detaches the trees of eliminated players.

@@ -12,6 +12,7 @@ use ouro_settings::Swap;
 use super::*;
 use crate::testing::{config, entry, roster, settings};
 
+mod demonstrations;
 mod scripted;
 mod search;
 

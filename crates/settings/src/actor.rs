@@ -31,6 +31,8 @@ pub struct PlayConfig {
     pub opponents: OpponentShares,
     /// Games against players without weights, besides those of `opponents`.
     pub scripted: ScriptedConfig,
+    /// Games between players without weights, which the network learns to imitate.
+    pub demonstrations: DemonstrationConfig,
     /// Consecutive games of a thread that share opponents, which keeps the batches of the
     /// opponents full. Left out: as many as the thread plays at once. With 1 every game draws its
     /// own opponents.
@@ -63,6 +65,7 @@ impl Default for PlayConfig {
             epsilon: 0.0,
             opponents: OpponentShares::default(),
             scripted: ScriptedConfig::default(),
+            demonstrations: DemonstrationConfig::default(),
             cohort: None,
             opening_plies: 0,
             swap: Swap::default(),
@@ -99,6 +102,7 @@ impl PlayConfig {
             let remedy = "name players in actor.scripted.players, such as \"minimax{depth=4}\"";
             return Err(SettingError::new("actor.scripted.share", self.scripted.share, remedy));
         }
+        self.demonstrations.validate(self.search.is_some())?;
         let Some(search) = &self.search else { return Ok(()) };
         search.validate().map_err(|error| match error {
             SearchConfigError::Range { field, value, expected } => {
@@ -124,6 +128,46 @@ pub struct ScriptedConfig {
     /// The players, by name. Each seat draws one of them. They have neither weights nor a time
     /// limit, so that a game depends on its seed.
     pub players: Vec<String>,
+}
+
+/// Games between players without weights, such as `minimax`. The network learns to choose as they do
+/// and to predict how their games end (behavioural cloning), before it learns from its own searches.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DemonstrationConfig {
+    /// The players, by name. Each seat draws one of them. They have neither weights nor a time
+    /// limit, so that a game depends on its seed.
+    pub players: Vec<String>,
+    /// Share of the games that are demonstrations.
+    #[schemars(range(min = 0, max = 1))]
+    pub share: f64,
+    /// First generation without demonstrations.
+    pub until_generation: u32,
+    /// Chance that a seat makes a random viable move instead of the chosen one. The chosen one
+    /// stays the policy target, so that the network sees positions after mistakes, but does not learn
+    /// the mistakes.
+    #[schemars(range(min = 0, max = 1))]
+    pub random_moves: f64,
+}
+
+impl DemonstrationConfig {
+    fn validate(&self, has_search: bool) -> Result<(), SettingError> {
+        if self.share == 0.0 {
+            return Ok(());
+        }
+        let refused = |remedy| {
+            Err(SettingError::new("actor.demonstrations.share", self.share, remedy))
+        };
+        if self.players.is_empty() {
+            return refused(
+                "name players in actor.demonstrations.players, such as \"minimax{depth=4}\"",
+            );
+        }
+        if !has_search {
+            return refused("only AlphaZero learns from demonstrations; set it to 0");
+        }
+        Ok(())
+    }
 }
 
 /// When learning seats change over to new weights.

@@ -31,7 +31,7 @@ mod process_report;
 pub mod schema;
 mod settings;
 
-pub use actor::{PlayConfig, ScriptedConfig, Swap, exploring};
+pub use actor::{DemonstrationConfig, PlayConfig, ScriptedConfig, Swap, exploring};
 pub use arena::MatchConfig;
 pub use deploy::{
     Address, AddressError, Deployment, DeviceChoice, LimitsConfig, Log, WebAddress, WebAddressError,

@@ -1,0 +1,91 @@
+//! Games between players without weights, which are learned from.
+
+use ouro_settings::{DemonstrationConfig, exploring};
+
+use super::*;
+
+fn shown(players: &[&str], share: f64, random_moves: f64) -> WorkerSettings {
+    let players = players.iter().map(|&player| player.to_owned()).collect();
+    let demonstrations = DemonstrationConfig { players, share, until_generation: 5, random_moves };
+    WorkerSettings { demonstrations, search: Some(exploring(8, 2)), ..settings(GAMES) }
+}
+
+/// The games in which every policy target is a single action.
+fn demonstrations(games: &[Trajectory]) -> Vec<&Trajectory> {
+    let is_one = |one: &Move| one.search.as_ref().is_some_and(|it| it.policy.len() == 1);
+    // In its last two plies a search may have no other viable action either.
+    let is_shown = |played: &&Trajectory| played.moves().take(4).all(is_one);
+    games.iter().filter(is_shown).collect()
+}
+
+#[test]
+fn demonstrations_teach_the_choices_of_their_players_and_how_games_end() {
+    let mut worker = worker(shown(&["minimax{depth=9}"], 1.0, 0.0));
+    let games = play(&mut worker, &roster(3, &[1, 2]), 60);
+    assert!(games.len() > 20);
+    for played in demonstrations(&games) {
+        played.to_record().verify().unwrap();
+        for (ply, played_ply) in played.plies.iter().enumerate() {
+            let [Move { action, behaviour, search: Some(target) }] = &played_ply.moves[..] else {
+                panic!("{played_ply:?}");
+            };
+            assert_eq!((target.policy.as_slice(), *behaviour), (&[(*action, 1.0)][..], 1.0));
+            assert_eq!(target.value, played.seats[ply % 2].outcome);
+        }
+        // Perfect play on both sides.
+        assert!(played.seats.iter().all(|seat| seat.learns && seat.outcome == 0.0));
+        assert_eq!(generations(played), [3, 3]);
+    }
+    assert_eq!(demonstrations(&games).len(), games.len());
+    assert_eq!(worker.stats().evaluations, 0, "demonstrations need no network");
+}
+
+#[test]
+fn random_moves_are_made_but_not_taught() {
+    let mut worker = worker(shown(&["minimax{depth=9}"], 1.0, 0.4));
+    let games = play(&mut worker, &roster(1, &[]), 400);
+    let (mut moves, mut random, mut decided) = (0, 0, 0);
+    for played in &games {
+        decided += usize::from(played.seats[0].outcome != 0.0);
+        for (ply, one) in played.moves().enumerate() {
+            let target = one.search.as_ref().unwrap();
+            let [(taught, share)] = target.policy[..] else { panic!("{target:?}") };
+            assert_eq!(share, 1.0);
+            assert_eq!(target.value, played.seats[ply % 2].outcome);
+            let viable = (9 - ply) as f32;
+            let is_taught = one.action == taught;
+            let expected = 0.4 / viable + if is_taught { 0.6 } else { 0.0 };
+            assert!((one.behaviour - expected).abs() < 1e-6, "{} at ply {ply}", one.behaviour);
+            moves += 1;
+            random += usize::from(!is_taught);
+        }
+    }
+    let share = random as f64 / moves as f64;
+    assert!(moves > 1_000 && (0.2..0.4).contains(&share), "{random} of {moves}");
+    assert!(decided > games.len() / 4, "{decided} of {} are decided by mistakes", games.len());
+}
+
+#[test]
+fn a_share_of_the_games_is_shown_until_a_generation() {
+    for (newest, expected) in [(1, 0.5), (4, 0.5), (5, 0.0)] {
+        let mut worker = worker(shown(&["minimax{depth=2}", "random"], 0.5, 0.0));
+        let games = play(&mut worker, &roster(newest, &[]), 600);
+        let share = demonstrations(&games).len() as f64 / games.len() as f64;
+        assert!(games.len() > 60 && (share - expected).abs() < 0.2, "{share} of {}", games.len());
+    }
+    let roster = roster(1, &[]);
+    let plain = play(&mut worker(shown(&[], 0.0, 0.0)), &roster, 200);
+    let unused = play(&mut worker(shown(&["random"], 0.0, 0.3)), &roster, 200);
+    assert_eq!(plain, unused);
+}
+
+#[test]
+fn demonstrators_without_a_seat_are_refused_with_a_remedy() {
+    for (name, part) in [("minimax{ms=5}", "has a time limit"), ("queen", "known are random")] {
+        let settings = shown(&[name], 0.5, 0.0);
+        let game = TicTacToe::default();
+        let error = Worker::new(game, Arc::new(config()), settings).err().unwrap().to_string();
+        assert!(error.starts_with("actor.demonstrations.players: "), "{error}");
+        assert!(error.contains(part), "{error}");
+    }
+}
