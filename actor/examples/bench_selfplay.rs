@@ -87,6 +87,8 @@ impl Arguments {
             } else {
                 OpponentShares::SELF_PLAY
             },
+            scripted: Default::default(),
+            demonstrations: Default::default(),
             cohort: self.cohort.unwrap_or(self.games as u64),
             search: Some(exploring(self.simulations, sampled)),
             epsilon: 0.0,

@@ -13,7 +13,17 @@ fn ouro(home: &Path, arguments: &[&str]) -> Ended {
 #[test]
 fn what_is_printed_can_be_changed_checked_and_printed_again() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    for preset in ["duel-7x7", "duel", "standard", "reinforce-duel", "connect4", "tictactoe"] {
+    let presets = [
+        "duel-7x7",
+        "duel",
+        "standard",
+        "reinforce-duel",
+        "duel-minimax",
+        "standard-minimax",
+        "connect4",
+        "tictactoe",
+    ];
+    for preset in presets {
         let printed = ouro(home.path(), &["config", "print", preset]);
         assert_eq!(printed.code, Some(0), "{}", printed.stderr);
         std::fs::write(home.path().join("my.toml"), &printed.stdout).expect("it is written");
@@ -104,7 +114,7 @@ fn a_key_is_explained_with_its_type_range_default_and_presets() {
     assert_eq!(discount["type"], "number");
     assert_eq!(discount["range"], "it must be above 0 and at most 1");
     let presets = discount["presets"].as_array().expect("a list");
-    assert_eq!(presets.len(), 6, "{discount}");
+    assert_eq!(presets.len(), 8, "{discount}");
 
     // A table that is in no preset: its keys have a range, too.
     let momentum = explain("train.optimizer.momentum");

@@ -10,7 +10,7 @@ use ouro_proto::Credential;
 use ouro_replay::ReplaySettings;
 use ouro_service::access::Guard;
 use ouro_settings::schema::check_ranges;
-use ouro_settings::{SettingError, Settings};
+use ouro_settings::{Observation, SettingError, Settings};
 use ouro_tls::{ClientTls, ServerTls};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,6 +45,8 @@ pub struct Config {
     pub game: GameConfig,
     /// The network's layers. The game fixes the network's input and output.
     pub net: Architecture,
+    /// What the network reads of a position.
+    pub observation: Observation,
     /// Discount per time step, above 0 and at most 1.
     pub discount: f32,
     /// The update rule.
@@ -91,6 +93,7 @@ impl Default for Config {
                 ..battlesnake::Config::default()
             }),
             net: Architecture::Conv { channels: 32, layers: 3, hidden: 128 },
+            observation: Observation::default(),
             discount: 0.99,
             train: TrainConfig::default(),
             replay: ReplayConfig::default(),
@@ -128,6 +131,7 @@ impl Config {
             server_tls: None,
             game: settings.game.clone(),
             net: settings.net.clone(),
+            observation: settings.observation,
             discount: settings.discount,
             train: settings.train.clone(),
             replay: settings.replay.clone(),
@@ -165,7 +169,7 @@ impl Config {
 
     /// The network for this game with these layers.
     pub fn net_spec(&self) -> Result<NetSpec, SettingError> {
-        ouro_settings::net_spec(&self.game, &self.net)
+        ouro_settings::net_spec(&self.game, &self.net, self.observation)
     }
 
     /// The checked settings of the algorithm's replay.

@@ -37,16 +37,17 @@ pub struct ExportCheck {
 }
 
 impl ExportCheck {
-    /// Positions from the whole length of random games. Equal configurations give equal positions.
-    pub fn of_game(game: &GameConfig) -> Result<Self, ConfigError> {
-        struct Play;
+    /// Positions from the whole length of random games, as a network of `spec` reads them. Equal
+    /// arguments give equal positions.
+    pub fn of_game(game: &GameConfig, spec: &NetSpec) -> Result<Self, ConfigError> {
+        struct Play(usize);
         impl GameVisitor for Play {
             type Output = ExportCheck;
             fn visit<G: Game>(self, game: G) -> ExportCheck {
-                ExportCheck { planes: random_play(&game) }
+                ExportCheck { planes: random_play(&game, self.0) }
             }
         }
-        game.visit(Play)
+        game.visit(Play(spec.planes.len()))
     }
 
     /// Random planes of zeros and ones, for a network without a game.
@@ -120,8 +121,8 @@ fn first_difference(left: &[f32], right: &[f32], width: usize) -> Option<(usize,
     Some((index / width, left, right))
 }
 
-fn random_play<G: Game>(game: &G) -> Vec<f32> {
-    let length = game.planes().len();
+/// Observations of `length` values each.
+fn random_play<G: Game>(game: &G, length: usize) -> Vec<f32> {
     let mut planes = vec![0.0; POSITIONS * length];
     let mut mask = ActionMask::default();
     let mut rows = planes.chunks_exact_mut(length);
@@ -247,8 +248,10 @@ mod tests {
     #[test]
     fn positions_of_a_game_are_not_empty_and_always_the_same() {
         let game = GameConfig::TicTacToe(tic_tac_toe::Config::default());
-        let one = ExportCheck::of_game(&game).unwrap();
-        assert_eq!(one.planes, ExportCheck::of_game(&game).unwrap().planes);
+        let architecture = Architecture::Conv { channels: 1, layers: 1, hidden: 1 };
+        let spec = ouro_testkit::network::net_spec(&game, architecture);
+        let one = ExportCheck::of_game(&game, &spec).unwrap();
+        assert_eq!(one.planes, ExportCheck::of_game(&game, &spec).unwrap().planes);
         let length = one.planes.len() / POSITIONS;
         let filled = one.planes.chunks_exact(length).filter(|row| row.iter().any(|&v| v != 0.0));
         assert!(filled.count() > POSITIONS / 2);

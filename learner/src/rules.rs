@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use ouro_game::record::{Replay, ReplayError};
 use ouro_game::{Game, GameVisitor, Rng, Symmetry};
-use ouro_net::Generation;
+use ouro_net::{Generation, NetSpec};
 use ouro_replay::intake::states;
 use ouro_replay::{
     AcceptedGame, Draw, EncodedTrajectory, GameSummary, Intake, Refusal, TrainedMoves, Trajectory,
     TrajectoryError,
 };
+use ouro_settings::SettingError;
 
 use crate::alphazero::Positions;
 use crate::batch::RowShape;
@@ -80,8 +81,8 @@ pub(crate) trait Rules: Send + Sync {
 }
 
 /// The rules for a configuration that [validates](Config::validate).
-pub(crate) fn rules(config: &Config) -> Result<Box<dyn Rules>, ouro_game::ConfigError> {
-    struct Build<'a>(&'a Config);
+pub(crate) fn rules(config: &Config) -> Result<Box<dyn Rules>, SettingError> {
+    struct Build<'a>(&'a Config, RowShape);
     impl GameVisitor for Build<'_> {
         type Output = Box<dyn Rules>;
         fn visit<G: Game>(self, game: G) -> Box<dyn Rules> {
@@ -100,6 +101,7 @@ pub(crate) fn rules(config: &Config) -> Result<Box<dyn Rules>, ouro_game::Config
             };
             Box::new(OfGame {
                 game,
+                shape: self.1,
                 intake,
                 algorithm: train.algorithm.clone(),
                 discount: self.0.discount,
@@ -108,12 +110,15 @@ pub(crate) fn rules(config: &Config) -> Result<Box<dyn Rules>, ouro_game::Config
             })
         }
     }
-    config.game.visit(Build(config))
+    let NetSpec { planes, actions, .. } = config.net_spec()?;
+    let shape = RowShape { planes: planes.len(), actions };
+    config.game.visit(Build(config, shape)).map_err(SettingError::of_game)
 }
 
 /// [`Rules`] of one type of game.
 struct OfGame<G> {
     game: G,
+    shape: RowShape,
     intake: Intake,
     algorithm: AlgorithmConfig,
     discount: f32,
@@ -186,7 +191,7 @@ impl<G: Game> Rules for OfGame<G> {
     }
 
     fn shape(&self) -> RowShape {
-        RowShape { planes: self.game.planes().len(), actions: self.game.action_count() }
+        self.shape
     }
 }
 

@@ -16,7 +16,12 @@ pub(super) struct TreeSlot(pub(super) usize);
 
 /// Index of a scripted player of the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ScriptedId(pub(super) usize);
+pub(super) struct ScriptedId {
+    /// Index of the players with the same weights.
+    pub(super) cast: usize,
+    /// Index among them.
+    pub(super) player: usize,
+}
 
 /// What chooses the moves of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

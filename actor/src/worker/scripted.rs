@@ -1,32 +1,47 @@
-//! Players without weights in seats of training games: as opponents of the newest weights, or in all
-//! seats of a demonstration.
+//! Players by name in seats of training games, such as `minimax`: as opponents of the newest weights, or
+//! in all seats of a demonstration.
 //!
-//! They choose at once when their ply begins, one position at a time, so they should be fast.
+//! They choose at once when their ply begins, one position at a time, so they should be fast. Players
+//! with `weights=self` use the weights that were newest when their game began.
+//!
 //! Contract: who plays depends on the generator of the game and the newest generation alone, and a
-//! choice on the position and the generator of the seat alone.
+//! choice on the position, the generator of the seat and these weights alone.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_game::{ActionMask, Game, Rng};
-use ouro_net::Generation;
+use ouro_net::{ContentHash, Engine};
 use ouro_players::registry::Options;
-use ouro_players::{BuildContext, Choice, Clock, Player, Request, by_name};
+use ouro_players::{BuildContext, Choice, Clock, Player, Request, by_name, smallest_network};
 use ouro_settings::{DemonstrationConfig, ScriptedConfig};
 
 use super::error::WorkerError;
 use super::index::ScriptedId;
+use crate::roster::Entry;
+
+/// Name of the newest weights in the name of a player.
+const SELF: &str = "self";
 
 /// The scripted players of a worker, and how often they play.
 pub(super) struct Scripted<G: Game> {
-    /// The opponents, then the demonstrators.
-    players: Vec<Box<dyn Player<G>>>,
+    /// Names of the opponents, then of the demonstrators, each with the key of its setting.
+    names: Vec<(&'static str, String)>,
     /// Number of the opponents.
     opponents: usize,
     share: f64,
     demonstrations: DemonstrationConfig,
+    casts: Vec<Option<Cast<G>>>,
     choices: Vec<Choice>,
     viable: ActionMask,
+}
+
+/// All scripted players with one set of weights.
+struct Cast<G: Game> {
+    hash: ContentHash,
+    players: Vec<Box<dyn Player<G>>>,
+    /// Number of seats of running games.
+    held: usize,
 }
 
 /// Who plays the seats of a game with scripted players.
@@ -39,50 +54,104 @@ pub(super) enum ScriptedGame {
 }
 
 impl<G: Game> Scripted<G> {
-    /// Builds the players. Fails if one is unknown, does not play the game, needs weights or has a time
-    /// limit.
+    /// Checks the players. Fails if one is unknown, does not play the game, or has a time limit or
+    /// weights other than `self`.
     pub(super) fn new(
         game: &G,
         opponents: &ScriptedConfig,
         demonstrations: &DemonstrationConfig,
     ) -> Result<Self, WorkerError> {
-        let mut players = build(game, "actor.scripted.players", &opponents.players)?;
-        let count = players.len();
-        let key = "actor.demonstrations.players";
-        players.extend(build(game, key, &demonstrations.players)?);
+        let named = |key, names: &[String]| -> Vec<_> {
+            names.iter().map(|name| (key, name.clone())).collect()
+        };
+        let mut names = named("actor.scripted.players", &opponents.players);
+        names.extend(named("actor.demonstrations.players", &demonstrations.players));
+        let engine = smallest_network(game);
+        for (key, name) in &names {
+            let refused = |error| WorkerError::Scripted { key, error };
+            if Options::parse(name).map_err(refused)?.has("ms") {
+                return Err(WorkerError::Timed { key, player: name.clone() });
+            }
+            build(game, key, name, &engine)?;
+        }
         Ok(Self {
-            players,
-            opponents: count,
+            names,
+            opponents: opponents.players.len(),
             share: opponents.share,
             demonstrations: demonstrations.clone(),
+            casts: Vec::new(),
             choices: Vec::new(),
             viable: ActionMask::new(game.action_count()),
         })
     }
 
-    /// Draws the players of a game. Returns `None` for a game between weights, and takes numbers of
-    /// `rng` only for kinds of games that there are.
+    /// Draws the players of a game and takes their seats. Returns `None` for a game between weights,
+    /// and takes numbers of `rng` only for kinds of games that there are.
     pub(super) fn draw(
-        &self,
-        seats: usize,
-        newest: Generation,
+        &mut self,
+        game: &G,
+        newest: &Entry,
         rng: &mut Rng,
-    ) -> Option<ScriptedGame> {
-        let (opponents, demonstrators) =
-            (self.opponents as u32, (self.players.len() - self.opponents) as u32);
-        let shows = demonstrators > 0 && newest.0 < self.demonstrations.until_generation;
-        if shows && is_drawn(self.demonstrations.share, rng) {
-            let first = self.opponents;
-            let mut player = || ScriptedId(first + rng.below(demonstrators) as usize);
-            return Some(ScriptedGame::Demonstration((0..seats).map(|_| player()).collect()));
+    ) -> Result<Option<ScriptedGame>, WorkerError> {
+        let seats = game.players();
+        let (first, all) = (self.opponents, self.names.len());
+        let DemonstrationConfig { share, until_generation, .. } = self.demonstrations;
+        let shows = first < all && until_generation.is_none_or(|until| newest.generation.0 < until);
+        if shows && is_drawn(share, rng) {
+            let cast = self.cast(game, newest)?;
+            self.hold(cast, seats);
+            let count = (all - first) as u32;
+            let drawn =
+                (0..seats).map(|_| ScriptedId { cast, player: first + rng.below(count) as usize });
+            return Ok(Some(ScriptedGame::Demonstration(drawn.collect())));
         }
-        if opponents == 0 || !is_drawn(self.share, rng) {
-            return None;
+        if first == 0 || !is_drawn(self.share, rng) {
+            return Ok(None);
         }
+        let cast = self.cast(game, newest)?;
+        self.hold(cast, seats - 1);
         let learning = rng.below(seats as u32) as usize;
-        let mut player = || ScriptedId(rng.below(opponents) as usize);
+        let mut player = || ScriptedId { cast, player: rng.below(first as u32) as usize };
         let drawn = (0..seats).map(|seat| (seat != learning).then(&mut player));
-        Some(ScriptedGame::Opponents(drawn.collect()))
+        Ok(Some(ScriptedGame::Opponents(drawn.collect())))
+    }
+
+    /// Index of the players with these weights. Builds them if they are missing, and then drops those
+    /// that no game uses.
+    fn cast(&mut self, game: &G, newest: &Entry) -> Result<usize, WorkerError> {
+        let known = |cast: &Option<Cast<G>>| cast.as_ref().is_some_and(|it| it.hash == newest.hash);
+        if let Some(at) = self.casts.iter().position(known) {
+            return Ok(at);
+        }
+        for cast in &mut self.casts {
+            cast.take_if(|cast| cast.held == 0);
+        }
+        let build = |(key, name): &(&'static str, String)| build(game, key, name, &newest.engine);
+        let players = self.names.iter().map(build).collect::<Result<_, _>>()?;
+        let cast = Some(Cast { hash: newest.hash, players, held: 0 });
+        match self.casts.iter().position(Option::is_none) {
+            Some(at) => {
+                self.casts[at] = cast;
+                Ok(at)
+            }
+            None => {
+                self.casts.push(cast);
+                Ok(self.casts.len() - 1)
+            }
+        }
+    }
+
+    fn hold(&mut self, cast: usize, seats: usize) {
+        if let Some(Some(cast)) = self.casts.get_mut(cast) {
+            cast.held += seats;
+        }
+    }
+
+    /// Releases the seat of a player.
+    pub(super) fn release(&mut self, id: ScriptedId) {
+        if let Some(Some(cast)) = self.casts.get_mut(id.cast) {
+            cast.held = cast.held.saturating_sub(1);
+        }
     }
 
     /// The choice of a player in one position; `None` if it finds none.
@@ -92,8 +161,9 @@ impl<G: Game> Scripted<G> {
         game: &G,
         request: Request<'_, G>,
     ) -> Option<Choice> {
+        let cast = self.casts.get_mut(id.cast)?.as_mut()?;
         self.choices.clear();
-        self.players.get_mut(id.0)?.choose(game, &mut [request], &mut self.choices);
+        cast.players.get_mut(id.player)?.choose(game, &mut [request], &mut self.choices);
         self.choices.first().copied()
     }
 
@@ -113,7 +183,7 @@ impl<G: Game> Scripted<G> {
         let action = drawn.and_then(|nth| self.viable.nth(nth)).unwrap_or(chosen.action);
         let by_chance = if self.viable.contains(action) { random / count as f64 } else { 0.0 };
         let by_choice = if action == chosen.action { 1.0 - random } else { 0.0 };
-        Choice { action, probability: (by_chance + by_choice) as f32, ..chosen }
+        Choice { action, probability: (by_chance + by_choice) as f32 }
     }
 }
 
@@ -124,18 +194,12 @@ fn is_drawn(share: f64, rng: &mut Rng) -> bool {
 fn build<G: Game>(
     game: &G,
     key: &'static str,
-    names: &[String],
-) -> Result<Vec<Box<dyn Player<G>>>, WorkerError> {
-    let mut context = BuildContext { game, engines: &mut |_| None, clock: Arc::new(Stopped) };
-    let mut players = Vec::with_capacity(names.len());
-    for name in names {
-        let refused = |error| WorkerError::Scripted { key, error };
-        if Options::parse(name).map_err(refused)?.has("ms") {
-            return Err(WorkerError::Timed { key, player: name.clone() });
-        }
-        players.push(by_name(name, &mut context).map_err(refused)?);
-    }
-    Ok(players)
+    name: &str,
+    engine: &Arc<Engine>,
+) -> Result<Box<dyn Player<G>>, WorkerError> {
+    let mut engines = |weights: &str| (weights == SELF).then(|| Arc::clone(engine));
+    let mut context = BuildContext { game, engines: &mut engines, clock: Arc::new(Stopped) };
+    by_name(name, &mut context).map_err(|error| WorkerError::Scripted { key, error })
 }
 
 /// The clock of players that have no time limit.

@@ -77,17 +77,19 @@ impl<G: Game> Shared<G> {
         let mut shared = Rng::indexed(seed, "cohort", cohort);
         let seed = Rng::indexed(seed, "self-play", index << 40 | number).bits();
         let mut own = Rng::new(seed, "seating");
-        let Entry { generation, .. } = roster.newest;
-        let seated = match self.scripted.draw(self.game.players(), generation, &mut own) {
+        let scripted = self.scripted.draw(&self.game, &roster.newest, &mut own)?;
+        // The choices of a demonstration are policy targets, as those of a search are.
+        let is_searched =
+            self.policies.has_search() || matches!(scripted, Some(ScriptedGame::Demonstration(_)));
+        let seated = match scripted {
             Some(ScriptedGame::Demonstration(drawn)) => {
-                // The games count as those of the newest generation, which they precede.
+                let generation = roster.newest.generation;
                 let seat = Seat { generation: Some(generation), learns: true, outcome: 0.0 };
                 drawn.into_iter().map(|player| (Chooser::Scripted(player), seat)).collect()
             }
             Some(ScriptedGame::Opponents(drawn)) => self.seat_opponents(&drawn, &roster.newest)?,
             None => self.seat_weights(roster, &mut own, &mut shared)?,
         };
-        let is_searched = self.policies.has_search();
         Ok(ActiveGame::new(&self.game, number, seed, seated, opening_plies, is_searched))
     }
 
@@ -339,9 +341,10 @@ impl<G: Game> Shared<G> {
         for tree in &active.trees {
             self.policies.detach(tree.policy, slot);
         }
-        for chooser in &active.choosers {
-            if let Chooser::Policy(policy) = chooser {
-                self.policies.release(*policy);
+        for &chooser in &active.choosers {
+            match chooser {
+                Chooser::Policy(policy) => self.policies.release(policy),
+                Chooser::Scripted(player) => self.scripted.release(player),
             }
         }
         self.stats.games += 1;

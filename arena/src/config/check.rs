@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use ouro_game::{Game, GameConfig, GameVisitor, Rng};
-use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
-use ouro_players::NameError;
+use ouro_players::{NameError, smallest_network};
 use ouro_rating::{ClusterShape, GateConfigError};
 use ouro_settings::{MatchConfig, SettingError, check_gate};
 
@@ -89,10 +88,8 @@ impl GameVisitor for Players<'_> {
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
         let MatchConfig { player, anchors, opening_plies, .. } = self.config;
-        let template = Side::Network {
-            player: player.as_str().into(),
-            engine: Arc::new(small_network(&game)),
-        };
+        let template =
+            Side::Network { player: player.as_str().into(), engine: smallest_network(&game) };
         let used = std::cell::Cell::new(false);
         let built = template.build(&game, &StoppedClock::clock(), &|| used.set(true));
         built.map_err(|error| ConfigError::Player { key: "player", error })?;
@@ -123,18 +120,6 @@ impl GameVisitor for Players<'_> {
         let opening_plies = opening_plies.unwrap_or_else(|| usual_opening_plies(&game));
         Ok(Checked { shape: ClusterShape::of_seats(game.players()), anchors: names, opening_plies })
     }
-}
-
-/// The smallest network that fits the game.
-fn small_network<G: Game>(game: &G) -> Engine {
-    let spec = NetSpec {
-        planes: game.planes(),
-        actions: game.action_count(),
-        architecture: Architecture::Conv { channels: 1, layers: 1, hidden: 1 },
-    };
-    let meta = WeightsMeta { game: String::new(), generation: ouro_net::Generation(0), step: 0 };
-    let weights = Weights::initialize(spec, meta, 0);
-    Engine::new(&weights.expect("the smallest network is within every limit"))
 }
 
 /// Default opening plies: 0 if the start position varies, otherwise the fewest plies with at least

@@ -19,6 +19,7 @@ pub mod config;
 pub mod conform;
 mod dead_bodies;
 mod digest;
+pub mod features;
 mod flood;
 mod food;
 mod game;

@@ -336,17 +336,27 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         &[]
     }
 
-    /// Whether a network that reads these planes can play: they are [`planes`](Game::planes), or
-    /// those of an [earlier version](Game::earlier_channels).
+    /// Shape of a short observation, `[features, 1, 1]`, for small networks that must be fast; `None`
+    /// if the game has none. Its length differs from that of all planes.
+    fn features(&self) -> Option<PlaneShape> {
+        None
+    }
+
+    /// Whether a network that reads this observation can play: it is [`planes`](Game::planes), the
+    /// planes of an [earlier version](Game::earlier_channels), or [`features`](Game::features).
     fn accepts(&self, planes: PlaneShape) -> bool {
+        if self.features() == Some(planes) {
+            return true;
+        }
         let channels = self.planes().channels;
         planes == PlaneShape { channels: planes.channels, ..self.planes() }
             && (planes.channels == channels || self.earlier_channels().contains(&planes.channels))
     }
 
-    /// Writes the feature planes of `state` from the perspective of `player` into `out`, which
-    /// has [`PlaneShape::len`] values, or as many as the planes of an
-    /// [earlier version](Game::earlier_channels). Every value is overwritten.
+    /// Writes the observation of `state` from the perspective of `player` into `out`. The length of
+    /// `out` selects which: [`planes`](Game::planes), those of an
+    /// [earlier version](Game::earlier_channels), or [`features`](Game::features). Every value is
+    /// overwritten.
     fn observe(&self, state: &Self::State, player: usize, out: &mut [f32]);
 
     /// The board's symmetries under these rules, identity first.

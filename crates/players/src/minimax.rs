@@ -1,29 +1,33 @@
 //! `minimax` and `maxn`: players that search the game tree to a depth or for a time.
 //!
 //! Battlesnake positions are evaluated by area control, whose weights are options (`food`, `hazard`,
-//! `hungry`, `length`, `lead`). Positions of other games are evaluated by their outcome alone. With a depth in turns, the same position always gets the same action. With a time, every
-//! choice is made within it, counted from the start of its search. The search ends earlier by 2 %
-//! of the time, at least 1 ms but at most half of it, which covers the nodes until the next check
-//! of the clock.
+//! `hungry`, `length`, `lead`), and positions of other games by their outcome alone. With `weights`, a
+//! network evaluates them instead.
+//!
+//! With a depth in turns, the same position always gets the same action. With a time, every choice is
+//! made within it, counted from the start of its search. The search ends earlier by 2 % of the time,
+//! at least 1 ms but at most half of it, which covers the nodes until the next check of the clock.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_game::Game;
 use ouro_game::battlesnake;
+use ouro_net::Engine;
 use ouro_search::{
     AreaControl, Clock, Deadline, Heuristic, Limits, MaxN, OutcomeOnly, Paranoid, Query, Searcher,
 };
 
 use crate::game_specific::{BuildResult, build_for_game};
+use crate::network_heuristic::NetworkHeuristic;
 use crate::player::{Choice, Player, Request};
 use crate::registry::{BuildContext, NameError, Options, PlayerSyntax};
 
 /// Longest time per choice, in milliseconds: an hour.
 const LONGEST_MS: u64 = 3_600_000;
 
-/// Keys of the options: a limit, and the weights of [`AreaControl`].
-const OPTIONS: &[&str] = &["depth", "ms", "food", "hazard", "hungry", "length", "lead"];
+/// Keys of the options: a limit, a network, and the weights of [`AreaControl`].
+const OPTIONS: &[&str] = &["depth", "ms", "weights", "food", "hazard", "hungry", "length", "lead"];
 
 /// The weights of [`AreaControl`] that are options, and their values there.
 const DEFAULTS: &[(&str, f64)] =
@@ -37,7 +41,11 @@ pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
     name: "minimax",
     options: OPTIONS,
     defaults: DEFAULTS,
-    usage: &["minimax{depth=TURNS}", "minimax{ms=MILLISECONDS}"],
+    usage: &[
+        "minimax{depth=TURNS}",
+        "minimax{ms=MILLISECONDS}",
+        "minimax{ms=MILLISECONDS,weights=NAME}",
+    ],
 };
 
 /// Builds a `minimax` player for any game.
@@ -61,7 +69,11 @@ pub(crate) mod maxn {
         name: "maxn",
         options: OPTIONS,
         defaults: DEFAULTS,
-        usage: &["maxn{depth=TURNS}", "maxn{ms=MILLISECONDS}"],
+        usage: &[
+            "maxn{depth=TURNS}",
+            "maxn{ms=MILLISECONDS}",
+            "maxn{ms=MILLISECONDS,weights=NAME}",
+        ],
     };
 
     /// Builds a player for any game.
@@ -131,14 +143,24 @@ fn build_with<M: Method, G: Game>(
         (None, Some(time)) => SearchLimit::Time(time, Arc::clone(&context.clock)),
         (None, None) => return Err(options.missing("depth or ms", syntax)),
     };
-    let (name, area) = (options.name(), area_control(options)?);
-    build_for_game(context.game, |_: &battlesnake::Small| seat::<M, _, _>(name, &limit, area))
+    let area = area_control(options)?;
+    let engine = match options.text("weights")? {
+        None => None,
+        Some(weights) => {
+            for (key, _) in DEFAULTS {
+                options.exclusive("weights", key)?;
+            }
+            Some(context.engine(options, weights)?)
+        }
+    };
+    let seat = Seat { name: options.name(), limit, engine };
+    build_for_game(context.game, |game: &battlesnake::Small| seat.build::<M, _, _>(game, area))
         .or_else(|| {
-            build_for_game(context.game, |_: &battlesnake::Large| {
-                seat::<M, _, _>(name, &limit, area)
+            build_for_game(context.game, |game: &battlesnake::Large| {
+                seat.build::<M, _, _>(game, area)
             })
         })
-        .unwrap_or_else(|| seat::<M, G, _>(name, &limit, OutcomeOnly))
+        .unwrap_or_else(|| seat.build::<M, G, _>(context.game, OutcomeOnly))
 }
 
 /// The heuristic with the weights of the options. An empty cell weighs as much as always, because
@@ -158,13 +180,31 @@ fn area_control(options: &Options<'_>) -> Result<AreaControl, NameError> {
     })
 }
 
-fn seat<M: Method, G: Game, E: Heuristic<G> + 'static>(
-    name: &str,
-    limit: &SearchLimit,
-    heuristic: E,
-) -> BuildResult<G> {
-    let searcher = M::For::<G>::default();
-    Ok(Box::new(MinimaxPlayer { name: name.to_owned(), searcher, heuristic, limit: limit.clone() }))
+/// What a player is built from, whatever its game.
+struct Seat<'a> {
+    name: &'a str,
+    limit: SearchLimit,
+    engine: Option<Arc<Engine>>,
+}
+
+impl Seat<'_> {
+    /// The player with the heuristic `base`, or with the network in its place.
+    fn build<M: Method, G: Game, E: Heuristic<G> + 'static>(
+        &self,
+        game: &G,
+        base: E,
+    ) -> BuildResult<G> {
+        let (name, limit) = (self.name.to_owned(), self.limit.clone());
+        let searcher = M::For::<G>::default();
+        match &self.engine {
+            None => Ok(Box::new(MinimaxPlayer { name, searcher, heuristic: base, limit })),
+            Some(engine) => {
+                let engine = Arc::clone(engine);
+                let heuristic = NetworkHeuristic::new(self.name, engine, game, base)?;
+                Ok(Box::new(MinimaxPlayer { name, searcher, heuristic, limit }))
+            }
+        }
+    }
 }
 
 impl<G: Game, S: Searcher<G>, E: Heuristic<G>> Player<G> for MinimaxPlayer<S, E> {

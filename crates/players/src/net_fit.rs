@@ -1,7 +1,9 @@
 //! Whether a network fits a game.
 
+use std::sync::Arc;
+
 use ouro_game::{Game, PlaneShape};
-use ouro_net::Engine;
+use ouro_net::{Architecture, Engine, Generation, NetSpec, Weights, WeightsMeta};
 
 use crate::selection::SelectionError;
 
@@ -41,6 +43,18 @@ pub enum FitError {
     /// The selection is out of range.
     #[error(transparent)]
     Selection(#[from] SelectionError),
+}
+
+/// The smallest network that fits a game, to check the names of players before there are weights.
+pub fn smallest_network<G: Game>(game: &G) -> Arc<Engine> {
+    let spec = NetSpec {
+        planes: game.planes(),
+        actions: game.action_count(),
+        architecture: Architecture::Conv { channels: 1, layers: 1, hidden: 1 },
+    };
+    let meta = WeightsMeta { game: String::new(), generation: Generation(0), step: 0 };
+    let weights = Weights::initialize(spec, meta, 0);
+    Arc::new(Engine::new(&weights.expect("the smallest network is within every limit")))
 }
 
 /// Checks that the input shape and the number of actions of a network match a game.

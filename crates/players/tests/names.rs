@@ -193,7 +193,9 @@ fn a_cache_larger_than_the_memory_is_refused() {
 #[test]
 fn minimax_players_require_a_depth_or_a_time() {
     for player in ["minimax", "maxn"] {
-        let usage = format!("{player}{{depth=TURNS}} or {player}{{ms=MILLISECONDS}}");
+        let usage = format!(
+            "{player}{{depth=TURNS}} or {player}{{ms=MILLISECONDS}} or {player}{{ms=MILLISECONDS,weights=NAME}}"
+        );
         assert_eq!(
             error(player),
             format!("player \"{player}\": depth or ms is missing; write {usage}")

@@ -13,6 +13,20 @@ pub trait Heuristic<G: Game>: Send {
     /// one. Entries of eliminated players are ignored.
     fn evaluate(&mut self, game: &G, state: &G::State, scores: &mut [f32]);
 
+    /// The score of one living player. `scores` is working memory, `[players]`.
+    ///
+    /// The default evaluates all players.
+    fn evaluate_player(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        player: usize,
+        scores: &mut [f32],
+    ) -> f32 {
+        self.evaluate(game, state, scores);
+        scores[player]
+    }
+
     /// Sets `mask` to the actions of a player to move that are worth searching: legal ones only,
     /// and at least one.
     fn candidates(&mut self, game: &G, state: &G::State, player: usize, mask: &mut ActionMask) {

@@ -102,7 +102,7 @@ impl PlayConfig {
             let remedy = "name players in actor.scripted.players, such as \"minimax{depth=4}\"";
             return Err(SettingError::new("actor.scripted.share", self.scripted.share, remedy));
         }
-        self.demonstrations.validate(self.search.is_some())?;
+        self.demonstrations.validate()?;
         let Some(search) = &self.search else { return Ok(()) };
         search.validate().map_err(|error| match error {
             SearchConfigError::Range { field, value, expected } => {
@@ -125,24 +125,25 @@ pub struct ScriptedConfig {
     /// Share of the games that are played against these players.
     #[schemars(range(min = 0, max = 1))]
     pub share: f64,
-    /// The players, by name. Each seat draws one of them. They have neither weights nor a time
-    /// limit, so that a game depends on its seed.
+    /// The players, by name. Each seat draws one of them. They have no time limit, so that a game
+    /// depends on its seed. Those with `weights=self` use the newest weights.
     pub players: Vec<String>,
 }
 
-/// Games between players without weights, such as `minimax`. The network learns to choose as they do
-/// and to predict how their games end (behavioural cloning), before it learns from its own searches.
+/// Games between players by name, such as `minimax`. The network learns to choose as they do and to
+/// predict how their games end (behavioural cloning), before it learns from its own searches or
+/// instead.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DemonstrationConfig {
-    /// The players, by name. Each seat draws one of them. They have neither weights nor a time
-    /// limit, so that a game depends on its seed.
+    /// The players, by name. Each seat draws one of them. They have no time limit, so that a game
+    /// depends on its seed. Those with `weights=self` use the newest weights.
     pub players: Vec<String>,
     /// Share of the games that are demonstrations.
     #[schemars(range(min = 0, max = 1))]
     pub share: f64,
-    /// First generation without demonstrations.
-    pub until_generation: u32,
+    /// First generation without demonstrations. Left out: none.
+    pub until_generation: Option<u32>,
     /// Chance that a seat makes a random viable move instead of the chosen one. The chosen one
     /// stays the policy target, so that the network sees positions after mistakes, but does not learn
     /// the mistakes.
@@ -151,20 +152,16 @@ pub struct DemonstrationConfig {
 }
 
 impl DemonstrationConfig {
-    fn validate(&self, has_search: bool) -> Result<(), SettingError> {
-        if self.share == 0.0 {
-            return Ok(());
-        }
-        let refused = |remedy| {
-            Err(SettingError::new("actor.demonstrations.share", self.share, remedy))
-        };
-        if self.players.is_empty() {
-            return refused(
-                "name players in actor.demonstrations.players, such as \"minimax{depth=4}\"",
-            );
-        }
-        if !has_search {
-            return refused("only AlphaZero learns from demonstrations; set it to 0");
+    /// Whether all games are demonstrations.
+    pub fn is_everything(&self) -> bool {
+        self.share == 1.0 && self.until_generation.is_none()
+    }
+
+    fn validate(&self) -> Result<(), SettingError> {
+        if self.share > 0.0 && self.players.is_empty() {
+            let remedy =
+                "name players in actor.demonstrations.players, such as \"minimax{depth=4}\"";
+            return Err(SettingError::new("actor.demonstrations.share", self.share, remedy));
         }
         Ok(())
     }

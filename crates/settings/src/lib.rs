@@ -47,4 +47,4 @@ pub use page::settings_page;
 pub use preset::Preset;
 pub use problem::check_gate;
 pub use process_report::process_report;
-pub use settings::{SETTINGS_FILE, Settings, Source, net_spec};
+pub use settings::{Observation, SETTINGS_FILE, Settings, Source, net_spec};

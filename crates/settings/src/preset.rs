@@ -11,14 +11,14 @@ use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::{Noise, Temperature};
 
-use crate::actor::{PlayConfig, exploring};
+use crate::actor::{DemonstrationConfig, PlayConfig, exploring};
 use crate::arena::MatchConfig;
 use crate::deploy::Deployment;
 use crate::learner::{
     AlgorithmConfig, AlphaZeroConfig, IntakeConfig, LearningRateSchedule, ReinforceConfig,
     ReplayConfig, TrainConfig, WeightAveraging,
 };
-use crate::settings::Settings;
+use crate::settings::{Observation, Settings};
 
 /// A preset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -33,6 +33,10 @@ pub enum Preset {
     Standard,
     /// Two snakes on 7x7, REINFORCE: no search, neither in training nor in play.
     ReinforceDuel,
+    /// Two snakes on 11x11: a small network that evaluates positions for `minimax`.
+    DuelMinimax,
+    /// Four snakes on 11x11: the same.
+    StandardMinimax,
     /// Connect Four, AlphaZero.
     Connect4,
     /// Tic-tac-toe, AlphaZero.
@@ -56,11 +60,13 @@ impl FromStr for Preset {
 
 impl Preset {
     /// Every preset.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Duel7x7,
         Self::Duel,
         Self::Standard,
         Self::ReinforceDuel,
+        Self::DuelMinimax,
+        Self::StandardMinimax,
         Self::Connect4,
         Self::TicTacToe,
     ];
@@ -77,6 +83,8 @@ impl Preset {
             Self::Duel => "duel",
             Self::Standard => "standard",
             Self::ReinforceDuel => "reinforce-duel",
+            Self::DuelMinimax => "duel-minimax",
+            Self::StandardMinimax => "standard-minimax",
             Self::Connect4 => "connect4",
             Self::TicTacToe => "tictactoe",
         }
@@ -94,6 +102,8 @@ impl Preset {
                 alphazero(snakes(11, 4), [24, 3], snake_search()).with_schedule(OPEN_END)
             }
             Self::ReinforceDuel => reinforce(snakes(7, 2)),
+            Self::DuelMinimax => minimax(snakes(11, 2), 4),
+            Self::StandardMinimax => minimax(snakes(11, 4), 2),
             Self::Connect4 => {
                 let game = GameConfig::ConnectFour(connect_four::Config::default());
                 let settings = alphazero(game, [48, 3], search(64, 7.0, opening(12)));
@@ -202,6 +212,7 @@ fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settin
         discount: 1.0,
         game,
         net: tower(size, ValueRange::Tanh),
+        observation: Observation::default(),
         actor: PlayConfig {
             games_per_thread: 64,
             search: Some(search),
@@ -213,6 +224,52 @@ fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settin
         intake: IntakeConfig::default(),
         arena: MatchConfig { player: "mcts{sims=16,weights=self}".to_owned(), ..matches() },
         deploy: Deployment::default(),
+    }
+}
+
+/// Training of an evaluation for `minimax`: games of `depth` turns of search, half of the seats with area
+/// control and half with the newest weights. The former keep the games varied.
+fn minimax(game: GameConfig, depth: u32) -> Settings {
+    let settings = alphazero(game, [1, 1], SearchConfig::default());
+    let players = ["", ",weights=self"].map(|part| format!("minimax{{depth={depth}{part}}}"));
+    // Who wins is decided within the last fifty turns or so. An undiscounted outcome would be noise
+    // for all earlier positions.
+    let discount = 0.98;
+    let algorithm = AlphaZeroConfig { root_value_share: 0.0, ..AlphaZeroConfig::default() };
+    Settings {
+        generation_steps: 500,
+        discount,
+        net: Architecture::Mlp { layers: 2, hidden: 32, value: ValueRange::Tanh },
+        observation: Observation::Features,
+        actor: PlayConfig {
+            search: None,
+            demonstrations: DemonstrationConfig {
+                players: players.into(),
+                share: 1.0,
+                ..DemonstrationConfig::default()
+            },
+            opening_plies: 12,
+            max_plies: 1_000,
+            ..settings.actor
+        },
+        train: TrainConfig {
+            algorithm: AlgorithmConfig::AlphaZero(algorithm),
+            schedule: OPEN_END,
+            ..settings.train
+        },
+        replay: ReplayConfig {
+            min_positions: 32_768,
+            window_positions: 524_288,
+            samples_per_insert: 4.0,
+            ..settings.replay
+        },
+        arena: MatchConfig {
+            player: format!("minimax{{depth={depth},weights=self}}"),
+            match_share: 0.1,
+            max_plies: 1_000,
+            ..settings.arena
+        },
+        ..settings
     }
 }
 
@@ -250,6 +307,7 @@ fn reinforce(game: GameConfig) -> Settings {
         discount: 0.97,
         game,
         net: tower([16, 2], ValueRange::Unbounded),
+        observation: Observation::default(),
         actor: PlayConfig {
             search: None,
             // Half of all random moves lose the game. With ten times this rate, most games would

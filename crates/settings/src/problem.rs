@@ -57,12 +57,21 @@ impl Settings {
         check_gate(&self.arena.gate, ClusterShape::of_seats(seats))
     }
 
-    /// Checks that the actors' search fits the algorithm: AlphaZero needs a search, REINFORCE
-    /// excludes one.
+    /// Checks that the actors' search fits the algorithm: AlphaZero needs a search or demonstrations,
+    /// REINFORCE excludes both.
     fn search(&self) -> Result<(), SettingError> {
         let error =
             |value: &str, remedy: &str| Err(SettingError::new("actor.search", value, remedy));
+        let demonstrations = &self.actor.demonstrations;
+        if matches!(self.train.algorithm, AlgorithmConfig::Reinforce(_))
+            && demonstrations.share > 0.0
+        {
+            let remedy = "REINFORCE learns from moves of the policy alone: set it to 0";
+            let key = "actor.demonstrations.share";
+            return Err(SettingError::new(key, demonstrations.share, remedy));
+        }
         match (&self.train.algorithm, &self.actor.search) {
+            (AlgorithmConfig::AlphaZero(_), None) if demonstrations.is_everything() => Ok(()),
             (AlgorithmConfig::AlphaZero(_), None) => error(
                 "missing",
                 "AlphaZero learns from searches: write [actor.search] with the number of \

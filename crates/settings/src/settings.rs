@@ -40,6 +40,9 @@ pub struct Settings {
     pub game: GameConfig,
     /// The network's layers. Its input and output follow from the game.
     pub net: Architecture,
+    /// What the network reads of a position.
+    #[serde(default)]
+    pub observation: Observation,
     /// How games are played for training.
     pub actor: PlayConfig,
     /// The update rule.
@@ -132,7 +135,7 @@ impl Settings {
 
     /// The network: inputs and outputs from the game, layers from `net`.
     pub fn net_spec(&self) -> Result<NetSpec, SettingError> {
-        net_spec(&self.game, &self.net)
+        net_spec(&self.game, &self.net, self.observation)
     }
 
     /// The settings of play, with the run's discount in the search.
@@ -164,20 +167,39 @@ impl Default for Settings {
     }
 }
 
+/// What a network reads of a position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Observation {
+    /// Feature planes of the whole board.
+    #[default]
+    Planes,
+    /// A short vector, for a small `mlp` that evaluates the leaves of `minimax`. Battlesnake has one.
+    Features,
+}
+
 /// The network for a game: inputs and outputs from `game`, layers from `net`.
-pub fn net_spec(game: &GameConfig, net: &Architecture) -> Result<NetSpec, SettingError> {
-    struct Shape<'a>(&'a Architecture);
+pub fn net_spec(
+    game: &GameConfig,
+    net: &Architecture,
+    observation: Observation,
+) -> Result<NetSpec, SettingError> {
+    struct Shape<'a>(&'a Architecture, Observation);
     impl GameVisitor for Shape<'_> {
-        type Output = NetSpec;
-        fn visit<G: Game>(self, game: G) -> NetSpec {
-            NetSpec {
-                planes: game.planes(),
-                actions: game.action_count(),
-                architecture: self.0.clone(),
-            }
+        type Output = Option<NetSpec>;
+        fn visit<G: Game>(self, game: G) -> Option<NetSpec> {
+            let planes = match self.1 {
+                Observation::Planes => game.planes(),
+                Observation::Features => game.features()?,
+            };
+            Some(NetSpec { planes, actions: game.action_count(), architecture: self.0.clone() })
         }
     }
-    let spec = game.visit(Shape(net)).map_err(SettingError::of_game)?;
+    let spec = game.visit(Shape(net, observation)).map_err(SettingError::of_game)?;
+    let Some(spec) = spec else {
+        let remedy = "this game has none; write \"planes\" or leave it out";
+        return Err(SettingError::new("observation", "features", remedy));
+    };
     spec.validate().map_err(|error| match error {
         SpecError::OutOfRange { field, value, max } => {
             let remedy = format!("it must be 1 to {max}");

@@ -181,7 +181,7 @@ fn load_or_create(config: &Config, game: &str, games: u64) -> Result<ResumedRun,
     };
     check_run(config, game, &training_state)?;
     let device = TrainDevice::choose(config.device, config.allow_software_adapter)?;
-    let export_check = ExportCheck::of_game(&config.game)?;
+    let export_check = ExportCheck::of_game(&config.game, &spec)?;
     // These weights are published unchanged: generation 0, or a generation that may not have
     // reached the arena before the last stop.
     export_check

@@ -1,12 +1,15 @@
 //! Games between players without weights, which are learned from.
 
+use ouro_game::Rng;
+use ouro_players::{NetPlayer, Player, Request, Selection};
 use ouro_settings::{DemonstrationConfig, exploring};
 
 use super::*;
 
 fn shown(players: &[&str], share: f64, random_moves: f64) -> WorkerSettings {
     let players = players.iter().map(|&player| player.to_owned()).collect();
-    let demonstrations = DemonstrationConfig { players, share, until_generation: 5, random_moves };
+    let until_generation = Some(5);
+    let demonstrations = DemonstrationConfig { players, share, until_generation, random_moves };
     WorkerSettings { demonstrations, search: Some(exploring(8, 2)), ..settings(GAMES) }
 }
 
@@ -80,8 +83,52 @@ fn a_share_of_the_games_is_shown_until_a_generation() {
 }
 
 #[test]
+fn players_with_the_newest_weights_keep_those_of_their_games_start() {
+    let all = |search| {
+        let demonstrations = DemonstrationConfig {
+            players: vec!["net{weights=self,argmax}".to_owned()],
+            share: 1.0,
+            ..DemonstrationConfig::default()
+        };
+        assert!(demonstrations.is_everything());
+        WorkerSettings { demonstrations, search, ..settings(GAMES) }
+    };
+    for search in [None, Some(exploring(8, 2))] {
+        let mut worker = worker(all(search));
+        // No game of tic-tac-toe ends in two plies.
+        assert!(play(&mut worker, &roster(1, &[]), 2).is_empty());
+        let games = play(&mut worker, &roster(7, &[1]), 60);
+        let (old, new): (Vec<_>, Vec<_>) =
+            games.iter().partition(|played| generations(played) == [1, 1]);
+        assert_eq!(old.len(), GAMES);
+        assert!(new.len() > GAMES && new.iter().all(|played| generations(played) == [7, 7]));
+        games.iter().for_each(follows_the_network);
+    }
+}
+
+/// Checks that every move is the network's choice.
+fn follows_the_network(played: &Trajectory) {
+    let game = TicTacToe::default();
+    let engine = entry(number(&played.seats[0])).engine;
+    let mut network = NetPlayer::new("net", engine, Selection::Argmax, &game).unwrap();
+    let mut replay = played.replay(&game).unwrap();
+    for (ply, one) in played.moves().enumerate() {
+        let (state, player) = (replay.state(), ply % 2);
+        let (mut rng, mut choices) = (Rng::new(1, "unused"), Vec::new());
+        let request = Request { state, player, rng: &mut rng, game: None };
+        network.choose(&game, &mut [request], &mut choices);
+        assert_eq!(one.action, choices[0].action, "ply {ply}");
+        assert!(replay.advance().unwrap());
+    }
+}
+
+#[test]
 fn demonstrators_without_a_seat_are_refused_with_a_remedy() {
-    for (name, part) in [("minimax{ms=5}", "has a time limit"), ("queen", "known are random")] {
+    for (name, part) in [
+        ("minimax{ms=5}", "has a time limit"),
+        ("queen", "known are random"),
+        ("net{weights=other}", "other"),
+    ] {
         let settings = shown(&[name], 0.5, 0.0);
         let game = TicTacToe::default();
         let error = Worker::new(game, Arc::new(config()), settings).err().unwrap().to_string();

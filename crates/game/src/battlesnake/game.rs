@@ -173,8 +173,17 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
         &EARLIER_CHANNELS
     }
 
+    fn features(&self) -> Option<PlaneShape> {
+        Some(self.feature_shape())
+    }
+
     fn observe(&self, state: &Self::State, player: usize, out: &mut [f32]) {
-        self.write_planes(state, player, out);
+        // Planes of the smallest board are longer than the features of any game.
+        if out.len() == self.feature_shape().len() {
+            self.write_features(state, player, out);
+        } else {
+            self.write_planes(state, player, out);
+        }
     }
 
     fn symmetries(&self) -> &'static [Symmetry] {

@@ -99,6 +99,9 @@ impl<G: Game> LawChecker<'_, G> {
     fn check_observations(&self, state: &G::State) -> Checked {
         let size = self.game.planes().len();
         let (mut seen, mut again) = (vec![f32::NAN; size], vec![f32::INFINITY; size]);
+        if let Some(features) = self.game.features() {
+            self.check_features(state, features)?;
+        }
         for player in 0..self.game.players() {
             seen.fill(f32::NAN);
             self.game.observe(state, player, &mut seen);
@@ -118,6 +121,36 @@ impl<G: Game> LawChecker<'_, G> {
                 self.game.observe(state, player, &mut earlier);
                 let same = seen.iter().zip(&earlier).all(|(a, b)| a.to_bits() == b.to_bits());
                 ensure!(Observation, same, "the first {channels} channels are not those of before");
+            }
+        }
+        Ok(())
+    }
+
+    fn check_features(&self, state: &G::State, features: PlaneShape) -> Checked {
+        let planes = self.game.planes();
+        let channels = self.game.earlier_channels().iter().copied().chain([planes.channels]);
+        let mut planes = channels.map(|channels| PlaneShape { channels, ..planes });
+        let is_distinct = planes.all(|planes| planes.len() != features.len());
+        ensure!(Observation, is_distinct, "features are as long as planes: {}", features.len());
+        let mut seen = vec![f32::NAN; features.len()];
+        let mut image = vec![f32::INFINITY; features.len()];
+        for player in 0..self.game.players() {
+            seen.fill(f32::NAN);
+            self.game.observe(state, player, &mut seen);
+            let unset = seen.iter().position(|value| !value.is_finite());
+            ensure!(
+                Observation,
+                unset.is_none(),
+                "feature {unset:?} of player {player} is not set"
+            );
+            for &symmetry in self.game.symmetries() {
+                self.game.observe(&self.game.transform(state, symmetry), player, &mut image);
+                let differs = seen.iter().zip(&image).position(|(a, b)| a.to_bits() != b.to_bits());
+                ensure!(
+                    Observation,
+                    differs.is_none(),
+                    "feature {differs:?} of player {player} changes under {symmetry:?}"
+                );
             }
         }
         Ok(())

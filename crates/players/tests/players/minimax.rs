@@ -9,9 +9,10 @@ use ouro_game::catalog::GAMES;
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Game, GameConfig, GameVisitor, Rng};
-use ouro_players::{Clock, GameBatch};
+use ouro_net::{Architecture, Engine, NetSpec, ValueRange, Weights, WeightsMeta};
+use ouro_players::{Clock, GameBatch, pairs};
 
-use crate::support::{action, play, player, player_by, won};
+use crate::support::{action, play, player, player_by, player_with, won};
 
 fn battlesnake(snakes: u8) -> Small {
     Small::new(Config { snakes, ..Config::default() }).unwrap()
@@ -109,4 +110,56 @@ fn every_built_in_game_can_be_searched() {
         let config = GameConfig::by_name(info.name).unwrap();
         assert_eq!(config.visit(Play).unwrap(), 3, "{}", info.name);
     }
+}
+
+/// A network whose value grows with a snake's share of all territory, or falls with it.
+fn by_territory(game: &Small, weight: f32) -> Arc<Engine> {
+    let planes = game.features().unwrap();
+    let share = planes.channels - 14 + 9;
+    let architecture = Architecture::Mlp { layers: 1, hidden: 1, value: ValueRange::Tanh };
+    let spec = NetSpec { planes, actions: 4, architecture };
+    let tensors = spec.tensors().into_iter().map(|tensor| {
+        let mut values = vec![0.0; tensor.len()];
+        match tensor.name.as_str() {
+            "hidden.0.weight" => values[share] = 1.0,
+            "value.weight" => values[0] = weight,
+            "value.bias" => values[0] = -weight / 2.0,
+            _ => {}
+        }
+        values
+    });
+    let tensors = tensors.collect();
+    Arc::new(Engine::new(&Weights::from_tensors(spec, WeightsMeta::default(), tensors).unwrap()))
+}
+
+#[test]
+fn a_network_that_sees_territory_plays_for_it() {
+    let game = battlesnake(2);
+    let network = |weight| {
+        let engine = by_territory(&game, weight);
+        player_with("minimax{depth=2,weights=it}", &game, move |_| Some(Arc::clone(&engine)))
+            .unwrap()
+    };
+    let mut players = vec![network(2.0), network(-2.0)];
+    let mut batch = GameBatch::new(game.clone(), 2_000);
+    for game in pairs(5, 10, 2) {
+        batch.start_game(game.seed, &game.seats).unwrap();
+    }
+    let finished = batch.finish(&mut players).unwrap();
+    assert!(won(&finished) >= 16, "won {} of 20", won(&finished));
+}
+
+#[test]
+fn networks_that_do_not_fit_are_refused() {
+    let game = battlesnake(2);
+    let foreign = by_territory(&battlesnake(4), 1.0);
+    let mut engines = |name: &str| (name == "foreign").then(|| Arc::clone(&foreign));
+    let mut refused =
+        |name: &str| player_with(name, &game, &mut engines).err().expect("refused").to_string();
+    assert!(refused("minimax{depth=2,weights=nothing}").contains("nothing"));
+    let unfit = refused("minimax{depth=2,weights=foreign}");
+    assert!(unfit.contains("use weights trained for this board"), "{unfit}");
+    // Options of area control have no effect with a network.
+    let both = refused("minimax{depth=2,weights=foreign,food=3}");
+    assert!(both.contains("weights") && both.contains("food"), "{both}");
 }

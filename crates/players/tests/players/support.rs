@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_game::{Action, Game, Rng};
+use ouro_net::Engine;
 use ouro_players::{
-    BuildContext, Choice, Clock, FinishedGame, GameBatch, Player, Request, by_name, pairs,
+    BuildContext, Choice, Clock, FinishedGame, GameBatch, NameError, Player, Request, by_name,
+    pairs,
 };
 
 /// A clock that stands still, so that a time limit never ends.
@@ -29,6 +31,15 @@ pub(crate) fn player_by<G: Game>(
     clock: Arc<dyn Clock>,
 ) -> Box<dyn Player<G>> {
     by_name(name, &mut BuildContext { game, engines: &mut |_| None, clock }).unwrap()
+}
+
+/// A player that reads weights by name.
+pub(crate) fn player_with<G: Game>(
+    name: &str,
+    game: &G,
+    mut engines: impl FnMut(&str) -> Option<Arc<Engine>>,
+) -> Result<Box<dyn Player<G>>, NameError> {
+    by_name(name, &mut BuildContext { game, engines: &mut engines, clock: Arc::new(Still) })
 }
 
 /// What a player does in a position.

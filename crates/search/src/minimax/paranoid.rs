@@ -205,8 +205,9 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
                 if position.turns >= self.turns {
                     self.counter.horizon = true;
                     self.counter.evaluated += 1;
-                    self.heuristic.evaluate(game, state, &mut self.memory.scores);
-                    return Ok(undecided(self.memory.scores[player]));
+                    let scores = &mut self.memory.scores;
+                    let score = self.heuristic.evaluate_player(game, state, player, scores);
+                    return Ok(undecided(score));
                 }
                 let key = key(game.digest(state), position.turns);
                 self.search_with_table(key, position, window)

@@ -99,8 +99,9 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
                 if turns >= self.turns {
                     self.counter.horizon = true;
                     self.counter.evaluated += 1;
-                    self.heuristic.evaluate(game, state, &mut self.memory.scores);
-                    return Ok(undecided(self.memory.scores[player]));
+                    let scores = &mut self.memory.scores;
+                    let score = self.heuristic.evaluate_player(game, state, player, scores);
+                    return Ok(undecided(score));
                 }
                 self.memory.frames.open(level, &self.query, self.heuristic, &mut self.memory.mask);
                 self.ply(level, turns, 0, ply)
