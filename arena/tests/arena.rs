@@ -56,7 +56,7 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
     let decision = arena.publish(2, uniform(2)).await;
     assert_eq!(decision.promotion(), None);
     // Every candidate plays the anchors: random, minimax of two depths.
-    arena.settled().await;
+    arena.idle_after(2).await;
 
     let snapshot = arena.client.watch_pool().await.unwrap().next().await.unwrap().unwrap();
     let chance = snapshot.members[0].newest_wins.unwrap();

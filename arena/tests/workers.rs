@@ -17,7 +17,7 @@ use ouro_arena::store::{
     replay,
 };
 use ouro_arena::workers::{ArenaWorker, WorkerConfig, WorkerError};
-use ouro_arena::{Arena, ArenaConfig, ArenaEvent};
+use ouro_arena::{Arena, ArenaConfig};
 use ouro_game::GameConfig;
 use ouro_net::Generation;
 use ouro_proto::Credential;
@@ -68,7 +68,7 @@ async fn play_with(config: ArenaConfig, workers: u32) -> RatingTable {
     active.wait_for(|&active| active >= workers).await.unwrap();
     for (generation, weights) in [(0, uniform(0)), (1, strong(1)), (2, uniform(2))] {
         arena.publish(generation, weights).await;
-        arena.settled().await;
+        arena.idle_after(generation).await;
     }
     let ratings = arena.client.get_ratings().await.unwrap();
     arena.stop().await;
@@ -281,15 +281,14 @@ async fn a_worker_that_stops_finishes_or_hands_back_its_jobs() {
     registered(&home, 2).await;
     let mut arena = Running::start_with(config).await;
     arena.publish(0, uniform(0)).await;
-    arena.settled().await;
+    arena.idle_after(0).await;
     arena.client.publish(Generation(1), 10, strong(1)).await.unwrap();
     // One worker stops while the match is played, and leaves the list at once.
     first.stop().await;
     assert_eq!(home.connection().zcard::<_, usize>("ouro:{test}:workers").unwrap(), 1);
-    while !matches!(arena.events.recv().await.unwrap(), ArenaEvent::Decided(_)) {}
-    arena.settled().await;
+    arena.idle_after(1).await;
     arena.publish(2, uniform(2)).await;
-    arena.settled().await;
+    arena.idle_after(2).await;
     arena.stop().await;
     second.stop().await;
     assert_eq!(home.facts(), alone().await);

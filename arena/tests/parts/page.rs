@@ -99,7 +99,7 @@ async fn a_run_with_games_shows_its_champion_its_curve_and_every_kept_game() {
     let mut arena = Running::start_with(with_page(folder.path())).await;
     let address = arena.web.unwrap();
     assert!(arena.publish(1, strong(1)).await.promotion().is_some());
-    arena.settled().await;
+    arena.idle_after(1).await;
 
     let home = page(address, "/").await;
     for part in [

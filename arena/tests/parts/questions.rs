@@ -24,7 +24,7 @@ async fn matches_games_and_decisions_can_be_queried() {
     let mut arena = Running::start(folder.path()).await;
     refused_as_missing(arena.client.get_gate(None).await);
     arena.publish(0, strong(0)).await;
-    arena.settled().await;
+    arena.idle_after(0).await;
     arena.publish(1, uniform(1)).await;
     let client = &mut arena.client;
     // Ratings are emitted more than once meanwhile, so the test waits for the matches themselves.
@@ -158,7 +158,7 @@ async fn four_snakes_meet_at_the_gate_in_rounds_and_are_rated_by_places() {
     let mut arena = Running::start_with(config).await;
     let decision = arena.publish(0, file.into()).await;
     assert!(decision.explanation.contains("rounds of all seats"), "{}", decision.explanation);
-    arena.settled().await;
+    arena.idle_after(0).await;
     let (row, games) = arena.client.get_match(0).await.unwrap();
     // Three opponents in each game, four games on each seed.
     assert_eq!(row.wins_draws_losses.iter().sum::<u32>(), 3 * row.games);
@@ -219,7 +219,7 @@ async fn spare_games_are_played_while_no_candidate_is_left() {
     // Nothing was published: the anchors play each other.
     arena.games_rated("minimax{depth=1}", 16).await;
     arena.publish(0, strong(0)).await;
-    arena.settled().await;
+    arena.idle_after(0).await;
     // A new player is less certain than the anchors.
     let rated = arena.client.get_ratings().await.unwrap();
     let row = rated.ratings.iter().find(|row| row.player == "generation-0").unwrap();

@@ -80,6 +80,7 @@ pub(crate) struct Running {
     pub(crate) web: Option<SocketAddr>,
     pub(crate) gauges: Gauges,
     pub(crate) events: broadcast::Receiver<ArenaEvent>,
+    pub(crate) idle: watch::Receiver<Option<Generation>>,
     pub(crate) ratings: watch::Receiver<Arc<RatingTable>>,
     pub(crate) stop: CancellationToken,
     pub(crate) task: JoinHandle<Result<Drain, ArenaError>>,
@@ -99,10 +100,11 @@ impl Running {
         let endpoint = format!("http://{}", arena.local_addr());
         let (web, gauges) = (arena.web_addr(), arena.gauges());
         let (events, ratings) = (arena.events(), arena.ratings());
+        let idle = arena.idle_after();
         let stop = CancellationToken::new();
         let task = tokio::spawn(arena.run_until(stop.clone()));
         let client = ArenaClient::new(&endpoint).unwrap();
-        Self { endpoint, client, web, gauges, events, ratings, stop, task }
+        Self { endpoint, client, web, gauges, events, idle, ratings, stop, task }
     }
 
     /// Publishes a candidate and waits for its decision.
@@ -116,9 +118,10 @@ impl Running {
         }
     }
 
-    /// Waits for the ratings after the games against the anchors, which follow a decision.
-    pub(crate) async fn settled(&mut self) {
-        while !matches!(self.events.recv().await.unwrap(), ArenaEvent::Rated(_)) {}
+    /// Waits until the generation is decided, its rated games are played and the arena is idle. The
+    /// ratings change more than once on the way.
+    pub(crate) async fn idle_after(&mut self, generation: u32) {
+        self.idle.wait_for(|&after| after == Some(Generation(generation))).await.unwrap();
     }
 
     /// Waits until the ratings include this number of games of a player.
