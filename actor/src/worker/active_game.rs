@@ -37,9 +37,20 @@ pub(super) struct ActiveGame<G: Game> {
     plies: Vec<Ply>,
     /// Whether moves have search targets.
     is_searched: bool,
-    /// Plies whose targets have no value yet, with their movers: those of the opening, and those
-    /// without a search.
-    unvalued: Vec<(usize, PlayerSet)>,
+    /// Targets that have no value yet: those of the opening, and those without a search.
+    unvalued: Vec<Unvalued>,
+}
+
+/// Targets of one ply that have no value yet.
+#[derive(Debug)]
+struct Unvalued {
+    ply: usize,
+    /// Movers of the ply, in the order of its moves.
+    movers: PlayerSet,
+    /// Those whose targets have no value.
+    missing: PlayerSet,
+    /// Time steps before the ply.
+    elapsed: u32,
 }
 
 /// Choices of the seats in a ply. Only the entries of movers are valid.
@@ -48,6 +59,8 @@ pub(super) struct Choices {
     pub(super) actions: Vec<Action>,
     pub(super) probabilities: Vec<f32>,
     pub(super) targets: Vec<SearchTarget>,
+    /// Estimates of the outcome by seats without a search.
+    pub(super) values: Vec<Option<f32>>,
 }
 
 /// The tree of one policy in a game.
@@ -85,7 +98,7 @@ impl<G: Game> ActiveGame<G> {
         is_searched: bool,
     ) -> Self {
         let players = game.players();
-        let Opening { playthrough, plies, movers } = (0..OPENINGS)
+        let Opening { playthrough, plies, unvalued } = (0..OPENINGS)
             .take_while(|_| most > 0)
             .map(|attempt| Opening::random(game, seed, most, attempt, is_searched))
             .find(|opening| game.turn(opening.playthrough.state()) != Turn::Over)
@@ -104,11 +117,12 @@ impl<G: Game> ActiveGame<G> {
                 actions: vec![Action::default(); players],
                 probabilities: vec![0.0; players],
                 targets: vec![SearchTarget::default(); players],
+                values: vec![None; players],
             },
             start: Time::now(),
             plies,
             is_searched,
-            unvalued: movers.into_iter().enumerate().collect(),
+            unvalued,
         }
     }
 
@@ -130,7 +144,8 @@ impl<G: Game> ActiveGame<G> {
     ) -> Result<(), WorkerError> {
         let (seed, ply) = (self.playthrough.seed(), self.plies.len());
         let failed = |error| WorkerError::Step { seed, ply, error };
-        let Choices { actions, probabilities, targets } = &mut self.choices;
+        let elapsed = game.elapsed(self.playthrough.state());
+        let Choices { actions, probabilities, targets, values: own } = &mut self.choices;
         for player in self.movers.iter() {
             // A game may accept an illegal action; a record must not contain one.
             game.legal(self.playthrough.state(), player, legal);
@@ -146,34 +161,52 @@ impl<G: Game> ActiveGame<G> {
             search: self.is_searched.then(|| std::mem::take(&mut targets[player])),
         });
         let moves = moves.collect();
+        self.plies.push(Ply { moves });
         match values {
-            Some(values) => self.set_values(|player| values[player]),
-            None if self.is_searched => self.unvalued.push((ply, self.movers)),
+            Some(values) => self.set_values(|player, _| Some(values[player])),
+            None if self.is_searched => {
+                let movers = self.movers;
+                self.unvalued.push(Unvalued { ply, movers, missing: movers, elapsed });
+                let own: Vec<_> = own.iter_mut().map(Option::take).collect();
+                self.set_values(|player, _| own[player]);
+            }
             None => {}
         }
-        self.plies.push(Ply { moves });
         Ok(())
     }
 
-    /// Sets the values of all targets that have none.
-    fn set_values(&mut self, value: impl Fn(usize) -> f32) {
-        for (ply, movers) in self.unvalued.drain(..) {
-            for (one, player) in self.plies[ply].moves.iter_mut().zip(movers.iter()) {
+    /// Sets the targets that have no value to `value` of the mover and the time steps before the
+    /// ply, where it is known.
+    fn set_values(&mut self, value: impl Fn(usize, u32) -> Option<f32>) {
+        self.unvalued.retain_mut(|Unvalued { ply, movers, missing, elapsed }| {
+            let moves = self.plies[*ply].moves.iter_mut();
+            let before = *missing;
+            for (one, player) in moves.zip(movers.iter()).filter(|&(_, it)| before.contains(it)) {
+                let Some(value) = value(player, *elapsed) else { continue };
                 if let Some(target) = &mut one.search {
-                    target.value = value(player);
+                    target.value = value;
                 }
+                missing.0 &= !PlayerSet::one(player).0;
             }
-        }
+            !missing.is_empty()
+        });
     }
 
-    /// The finished game; `config` is the configuration of `game`. The outcome is the value of plies that
-    /// no search has valued.
-    pub(super) fn into_finished(mut self, game: &G, config: &Arc<GameConfig>) -> FinishedGame {
+    /// The finished game; `config` is the configuration of `game`. The outcome, with `discount` for each
+    /// time step, is the value of targets that have no other.
+    pub(super) fn into_finished(
+        mut self,
+        game: &G,
+        config: &Arc<GameConfig>,
+        discount: f32,
+    ) -> FinishedGame {
         for (player, seat) in self.seats.iter_mut().enumerate() {
             seat.outcome = game.outcome(self.playthrough.state(), player);
         }
         let outcomes: Vec<f32> = self.seats.iter().map(|seat| seat.outcome).collect();
-        self.set_values(|player| outcomes[player]);
+        let end = game.elapsed(self.playthrough.state());
+        let left = |elapsed: u32| end.saturating_sub(elapsed).min(i32::MAX as u32) as i32;
+        self.set_values(|player, elapsed| Some(discount.powi(left(elapsed)) * outcomes[player]));
         let Self { playthrough, number, seats, plies, start, .. } = self;
         let record = RecordHeader {
             version: RECORD_VERSION,
@@ -190,13 +223,13 @@ impl<G: Game> ActiveGame<G> {
 struct Opening<G: Game> {
     playthrough: Playthrough<G>,
     plies: Vec<Ply>,
-    movers: Vec<PlayerSet>,
+    unvalued: Vec<Unvalued>,
 }
 
 impl<G: Game> Opening<G> {
     fn none(game: &G, seed: u64) -> Self {
         let playthrough = Playthrough::new(game, seed);
-        Self { playthrough, plies: Vec::new(), movers: Vec::new() }
+        Self { playthrough, plies: Vec::new(), unvalued: Vec::new() }
     }
 
     /// Up to `most` random plies. Their search targets are blank until a search has run.
@@ -207,6 +240,7 @@ impl<G: Game> Opening<G> {
         let mut joint = vec![Action::default(); game.players()];
         for _ in 0..rng.below(most.saturating_add(1)) {
             let Turn::Move(movers) = game.turn(opening.playthrough.state()) else { break };
+            let (ply, elapsed) = (opening.plies.len(), game.elapsed(opening.playthrough.state()));
             let mut moves = Vec::with_capacity(movers.len());
             for player in movers.iter() {
                 game.viable(opening.playthrough.state(), player, &mut viable);
@@ -221,7 +255,7 @@ impl<G: Game> Opening<G> {
                 break;
             }
             opening.plies.push(Ply { moves });
-            opening.movers.push(movers);
+            opening.unvalued.push(Unvalued { ply, movers, missing: movers, elapsed });
         }
         opening
     }

@@ -154,17 +154,19 @@ impl<G: Game> Scripted<G> {
         }
     }
 
-    /// The choice of a player in one position; `None` if it finds none.
+    /// The choice of a player in one position, with its estimate of the outcome if it has one; `None`
+    /// if it finds no choice.
     pub(super) fn choose(
         &mut self,
         id: ScriptedId,
         game: &G,
         request: Request<'_, G>,
-    ) -> Option<Choice> {
+    ) -> Option<(Choice, Option<f32>)> {
         let cast = self.casts.get_mut(id.cast)?.as_mut()?;
         self.choices.clear();
-        cast.players.get_mut(id.player)?.choose(game, &mut [request], &mut self.choices);
-        self.choices.first().copied()
+        let player = cast.players.get_mut(id.player)?;
+        player.choose(game, &mut [request], &mut self.choices);
+        Some((*self.choices.first()?, player.last_value()))
     }
 
     /// The move that a demonstrator makes after `chosen`: that action, or a random viable one.

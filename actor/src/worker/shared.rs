@@ -195,7 +195,7 @@ impl<G: Game> Shared<G> {
         let (state, rng) = (playthrough.state(), &mut rngs[player]);
         let request = Request { state, player, rng, game: None };
         let choice = self.scripted.choose(id, &self.game, request);
-        let mut choice = choice.ok_or(WorkerError::NoMove { player })?;
+        let (mut choice, value) = choice.ok_or(WorkerError::NoMove { player })?;
         let mut policy = Vec::new();
         if seats[player].learns {
             policy.push((choice.action, 1.0));
@@ -203,6 +203,7 @@ impl<G: Game> Shared<G> {
         }
         choices.actions[player] = choice.action;
         choices.probabilities[player] = choice.probability;
+        choices.values[player] = value;
         choices.targets[player] = SearchTarget { policy, ..SearchTarget::default() };
         Ok(())
     }
@@ -348,7 +349,8 @@ impl<G: Game> Shared<G> {
             }
         }
         self.stats.games += 1;
-        active.into_finished(&self.game, &self.config)
+        let discount = self.settings.demonstrations.discount;
+        active.into_finished(&self.game, &self.config, discount)
     }
 }
 

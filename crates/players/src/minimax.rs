@@ -127,6 +127,8 @@ pub struct MinimaxPlayer<S, E> {
     searcher: S,
     heuristic: E,
     limit: SearchLimit,
+    /// Value of the last choice.
+    value: Option<f32>,
 }
 
 /// Builds a player from its options.
@@ -195,13 +197,13 @@ impl Seat<'_> {
         base: E,
     ) -> BuildResult<G> {
         let (name, limit) = (self.name.to_owned(), self.limit.clone());
-        let searcher = M::For::<G>::default();
+        let (searcher, value) = (M::For::<G>::default(), None);
         match &self.engine {
-            None => Ok(Box::new(MinimaxPlayer { name, searcher, heuristic: base, limit })),
+            None => Ok(Box::new(MinimaxPlayer { name, searcher, heuristic: base, limit, value })),
             Some(engine) => {
                 let engine = Arc::clone(engine);
                 let heuristic = NetworkHeuristic::new(self.name, engine, game, base)?;
-                Ok(Box::new(MinimaxPlayer { name, searcher, heuristic, limit }))
+                Ok(Box::new(MinimaxPlayer { name, searcher, heuristic, limit, value }))
             }
         }
     }
@@ -229,8 +231,13 @@ impl<G: Game, S: Searcher<G>, E: Heuristic<G>> Player<G> for MinimaxPlayer<S, E>
             // the batch.
             if let Ok(found) = self.searcher.search(query, &mut self.heuristic) {
                 choices.push(Choice { action: found.action, probability: 1.0 });
+                self.value = Some(found.value);
             }
         }
+    }
+
+    fn last_value(&self) -> Option<f32> {
+        self.value.filter(|_| self.heuristic.estimates_outcome())
     }
 }
 

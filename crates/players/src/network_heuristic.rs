@@ -69,6 +69,10 @@ impl<G: Game, E: Heuristic<G>> Heuristic<G> for NetworkHeuristic<E> {
         self.value(game, state, player)
     }
 
+    fn estimates_outcome(&self) -> bool {
+        true
+    }
+
     fn candidates(&mut self, game: &G, state: &G::State, player: usize, mask: &mut ActionMask) {
         self.base.candidates(game, state, player, mask);
     }

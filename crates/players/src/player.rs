@@ -43,4 +43,10 @@ pub trait Player<G: Game>: Send {
     ///
     /// Every request is for a seat that is to move, so it has a legal action.
     fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>);
+
+    /// The expected outcome, in −1 to 1, that the last choice found for its seat, discounted as in the
+    /// training of the player's network. `None` for players without such an estimate.
+    fn last_value(&self) -> Option<f32> {
+        None
+    }
 }

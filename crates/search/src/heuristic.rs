@@ -27,6 +27,12 @@ pub trait Heuristic<G: Game>: Send {
         scores[player]
     }
 
+    /// Whether scores are expected outcomes, discounted as in training, so that a network may learn
+    /// to predict the value of a search with them.
+    fn estimates_outcome(&self) -> bool {
+        false
+    }
+
     /// Sets `mask` to the actions of a player to move that are worth searching: legal ones only,
     /// and at least one.
     fn candidates(&mut self, game: &G, state: &G::State, player: usize, mask: &mut ActionMask) {

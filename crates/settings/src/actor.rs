@@ -133,7 +133,7 @@ pub struct ScriptedConfig {
 /// Games between players by name, such as `minimax`. The network learns to choose as they do and to
 /// predict how their games end (behavioural cloning), before it learns from its own searches or
 /// instead.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DemonstrationConfig {
     /// The players, by name. Each seat draws one of them. They have no time limit, so that a game
@@ -149,6 +149,17 @@ pub struct DemonstrationConfig {
     /// the mistakes.
     #[schemars(range(min = 0, max = 1))]
     pub random_moves: f64,
+    /// Discount of the outcome per time step, for moves whose player does not estimate it. Not a
+    /// setting of its own: training shares the discount of the run.
+    #[serde(skip)]
+    pub discount: f32,
+}
+
+impl Default for DemonstrationConfig {
+    fn default() -> Self {
+        let (players, until_generation) = (Vec::new(), None);
+        Self { players, share: 0.0, until_generation, random_moves: 0.0, discount: 1.0 }
+    }
 }
 
 impl DemonstrationConfig {

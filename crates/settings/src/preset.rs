@@ -235,7 +235,12 @@ fn minimax(game: GameConfig, depth: u32) -> Settings {
     // Who wins is decided within the last fifty turns or so. An undiscounted outcome would be noise
     // for all earlier positions.
     let discount = 0.98;
-    let algorithm = AlphaZeroConfig { root_value_share: 0.0, ..AlphaZeroConfig::default() };
+    // Half of a target is the value of the search, which lacks the chance of what follows.
+    let algorithm = AlphaZeroConfig {
+        root_value_share: 0.5,
+        value_coefficient: 16.0,
+        ..AlphaZeroConfig::default()
+    };
     Settings {
         generation_steps: 500,
         discount,

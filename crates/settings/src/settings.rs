@@ -138,12 +138,13 @@ impl Settings {
         net_spec(&self.game, &self.net, self.observation)
     }
 
-    /// The settings of play, with the run's discount in the search.
+    /// The settings of play, with the run's discount in searches and demonstrations.
     pub fn play(&self) -> PlayConfig {
         let mut play = self.actor.clone();
         if let Some(search) = &mut play.search {
             search.discount = self.discount;
         }
+        play.demonstrations.discount = self.discount;
         play
     }
 }
@@ -256,6 +257,7 @@ mod tests {
         let mut settings = Preset::TicTacToe.settings();
         settings.discount = 0.9;
         assert_eq!(settings.play().search.expect("it searches").discount, 0.9);
+        assert_eq!(settings.play().demonstrations.discount, 0.9);
         let text = toml::to_string(&settings).expect("plain data");
         assert_eq!(text.matches("discount").count(), 1, "{text}");
     }

@@ -1,7 +1,10 @@
 //! Games between players without weights, which are learned from.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use ouro_game::Rng;
-use ouro_players::{NetPlayer, Player, Request, Selection};
+use ouro_players::{BuildContext, Clock, NetPlayer, Player, Request, Selection, by_name};
 use ouro_settings::{DemonstrationConfig, exploring};
 
 use super::*;
@@ -9,7 +12,13 @@ use super::*;
 fn shown(players: &[&str], share: f64, random_moves: f64) -> WorkerSettings {
     let players = players.iter().map(|&player| player.to_owned()).collect();
     let until_generation = Some(5);
-    let demonstrations = DemonstrationConfig { players, share, until_generation, random_moves };
+    let demonstrations = DemonstrationConfig {
+        players,
+        share,
+        until_generation,
+        random_moves,
+        ..DemonstrationConfig::default()
+    };
     WorkerSettings { demonstrations, search: Some(exploring(8, 2)), ..settings(GAMES) }
 }
 
@@ -104,6 +113,58 @@ fn players_with_the_newest_weights_keep_those_of_their_games_start() {
         assert!(new.len() > GAMES && new.iter().all(|played| generations(played) == [7, 7]));
         games.iter().for_each(follows_the_network);
     }
+}
+
+/// A clock for players that read none.
+#[derive(Debug)]
+struct Still;
+
+impl Clock for Still {
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Games in which every seat draws one of two players, one of them with a network.
+fn with_and_without_network() -> Vec<Trajectory> {
+    let players = ["minimax{depth=2,weights=self}", "minimax{depth=2}"];
+    let mut settings = shown(&players, 1.0, 0.0);
+    settings.opening_plies = 2;
+    settings.demonstrations.discount = 0.5;
+    play(&mut worker(settings), &roster(1, &[]), 100)
+}
+
+#[test]
+fn the_value_of_a_move_is_the_networks_or_else_the_discounted_outcome() {
+    let game = TicTacToe::default();
+    let (mut by_network, mut by_outcome) = (0, 0);
+    for played in with_and_without_network() {
+        let engine = entry(number(&played.seats[0])).engine;
+        let mut engines = |_: &str| Some(Arc::clone(&engine));
+        let clock = Arc::new(Still);
+        let mut context = BuildContext { game: &game, engines: &mut engines, clock };
+        let mut network = by_name("minimax{depth=2,weights=self}", &mut context).unwrap();
+        let mut replay = played.replay(&game).unwrap();
+        let plies = played.plies.len() as i32;
+        for (ply, one) in played.moves().enumerate() {
+            let (state, player) = (replay.state(), ply % 2);
+            let (mut rng, mut choices) = (Rng::new(1, "unused"), Vec::new());
+            let request = Request { state, player, rng: &mut rng, game: None };
+            network.choose(&game, &mut [request], &mut choices);
+            let target = one.search.as_ref().unwrap();
+            let outcome = 0.5_f32.powi(plies - ply as i32) * played.seats[player].outcome;
+            let is_close = |value: f32| (target.value - value).abs() < 1e-6;
+            // Openings have the value of a later search.
+            if !target.policy.is_empty() {
+                let estimate = network.last_value().unwrap();
+                assert!(is_close(estimate) || is_close(outcome), "{target:?} {estimate} {outcome}");
+                by_network += usize::from(is_close(estimate) && !is_close(outcome));
+                by_outcome += usize::from(is_close(outcome) && !is_close(estimate));
+            }
+            assert!(replay.advance().unwrap());
+        }
+    }
+    assert!(by_network > 20 && by_outcome > 20, "{by_network} {by_outcome}");
 }
 
 /// Checks that every move is the network's choice.
