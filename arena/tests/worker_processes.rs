@@ -46,6 +46,7 @@ match_share = 1.0
 parallel = 8
 [arena.gate]
 games = 60
+sequential = false
 [deploy]
 log = "text"
 drain_seconds = 0.5
