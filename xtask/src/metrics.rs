@@ -8,7 +8,7 @@ use crate::shell::{self, cargo, say};
 
 /// Writes the page.
 pub(crate) fn run() -> Result<()> {
-    let test = ["test", "--quiet", "--workspace", "--test", "metrics", "the_page_in"];
+    let test = ["test", "--quiet", "--workspace", "--test", "commands", "the_page_in"];
     let mut command = cargo(&test);
     command.env("OURO_GENERATE", "1");
     shell::run(command)?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ouro_proto::{ArenaClient, Credential};
 use ouro_testkit::process::{Ended, Process, run};
 
-use crate::programs::programs;
+use super::programs::programs;
 
 /// Longest time until the cluster does what a test waits for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(240);

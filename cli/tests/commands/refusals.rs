@@ -1,0 +1,179 @@
+//! The errors of `ouro` for unusable input.
+//!
+//! Each is one line that names the thing, its value and the remedy. The exit code is the one that
+//! `--help` lists.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+
+use crate::support::small_run::{self, ouro, train};
+
+/// A folder with settings and a finished run, whose files the tests then damage.
+fn home_with_run() -> tempfile::TempDir {
+    small_run::home_with_run("1ms")
+}
+
+/// Replaces the first `from` in the run's settings by `to`.
+fn edit(home: &Path, from: &str, to: &str) {
+    let path = home.join("run/run.toml");
+    let text = fs::read_to_string(&path).expect("a run has settings");
+    assert!(text.contains(from), "{text}");
+    fs::write(&path, text.replacen(from, to, 1)).expect("it is written");
+}
+
+#[test]
+fn a_run_folder_that_cannot_be_written_is_named_with_its_cause() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    fs::write(home.path().join("file"), "").expect("it is written");
+    let cases = [
+        ("/proc/nope", "No such file"),
+        ("/dev/null/run", "Not a directory"),
+        ("file", "cannot be written"),
+        ("file/below", "Not a directory"),
+    ];
+    for (folder, cause) in cases {
+        let output = train(home.path(), &["tictactoe", "--run", folder]);
+        let named = format!("run folder {folder} cannot be written");
+        output.assert_refused(74, &[&named, cause, "--run"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_in_a_folder_that_became_read_only_is_refused_before_anything_starts() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = home_with_run();
+    let folder = home.path().join("run");
+    let allow = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode));
+    allow(0o555).expect("it is ours");
+    // Permissions do not bind root, who can write anyway.
+    let binds = fs::write(folder.join("probe"), "").is_err();
+    let output = train(home.path(), &["--run", "run", "--for", "1ms"]);
+    allow(0o755).expect("it is ours");
+    if binds {
+        let named = "run folder run cannot be written: Permission denied";
+        output.assert_refused(74, &[named, "--run"]);
+    } else {
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+    }
+}
+
+#[test]
+fn a_port_in_use_names_the_flag_that_changes_it() {
+    let home = home_with_run();
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("it has one").to_string();
+    for flag in ["--arena", "--learner", "--web"] {
+        let output = train(home.path(), &["--run", "run", flag, &address, "--for", "1ms"]);
+        output.assert_refused(69, &[&address, "in use", flag]);
+    }
+}
+
+#[test]
+fn settings_that_do_not_belong_to_a_run_are_refused() {
+    type Case<'a> = (&'a str, &'a str, i32, &'a [&'a str]);
+    let cases: [Case; 7] = [
+        ("seed = 1", "seed = 2", 64, &["run run is one of", "put that back", "--run"]),
+        ("hidden = 8", "hidden = 9", 64, &["another network", "run/run.toml", "--run"]),
+        (
+            "game = \"tic_tac_toe\"",
+            "game = \"connect_four\"",
+            64,
+            &["tic_tac_toe", "connect_four", "--run"],
+        ),
+        ("seed = 1", "sead = 1", 64, &["run.toml", "`sead` is unknown", "did you mean `seed`?"]),
+        ("seed = 1", "seed = -1", 64, &["run.toml", "`seed`", "-1"]),
+        ("generation_steps = ", "generation_steps = 0 # ", 64, &["generation_steps is 0"]),
+        ("seed = 1", "seed 1", 64, &["run.toml", "is not TOML", "line "]),
+    ];
+    for (from, to, code, expected) in cases {
+        let home = home_with_run();
+        edit(home.path(), from, to);
+        train(home.path(), &["--run", "run"]).assert_refused(code, expected);
+    }
+}
+
+#[test]
+fn files_of_a_run_that_are_none_are_named() {
+    type Case<'a> = (&'a str, i32, &'a [&'a str]);
+    let cases: [Case; 2] = [
+        ("run/arena/results.log", 69, &["results.log", "damaged at entry 0", "ouro repair"]),
+        ("run/learner/journal", 69, &["journal"]),
+    ];
+    for (path, code, expected) in cases {
+        let home = home_with_run();
+        let path = home.path().join(path);
+        if path.is_dir() {
+            fs::remove_dir_all(&path).expect("it is ours");
+        }
+        fs::write(&path, "nothing of ours, but long enough to be looked at").expect("written");
+        train(home.path(), &["--run", "run"]).assert_refused(code, expected);
+    }
+}
+
+#[test]
+fn training_states_of_another_version_name_it_and_what_can_read_them() {
+    let home = home_with_run();
+    let states = home.path().join("run/learner/training-states");
+    for state in fs::read_dir(states).expect("a run has training states") {
+        let path = state.expect("it is listed").path().join("manifest.json");
+        let text = fs::read_to_string(&path).expect("a training state has a manifest");
+        let mut manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        manifest["version"] = 1.into();
+        fs::write(&path, manifest.to_string()).expect("it is written");
+    }
+    let expected = ["manifest.json: version is 1; this program reads ", "another run folder"];
+    train(home.path(), &["--run", "run"]).assert_refused(69, &expected);
+}
+
+#[test]
+fn flags_of_new_runs_are_refused_where_there_is_one() {
+    let home = home_with_run();
+    for (arguments, flag) in [
+        (&["--seed", "3"][..], "--seed"),
+        (&["--config", "small.toml"], "--config"),
+        (&["connect4"], "PRESET"),
+    ] {
+        let output = train(home.path(), &[&["--run", "run"], arguments].concat());
+        output.assert_refused(64, &[flag, "is for new runs", "--run"]);
+    }
+}
+
+#[test]
+fn wrong_settings_leave_no_run_behind() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let cases = [
+        ("[train]\nlerning_rate = 1.0", "did you mean `train.learning_rate`?"),
+        ("discount = 2.0", "discount is 2; "),
+        ("[actor]\nbatch = 0", "actor.batch is 0; it must be 1 to 2^20"),
+        ("[arena]\nplayer = \"nobody\"", "arena.player"),
+        ("[game]\ngame = \"battlesnake\"\nwidth = 200", "game.width is 200; "),
+        ("preset = \"chess\"", "known are duel-7x7"),
+    ];
+    for (text, expected) in cases {
+        fs::write(home.path().join("bad.toml"), text).expect("it is written");
+        let output = train(home.path(), &["--run", "run", "--config", "bad.toml"]);
+        output.assert_refused(64, &[expected]);
+        assert!(!home.path().join("run").exists(), "{text}");
+    }
+    let output = train(home.path(), &["--run", "run", "--config", "none.toml"]);
+    output.assert_refused(66, &["none.toml"]);
+}
+
+#[test]
+fn weights_of_another_shape_cannot_play_and_say_why() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let planes = ouro_game::PlaneShape { channels: 2, height: 4, width: 4 };
+    let architecture = ouro_net::Architecture::Conv { channels: 2, layers: 1, hidden: 4 };
+    let spec = ouro_net::NetSpec { planes, actions: 9, architecture };
+    let game = r#"{"game":"tic_tac_toe"}"#.to_owned();
+    let meta = ouro_net::WeightsMeta { game, generation: ouro_net::Generation(1), step: 1 };
+    let weights = ouro_net::Weights::initialize(spec, meta, 1).expect("a valid spec");
+    fs::write(home.path().join("w"), weights.to_safetensors()).expect("it is written");
+    for player in ["net{weights=w}", "mcts{sims=4,weights=w}"] {
+        let output = ouro(home.path(), &["match", player, "random", "--games", "2"]);
+        output.assert_refused(64, &["weights=w", "4"]);
+    }
+}

@@ -1,0 +1,85 @@
+//! `ouro train`, run as a process: real ports, kills and restarts.
+
+#[cfg(target_os = "linux")]
+mod full_disk;
+mod grpcurl;
+mod kills;
+mod page;
+mod process;
+mod webdriver;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use self::process::Trainer;
+use crate::support::promoting_run::SETTINGS;
+
+fn home_with_settings() -> tempfile::TempDir {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    std::fs::write(home.path().join("settings.toml"), SETTINGS).expect("settings are written");
+    home
+}
+
+fn start(home: &Path) -> Trainer {
+    let settings = (!home.join("run").exists()).then(|| home.join("settings.toml"));
+    Trainer::start(&home.join("run"), settings.as_deref())
+}
+
+#[test]
+fn ctrl_c_drains_and_says_how_to_go_on() {
+    let home = home_with_settings();
+    let mut trainer = start(home.path());
+    let progress = trainer.wait_for("progress");
+    for key in ["generation", "step", "games_per_second", "moves_per_second", "loss", "pool"] {
+        assert!(progress[key].is_number(), "{key}: {progress}");
+    }
+    let (code, end) = trainer.interrupt();
+    assert_eq!(code, Some(0), "a drain is a clean end");
+    let run = home.path().join("run");
+    let resume = end["resume"].as_str().expect("a command");
+    let resume: Vec<_> = resume.split_whitespace().collect();
+    assert_eq!(resume[..3], [env!("CARGO_BIN_EXE_ouro"), "train", "--run"]);
+    assert_eq!(resume[3], run.to_str().expect("a path"));
+    assert!(resume.windows(2).any(|words| words == ["--device", "cpu"]), "{resume:?}");
+    let again = start(home.path());
+    assert_eq!(again.opening["new"], false);
+    assert!(again.opening["step"].as_u64() >= progress["step"].as_u64());
+    let (code, _) = again.interrupt();
+    assert_eq!(code, Some(0));
+    let events = std::fs::read_to_string(run.join("events.jsonl")).expect("a history");
+    let name =
+        |line| -> Value { serde_json::from_str::<Value>(line).expect("JSON")["event"].take() };
+    let names: Vec<_> = events.lines().map(name).collect();
+    for event in ["start", "draining", "end"] {
+        assert_eq!(names.iter().filter(|&name| name == event).count(), 2, "{event}");
+    }
+}
+
+#[test]
+fn games_that_wait_for_training_are_taken_in_when_the_run_ends() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    // At this ratio, training on the games of one second takes minutes.
+    let window = "window_positions = 1024";
+    let slow = format!("{window}\nsamples_per_insert = 512\n[intake]\nmax_staleness = 100000");
+    let (settings, stderr) = (home.path().join("settings.toml"), home.path().join("stderr"));
+    std::fs::write(&settings, kills::ALPHAZERO.replace(window, &slow)).expect("they are written");
+    let file = std::fs::File::create(&stderr).expect("a file");
+    let mut trainer = Trainer::start_with_stderr(&home.path().join("run"), Some(&settings), file);
+    trainer.wait_for("progress");
+    let (code, _) = trainer.interrupt();
+    assert_eq!(code, Some(0));
+    let stderr = std::fs::read_to_string(stderr).expect("text");
+    assert!(!stderr.contains("without the learner's answer"), "{stderr}");
+}
+
+#[test]
+fn two_processes_cannot_share_a_run_and_the_second_says_why() {
+    let home = home_with_settings();
+    let mut trainer = start(home.path());
+    let (code, message) = Trainer::start_refused(&home.path().join("run"));
+    assert_eq!(code, Some(69), "{message}");
+    assert!(message.contains("in use by another process"), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    trainer.kill();
+}
