@@ -1,7 +1,6 @@
 //! Candidates: arrival, weights files, and which candidate plays next.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex};
 
@@ -39,6 +38,15 @@ pub(super) struct NextCandidate {
     pub(super) by: Option<Generation>,
 }
 
+/// The candidates that have arrived.
+#[derive(Debug)]
+struct Arrivals {
+    /// Every generation whose arrival was announced, by this process or an earlier one.
+    announced: BTreeSet<Generation>,
+    /// Those that arrived since the match runner last requested one.
+    waiting: usize,
+}
+
 /// Published weights and the candidates among them.
 #[derive(Debug)]
 pub(crate) struct CandidateState {
@@ -46,10 +54,7 @@ pub(crate) struct CandidateState {
     weights: Arc<WeightsState>,
     /// Wakes the match runner.
     wake: SyncSender<()>,
-    /// Candidates that arrived since the match runner last requested one.
-    waiting: AtomicUsize,
-    /// Every generation whose arrival was announced, by this process or an earlier one.
-    announced: Mutex<BTreeSet<Generation>>,
+    arrivals: Mutex<Arrivals>,
     /// The newest generation after whose evaluation no candidate was left.
     idle_after: watch::Sender<Option<Generation>>,
     /// Held while a file and its row are written, or while files are removed. Otherwise the removal
@@ -68,8 +73,7 @@ impl CandidateState {
             shared,
             weights,
             wake,
-            waiting: AtomicUsize::new(0),
-            announced: Mutex::new(announced),
+            arrivals: Mutex::new(Arrivals { announced, waiting: 0 }),
             idle_after: watch::Sender::default(),
             files: Mutex::default(),
         })
@@ -132,24 +136,27 @@ impl CandidateState {
         // The store cannot say whether the row is new: a commit that failed may have been applied.
         // The runner is woken before anything else can fail, because a repeated publication counts
         // as known.
-        if self.announce(&stored) {
-            self.waiting.fetch_add(1, Ordering::Release);
+        if self.arrives(&stored) {
+            self.announce(&stored);
             self.wake();
         }
         Ok(stored)
     }
 
-    /// Emits the arrival of a stored candidate once, however often the candidate is published.
-    /// Returns whether this call emitted it.
-    fn announce(&self, candidate: &Checkpoint) -> bool {
-        let is_new = lock(&self.announced).insert(candidate.generation);
-        if is_new {
-            let (generation, hash) = (candidate.generation.0, candidate.hash);
-            tracing::info!(generation, %hash, "candidate arrived");
-            identity().set_generation(generation);
-            self.shared.emit(ArenaEvent::Published(candidate.clone()));
-        }
+    /// Counts a stored candidate, unless it is known. Returns whether it is new.
+    fn arrives(&self, candidate: &Checkpoint) -> bool {
+        let mut arrivals = lock(&self.arrivals);
+        let is_new = arrivals.announced.insert(candidate.generation);
+        arrivals.waiting += usize::from(is_new);
         is_new
+    }
+
+    /// Emits the arrival of a candidate, once for each.
+    fn announce(&self, candidate: &Checkpoint) {
+        let (generation, hash) = (candidate.generation.0, candidate.hash);
+        tracing::info!(generation, %hash, "candidate arrived");
+        identity().set_generation(generation);
+        self.shared.emit(ArenaEvent::Published(candidate.clone()));
     }
 
     /// The generation from which a candidate was trained: the announced one, or the newest before
@@ -200,18 +207,24 @@ impl CandidateState {
 
     /// Number of candidates that arrived since [`next`](Self::next) was called.
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Acquire)
+        lock(&self.arrivals).waiting
     }
 
     /// The candidate to play next, which is the newest, and those that it or the champion overtook.
     pub(super) fn next(&self) -> Result<NextCandidate, StoreError> {
-        self.waiting.store(0, Ordering::Release);
         let champion = self.shared.store.champion()?.generation();
-        let mut candidates = self.shared.store.checkpoints()?;
-        candidates.retain(|row| row.status == CheckpointStatus::Candidate);
-        for candidate in &candidates {
-            self.announce(candidate);
-        }
+        let (mut candidates, new) = {
+            // Held while the store is read: a candidate that is returned here would otherwise be
+            // counted afterwards, and its own arrival would interrupt its games.
+            let mut arrivals = lock(&self.arrivals);
+            let mut candidates = self.shared.store.checkpoints()?;
+            candidates.retain(|row| row.status == CheckpointStatus::Candidate);
+            arrivals.waiting = 0;
+            let is_new = |row: &&Checkpoint| arrivals.announced.insert(row.generation);
+            let new: Vec<_> = candidates.iter().filter(is_new).cloned().collect();
+            (candidates, new)
+        };
+        new.iter().for_each(|candidate| self.announce(candidate));
         let newest = candidates.pop_if(|row| Some(row.generation) > champion);
         let overtaken = candidates.iter().map(|row| row.generation).collect();
         let by = newest.as_ref().map(|row| row.generation).or(champion);

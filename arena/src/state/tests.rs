@@ -76,6 +76,19 @@ fn only_the_newest_candidate_is_played_and_older_ones_are_dropped() {
 }
 
 #[test]
+fn a_candidate_that_is_taken_while_it_arrives_counts_as_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = state(folder.path());
+    for generation in 0..100 {
+        std::thread::scope(|scope| {
+            scope.spawn(|| publish(&state, generation));
+            while state.next_candidate().unwrap().is_none_or(|one| one.generation.0 < generation) {}
+        });
+        assert!(!state.candidates().has_arrival(), "generation {generation}");
+    }
+}
+
+#[test]
 fn weights_of_rejected_candidates_are_removed_except_the_newest() {
     let folder = tempfile::tempdir().unwrap();
     let state = state(folder.path());
