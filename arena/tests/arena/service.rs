@@ -26,6 +26,7 @@ use super::running::{
 
 const SERVICE: &str = "ouro.arena.v1.ArenaService";
 const POOL_SERVICE: &str = "ouro.arena.v1.PoolService";
+
 #[tokio::test]
 async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
     let folder = tempfile::tempdir().unwrap();
@@ -35,6 +36,8 @@ async fn a_candidate_earns_its_promotion_and_a_restart_keeps_everything() {
     // The untrained network is a candidate like any other, and it is no better than random.
     let decision = arena.publish(0, uniform(0)).await;
     assert_eq!(decision.promotion(), None);
+    // Its rating games yield to the next candidate.
+    arena.idle_after(0).await;
     let decision = arena.publish(1, strong(1)).await;
     let promotion = decision.promotion().unwrap();
     assert_eq!(promotion.generation, Generation(1));
