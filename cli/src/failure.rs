@@ -89,8 +89,10 @@ impl Failure {
 
     /// File that cannot be read. A missing file has its own exit code.
     pub(crate) fn read(what: impl Display, error: &io::Error) -> Self {
-        let code = if error.kind() == io::ErrorKind::NotFound { NO_INPUT } else { IO };
-        Self::new(code, format_args!("{what}: {error}"))
+        if error.kind() == io::ErrorKind::NotFound {
+            return Self::no_input(format_args!("{what}: nothing is there; check the path"));
+        }
+        Self::io(format_args!("{what}: {error}"))
     }
 
     /// Unusable settings file. A missing file has its own exit code.

@@ -1,6 +1,7 @@
 //! The weights in players' names, and the game for which they were trained.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -63,8 +64,14 @@ fn other_game(path: &str, own: &GameConfig, whence: &str, game: &GameConfig) -> 
 }
 
 fn read(path: &str) -> Result<Weights, Failure> {
-    let bytes = read_regular(Path::new(path), DEFAULT_MAX_WEIGHTS_BYTES)
-        .map_err(|error| Failure::read(path, &error))?;
+    let bytes = read_regular(Path::new(path), DEFAULT_MAX_WEIGHTS_BYTES).map_err(|error| {
+        if error.kind() == io::ErrorKind::NotFound {
+            return Failure::no_input(format_args!(
+                "{path}: no weights are there; name a file of checkpoints/, or of arena/weights in a run"
+            ));
+        }
+        Failure::read(path, &error)
+    })?;
     Weights::from_safetensors(&bytes)
         .map_err(|error| Failure::data(format_args!("{path}: {error}")))
 }

@@ -58,6 +58,7 @@ fn what_cannot_be_played_is_refused_in_one_line() {
         (&["match", "random", "--game", "tic_tac_toe"], 64, "at least two"),
         (&["match", "net{weights=none.safetensors}", "random"], 66, "none.safetensors"),
         (&["match", "net{weights=Cargo.toml}", "random"], 65, "Cargo.toml"),
+        (&["match", "net{weights=gone}", "random"], 66, "gone: no weights are there; name a file"),
     ] {
         let output = ouro(arguments);
         let error = &output.stderr;
