@@ -27,6 +27,7 @@ pub mod error;
 pub mod game;
 pub mod grid;
 pub mod laws;
+pub mod maze_dash;
 pub mod player_set;
 pub mod record;
 pub mod rng;

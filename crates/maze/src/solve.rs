@@ -1,0 +1,167 @@
+//! The whole solver: restarts, free starts and threads.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use ouro_game::Rng;
+use ouro_game::maze_dash::Board;
+
+use crate::search::{End, Search};
+
+/// Nodes of the first round at a given start, and of the first at free starts.
+const FIRST_LIMIT: (u64, u64) = (1_000, 8);
+/// Growth of the limit from round to round, at a given start and at free starts.
+const GROWTH: (u64, u64) = (2, 8);
+/// Nodes between two calls of the watch.
+const WATCH_EVERY: u64 = 64;
+/// Probability that a decision is ordered at random, after the first round.
+const NOISE: f64 = 0.05;
+
+/// Limits and resources of [`solve`].
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Threads, at least 1. More than one help at free starts only.
+    pub threads: usize,
+    /// Seed of the random choices.
+    pub seed: u64,
+}
+
+/// What a search has done so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Decisions tried.
+    pub nodes: u64,
+    /// The current round, from 1.
+    pub round: u32,
+    /// Starts that have not been refuted.
+    pub starts: usize,
+}
+
+/// The answer about a board.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A path that visits every free cell, cell by cell.
+    Path(Vec<usize>),
+    /// No path exists: all have been tried.
+    NoSolution,
+    /// The watch ended the search.
+    Stopped,
+}
+
+/// An answer and what it took.
+#[derive(Clone, Debug)]
+pub struct Solved {
+    /// The answer.
+    pub answer: Answer,
+    /// The search at its end.
+    pub progress: Progress,
+}
+
+/// Solves `board` from its start, or from any free cell if it gives none.
+///
+/// `watch` is called from all threads every few nodes; the search ends when it returns false.
+/// With one thread the same board and seed give the same answer.
+pub fn solve(board: &Board, limits: Limits, watch: &(dyn Fn(Progress) -> bool + Sync)) -> Solved {
+    let given = board.start();
+    let mut starts: Vec<usize> = match given {
+        Some(start) => vec![start],
+        None => (0..board.width() * board.height()).filter(|&cell| board.is_free(cell)).collect(),
+    };
+    Rng::new(limits.seed, "maze dash starts").shuffle(&mut starts);
+    let choose = |(one, many): (u64, u64)| if given.is_some() { one } else { many };
+    let mut limit = choose(FIRST_LIMIT);
+    let threads = limits.threads.clamp(1, starts.len().max(1));
+    let mut searches: Vec<Search> = (0..threads as u64)
+        .map(|thread| Search::new(board, Rng::indexed(limits.seed, "maze dash search", thread)))
+        .collect();
+    let nodes = AtomicU64::new(0);
+    for round in 1.. {
+        let shared = Round {
+            starts: &starts,
+            limit,
+            noise: if round == 1 { 0.0 } else { NOISE },
+            number: round,
+            next: AtomicUsize::new(0),
+            nodes: &nodes,
+            stop: AtomicBool::new(false),
+            result: Mutex::new(RoundResult { path: None, open: Vec::new() }),
+        };
+        std::thread::scope(|scope| {
+            let (first, others) = searches.split_at_mut(1);
+            for search in others {
+                scope.spawn(|| shared.work(search, watch));
+            }
+            shared.work(&mut first[0], watch);
+        });
+        let stopped = shared.stop.load(Ordering::Relaxed);
+        let Ok(result) = shared.result.into_inner() else { break };
+        let answer = match result.path {
+            Some(path) => Some(Answer::Path(path)),
+            None if stopped => Some(Answer::Stopped),
+            None if result.open.is_empty() => Some(Answer::NoSolution),
+            None => None,
+        };
+        let starts_left = result.open.len();
+        if let Some(answer) = answer {
+            let nodes = nodes.load(Ordering::Relaxed);
+            return Solved { answer, progress: Progress { nodes, round, starts: starts_left } };
+        }
+        starts = result.open;
+        limit = limit.saturating_mul(choose(GROWTH));
+    }
+    let nodes = nodes.load(Ordering::Relaxed);
+    Solved { answer: Answer::Stopped, progress: Progress { nodes, round: 0, starts: starts.len() } }
+}
+
+/// One pass over all starts that are left.
+struct Round<'a> {
+    starts: &'a [usize],
+    limit: u64,
+    noise: f64,
+    number: u32,
+    next: AtomicUsize,
+    nodes: &'a AtomicU64,
+    stop: AtomicBool,
+    result: Mutex<RoundResult>,
+}
+
+struct RoundResult {
+    path: Option<Vec<usize>>,
+    /// Starts whose search reached its limit.
+    open: Vec<usize>,
+}
+
+impl Round<'_> {
+    /// Searches from one start after the other until none is left.
+    fn work(&self, search: &mut Search, watch: &(dyn Fn(Progress) -> bool + Sync)) {
+        while !self.stop.load(Ordering::Relaxed) {
+            let Some(&start) = self.starts.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
+                return;
+            };
+            let mut seen = search.nodes();
+            let end = search.run(start, self.limit, self.noise, |nodes| {
+                if nodes - seen < WATCH_EVERY {
+                    return false;
+                }
+                let total = self.nodes.fetch_add(nodes - seen, Ordering::Relaxed) + nodes - seen;
+                seen = nodes;
+                let progress =
+                    Progress { nodes: total, round: self.number, starts: self.starts.len() };
+                if !watch(progress) {
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+                self.stop.load(Ordering::Relaxed)
+            });
+            self.nodes.fetch_add(search.nodes() - seen, Ordering::Relaxed);
+            let Ok(mut result) = self.result.lock() else { return };
+            match end {
+                End::Solved => {
+                    result.path = Some(search.path());
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+                End::Refuted => {}
+                End::Limit => result.open.push(start),
+            }
+        }
+    }
+}
