@@ -33,6 +33,7 @@ pub mod record;
 pub mod rng;
 pub mod rollout;
 pub mod snake;
+pub mod snakgame;
 pub mod symmetry;
 pub mod tic_tac_toe;
 

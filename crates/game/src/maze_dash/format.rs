@@ -132,8 +132,9 @@ impl FromStr for Board {
             return Err(malformed("the text is empty"));
         }
         if text.starts_with('{') {
-            let json: Rows = serde_json::from_str(text)
-                .map_err(|error| malformed(&format!("the JSON is not {{\"rows\": […]}}: {error}")))?;
+            let json: Rows = serde_json::from_str(text).map_err(|error| {
+                malformed(&format!("the JSON is not {{\"rows\": […]}}: {error}"))
+            })?;
             return Self::from_rows(&json.rows.iter().map(String::as_str).collect::<Vec<_>>());
         }
         if text.starts_with("x=") {

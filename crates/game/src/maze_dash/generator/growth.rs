@@ -56,9 +56,8 @@ impl Growth {
         for y in 1..=height {
             cells[y * stride + 1..=y * stride + width].fill(Cell::Undecided);
         }
-        let start = (1 + rng.below(height as u32) as usize) * stride
-            + 1
-            + rng.below(width as u32) as usize;
+        let start =
+            (1 + rng.below(height as u32) as usize) * stride + 1 + rng.below(width as u32) as usize;
         cells[start] = Cell::Visited;
         let target = width * height - obstacles;
         Self {
@@ -152,7 +151,8 @@ impl Growth {
         // Without a cell that divides the undecided cells, all that could be reached still can.
         let mut apart = self.divides(self.head()) || ahead.is_some_and(|ahead| self.divides(ahead));
         self.cells[to] = Cell::Visited;
-        apart |= self.divides(to) || !self.neighbours(to).iter().any(|&cell| self.is_undecided(cell));
+        apart |=
+            self.divides(to) || !self.neighbours(to).iter().any(|&cell| self.is_undecided(cell));
         let lost = if apart {
             self.board_cells - (self.path.len() + 1) - self.reach(to)
         } else {
@@ -172,9 +172,17 @@ impl Growth {
     /// by the eight cells around it.
     fn divides(&self, cell: usize) -> bool {
         let s = self.stride;
-        let around =
-            [cell + s, cell + s + 1, cell + 1, cell - s + 1, cell - s, cell - s - 1, cell - 1, cell + s - 1]
-                .map(|cell| self.cells.get(cell).is_some_and(|&cell| cell == Cell::Undecided));
+        let around = [
+            cell + s,
+            cell + s + 1,
+            cell + 1,
+            cell - s + 1,
+            cell - s,
+            cell - s - 1,
+            cell - 1,
+            cell + s - 1,
+        ]
+        .map(|cell| self.cells.get(cell).is_some_and(|&cell| cell == Cell::Undecided));
         // Runs of undecided cells around the ring that hold a direct neighbour.
         let mut runs = 0;
         for side in [0, 2, 4, 6] {

@@ -1,0 +1,30 @@
+//! SNAKGAME of the `CodeChef` contest APRIL16: two sides fill a grid with snakes.
+//!
+//! The sides move alternately. A side starts a new snake on an empty cell or extends one end of its
+//! current snake to an empty neighbour. Blocked cells and the cells of all snakes, live or dead, are
+//! not empty. The game ends when no cell is empty or a side exits. **A snake of L cells scores
+//! (L − 1)·⌊√L⌋**, so one long snake is worth more than many short ones.
+//!
+//! [`Position`] holds the rules for any two sides. [`OfficialGame`] is the contest's game, in which a
+//! [`Strategy`] plays against [`Chef`], a random policy that sometimes freezes; only the score of
+//! the strategy counts. [`generate_official`] draws the contest's boards. Coordinates and the text
+//! of moves are those of the contest's protocol: `x` is the row, and counting starts at 1.
+
+mod board;
+mod cell;
+mod chef;
+mod empty_cells;
+mod generator;
+mod moves;
+mod official;
+mod position;
+mod side;
+
+pub use board::{Board, BoardError, Content, MAX_SIDE, MIN_SIDE};
+pub use cell::Cell;
+pub use chef::Chef;
+pub use generator::{BoardType, generate, generate_official};
+pub use moves::{Move, ParseMoveError};
+pub use official::{OfficialGame, OfficialResult, Strategy, play_official};
+pub use position::{MoveError, Position, one_snake_bound};
+pub use side::{Side, Snake, Snakes, snake_score};
