@@ -22,8 +22,11 @@ mod purge;
 mod record;
 mod repair;
 mod restore;
+mod seconds;
 mod settings;
 mod show;
+mod snakgame;
+mod solve;
 mod states;
 mod store;
 mod token;
@@ -60,6 +63,9 @@ pub(crate) enum Command {
     Match(match_games::Arguments),
     Tune(tune::Arguments),
     Exam(exam::Arguments),
+    Solve(solve::Arguments),
+    #[command(subcommand)]
+    Snakgame(snakgame::Snakgame),
 }
 
 impl Default for Command {
@@ -91,6 +97,8 @@ impl Command {
             Self::Match(arguments) => match_games::run(&arguments, output),
             Self::Tune(arguments) => tune::run(&arguments, output),
             Self::Exam(arguments) => exam::run(&arguments, output),
+            Self::Solve(arguments) => solve::run(&arguments, output),
+            Self::Snakgame(verb) => verb.run(output),
         }
     }
 }

@@ -23,6 +23,7 @@ Exit codes:
   69  something it needs is not available: a port, a device, a run in use
   70  a bug in this program
   74  reading or writing failed
+  75  a time limit ended the work before there was an answer
   130 Ctrl-C a second time: ended at once";
 
 /// Invalid command line or configuration (`EX_USAGE`).
@@ -37,6 +38,8 @@ const UNAVAILABLE: u8 = 69;
 const SOFTWARE: u8 = 70;
 /// Failed read or write (`EX_IOERR`).
 const IO: u8 = 74;
+/// No answer within a time limit (`EX_TEMPFAIL`).
+pub(crate) const TIME_LIMIT: u8 = 75;
 
 /// Error that stops a command.
 #[derive(Debug)]

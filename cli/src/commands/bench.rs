@@ -44,11 +44,3 @@ impl Bench {
         }
     }
 }
-
-/// Parses the duration of a run, in seconds.
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= 3600.0 => Ok(seconds),
-        _ => Err("it must be a number above 0 and at most 3600".to_owned()),
-    }
-}

@@ -21,6 +21,8 @@ mod purge;
 mod refusals;
 mod repair;
 mod running;
+mod snakgame;
+mod solve;
 mod states;
 mod tls;
 #[cfg(feature = "otlp")]

@@ -7,8 +7,9 @@
 //!
 //! [`Position`] holds the rules for any two sides. [`OfficialGame`] is the contest's game, in which a
 //! [`Strategy`] plays against [`Chef`], a random policy that sometimes freezes; only the score of
-//! the strategy counts. [`generate_official`] draws the contest's boards. Coordinates and the text
-//! of moves are those of the contest's protocol: `x` is the row, and counting starts at 1.
+//! the strategy counts. [`Referee`] judges that game for an external program. [`generate_official`]
+//! draws the contest's boards. Coordinates and the text of moves are those of the contest's protocol:
+//! `x` is the row, and counting starts at 1.
 
 mod board;
 mod cell;
@@ -18,6 +19,7 @@ mod generator;
 mod moves;
 mod official;
 mod position;
+mod referee;
 mod side;
 
 pub use board::{Board, BoardError, Content, MAX_SIDE, MIN_SIDE};
@@ -27,4 +29,5 @@ pub use generator::{BoardType, generate, generate_official};
 pub use moves::{Move, ParseMoveError};
 pub use official::{OfficialGame, OfficialResult, Strategy, play_official};
 pub use position::{MoveError, Position, one_snake_bound};
+pub use referee::{Loss, MAX_LINE, Referee, Reply};
 pub use side::{Side, Snake, Snakes, snake_score};

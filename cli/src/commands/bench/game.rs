@@ -13,7 +13,7 @@ use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Rng, Turn, ba
 use serde::Serialize;
 
 use super::machine::Machine;
-use super::positive;
+use crate::commands::seconds::positive;
 use super::timing::{Spread, Work, rate};
 use crate::failure::Failure;
 use crate::output::Output;

@@ -19,7 +19,7 @@ use ouro_net::{Weights, WeightsMeta};
 use serde::Serialize;
 
 use super::learner::{check_batches, named_cases};
-use super::positive;
+use crate::commands::seconds::positive;
 use super::timing::Spread;
 use crate::failure::Failure;
 use crate::output::Output;

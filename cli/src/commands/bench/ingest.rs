@@ -25,7 +25,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::machine::Machine;
-use super::positive;
+use crate::commands::seconds::positive;
 use super::timing::Spread;
 use crate::failure::Failure;
 use crate::output::Output;

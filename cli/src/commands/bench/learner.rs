@@ -16,7 +16,7 @@ use ouro_net::{Weights, WeightsMeta};
 use serde::Serialize;
 
 use super::machine::Machine;
-use super::positive;
+use crate::commands::seconds::positive;
 use super::timing::Spread;
 use crate::failure::Failure;
 use crate::output::Output;

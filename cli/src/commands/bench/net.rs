@@ -12,7 +12,7 @@ use ouro_net::synthetic::random_weights;
 use serde::Serialize;
 
 use super::machine::Machine;
-use super::positive;
+use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
 

@@ -16,7 +16,7 @@ use ouro_players::Clock;
 use serde::Serialize;
 
 use super::machine::Machine;
-use super::positive;
+use crate::commands::seconds::positive;
 use super::timing::Spread;
 use crate::clock::WallClock;
 use crate::failure::Failure;

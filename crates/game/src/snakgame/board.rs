@@ -150,6 +150,12 @@ impl Board {
         Cell::new((index / self.stride()) as u16, (index % self.stride()) as u16)
     }
 
+    /// All cells of the grid, row by row.
+    pub fn cells(&self) -> impl Iterator<Item = Cell> + use<> {
+        let Self { rows, columns, .. } = *self;
+        (1..=rows).flat_map(move |row| (1..=columns).map(move |column| Cell::new(row, column)))
+    }
+
     /// The empty neighbours of a cell, in the order up, left, right, down.
     pub fn empty_neighbours(&self, cell: Cell) -> impl Iterator<Item = Cell> {
         let Cell { row, column } = cell;

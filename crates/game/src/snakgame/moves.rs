@@ -31,6 +31,13 @@ pub struct ParseMoveError {
     pub line: String,
 }
 
+impl ParseMoveError {
+    /// The error for a line.
+    pub(super) fn new(line: &str) -> Self {
+        Self { line: line.chars().take(60).collect() }
+    }
+}
+
 impl fmt::Display for Move {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -46,7 +53,7 @@ impl FromStr for Move {
     type Err = ParseMoveError;
 
     fn from_str(line: &str) -> Result<Self, Self::Err> {
-        let error = || ParseMoveError { line: line.chars().take(60).collect() };
+        let error = || ParseMoveError::new(line);
         let mut words = line.split_ascii_whitespace();
         let verb = words.next().ok_or_else(error)?;
         // At most four numbers are read, so a long line costs no memory.

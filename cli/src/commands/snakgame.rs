@@ -1,0 +1,25 @@
+//! `ouro snakgame`: the judge of the contest's protocol.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+mod judge;
+mod program;
+
+/// Play SNAKGAME in the contest's protocol.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Snakgame {
+    Judge(judge::Arguments),
+}
+
+impl Snakgame {
+    pub(super) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Judge(arguments) => judge::run(&arguments, output),
+        }
+    }
+}

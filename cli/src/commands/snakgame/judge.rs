@@ -1,0 +1,165 @@
+//! `ouro snakgame judge`: plays Chef against an external program, and counts its score.
+
+use std::fmt::{self, Display, Formatter};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use ouro_game::snakgame::{
+    Board, BoardType, Referee, Reply, generate, generate_official, one_snake_bound,
+};
+use serde::Serialize;
+
+use super::program::{Event, Program};
+use crate::commands::seconds::positive;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Judge a program that plays SNAKGAME on its standard input and output.
+///
+/// The program gets `n m K` and K blocked cells, and then writes `NEW x y`, `MOVE fx fy tx ty` or
+/// `EXIT`, one line for each turn. Chef's answer follows each line. A program that makes an illegal
+/// move, writes anything else, runs out of time or ends early scores 0.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ouro snakgame judge --seed 7 -- python3 bot.py
+  ouro snakgame judge --rows 20 --columns 30 --json -- ./bot
+
+The exit code is 1 if the program lost everything.")]
+pub(crate) struct Arguments {
+    /// The contest's kind of board: sides of 200 to 300, or of 500 to 600.
+    #[arg(long = "type", value_enum, default_value_t = Kind::Small)]
+    kind: Kind,
+    /// Rows of a board of another size, 10 to 600.
+    #[arg(long, requires = "columns", conflicts_with = "kind")]
+    rows: Option<u16>,
+    /// Columns of a board of another size, 10 to 600.
+    #[arg(long, requires = "rows")]
+    columns: Option<u16>,
+    /// Seed of the board and of Chef.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Seconds that the program may take for all its moves together.
+    #[arg(long, default_value_t = 4.0, value_parser = positive)]
+    seconds: f64,
+    /// The program and its arguments.
+    #[arg(last = true, required = true)]
+    command: Vec<String>,
+}
+
+/// The contest's kinds of boards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Type 1, sides of 200 to 300.
+    Small,
+    /// Type 2, sides of 500 to 600.
+    Large,
+}
+
+/// The printed report.
+#[derive(Debug, Serialize)]
+struct Report {
+    rows: u16,
+    columns: u16,
+    blocked: u32,
+    seed: u64,
+    /// `finished`, `illegal_move`, `garbage`, `silence` or `crash`.
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    score: u64,
+    /// Score as a share of what one snake with the first side's share of the cells would score.
+    share_of_bound: f64,
+    snakes: u32,
+    turns: u32,
+    /// Time that the program took for its moves.
+    seconds: f64,
+}
+
+/// Judges one game.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    let seed = arguments.seed;
+    let board = board(arguments)?;
+    let free = board.empty_count();
+    let (rows, columns, blocked) = (board.rows(), board.columns(), board.blocked_count());
+    let mut referee = Referee::new(board, seed);
+    let program = Program::start(&arguments.command)?;
+    let seconds = play(&mut referee, program, Duration::from_secs_f64(arguments.seconds));
+    let result = referee.result();
+    let report = Report {
+        rows,
+        columns,
+        blocked,
+        seed,
+        verdict: referee.loss().map_or("finished", |loss| loss.kind()),
+        reason: referee.loss().map(ToString::to_string),
+        score: result.score,
+        share_of_bound: result.score as f64 / one_snake_bound(free).max(1) as f64,
+        snakes: result.snakes,
+        turns: result.turns,
+        seconds: seconds.as_secs_f64(),
+    };
+    output.result(&report, &report)?;
+    Ok(ExitCode::from(u8::from(referee.loss().is_some())))
+}
+
+fn board(arguments: &Arguments) -> Result<Board, Failure> {
+    let seed = arguments.seed;
+    match (arguments.rows, arguments.columns) {
+        (Some(rows), Some(columns)) => generate(rows, columns, seed).map_err(Failure::usage),
+        _ => Ok(generate_official(arguments.kind.into(), seed)),
+    }
+}
+
+/// Moves lines between the program and the referee until the program has ended or lost. Returns the
+/// time that the program took for its moves.
+fn play(referee: &mut Referee, mut program: Program, limit: Duration) -> Duration {
+    program.send(referee.opening());
+    let mut used = Duration::ZERO;
+    loop {
+        let begin = Instant::now();
+        let event = program.next(limit.saturating_sub(used));
+        used += begin.elapsed();
+        let reply = match event {
+            Event::Line(line) => referee.line(&line),
+            Event::Ended { how, failed } => match referee.ended(how, failed) {
+                Reply::Over(_) => return used,
+                reply => reply,
+            },
+            Event::Silence => referee.silence(),
+        };
+        match reply {
+            Reply::Answer(line) => program.send(line + "\n"),
+            Reply::Over(line) => {
+                line.into_iter().for_each(|line| program.send(line + "\n"));
+                program.close();
+            }
+            Reply::Lost(_) => return used,
+        }
+    }
+}
+
+impl From<Kind> for BoardType {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Small => Self::Small,
+            Kind::Large => Self::Large,
+        }
+    }
+}
+
+impl Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { rows, columns, blocked, seed, verdict, reason, .. } = self;
+        writeln!(f, "{rows}x{columns}, {blocked} blocked cells, seed {seed}")?;
+        match reason {
+            Some(reason) => writeln!(f, "{verdict}: {reason}")?,
+            None => writeln!(f, "{verdict}")?,
+        }
+        let Self { score, share_of_bound, snakes, turns, seconds, .. } = self;
+        writeln!(
+            f,
+            "score {score} ({share_of_bound:.3} of the one-snake bound), {snakes} snakes, {turns} turns, {seconds:.2} s"
+        )
+    }
+}

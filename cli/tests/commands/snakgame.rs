@@ -1,0 +1,92 @@
+//! `ouro snakgame`, run as a process.
+
+use std::process::Command;
+
+use ouro_game::snakgame::{Content, Move, Position, Strategy, generate, play_official};
+use ouro_testkit::process::{Ended, run};
+use serde_json::Value;
+
+/// Judges a shell command on 12×15.
+fn judge_shell(script: &str, arguments: &[&str]) -> Ended {
+    let board = ["snakgame", "judge", "--rows", "12", "--columns", "15"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    run(command.args(board).args(arguments).args(["--", "sh", "-c", script]))
+}
+
+/// The strategy of `snakgame_bot.py`.
+struct FirstNeighbour;
+
+impl Strategy for FirstNeighbour {
+    fn choose(&mut self, position: &Position) -> Move {
+        let board = position.board();
+        let fresh = board.cells().find(|&cell| board.content(cell) == Content::Empty);
+        position.extensions().next().unwrap_or_else(|| Move::New(fresh.expect("not over")))
+    }
+}
+
+#[test]
+fn a_program_in_python_gets_the_score_of_the_same_strategy_in_process() {
+    let python = Command::new("python3").arg("--version").output();
+    if python.is_err() && !ouro_testkit::requires_all_checks() {
+        return ouro_testkit::not_run("python3 is not installed");
+    }
+    for (rows, columns, seed) in [(10_u16, 10_u16, 1_u64), (20, 30, 2), (60, 40, 3)] {
+        let arguments = ["rows", "columns", "seed"].map(|name| format!("--{name}"));
+        let numbers = [u64::from(rows), u64::from(columns), seed].map(|number| number.to_string());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+        command.args(["snakgame", "judge", "--json", "--seconds", "60"]);
+        for (name, number) in arguments.iter().zip(&numbers) {
+            command.args([name, number]);
+        }
+        let bot = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands/snakgame_bot.py");
+        let judged = run(command.args(["--", "python3", bot]));
+        assert_eq!(judged.code, Some(0), "{}{}", judged.stdout, judged.stderr);
+        let report: Value = serde_json::from_str(&judged.stdout).expect("JSON");
+        let board = generate(rows, columns, seed).expect("a board");
+        let expected = play_official(board, seed, &mut FirstNeighbour).expect("legal moves");
+        assert_eq!(report["verdict"], "finished");
+        let counts = [&report["score"], &report["turns"], &report["snakes"]];
+        let turns = [expected.score, expected.turns.into(), expected.snakes.into()];
+        assert_eq!(counts.map(|count| count.as_u64().expect("a number")), turns);
+    }
+}
+
+#[test]
+fn every_fault_of_a_program_is_named_and_costs_the_whole_score() {
+    let faults = [
+        ("echo NEW 0 0; cat >/dev/null", "illegal_move", "turn 1: illegal move \"NEW 0 0\""),
+        ("echo FREEZE 3; cat >/dev/null", "illegal_move", "only Chef freezes"),
+        ("echo hello; cat >/dev/null", "garbage", "\"hello\" is no move"),
+        ("head -c 9000 /dev/zero; cat >/dev/null", "garbage", "is no move"),
+        ("exec sleep 60", "silence", "no move within the time limit"),
+        ("exit 3", "crash", "exit status: 3"),
+        ("exit 0", "crash", "the program ended"),
+        ("kill -SEGV $$", "crash", "signal"),
+    ];
+    for (script, verdict, reason) in faults {
+        let judged = judge_shell(script, &["--json", "--seconds", "1"]);
+        assert_eq!(judged.code, Some(1), "{script}: {}{}", judged.stdout, judged.stderr);
+        let report: Value = serde_json::from_str(&judged.stdout).expect("JSON");
+        assert_eq!((&report["verdict"], &report["score"]), (&verdict.into(), &0.into()), "{script}");
+        let text = report["reason"].as_str().expect("a reason");
+        assert!(text.contains(reason), "{script}: {text}");
+    }
+}
+
+#[test]
+fn a_program_may_exit_and_keeps_its_score() {
+    let judged = judge_shell("echo EXIT", &[]);
+    assert_eq!(judged.code, Some(0), "{}", judged.stdout);
+    assert!(judged.stdout.contains("finished\nscore 0 "), "{}", judged.stdout);
+}
+
+#[test]
+fn bad_arguments_are_refused_in_one_line() {
+    let judge = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+        run(command.args(["snakgame", "judge"]).args(arguments))
+    };
+    judge(&["--", "/no/such/program"]).assert_refused(66, &["/no/such/program", "check the path"]);
+    judge(&["--rows", "5", "--columns", "5", "--", "true"]).assert_refused(64, &["the board is 5x5"]);
+    judge(&[]).assert_refused(64, &["COMMAND"]);
+}

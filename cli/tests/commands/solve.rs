@@ -1,0 +1,68 @@
+//! `ouro solve`, run as a process.
+
+use std::process::Command;
+
+use ouro_testkit::process::{Ended, run};
+use serde_json::Value;
+
+/// Runs `ouro solve` on a file with this text.
+fn solve(board: &str, arguments: &[&str]) -> Ended {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("board.txt");
+    std::fs::write(&file, board).expect("written");
+    run(Command::new(env!("CARGO_BIN_EXE_ouro")).arg("solve").arg(&file).args(arguments))
+}
+
+#[test]
+fn a_solution_is_printed_and_passes_its_own_check() {
+    for board in ["S...\n.##.\n....\n", "x=3&y=2&board=....X.", r#"{"rows":["S.","..",".."]}"#] {
+        let solved = solve(board, &[]);
+        assert_eq!(solved.code, Some(0), "{board}: {}{}", solved.stdout, solved.stderr);
+        let solution = solved.stdout.lines().next().expect("a solution").to_owned();
+        assert!(solution.contains("&path="), "{solution}");
+        let checked = solve(board, &["--check", &solution, "--decisions"]);
+        assert_eq!(checked.code, Some(0), "{}", checked.stdout);
+        let decisions = checked.stdout.lines().next().expect("a solution").to_owned();
+        assert!(decisions.contains("&qpath="), "{decisions}");
+        assert_eq!(solve(board, &["--check", &decisions]).code, Some(0));
+    }
+}
+
+#[test]
+fn a_board_without_a_solution_is_proven_to_have_none() {
+    let proven = solve("S.#\n...\n#..\n..#\n", &["--json"]);
+    let report: Value = serde_json::from_str(&proven.stdout).expect("JSON");
+    assert_eq!((proven.code, &report["answer"]), (Some(1), &"no solution".into()), "{report}");
+}
+
+#[test]
+fn a_wrong_solution_is_refused_with_its_first_fault() {
+    let refused = solve("S..\n", &["--check", "x=0&y=0&path=U"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stdout.starts_with("not solved: move 1 of the solution goes U"));
+}
+
+#[test]
+fn bad_boards_are_refused_in_one_line() {
+    let wide = "10000 10000\n.\n";
+    let cases = [
+        ("", "the text is empty"),
+        ("###\n###\n", "no free cell"),
+        ("S.#.\n", "1 of 3 free cells cannot be reached"),
+        ("0 5\n", "the board is 5x0"),
+        (wide, "the board is 10000x10000"),
+        ("hello\nworld\n", "cells are '.', '#', 'X', 'S'"),
+        ("..\n...\n", "the first has 2"),
+        ("S.S\n", "two starts"),
+        ("x=3&y=2&board=..", "2 cells are given for 3x2"),
+        ("{\"rows\":3}", "the JSON is not"),
+    ];
+    for (board, expected) in cases {
+        let refused = solve(board, &[]);
+        assert_eq!(refused.code, Some(65), "{board:?}: {}", refused.stderr);
+        let text = refused.stderr;
+        assert!(text.contains(expected) && text.lines().count() == 1, "{board:?}: {text}");
+    }
+    let missing = run(Command::new(env!("CARGO_BIN_EXE_ouro")).args(["solve", "nowhere.txt"]));
+    assert_eq!(missing.code, Some(66));
+}
