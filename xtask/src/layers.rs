@@ -15,7 +15,7 @@ mod generated;
 /// The layers, lowest first. A crate may depend on crates of lower layers only.
 const LAYERS: &[&[&str]] = &[
     &["ouro-game", "ouro-rating"],
-    &["ouro-search", "ouro-net", "ouro-maze"],
+    &["ouro-search", "ouro-net", "ouro-maze", "ouro-snakgame"],
     &["ouro-replay", "ouro-players", "ouro-tls"],
     &["ouro-bench", "ouro-proto", "ouro-service"],
     &["ouro-settings", "ouro-traces"],
@@ -32,7 +32,7 @@ const APART: &[&str] = &["xtask"];
 /// transitively, and the reason.
 const BANS: &[(&[&str], &[&str], &str)] = &[
     (
-        &["ouro-game", "ouro-rating", "ouro-search", "ouro-net", "ouro-maze", "ouro-players", "ouro-bench"],
+        &["ouro-game", "ouro-rating", "ouro-search", "ouro-net", "ouro-maze", "ouro-snakgame", "ouro-players", "ouro-bench"],
         &["tokio", "tonic", "burn-tensor"],
         "the cores are pure",
     ),

@@ -1,0 +1,110 @@
+//! Long paths by a depth-first walk with the left-hand rule.
+//!
+//! The walk never leaves a cell unmarked again, so its time is linear in the cells that it reaches.
+//! On entering a cell in some direction it first tries to turn left of that direction, then straight
+//! on, then right. It thereby follows walls and fills regions in spirals. The result is the longest
+//! path from the start to any cell on the walk's stack. The stack is explicit, since depths of
+//! 10⁵ cells occur.
+
+use crate::field::Field;
+
+/// One cell on the stack.
+#[derive(Clone, Copy)]
+struct Frame {
+    cell: u32,
+    /// Direction to try next.
+    direction: u8,
+    /// Directions left to try.
+    left: u8,
+}
+
+/// Buffers of the walk, kept between calls.
+#[derive(Default)]
+pub(crate) struct LongWalk {
+    stamps: Vec<u32>,
+    stamp: u32,
+    stack: Vec<Frame>,
+}
+
+impl LongWalk {
+    /// Writes the longest path that the walk from `start` finds to `path`, without `start`.
+    ///
+    /// `direction` is tried first. `is_free` tells which cells the path may enter.
+    pub(crate) fn find(
+        &mut self,
+        field: Field<'_>,
+        start: u32,
+        direction: u8,
+        is_free: impl Fn(u32) -> bool,
+        path: &mut Vec<u32>,
+    ) {
+        self.stamps.resize(field.len(), 0);
+        self.stamp += 1;
+        self.stamps[start as usize] = self.stamp;
+        self.stack.clear();
+        self.stack.push(Frame { cell: start, direction, left: 4 });
+        path.clear();
+        // Frames below this height are the same as in `path`, which also holds the start.
+        let mut same = 0;
+        let mut is_growing = true;
+        while let Some(frame) = self.stack.last_mut() {
+            if frame.left == 0 {
+                if is_growing && self.stack.len() > path.len() {
+                    path.truncate(same);
+                    path.extend(self.stack[same..].iter().map(|frame| frame.cell));
+                    same = path.len();
+                }
+                is_growing = false;
+                self.stack.pop();
+                same = same.min(self.stack.len());
+                continue;
+            }
+            let entered = frame.direction;
+            frame.direction = (entered + 1) & 3;
+            frame.left -= 1;
+            let next = field.step(frame.cell, entered);
+            if self.stamps[next as usize] != self.stamp && is_free(next) {
+                self.stamps[next as usize] = self.stamp;
+                // The cell behind is marked, so three directions are enough.
+                self.stack.push(Frame { cell: next, direction: (entered + 3) & 3, left: 3 });
+                is_growing = true;
+            }
+        }
+        path.remove(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouro_game::snakgame::{Cell, generate};
+
+    #[test]
+    fn the_path_is_simple_and_covers_most_of_an_open_board() {
+        let board = generate(250, 250, 3).unwrap();
+        let field = Field::new(&board);
+        let start = board.index(Cell::new(125, 125)) as u32;
+        let mut path = Vec::new();
+        let mut walk = LongWalk::default();
+        for _ in 0..2 {
+            walk.find(field, start, 0, |cell| field.is_empty(cell), &mut path);
+            let mut last = start;
+            let mut seen = vec![false; field.len()];
+            for &cell in &path {
+                assert!(field.neighbours(last).contains(&cell) && field.is_empty(cell));
+                assert!(!std::mem::replace(&mut seen[cell as usize], true));
+                last = cell;
+            }
+            let share = path.len() as f64 / f64::from(board.empty_count());
+            assert!(share > 0.8, "the path covers {share} of the empty cells");
+        }
+    }
+
+    #[test]
+    fn a_start_without_free_neighbours_has_an_empty_path() {
+        let board = generate(10, 10, 1).unwrap();
+        let mut path = vec![7];
+        LongWalk::default().find(Field::new(&board), 15, 0, |_| false, &mut path);
+        assert!(path.is_empty());
+    }
+}
