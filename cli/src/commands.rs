@@ -29,6 +29,7 @@ mod snakgame;
 mod solve;
 mod states;
 mod store;
+mod strategy;
 mod token;
 mod train;
 mod tune;

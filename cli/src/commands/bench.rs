@@ -14,6 +14,7 @@ mod learner;
 mod machine;
 mod net;
 mod search;
+mod snakgame;
 mod timing;
 
 #[derive(Debug, Subcommand)]
@@ -30,6 +31,7 @@ pub(crate) enum Bench {
     Gpu(gpu::Arguments),
     /// Simulations per second of tree search on one core, and the time outside the network.
     Search(search::Arguments),
+    Snakgame(snakgame::Arguments),
 }
 
 impl Bench {
@@ -41,6 +43,7 @@ impl Bench {
             Self::Learner(arguments) => learner::run(&arguments, output),
             Self::Gpu(arguments) => gpu::run(&arguments, output),
             Self::Search(arguments) => search::run(&arguments, output),
+            Self::Snakgame(arguments) => snakgame::run(&arguments, output),
         }
     }
 }

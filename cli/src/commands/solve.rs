@@ -71,18 +71,17 @@ struct Report {
 /// Solves or checks the board.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let name = arguments.file.display();
-    let board: Board =
-        read(&arguments.file)?.parse().map_err(|error| Failure::data(format_args!("{name}: {error}")))?;
+    let board: Board = read(&arguments.file)?
+        .parse()
+        .map_err(|error| Failure::data(format_args!("{name}: {error}")))?;
     if let Some(text) = &arguments.check {
         return check(&board, text, arguments.decisions, output);
     }
     let begin = Instant::now();
     let limit = arguments.seconds.map(Duration::from_secs_f64);
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let limits = Limits {
-        threads: arguments.threads.map_or(cores, usize::from),
-        seed: arguments.seed,
-    };
+    let limits =
+        Limits { threads: arguments.threads.map_or(cores, usize::from), seed: arguments.seed };
     let bar = progress_bar();
     let solved = solve(&board, limits, &|progress| {
         show(&bar, progress);
@@ -90,10 +89,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     });
     bar.finish_and_clear();
     let nodes = solved.progress.nodes;
-    let report = |answer, solution| Report { solution, nodes, ..Report::new(&board, answer, begin.elapsed()) };
+    let report = |answer, solution| Report {
+        solution,
+        nodes,
+        ..Report::new(&board, answer, begin.elapsed())
+    };
     let (report, code) = match solved.answer {
         Answer::Path(path) => {
-            let solution = notation(&board, Solution::from_path(&board, &path), arguments.decisions)?;
+            let solution =
+                notation(&board, Solution::from_path(&board, &path), arguments.decisions)?;
             (report("solved", Some(solution)), ExitCode::SUCCESS)
         }
         Answer::NoSolution => (report("no solution", None), ExitCode::from(1)),
@@ -155,7 +159,8 @@ fn progress_bar() -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{elapsed} {msg}").expect("the template is well-formed");
+    let style =
+        ProgressStyle::with_template("{elapsed} {msg}").expect("the template is well-formed");
     ProgressBar::new_spinner().with_style(style)
 }
 

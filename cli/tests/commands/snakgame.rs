@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use ouro_game::snakgame::{Content, Move, Position, Strategy, generate, play_official};
+use ouro_snakgame::Named;
 use ouro_testkit::process::{Ended, run};
 use serde_json::Value;
 
@@ -52,6 +53,37 @@ fn a_program_in_python_gets_the_score_of_the_same_strategy_in_process() {
 }
 
 #[test]
+fn every_strategy_gets_its_own_score_from_the_judge() {
+    for named in Named::ALL {
+        let ouro = env!("CARGO_BIN_EXE_ouro");
+        let arguments =
+            ["--rows", "40", "--columns", "50", "--seed", "7", "--seconds", "60", "--json"];
+        let mut command = Command::new(ouro);
+        command.args(["snakgame", "judge"]).args(arguments);
+        command.args(["--", ouro, "snakgame", "play", named.name(), "--seed", "7"]);
+        let judged = run(&mut command);
+        assert_eq!(judged.code, Some(0), "{}{}", judged.stdout, judged.stderr);
+        let report: Value = serde_json::from_str(&judged.stdout).expect("JSON");
+        let board = generate(40, 50, 7).expect("a board");
+        let expected = play_official(board, 7, named.player(7).as_mut()).expect("legal moves");
+        assert_eq!(report["score"], expected.score, "{}", named.name());
+    }
+}
+
+#[test]
+fn the_bench_compares_strategies_with_the_editorial_on_the_same_seeds() {
+    let arguments = ["bench", "snakgame", "random", "editorial", "--sides", "30", "--seeds", "3"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    let report = run(command.args(arguments).arg("--json")).success();
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let rows = report["rows"].as_array().expect("rows");
+    let names: Vec<_> = rows.iter().map(|row| row["strategy"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["random", "editorial"]);
+    assert_eq!(rows[1]["to_editorial"]["value"], 1.0);
+    assert!(rows[0]["to_editorial"]["value"].as_f64().expect("a ratio") < 1.0, "{report}");
+}
+
+#[test]
 fn every_fault_of_a_program_is_named_and_costs_the_whole_score() {
     let faults = [
         ("echo NEW 0 0; cat >/dev/null", "illegal_move", "turn 1: illegal move \"NEW 0 0\""),
@@ -67,7 +99,11 @@ fn every_fault_of_a_program_is_named_and_costs_the_whole_score() {
         let judged = judge_shell(script, &["--json", "--seconds", "1"]);
         assert_eq!(judged.code, Some(1), "{script}: {}{}", judged.stdout, judged.stderr);
         let report: Value = serde_json::from_str(&judged.stdout).expect("JSON");
-        assert_eq!((&report["verdict"], &report["score"]), (&verdict.into(), &0.into()), "{script}");
+        assert_eq!(
+            (&report["verdict"], &report["score"]),
+            (&verdict.into(), &0.into()),
+            "{script}"
+        );
         let text = report["reason"].as_str().expect("a reason");
         assert!(text.contains(reason), "{script}: {text}");
     }
@@ -87,6 +123,16 @@ fn bad_arguments_are_refused_in_one_line() {
         run(command.args(["snakgame", "judge"]).args(arguments))
     };
     judge(&["--", "/no/such/program"]).assert_refused(66, &["/no/such/program", "check the path"]);
-    judge(&["--rows", "5", "--columns", "5", "--", "true"]).assert_refused(64, &["the board is 5x5"]);
+    judge(&["--rows", "5", "--columns", "5", "--", "true"])
+        .assert_refused(64, &["the board is 5x5"]);
     judge(&[]).assert_refused(64, &["COMMAND"]);
+    let play = |name: &str, input: &str| {
+        let script = format!("printf '{input}' | \"$0\" snakgame play {name}");
+        run(Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_ouro")]))
+    };
+    play("nobody", "").assert_refused(64, &["known are random, chef"]);
+    play("random", "").assert_refused(65, &["standard input ended"]);
+    play("random", "5 x 3").assert_refused(65, &["is not 3 numbers"]);
+    play("random", "5 5 999999999").assert_refused(65, &["at most 360000"]);
+    play("random", "9999999 5 0").assert_refused(65, &["sides are 1 to 600"]);
 }

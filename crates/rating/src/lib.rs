@@ -7,6 +7,7 @@
 //! * [`score`] and [`cluster`]: what a game and the games of one seed came to.
 //! * [`comparison`]: how much stronger one of two players is.
 //! * [`gate`]: whether a candidate is promoted, with an early end by a sequential test.
+//! * [`ratio`]: how many times better scores of the same seeds are.
 //! * [`ratings`]: the strength of all players from all games at once.
 
 pub mod cluster;
@@ -14,6 +15,7 @@ pub mod comparison;
 pub mod gate;
 pub mod interval;
 pub mod ratings;
+pub mod ratio;
 pub mod score;
 
 pub use cluster::{ClusterResult, ClusterShape, DistinctGames, GameResult, Ranking};
@@ -21,4 +23,5 @@ pub use comparison::Comparison;
 pub use gate::{Gate, GateConfig, GateConfigError, GateReport};
 pub use interval::{Estimate, Mean};
 pub use ratings::{Rating, RatingTable, Ratings};
+pub use ratio::paired_ratio;
 pub use score::{GameOutcome, Score};

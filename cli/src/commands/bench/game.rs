@@ -13,8 +13,8 @@ use ouro_game::{Action, ActionMask, Game, GameConfig, GameVisitor, Rng, Turn, ba
 use serde::Serialize;
 
 use super::machine::Machine;
-use crate::commands::seconds::positive;
 use super::timing::{Spread, Work, rate};
+use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
 

@@ -19,8 +19,8 @@ use ouro_net::{Weights, WeightsMeta};
 use serde::Serialize;
 
 use super::learner::{check_batches, named_cases};
-use crate::commands::seconds::positive;
 use super::timing::Spread;
+use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
 

@@ -25,8 +25,8 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::machine::Machine;
-use crate::commands::seconds::positive;
 use super::timing::Spread;
+use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
 

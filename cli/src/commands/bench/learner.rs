@@ -16,8 +16,8 @@ use ouro_net::{Weights, WeightsMeta};
 use serde::Serialize;
 
 use super::machine::Machine;
-use crate::commands::seconds::positive;
 use super::timing::Spread;
+use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
 

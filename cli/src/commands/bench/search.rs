@@ -16,9 +16,9 @@ use ouro_players::Clock;
 use serde::Serialize;
 
 use super::machine::Machine;
-use crate::commands::seconds::positive;
 use super::timing::Spread;
 use crate::clock::WallClock;
+use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
 

@@ -32,10 +32,7 @@ pub(super) enum Event {
     /// It wrote a line, here without its end. A line that is too long comes in part.
     Line(Vec<u8>),
     /// It closed its output. `how` describes the exit status.
-    Ended {
-        how: String,
-        failed: bool,
-    },
+    Ended { how: String, failed: bool },
     /// It did nothing within the limit.
     Silence,
 }
@@ -43,14 +40,11 @@ pub(super) enum Event {
 impl Program {
     /// Starts the command. Its standard error is that of this process.
     pub(super) fn start(command: &[String]) -> Result<Self, Failure> {
-        let (name, arguments) = command.split_first().ok_or_else(|| {
-            Failure::usage("no command is given; write it after --")
-        })?;
-        let started = Command::new(name)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn();
+        let (name, arguments) = command
+            .split_first()
+            .ok_or_else(|| Failure::usage("no command is given; write it after --"))?;
+        let started =
+            Command::new(name).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = started.map_err(|error| {
             Failure::no_input(format_args!("{name}: {error}; check the path of the program"))
         })?;
