@@ -1,7 +1,7 @@
 //! Times of the solver on boards from files or from the generator.
 //!
 //! ```text
-//! solve_times given|free SECONDS THREADS SOURCE…
+//! solve_times search|backtracking|sat given|free SECONDS THREADS SOURCE…
 //! ```
 //!
 //! A source is `WIDTHxHEIGHT:OBSTACLES:BOARDS`, for generated boards, or a file with one board a line
@@ -15,15 +15,18 @@
 use std::time::{Duration, Instant};
 
 use ouro_game::maze_dash::{Board, Solution, generate};
-use ouro_maze::{Answer, Limits, solve};
+use ouro_maze::{Answer, Limits, Method};
 
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [start, seconds, threads, sources @ ..] = words.as_slice() else {
-        return Err("usage: solve_times given|free SECONDS THREADS SOURCE…".into());
+    let [method, start, seconds, threads, sources @ ..] = words.as_slice() else {
+        return Err(
+            "usage: solve_times search|backtracking|sat given|free SECONDS THREADS SOURCE…".into(),
+        );
     };
+    let method = Method::from_name(method).ok_or("methods are search, backtracking and sat")?;
     let limit = Duration::from_secs_f64(seconds.parse()?);
     let limits = Limits { threads: threads.parse()?, seed: 1 };
     let each = std::env::var_os("OURO_EACH").is_some();
@@ -35,7 +38,7 @@ fn main() -> Result<(), Failure> {
         for (number, board) in boards(source)?.into_iter().enumerate() {
             let board = if start == "free" { board.with_start(None)? } else { board };
             let timer = Timer::start(limits.threads);
-            let solved = solve(&board, limits, &|_| timer.elapsed() < limit);
+            let solved = method.solve(&board, limits, &|_| timer.elapsed() < limit);
             let seconds = timer.elapsed().as_secs_f64();
             times.push(match &solved.answer {
                 Answer::Path(path) => {

@@ -5,6 +5,9 @@
 //! cells must form a chain that begins at the head, and the colours of each block must fit its ends.
 //! The search restarts with other random choices and a growing limit. If a search ends below its
 //! limit, all paths have been tried, and its answer is a proof.
+//!
+//! [`Method`] names this search and two others of the paper (arXiv 2005.14156), which are slower and
+//! serve as checks: plain backtracking, and satisfiability of Boolean clauses.
 #![warn(clippy::pedantic)]
 #![expect(
     clippy::must_use_candidate,
@@ -13,9 +16,13 @@
     reason = "boards have at most a million cells, which fit the narrow types"
 )]
 
+mod backtrack;
 mod chain;
 mod field;
+mod method;
+mod sat;
 mod search;
 mod solve;
 
+pub use method::Method;
 pub use solve::{Answer, Limits, Progress, Solved, solve};

@@ -13,7 +13,7 @@ const FIRST_LIMIT: (u64, u64) = (1_000, 8);
 /// Growth of the limit from round to round, at a given start and at free starts.
 const GROWTH: (u64, u64) = (2, 8);
 /// Nodes between two calls of the watch.
-const WATCH_EVERY: u64 = 64;
+pub(crate) const WATCH_EVERY: u64 = 64;
 /// Probability that a decision is ordered at random, after the first round.
 const NOISE: f64 = 0.05;
 
