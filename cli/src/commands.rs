@@ -18,6 +18,7 @@ mod exam;
 mod game_argument;
 mod games;
 mod match_games;
+mod method;
 mod purge;
 mod record;
 mod repair;

@@ -12,6 +12,7 @@ mod gpu;
 mod ingest;
 mod learner;
 mod machine;
+mod maze_dash;
 mod net;
 mod search;
 mod snakgame;
@@ -31,6 +32,7 @@ pub(crate) enum Bench {
     Gpu(gpu::Arguments),
     /// Simulations per second of tree search on one core, and the time outside the network.
     Search(search::Arguments),
+    MazeDash(maze_dash::Arguments),
     Snakgame(snakgame::Arguments),
 }
 
@@ -43,6 +45,7 @@ impl Bench {
             Self::Learner(arguments) => learner::run(&arguments, output),
             Self::Gpu(arguments) => gpu::run(&arguments, output),
             Self::Search(arguments) => search::run(&arguments, output),
+            Self::MazeDash(arguments) => maze_dash::run(&arguments, output),
             Self::Snakgame(arguments) => snakgame::run(&arguments, output),
         }
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use ouro_game::maze_dash::{Board, Solution};
-use ouro_maze::{Answer, Limits, Progress, solve};
+use ouro_maze::{Answer, Limits, Method, Progress};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -39,7 +39,10 @@ pub(crate) struct Arguments {
     /// Seconds until the search ends without an answer.
     #[arg(long, value_parser = super::seconds::positive)]
     seconds: Option<f64>,
-    /// Threads; more than one help if the board has no start. The default is one per core.
+    /// The method: search, backtracking or sat.
+    #[arg(long, default_value = "search", value_parser = super::method::parse)]
+    method: Method,
+    /// Threads of a search; more than one help if the board has no start. The default is one per core.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Seed of the search's random choices.
@@ -83,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let limits =
         Limits { threads: arguments.threads.map_or(cores, usize::from), seed: arguments.seed };
     let bar = progress_bar();
-    let solved = solve(&board, limits, &|progress| {
+    let solved = arguments.method.solve(&board, limits, &|progress| {
         show(&bar, progress);
         limit.is_none_or(|limit| begin.elapsed() < limit)
     });

@@ -36,6 +36,30 @@ fn a_board_without_a_solution_is_proven_to_have_none() {
 }
 
 #[test]
+fn every_method_finds_a_solution_and_a_proof() {
+    for method in ["search", "backtracking", "sat"] {
+        for (board, code) in [("S...\n.##.\n....\n", 0), ("S.#\n...\n#..\n..#\n", 1)] {
+            let solved = solve(board, &["--method", method]);
+            assert_eq!(solved.code, Some(code), "{method}: {}{}", solved.stdout, solved.stderr);
+        }
+    }
+    solve("S.\n", &["--method", "magic"]).assert_refused(64, &["known are search, backtracking"]);
+}
+
+#[test]
+fn the_bench_shows_every_method_beside_the_paper() {
+    let arguments = ["bench", "maze-dash", "--sides", "5,6", "--boards", "3", "--json"];
+    let report = run(Command::new(env!("CARGO_BIN_EXE_ouro")).args(arguments)).success();
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let rows = report["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 6);
+    for row in rows {
+        assert_eq!(row["solved"], 3, "{row}");
+    }
+    assert_eq!((&rows[2]["method"], &rows[2]["paper_seconds"]), (&"sat".into(), &0.45.into()));
+}
+
+#[test]
 fn a_wrong_solution_is_refused_with_its_first_fault() {
     let refused = solve("S..\n", &["--check", "x=0&y=0&path=U"]);
     assert_eq!(refused.code, Some(1));
