@@ -19,6 +19,6 @@ mod trail;
 
 pub use board::{Board, BoardError, MAX_SIDE};
 pub use direction::Direction;
-pub use generator::{GenerateError, generate};
+pub use generator::{GenerateError, Style, generate, generate_in_style};
 pub use solution::{Solution, SolutionError};
 pub use trail::Trail;
