@@ -45,6 +45,14 @@ impl ActionMask {
         }
     }
 
+    /// Adds the actions whose bits are set in `words`, action 0 lowest. No bit may lie beyond the
+    /// action space.
+    pub(crate) fn insert_words(&mut self, words: &[u64]) {
+        for (own, new) in self.words.iter_mut().zip(words) {
+            *own |= new;
+        }
+    }
+
     /// Whether the action is in the set.
     pub fn contains(&self, action: Action) -> bool {
         action.index() < self.len

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::ConfigError;
 use crate::game::Game;
 use crate::record::{GameRecord, Replay, ReplayError};
-use crate::{battlesnake, connect_four, snake, tic_tac_toe};
+use crate::{battlesnake, connect_four, snake, snakgame, tic_tac_toe};
 
 /// Generates the catalog from lines of `Variant: rules, "one sentence"`.
 ///
@@ -90,6 +90,8 @@ games! {
         "One snake alone with one apple on any n x n board, as in arXiv 2211.09622.";
     Battlesnake: battlesnake::Small [while battlesnake::Small::fits, else battlesnake::Large],
         "Last snake alive wins; all official rulesets, exact to the official engine.";
+    Snakgame: snakgame::Small [while snakgame::Small::fits, else snakgame::Large],
+        "Two sides fill a grid with snakes; long ones score most. CodeChef APRIL16, alone or as a duel.";
 }
 
 /// Name and description of a game in the catalog.

@@ -5,11 +5,11 @@ use super::position::Position;
 use crate::rng::Rng;
 
 /// A turn starts a freeze once in so many turns.
-const FREEZE_PERIOD: u32 = 500;
+pub(super) const FREEZE_PERIOD: u32 = 500;
 /// The longest freeze, in turns.
-const LONGEST_FREEZE: u32 = 50;
+pub(super) const LONGEST_FREEZE: u32 = 50;
 /// A snake that could be extended is given up once in so many turns.
-const NEW_PERIOD: u32 = 100;
+pub(super) const NEW_PERIOD: u32 = 100;
 
 /// Chef's policy, in the order of the contest's statement.
 ///

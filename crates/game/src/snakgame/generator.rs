@@ -4,8 +4,10 @@ use super::board::{Board, BoardError, MIN_SIDE};
 use super::cell::Cell;
 use crate::rng::Rng;
 
-/// One cell in so many is blocked.
-const BLOCKED_PERIOD: u32 = 25;
+/// One cell in 25 is blocked, in millionths.
+const BLOCKED_MILLIONTHS: u32 = 40_000;
+/// Millionths of the whole.
+const WHOLE: u32 = 1_000_000;
 
 /// The two kinds of test of the contest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +27,8 @@ pub fn generate_official(kind: BoardType, seed: u64) -> Board {
     };
     let mut rng = Rng::new(seed, "snakgame-sides");
     let [rows, columns] = [(); 2].map(|()| least + rng.below(101) as u16);
-    Board::new(rows, columns, blocked(rows, columns, seed)).expect("sides of 200 to 600 are valid")
+    Board::new(rows, columns, blocked(rows, columns, BLOCKED_MILLIONTHS, seed))
+        .expect("sides of 200 to 600 are valid")
 }
 
 /// A board of given sides, each cell blocked with probability 1/25.
@@ -37,15 +40,27 @@ pub fn generate(rows: u16, columns: u16, seed: u64) -> Result<Board, BoardError>
     }
     // The size is checked before cells are drawn.
     Board::new(rows, columns, [])?;
-    Board::new(rows, columns, blocked(rows, columns, seed))
+    Board::new(rows, columns, blocked(rows, columns, BLOCKED_MILLIONTHS, seed))
 }
 
-/// The blocked cells of a board, row by row.
-fn blocked(rows: u16, columns: u16, seed: u64) -> impl Iterator<Item = Cell> {
+/// The blocked cells of a board, row by row; each cell is blocked with so many millionths.
+pub(super) fn blocked(
+    rows: u16,
+    columns: u16,
+    millionths: u32,
+    seed: u64,
+) -> impl Iterator<Item = Cell> {
     let mut rng = Rng::new(seed, "snakgame-board");
+    // In lowest terms, so that 1/25 draws the same numbers however it is written.
+    let divisor = greatest_common_divisor(millionths, WHOLE);
+    let (share, of) = (millionths / divisor, WHOLE / divisor);
     let cells =
         (1..=rows).flat_map(move |row| (1..=columns).map(move |column| Cell::new(row, column)));
-    cells.filter(move |_| rng.below(BLOCKED_PERIOD) == 0)
+    cells.filter(move |_| rng.below(of) < share)
+}
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if a == 0 { b } else { greatest_common_divisor(b % a, a) }
 }
 
 #[cfg(test)]

@@ -60,6 +60,16 @@ impl Snakes {
         self.current
     }
 
+    /// Score of the snakes before the current one.
+    pub(super) fn dead_score(&self) -> u64 {
+        self.dead_score
+    }
+
+    /// Snakes from their parts, which the caller has checked.
+    pub(super) fn from_parts(current: Option<Snake>, dead_score: u64, count: u32) -> Self {
+        Self { current, dead_score, count }
+    }
+
     /// Snakes so far, the current one included.
     pub fn count(&self) -> u32 {
         self.count
