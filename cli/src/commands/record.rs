@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 }
 
 /// Writes a record to a file, compressed if its name ends in `.gz`.
-pub(super) fn write(path: &Path, record: &GameRecord) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, record: &GameRecord) -> Result<(), Failure> {
     let mut json = to_json(record)?;
     if path.extension().is_some_and(|extension| extension == "gz") {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());

@@ -71,6 +71,25 @@ fn every_strategy_gets_its_own_score_from_the_judge() {
 }
 
 #[test]
+fn the_record_of_a_judged_game_replays_to_the_same_score() {
+    let ouro = env!("CARGO_BIN_EXE_ouro");
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = folder.path().join("game.json.gz");
+    for (rows, columns) in ["12", "40"].into_iter().zip(["15", "50"]) {
+        let mut judge = Command::new(ouro);
+        judge.args(["snakgame", "judge", "--rows", rows, "--columns", columns, "--seed", "3"]);
+        judge.args(["--seconds", "60", "--json", "--record"]).arg(&record);
+        let judged = run(judge.args(["--", ouro, "snakgame", "play", "fewest-free"])).success();
+        let report: Value = serde_json::from_str(&judged).expect("JSON");
+        let shown = run(Command::new(ouro).arg("show").arg(&record).args(["--step", "last", "--json"]));
+        let shown = shown.success();
+        let frame: Value = serde_json::from_str(shown.lines().last().expect("a frame")).expect("JSON");
+        assert_eq!(frame["over"], true, "{shown}");
+        assert_eq!(frame["ply"], report["turns"]);
+    }
+}
+
+#[test]
 fn the_bench_compares_strategies_with_the_editorial_on_the_same_seeds() {
     let arguments = ["bench", "snakgame", "random", "editorial", "--sides", "30", "--seeds", "3"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));

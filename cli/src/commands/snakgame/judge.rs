@@ -1,6 +1,7 @@
 //! `ouro snakgame judge`: plays Chef against an external program, and counts its score.
 
 use std::fmt::{self, Display, Formatter};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,9 @@ use ouro_game::snakgame::{
 };
 use serde::Serialize;
 
+use super::game_record;
 use super::program::{Event, Program};
+use crate::commands::record;
 use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -42,6 +45,10 @@ pub(crate) struct Arguments {
     /// Seconds that the program may take for all its moves together.
     #[arg(long, default_value_t = 4.0, value_parser = positive)]
     seconds: f64,
+    /// File for the record of the game, which `ouro show` steps through; compressed if it ends in
+    /// `.gz`.
+    #[arg(long)]
+    record: Option<PathBuf>,
     /// The program and its arguments.
     #[arg(last = true, required = true)]
     command: Vec<String>,
@@ -85,6 +92,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let mut referee = Referee::new(board, seed);
     let program = Program::start(&arguments.command)?;
     let seconds = play(&mut referee, program, Duration::from_secs_f64(arguments.seconds));
+    if let Some(path) = &arguments.record {
+        record::write(path, &game_record::of(rows, columns, seed, referee.moves())?)?;
+    }
     let result = referee.result();
     let report = Report {
         rows,

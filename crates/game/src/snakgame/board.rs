@@ -31,6 +31,8 @@ pub struct Board {
     columns: u16,
     contents: Vec<Content>,
     empty: EmptyCells,
+    /// Empty cells of each row, row 1 first.
+    row_counts: Vec<u16>,
     blocked: u32,
 }
 
@@ -92,7 +94,11 @@ impl Board {
             *content = Content::Blocked;
         }
         let empty = EmptyCells::new(contents.len(), |index| contents[index] == Content::Empty);
-        Ok(Self { rows, columns, contents, empty, blocked: count })
+        let count_row = |row: &[Content]| {
+            row.iter().filter(|&&content| content == Content::Empty).count() as u16
+        };
+        let row_counts = contents.chunks(stride).skip(1).take(rows.into()).map(count_row).collect();
+        Ok(Self { rows, columns, contents, empty, row_counts, blocked: count })
     }
 
     /// Rows.
@@ -169,6 +175,20 @@ impl Board {
         .filter(|&neighbour| self.content(neighbour) == Content::Empty)
     }
 
+    /// The empty cell with this number from 0, row by row; `None` if there are fewer.
+    pub fn nth_empty(&self, number: u32) -> Option<Cell> {
+        let mut left = number;
+        for (row, &count) in (1..).zip(&self.row_counts) {
+            if left < u32::from(count) {
+                let cells = (1..=self.columns).map(|column| Cell::new(row, column));
+                let mut empty = cells.filter(|&cell| self.content(cell) == Content::Empty);
+                return empty.nth(left as usize);
+            }
+            left -= u32::from(count);
+        }
+        None
+    }
+
     /// A uniform empty cell; `None` if there is none.
     pub fn sample_empty(&self, rng: &mut Rng) -> Option<Cell> {
         self.empty.sample(rng).map(|index| self.cell(index))
@@ -180,6 +200,7 @@ impl Board {
         debug_assert_eq!(self.contents[index], Content::Empty, "cell {cell} is not empty");
         self.contents[index] = Content::Snake(side);
         self.empty.remove(index);
+        self.row_counts[usize::from(cell.row) - 1] -= 1;
     }
 }
 

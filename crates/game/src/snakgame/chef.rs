@@ -2,6 +2,7 @@
 
 use super::moves::Move;
 use super::position::Position;
+use crate::record::GAME_RNG;
 use crate::rng::Rng;
 
 /// A turn starts a freeze once in so many turns.
@@ -27,9 +28,10 @@ pub struct Chef {
 }
 
 impl Chef {
-    /// Chef of the game with `seed`.
+    /// Chef of the game with `seed`. His draws are those of a [record](crate::record) of the
+    /// official mode with this seed.
     pub fn new(seed: u64) -> Self {
-        Self { rng: Rng::new(seed, "snakgame-chef"), can_freeze: true, frozen_turns: 0 }
+        Self { rng: Rng::new(seed, GAME_RNG), can_freeze: true, frozen_turns: 0 }
     }
 
     /// The same policy without freezes, for the first side, which cannot freeze.
@@ -54,7 +56,9 @@ impl Chef {
                 return action;
             }
         }
-        position.board().sample_empty(&mut self.rng).map_or(Move::Exit, Move::New)
+        let board = position.board();
+        let number = self.rng.below(board.empty_count());
+        board.nth_empty(number).map_or(Move::Exit, Move::New)
     }
 
     /// Turns of a freeze that goes on or starts now.

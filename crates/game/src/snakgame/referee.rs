@@ -18,6 +18,7 @@ pub const MAX_LINE: usize = 100;
 #[derive(Clone, Debug)]
 pub struct Referee {
     game: OfficialGame,
+    moves: Vec<Move>,
     loss: Option<Loss>,
 }
 
@@ -84,12 +85,17 @@ impl Loss {
 impl Referee {
     /// A game on `board`. `seed` selects Chef's random numbers.
     pub fn new(board: Board, seed: u64) -> Self {
-        Self { game: OfficialGame::new(board, seed), loss: None }
+        Self { game: OfficialGame::new(board, seed), moves: Vec::new(), loss: None }
     }
 
     /// The game so far.
     pub fn game(&self) -> &OfficialGame {
         &self.game
+    }
+
+    /// The legal moves of the program so far.
+    pub fn moves(&self) -> &[Move] {
+        &self.moves
     }
 
     /// The lines that start the protocol: `n m K`, then the K blocked cells, row by row.
@@ -124,6 +130,7 @@ impl Referee {
             Err(MoveError::Over) if is_exit => Reply::Over(None),
             Err(error) => self.lose(Loss::IllegalMove { turn, line: shown(), error }),
             Ok(answer) => {
+                self.moves.push(action);
                 let answer = answer.map(|answer| answer.to_string());
                 match answer {
                     Some(answer) if !self.game.position().is_over() => Reply::Answer(answer),
