@@ -91,7 +91,7 @@ games! {
     Battlesnake: battlesnake::Small [while battlesnake::Small::fits, else battlesnake::Large],
         "Last snake alive wins; all official rulesets, exact to the official engine.";
     Snakgame: snakgame::Small [while snakgame::Small::fits, else snakgame::Large],
-        "Two sides fill a grid with snakes; long ones score most. CodeChef APRIL16, alone or as a duel.";
+        "Two sides fill a grid with snakes, and long ones score most; against Chef or as a duel.";
 }
 
 /// Name and description of a game in the catalog.

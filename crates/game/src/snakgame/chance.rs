@@ -47,7 +47,7 @@ impl<W: Words> Snakgame<W> {
         let freeze = 1.0 / f64::from(FREEZE_PERIOD);
         let count = f64::from(chef_extensions(state).count_ones());
         let new = if count > 0.0 { 1.0 / f64::from(NEW_PERIOD) } else { 1.0 };
-        match self.answer(state, outcome) {
+        match answer(state, outcome) {
             None => 0.0,
             Some(Answer::Freeze(_)) => freeze / f64::from(LONGEST_FREEZE),
             Some(Answer::Extend(_)) => (1.0 - freeze) * (1.0 - new) / count,
@@ -55,27 +55,11 @@ impl<W: Words> Snakgame<W> {
         }
     }
 
-    /// Draws an outcome, in the order of draws of [`Chef`](super::Chef).
-    pub(super) fn draw(&self, state: &State<W>, rng: &mut Rng) -> u32 {
-        if rng.below(FREEZE_PERIOD) == 0 {
-            return rng.below(LONGEST_FREEZE);
-        }
-        let extensions = chef_extensions(state);
-        let count = extensions.count_ones();
-        if count > 0 && rng.below(NEW_PERIOD) != 0 {
-            let skipped = rng.below(count);
-            let rest = (0..skipped).fold(extensions, |rest, _| rest & (rest - 1));
-            return FIRST_EXTENSION + rest.trailing_zeros();
-        }
-        let cell = state.empty.nth(rng.below(state.empty_count()));
-        FIRST_NEW + cell.unwrap_or_default() as u32
-    }
-
     pub(super) fn resolve(&self, state: &mut State<W>, outcome: u32) -> Result<(), StepError> {
         if self.phase(state) != Phase::Chef {
             return Err(StepError::NotAChanceNode);
         }
-        match self.answer(state, outcome) {
+        match answer(state, outcome) {
             None => return Err(StepError::ImpossibleOutcome { outcome }),
             Some(Answer::Freeze(turns)) => state.frozen = turns,
             Some(Answer::Extend(extension)) => state.extend_snake(Side::Second, extension),
@@ -87,12 +71,12 @@ impl<W: Words> Snakgame<W> {
 
     /// Chef's answer to the player's move that led from `before` to the settled state `after`.
     ///
-    /// It is EXIT after the move that fills the board, as in the contest's protocol.
+    /// It is EXIT after a move that ends the game, as in the contest's protocol.
     pub fn chef_answer(&self, before: &State<W>, after: &State<W>) -> Move {
         let [old, new] = [before, after].map(|state| state.snakes(Side::Second));
         match (old.current(), new.current()) {
             _ if after.cell_count(Side::Second) == before.cell_count(Side::Second) => {
-                if after.frozen > 0 { Move::Freeze(after.frozen) } else { Move::Exit }
+                if after.is_over() { Move::Exit } else { Move::Freeze(after.frozen) }
             }
             (Some(old_snake), Some(snake)) if old.count() == new.count() => {
                 let end = usize::from(old_snake.ends[0] == snake.ends[0]);
@@ -101,20 +85,36 @@ impl<W: Words> Snakgame<W> {
             (_, snake) => snake.map_or(Move::Exit, |snake| Move::New(snake.ends[0])),
         }
     }
+}
 
-    /// The meaning of an outcome; `None` if Chef cannot do this.
-    fn answer(&self, state: &State<W>, outcome: u32) -> Option<Answer> {
-        if outcome < FIRST_EXTENSION {
-            return Some(Answer::Freeze(outcome as u8 + 1));
-        }
-        if outcome < FIRST_NEW {
-            let extension = (outcome - FIRST_EXTENSION) as usize;
-            let is_possible = chef_extensions(state) >> extension & 1 == 1;
-            return is_possible.then_some(Answer::Extend(extension));
-        }
-        let index = (outcome - FIRST_NEW) as usize;
-        state.empty.contains(index).then_some(Answer::New(index))
+/// Draws an outcome, in the order of draws of [`Chef`](super::Chef).
+pub(super) fn draw<W: Words>(state: &State<W>, rng: &mut Rng) -> u32 {
+    if rng.below(FREEZE_PERIOD) == 0 {
+        return rng.below(LONGEST_FREEZE);
     }
+    let extensions = chef_extensions(state);
+    let count = extensions.count_ones();
+    if count > 0 && rng.below(NEW_PERIOD) != 0 {
+        let skipped = rng.below(count);
+        let rest = (0..skipped).fold(extensions, |rest, _| rest & (rest - 1));
+        return FIRST_EXTENSION + rest.trailing_zeros();
+    }
+    let cell = state.empty.nth(rng.below(state.empty_count()));
+    FIRST_NEW + cell.unwrap_or_default() as u32
+}
+
+/// The meaning of an outcome; `None` if Chef cannot do this.
+fn answer<W: Words>(state: &State<W>, outcome: u32) -> Option<Answer> {
+    if outcome < FIRST_EXTENSION {
+        return Some(Answer::Freeze(outcome as u8 + 1));
+    }
+    if outcome < FIRST_NEW {
+        let extension = (outcome - FIRST_EXTENSION) as usize;
+        let is_possible = chef_extensions(state) >> extension & 1 == 1;
+        return is_possible.then_some(Answer::Extend(extension));
+    }
+    let index = (outcome - FIRST_NEW) as usize;
+    state.empty.contains(index).then_some(Answer::New(index))
 }
 
 /// Chef's extensions: a cell next to both ends is listed for end 0 only.

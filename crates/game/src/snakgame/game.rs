@@ -1,6 +1,7 @@
 //! SNAKGAME as a [`Game`].
 
 use super::cell_set::Words;
+use super::chance::draw;
 use super::config::{Config, Mode, NAME};
 use super::direction::{DIRECTIONS, image, turned};
 use super::observe::CHANNELS;
@@ -97,7 +98,7 @@ impl<W: Words> Game for Snakgame<W> {
     }
 
     fn sample_chance(&self, state: &State<W>, rng: &mut Rng) -> u32 {
-        self.draw(state, rng)
+        draw(state, rng)
     }
 
     fn apply_chance(&self, state: &mut State<W>, outcome: u32) -> Result<(), StepError> {
@@ -167,7 +168,7 @@ impl<W: Words> Game for Snakgame<W> {
     /// outcome at the end, 0 before it.
     fn returns(&self, state: &State<W>, player: usize) -> f32 {
         match self.config.mode {
-            Mode::Official => self.share(state, Side::First) as f32,
+            Mode::Official => state.share(Side::First) as f32,
             Mode::Duel if self.phase(state) == Phase::Over => self.outcome(state, player),
             Mode::Duel => 0.0,
         }
@@ -177,7 +178,7 @@ impl<W: Words> Game for Snakgame<W> {
     /// Duel: 1 for the higher score, 0 for equal scores; a player that has exited loses.
     fn outcome(&self, state: &State<W>, player: usize) -> f32 {
         if self.config.mode == Mode::Official {
-            return (2.0 * self.share(state, Side::First) - 1.0).clamp(-1.0, 1.0) as f32;
+            return (2.0 * state.share(Side::First) - 1.0).clamp(-1.0, 1.0) as f32;
         }
         let own = if player == 0 { Side::First } else { Side::Second };
         if let Some(loser) = state.exited {

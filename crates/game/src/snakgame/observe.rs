@@ -72,7 +72,7 @@ impl<W: Words> Snakgame<W> {
         let free = state.free.max(1) as f32;
         let [own_length, other_length] =
             sides.map(|side| state.snakes(side).current().map_or(0, |snake| snake.length));
-        let [own_score, other_score] = sides.map(|side| self.share(state, side).min(1.0) as f32);
+        let [own_score, other_score] = sides.map(|side| state.share(side).min(1.0) as f32);
         let values = [
             own_length as f32 / free,
             other_length as f32 / free,
@@ -108,7 +108,7 @@ impl<W: Words> Snakgame<W> {
         let mut text = match self.config.mode {
             Mode::Duel => format!("turn {}, score {first} to {second}", own + other),
             Mode::Official => {
-                let share = 100.0 * self.share(state, Side::First);
+                let share = 100.0 * state.share(Side::First);
                 format!("turn {own}, score {first}, {share:.1} % of the one-snake bound")
             }
         };

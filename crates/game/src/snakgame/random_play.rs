@@ -5,6 +5,7 @@
 //! actions are of that kind. A turn then costs a few look-ups instead of a mask of all cells.
 
 use super::cell_set::Words;
+use super::chance::draw;
 use super::rules::{EXTENSIONS, Meaning, Phase, Snakgame};
 use super::side::Side;
 use super::state::State;
@@ -42,7 +43,7 @@ impl<W: Words> Snakgame<W> {
     /// Resolves Chef's turn, if it is due.
     pub(super) fn play_chef(&self, state: &mut State<W>, rng: &mut Rng) {
         if self.phase(state) == Phase::Chef {
-            let outcome = self.draw(state, rng);
+            let outcome = draw(state, rng);
             let applied = self.resolve(state, outcome);
             debug_assert!(applied.is_ok(), "a drawn outcome applies");
         }

@@ -21,7 +21,6 @@ use super::cell_set::Words;
 use super::config::{Config, Mode, NewSnakes, config_error};
 use super::generator::blocked;
 use super::moves::Move;
-use super::position::one_snake_bound;
 use super::side::{Side, Snake};
 use super::state::State;
 use crate::action::{Action, ActionMask};
@@ -204,13 +203,6 @@ impl<W: Words> Snakgame<W> {
             state.frozen = 0;
             state.to_move = side.other();
         }
-    }
-
-    /// A side's score as a share of [`one_snake_bound`].
-    #[expect(clippy::cast_precision_loss, reason = "scores stay below 2^53")]
-    pub(super) fn share(&self, state: &State<W>, side: Side) -> f64 {
-        let bound = one_snake_bound(state.free).max(1);
-        state.snakes(side).score() as f64 / bound as f64
     }
 }
 

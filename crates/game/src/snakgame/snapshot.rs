@@ -174,7 +174,7 @@ impl<W: Words> TryFrom<Snapshot> for State<W> {
         state.to_move = side("to_move", snapshot.to_move)?;
         state.exited = snapshot.exited.map(|value| side("exited", value)).transpose()?;
         state.frozen = snapshot.frozen;
-        for (index, snakes) in snapshot.snakes.into_iter().enumerate() {
+        for (index, snakes) in snapshot.snakes.iter().enumerate() {
             state.snakes[index] = read_snakes(&state, index, snakes)?;
         }
         let [first, second] = state.counts;
@@ -229,9 +229,9 @@ fn read_board<W: Words>(board: &[String]) -> Result<State<W>, StateError> {
 fn read_snakes<W: Words>(
     state: &State<W>,
     side: usize,
-    snakes: SnakesSnapshot,
+    snakes: &SnakesSnapshot,
 ) -> Result<Snakes, StateError> {
-    let SnakesSnapshot { ends, length, count, dead_score } = snakes;
+    let SnakesSnapshot { ends, length, count, dead_score } = *snakes;
     let refuse = |field, value: u64, remedy| Err(StateError::Snakes { side, field, value, remedy });
     let cells = state.counts[side];
     let Some(ends) = ends else {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::cell::Cell;
 use super::cell_set::{CellSet, Words};
 use super::direction::{image, next};
+use super::position::one_snake_bound;
 use super::side::{Side, Snake, Snakes};
 use super::snapshot::Snapshot;
 use crate::digest::WordHasher;
@@ -152,6 +153,13 @@ impl<W: Words> State<W> {
     /// Cells of a side, which is the number of its turns that were not frozen.
     pub fn cell_count(&self, side: Side) -> u32 {
         self.counts[side as usize]
+    }
+
+    /// A side's score as a share of [`one_snake_bound`].
+    #[expect(clippy::cast_precision_loss, reason = "scores stay below 2^53")]
+    pub(super) fn share(&self, side: Side) -> f64 {
+        let bound = one_snake_bound(self.free).max(1);
+        self.snakes(side).score() as f64 / bound as f64
     }
 
     pub(super) fn contains(&self, cell: Cell) -> bool {
