@@ -48,35 +48,101 @@ struct Frame {
     state: serde_json::Value,
 }
 
-/// Collects all plies of a replay, and the error that stopped it, if any.
-struct Frames;
+/// Plies between two checkpoints. A ply is replayed from the checkpoint before it, because the states
+/// of all plies of a long game on a large board would need gigabytes.
+const SPACING: usize = 256;
 
-impl ReplayVisitor for Frames {
-    type Output = (Vec<Frame>, Option<ReplayError>);
+/// A replay to any ply of a record.
+struct Frames<'g, G: Game> {
+    game: &'g G,
+    /// The replay at every [`SPACING`]-th ply.
+    checkpoints: Vec<Replay<'g, G>>,
+    /// The last ply that can be replayed.
+    last: usize,
+}
 
-    fn visit<G: Game>(self, game: &G, mut replay: Replay<'_, G>) -> Self::Output {
-        let mut frames = Vec::new();
-        let mut moves = Vec::new();
-        loop {
-            let state = replay.state();
-            let turn = game.turn(state);
-            frames.push(Frame {
-                ply: replay.ply(),
-                moves: std::mem::take(&mut moves),
-                over: turn == Turn::Over,
-                outcomes: (0..game.players()).map(|player| game.outcome(state, player)).collect(),
-                drawing: game.render(state),
-                state: serde_json::to_value(state).unwrap_or_default(),
-            });
-            if let (Turn::Move(movers), Ok(Some(joint))) = (turn, replay.next_actions()) {
-                let name = |player: usize| (player, game.action_name(joint[player]));
-                moves = movers.iter().map(name).collect();
+impl<'g, G: Game> Frames<'g, G> {
+    /// Replays a record to its end. Also returns the error that stopped the replay, if any.
+    fn new(game: &'g G, mut replay: Replay<'g, G>) -> (Self, Option<ReplayError>) {
+        let mut checkpoints = Vec::new();
+        let stopped = loop {
+            if replay.ply().is_multiple_of(SPACING) {
+                checkpoints.push(replay.clone());
             }
             match replay.advance() {
                 Ok(true) => {}
-                Ok(false) => return (frames, None),
-                Err(error) => return (frames, Some(error)),
+                Ok(false) => break None,
+                Err(error) => break Some(error),
             }
+        };
+        let last = replay.ply();
+        (Self { game, checkpoints, last }, stopped)
+    }
+
+    /// The frame of a ply, at most [`last`](Self::last).
+    fn get(&self, ply: usize) -> Result<Frame, ReplayError> {
+        let before = ply.saturating_sub(1);
+        let mut replay = self.checkpoints[before / SPACING].clone();
+        while replay.ply() < before {
+            replay.advance()?;
+        }
+        let mut moves = Vec::new();
+        if before < ply {
+            if let Turn::Move(movers) = self.game.turn(replay.state())
+                && let Some(joint) = replay.next_actions()?
+            {
+                let name = |player: usize| (player, self.game.action_name(joint[player]));
+                moves = movers.iter().map(name).collect();
+            }
+            replay.advance()?;
+        }
+        let (game, state) = (self.game, replay.state());
+        Ok(Frame {
+            ply,
+            moves,
+            over: game.turn(state) == Turn::Over,
+            outcomes: (0..game.players()).map(|player| game.outcome(state, player)).collect(),
+            drawing: game.render(state),
+            state: serde_json::to_value(state).unwrap_or_default(),
+        })
+    }
+}
+
+/// Prints the plies that the arguments select.
+struct Show<'a> {
+    arguments: &'a Arguments,
+    output: &'a mut Output,
+}
+
+impl ReplayVisitor for Show<'_> {
+    type Output = Result<ExitCode, Failure>;
+
+    fn visit<G: Game>(self, game: &G, replay: Replay<'_, G>) -> Self::Output {
+        let Self { arguments, output } = self;
+        let path = arguments.record.display();
+        let damaged = |error: ReplayError| Failure::data(format_args!("{path}: {error}"));
+        let (frames, stopped) = Frames::new(game, replay);
+        let last = frames.last;
+        let start = arguments.step.unwrap_or(0);
+        if start > last {
+            let problem = format_args!("{path}: there is no ply {start}; the last is {last}");
+            return Err(Failure::data(problem));
+        }
+        let show =
+            |ply, output: &mut Output| print(&frames.get(ply).map_err(damaged)?, last, output);
+        let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+        if at_terminal && !arguments.all {
+            walk(show, start, last, output)?;
+        } else {
+            let end = if arguments.step.is_some() { start } else { last };
+            (start..=end).try_for_each(|ply| show(ply, output))?;
+        }
+        match stopped {
+            Some(error) => {
+                output.flush()?;
+                Err(damaged(error))
+            }
+            None => Ok(ExitCode::SUCCESS),
         }
     }
 }
@@ -91,32 +157,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     })?;
     let damaged = |error: ReplayError| Failure::data(format_args!("{}: {error}", path.display()));
     let record: GameRecord = GameRecord::from_json(&text).map_err(damaged)?;
-    let (frames, stopped) = record.replay(Frames).map_err(damaged)?;
-    let last = frames.len() - 1;
-    let start = arguments.step.unwrap_or(0);
-    if start > last {
-        return Err(Failure::data(format_args!(
-            "{}: there is no ply {start}; the last is {last}",
-            path.display()
-        )));
-    }
-    let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
-    if at_terminal && !arguments.all {
-        walk(&frames, start, output)?;
-    } else if arguments.step.is_some() {
-        print(&frames[start], last, output)?;
-    } else {
-        for frame in &frames {
-            print(frame, last, output)?;
-        }
-    }
-    match stopped {
-        Some(error) => {
-            output.flush()?;
-            Err(damaged(error))
-        }
-        None => Ok(ExitCode::SUCCESS),
-    }
+    record.replay(Show { arguments, output }).map_err(damaged)?
 }
 
 /// Reads a text file and decompresses it if it starts like a gzip file.
@@ -149,12 +190,16 @@ fn print(frame: &Frame, last: usize, output: &mut Output) -> Result<(), Failure>
 }
 
 /// Prints plies interactively: each line of standard input selects the next one.
-fn walk(frames: &[Frame], start: usize, output: &mut Output) -> Result<(), Failure> {
-    let last = frames.len() - 1;
+fn walk(
+    show: impl Fn(usize, &mut Output) -> Result<(), Failure>,
+    start: usize,
+    last: usize,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let mut at = start;
     let mut lines = io::stdin().lock().lines();
     loop {
-        print(&frames[at], last, output)?;
+        show(at, output)?;
         output.prompt("Enter next, b back, a number to go there, q to leave: ")?;
         let Some(line) = lines.next().transpose()? else { return Ok(()) };
         match follow(line.trim(), at, last) {

@@ -81,11 +81,11 @@ fn the_record_of_a_judged_game_replays_to_the_same_score() {
         judge.args(["--seconds", "60", "--json", "--record"]).arg(&record);
         let judged = run(judge.args(["--", ouro, "snakgame", "play", "fewest-free"])).success();
         let report: Value = serde_json::from_str(&judged).expect("JSON");
-        let shown = run(Command::new(ouro).arg("show").arg(&record).args(["--step", "last", "--json"]));
-        let shown = shown.success();
-        let frame: Value = serde_json::from_str(shown.lines().last().expect("a frame")).expect("JSON");
-        assert_eq!(frame["over"], true, "{shown}");
-        assert_eq!(frame["ply"], report["turns"]);
+        let turns = report["turns"].to_string();
+        let mut show = Command::new(ouro);
+        let shown = run(show.arg("show").arg(&record).args(["--step", &turns, "--json"])).success();
+        let frame: Value = serde_json::from_str(&shown).expect("JSON");
+        assert_eq!((&frame["ply"], &frame["over"]), (&report["turns"], &true.into()), "{shown}");
     }
 }
 

@@ -128,7 +128,7 @@ impl RecordedPly for Vec<Action> {
 }
 
 /// Steps through a record, one ply at a time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Replay<'a, G: Game, P = Vec<Action>> {
     game: &'a G,
     plies: &'a [P],

@@ -25,11 +25,7 @@ pub(super) fn of(
     }
 }
 
-fn replay<W: Words>(
-    game: &Snakgame<W>,
-    seed: u64,
-    moves: &[Move],
-) -> Result<GameRecord, Failure> {
+fn replay<W: Words>(game: &Snakgame<W>, seed: u64, moves: &[Move]) -> Result<GameRecord, Failure> {
     let mut recorder = Recorder::new(game, seed);
     for action in moves {
         let action = game.move_action(recorder.state(), *action).ok_or_else(|| {
