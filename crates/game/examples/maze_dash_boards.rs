@@ -3,6 +3,7 @@
 //!
 //! Prints one line for each board: slides and decisions of its solution, the share of stops at which
 //! the next slide is forced, and the time of the generator. The last board is drawn.
+#![expect(clippy::print_stdout, reason = "its lines are its output")]
 
 use std::time::Instant;
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::ConfigError;
 use crate::game::Game;
 use crate::record::{GameRecord, Replay, ReplayError};
-use crate::{battlesnake, connect_four, snake, snakgame, tic_tac_toe};
+use crate::{battlesnake, connect_four, maze_dash, snake, snakgame, tic_tac_toe};
 
 /// Generates the catalog from lines of `Variant: rules, "one sentence"`.
 ///
@@ -88,10 +88,12 @@ games! {
         "Four in a row with gravity, 7x6 unless configured otherwise, with a perfect solver.";
     Snake: snake::Small [while snake::Small::fits, else snake::Large],
         "One snake alone with one apple on any n x n board, as in arXiv 2211.09622.";
-    Battlesnake: battlesnake::Small [while battlesnake::Small::fits, else battlesnake::Large],
-        "Last snake alive wins; all official rulesets, exact to the official engine.";
+    MazeDash: maze_dash::MazeDash,
+        "One path over all free cells that turns only where it must, as in arXiv 2005.14156.";
     Snakgame: snakgame::Small [while snakgame::Small::fits, else snakgame::Large],
         "Two sides fill a grid with snakes, and long ones score most; against Chef or as a duel.";
+    Battlesnake: battlesnake::Small [while battlesnake::Small::fits, else battlesnake::Large],
+        "Last snake alive wins; all official rulesets, exact to the official engine.";
 }
 
 /// Name and description of a game in the catalog.

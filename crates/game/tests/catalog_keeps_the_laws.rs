@@ -39,6 +39,13 @@ fn games_keep_the_laws_under_other_configurations() {
         r#"{"game": "snake", "size": 11, "time_limit": 300}"#,
         r#"{"game": "snake", "size": 12, "time_limit": 300}"#,
         r#"{"game": "snake", "size": 21, "time_limit": 300}"#,
+        r#"{"game": "maze_dash", "width": 9, "height": 5, "obstacles": 9}"#,
+        r#"{"game": "maze_dash", "width": 8, "height": 8, "obstacles": 12, "start": "free"}"#,
+        r#"{"game": "maze_dash", "width": 3, "height": 7, "obstacles": 2, "start": "free"}"#,
+        r#"{"game": "maze_dash", "width": 15, "height": 15, "obstacles": 66, "style": "hard"}"#,
+        r#"{"game": "maze_dash", "board": "x=3&y=2&board=S...X."}"#,
+        r#"{"game": "maze_dash", "board": "x=3&y=3&board=....X...."}"#,
+        r#"{"game": "maze_dash", "board": "x=2&y=1&board=S.", "start": "free"}"#,
     ];
     for json in configs {
         let coverage = check(&serde_json::from_str(json).expect(json));

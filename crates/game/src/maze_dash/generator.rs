@@ -11,6 +11,9 @@
 //! which covers everything, and obstacles spread from its middle. So every number of obstacles below
 //! the number of cells can be generated. The time is bounded by a multiple of the number of cells.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::board::{Board, BoardError, MAX_SIDE};
 use crate::rng::Rng;
 
@@ -37,7 +40,8 @@ const MIXING: usize = 20;
 const SPIRAL_MIXING: usize = 200;
 
 /// How hard the boards are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Style {
     /// Turns are as random changes leave them.
     Plain,
