@@ -21,6 +21,8 @@ fn what_is_printed_can_be_changed_checked_and_printed_again() {
         "duel-minimax",
         "standard-minimax",
         "connect4",
+        "maze-dash",
+        "snakgame",
         "tictactoe",
     ];
     for preset in presets {

@@ -52,7 +52,7 @@ fn the_bench_shows_every_method_beside_the_paper() {
     let report = run(Command::new(env!("CARGO_BIN_EXE_ouro")).args(arguments)).success();
     let report: Value = serde_json::from_str(&report).expect("JSON");
     let rows = report["rows"].as_array().expect("rows");
-    assert_eq!(rows.len(), 6);
+    assert_eq!(rows.len(), 8);
     for row in rows {
         assert_eq!(row["solved"], 3, "{row}");
     }

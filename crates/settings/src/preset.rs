@@ -5,7 +5,7 @@
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use ouro_game::{GameConfig, battlesnake, connect_four, tic_tac_toe};
+use ouro_game::{GameConfig, battlesnake, connect_four, maze_dash, snakgame, tic_tac_toe};
 use ouro_net::{Architecture, ValueRange};
 use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
@@ -39,6 +39,10 @@ pub enum Preset {
     StandardMinimax,
     /// Connect Four, AlphaZero.
     Connect4,
+    /// Maze Dash on the paper's 10x10 boards, AlphaZero.
+    MazeDash,
+    /// Two sides of SNAKGAME on 10x10, AlphaZero.
+    Snakgame,
     /// Tic-tac-toe, AlphaZero.
     #[value(name = "tictactoe")]
     TicTacToe,
@@ -60,7 +64,7 @@ impl FromStr for Preset {
 
 impl Preset {
     /// Every preset.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Duel7x7,
         Self::Duel,
         Self::Standard,
@@ -68,6 +72,8 @@ impl Preset {
         Self::DuelMinimax,
         Self::StandardMinimax,
         Self::Connect4,
+        Self::MazeDash,
+        Self::Snakgame,
         Self::TicTacToe,
     ];
 
@@ -86,6 +92,8 @@ impl Preset {
             Self::DuelMinimax => "duel-minimax",
             Self::StandardMinimax => "standard-minimax",
             Self::Connect4 => "connect4",
+            Self::MazeDash => "maze-dash",
+            Self::Snakgame => "snakgame",
             Self::TicTacToe => "tictactoe",
         }
     }
@@ -113,6 +121,19 @@ impl Preset {
                 // opponents lead to.
                 let play = PlayConfig { opening_plies: 16, ..settings.actor.clone() };
                 Settings { actor: play, ..settings }
+            }
+            Self::MazeDash => {
+                // Two legal moves at most decisions. A policy that never varies would repeat a board.
+                let varied = Temperature::Constant { value: 0.5 };
+                let game = GameConfig::MazeDash(maze_dash::Config::default());
+                alphazero(game, [24, 3], search(64, 5.0, varied)).with_schedule(OPEN_END)
+            }
+            Self::Snakgame => {
+                // With a new snake in every turn, a position has a hundred actions instead of eight.
+                let new_snakes = snakgame::NewSnakes::WhenStuck;
+                let config = snakgame::Config { new_snakes, ..snakgame::Config::default() };
+                let game = GameConfig::Snakgame(config);
+                alphazero(game, [24, 3], search(32, 10.0, opening(20))).with_schedule(OPEN_END)
             }
             Self::TicTacToe => {
                 let game = GameConfig::TicTacToe(tic_tac_toe::Config {});

@@ -6,16 +6,18 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ouro_game::maze_dash::{Board, Solution, generate};
-use ouro_maze::{Answer, Limits, Method};
+use ouro_game::maze_dash::{Board, generate};
+use ouro_maze::Limits;
 use serde::Serialize;
 
+use self::approach::Approach;
 use super::machine::Machine;
 use super::timing::Spread;
-use crate::commands::method;
 use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
+
+mod approach;
 
 /// Solve generated boards of Maze Dash with every method, beside the paper's times.
 ///
@@ -24,8 +26,8 @@ use crate::output::Output;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Methods to compare; all if none is named.
-    #[arg(value_parser = method::parse)]
-    methods: Vec<Method>,
+    #[arg(value_parser = Approach::parse)]
+    methods: Vec<Approach>,
     /// Sides of the boards. Besides the paper's, any side from 2 to 1000; 31 % are then obstacles.
     #[arg(long, value_delimiter = ',', default_values_t = PAPER.map(|row| row.side))]
     sides: Vec<usize>,
@@ -100,17 +102,19 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     if !machine.release_build {
         writeln!(io::stderr(), "warning: this is a debug build; its times mean little")?;
     }
-    let methods = if arguments.methods.is_empty() { &Method::ALL[..] } else { &arguments.methods };
+    let all = Approach::all();
+    let methods = if arguments.methods.is_empty() { &all } else { &arguments.methods };
     let mut rows = Vec::new();
     for &side in &arguments.sides {
         let paper = PAPER.into_iter().find(|row| row.side == side);
         let obstacles = paper.as_ref().map_or(side * side * 31 / 100, |row| row.obstacles);
         let boards = boards(arguments, side, obstacles)?;
         for &method in methods {
-            let paper_seconds = paper.as_ref().and_then(|row| match method {
-                Method::Search => None,
-                Method::Backtracking => row.backtracking,
-                Method::Sat => row.sat,
+            let paper_seconds = paper.as_ref().and_then(|row| match method.name() {
+                "backtracking" => row.backtracking,
+                "sat" => row.sat,
+                "mcts" => row.mcts,
+                _ => None,
             });
             rows.push(measure(arguments, &boards, method, paper_seconds)?);
         }
@@ -138,7 +142,7 @@ fn boards(arguments: &Arguments, side: usize, obstacles: usize) -> Result<Vec<Bo
 fn measure(
     arguments: &Arguments,
     boards: &[Board],
-    method: Method,
+    method: Approach,
     paper_seconds: Option<f64>,
 ) -> Result<Row, Failure> {
     let limit = Duration::from_secs_f64(arguments.seconds);
@@ -146,20 +150,11 @@ fn measure(
     for (seed, board) in (1..).zip(boards) {
         let limits = Limits { threads: arguments.threads.into(), seed };
         let begin = Instant::now();
-        let solved = method.solve(board, limits, &|_| begin.elapsed() < limit);
+        let solution = method.solve(board, limits, &|| begin.elapsed() < limit)?;
         let time = begin.elapsed().as_secs_f64();
-        match solved.answer {
-            Answer::Path(path) => {
-                Solution::from_path(board, &path).check(board).map_err(Failure::bug)?;
-                seconds.push(time);
-            }
-            Answer::NoSolution => {
-                let name = method.name();
-                return Err(Failure::bug(format_args!(
-                    "{name} refutes a board that has a solution"
-                )));
-            }
-            Answer::Stopped => {}
+        if let Some(solution) = solution {
+            solution.check(board).map_err(Failure::bug)?;
+            seconds.push(time);
         }
     }
     let first = boards.first().ok_or_else(|| Failure::bug("no board was generated"))?;
