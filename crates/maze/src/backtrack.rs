@@ -3,6 +3,8 @@
 //! This is the weakest method of the paper (arXiv 2005.14156, section III), for comparison. Forced
 //! slides are not nodes, as in the other methods.
 
+use std::convert::Infallible;
+
 use ouro_game::maze_dash::Board;
 
 use crate::field::Field;
@@ -22,8 +24,9 @@ pub(crate) fn solve(board: &Board, watch: &(dyn Fn(Progress) -> bool + Sync)) ->
         field.shorten(0);
         field.visit(field.padded(start));
         loop {
-            while field.options().count_ones() == 1 {
-                field.slide(field.options().trailing_zeros() as usize);
+            while field.options().is_power_of_two() {
+                let options = field.options();
+                slide(&mut field, options);
             }
             if field.left() == 0 {
                 return Solved { answer: Answer::Path(field.board_path()), progress };
@@ -34,15 +37,20 @@ pub(crate) fn solve(board: &Board, watch: &(dyn Fn(Progress) -> bool + Sync)) ->
             }
             let Some((length, options)) = decisions.last_mut() else { break };
             field.shorten(*length);
-            let step = options.trailing_zeros();
+            let left = *options;
             *options &= *options - 1;
             progress.nodes += 1;
-            if progress.nodes % WATCH_EVERY == 0 && !watch(progress) {
+            if progress.nodes.is_multiple_of(WATCH_EVERY) && !watch(progress) {
                 return Solved { answer: Answer::Stopped, progress };
             }
-            field.slide(step as usize);
+            slide(&mut field, left);
         }
         progress.starts -= 1;
     }
     Solved { answer: Answer::NoSolution, progress }
+}
+
+/// Slides in the first of some directions.
+fn slide(field: &mut Field, options: u8) {
+    let Ok(()) = field.slide::<Infallible>(options.trailing_zeros() as usize, |_| Ok(()));
 }

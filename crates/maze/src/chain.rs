@@ -7,6 +7,7 @@
 //! colour, as on a chessboard. So a block whose ends have the same colour has one cell more of that
 //! colour, and a block whose ends differ has as many of both. Time and memory are linear.
 
+use crate::edges::Edges;
 use crate::field::Field;
 
 /// Working memory of the test.
@@ -22,6 +23,8 @@ pub(crate) struct Chain {
     base: u32,
     /// Cells of unfinished blocks.
     cells: Vec<u32>,
+    /// Cells that the last test found not to be the last of the path.
+    pub(crate) excluded: Vec<u32>,
 }
 
 impl Chain {
@@ -35,11 +38,13 @@ impl Chain {
             cuts: vec![false; size],
             base: 0,
             cells: Vec::with_capacity(size),
+            excluded: Vec::new(),
         }
     }
 
     /// Whether the test finds no reason against a path from the head over all open cells.
-    pub(crate) fn holds(&mut self, field: &Field) -> bool {
+    pub(crate) fn holds(&mut self, field: &Field, edges: &Edges) -> bool {
+        self.excluded.clear();
         if self.base > u32::MAX - 2 * field.size() as u32 {
             self.order.fill(0);
             self.base = 0;
@@ -71,7 +76,7 @@ impl Chain {
             }
             let parent = self.parent[cell] as usize;
             if self.low[cell] >= self.order[parent] {
-                if self.cuts[parent] || !self.block_fits(field, parent, cell) {
+                if self.cuts[parent] || !self.block_fits(field, edges, parent, cell) {
                     break false;
                 }
                 self.cuts[parent] = true;
@@ -96,7 +101,8 @@ impl Chain {
 
     /// Removes the finished block with cells from `entry` to `last` in order of discovery. Returns
     /// whether it has at most one exit and colours that fit.
-    fn block_fits(&mut self, field: &Field, entry: usize, last: usize) -> bool {
+    fn block_fits(&mut self, field: &Field, edges: &Edges, entry: usize, last: usize) -> bool {
+        let first = self.excluded.len();
         let entry_dark = field.is_dark(entry);
         // Cells of the colour of the entry, less those of the other.
         let mut surplus = 1;
@@ -104,6 +110,9 @@ impl Chain {
         while let Some(cell) = self.cells.pop() {
             let cell = cell as usize;
             surplus += if field.is_dark(cell) == entry_dark { 1 } else { -1 };
+            if !edges.is_strict(cell) {
+                self.excluded.push(cell as u32);
+            }
             if self.cuts[cell] {
                 if exit.is_some() {
                     return false;
@@ -116,7 +125,21 @@ impl Chain {
         }
         match exit {
             Some(exit) => surplus == i32::from(field.is_dark(exit) == entry_dark),
-            None => surplus == 0 || surplus == 1,
+            // The path ends in the block that has no exit, on a cell of one colour.
+            None if surplus == 0 || surplus == 1 => {
+                let end_dark = entry_dark == (surplus == 1);
+                let mut kept = first;
+                for index in first..self.excluded.len() {
+                    let cell = self.excluded[index];
+                    if field.is_dark(cell as usize) != end_dark {
+                        self.excluded[kept] = cell;
+                        kept += 1;
+                    }
+                }
+                self.excluded.truncate(kept);
+                true
+            }
+            None => false,
         }
     }
 }

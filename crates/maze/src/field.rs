@@ -127,13 +127,20 @@ impl Field {
         self.path.push(cell as u32);
     }
 
-    /// Slides in direction `step` until the next cell is not open.
-    pub(crate) fn slide(&mut self, step: usize) {
+    /// Slides in direction `step` until the next cell is not open. Asks `leave` before it leaves each
+    /// cell.
+    pub(crate) fn slide<E>(
+        &mut self,
+        step: usize,
+        mut leave: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut next = self.head().wrapping_add_signed(self.steps[step]);
         while self.open[next] {
+            leave(self.head())?;
             self.visit(next);
             next = next.wrapping_add_signed(self.steps[step]);
         }
+        Ok(())
     }
 
     /// The directions whose next cell is open, as a bit mask.

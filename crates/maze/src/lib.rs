@@ -18,6 +18,7 @@
 
 mod backtrack;
 mod chain;
+mod edges;
 mod field;
 mod method;
 mod sat;

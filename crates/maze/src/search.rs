@@ -4,6 +4,7 @@ use ouro_game::Rng;
 use ouro_game::maze_dash::Board;
 
 use crate::chain::Chain;
+use crate::edges::{Edges, Impossible};
 use crate::field::Field;
 
 /// The result of one search.
@@ -21,6 +22,8 @@ pub(crate) enum End {
 struct Decision {
     /// Cells visited before it.
     length: usize,
+    /// The state of the edges.
+    mark: usize,
     /// Directions that have not been tried, best last.
     options: [u8; 4],
     left: u8,
@@ -30,6 +33,7 @@ struct Decision {
 pub(crate) struct Search {
     field: Field,
     chain: Chain,
+    edges: Edges,
     decisions: Vec<Decision>,
     rng: Rng,
     nodes: u64,
@@ -38,7 +42,14 @@ pub(crate) struct Search {
 impl Search {
     pub(crate) fn new(board: &Board, rng: Rng) -> Self {
         let field = Field::new(board);
-        Self { chain: Chain::new(&field), field, decisions: Vec::new(), rng, nodes: 0 }
+        Self {
+            chain: Chain::new(&field),
+            edges: Edges::new(&field),
+            field,
+            decisions: Vec::new(),
+            rng,
+            nodes: 0,
+        }
     }
 
     /// Nodes of all searches so far.
@@ -54,29 +65,35 @@ impl Search {
     /// Searches from `start`, a free cell of the board, for at most `limit` nodes. `noise` is the
     /// probability that a decision is ordered at random.
     ///
-    /// `stop` is asked at each node; the search ends at its limit when it returns true.
+    /// `is_stopped` is asked at each node; the search ends at its limit when it returns true.
     pub(crate) fn run(
         &mut self,
         start: usize,
         limit: u64,
         noise: f64,
-        mut stop: impl FnMut(u64) -> bool,
+        mut is_stopped: impl FnMut(u64) -> bool,
     ) -> End {
         self.decisions.clear();
         self.field.shorten(0);
         let start = self.field.padded(start);
         self.field.visit(start);
+        if self.field.left() == 0 {
+            return End::Solved;
+        }
+        if self.edges.begin(&self.field, start).is_err() {
+            return End::Refuted;
+        }
         let last = self.nodes + limit;
+        let mut alive = true;
         loop {
-            match self.descend(noise) {
-                Some(End::Solved) => return End::Solved,
-                Some(end) => return end,
-                None => {}
+            if alive && self.descend(noise).is_ok_and(|solved| solved) {
+                return End::Solved;
             }
             // The next direction that is left.
             let step = loop {
                 let Some(decision) = self.decisions.last_mut() else { return End::Refuted };
                 self.field.shorten(decision.length);
+                self.edges.undo(decision.mark);
                 if decision.left == 0 {
                     self.decisions.pop();
                     continue;
@@ -84,30 +101,51 @@ impl Search {
                 decision.left -= 1;
                 break decision.options[usize::from(decision.left)];
             };
-            if self.nodes >= last || stop(self.nodes) {
+            if self.nodes >= last || is_stopped(self.nodes) {
                 return End::Limit;
             }
             self.nodes += 1;
-            self.field.slide(usize::from(step));
+            alive = self.slide(usize::from(step)).is_ok();
         }
     }
 
-    /// Makes forced slides up to the next decision and pushes that, unless the path cannot be
-    /// completed.
-    fn descend(&mut self, noise: f64) -> Option<End> {
+    /// Slides, unless that makes the path impossible.
+    fn slide(&mut self, step: usize) -> Result<(), Impossible> {
+        let (field, edges) = (&mut self.field, &mut self.edges);
+        field.slide(step, |cell| edges.force(cell, step))?;
+        edges.settle()
+    }
+
+    /// Makes forced slides up to the next decision and pushes that. Returns whether the path is
+    /// complete.
+    fn descend(&mut self, noise: f64) -> Result<bool, Impossible> {
         loop {
-            let options = self.field.options();
+            if self.field.left() == 0 {
+                return Ok(true);
+            }
+            let options = self.field.options() & self.edges.left(self.field.head());
             match options.count_ones() {
-                0 => return (self.field.left() == 0).then_some(End::Solved),
-                1 => self.field.slide(options.trailing_zeros() as usize),
+                0 => return Err(Impossible),
+                1 => self.slide(options.trailing_zeros() as usize)?,
+                _ if self.conclude()? => {}
                 _ => break,
             }
         }
-        if self.field.may_end() && self.chain.holds(&self.field) {
-            let decision = self.decision(noise);
-            self.decisions.push(decision);
+        let decision = self.decision(noise);
+        self.decisions.push(decision);
+        Ok(false)
+    }
+
+    /// Tests the cells that are left. Returns whether that removed edges of the head.
+    fn conclude(&mut self) -> Result<bool, Impossible> {
+        if !self.field.may_end() || !self.chain.holds(&self.field, &self.edges) {
+            return Err(Impossible);
         }
-        None
+        let head = self.field.head();
+        let before = self.edges.left(head);
+        self.chain.excluded.iter().for_each(|&cell| self.edges.exclude_last(cell));
+        self.edges.settle()?;
+        Ok(self.edges.left(head) != before)
     }
 
     /// The decision at the head. The direction whose first cell has the fewest open sides comes
@@ -117,7 +155,7 @@ impl Search {
         let mut left = 0;
         let random = noise > 0.0 && self.rng.unit() < noise;
         for (step, next) in self.field.around(self.field.head()).into_iter().enumerate() {
-            if self.field.is_open(next) {
+            if self.field.is_open(next) && self.edges.left(self.field.head()) >> step & 1 == 1 {
                 let rank = if random {
                     self.rng.below(1 << 16)
                 } else {
@@ -129,6 +167,6 @@ impl Search {
         }
         ranked[..left].sort_unstable_by(|a, b| b.cmp(a));
         let options = ranked.map(|(_, step)| step);
-        Decision { length: self.field.len(), options, left: left as u8 }
+        Decision { length: self.field.len(), mark: self.edges.mark(), options, left: left as u8 }
     }
 }

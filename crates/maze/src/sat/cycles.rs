@@ -27,10 +27,14 @@ pub(super) fn cuts(encoding: &Encoding, solver: &impl SolverInterface) -> Vec<Ve
         let next = cells.iter().skip(1).chain(cells.first());
         if cells.iter().zip(next).all(|(&from, &to)| encoding.steps(from, to, solver)) {
             let mut inside = vec![false; encoding.len()];
-            cells.iter().for_each(|&cell| inside[cell] = true);
+            for &cell in &cells {
+                inside[cell] = true;
+            }
             cuts.push(encoding.enters(&inside, &cells));
         }
-        cells.iter().for_each(|&cell| suspect[cell] = false);
+        for cell in cells {
+            suspect[cell] = false;
+        }
     }
     cuts
 }

@@ -79,7 +79,7 @@ impl Encoding {
                 lits[..index].iter().for_each(|&other| add(solver, &[!one, !other]));
             }
         }
-        for way in 0..4 {
+        for (way, &back) in BACK.iter().enumerate() {
             let (Some(arc), Some(before)) = (self.arcs[cell][way], self.before[cell][way]) else {
                 continue;
             };
@@ -88,8 +88,8 @@ impl Encoding {
             add(solver, &[!self.first[cell], before]);
             add(solver, &[!self.last[cell], !before]);
             // Turns of a path that would go straight to the neighbour in direction `way`.
-            if let Some(back) = self.next[cell][BACK[way]]
-                && let Some(entry) = self.arcs[back][way]
+            if let Some(behind) = self.next[cell][back]
+                && let Some(entry) = self.arcs[behind][way]
             {
                 for (out, &arc) in self.arcs[cell].iter().enumerate() {
                     if let Some(arc) = arc
@@ -138,9 +138,9 @@ impl Encoding {
     pub(super) fn enters(&self, inside: &[bool], cells: &[usize]) -> Vec<Lit> {
         let mut lits: Vec<Lit> = cells.iter().map(|&cell| self.first[cell]).collect();
         for &cell in cells {
-            for way in 0..4 {
+            for (way, &back) in BACK.iter().enumerate() {
                 if let Some(next) = self.next[cell][way].filter(|&next| !inside[next]) {
-                    lits.extend(self.arcs[next][BACK[way]]);
+                    lits.extend(self.arcs[next][back]);
                 }
             }
         }
