@@ -12,6 +12,8 @@
 //!
 //! With `OURO_EACH=1` each board is printed as well.
 
+#![expect(clippy::print_stdout, reason = "the table is the output")]
+
 use std::time::{Duration, Instant};
 
 use ouro_game::maze_dash::{Board, Solution, generate};

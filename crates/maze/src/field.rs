@@ -143,6 +143,20 @@ impl Field {
         Ok(())
     }
 
+    /// Whether any cell visited after the first `length` may separate open cells: its open neighbours
+    /// are not joined by the eight cells around it.
+    pub(crate) fn separates(&self, length: usize) -> bool {
+        let s = self.stride as isize;
+        let ring = [s, s + 1, 1, 1 - s, -s, -s - 1, -1, s - 1];
+        self.path[length..].iter().any(|&cell| {
+            let open = ring.map(|step| self.open[(cell as usize).wrapping_add_signed(step)]);
+            let runs = (0..4).filter(|side| {
+                open[2 * side] && !(open[2 * side + 1] && open[(2 * side + 2) % 8])
+            });
+            runs.count() > 1
+        })
+    }
+
     /// The directions whose next cell is open, as a bit mask.
     pub(crate) fn options(&self) -> u8 {
         let around = self.around(self.head());

@@ -138,6 +138,10 @@ impl Search {
 
     /// Tests the cells that are left. Returns whether that removed edges of the head.
     fn conclude(&mut self) -> Result<bool, Impossible> {
+        let tested = self.decisions.last().map_or(0, |decision| decision.length);
+        if !self.field.separates(tested) {
+            return Ok(false);
+        }
         if !self.field.may_end() || !self.chain.holds(&self.field, &self.edges) {
             return Err(Impossible);
         }
