@@ -150,9 +150,8 @@ impl Field {
         let ring = [s, s + 1, 1, 1 - s, -s, -s - 1, -1, s - 1];
         self.path[length..].iter().any(|&cell| {
             let open = ring.map(|step| self.open[(cell as usize).wrapping_add_signed(step)]);
-            let runs = (0..4).filter(|side| {
-                open[2 * side] && !(open[2 * side + 1] && open[(2 * side + 2) % 8])
-            });
+            let runs = (0..4)
+                .filter(|side| open[2 * side] && !(open[2 * side + 1] && open[(2 * side + 2) % 8]));
             runs.count() > 1
         })
     }

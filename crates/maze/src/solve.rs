@@ -9,13 +9,13 @@ use ouro_game::maze_dash::Board;
 use crate::search::{End, Search};
 
 /// Nodes of the first round at a given start, and of the first at free starts.
-const FIRST_LIMIT: (u64, u64) = (1_000, 8);
+const FIRST_LIMIT: (u64, u64) = (6_000, 8);
 /// Growth of the limit from round to round, at a given start and at free starts.
 const GROWTH: (u64, u64) = (2, 8);
 /// Nodes between two calls of the watch.
 pub(crate) const WATCH_EVERY: u64 = 64;
 /// Probability that a decision is ordered at random, after the first round.
-const NOISE: f64 = 0.05;
+const NOISE: f64 = 0.02;
 
 /// Limits and resources of [`solve`].
 #[derive(Clone, Copy, Debug)]
