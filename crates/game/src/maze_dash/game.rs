@@ -106,7 +106,7 @@ impl Game for MazeDash {
 
     fn turn(&self, state: &State) -> Turn {
         let is_stuck = state.head().is_some() && state.options() == 0;
-        // Without obstacles the last cell ends the game like any other: no slide is left.
+        // A solved board needs no test of its own: no slide is left there either.
         if is_stuck || !self.fits(state) || state.head().is_none() && !self.chooses_start {
             return Turn::Over;
         }

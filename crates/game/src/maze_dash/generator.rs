@@ -48,7 +48,7 @@ pub enum Style {
     /// Turns where both sides are free are preferred.
     #[default]
     Standard,
-    /// Turns where both sides are free are preferred strongly. A search needs about ten times as many
+    /// Turns where both sides are free are preferred strongly. A search needs several times as many
     /// nodes as for [`Standard`](Self::Standard).
     Hard,
 }
@@ -126,7 +126,7 @@ pub fn generate_in_style(
 fn path(width: usize, height: usize, target: usize, style: Style, rng: &mut Rng) -> Vec<usize> {
     let cells = width * height;
     let decision = style.decision_weight();
-    // A path of another length would be wrong, so the length weighs more in growth.
+    // Growth weighs cells more than later changes do, which only keep the length.
     let growth = Weights { cell: 4.0, decision, pair: 0.3 };
     let spiral = spiral::spiral(width, height, target, rng);
     let (mut mixer, weights, proposals) =
