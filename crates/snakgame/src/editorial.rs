@@ -118,10 +118,10 @@ impl Strategy for Editorial {
         }
         let ends = self.ends;
         let pause = LEAST_TURNS.max(position.board().empty_count() / CELLS_PER_TURN);
-        for path in 0..2 {
+        for (path, &end) in ends.iter().enumerate() {
             let is_short = self.paths[path].len() * SHRINK <= self.computed[path];
             if is_short && self.turn >= self.computed_at[path] + pause {
-                self.recompute(field, ends[path], path);
+                self.recompute(field, end, path);
             }
         }
         if self.paths.iter().all(Vec::is_empty) {

@@ -42,6 +42,13 @@ impl<'a> Field<'a> {
         self.steps.map(|step| (cell as isize + step) as u32)
     }
 
+    /// Steps between two cells if all cells were empty.
+    pub(crate) fn distance(&self, first: u32, second: u32) -> usize {
+        let stride = self.steps[2] as usize;
+        let (first, second) = (first as usize, second as usize);
+        (first / stride).abs_diff(second / stride) + (first % stride).abs_diff(second % stride)
+    }
+
     /// Number of empty neighbours.
     pub(crate) fn empty_degree(&self, cell: u32) -> usize {
         self.neighbours(cell).into_iter().filter(|&near| self.is_empty(near)).count()

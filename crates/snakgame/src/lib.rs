@@ -2,7 +2,8 @@
 //!
 //! Every strategy implements [`Strategy`](ouro_game::snakgame::Strategy). [`Named`] lists them. The
 //! simple ones extend the current snake by a local rule. [`Editorial`] follows two long paths, one
-//! from each end, as the contest's editorial describes.
+//! from each end, as the contest's editorial describes. [`PlanRepair`] repairs such paths near each
+//! break and lengthens them by detours.
 #![warn(clippy::pedantic)]
 #![expect(
     clippy::must_use_candidate,
@@ -12,12 +13,19 @@
     reason = "boards have at most 362,404 cells, which fit the narrow types"
 )]
 
+mod attach;
 mod editorial;
 mod field;
+mod inflate;
 mod named;
+mod plan;
+mod plan_repair;
+mod repair;
 mod simple;
+mod sweep;
 mod walk;
 
 pub use editorial::Editorial;
 pub use named::Named;
+pub use plan_repair::PlanRepair;
 pub use simple::{ChefLike, DirectionPriority, FewestFree, RandomExtension};

@@ -3,6 +3,7 @@
 use ouro_game::snakgame::Strategy;
 
 use crate::editorial::Editorial;
+use crate::plan_repair::PlanRepair;
 use crate::simple::{ChefLike, DirectionPriority, FewestFree, RandomExtension};
 
 /// A strategy's name.
@@ -18,12 +19,20 @@ pub enum Named {
     FewestFree,
     /// [`Editorial`].
     Editorial,
+    /// [`PlanRepair`].
+    PlanRepair,
 }
 
 impl Named {
     /// All strategies, weakest first.
-    pub const ALL: [Self; 5] =
-        [Self::Random, Self::Chef, Self::Priority, Self::FewestFree, Self::Editorial];
+    pub const ALL: [Self; 6] = [
+        Self::Random,
+        Self::Chef,
+        Self::Priority,
+        Self::FewestFree,
+        Self::Editorial,
+        Self::PlanRepair,
+    ];
 
     /// The name on the command line and in tables.
     pub fn name(self) -> &'static str {
@@ -33,6 +42,7 @@ impl Named {
             Self::Priority => "priority",
             Self::FewestFree => "fewest-free",
             Self::Editorial => "editorial",
+            Self::PlanRepair => "plan-repair",
         }
     }
 
@@ -49,6 +59,7 @@ impl Named {
             Self::Priority => Box::new(DirectionPriority::new(seed)),
             Self::FewestFree => Box::new(FewestFree::new(seed)),
             Self::Editorial => Box::new(Editorial::new(seed)),
+            Self::PlanRepair => Box::new(PlanRepair::new(seed)),
         }
     }
 }

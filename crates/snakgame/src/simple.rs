@@ -84,7 +84,8 @@ impl Strategy for FewestFree {
         let (mut least, mut ties) = (usize::MAX, 0);
         for action in position.extensions() {
             let Move::Extend { to, .. } = action else { continue };
-            let degree = field.empty_degree(position.board().index(to) as u32);
+            // A cell without a way on comes last.
+            let degree = (field.empty_degree(position.board().index(to) as u32) + 4) % 5;
             ties = if degree < least { 1 } else { ties + u32::from(degree == least) };
             if degree < least || degree == least && self.0.below(ties) == 0 {
                 (best, least) = (Some(action), degree);
