@@ -32,7 +32,16 @@ const APART: &[&str] = &["xtask"];
 /// transitively, and the reason.
 const BANS: &[(&[&str], &[&str], &str)] = &[
     (
-        &["ouro-game", "ouro-rating", "ouro-search", "ouro-net", "ouro-maze", "ouro-snakgame", "ouro-players", "ouro-bench"],
+        &[
+            "ouro-game",
+            "ouro-rating",
+            "ouro-search",
+            "ouro-net",
+            "ouro-maze",
+            "ouro-snakgame",
+            "ouro-players",
+            "ouro-bench",
+        ],
         &["tokio", "tonic", "burn-tensor"],
         "the cores are pure",
     ),

@@ -14,11 +14,10 @@ use crate::game::{Game, Turn};
 use crate::player_set::PlayerSet;
 use crate::rng::Rng;
 
+pub use crate::rng::GAME_RNG;
+
 /// The version that this code writes, and the newest version that it reads.
 pub const RECORD_VERSION: u32 = 1;
-
-/// Purpose of the generator that set-ups and chance nodes draw from.
-pub const GAME_RNG: &str = "game";
 
 /// One recorded game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

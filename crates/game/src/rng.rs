@@ -9,6 +9,9 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// Purpose of the generator that set-ups and chance nodes draw from.
+pub const GAME_RNG: &str = "game";
+
 /// Bytes of a purpose that enter the key: what seed (8 bytes) leaves of `ChaCha8`'s 32.
 const PURPOSE_BYTES: usize = 24;
 

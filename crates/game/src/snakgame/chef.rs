@@ -2,8 +2,7 @@
 
 use super::moves::Move;
 use super::position::Position;
-use crate::record::GAME_RNG;
-use crate::rng::Rng;
+use crate::rng::{GAME_RNG, Rng};
 
 /// A turn starts a freeze once in so many turns.
 pub(super) const FREEZE_PERIOD: u32 = 500;
