@@ -116,7 +116,7 @@ fn a_key_is_explained_with_its_type_range_default_and_presets() {
     assert_eq!(discount["type"], "number");
     assert_eq!(discount["range"], "it must be above 0 and at most 1");
     let presets = discount["presets"].as_array().expect("a list");
-    assert_eq!(presets.len(), 8, "{discount}");
+    assert_eq!(presets.len(), 10, "{discount}");
 
     // A table that is in no preset: its keys have a range, too.
     let momentum = explain("train.optimizer.momentum");

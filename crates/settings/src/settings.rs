@@ -202,6 +202,11 @@ pub fn net_spec(
         return Err(SettingError::new("observation", "features", remedy));
     };
     spec.validate().map_err(|error| match error {
+        SpecError::OutOfRange { field, value, max } if !field.starts_with("architecture") => {
+            let value = format!("a game with {field} of {value}");
+            let remedy = format!("a network takes 1 to {max}: choose a smaller board");
+            SettingError::new("game", value, remedy)
+        }
         SpecError::OutOfRange { field, value, max } => {
             let remedy = format!("it must be 1 to {max}");
             SettingError::new(field.replacen("architecture", "net", 1), value, remedy)
@@ -232,6 +237,14 @@ mod tests {
             let text = format!("preset = \"{}\"\n{text}", preset.name());
             assert_eq!(settings_of("my.toml", &text), Ok(settings));
         }
+    }
+
+    #[test]
+    fn a_board_that_no_network_reads_is_an_error_of_the_game() {
+        let text = "preset = \"snakgame\"\n[game]\nrows = 255\n";
+        let error = settings_of("my.toml", text).unwrap_err();
+        let expected = "game is a game with planes.height of 255; a network takes 1 to 64";
+        assert!(error.contains(expected), "{error}");
     }
 
     #[test]
