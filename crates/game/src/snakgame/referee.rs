@@ -215,6 +215,7 @@ mod tests {
 
     #[test]
     fn every_fault_has_its_kind_and_costs_the_whole_score() {
+        type Fault<'a> = (&'a str, &'a dyn Fn(&mut Referee) -> Reply);
         let board = || Board::new(4, 4, []).unwrap();
         let start = || {
             let mut game = Referee::new(board(), 4);
@@ -222,7 +223,7 @@ mod tests {
             game
         };
         let long = [b'9'; 1_000];
-        let faults: [(&str, &dyn Fn(&mut Referee) -> Reply); 7] = [
+        let faults: [Fault<'_>; 7] = [
             ("illegal_move", &|game| game.line(b"NEW 1 1")),
             ("illegal_move", &|game| game.line(b"FREEZE 1")),
             ("garbage", &|game| game.line(b"hello")),
