@@ -1,13 +1,10 @@
 //! The solver of Maze Dash.
 //!
-//! [`solve`] searches depth-first over decisions. Forced slides are not nodes. At each decision it
-//! tests whether the cells left can still be covered ([`chain`]): the blocks of the graph of those
-//! cells must form a chain that begins at the head, and the colours of each block must fit its ends.
-//! The search restarts with other random choices and a growing limit. If a search ends below its
-//! limit, all paths have been tried, and its answer is a proof.
-//!
-//! [`Method`] names this search and two others of the paper (arXiv 2005.14156), which are slower and
-//! serve as checks: plain backtracking, and satisfiability of Boolean clauses.
+//! [`solve`](fn@solve) searches depth-first over decisions. Forced slides are not nodes. Each decision is
+//! tested before it is tried: edges that every path must or cannot contain, and the blocks of the graph
+//! of the cells left, which must form a chain that begins at the head. The search restarts with other
+//! random choices and a growing limit. If a search ends below its limit, all paths have been tried, and
+//! its answer is a proof. [`Method`] has the other methods, for comparison.
 #![warn(clippy::pedantic)]
 #![expect(
     clippy::must_use_candidate,
