@@ -1,8 +1,8 @@
 //! Renders games as frames, one after each ply.
 //!
 //! The server renders frames from the rules, so the script contains no game-specific code. A frame
-//! consists of the board, a line per seat, and a caption. Battlesnake, Snake, Connect Four and
-//! tic-tac-toe are rendered as SVG, every other game as text.
+//! consists of the board, a line per seat, and a caption. Battlesnake, Snake, Connect Four,
+//! tic-tac-toe, Maze Dash and SNAKGAME are rendered as SVG, every other game as text.
 
 use std::any::Any;
 use std::fmt::Write;
@@ -16,11 +16,21 @@ use ouro_game::{
 };
 use serde::Serialize;
 
+mod grids;
 mod snakes;
 mod stones;
 
+use grids::Trail;
+
 /// Maximum number of rendered plies of a game, which bounds the memory.
-pub(super) const MOST_PLIES: usize = 4_000;
+const MOST_PLIES: usize = 4_000;
+
+/// Number of bytes of rendered frames after which no further ply is rendered: 64 MiB. Frames of a
+/// large board reach it before [`MOST_PLIES`].
+const MOST_BYTES: usize = 64 << 20;
+
+/// Maximum number of columns and of rows of a board that is drawn with lines between its cells.
+const MOST_LINED: usize = 60;
 
 /// Side of a cell, in SVG units.
 const CELL: i32 = 10;
@@ -31,7 +41,7 @@ const COLOURS: usize = 8;
 /// The style of the board, which is the same in all frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BoardStyle {
-    /// Square cells with lines between them.
+    /// Square cells, with lines between them on boards of at most [`MOST_LINED`] rows and columns.
     Cells {
         /// Columns.
         width: usize,
@@ -58,6 +68,13 @@ pub(super) struct Frame {
     pub(super) seats: String,
     /// The last moves in a sentence.
     pub(super) caption: String,
+}
+
+impl Frame {
+    /// Bytes of its text.
+    fn bytes(&self) -> usize {
+        self.board.len() + self.seats.len() + self.caption.len()
+    }
 }
 
 /// The rendering of a whole game.
@@ -88,26 +105,42 @@ pub(super) trait LiveRenderer: Send {
     fn play(&mut self, actions: &[Action]) -> Result<(), StepError>;
 }
 
-/// Renders at most [`MOST_PLIES`] plies of a recorded game. Fails if the record contradicts the
-/// rules.
+/// Renders the first plies of a recorded game: at most [`MOST_PLIES`], and none after
+/// 64 MiB of frames. Fails if the record contradicts the rules.
 pub(super) fn animate(record: &GameRecord, players: &[String]) -> Result<Animation, ReplayError> {
-    struct Draw<'a>(&'a [String]);
+    animate_within(record, players, MOST_BYTES)
+}
+
+/// Renders a recorded game until its frames take `most_bytes` or more.
+fn animate_within(
+    record: &GameRecord,
+    players: &[String],
+    most_bytes: usize,
+) -> Result<Animation, ReplayError> {
+    struct Draw<'a>(&'a [String], usize);
     impl ReplayVisitor for Draw<'_> {
         type Output = Result<Animation, ReplayError>;
 
         fn visit<G: Game>(self, game: &G, mut replay: Replay<'_, G>) -> Self::Output {
-            let mut frames = vec![frame(game, self.0, replay.state(), None, 0)];
-            while frames.len() <= MOST_PLIES {
+            let Self(players, most_bytes) = self;
+            let mut trail = Trail::default();
+            trail.push(replay.state());
+            let mut frames = vec![frame(game, players, replay.state(), None, 0, &trail)];
+            let mut bytes = frames[0].bytes();
+            while frames.len() <= MOST_PLIES && bytes < most_bytes {
                 let before = replay.state().clone();
                 let Some(joint) = replay.next_actions()?.map(<[Action]>::to_vec) else { break };
                 replay.advance()?;
                 let last = Some((&before, &*joint));
-                frames.push(frame(game, self.0, replay.state(), last, replay.ply()));
+                trail.push(replay.state());
+                let next = frame(game, players, replay.state(), last, replay.ply(), &trail);
+                bytes += next.bytes();
+                frames.push(next);
             }
             Ok(Animation { board_style: board_style(game), frames })
         }
     }
-    record.replay(Draw(players))?
+    record.replay(Draw(players, most_bytes))?
 }
 
 /// Creates a renderer of the game of `seed`, at its first position.
@@ -125,7 +158,9 @@ pub(super) fn live_renderer(
             let mut rng = Rng::new(seed, GAME_RNG);
             let mut state = game.initial(&mut rng);
             game.settle(&mut state, &mut rng);
-            Box::new(GameRenderer { game, players, rng, state, last: None, ply: 0 })
+            let mut trail = Trail::default();
+            trail.push(&state);
+            Box::new(GameRenderer { game, players, rng, state, last: None, ply: 0, trail })
         }
     }
     config.visit(Start(seed, players))
@@ -138,6 +173,7 @@ struct GameRenderer<G: Game> {
     state: G::State,
     last: Option<(G::State, Vec<Action>)>,
     ply: usize,
+    trail: Trail,
 }
 
 impl<G: Game> LiveRenderer for GameRenderer<G> {
@@ -147,7 +183,7 @@ impl<G: Game> LiveRenderer for GameRenderer<G> {
 
     fn frame(&self) -> Frame {
         let last = self.last.as_ref().map(|(state, joint)| (state, &**joint));
-        frame(&self.game, &self.players, &self.state, last, self.ply)
+        frame(&self.game, &self.players, &self.state, last, self.ply, &self.trail)
     }
 
     fn play(&mut self, actions: &[Action]) -> Result<(), StepError> {
@@ -162,6 +198,7 @@ impl<G: Game> LiveRenderer for GameRenderer<G> {
         self.game.advance(&mut self.state, &joint, &mut self.rng)?;
         self.last = Some((before, joint));
         self.ply += 1;
+        self.trail.push(&self.state);
         Ok(())
     }
 }
@@ -186,17 +223,20 @@ fn board_style<G: Game>(game: &G) -> BoardStyle {
     } else if let Some(rules) = rules.downcast_ref::<snake::Large>() {
         square(rules.config())
     } else {
-        stones::board_style(rules).unwrap_or(BoardStyle::Text)
+        let style = stones::board_style(rules).or_else(|| grids::board_style(rules));
+        style.unwrap_or(BoardStyle::Text)
     }
 }
 
-/// Renders a position; `last` is the position before it with the joint action played there.
+/// Renders a position; `last` is the position before it with the joint action played there, and
+/// `trail` holds the path, which a state does not contain.
 fn frame<G: Game>(
     game: &G,
     players: &[String],
     state: &G::State,
     last: Option<(&G::State, &[Action])>,
     ply: usize,
+    trail: &Trail,
 ) -> Frame {
     let (rules, now): (&dyn Any, &dyn Any) = (game, state);
     let before = last.map(|(state, _)| state as &dyn Any);
@@ -205,6 +245,9 @@ fn frame<G: Game>(
         .or_else(|| snakes::alone::<2>(rules, now))
         .or_else(|| snakes::alone::<7>(rules, now))
         .or_else(|| stones::drawing(rules, now, before))
+        .or_else(|| grids::maze(now, trail))
+        .or_else(|| grids::snakes::<[u64; 16]>(rules, now))
+        .or_else(|| grids::snakes::<Box<[u64]>>(rules, now))
         .unwrap_or_else(|| Drawing {
             board: html! { (game.render(state)) }.into_string(),
             seats: Vec::new(),
@@ -270,7 +313,9 @@ impl BoardStyle {
                 aria-labelledby="caption" {
                 rect.ground width=(right) height=(bottom) {}
                 @if matches!(self, Self::Cells { .. }) {
-                    path.lines d=(lines(width, height)) {}
+                    @if width.max(height) <= MOST_LINED {
+                        path.lines d=(lines(width, height)) {}
+                    }
                 } @else {
                     g.hollow { @for column in 0..width { @for row in 0..height {
                         circle cx=(side(column) + CELL / 2) cy=(side(row) + CELL / 2) r="4" {}

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::Site;
 use super::chart::number;
-use super::draw::{self, Animation, BoardStyle, Frame, MOST_PLIES, result};
+use super::draw::{self, Animation, BoardStyle, Frame, result};
 use super::page::{Refused, page};
 use crate::error::CallError;
 use crate::store::{GameKey, StoredGame};
@@ -69,7 +69,7 @@ pub(super) async fn show(
     let players: Vec<String> = stored.players.iter().map(ToString::to_string).collect();
     let title = players.join(" – ");
     let here = path(key);
-    let is_cut = stored.record.plies.len() > MOST_PLIES;
+    let is_cut = stored.record.plies.len() > last;
     let content = html! {
         h1 { (title) }
         p.quiet {
@@ -77,7 +77,7 @@ pub(super) async fn show(
             a href=(format!("/matches/{}", key.number)) { "match " (key.number) } ". "
             (results(&players, &stored))
             @if stored.truncated { " It was truncated." }
-            @if is_cut { " The first " (MOST_PLIES) " turns are shown." }
+            @if is_cut { " The first " (last) " turns are shown." }
         }
         (viewer(animation.board_style, &animation.frames[ply], Source::Frames(format!("{here}/frames")), html! {
             nav.controls aria-label="Turns" data-controls="" {

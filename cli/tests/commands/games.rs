@@ -38,7 +38,7 @@ fn games_lists_the_box_as_text_and_as_json() {
 #[test]
 fn what_record_writes_show_prints_ply_by_ply() {
     let folder = tempfile::tempdir().expect("a folder");
-    for game in ["tic_tac_toe", "connect_four", "battlesnake", "snake"] {
+    for game in ["tic_tac_toe", "connect_four", "battlesnake", "snake", "maze_dash", "snakgame"] {
         for name in ["game.json", "game.json.gz"] {
             let file = path(folder.path(), name);
             ouro(&["record", game, "--seed", "3", "--max-plies", "40", "--out", &file]).success();

@@ -1,5 +1,5 @@
-use ouro_game::connect_four;
 use ouro_game::record::Recorder;
+use ouro_game::{ActionMask, connect_four};
 
 use super::*;
 
@@ -114,6 +114,113 @@ fn a_snake_alone_is_drawn_with_its_apple_on_boards_of_either_size() {
         let frame = &animation.frames[2];
         assert!(frame.seats.contains("length 2 of"), "{}", frame.seats);
         assert!(frame.seats.contains("step 2 of"), "{}", frame.seats);
+    }
+}
+
+/// A Maze Dash board of 3 by 2 cells with an obstacle, from its text.
+fn dash() -> GameConfig {
+    let text = r##"{"game":"maze_dash","board":".#.\nS.."}"##;
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn a_maze_is_drawn_with_its_obstacles_and_the_path_from_start_to_head() {
+    let animation = animate(&record(&dash(), 1, &[&[RIGHT], &[UP]]), &names(&["a"])).unwrap();
+    assert_eq!(animation.board_style, BoardStyle::Cells { width: 3, height: 2 });
+    let wall = r#"<path class="runs wall" transform="translate(0 5) scale(10)" d="M1 0h1"/>"#;
+    let path = |d: &str, x: i32, y: i32| {
+        format!(
+            r#"{wall}<g class="seat0"><path class="body" d="{d}"/><circle class="start" cx="5" cy="15" r="4"/><circle class="end" cx="{x}" cy="{y}" r="4"/></g>"#
+        )
+    };
+    assert_eq!(animation.frames[0].board, path("M5 15h0", 5, 15));
+    assert_eq!(animation.frames[2].board, path("M5 15h0h20v-10", 25, 5));
+    let seats = &animation.frames[2].seats;
+    assert!(seats.contains("4 of 5 cells, 80 %") && seats.contains("slides 2"), "{seats}");
+}
+
+#[test]
+fn sides_of_snakgame_are_drawn_with_blocked_cells_and_ends() {
+    let text = r##"{"game":"snakgame","rows":2,"columns":4,"board":["..#.","#..#"]}"##;
+    let config: GameConfig = serde_json::from_str(text).unwrap();
+    let animation = animate(&random(&config, 1, 2), &names(&["a", "b"])).unwrap();
+    assert_eq!(animation.board_style, BoardStyle::Cells { width: 4, height: 2 });
+    let wall =
+        r#"<path class="runs wall" transform="translate(0 5) scale(10)" d="M2 0h1M0 1h1m2 0h1"/>"#;
+    assert_eq!(animation.frames[0].board, wall);
+    let last = &animation.frames[2];
+    assert!(last.board.starts_with(wall), "{}", last.board);
+    for seat in ["seat0", "seat1"] {
+        assert_eq!(last.board.matches(&format!(r#"class="runs {seat}""#)).count(), 1);
+        assert_eq!(last.board.matches(&format!(r#"class="end {seat}""#)).count(), 1);
+    }
+    assert!(last.seats.contains("score 0") && last.seats.contains("snakes 1"), "{}", last.seats);
+}
+
+/// Records at most `plies` plies of random play.
+fn random(config: &GameConfig, seed: u64, plies: usize) -> GameRecord {
+    struct Play<'a>(&'a GameConfig, u64, usize);
+    impl GameVisitor for Play<'_> {
+        type Output = GameRecord;
+
+        fn visit<G: Game>(self, game: G) -> GameRecord {
+            let mut recorder = Recorder::new(&game, self.1);
+            let mut rng = Rng::new(self.1, "choices");
+            let mut mask = ActionMask::new(game.action_count());
+            for _ in 0..self.2 {
+                let Turn::Move(movers) = game.turn(recorder.state()) else { break };
+                let mut joint = vec![Action::default(); game.players()];
+                for seat in movers.iter() {
+                    game.legal(recorder.state(), seat, &mut mask);
+                    let legal: Vec<Action> = mask.iter().collect();
+                    joint[seat] = legal[(rng.bits() % legal.len() as u64) as usize];
+                }
+                recorder.advance(&game, &joint).unwrap();
+            }
+            recorder.into_record(self.0.clone())
+        }
+    }
+    config.visit(Play(config, seed, plies)).unwrap()
+}
+
+#[test]
+fn frames_of_large_boards_and_their_animations_are_bounded_in_bytes() {
+    let config = r#"{"game":"snakgame","rows":250,"columns":250}"#;
+    let record = random(&serde_json::from_str(config).unwrap(), 1, 20);
+    let whole = animate(&record, &[]).unwrap();
+    assert_eq!(whole.frames.len(), 21);
+    let last = whole.frames[20].bytes();
+    assert!(last < 30_000, "{last} bytes");
+    let cut = animate_within(&record, &[], 3 * last).unwrap();
+    assert!((3..=4).contains(&cut.frames.len()), "{} frames", cut.frames.len());
+    // So small cells leave no room for lines.
+    let page = whole.board_style.with_frame(&whole.frames[0]).into_string();
+    assert!(page.contains(r#"viewBox="0 0 2500 2500""#) && !page.contains(r#"class="lines""#));
+}
+
+#[test]
+fn the_densest_frame_of_250_by_250_cells_stays_below_400_kilobytes() {
+    let mut svg = String::new();
+    for parity in 0..2 {
+        grids::runs(&mut svg, "seat0", 250, 250, |x, row| (x + row) % 2 == parity);
+    }
+    assert!(svg.len() < 400_000, "{} bytes", svg.len());
+}
+
+#[test]
+fn live_games_of_large_boards_are_rendered_like_their_records() {
+    let maze = (dash(), record(&dash(), 1, &[&[RIGHT], &[UP]]));
+    let snakes: GameConfig = serde_json::from_str(r#"{"game":"snakgame"}"#).unwrap();
+    let snakes = (snakes.clone(), random(&snakes, 5, 12));
+    for (config, record) in [maze, snakes] {
+        let animation = animate(&record, &[]).unwrap();
+        let mut renderer = live_renderer(&config, record.seed, Vec::new()).unwrap();
+        let mut frames = vec![renderer.frame()];
+        for ply in &record.plies {
+            renderer.play(ply).unwrap();
+            frames.push(renderer.frame());
+        }
+        assert_eq!((renderer.board_style(), frames), (animation.board_style, animation.frames));
     }
 }
 
