@@ -242,7 +242,8 @@ mod tests {
     #[test]
     fn a_board_that_no_network_reads_is_an_error_of_the_game() {
         let text = "preset = \"snakgame\"\n[game]\nrows = 255\n";
-        let error = settings_of("my.toml", text).unwrap_err();
+        let settings = settings_of("my.toml", text).expect("the rules accept the board");
+        let error = settings.validate().unwrap_err().to_string();
         let expected = "game is a game with planes.height of 255; a network takes 1 to 64";
         assert!(error.contains(expected), "{error}");
     }

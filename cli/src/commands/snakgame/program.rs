@@ -1,6 +1,6 @@
 //! An external program whose lines are read within a time limit.
 //!
-//! Two threads move bytes, so that a program that neither reads nor writes blocks nobody. Lines are
+//! Two threads move bytes, so a program that neither reads nor writes does not block the judge. Lines are
 //! bounded in length and handed over one at a time, so memory is bounded too.
 
 use std::io::{BufRead, BufReader, Read, Write};
