@@ -13,7 +13,7 @@ pub(super) const NEW_PERIOD: u32 = 100;
 
 /// Chef's policy, in the order of the contest's statement.
 ///
-/// 1. A freeze of more than one turn goes on.
+/// 1. A freeze of more than one turn continues.
 /// 2. With probability 1/500 he freezes for 1 to 50 turns, uniformly.
 /// 3. Without a snake, or with one that cannot be extended, he starts one on a uniform empty cell.
 /// 4. With probability 99/100 he extends to a uniform cell among the empty neighbours of his ends.
@@ -60,7 +60,7 @@ impl Chef {
         board.nth_empty(number).map_or(Move::Exit, Move::New)
     }
 
-    /// Turns of a freeze that goes on or starts now.
+    /// Turns of a freeze that continues or starts now.
     fn freeze(&mut self) -> Option<u8> {
         if self.frozen_turns > 1 {
             return Some(self.frozen_turns - 1);

@@ -197,7 +197,7 @@ impl<W: Words> Snakgame<W> {
             }
         }
         if self.config.mode == Mode::Official && state.frozen > 1 {
-            // A freeze that goes on is certain, so it is no chance node.
+            // A freeze that continues is certain, so it needs no chance node.
             state.frozen -= 1;
         } else {
             state.frozen = 0;
