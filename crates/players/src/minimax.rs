@@ -29,6 +29,10 @@ const LONGEST_MS: u64 = 3_600_000;
 /// Keys of the options: a limit, a network, and the weights of [`AreaControl`].
 const OPTIONS: &[&str] = &["depth", "ms", "weights", "food", "hazard", "hungry", "length", "lead"];
 
+/// The options of `minimax`.
+const MINIMAX_OPTIONS: &[&str] =
+    &["depth", "ms", "best_reply", "weights", "food", "hazard", "hungry", "length", "lead"];
+
 /// The weights of [`AreaControl`] that are options, and their values there.
 const DEFAULTS: &[(&str, f64)] =
     &[("food", 20.0), ("hazard", 1.0), ("hungry", 60.0), ("length", 0.0), ("lead", 10.0)];
@@ -39,11 +43,12 @@ const MOST: f32 = 1_000.0;
 /// Syntax of `minimax`: paranoid alpha-beta, which treats all other players as one opponent.
 pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
     name: "minimax",
-    options: OPTIONS,
+    options: MINIMAX_OPTIONS,
     defaults: DEFAULTS,
     usage: &[
         "minimax{depth=TURNS}",
         "minimax{ms=MILLISECONDS}",
+        "minimax{ms=MILLISECONDS,best_reply}",
         "minimax{ms=MILLISECONDS,weights=NAME}",
     ],
 };
@@ -53,7 +58,8 @@ pub(crate) fn build<G: Game>(
     options: Options<'_>,
     context: &mut BuildContext<'_, G>,
 ) -> BuildResult<G> {
-    build_with::<ParanoidMethod, G>(&SYNTAX, &options, context)
+    let best_reply = options.flag("best_reply")?;
+    build_with(&ParanoidMethod { best_reply }, &SYNTAX, &options, context)
 }
 
 /// The player `maxn`: tree search in which every player maximises its own value.
@@ -81,21 +87,31 @@ pub(crate) mod maxn {
         options: Options<'_>,
         context: &mut BuildContext<'_, G>,
     ) -> BuildResult<G> {
-        build_with::<MaxNMethod, G>(&SYNTAX, &options, context)
+        build_with(&MaxNMethod, &SYNTAX, &options, context)
     }
 }
 
 /// A search method for any game.
 trait Method {
     /// The method for one game.
-    type For<G: Game>: Searcher<G> + Default + 'static;
+    type For<G: Game>: Searcher<G> + 'static;
+
+    /// A searcher of the method.
+    fn searcher<G: Game>(&self) -> Self::For<G>;
 }
 
 /// [`Paranoid`] for any game.
-struct ParanoidMethod;
+struct ParanoidMethod {
+    /// Whether at most one opponent replies in each turn.
+    best_reply: bool,
+}
 
 impl Method for ParanoidMethod {
     type For<G: Game> = Paranoid<G>;
+
+    fn searcher<G: Game>(&self) -> Paranoid<G> {
+        if self.best_reply { Paranoid::best_reply() } else { Paranoid::new() }
+    }
 }
 
 /// [`MaxN`] for any game.
@@ -103,6 +119,10 @@ struct MaxNMethod;
 
 impl Method for MaxNMethod {
     type For<G: Game> = MaxN<G>;
+
+    fn searcher<G: Game>(&self) -> MaxN<G> {
+        MaxN::new()
+    }
 }
 
 /// The limit of a search.
@@ -133,6 +153,7 @@ pub struct MinimaxPlayer<S, E> {
 
 /// Builds a player from its options.
 fn build_with<M: Method, G: Game>(
+    method: &M,
     syntax: &PlayerSyntax,
     options: &Options<'_>,
     context: &mut BuildContext<'_, G>,
@@ -155,14 +176,12 @@ fn build_with<M: Method, G: Game>(
             Some(context.engine(options, weights)?)
         }
     };
-    let seat = Seat { name: options.name(), limit, engine };
-    build_for_game(context.game, |game: &battlesnake::Small| seat.build::<M, _, _>(game, area))
+    let seat = Seat { name: options.name(), method, limit, engine };
+    build_for_game(context.game, |game: &battlesnake::Small| seat.build(game, area))
         .or_else(|| {
-            build_for_game(context.game, |game: &battlesnake::Large| {
-                seat.build::<M, _, _>(game, area)
-            })
+            build_for_game(context.game, |game: &battlesnake::Large| seat.build(game, area))
         })
-        .unwrap_or_else(|| seat.build::<M, G, _>(context.game, OutcomeOnly))
+        .unwrap_or_else(|| seat.build(context.game, OutcomeOnly))
 }
 
 /// The heuristic with the weights of the options. An empty cell weighs as much as always, because
@@ -183,21 +202,18 @@ fn area_control(options: &Options<'_>) -> Result<AreaControl, NameError> {
 }
 
 /// What a player is built from, whatever its game.
-struct Seat<'a> {
+struct Seat<'a, M> {
     name: &'a str,
+    method: &'a M,
     limit: SearchLimit,
     engine: Option<Arc<Engine>>,
 }
 
-impl Seat<'_> {
+impl<M: Method> Seat<'_, M> {
     /// The player with the heuristic `base`, or with the network in its place.
-    fn build<M: Method, G: Game, E: Heuristic<G> + 'static>(
-        &self,
-        game: &G,
-        base: E,
-    ) -> BuildResult<G> {
+    fn build<G: Game, E: Heuristic<G> + 'static>(&self, game: &G, base: E) -> BuildResult<G> {
         let (name, limit) = (self.name.to_owned(), self.limit.clone());
-        let (searcher, value) = (M::For::<G>::default(), None);
+        let (searcher, value) = (self.method.searcher(), None);
         match &self.engine {
             None => Ok(Box::new(MinimaxPlayer { name, searcher, heuristic: base, limit, value })),
             Some(engine) => {

@@ -22,7 +22,8 @@
 //! # Contract
 //!
 //! Searches are deterministic unless they meet a deadline. Of several best actions the lowest
-//! is found. [`Paranoid`] finds the same action and value as [`Plain`] in less time. After the
+//! is found. [`Paranoid`] finds the same action and value as [`Plain`] in less time, except as
+//! [best-reply search](Paranoid::best_reply). After the
 //! first search a searcher allocates nothing per node.
 
 mod chance;

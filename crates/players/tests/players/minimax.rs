@@ -163,3 +163,13 @@ fn networks_that_do_not_fit_are_refused() {
     let both = refused("minimax{depth=2,weights=foreign,food=3}");
     assert!(both.contains("weights") && both.contains("food"), "{both}");
 }
+
+#[test]
+fn best_reply_is_an_option_of_minimax_alone() {
+    let game = battlesnake(4);
+    let names = ["minimax{depth=3,best_reply}", "greedy", "greedy", "greedy"];
+    let finished = play(&game, &names, 5);
+    assert!(won(&finished) >= 10, "won {} of 20", won(&finished));
+    let error = player_with("maxn{depth=3,best_reply}", &game, |_| None).err().expect("refused");
+    assert!(error.to_string().contains("best_reply"), "{error}");
+}

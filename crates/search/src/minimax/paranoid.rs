@@ -1,5 +1,7 @@
 //! Paranoid search with alpha-beta (Sturtevant and Korf, "On pruning techniques for
-//! multi-player games", AAAI 2000): all other players count as one opponent.
+//! multi-player games", AAAI 2000): all other players count as one opponent. Also best-reply search
+//! in the form BRS+ (Esser, Gras, Winands, Schadd and Lanctot, "Improving Best-Reply Search", CG
+//! 2013), which lets a single opponent reply in each turn.
 
 use ouro_game::{Action, ActionMask, Game, Turn};
 
@@ -31,6 +33,8 @@ pub struct Paranoid<G: Game> {
     mask: ActionMask,
     scores: Vec<f32>,
     roots: Vec<RootAction>,
+    /// Whether at most one opponent replies in each turn.
+    best_reply: bool,
 }
 
 /// A root action.
@@ -63,7 +67,18 @@ impl<G: Game> Paranoid<G> {
             mask: ActionMask::default(),
             scores: Vec::new(),
             roots: Vec::new(),
+            best_reply: false,
         }
+    }
+
+    /// A searcher that lets at most one opponent reply in each turn. The others play the action that
+    /// move ordering tries first.
+    ///
+    /// With c candidates for each of n opponents, a choice has n(c − 1) + 1 replies instead of cⁿ, so
+    /// the same time suffices for a deeper search. With a single opponent nothing changes. With more, the
+    /// value depends on move ordering and is at least the paranoid one, so wins are not proven.
+    pub fn best_reply() -> Self {
+        Self { best_reply: true, ..Self::default() }
     }
 }
 
@@ -125,12 +140,17 @@ struct NodePosition {
     turns: u32,
     /// Plies from the root.
     ply: usize,
+    /// Key of the position in the tables.
+    key: u64,
+    /// Whether an opponent has already chosen a reply in this turn.
+    replied: bool,
 }
 
 impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
     fn pass(&mut self, turns: u32) -> Result<PassResult, OutOfTime> {
         (self.turns, self.tried, self.best) = (turns, 0, None);
-        let root = NodePosition { level: 0, turns: 0, ply: 0 };
+        let key = key(self.query.game.digest(self.query.state), 0);
+        let root = NodePosition { level: 0, turns: 0, ply: 0, key, replied: false };
         for index in 0..self.memory.roots.len() {
             self.counter.node()?;
             let action = self.memory.roots[index].action;
@@ -177,7 +197,7 @@ impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
     }
 
     fn is_proof(&self) -> bool {
-        !self.counter.averaged
+        !self.counter.averaged && (!self.memory.best_reply || self.query.game.players() <= 2)
     }
 
     fn counter(&mut self) -> &mut NodeCounter<'a> {
@@ -210,7 +230,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
                     return Ok(undecided(score));
                 }
                 let key = key(game.digest(state), position.turns);
-                self.search_with_table(key, position, window)
+                self.search_with_table(NodePosition { key, ..position }, window)
             }
             Turn::Over | Turn::Move(_) => Ok(decided(game.outcome(state, player), position.turns)),
         }
@@ -219,10 +239,10 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
     /// Value of a state by table look-up, or by search with the result stored in the table.
     fn search_with_table(
         &mut self,
-        key: u64,
         position: NodePosition,
         mut window: Window,
     ) -> Result<f32, OutOfTime> {
+        let key = position.key;
         let known = self.memory.table.get(key);
         if let Some(entry) = known.filter(|entry| u32::from(entry.turns) == self.turns) {
             match entry.bound {
@@ -271,25 +291,30 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
         mut window: Window,
         remembered: Option<Action>,
     ) -> Result<PlyResult, OutOfTime> {
-        let NodePosition { level, turns, ply } = position;
+        let NodePosition { level, turns, ply, key, replied } = position;
         let frame = self.memory.frames.get(level);
         if index == frame.movers() {
             self.memory.frames.resolve(self.query.game, level);
-            let value =
-                self.visit(NodePosition { level: level + 1, turns: turns + 1, ply }, window)?;
+            let below =
+                NodePosition { level: level + 1, turns: turns + 1, replied: false, ..position };
+            let value = self.visit(below, window)?;
             return Ok(PlyResult { value, action: Action::default() });
         }
         let mover = frame.mover(index);
         self.memory.variations.clear(ply);
         let own = mover == self.query.player;
         let worst = if own { f32::NEG_INFINITY } else { f32::INFINITY };
-        let waiting = self.memory.ordering.push(frame, level, index, remembered);
+        let waiting = self.memory.ordering.push(frame, level, index, key, remembered);
         let mut best = PlyResult { value: worst, action: Action::default() };
         for waits in waiting.clone() {
+            let replies = !own && self.memory.best_reply && waits > waiting.start;
+            if replies && replied {
+                break;
+            }
             self.counter.node()?;
             let action = self.memory.ordering.action(waits);
             self.memory.frames.get_mut(level).joint[mover] = action;
-            let below = NodePosition { ply: ply + 1, ..position };
+            let below = NodePosition { ply: ply + 1, replied: replied || replies, ..position };
             let value = self.ply(below, index + 1, window, None)?.value;
             if if own { value > best.value } else { value < best.value } {
                 best = PlyResult { value, action };
@@ -302,12 +327,18 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
                     window.beta = window.beta.min(value);
                 }
                 if window.alpha >= window.beta {
-                    self.memory.ordering.cut(level, mover, action, self.turns - turns);
+                    let frame = self.memory.frames.get(level);
+                    self.memory.ordering.cut(frame, level, index, action, self.turns - turns);
                     break;
                 }
             }
         }
-        self.memory.ordering.pop(waiting.start);
+        let Paranoid { frames, ordering, .. } = &mut *self.memory;
+        ordering.pop(waiting.start);
+        // A reply of the last turn is found by a single evaluation, so it is not worth storing.
+        if turns + 1 < self.turns {
+            ordering.remember(frames.get(level), index, key, best.action);
+        }
         Ok(best)
     }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod article;
+mod best_reply;
 mod chance;
 mod deadline;
 mod equality;

@@ -1,0 +1,64 @@
+//! Best-reply search: at most one opponent leaves its first action in each turn.
+
+use ouro_game::Game;
+use ouro_game::battlesnake::{Ruleset, Small};
+use ouro_search::{AreaControl, Limits, MinimaxResult, Paranoid, Query, Searcher};
+
+use crate::positions::{SmallState, board, positions};
+
+/// Searches all positions to `turns` with both, and returns pairs of results: paranoid first.
+fn both(snakes: u8, count: usize, turns: u32) -> Vec<[MinimaxResult; 2]> {
+    both_in(&board(11, snakes, Ruleset::Standard), count, turns)
+}
+
+fn both_in(game: &Small, count: usize, turns: u32) -> Vec<[MinimaxResult; 2]> {
+    let (mut paranoid, mut best_reply) = (Paranoid::new(), Paranoid::best_reply());
+    let search = |searcher: &mut Paranoid<_>, state: &SmallState, player| {
+        let query = Query { game, state, player, limits: Limits::turns(turns) };
+        searcher.search(query, &mut AreaControl::default()).unwrap()
+    };
+    let positions = positions(game, count, 4);
+    let seats = positions.iter().zip((0..game.players()).cycle());
+    seats
+        .map(|(state, seat)| {
+            [search(&mut paranoid, state, seat), search(&mut best_reply, state, seat)]
+        })
+        .collect()
+}
+
+#[test]
+fn with_a_single_opponent_nothing_changes() {
+    for [paranoid, best_reply] in both(2, 100, 4) {
+        assert_eq!(paranoid, best_reply);
+    }
+}
+
+#[test]
+fn fewer_replies_are_never_worse_for_the_searching_player() {
+    let mut better = 0;
+    for (snakes, turns) in [(3, 1), (3, 3), (4, 1), (4, 2), (4, 3)] {
+        for [paranoid, best_reply] in both(snakes, 30, turns) {
+            assert!(best_reply.value >= paranoid.value, "{best_reply:?} and {paranoid:?}");
+            better += u32::from(best_reply.value > paranoid.value);
+        }
+    }
+    assert!(better > 20, "{better} of 150 values are higher");
+}
+
+#[test]
+fn among_four_snakes_it_visits_less_than_a_tenth_of_the_nodes() {
+    let nodes = both(4, 60, 4).iter().fold([0, 0], |sum, [paranoid, best_reply]| {
+        [sum[0] + paranoid.nodes, sum[1] + best_reply.nodes]
+    });
+    println!("paranoid {} nodes, best reply {}", nodes[0], nodes[1]);
+    assert!(10 * nodes[1] < nodes[0], "{nodes:?}");
+}
+
+#[test]
+fn a_win_against_single_replies_does_not_end_the_search() {
+    let game = board(7, 3, Ruleset::Constrictor);
+    let won: Vec<_> = both_in(&game, 200, 7).into_iter().map(|[_, found]| found).collect();
+    let won = won.iter().filter(|found| found.value > 0.99 && !found.complete);
+    assert!(won.clone().count() > 0, "no position is won");
+    assert!(won.clone().all(|found| found.turns == 7), "{:?}", won.collect::<Vec<_>>());
+}
