@@ -17,10 +17,10 @@ use anyhow::{Context, Result, bail};
 use crate::shell::{self, cargo, root, say};
 
 /// Default seconds per target.
-pub(crate) const SECONDS: u32 = 60;
+const SECONDS: u32 = 60;
 
 /// The targets, with the maximum length of their inputs in bytes.
-const TARGETS: [(&str, usize); 12] = [
+const TARGETS: [(&str, usize); 14] = [
     ("weights", 16 << 10),
     ("battlesnake_request", 8 << 10),
     ("trajectory", 4 << 10),
@@ -33,6 +33,8 @@ const TARGETS: [(&str, usize); 12] = [
     ("arena_log", 4 << 10),
     ("arena_job", 4 << 10),
     ("credentials", 4 << 10),
+    ("maze_board", 1 << 10),
+    ("snakgame_lines", 2 << 10),
 ];
 
 /// Compiler flags that count executed edges and trace compared values.
@@ -45,8 +47,39 @@ const FLAGS: [&str; 6] = [
     "-Ccodegen-units=1",
 ];
 
-/// Runs every target for `seconds`.
-pub(crate) fn run(seconds: u32) -> Result<()> {
+/// What to fuzz.
+#[derive(Debug, PartialEq)]
+struct Arguments {
+    /// Seconds per target.
+    seconds: u32,
+    /// Targets with the maximum length of their inputs.
+    targets: Vec<(&'static str, usize)>,
+}
+
+impl Arguments {
+    fn parse(words: &[&str]) -> Result<Self> {
+        let (seconds, names) = match words {
+            ["--seconds", seconds, names @ ..] => {
+                let seconds = seconds.parse();
+                (seconds.with_context(|| format!("{words:?} holds no number of seconds"))?, names)
+            }
+            names => (SECONDS, names),
+        };
+        let known = |name: &&str| {
+            let target = TARGETS.into_iter().find(|(target, _)| target == name);
+            target.with_context(|| {
+                let names: Vec<_> = TARGETS.iter().map(|(name, _)| *name).collect();
+                format!("fuzz target {name:?} is unknown; known are {}", names.join(", "))
+            })
+        };
+        let targets = names.iter().map(known).collect::<Result<Vec<_>>>()?;
+        Ok(Self { seconds, targets: if names.is_empty() { TARGETS.into() } else { targets } })
+    }
+}
+
+/// Runs the named targets, or all, for a time each.
+pub(crate) fn run(words: &[&str]) -> Result<()> {
+    let Arguments { seconds, targets } = Arguments::parse(words)?;
     let folder = shell::target().join("fuzz");
     // With an explicit `--target`, cargo does not instrument build scripts and macros.
     let host = host()?;
@@ -57,10 +90,10 @@ pub(crate) fn run(seconds: u32) -> Result<()> {
     let bench = Bench { programs: folder.join(&host).join("release"), folder, seconds };
     let next = AtomicUsize::new(0);
     let work = || {
-        while let Some((target, max_bytes)) = TARGETS.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some((target, max_bytes)) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
             if let Err(error) = bench.run(target, *max_bytes) {
                 // The other threads end after their target.
-                next.store(TARGETS.len(), Ordering::Relaxed);
+                next.store(targets.len(), Ordering::Relaxed);
                 return Err(error);
             }
         }
@@ -174,6 +207,17 @@ mod tests {
                 .collect();
             assert!(sizes.len() >= 3, "{target}: {sizes:?}");
             assert!(sizes.iter().all(|&size| size <= max_bytes as u64), "{target}: {sizes:?}");
+        }
+    }
+
+    #[test]
+    fn targets_are_named_or_all() {
+        let all = Arguments::parse(&[]).unwrap();
+        assert_eq!((all.seconds, all.targets.len()), (SECONDS, TARGETS.len()));
+        let some = Arguments::parse(&["--seconds", "600", "settings"]).unwrap();
+        assert_eq!(some, Arguments { seconds: 600, targets: vec![("settings", 8 << 10)] });
+        for words in [&["--seconds"][..], &["--seconds", "x"], &["nothing"]] {
+            assert!(Arguments::parse(words).is_err(), "{words:?}");
         }
     }
 }

@@ -51,7 +51,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   gpu-kit [--profile NAME] [--variants NAME,NAME]
                      packs target/ouro-gpu-kit.tar.gz, which measures a GPU on another machine
   gpu-kit --rehearse a kit of the test programs, on a software adapter; its report is complete
-  fuzz [--seconds N] hostile files, requests, messages, records, logs and credentials, 60 s
+  fuzz [--seconds N] [TARGET ...]
+                     hostile files, requests, messages, records, logs and credentials, 60 s
                      each; no crash";
 
 fn main() -> ExitCode {
@@ -75,11 +76,7 @@ fn main() -> ExitCode {
         ["scale", ref words @ ..] => scale::run(words),
         ["simulate", ref words @ ..] => simulate::run(words),
         ["gpu-kit", ref words @ ..] => gpu_kit::run(words),
-        ["fuzz"] => fuzz::run(fuzz::SECONDS),
-        ["fuzz", "--seconds", seconds] => match seconds.parse() {
-            Ok(seconds) => fuzz::run(seconds),
-            Err(_) => Err(anyhow::anyhow!("{seconds:?} is not a number of seconds")),
-        },
+        ["fuzz", ref words @ ..] => fuzz::run(words),
         _ => {
             shell::say(USAGE);
             return ExitCode::from(64);
