@@ -1,6 +1,8 @@
 //! Maze Dash: the generator, the formats of boards and solutions, and the checker.
 
-use ouro_game::maze_dash::{Board, GenerateError, Solution, Style, generate, generate_in_style};
+use ouro_game::maze_dash::{
+    Board, BoardError, GenerateError, Solution, Style, generate, generate_in_style,
+};
 
 /// Sides and numbers of obstacles of arXiv 2005.14156, table I.
 const TABLE: [(usize, usize); 7] =
@@ -94,4 +96,11 @@ fn impossible_boards_are_refused_in_one_line() {
         let error: GenerateError = generate(width, height, obstacles, 1).expect_err("impossible");
         assert!(error.to_string().ends_with(expected), "{error}");
     }
+}
+
+#[test]
+fn the_error_for_a_json_field_with_line_breaks_is_one_line() {
+    let error: BoardError = "{\"a\\nb\": 1}".parse::<Board>().expect_err("an unknown field");
+    let error = error.to_string();
+    assert!(error.contains("rows") && error.lines().count() == 1, "{error}");
 }

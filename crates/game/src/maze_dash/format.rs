@@ -15,6 +15,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::board::{Board, BoardError, MAX_SIDE};
+use crate::error::one_line;
 
 /// A board as JSON.
 #[derive(Serialize, Deserialize)]
@@ -79,7 +80,8 @@ impl Board {
 }
 
 fn malformed(problem: &str) -> BoardError {
-    BoardError::Format(problem.to_owned())
+    // Errors of JSON quote the names of fields, line breaks included.
+    BoardError::Format(one_line(problem))
 }
 
 /// Parses `x=W&y=H&board=CELLS`.
