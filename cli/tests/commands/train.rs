@@ -6,7 +6,6 @@ mod grpcurl;
 mod kills;
 mod page;
 mod process;
-mod webdriver;
 
 use std::path::Path;
 

@@ -13,6 +13,7 @@ pub mod raw;
 pub mod redis;
 pub mod s3;
 pub mod server;
+pub mod webdriver;
 
 /// Prints to standard error past the test harness, which hides the output of passing tests.
 pub fn print_uncaptured(text: impl std::fmt::Display) {

@@ -5,8 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+use ouro_testkit::webdriver::{Browser, Key};
+
 use super::process::Trainer;
-use super::webdriver::{Browser, Key};
 
 /// Settings of a duel that promotes within seconds.
 const DUEL: &str = r#"

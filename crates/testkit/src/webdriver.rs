@@ -17,11 +17,16 @@ const PATIENCE: u32 = 180_000;
 
 /// A key to press. Codes are from WebDriver's table (section 17.4.2).
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Key {
+pub enum Key {
+    /// The space bar.
     Space,
+    /// The left arrow.
     Left,
+    /// The right arrow.
     Right,
+    /// The key for the start.
     Home,
+    /// The key for the end.
     End,
 }
 
@@ -37,8 +42,9 @@ impl Key {
     }
 }
 
-/// A headless browser. Dropping it ends the browser and its driver.
-pub(crate) struct Browser {
+/// A headless browser. Its methods panic on errors of the driver. Dropping it ends the browser and its driver.
+#[derive(Debug)]
+pub struct Browser {
     driver: Child,
     /// Host and port of the driver.
     address: String,
@@ -48,11 +54,11 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// Starts a browser. `None` if no driver is installed and the checks do not require one.
-    pub(crate) fn start() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let program = std::env::var("OURO_CHROMEDRIVER").unwrap_or("chromedriver".to_owned());
         let driver = Command::new(program).arg("--port=0").stdout(Stdio::piped()).spawn();
         assert!(
-            driver.is_ok() || !ouro_testkit::requires_all_checks(),
+            driver.is_ok() || !crate::requires_all_checks(),
             "chromedriver is missing; install chromium-driver or set OURO_CHROMEDRIVER"
         );
         let mut driver = driver.ok()?;
@@ -84,30 +90,30 @@ impl Browser {
     }
 
     /// Opens a page and waits until it is loaded.
-    pub(crate) fn open(&self, url: &str) {
+    pub fn open(&self, url: &str) {
         self.post("/url", &json!({ "url": url }));
     }
 
     /// Evaluates a JavaScript expression in the page.
-    pub(crate) fn value(&self, expression: &str) -> Value {
+    pub fn value(&self, expression: &str) -> Value {
         let script = format!("return {expression};");
         self.post("/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
     /// Like [`value`](Self::value), for an expression that is a number.
-    pub(crate) fn number(&self, expression: &str) -> f64 {
+    pub fn number(&self, expression: &str) -> f64 {
         let value = self.value(expression);
         value.as_f64().unwrap_or_else(|| panic!("{expression} is {value}"))
     }
 
     /// Like [`value`](Self::value), for an expression that is text.
-    pub(crate) fn text(&self, expression: &str) -> String {
+    pub fn text(&self, expression: &str) -> String {
         let value = self.value(expression);
         value.as_str().unwrap_or_else(|| panic!("{expression} is {value}")).to_owned()
     }
 
     /// Waits until an expression is truthy and returns its value. The page awaits promises.
-    pub(crate) fn wait(&self, expression: &str) -> Value {
+    pub fn wait(&self, expression: &str) -> Value {
         let script = format!(
             "const done = arguments[arguments.length - 1];
              const look = async () => {{
@@ -120,7 +126,7 @@ impl Browser {
     }
 
     /// Clicks the first element that a CSS selector finds.
-    pub(crate) fn click(&self, selector: &str) {
+    pub fn click(&self, selector: &str) {
         let found = self.post("/element", &json!({ "using": "css selector", "value": selector }));
         let id = found.as_object().and_then(|found| found.values().next()?.as_str());
         let id = id.unwrap_or_else(|| panic!("{selector} is {found}"));
@@ -128,7 +134,7 @@ impl Browser {
     }
 
     /// Presses and releases a key.
-    pub(crate) fn press(&self, key: Key) {
+    pub fn press(&self, key: Key) {
         let code = key.code();
         let strokes =
             json!([{ "type": "keyDown", "value": code }, { "type": "keyUp", "value": code }]);
@@ -137,7 +143,7 @@ impl Browser {
     }
 
     /// Sets the page size in CSS pixels and the colour scheme, `light` or `dark`.
-    pub(crate) fn look(&self, width: u32, height: u32, scheme: &str) {
+    pub fn look(&self, width: u32, height: u32, scheme: &str) {
         let size = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
         });
@@ -147,14 +153,14 @@ impl Browser {
     }
 
     /// Writes a screenshot of the visible page as a PNG.
-    pub(crate) fn photograph(&self, file: &Path) {
+    pub fn photograph(&self, file: &Path) {
         let text = self.request("GET", &format!("{}/screenshot", self.session), &Value::Null);
         let bytes = BASE64_STANDARD.decode(text.as_str().expect("a text")).expect("base64");
         std::fs::write(file, bytes).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     }
 
     /// Returns the errors on the console since the last call.
-    pub(crate) fn errors(&self) -> Vec<Value> {
+    pub fn errors(&self) -> Vec<Value> {
         let entries = self.post("/se/log", &json!({ "type": "browser" }));
         let mut entries = entries.as_array().cloned().expect("a list");
         entries.retain(|entry| entry["level"] == "SEVERE");
@@ -162,7 +168,7 @@ impl Browser {
     }
 
     /// Returns the URLs that pages requested since the last call.
-    pub(crate) fn requests(&self) -> Vec<String> {
+    pub fn requests(&self) -> Vec<String> {
         let entries = self.post("/se/log", &json!({ "type": "performance" }));
         let events = entries.as_array().expect("a list").iter().map(|entry| {
             let text = entry["message"].as_str().expect("a text");
