@@ -1,4 +1,5 @@
-// The arena's page: replaces changed parts and plays recorded games. All rendering is the server's.
+// The arena's page: replaces changed parts and plays recorded games. All rendering is the server's,
+// except that of large boards: see `canvas.js`.
 "use strict";
 
 // Replaces the element with the same id by the element in `html`.
@@ -33,8 +34,17 @@ function say(sentence) {
   while (news.children.length > 20) news.lastElementChild.remove();
 }
 
-function show(frame) {
-  document.getElementById("frame").innerHTML = frame.board;
+const canvas = document.querySelector("canvas#frame");
+const board = canvas && new CellBoard(canvas);
+
+// Shows a frame. `before` are the frames that a canvas has not applied yet.
+function show(frame, before = []) {
+  if (board) {
+    for (const { board: cells } of [...before, frame]) board.apply(cells);
+    board.draw(frame.marks || "");
+  } else {
+    document.getElementById("frame").innerHTML = frame.board;
+  }
   document.getElementById("seats").innerHTML = frame.seats;
   document.getElementById("caption").textContent = frame.caption;
 }
@@ -43,44 +53,51 @@ function show(frame) {
 async function play(viewer) {
   const answer = await fetch(viewer.dataset.frames);
   if (!answer.ok) return;
-  const frames = await answer.json();
-  const last = frames.length - 1;
+  const { frames, every, note } = await answer.json();
   const control = {};
   for (const element of viewer.querySelectorAll("[data-go]")) control[element.dataset.go] = element;
   const slider = control.slider, button = control.play, caption = document.getElementById("caption");
-  let ply = Number(slider.value), timer = 0;
+  const last = Number(slider.max), end = frames.length - 1;
+  const turn = (frame) => Math.min(frame * every, last);
+  const frameOf = (ply) => (ply < last ? Math.floor(ply / every) : end);
+  // The frame in view. The first one that is shown applies all frames up to it.
+  let at = frameOf(Number(slider.value)), applied = -1, timer = 0;
 
   function go(to) {
-    ply = Math.max(0, Math.min(last, to));
-    slider.value = ply;
-    slider.setAttribute("aria-valuetext", `turn ${ply} of ${last}`);
-    show(frames[ply]);
+    at = Math.max(0, Math.min(end, to));
+    slider.value = turn(at);
+    slider.setAttribute("aria-valuetext", `turn ${turn(at)} of ${last}`);
+    show(frames[at], board ? frames.slice(at < applied ? 0 : applied + 1, at) : []);
+    applied = at;
   }
   function pause() {
     clearInterval(timer);
     timer = 0;
     button.textContent = "▶ Play";
     caption.setAttribute("aria-live", "polite");
-    history.replaceState(null, "", `?ply=${ply}`);
+    history.replaceState(null, "", `?ply=${turn(at)}`);
   }
   function start() {
     caption.setAttribute("aria-live", "off");
     button.textContent = "❚❚ Pause";
-    if (ply === last) go(0);
+    if (at === end) go(0);
     clearInterval(timer);
-    timer = setInterval(() => { if (ply < last) go(ply + 1); else pause(); }, 1000 / control.speed.value);
+    // A browser draws some 25 frames a second; higher speeds leave frames out.
+    const wait = Math.max(1000 / control.speed.value, 40);
+    const step = Math.round(control.speed.value * wait / 1000);
+    timer = setInterval(() => { if (at < end) go(at + step); else pause(); }, wait);
   }
   const moves = {
     first: () => { pause(); go(0); },
-    back: () => { pause(); go(ply - 1); },
-    on: () => { pause(); go(ply + 1); },
-    last: () => { pause(); go(last); },
+    back: () => { pause(); go(at - 1); },
+    on: () => { pause(); go(at + 1); },
+    last: () => { pause(); go(end); },
     play: () => (timer ? pause() : start()),
   };
   for (const [name, move] of Object.entries(moves)) {
     control[name].addEventListener("click", (event) => { event.preventDefault(); move(); });
   }
-  slider.addEventListener("input", () => { const to = Number(slider.value); pause(); go(to); });
+  slider.addEventListener("input", () => { const to = frameOf(Number(slider.value)); pause(); go(to); });
   control.speed.addEventListener("change", () => { if (timer) start(); });
   const keys = { " ": "play", ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
   document.addEventListener("keydown", (event) => {
@@ -91,6 +108,7 @@ async function play(viewer) {
     event.preventDefault();
     moves[keys[event.key]]();
   });
+  document.getElementById("note").textContent = note;
   for (const element of viewer.querySelectorAll("[hidden]")) element.hidden = false;
   if (!new URLSearchParams(location.search).has("ply") && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
     go(0);

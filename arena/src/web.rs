@@ -1,8 +1,8 @@
 //! The arena's web page: strength over time, the pool, the gate, matches, games.
 //!
-//! The server renders all pages as HTML and SVG. The stylesheet and the script are embedded in the
-//! binary, so the page needs no internet access. The script replaces changed parts and plays
-//! recorded games. The page is read-only; programs use gRPC.
+//! The server renders all pages as HTML and SVG. The stylesheet and the scripts are embedded in the
+//! binary, so the page needs no internet access. The scripts replace changed parts, play recorded
+//! games and draw large boards. The page is read-only; programs use gRPC.
 //!
 //! Like the gRPC server, the web server is bound first, then runs until a token is cancelled.
 
@@ -110,6 +110,7 @@ fn routes(site: Site) -> Router {
         .route("/events", get(events::watch))
         .route("/assets/ouro.css", get(assets::stylesheet))
         .route("/assets/ouro.js", get(assets::script))
+        .route("/assets/canvas.js", get(assets::canvas_script))
         .route("/assets/ouro.svg", get(assets::icon))
         .fallback(page::not_found)
         .layer(map_response(guarded))
@@ -130,3 +131,6 @@ async fn guarded<B>(mut response: Response<B>) -> Response<B> {
     }
     response
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,21 +1,25 @@
 //! Recorded games, each on a page with controls.
 //!
 //! Without the script, the page shows one ply with links to the neighbouring plies. The script
-//! fetches all frames once and animates them.
+//! fetches the frames once and animates them.
 
 use axum::extract::{Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, PreEscaped, html};
+use ouro_game::GameRecord;
 use ouro_game::record::ReplayError;
 use serde::Deserialize;
 
 use super::Site;
 use super::chart::number;
-use super::draw::{self, Animation, BoardStyle, Frame, result};
+use super::draw::{self, Still, result};
 use super::page::{Refused, page};
 use crate::error::CallError;
 use crate::store::{GameKey, StoredGame};
+
+/// Number of turns above which a game can be played at more than 20 frames a second.
+const MANY: usize = 1_000;
 
 /// The key of a game in a path.
 type KeyPath = Path<(u32, u32, u32)>;
@@ -37,23 +41,30 @@ pub(super) fn path(GameKey { number, cluster, game }: GameKey) -> String {
 }
 
 impl Site {
-    /// Renders a game. A semaphore bounds the number of concurrent renderings, because each takes
-    /// some megabytes.
-    async fn animate(&self, key: GameKey) -> Result<(StoredGame, Animation), Refused> {
+    /// Renders a game with `render`, which gets its record and its players. A semaphore bounds the
+    /// number of concurrent renderings, because each takes some megabytes.
+    async fn render<T: Send + 'static>(
+        &self,
+        key: GameKey,
+        render: impl FnOnce(&GameRecord, &[String]) -> Result<T, ReplayError> + Send + 'static,
+    ) -> Result<(StoredGame, T), Refused> {
         let _permit = self.renderings.acquire().await.map_err(|_| CallError::Stopping)?;
         self.blocking(move |state| {
             let GameKey { number, cluster, game } = key;
             let gone = CallError::NoGame { number, cluster, game };
             let stored = state.store().game(key)?.ok_or(gone)?;
-            let players: Vec<String> = stored.players.iter().map(ToString::to_string).collect();
-            let animation =
-                draw::animate(&stored.record, &players).map_err(|error: ReplayError| {
-                    CallError::Unreadable { number, cluster, game, reason: error.to_string() }
-                })?;
-            Ok((stored, animation))
+            let rendered = render(&stored.record, &names(&stored)).map_err(|error| {
+                CallError::Unreadable { number, cluster, game, reason: error.to_string() }
+            })?;
+            Ok((stored, rendered))
         })
         .await
     }
+}
+
+/// The players' names.
+fn names(stored: &StoredGame) -> Vec<String> {
+    stored.players.iter().map(ToString::to_string).collect()
 }
 
 /// The page of a game.
@@ -63,13 +74,14 @@ pub(super) async fn show(
     Query(At { ply }): Query<At>,
 ) -> Result<Markup, Refused> {
     let key = key(key_path);
-    let (stored, animation) = site.animate(key).await?;
-    let last = animation.frames.len() - 1;
-    let ply = ply.unwrap_or(last).min(last);
-    let players: Vec<String> = stored.players.iter().map(ToString::to_string).collect();
+    let ply = ply.unwrap_or(usize::MAX);
+    let (stored, still) =
+        site.render(key, move |record, players| draw::still(record, players, ply)).await?;
+    let last = stored.record.plies.len();
+    let ply = ply.min(last);
+    let players = names(&stored);
     let title = players.join(" – ");
     let here = path(key);
-    let is_cut = stored.record.plies.len() > last;
     let content = html! {
         h1 { (title) }
         p.quiet {
@@ -77,9 +89,9 @@ pub(super) async fn show(
             a href=(format!("/matches/{}", key.number)) { "match " (key.number) } ". "
             (results(&players, &stored))
             @if stored.truncated { " It was truncated." }
-            @if is_cut { " The first " (last) " turns are shown." }
+            " " span #note {}
         }
-        (viewer(animation.board_style, &animation.frames[ply], Source::Frames(format!("{here}/frames")), html! {
+        (viewer(&still, Source::Frames(format!("{here}/frames")), html! {
             nav.controls aria-label="Turns" data-controls="" {
                 a data-go="first" href=(format!("{here}?ply=0")) title="First turn (Home)" { "|◀" }
                 a data-go="back" href=(format!("{here}?ply={}", ply.saturating_sub(1)))
@@ -95,6 +107,10 @@ pub(super) async fn show(
                         option value="2" { "slow" }
                         option value="6" selected { "usual" }
                         option value="20" { "fast" }
+                        @if last > MANY {
+                            option value="100" { "very fast" }
+                            option value="1000" { "fastest" }
+                        }
                     }
                 }
             }
@@ -111,20 +127,29 @@ pub(super) enum Source {
     Live(&'static str),
 }
 
-/// Board, seats and controls.
-pub(super) fn viewer(
-    board_style: BoardStyle,
-    frame: &Frame,
-    source: Source,
-    controls: Markup,
-) -> Markup {
+/// Board, legend, seats and controls.
+pub(super) fn viewer(still: &Still, source: Source, controls: Markup) -> Markup {
     let (frames, live) = match source {
         Source::Frames(url) => (Some(url), None),
         Source::Live(url) => (None, Some(url)),
     };
+    let Still { board_style, legend, frame, without_script } = still;
+    let class = if board_style.is_canvas() { "viewer large" } else { "viewer" };
     html! {
-        div.viewer #viewer data-frames=[frames] data-live=[live] {
-            div.background { (board_style.with_frame(frame)) }
+        div class=(class) #viewer data-frames=[frames] data-live=[live] {
+            div.background {
+                (board_style.with_frame(frame))
+                @if let Some(frame) = without_script {
+                    noscript { (board_style.without_script().with_frame(frame)) }
+                }
+                @if !legend.is_empty() {
+                    ul.legend aria-label="Legend" {
+                        @for (class, text) in *legend {
+                            li class=(class) { span.swatch {} (text) }
+                        }
+                    }
+                }
+            }
             div.beside {
                 p #caption { (frame.caption) }
                 ol.seats #seats { (PreEscaped(&frame.seats)) }
@@ -144,12 +169,11 @@ fn results(players: &[String], stored: &StoredGame) -> String {
     format!("{}.", results.join(", "))
 }
 
-/// All frames, as JSON: a list of objects with `board`, `seats` and `caption`.
+/// The frames, as JSON: see [`draw::animate`].
 pub(super) async fn frames(
     State(site): State<Site>,
     key_path: KeyPath,
 ) -> Result<Response, Refused> {
-    let (_, animation) = site.animate(key(key_path)).await?;
-    let json = serde_json::to_string(&animation.frames).unwrap_or_default();
+    let (_, json) = site.render(key(key_path), draw::animate).await?;
     Ok(([(CONTENT_TYPE, "application/json")], json).into_response())
 }

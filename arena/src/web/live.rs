@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use tokio::sync::{broadcast, mpsc};
 
 use super::Site;
-use super::draw::{self, LiveRenderer, result};
+use super::draw::{self, LiveRenderer, Still, result};
 use super::events::stream;
 use super::games::{Source, viewer};
 use super::page::page;
@@ -30,16 +30,26 @@ const AFTER: Duration = Duration::from_millis(1_500);
 pub(super) async fn show(State(site): State<Site>) -> Markup {
     let run = site.state.run();
     // This cannot fail: the arena built the same rules when it started.
-    let first = draw::live_renderer(&run.game, run.seed, Vec::new()).ok();
+    let first = draw::live_renderer(&run.game, run.seed, Vec::new()).map(still).ok();
     let content = html! {
         h1 { "Live game" }
         (title(html! { "Waiting for the next game that the arena plays." }))
-        @if let Some(renderer) = first {
-            (viewer(renderer.board_style(), &renderer.frame(), Source::Live("/live/events"), html! {}))
+        @if let Some(first) = first {
+            (viewer(&first, Source::Live("/live/events"), html! {}))
         }
         noscript { p { "Live games need the page's script." } }
     };
     page("Live game", content)
+}
+
+/// The first position.
+fn still(mut renderer: Box<dyn LiveRenderer>) -> Still {
+    Still {
+        board_style: renderer.board_style(),
+        legend: renderer.legend(),
+        frame: renderer.frame(),
+        without_script: None,
+    }
 }
 
 /// The line above the board.
@@ -81,15 +91,15 @@ async fn send_game(
         match (event, &mut shown) {
             (LiveEvent::Started(game), _) => {
                 let players = game.players.iter().map(ToString::to_string).collect();
-                let renderer = draw::live_renderer(&game.config, game.seed, players).ok()?;
+                let mut renderer = draw::live_renderer(&game.config, game.seed, players).ok()?;
                 send(sender, "swap", &title(started(&game)).into_string()).await?;
-                send(sender, "frame", &frame(&*renderer)).await?;
+                send(sender, "frame", &frame(&mut *renderer)).await?;
                 shown = Some((game, renderer));
                 tokio::time::sleep(PACE).await;
             }
             (LiveEvent::Moved { actions, .. }, Some((_, renderer))) => {
                 renderer.play(&actions).ok()?;
-                send(sender, "frame", &frame(&**renderer)).await?;
+                send(sender, "frame", &frame(&mut **renderer)).await?;
                 tokio::time::sleep(PACE).await;
             }
             (LiveEvent::Ended { outcomes, .. }, Some((game, _))) => {
@@ -107,7 +117,7 @@ async fn send(sender: &mpsc::Sender<Event>, name: &str, data: &str) -> Option<()
     sender.send(Event::default().event(name).data(data)).await.ok()
 }
 
-fn frame(renderer: &dyn LiveRenderer) -> String {
+fn frame(renderer: &mut dyn LiveRenderer) -> String {
     serde_json::to_string(&renderer.frame()).unwrap_or_default()
 }
 

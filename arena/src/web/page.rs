@@ -54,6 +54,7 @@ pub(super) fn page(title: &str, content: Markup) -> Markup {
                 title { (title) " · Ouro" }
                 link rel="icon" href="/assets/ouro.svg" type="image/svg+xml";
                 link rel="stylesheet" href="/assets/ouro.css";
+                script src="/assets/canvas.js" defer {}
                 script src="/assets/ouro.js" defer {}
             }
             body {

@@ -1,6 +1,6 @@
-//! Drawings of the games of large boards: Maze Dash and SNAKGAME.
+//! Drawings of Maze Dash and SNAKGAME as SVG, and the texts beside their boards.
 //!
-//! The cells of a class are one path of horizontal runs, so a frame grows with the number of runs
+//! Boards of many cells are drawn on a canvas instead: see [`canvas`](super::canvas). The cells of a class are one path of horizontal runs, so a frame grows with the number of runs
 //! and not with the number of cells. The paths have units of one cell.
 
 use std::any::Any;
@@ -11,17 +11,56 @@ use ouro_game::Game;
 use ouro_game::maze_dash::{self, MazeDash};
 use ouro_game::snakgame::{self, Mode, Side, Snakgame, Words};
 
-use super::{BoardStyle, CELL, Drawing, colour};
+use super::{BoardStyle, CELL, Drawing, Legend, colour};
 
-/// The size of the board; `None` if the rules are of another game.
+/// Maximum number of cells of a board that is drawn as SVG: 32×32. Measured with strategies of
+/// SNAKGAME, the SVG of a late position takes 2 KB on 30×30 cells, 4 KB on 50×50 and 82 KB on
+/// 250×250. On a canvas, a turn takes about 30 bytes at any size.
+const MOST_SVG_CELLS: usize = 1_024;
+
+/// The style of the board; `None` if the rules are of another game.
 pub(super) fn board_style(rules: &dyn Any) -> Option<BoardStyle> {
+    let (width, height) = size(rules)?;
+    // Every board of so many cells is one of the large class, which `Canvas` knows.
+    let is_large = width * height > MOST_SVG_CELLS;
+    Some(if is_large {
+        BoardStyle::Canvas { width, height }
+    } else {
+        BoardStyle::Cells { width, height }
+    })
+}
+
+/// Columns and rows.
+fn size(rules: &dyn Any) -> Option<(usize, usize)> {
     if let Some(rules) = rules.downcast_ref::<MazeDash>() {
         let planes = rules.planes();
-        return Some(BoardStyle::Cells { width: planes.width, height: planes.height });
+        return Some((planes.width, planes.height));
     }
     let small = rules.downcast_ref::<snakgame::Small>().map(Game::config);
     let config = small.or_else(|| rules.downcast_ref::<snakgame::Large>().map(Game::config))?;
-    Some(BoardStyle::Cells { width: config.columns.into(), height: config.rows.into() })
+    Some((config.columns.into(), config.rows.into()))
+}
+
+/// What the colours and marks of the board mean, as a CSS class and a text each; nothing for other
+/// games.
+pub(super) fn legend(rules: &dyn Any) -> Legend {
+    if rules.is::<MazeDash>() {
+        return &[("seat0", "path"), ("wall", "obstacle"), ("tail", "start"), ("head", "head")];
+    }
+    let small = rules.downcast_ref::<snakgame::Small>().map(Game::config);
+    let config = small.or_else(|| rules.downcast_ref::<snakgame::Large>().map(Game::config));
+    match config.map(|config| config.mode) {
+        None => &[],
+        Some(Mode::Duel) => &[("wall", "blocked"), ("head", "first end"), ("tail", "second end")],
+        // Chef has no seat, so no other text gives his colour.
+        Some(Mode::Official) => &[
+            ("seat0", "player"),
+            ("seat1", "Chef"),
+            ("wall", "blocked"),
+            ("head", "first end"),
+            ("tail", "second end"),
+        ],
+    }
 }
 
 /// The ends of the slides of Maze Dash, start first. A state contains the visited cells only, so a
@@ -33,6 +72,11 @@ impl Trail {
     /// Adds the head of a state. States of other games add nothing.
     pub(super) fn push(&mut self, state: &dyn Any) {
         self.0.extend(state.downcast_ref::<maze_dash::State>().and_then(maze_dash::State::head));
+    }
+
+    /// The start; `None` before it is chosen.
+    pub(super) fn first(&self) -> Option<usize> {
+        self.0.first().copied()
     }
 }
 
@@ -55,14 +99,18 @@ pub(super) fn maze(now: &dyn Any, trail: &Trail) -> Option<Drawing> {
             colour(0)
         );
     }
+    Some(Drawing { board, seats: vec![maze_seat(state, trail)], ..Drawing::default() })
+}
+
+/// The text beside the player of Maze Dash.
+pub(super) fn maze_seat(state: &maze_dash::State, trail: &Trail) -> Markup {
     let (visited, cells) = (state.visited(), state.cells());
     // Only a finished board shows 100 %.
     let share = 100 * visited / cells.max(1);
-    let seat = html! {
+    html! {
         span.length { (visited) " of " (cells) " cells, " (share) " %" }
         span { "slides " (trail.0.len().saturating_sub(1)) }
-    };
-    Some(Drawing { board, seats: vec![seat] })
+    }
 }
 
 /// Draws a position of SNAKGAME; `None` if the rules are of another game.
@@ -85,22 +133,33 @@ where
     }
     for (seat, side) in sides.into_iter().enumerate() {
         let Some(snake) = state.snakes(side).current() else { continue };
-        let ends = if snake.length > 1 { &snake.ends[..] } else { &snake.ends[..1] };
-        for end in ends {
+        let count = if snake.length > 1 { 2 } else { 1 };
+        for (end, class) in snake.ends[..count].iter().zip(["end", "start"]) {
             let middle = |number: u16| i32::from(number) * CELL - CELL / 2;
             let (x, y) = (middle(end.column), middle(end.row));
             // Writing to a string cannot fail.
-            let _ =
-                write!(board, r#"<circle class="end {}" cx="{x}" cy="{y}" r="4"/>"#, colour(seat));
+            let _ = write!(
+                board,
+                r#"<circle class="{class} {}" cx="{x}" cy="{y}" r="4"/>"#,
+                colour(seat)
+            );
         }
     }
-    let mut seats = sides.map(|side| beside(state, side));
+    Some(Drawing { board, seats: snake_seats(rules, state), ..Drawing::default() })
+}
+
+/// The texts beside the players of SNAKGAME.
+pub(super) fn snake_seats<W: Words>(rules: &Snakgame<W>, state: &snakgame::State<W>) -> Vec<Markup>
+where
+    Snakgame<W>: Game<Config = snakgame::Config>,
+{
+    let mut seats = [Side::First, Side::Second].map(|side| beside(state, side));
     if rules.config().mode == Mode::Official {
         // Chef has no seat.
         let [first, chef] = &seats;
         seats[0] = html! { (first) span { "Chef:" } (chef) };
     }
-    Some(Drawing { board, seats: seats.to_vec() })
+    seats.to_vec()
 }
 
 /// The text beside a side.

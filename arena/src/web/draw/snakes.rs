@@ -31,7 +31,11 @@ pub(super) fn drawing<C: Cell, const W: usize, const S: usize>(
     let before = before.and_then(|before| before.downcast_ref()).map(position);
     let length = |seat: usize| state.length(seat);
     let seats = now.snakes.iter().enumerate().map(|(seat, snake)| beside(snake, length(seat)));
-    Some(Drawing { board: board(&now, before.as_ref()), seats: seats.collect() })
+    Some(Drawing {
+        board: board(&now, before.as_ref()),
+        seats: seats.collect(),
+        ..Drawing::default()
+    })
 }
 
 /// Draws a position; `None` if the rules are not Snake's.
@@ -49,7 +53,7 @@ pub(super) fn alone<const W: usize>(rules: &dyn Any, now: &dyn Any) -> Option<Dr
         span.length { "length " (state.length()) " of " (state.cells()) }
         span { "step " (state.elapsed()) " of " (rules.config().limit()) }
     };
-    Some(Drawing { board, seats: vec![seat] })
+    Some(Drawing { board, seats: vec![seat], ..Drawing::default() })
 }
 
 /// The pieces on the board.

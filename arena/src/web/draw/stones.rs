@@ -31,7 +31,7 @@ pub(super) fn drawing(rules: &dyn Any, now: &dyn Any, before: Option<&dyn Any>) 
     let marks = rules.is::<TicTacToe>();
     let now = Stones::of(now)?;
     let before = before.and_then(Stones::of);
-    Some(Drawing { board: now.draw(before.as_ref(), marks), seats: Vec::new() })
+    Some(Drawing { board: now.draw(before.as_ref(), marks), ..Drawing::default() })
 }
 
 impl Stones {

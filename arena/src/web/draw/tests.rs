@@ -1,7 +1,43 @@
 use ouro_game::record::Recorder;
 use ouro_game::{ActionMask, connect_four};
 
+use ouro_game::record::ReplayError;
+use ouro_game::{GameConfig, GameRecord, GameVisitor, Rng, StepError};
+use serde::Deserialize;
+
 use super::*;
+
+pub(in super::super) mod games;
+pub(in super::super) mod large;
+
+/// The frames of a game, read back from JSON.
+#[derive(Debug, Deserialize)]
+struct Animation {
+    #[serde(skip, default = "text")]
+    board_style: BoardStyle,
+    frames: Vec<Frame>,
+    every: usize,
+    note: String,
+}
+
+fn text() -> BoardStyle {
+    BoardStyle::Text
+}
+
+fn animate(record: &GameRecord, players: &[String]) -> Result<Animation, ReplayError> {
+    animate_within(record, players, usize::MAX)
+}
+
+fn animate_within(
+    record: &GameRecord,
+    players: &[String],
+    most_bytes: usize,
+) -> Result<Animation, ReplayError> {
+    let json = recorded::animate_within(record, players, most_bytes)?;
+    let animation: Animation = serde_json::from_slice(&json).unwrap();
+    let board_style = still(record, players, 0)?.board_style;
+    Ok(Animation { board_style, ..animation })
+}
 
 /// Records a game of these joint actions.
 fn record(config: &GameConfig, seed: u64, plies: &[&[u32]]) -> GameRecord {
@@ -184,31 +220,7 @@ fn random(config: &GameConfig, seed: u64, plies: usize) -> GameRecord {
 }
 
 #[test]
-fn frames_of_large_boards_and_their_animations_are_bounded_in_bytes() {
-    let config = r#"{"game":"snakgame","rows":250,"columns":250}"#;
-    let record = random(&serde_json::from_str(config).unwrap(), 1, 20);
-    let whole = animate(&record, &[]).unwrap();
-    assert_eq!(whole.frames.len(), 21);
-    let last = whole.frames[20].bytes();
-    assert!(last < 30_000, "{last} bytes");
-    let cut = animate_within(&record, &[], 3 * last).unwrap();
-    assert!((3..=4).contains(&cut.frames.len()), "{} frames", cut.frames.len());
-    // So small cells leave no room for lines.
-    let page = whole.board_style.with_frame(&whole.frames[0]).into_string();
-    assert!(page.contains(r#"viewBox="0 0 2500 2500""#) && !page.contains(r#"class="lines""#));
-}
-
-#[test]
-fn the_densest_frame_of_250_by_250_cells_stays_below_400_kilobytes() {
-    let mut svg = String::new();
-    for parity in 0..2 {
-        grids::runs(&mut svg, "seat0", 250, 250, |x, row| (x + row) % 2 == parity);
-    }
-    assert!(svg.len() < 400_000, "{} bytes", svg.len());
-}
-
-#[test]
-fn live_games_of_large_boards_are_rendered_like_their_records() {
+fn live_games_of_maze_dash_and_snakgame_are_rendered_like_their_records() {
     let maze = (dash(), record(&dash(), 1, &[&[RIGHT], &[UP]]));
     let snakes: GameConfig = serde_json::from_str(r#"{"game":"snakgame"}"#).unwrap();
     let snakes = (snakes.clone(), random(&snakes, 5, 12));
@@ -227,7 +239,8 @@ fn live_games_of_large_boards_are_rendered_like_their_records() {
 #[test]
 fn other_games_are_rendered_as_text() {
     let (board, seats, caption) = ("x.\n.o".to_owned(), String::new(), String::new());
-    let page = BoardStyle::Text.with_frame(&Frame { board, seats, caption }).into_string();
+    let frame = Frame { board, marks: String::new(), seats, caption };
+    let page = BoardStyle::Text.with_frame(&frame).into_string();
     assert_eq!(page, "<pre class=\"board\" id=\"frame\">x.\n.o</pre>");
 }
 

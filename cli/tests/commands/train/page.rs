@@ -51,7 +51,7 @@ const A_GAME: &str = r#"(async () => {
     let best = { length: 0 };
     for (const match of links(await read("/matches"), "/matches/").slice(0, 8)) {
         for (const game of links(await read(match), "/games/").slice(0, 8)) {
-            const frames = await (await fetch(`${game}/frames`)).json();
+            const { frames } = await (await fetch(`${game}/frames`)).json();
             const { seats } = frames[Math.floor(0.8 * (frames.length - 1))];
             const length = Math.min(...[...seats.matchAll(/length (\d+)/g)].map((found) => Number(found[1])));
             if (frames.length > 9 && length > best.length) best = { length, match, game };
