@@ -12,7 +12,7 @@
 //! | `a` to `e` | of the second seat |
 //!
 //! The letter of a seat says where a body came from: from nowhere, from above, from the right, from
-//! below or from the left. The script draws bodies with these links. It reads the format in `ouro.js`.
+//! below or from the left. The script draws bodies with these links. It reads the format in `canvas.js`.
 
 use std::fmt::Write;
 
