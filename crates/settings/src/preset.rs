@@ -110,8 +110,8 @@ impl Preset {
                 alphazero(snakes(11, 4), [24, 3], snake_search()).with_schedule(OPEN_END)
             }
             Self::ReinforceDuel => reinforce(snakes(7, 2)),
-            Self::DuelMinimax => minimax(snakes(11, 2), 4),
-            Self::StandardMinimax => minimax(snakes(11, 4), 2),
+            Self::DuelMinimax => minimax(snakes(11, 2), "depth=4"),
+            Self::StandardMinimax => minimax(snakes(11, 4), "depth=3,best_reply"),
             Self::Connect4 => {
                 let game = GameConfig::ConnectFour(connect_four::Config::default());
                 let settings = alphazero(game, [48, 3], search(64, 7.0, opening(12)));
@@ -248,11 +248,11 @@ fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settin
     }
 }
 
-/// Training of an evaluation for `minimax`: games of `depth` turns of search, half of the seats with area
-/// control and half with the newest weights. The former keep the games varied.
-fn minimax(game: GameConfig, depth: u32) -> Settings {
+/// Training of an evaluation for `minimax`: games of searches with these options, half of the seats with
+/// area control and half with the newest weights. The former keep the games varied.
+fn minimax(game: GameConfig, search: &str) -> Settings {
     let settings = alphazero(game, [1, 1], SearchConfig::default());
-    let players = ["", ",weights=self"].map(|part| format!("minimax{{depth={depth}{part}}}"));
+    let players = ["", ",weights=self"].map(|part| format!("minimax{{{search}{part}}}"));
     // Who wins is decided within the last fifty turns or so. An undiscounted outcome would be noise
     // for all earlier positions.
     let discount = 0.98;
@@ -290,7 +290,7 @@ fn minimax(game: GameConfig, depth: u32) -> Settings {
             ..settings.replay
         },
         arena: MatchConfig {
-            player: format!("minimax{{depth={depth},weights=self}}"),
+            player: format!("minimax{{{search},weights=self}}"),
             match_share: 0.1,
             max_plies: 1_000,
             ..settings.arena
