@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{CELL, Frame};
+use super::parts::{CELL, Frame};
 
 /// Maximum number of columns and of rows of a board that is drawn with lines between its cells.
 const MOST_LINED: usize = 60;

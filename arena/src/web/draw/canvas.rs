@@ -13,8 +13,8 @@ use std::fmt::Write;
 use ouro_game::maze_dash;
 use ouro_game::snakgame::{self, Side};
 
-use super::Drawing;
 use super::grids::{self, Trail};
+use super::parts::Drawing;
 use super::raster::{BLOCKED, EMPTY, Raster};
 
 type SnakeState = snakgame::State<Box<[u64]>>;

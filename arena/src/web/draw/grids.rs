@@ -11,7 +11,8 @@ use ouro_game::Game;
 use ouro_game::maze_dash::{self, MazeDash};
 use ouro_game::snakgame::{self, Mode, Side, Snakgame, Words};
 
-use super::{BoardStyle, CELL, Drawing, Legend, colour};
+use super::board::BoardStyle;
+use super::parts::{CELL, Drawing, Legend, colour};
 
 /// Maximum number of cells of a board that is drawn as SVG: 32×32. Measured with strategies of
 /// SNAKGAME, the SVG of a late position takes 2 KB on 30×30 cells, 4 KB on 50×50 and 82 KB on

@@ -3,7 +3,9 @@
 use ouro_game::record::GAME_RNG;
 use ouro_game::{Action, ConfigError, Game, GameConfig, GameVisitor, Rng, StepError, Turn};
 
-use super::{BoardStyle, Frame, History, Legend, board_style, frame, legend};
+use super::board::BoardStyle;
+use super::frame::{History, board_style, frame, legend};
+use super::parts::{Frame, Legend};
 
 /// Renders a game while it is played.
 pub(in super::super) trait LiveRenderer: Send {

@@ -112,24 +112,9 @@ fn push_run(text: &mut String, count: usize, mark: u8) {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
+    use super::super::tests::apply;
     use super::*;
-
-    /// Reads a text as the script does.
-    pub(in super::super) fn apply(cells: &mut [u8], text: &str) {
-        let (mut at, mut count) = (0, 0);
-        for mark in text.bytes() {
-            if mark.is_ascii_digit() {
-                count = 10 * count + usize::from(mark - b'0');
-                continue;
-            }
-            let end = at + count.max(1);
-            if mark != KEPT {
-                cells[at..end].fill(mark);
-            }
-            (at, count) = (end, 0);
-        }
-    }
 
     #[test]
     fn the_first_text_is_the_whole_board_and_later_ones_are_the_changes() {

@@ -10,7 +10,9 @@ use ouro_game::record::{Replay, ReplayError};
 use ouro_game::{Action, Game, GameRecord};
 use serde::Serialize;
 
-use super::{BoardStyle, Frame, History, Legend, board_style, frame, legend, svg};
+use super::board::BoardStyle;
+use super::frame::{History, board_style, frame, legend, svg};
+use super::parts::{Frame, Legend};
 
 /// Maximum number of frames of a game whose frames are whole drawings.
 const MOST_DRAWINGS: usize = 4_000;

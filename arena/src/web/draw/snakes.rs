@@ -11,7 +11,7 @@ use ouro_game::battlesnake::{
 };
 use ouro_game::{Game, snake};
 
-use super::{CELL, Drawing, colour};
+use super::parts::{CELL, Drawing, colour};
 
 /// Maximum number of hazards of a stack that are drawn on top of each other.
 const DRAWN_HAZARDS: u32 = 4;

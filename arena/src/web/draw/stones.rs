@@ -6,7 +6,8 @@ use std::fmt::Write;
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 
-use super::{BoardStyle, CELL, Drawing, colour};
+use super::board::BoardStyle;
+use super::parts::{CELL, Drawing, colour};
 
 /// The owner of each cell, and the length of a winning row.
 struct Stones {

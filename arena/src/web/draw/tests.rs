@@ -2,9 +2,12 @@ use ouro_game::record::Recorder;
 use ouro_game::{ActionMask, connect_four};
 
 use ouro_game::record::ReplayError;
-use ouro_game::{GameConfig, GameRecord, GameVisitor, Rng, StepError};
+use ouro_game::{Action, Game, GameConfig, GameRecord, GameVisitor, Rng, StepError, Turn};
 use serde::Deserialize;
 
+use super::board::BoardStyle;
+use super::parts::Frame;
+use super::raster::KEPT;
 use super::*;
 
 pub(in super::super) mod games;
@@ -18,6 +21,22 @@ struct Animation {
     frames: Vec<Frame>,
     every: usize,
     note: String,
+}
+
+/// Reads a text as the script does.
+pub(super) fn apply(cells: &mut [u8], text: &str) {
+    let (mut at, mut count) = (0, 0);
+    for mark in text.bytes() {
+        if mark.is_ascii_digit() {
+            count = 10 * count + usize::from(mark - b'0');
+            continue;
+        }
+        let end = at + count.max(1);
+        if mark != KEPT {
+            cells[at..end].fill(mark);
+        }
+        (at, count) = (end, 0);
+    }
 }
 
 fn text() -> BoardStyle {

@@ -1,11 +1,12 @@
 //! Whole games on large boards, as the script receives them.
 
+use std::any::Any;
+
 use ouro_game::catalog::ReplayVisitor;
 use ouro_game::record::Replay;
 use ouro_game::{maze_dash, snakgame};
 use ouro_snakgame::Named;
 
-use super::super::raster::tests::apply;
 use super::*;
 
 const MIB: usize = 1 << 20;
