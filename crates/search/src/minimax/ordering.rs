@@ -47,7 +47,7 @@ impl Ordering {
 
     /// Whether the mover at `index` replies to the choice of a single other player.
     ///
-    /// Statistics by that choice need 19 % fewer nodes in duels. Among four snakes, where a reply
+    /// Statistics by that choice need 17 % fewer nodes in duels, to depth 8. Among four snakes, where a reply
     /// depends on two further choices, they need 6 % more.
     fn is_reply(&self, index: usize) -> bool {
         self.players == 2 && index == 1
