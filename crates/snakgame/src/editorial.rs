@@ -17,8 +17,6 @@ const SHRINK: usize = 4;
 const CELLS_PER_TURN: u32 = 1_500;
 /// Fewest turns between two computations.
 const LEAST_TURNS: u32 = 8;
-/// Trial paths for a new snake.
-const TRIALS: usize = 8;
 
 /// The editorial's strategy.
 pub struct Editorial {
@@ -88,17 +86,7 @@ impl Editorial {
 
     /// Starts a snake in the middle of the longest of several trial paths.
     fn new_snake(&mut self, field: Field<'_>, position: &Position) -> Move {
-        let mut best = Vec::new();
-        for _ in 0..TRIALS {
-            let Some(cell) = position.board().sample_empty(&mut self.rng) else { break };
-            let start = position.board().index(cell) as u32;
-            let direction = self.rng.below(4) as u8;
-            self.walk.find(field, start, direction, |cell| field.is_empty(cell), &mut self.trial);
-            self.trial.insert(0, start);
-            if self.trial.len() > best.len() {
-                std::mem::swap(&mut best, &mut self.trial);
-            }
-        }
+        let best = self.walk.longest_trial(field, position.board(), &mut self.rng);
         let Some(&cell) = best.get(best.len() / 2) else { return Move::Exit };
         let (before, after) = best.split_at(best.len() / 2);
         self.set_path(0, before.iter().copied().rev());

@@ -18,8 +18,6 @@ use crate::repair::{Repair, dissolve};
 use crate::sweep::sweep;
 use crate::walk::LongWalk;
 
-/// Trial paths for a new snake.
-const TRIALS: usize = 8;
 /// Empty cells for each turn between two extensions of a plan's far end.
 const CELLS_PER_TURN: u32 = 1_500;
 
@@ -120,17 +118,7 @@ impl PlanRepair {
 
     /// Starts a snake in the middle of the longest of several trial paths.
     fn new_snake(&mut self, field: Field<'_>, position: &Position) -> Move {
-        let mut best = Vec::new();
-        for _ in 0..TRIALS {
-            let Some(cell) = position.board().sample_empty(&mut self.rng) else { break };
-            let start = position.board().index(cell) as u32;
-            let direction = self.rng.below(4) as u8;
-            self.walk.find(field, start, direction, |cell| field.is_empty(cell), &mut self.path);
-            self.path.insert(0, start);
-            if self.path.len() > best.len() {
-                std::mem::swap(&mut best, &mut self.path);
-            }
-        }
+        let best = self.walk.longest_trial(field, position.board(), &mut self.rng);
         let Some(&cell) = best.get(best.len() / 2) else { return Move::Exit };
         let (before, after) = best.split_at(best.len() / 2);
         let planner = self.planner.get_or_insert_with(|| Planner::new(field.len()));

@@ -35,3 +35,36 @@ pub(crate) fn sweep(board: &Board) -> Option<[Vec<u32>; 2]> {
     };
     Some([path(middle, 1), path(middle + 1, width)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_paths_together_visit_every_cell_once_step_by_step() {
+        for (rows, columns) in [(10, 10), (10, 17), (23, 11)] {
+            let board = Board::new(rows, columns, [Cell::new(5, 5)]).unwrap();
+            let paths = sweep(&board).unwrap();
+            let cells: Vec<Cell> =
+                paths.iter().flatten().map(|&cell| board.cell(cell as usize)).collect();
+            let mut sorted = cells.clone();
+            sorted.sort_unstable_by_key(|cell| (cell.row, cell.column));
+            sorted.dedup();
+            assert_eq!(sorted.len(), usize::from(rows) * usize::from(columns));
+            let is_step = |from: Cell, to: Cell| {
+                from.row.abs_diff(to.row) + from.column.abs_diff(to.column) == 1
+            };
+            let (first, second) = cells.split_at(paths[0].len());
+            assert!(is_step(first[0], second[0]), "the first cells are neighbours");
+            for path in [first, second] {
+                assert!(path.windows(2).all(|pair| is_step(pair[0], pair[1])));
+            }
+        }
+    }
+
+    #[test]
+    fn a_side_without_two_empty_neighbours_has_no_sweep() {
+        let wall = (1..=10).map(|column| Cell::new(1, column));
+        assert!(sweep(&Board::new(10, 10, wall).unwrap()).is_none());
+    }
+}

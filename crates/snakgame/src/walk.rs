@@ -6,7 +6,13 @@
 //! path from the start to any cell on the walk's stack. The stack is explicit, since depths of
 //! 10⁵ cells occur.
 
+use ouro_game::Rng;
+use ouro_game::snakgame::Board;
+
 use crate::field::Field;
+
+/// Trial paths for a new snake.
+const TRIALS: usize = 8;
 
 /// One cell on the stack.
 #[derive(Clone, Copy)]
@@ -72,6 +78,27 @@ impl LongWalk {
         }
         path.remove(0);
     }
+
+    /// The longest of several paths through empty cells, each from a random empty cell; the start is
+    /// its first cell. Empty if no cell is empty.
+    pub(crate) fn longest_trial(
+        &mut self,
+        field: Field<'_>,
+        board: &Board,
+        rng: &mut Rng,
+    ) -> Vec<u32> {
+        let (mut best, mut path) = (Vec::new(), Vec::new());
+        for _ in 0..TRIALS {
+            let Some(cell) = board.sample_empty(rng) else { break };
+            let start = board.index(cell) as u32;
+            self.find(field, start, rng.below(4) as u8, |cell| field.is_empty(cell), &mut path);
+            path.insert(0, start);
+            if path.len() > best.len() {
+                std::mem::swap(&mut best, &mut path);
+            }
+        }
+        best
+    }
 }
 
 #[cfg(test)]
@@ -98,6 +125,20 @@ mod tests {
             let empty = board.empty_count() as usize;
             assert!(path.len() * 10 > empty * 8, "{} of {empty} cells", path.len());
         }
+    }
+
+    #[test]
+    fn the_longest_trial_starts_on_an_empty_cell_and_a_full_board_has_none() {
+        let (mut walk, mut rng) = (LongWalk::default(), Rng::new(5, "trials"));
+        let board = generate(30, 40, 2).unwrap();
+        let field = Field::new(&board);
+        let path = walk.longest_trial(field, &board, &mut rng);
+        assert!(path.iter().all(|&cell| field.is_empty(cell)));
+        assert!(path.windows(2).all(|pair| field.neighbours(pair[0]).contains(&pair[1])));
+        assert!(path.len() * 2 > board.empty_count() as usize, "{} cells", path.len());
+        let every = (1..=10).flat_map(|row| (1..=10).map(move |column| Cell::new(row, column)));
+        let full = Board::new(10, 10, every).unwrap();
+        assert!(walk.longest_trial(Field::new(&full), &full, &mut rng).is_empty());
     }
 
     #[test]
