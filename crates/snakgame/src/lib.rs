@@ -29,3 +29,6 @@ pub use editorial::Editorial;
 pub use named::Named;
 pub use plan_repair::PlanRepair;
 pub use simple::{ChefLike, DirectionPriority, FewestFree, RandomExtension};
+
+#[cfg(test)]
+mod tests;

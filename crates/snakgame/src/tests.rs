@@ -1,0 +1,113 @@
+//! Repairs and attachments of plans on small boards.
+
+use ouro_game::snakgame::{Board, Cell};
+
+use crate::attach::Attach;
+use crate::field::{Field, NONE};
+use crate::plan::{LISTS, Plan};
+use crate::repair::Repair;
+
+const SIDE: u16 = 12;
+
+fn board(blocked: &[Cell]) -> Board {
+    Board::new(SIDE, SIDE, blocked.iter().copied()).unwrap()
+}
+
+/// The cells of rows, line by line, every second one backwards.
+fn rows(board: &Board, rows: std::ops::RangeInclusive<u16>) -> Vec<u32> {
+    let cell = |row, column| board.index(Cell::new(row, column)) as u32;
+    rows.flat_map(|row| {
+        let columns: Vec<u16> =
+            if row % 2 == 1 { (1..=SIDE).collect() } else { (1..=SIDE).rev().collect() };
+        columns.into_iter().map(move |column| cell(row, column))
+    })
+    .collect()
+}
+
+fn start(plan: &mut Plan, list: u8, cells: &[u32]) {
+    plan.start(list, cells[0]);
+    cells[1..].iter().for_each(|&cell| plan.push(list, cell));
+}
+
+/// The cells of a list, after a check that they form a path through empty cells.
+fn path(field: Field<'_>, plan: &Plan, list: u8) -> Vec<u32> {
+    let (mut cells, mut cell) = (Vec::new(), plan.head(list));
+    while cell != NONE {
+        assert!(field.is_empty(cell) && plan.owner(cell) == list);
+        if let Some(&last) = cells.last() {
+            assert!(field.neighbours(last).contains(&cell), "a path moves step by step");
+        }
+        cells.push(cell);
+        cell = plan.next(cell);
+    }
+    assert_eq!(cells.len().saturating_sub(1), plan.len(list));
+    cells
+}
+
+#[test]
+fn a_break_beside_free_cells_is_bypassed() {
+    let broken = Cell::new(5, 6);
+    let board = board(&[broken]);
+    let field = Field::new(&board);
+    let (mut plan, mut repair) = (Plan::new(field.len()), Repair::new(field.len()));
+    let cells = rows(&board, 5..=5);
+    start(&mut plan, 0, &cells);
+    repair.mend(field, &mut plan, board.index(broken) as u32, &mut Vec::new());
+    let mended = path(field, &plan, 0);
+    assert_eq!((mended[0], mended.last()), (cells[0], cells.last()));
+    // Three cells around the break replace it.
+    assert_eq!(mended.len(), cells.len() + 2);
+}
+
+#[test]
+fn breaks_of_a_full_plan_cost_few_cells_and_leave_paths() {
+    for column in 1..=SIDE {
+        let broken = Cell::new(6, column);
+        let board = board(&[broken]);
+        let field = Field::new(&board);
+        let (mut plan, mut repair) = (Plan::new(field.len()), Repair::new(field.len()));
+        start(&mut plan, 0, &rows(&board, 1..=SIDE));
+        let mut freed = Vec::new();
+        repair.mend(field, &mut plan, board.index(broken) as u32, &mut freed);
+        let lists = (0..LISTS as u8).filter(|&list| plan.head(list) != NONE);
+        let kept: usize = lists.map(|list| path(field, &plan, list).len()).sum();
+        let all = usize::from(SIDE) * usize::from(SIDE);
+        // A shortcut to the next row loses the cells up to the turn in both rows.
+        assert!(
+            kept + 2 * usize::from(SIDE) >= all,
+            "column {column}: {kept} cells of {all} are planned"
+        );
+        freed.sort_unstable();
+        freed.dedup();
+        let empty = freed.iter().filter(|&&cell| field.is_empty(cell)).count();
+        assert_eq!(kept + empty, all - 1, "column {column}: all other cells are freed");
+    }
+}
+
+#[test]
+fn a_fragment_beside_a_list_is_attached_to_its_tail() {
+    let board = board(&[]);
+    let field = Field::new(&board);
+    let (mut plan, mut attach) = (Plan::new(field.len()), Attach::new(field.len()));
+    start(&mut plan, 0, &rows(&board, 1..=3));
+    // The fragment's ends are far from the list's tail, so both tails have to move.
+    start(&mut plan, 2, &rows(&board, 4..=SIDE)[30..]);
+    let before = plan.len(0) + plan.len(2);
+    let head = plan.head(0);
+    assert!(attach.attach(field, &mut plan, 0, &mut Vec::new()));
+    assert_eq!((plan.head(0), plan.head(2)), (head, NONE));
+    let joined = path(field, &plan, 0);
+    assert!(joined.len() + 4 >= before, "{} cells of {before}", joined.len());
+}
+
+#[test]
+fn a_fragment_out_of_reach_is_not_attached() {
+    let wall: Vec<Cell> = (1..=SIDE).map(|column| Cell::new(4, column)).collect();
+    let board = board(&wall);
+    let field = Field::new(&board);
+    let (mut plan, mut attach) = (Plan::new(field.len()), Attach::new(field.len()));
+    start(&mut plan, 0, &rows(&board, 1..=3));
+    start(&mut plan, 2, &rows(&board, 5..=SIDE));
+    assert!(!attach.attach(field, &mut plan, 0, &mut Vec::new()));
+    assert_eq!(path(field, &plan, 2).len(), 8 * usize::from(SIDE));
+}
