@@ -207,7 +207,7 @@ async fn large_boards_are_drawn_on_a_canvas_cell_by_cell() {
 
     // The colours of the dark scheme, and a phone, on which the board has to shrink.
     browser.look(390, 844, "dark");
-    // The page is told of its size and of its scheme one after the other.
+    // The events of the new size and of the new colour scheme arrive one after the other.
     browser.wait("document.getElementById('frame').width === 250");
     browser.wait(&format!("{CELLS}.includes('#')"));
     let wide = browser.number("document.documentElement.scrollWidth");
