@@ -80,10 +80,12 @@ impl Ordering {
             let worth = if remembered == Some(action) {
                 TABLE_MOVE
             } else {
-                let killed = match Some(action) {
-                    action if action == killer_reply => KILLER_REPLY,
-                    action if action == killer => KILLER,
-                    _ => 0,
+                let killed = if killer_reply == Some(action) {
+                    KILLER_REPLY
+                } else if killer == Some(action) {
+                    KILLER
+                } else {
+                    0
                 };
                 killed + self.history[mover * self.actions + action.index()]
             };
