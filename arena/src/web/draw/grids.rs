@@ -1,6 +1,7 @@
 //! Drawings of Maze Dash and SNAKGAME as SVG, and the texts beside their boards.
 //!
-//! Boards of many cells are drawn on a canvas instead: see [`canvas`](super::canvas). The cells of a class are one path of horizontal runs, so a frame grows with the number of runs
+//! Boards of many cells are drawn on a canvas instead: see [`canvas`](super::canvas). The cells of
+//! a class are one path of horizontal runs, so a frame grows with the number of runs
 //! and not with the number of cells. The paths have units of one cell.
 
 use std::any::Any;
