@@ -15,6 +15,7 @@
 
 mod attach;
 mod editorial;
+mod escape;
 mod field;
 mod inflate;
 mod named;
@@ -22,6 +23,7 @@ mod plan;
 mod plan_repair;
 mod repair;
 mod simple;
+mod splice;
 mod sweep;
 mod walk;
 

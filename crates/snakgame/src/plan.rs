@@ -56,25 +56,35 @@ impl Plan {
         (2..LISTS).find(|&list| self.heads[list] == NONE).map(|list| list as u8)
     }
 
-    /// Moves the cells from `first` to the tail of its list to another list, which is empty.
-    pub(crate) fn split(&mut self, first: u32, to: u8) {
-        let from = usize::from(self.owner(first));
-        let before = self.prev(first);
-        self.heads[usize::from(to)] = first;
-        self.tails[usize::from(to)] = self.tails[from];
-        self.tails[from] = before;
-        self.next[before as usize] = NONE;
+    /// Cells of all fragments, but for their first ones.
+    pub(crate) fn fragment_cells(&self) -> usize {
+        self.lengths[2..].iter().sum()
+    }
+
+    /// Moves the cells between two cells of a list, at least one, to another list, which is empty.
+    pub(crate) fn take_out(&mut self, before: u32, after: u32, to: u8) {
+        let (from, to) = (usize::from(self.owner(before)), usize::from(to));
+        let first = self.next(before);
+        let last = if after == NONE { self.tails[from] } else { self.prev(after) };
+        if after == NONE {
+            self.next[before as usize] = NONE;
+            self.tails[from] = before;
+        } else {
+            self.link(before, after);
+        }
         self.prev[first as usize] = NONE;
+        self.next[last as usize] = NONE;
+        (self.heads[to], self.tails[to]) = (first, last);
         let mut cell = first;
         let mut count = 0;
         while cell != NONE {
-            self.owner[cell as usize] = to;
+            self.owner[cell as usize] = to as u8;
             count += 1;
             cell = self.next(cell);
         }
         self.work += count as u64;
         self.lengths[from] -= count;
-        self.lengths[usize::from(to)] = count - 1;
+        self.lengths[to] = count - 1;
     }
 
     /// Appends the list `from` behind the tail of `to`, its tail first. `from` is then empty.
@@ -367,7 +377,7 @@ mod tests {
         assert_eq!(removed, [2, 3]);
         plan.reverse(4, 5);
         assert_eq!(list(&plan, 0), [0, 1, 11, 10, 5, 4]);
-        plan.split(10, 7);
+        plan.take_out(11, NONE, 7);
         assert_eq!((list(&plan, 0), list(&plan, 7)), (vec![0, 1, 11], vec![10, 5, 4]));
         plan.turn(7);
         assert_eq!(list(&plan, 7), [4, 5, 10]);

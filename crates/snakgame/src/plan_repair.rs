@@ -4,17 +4,21 @@
 //! advances. At the start both paths [`sweep`] the board side by side. When the opponent takes a cell
 //! of the plan, the plan is joined again near that cell ([`Repair`]), and cells that this leaves
 //! unplanned are brought back by detours ([`inflate`]). A part that cannot be joined becomes a
-//! fragment, which is attached to either path where they touch ([`Attach`]). Only if fragments stay
-//! out of reach is a path computed anew ([`LongWalk`]).
+//! fragment, which is attached to either path where they touch ([`Attach`]), or takes the place of the
+//! rest of a path ([`Splice`]). Only if fragments stay out of reach is a path computed anew
+//! ([`LongWalk`]). An end that the opponent may soon shut in moves first, towards the open part of the
+//! board ([`Escape`]).
 
 use ouro_game::Rng;
 use ouro_game::snakgame::{Move, Position, Side, Strategy};
 
 use crate::attach::Attach;
+use crate::escape::Escape;
 use crate::field::{Field, NONE};
 use crate::inflate::{inflate, is_open};
 use crate::plan::{LISTS, Plan, UNPLANNED};
 use crate::repair::{Repair, dissolve};
+use crate::splice::Splice;
 use crate::sweep::sweep;
 use crate::walk::LongWalk;
 
@@ -34,14 +38,22 @@ const LARGE_LOSS: usize = 30;
 const CELLS_PER_ATTACHMENT: u32 = 200;
 /// Fewest turns between two computations that give up the fragments.
 const RENEW_PAUSE: u32 = 100;
-/// Cells that attachments may touch in a game.
-const MOST_WORK: u64 = 400_000_000;
+/// Cells that attachments may touch in a game. Splices replace them afterwards.
+const MOST_WORK: u64 = 20_000_000;
+/// Fragments are spliced if they hold one cell for so many of the lists.
+const LEAST_SPLICED: usize = 4;
+/// Most splices at once.
+const MOST_SPLICES: usize = 8;
+/// Planned cells for each turn between two attempts to splice.
+const CELLS_PER_SPLICE: u32 = 1_000;
 
 /// Plans on a board of known size.
 struct Planner {
     plan: Plan,
     repair: Repair,
     attach: Attach,
+    escape: Escape,
+    splice: Splice,
     /// Cells whose surroundings may allow a detour.
     queue: Vec<u32>,
 }
@@ -52,6 +64,8 @@ impl Planner {
             plan: Plan::new(cells),
             repair: Repair::new(cells),
             attach: Attach::new(cells),
+            escape: Escape::new(cells),
+            splice: Splice::new(cells),
             queue: Vec::new(),
         }
     }
@@ -67,6 +81,7 @@ pub struct PlanRepair {
     single: Option<u32>,
     turn: u32,
     attach_at: u32,
+    splice_at: u32,
     renewed_at: u32,
     computed: [usize; 2],
     computed_at: [u32; 2],
@@ -83,6 +98,7 @@ impl PlanRepair {
             single: None,
             turn: 0,
             attach_at: 0,
+            splice_at: 0,
             renewed_at: 0,
             computed: [0; 2],
             computed_at: [0; 2],
@@ -136,7 +152,7 @@ impl PlanRepair {
                 plan.push(1, cell);
             }
         }
-        planner.queue.extend(position.board().empty_indices());
+        planner.queue.extend(best.iter().flat_map(|&cell| field.neighbours(cell)));
         inflate(field, plan, &mut planner.queue);
         self.single = Some(cell);
         self.computed = [plan.len(0), plan.len(1)];
@@ -193,6 +209,7 @@ impl PlanRepair {
         let Some(planner) = &mut self.planner else { return };
         let Planner { plan, attach, queue, .. } = planner;
         if plan.work() > MOST_WORK {
+            self.splice(field);
             return;
         }
         if (2..LISTS as u8).all(|list| plan.len(list) < LEAST_ATTACHED) {
@@ -212,12 +229,34 @@ impl PlanRepair {
         }
     }
 
+    /// Leads the lists along fragments, which takes less work than to attach them.
+    fn splice(&mut self, field: Field<'_>) {
+        let Some(planner) = &mut self.planner else { return };
+        let Planner { plan, splice, queue, .. } = planner;
+        let (fragments, reached) = (plan.fragment_cells(), plan.len(0) + plan.len(1));
+        if fragments * LEAST_SPLICED < reached || self.turn < self.splice_at {
+            return;
+        }
+        self.splice_at = self.turn + (fragments + reached) as u32 / CELLS_PER_SPLICE;
+        for _ in 0..MOST_SPLICES {
+            // The shorter list comes first.
+            let first = u8::from(plan.len(1) < plan.len(0));
+            let is_spliced = [first, 1 - first]
+                .into_iter()
+                .any(|list| plan.head(list) != NONE && splice.splice(field, plan, list, queue));
+            if !is_spliced {
+                break;
+            }
+        }
+        inflate(field, plan, queue);
+    }
+
     /// Computes one list anew through all cells but those of the other list, if the fragments that no
     /// list reaches hold most of the plan.
     fn renew(&mut self, field: Field<'_>) {
         let Some(planner) = &mut self.planner else { return };
         let Planner { plan, queue, .. } = planner;
-        let total: usize = (2..LISTS as u8).map(|list| plan.len(list)).sum();
+        let total = plan.fragment_cells();
         let reached = plan.len(0) + plan.len(1);
         if total * 2 < reached
             || self.turn < self.renewed_at + RENEW_PAUSE.max(total as u32 / CELLS_PER_ATTACHMENT)
@@ -266,6 +305,24 @@ impl PlanRepair {
         self.planner.as_ref().map_or([0; 2], |planner| [planner.plan.len(0), planner.plan.len(1)])
     }
 
+    /// The step of an end that the opponent may soon shut in, if there is one.
+    fn flee(&mut self, field: Field<'_>, position: &Position) -> Option<Move> {
+        if self.single.is_some() {
+            return None;
+        }
+        let Planner { plan, repair, escape, queue, .. } = self.planner.as_mut()?;
+        let opponent = position.snakes(Side::Second).current()?.ends;
+        let opponent = opponent.map(|end| position.board().index(end) as u32);
+        let ends = (0..2).filter(|&list| plan.head(list) != NONE);
+        let dangers =
+            ends.filter_map(|list| Some((escape.danger(field, plan.head(list), opponent)?, list)));
+        let (danger, list) = dangers.min()?;
+        let head = plan.head(list);
+        // No detours in this turn, since they could lie before the step.
+        repair.divert(field, plan, list, danger.step, queue);
+        plan.advance(list).map(|next| field.extension(head, next))
+    }
+
     /// The planned move of the end with the longer plan.
     fn advance(&mut self, field: Field<'_>) -> Option<Move> {
         let [first, second] = self.lengths();
@@ -296,6 +353,9 @@ impl Strategy for PlanRepair {
             self.renew(field);
             self.extend_tail(field, 0);
             self.extend_tail(field, 1);
+        }
+        if let Some(step) = self.flee(field, position) {
+            return step;
         }
         if self.turn >= self.attach_at {
             self.attach(field);

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use crate::field::{Field, NONE};
 use crate::inflate::is_open;
-use crate::plan::Plan;
+use crate::plan::{Plan, UNPLANNED};
 
 /// How far a repair looks.
 #[derive(Clone, Copy)]
@@ -31,6 +31,8 @@ const REACHES: [Reach; 3] = [
     Reach { before: 60, behind: 1_000, visited: 400 },
     Reach { before: 1_000, behind: 5_000, visited: 2_000 },
 ];
+/// Cells that the search for a way back to a list visits.
+const MOST_VISITED: usize = 2_000;
 /// A fragment of fewer cells is given up.
 const SHORTEST_FRAGMENT: usize = 20;
 /// Longest gap that a reversal may leave.
@@ -168,6 +170,66 @@ impl Repair {
         best.map(|fix| (cost, fix))
     }
 
+    /// Makes `to`, an empty neighbour of the head of `list`, the next cell of the list. Cells that
+    /// become unplanned are appended to `freed`.
+    pub(crate) fn divert(
+        &mut self,
+        field: Field<'_>,
+        plan: &mut Plan,
+        list: u8,
+        to: u32,
+        freed: &mut Vec<u32>,
+    ) {
+        let head = plan.head(list);
+        if plan.owner(to) == list {
+            skip(plan, head, to, freed);
+            return;
+        }
+        if plan.owner(to) != UNPLANNED {
+            self.mend(field, plan, to, freed);
+        }
+        let (way, entry) = self.way_to(field, plan, list, to);
+        skip(plan, head, entry, freed);
+        if entry == NONE {
+            plan.push(list, to);
+        } else {
+            plan.insert(head, &way);
+        }
+        freed.extend(way.into_iter().flat_map(|cell| field.neighbours(cell)));
+    }
+
+    /// The shortest way from an open cell to a list, and the cell of the list behind it.
+    fn way_to(&mut self, field: Field<'_>, plan: &Plan, list: u8, start: u32) -> (Vec<u32>, u32) {
+        self.stamp += 1;
+        self.open.clear();
+        self.reach(start, NONE, 0);
+        let mut visited = 0;
+        let mut found = (start, NONE);
+        'search: while let Some(cell) = self.open.pop_front() {
+            visited += 1;
+            if visited > MOST_VISITED {
+                break;
+            }
+            for near in field.neighbours(cell) {
+                if plan.owner(near) == list && near != plan.head(list) {
+                    found = (cell, near);
+                    break 'search;
+                }
+                if self.seen[near as usize] != self.stamp && is_open(field, plan, near) {
+                    self.reach(near, cell, 0);
+                }
+            }
+        }
+        let mut way = Vec::new();
+        let mut cell = found.0;
+        while cell != NONE {
+            way.push(cell);
+            cell = self.from[cell as usize];
+        }
+        way.reverse();
+        (way, found.1)
+    }
+
     fn reach(&mut self, cell: u32, from: u32, cost: i32) {
         self.seen[cell as usize] = self.stamp;
         self.from[cell as usize] = from;
@@ -195,17 +257,23 @@ impl Repair {
     }
 }
 
-/// Makes the part behind the break a fragment, or frees its cells if it is short.
+/// Takes a cell out of a list and makes the part behind it a fragment.
 fn detach(plan: &mut Plan, broken: u32, freed: &mut Vec<u32>) {
     let before = plan.prev(broken);
-    if let Some(list) = plan.unused() {
-        plan.split(broken, list);
-        plan.drop_head(list);
-        if plan.len(list) < SHORTEST_FRAGMENT {
-            dissolve(plan, list, freed);
-        }
-    } else {
-        plan.cut(before, NONE, freed);
+    let rest = plan.next(broken);
+    plan.cut(before, rest, freed);
+    skip(plan, before, NONE, freed);
+}
+
+/// Makes the cells between two cells of a list a fragment, or frees them if they are few.
+pub(crate) fn skip(plan: &mut Plan, before: u32, after: u32, freed: &mut Vec<u32>) {
+    if plan.next(before) == after {
+        return;
+    }
+    let Some(list) = plan.unused() else { return plan.cut(before, after, freed) };
+    plan.take_out(before, after, list);
+    if plan.len(list) < SHORTEST_FRAGMENT {
+        dissolve(plan, list, freed);
     }
 }
 

@@ -4,8 +4,9 @@ use ouro_game::snakgame::{Board, Cell};
 
 use crate::attach::Attach;
 use crate::field::{Field, NONE};
-use crate::plan::{LISTS, Plan};
+use crate::plan::{LISTS, Plan, UNPLANNED};
 use crate::repair::Repair;
+use crate::splice::Splice;
 
 const SIDE: u16 = 12;
 
@@ -110,4 +111,80 @@ fn a_fragment_out_of_reach_is_not_attached() {
     start(&mut plan, 2, &rows(&board, 5..=SIDE));
     assert!(!attach.attach(field, &mut plan, 0, &mut Vec::new()));
     assert_eq!(path(field, &plan, 2).len(), 8 * usize::from(SIDE));
+}
+
+/// All cells of the lists, after a check that each list is a path.
+fn planned(field: Field<'_>, plan: &Plan) -> Vec<u32> {
+    let lists = (0..LISTS as u8).filter(|&list| plan.head(list) != NONE);
+    lists.flat_map(|list| path(field, plan, list)).collect()
+}
+
+#[test]
+fn a_diverted_list_begins_with_the_step_and_keeps_the_other_cells() {
+    let board = board(&[]);
+    let field = Field::new(&board);
+    let cell = |row, column| board.index(Cell::new(row, column)) as u32;
+    // From the middle of row 5 to the end of row 12; rows 1 to 4 belong to the other end.
+    let own: Vec<u32> = rows(&board, 5..=SIDE)[5..].to_vec();
+    let other = rows(&board, 1..=4);
+    let right_of = |head: u32| head + 1;
+    for (list_of_other, step) in
+        [(1, cell(6, 6)), (1, cell(4, 6)), (2, cell(4, 6)), (1, right_of(own[0]))]
+    {
+        let (mut plan, mut repair) = (Plan::new(field.len()), Repair::new(field.len()));
+        start(&mut plan, 0, &own);
+        start(&mut plan, list_of_other, &other);
+        let mut freed = Vec::new();
+        repair.divert(field, &mut plan, 0, step, &mut freed);
+        assert_eq!((plan.head(0), plan.next(own[0])), (own[0], step));
+        let mut cells = planned(field, &plan);
+        let free = freed.into_iter().filter(|&cell| field.is_empty(cell));
+        cells.extend(free.filter(|&cell| plan.owner(cell) == UNPLANNED));
+        cells.sort_unstable();
+        cells.dedup();
+        assert_eq!(cells.len(), own.len() + other.len(), "every cell is planned or freed");
+    }
+}
+
+#[test]
+fn a_diverted_list_goes_on_from_an_open_cell() {
+    let board = board(&[]);
+    let field = Field::new(&board);
+    let (mut plan, mut repair) = (Plan::new(field.len()), Repair::new(field.len()));
+    let own = rows(&board, 7..=7);
+    start(&mut plan, 0, &own);
+    let up = own[0] - board.stride() as u32;
+    repair.divert(field, &mut plan, 0, up, &mut Vec::new());
+    let led = path(field, &plan, 0);
+    assert_eq!((led[0], led[1], led.last()), (own[0], up, own.last()));
+}
+
+#[test]
+fn a_list_goes_on_along_the_longer_part_of_a_fragment() {
+    let board = board(&[]);
+    let field = Field::new(&board);
+    let (mut plan, mut splice) = (Plan::new(field.len()), Splice::new(field.len()));
+    let (own, fragment) = (rows(&board, 1..=2), rows(&board, 3..=SIDE));
+    start(&mut plan, 0, &own);
+    start(&mut plan, 5, &fragment);
+    assert!(splice.splice(field, &mut plan, 0, &mut Vec::new()));
+    assert_eq!(plan.head(0), own[0]);
+    assert_eq!(path(field, &plan, 0).len(), own.len() + fragment.len());
+    assert_eq!(plan.head(5), NONE);
+
+    // Behind the middle of the fragment the way back to its head is longer.
+    let mut plan = Plan::new(field.len());
+    let last = rows(&board, 11..=SIDE);
+    start(&mut plan, 0, &last);
+    start(&mut plan, 5, &rows(&board, 1..=10)[..115]);
+    assert!(splice.splice(field, &mut plan, 0, &mut Vec::new()));
+    let led = path(field, &plan, 0);
+    assert!(led.len() > 110 && plan.tail(0) == rows(&board, 1..=1)[0], "{} cells", led.len());
+
+    // A fragment that is no longer than the rest of the list stays one.
+    let mut plan = Plan::new(field.len());
+    start(&mut plan, 0, &rows(&board, 1..=6));
+    start(&mut plan, 5, &rows(&board, 7..=9));
+    plan.turn(0);
+    assert!(!splice.splice(field, &mut plan, 0, &mut Vec::new()));
 }

@@ -1,0 +1,87 @@
+//! Appends a long part of a fragment to a list in place of a short rest.
+//!
+//! Where a list touches a fragment, the list can go on along the fragment, in the longer of its two
+//! directions. What the list loses behind that place becomes a fragment.
+
+use crate::field::{Field, NONE};
+use crate::plan::{LISTS, Plan, UNPLANNED};
+use crate::repair::skip;
+
+/// A list goes on along a fragment only if this makes it so many cells longer.
+const LEAST_GAIN: usize = 60;
+
+/// Buffers of the search.
+pub(crate) struct Splice {
+    /// Cells of its fragment before a cell; valid for cells of fragments.
+    ranks: Vec<u32>,
+}
+
+impl Splice {
+    pub(crate) fn new(cells: usize) -> Self {
+        Self { ranks: vec![0; cells] }
+    }
+
+    /// Leads a list along the fragment that makes it longest. False if none makes it longer. Cells
+    /// that become unplanned are appended to `freed`.
+    pub(crate) fn splice(
+        &mut self,
+        field: Field<'_>,
+        plan: &mut Plan,
+        list: u8,
+        freed: &mut Vec<u32>,
+    ) -> bool {
+        for fragment in 2..LISTS as u8 {
+            self.rank(plan, fragment);
+        }
+        let mut best = None;
+        let mut least = LEAST_GAIN;
+        let mut rest = plan.len(list);
+        let mut cell = plan.head(list);
+        while cell != NONE {
+            for near in field.neighbours(cell) {
+                let owner = plan.owner(near);
+                if owner < 2 || owner == UNPLANNED {
+                    continue;
+                }
+                let before = self.ranks[near as usize] as usize;
+                let behind = plan.len(owner) - before;
+                // The cell itself comes in addition.
+                let gain = (before.max(behind) + 1).saturating_sub(rest);
+                if gain > least {
+                    (best, least) = (Some((cell, near, before > behind)), gain);
+                }
+            }
+            cell = plan.next(cell);
+            rest = rest.saturating_sub(1);
+        }
+        let Some((from, first, is_backwards)) = best else { return false };
+        let fragment = plan.owner(first);
+        if is_backwards {
+            plan.turn(fragment);
+        }
+        let mut part = Vec::new();
+        let before = plan.prev(first);
+        if before == NONE {
+            part.push(first);
+            plan.cut(first, NONE, &mut part);
+            plan.clear(fragment);
+        } else {
+            plan.cut(before, NONE, &mut part);
+        }
+        skip(plan, from, NONE, freed);
+        for cell in part {
+            plan.push(list, cell);
+        }
+        true
+    }
+
+    fn rank(&mut self, plan: &Plan, list: u8) {
+        let mut cell = plan.head(list);
+        let mut rank = 0;
+        while cell != NONE {
+            self.ranks[cell as usize] = rank;
+            rank += 1;
+            cell = plan.next(cell);
+        }
+    }
+}
