@@ -122,7 +122,7 @@ fn snakes(record: &GameRecord) -> usize {
 #[test]
 fn every_turn_of_a_contest_game_on_250_by_250_cells_is_shown_in_few_mebibytes() {
     let record = games::against_chef(Named::PlanRepair, 250, 1);
-    assert_eq!(record.plies.len(), 30_676);
+    assert!(record.plies.len() > 25_000, "{} turns of half of 60,000 cells", record.plies.len());
     let bytes = check(&record, snakes(&record));
     // Measured: 12.1 MB. As SVG, its last position alone takes 82 KB, and the game 1.7 GB.
     assert!(bytes < 15 * MIB, "{bytes} bytes");
