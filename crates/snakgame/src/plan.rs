@@ -56,6 +56,11 @@ impl Plan {
         (2..LISTS).find(|&list| self.heads[list] == NONE).map(|list| list as u8)
     }
 
+    /// The lists of both ends, the shorter one first.
+    pub(crate) fn shorter_first(&self) -> [u8; 2] {
+        if self.len(1) < self.len(0) { [1, 0] } else { [0, 1] }
+    }
+
     /// Cells of all fragments, but for their first ones.
     pub(crate) fn fragment_cells(&self) -> usize {
         self.lengths[2..].iter().sum()

@@ -215,9 +215,8 @@ impl PlanRepair {
         if (2..LISTS as u8).all(|list| plan.len(list) < LEAST_ATTACHED) {
             return;
         }
-        // The shorter list comes first.
-        let first = u8::from(plan.len(1) < plan.len(0));
-        let joined = [first, 1 - first]
+        let joined = plan
+            .shorter_first()
             .into_iter()
             .any(|list| plan.head(list) != NONE && attach.attach(field, plan, list, queue));
         // A failure is tried again later, a success at once, since other fragments may touch now.
@@ -239,12 +238,8 @@ impl PlanRepair {
         }
         self.splice_at = self.turn + (fragments + reached) as u32 / CELLS_PER_SPLICE;
         for _ in 0..MOST_SPLICES {
-            // The shorter list comes first.
-            let first = u8::from(plan.len(1) < plan.len(0));
-            let is_spliced = [first, 1 - first]
-                .into_iter()
-                .any(|list| plan.head(list) != NONE && splice.splice(field, plan, list, queue));
-            if !is_spliced {
+            let mut lists = plan.shorter_first().into_iter();
+            if !lists.any(|list| splice.splice(field, plan, list, queue)) {
                 break;
             }
         }

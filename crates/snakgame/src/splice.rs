@@ -7,8 +7,8 @@ use crate::field::{Field, NONE};
 use crate::plan::{LISTS, Plan, UNPLANNED};
 use crate::repair::skip;
 
-/// A list goes on along a fragment only if this makes it so many cells longer.
-const LEAST_GAIN: usize = 60;
+/// Fewest cells by which a splice has to make a list longer.
+const LEAST_GAIN: usize = 61;
 
 /// Buffers of the search.
 pub(crate) struct Splice {
@@ -33,12 +33,14 @@ impl Splice {
         for fragment in 2..LISTS as u8 {
             self.rank(plan, fragment);
         }
-        let mut best = None;
-        let mut least = LEAST_GAIN;
-        let mut rest = plan.len(list);
-        let mut cell = plan.head(list);
-        while cell != NONE {
-            for near in field.neighbours(cell) {
+        // No fragment has more cells than this, so none makes up for a longer rest.
+        let most = (2..LISTS as u8).map(|fragment| plan.len(fragment) + 1).max().unwrap_or(0);
+        let (mut best, mut least) = (None, LEAST_GAIN);
+        let mut rest = 0;
+        let mut cell = plan.tail(list);
+        while cell != NONE && rest + least <= most {
+            // Of equal gains, the one nearest to the head is kept.
+            for near in field.neighbours(cell).into_iter().rev() {
                 let owner = plan.owner(near);
                 if owner < 2 || owner == UNPLANNED {
                     continue;
@@ -47,12 +49,12 @@ impl Splice {
                 let behind = plan.len(owner) - before;
                 // The cell itself comes in addition.
                 let gain = (before.max(behind) + 1).saturating_sub(rest);
-                if gain > least {
+                if gain >= least {
                     (best, least) = (Some((cell, near, before > behind)), gain);
                 }
             }
-            cell = plan.next(cell);
-            rest = rest.saturating_sub(1);
+            cell = plan.prev(cell);
+            rest += 1;
         }
         let Some((from, first, is_backwards)) = best else { return false };
         let fragment = plan.owner(first);
