@@ -1,9 +1,9 @@
 //! Ways out for an end of the snake that the opponent comes near.
 //!
 //! An end is lost when the opponent takes the last cells that connect it with the open part of the
-//! board. A few cells are enough if few ways without a common cell lead there. Their number is that
-//! of augmenting paths (Ford and Fulkerson 1956) in the graph in which every cell has an entry and an
-//! exit.
+//! board. If few ways without a common cell lead there, a few cells are enough for that. The number of
+//! ways is found by augmenting paths (Ford and Fulkerson 1956) in a graph in which every cell has an
+//! entry and an exit.
 
 use std::collections::VecDeque;
 
