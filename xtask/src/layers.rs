@@ -15,7 +15,8 @@ mod generated;
 /// The layers, lowest first. A crate may depend on crates of lower layers only.
 const LAYERS: &[&[&str]] = &[
     &["ouro-game", "ouro-rating"],
-    &["ouro-search", "ouro-net", "ouro-maze", "ouro-snakgame"],
+    &["ouro-search", "ouro-net", "ouro-snakgame"],
+    &["ouro-maze"],
     &["ouro-replay", "ouro-players", "ouro-tls"],
     &["ouro-bench", "ouro-proto", "ouro-service"],
     &["ouro-settings", "ouro-traces"],

@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// Seconds until the search ends without an answer.
     #[arg(long, value_parser = super::seconds::positive)]
     seconds: Option<f64>,
-    /// The method: search, backtracking or sat.
+    /// The method: search, backtracking, sat or mcts.
     #[arg(long, default_value = "search", value_parser = super::method::parse)]
     method: Method,
     /// Threads of a search; more than one help if the board has no start. The default is one per core.
@@ -80,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     if let Some(text) = &arguments.check {
         return check(&board, text, arguments.decisions, output);
     }
+    super::method::check_side(arguments.method, board.width().max(board.height()))?;
     let begin = Instant::now();
     let limit = arguments.seconds.map(Duration::from_secs_f64);
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);

@@ -37,13 +37,16 @@ fn a_board_without_a_solution_is_proven_to_have_none() {
 
 #[test]
 fn every_method_finds_a_solution_and_a_proof() {
-    for method in ["search", "backtracking", "sat"] {
+    for method in ["search", "backtracking", "sat", "mcts"] {
         for (board, code) in [("S...\n.##.\n....\n", 0), ("S.#\n...\n#..\n..#\n", 1)] {
             let solved = solve(board, &["--method", method]);
             assert_eq!(solved.code, Some(code), "{method}: {}{}", solved.stdout, solved.stderr);
         }
     }
     solve("S.\n", &["--method", "magic"]).assert_refused(64, &["known are search, backtracking"]);
+    let long = format!("S{}\n", ".".repeat(200));
+    solve(&long, &["--method", "mcts"])
+        .assert_refused(64, &["side of 201", "use the method search"]);
 }
 
 #[test]

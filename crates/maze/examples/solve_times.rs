@@ -1,7 +1,7 @@
 //! Times of the solver on boards from files or from the generator.
 //!
 //! ```text
-//! solve_times search|backtracking|sat given|free SECONDS THREADS SOURCE…
+//! solve_times search|backtracking|sat|mcts given|free SECONDS THREADS SOURCE…
 //! ```
 //!
 //! A source is `WIDTHxHEIGHT:OBSTACLES:BOARDS`, for generated boards, or a file with one board a line
@@ -25,10 +25,12 @@ fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [method, start, seconds, threads, sources @ ..] = words.as_slice() else {
         return Err(
-            "usage: solve_times search|backtracking|sat given|free SECONDS THREADS SOURCE…".into(),
+            "usage: solve_times search|backtracking|sat|mcts given|free SECONDS THREADS SOURCE…"
+                .into(),
         );
     };
-    let method = Method::from_name(method).ok_or("methods are search, backtracking and sat")?;
+    let method =
+        Method::from_name(method).ok_or("methods are search, backtracking, sat and mcts")?;
     let limit = Duration::from_secs_f64(seconds.parse()?);
     let limits = Limits { threads: threads.parse()?, seed: 1 };
     let each = std::env::var_os("OURO_EACH").is_some();

@@ -11,6 +11,7 @@ use crate::edges::Edges;
 use crate::field::Field;
 
 /// Working memory of the test.
+#[derive(Debug)]
 pub(crate) struct Chain {
     /// Order of discovery. A cell was discovered in this test if the number exceeds `base`.
     order: Vec<u32>,

@@ -17,6 +17,7 @@ const UNKNOWN: u32 = u32::MAX;
 const BACK: [usize; 4] = [1, 0, 3, 2];
 
 /// A value before a change.
+#[derive(Debug)]
 enum Change {
     Removed { cell: u32, mask: u8 },
     Forced { cell: u32, mask: u8 },
@@ -30,6 +31,7 @@ enum Change {
 pub(crate) struct Impossible;
 
 /// The edges of all cells.
+#[derive(Debug)]
 pub(crate) struct Edges {
     steps: [isize; 4],
     /// Directions of the edges that are left, and of the forced ones, as bit masks.
@@ -43,12 +45,12 @@ pub(crate) struct Edges {
     changes: Vec<Change>,
     /// Cells whose edges have changed.
     queue: Vec<u32>,
-    /// All free cells.
+    /// The cells of the path, visited or not.
     cells: Vec<u32>,
 }
 
 impl Edges {
-    /// The edges between the open cells of `field`.
+    /// Edges without a path; [`begin`](Self::begin) sets one.
     pub(crate) fn new(field: &Field) -> Self {
         let size = field.size();
         Self {
@@ -61,17 +63,19 @@ impl Edges {
             last: UNKNOWN,
             changes: Vec::new(),
             queue: Vec::new(),
-            cells: (0..size).filter(|&cell| field.is_open(cell)).map(|cell| cell as u32).collect(),
+            cells: Vec::with_capacity(size),
         }
     }
 
-    /// Begins a path at `start`, on which no other cell of `field` is visited.
+    /// Begins a path that visits `start`, and then all open cells of `field`.
     pub(crate) fn begin(&mut self, field: &Field, start: usize) -> Result<(), Impossible> {
         self.changes.clear();
         self.queue.clear();
         self.start = start as u32;
         self.last = UNKNOWN;
         let open = |cell| field.is_open(cell) || cell == start;
+        self.cells.clear();
+        self.cells.extend((0..field.size()).filter(|&cell| open(cell)).map(|cell| cell as u32));
         let dark = field.is_dark(start);
         let mut surplus = 0;
         for &cell in &self.cells {

@@ -3,6 +3,7 @@
 use ouro_game::maze_dash::Board;
 
 /// A board with a border of obstacles. Cells are indices of this padded grid.
+#[derive(Debug)]
 pub(crate) struct Field {
     /// Offsets of the four directions.
     pub(crate) steps: [isize; 4],
@@ -24,28 +25,35 @@ impl Field {
     pub(crate) fn new(board: &Board) -> Self {
         let stride = board.width() + 2;
         let size = stride * (board.height() + 2);
-        let mut open = vec![false; size];
-        for cell in (0..board.width() * board.height()).filter(|&cell| board.is_free(cell)) {
-            open[(cell / board.width() + 1) * stride + cell % board.width() + 1] = true;
-        }
-        let steps = [stride as isize, -(stride as isize), -1, 1];
         let mut field = Self {
-            steps,
+            steps: [stride as isize, -(stride as isize), -1, 1],
             stride,
+            open: vec![false; size],
             sides: vec![0; size],
-            left: board.cells(),
+            left: 0,
             ends: 0,
             path: Vec::with_capacity(board.cells()),
-            open,
         };
-        for cell in 0..size {
-            if field.open[cell] {
-                field.sides[cell] =
-                    field.around(cell).into_iter().filter(|&next| field.open[next]).count() as u8;
-                field.ends += usize::from(field.sides[cell] <= 1);
-            }
-        }
+        field.load(|cell| board.is_free(cell));
         field
+    }
+
+    /// Empties the path and opens the cells of the board for which `is_open` holds.
+    pub(crate) fn load(&mut self, is_open: impl Fn(usize) -> bool) {
+        let (width, height) = (self.stride - 2, self.size() / self.stride - 2);
+        (self.left, self.ends) = (0, 0);
+        self.path.clear();
+        for cell in 0..width * height {
+            let at = self.padded(cell);
+            self.open[at] = is_open(cell);
+            self.left += usize::from(self.open[at]);
+        }
+        for cell in 0..width * height {
+            let at = self.padded(cell);
+            let sides = self.around(at).into_iter().filter(|&next| self.open[next]).count();
+            self.sides[at] = sides as u8;
+            self.ends += usize::from(self.open[at] && sides <= 1);
+        }
     }
 
     /// The padded index of a cell of the board.

@@ -10,6 +10,7 @@
     clippy::must_use_candidate,
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
     reason = "boards have at most a million cells, which fit the narrow types"
 )]
 
@@ -18,9 +19,11 @@ mod chain;
 mod edges;
 mod field;
 mod method;
+mod puzzle;
 mod sat;
 mod search;
 mod solve;
+mod tree;
 
 pub use method::Method;
 pub use solve::{Answer, Limits, Progress, Solved, solve};

@@ -1,7 +1,7 @@
 //! Depth-first search over decisions from one start.
 
 use ouro_game::Rng;
-use ouro_game::maze_dash::Board;
+use ouro_game::maze_dash::{Board, State};
 
 use crate::chain::Chain;
 use crate::edges::{Edges, Impossible};
@@ -18,7 +18,19 @@ pub(crate) enum End {
     Limit,
 }
 
+/// The end of a roll-out.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RolledOut {
+    /// The path visits every cell: the cells of the board from the position's head on.
+    Solved(Vec<usize>),
+    /// The position has no solution.
+    Refuted,
+    /// The share of the cells, the position's head included, that the roll-out has visited.
+    Stuck(f32),
+}
+
 /// A decision on the current path.
+#[derive(Debug)]
 struct Decision {
     /// Cells visited before it.
     length: usize,
@@ -30,6 +42,7 @@ struct Decision {
 }
 
 /// A searcher. It is reused for many starts and limits.
+#[derive(Debug)]
 pub(crate) struct Search {
     field: Field,
     chain: Chain,
@@ -73,14 +86,8 @@ impl Search {
         noise: f64,
         mut is_stopped: impl FnMut(u64) -> bool,
     ) -> End {
-        self.decisions.clear();
         self.field.shorten(0);
-        let start = self.field.padded(start);
-        self.field.visit(start);
-        if self.field.left() == 0 {
-            return End::Solved;
-        }
-        if self.edges.begin(&self.field, start).is_err() {
+        if self.begin(start).is_err() {
             return End::Refuted;
         }
         let last = self.nodes + limit;
@@ -89,23 +96,65 @@ impl Search {
             if alive && self.descend(noise).is_ok_and(|solved| solved) {
                 return End::Solved;
             }
-            // The next direction that is left.
-            let step = loop {
-                let Some(decision) = self.decisions.last_mut() else { return End::Refuted };
-                self.field.shorten(decision.length);
-                self.edges.undo(decision.mark);
-                if decision.left == 0 {
-                    self.decisions.pop();
-                    continue;
-                }
-                decision.left -= 1;
-                break decision.options[usize::from(decision.left)];
-            };
+            let Some(step) = self.next_option() else { return End::Refuted };
             if self.nodes >= last || is_stopped(self.nodes) {
                 return End::Limit;
             }
             self.nodes += 1;
-            alive = self.slide(usize::from(step)).is_ok();
+            alive = self.slide(step).is_ok();
+        }
+    }
+
+    /// Plays a position with a head to its end. At each decision the first direction counts that the
+    /// tests do not refute, in an order as in [`run`](Self::run).
+    ///
+    /// If the tests refute all directions of the first decision, the position has no solution.
+    pub(crate) fn roll_out(&mut self, state: &State, noise: f64) -> RolledOut {
+        let Some(head) = state.head() else { return RolledOut::Stuck(0.0) };
+        self.field.load(|cell| cell == head || state.is_left(cell));
+        let cells = self.field.left();
+        if self.begin(head).is_err() || self.field.left() > 0 && self.test().is_err() {
+            return RolledOut::Refuted;
+        }
+        let mut is_first = true;
+        let mut played = self.descend(noise);
+        loop {
+            if let Ok(true) = played {
+                return RolledOut::Solved(self.path());
+            }
+            if self.decisions.len() > 1 {
+                self.decisions.swap_remove(0);
+                is_first = false;
+            }
+            let Some(step) = self.next_option() else { break };
+            self.nodes += 1;
+            played = self.slide(step).and_then(|()| self.descend(noise));
+        }
+        if is_first {
+            return RolledOut::Refuted;
+        }
+        RolledOut::Stuck(self.field.len() as f32 / cells as f32)
+    }
+
+    /// Begins a path at a free cell of the board, on a field without a path.
+    fn begin(&mut self, start: usize) -> Result<(), Impossible> {
+        self.decisions.clear();
+        let start = self.field.padded(start);
+        self.field.visit(start);
+        if self.field.left() == 0 { Ok(()) } else { self.edges.begin(&self.field, start) }
+    }
+
+    /// Takes the path back to the last decision with a direction that has not been tried.
+    fn next_option(&mut self) -> Option<usize> {
+        loop {
+            let decision = self.decisions.last_mut()?;
+            self.field.shorten(decision.length);
+            self.edges.undo(decision.mark);
+            if decision.left > 0 {
+                decision.left -= 1;
+                return Some(decision.options[usize::from(decision.left)].into());
+            }
+            self.decisions.pop();
         }
     }
 
@@ -136,12 +185,15 @@ impl Search {
         Ok(false)
     }
 
-    /// Tests the cells that are left. Returns whether that removed edges of the head.
+    /// Tests the cells that are left, if slides since the last decision may have divided them. Returns
+    /// whether that removed edges of the head.
     fn conclude(&mut self) -> Result<bool, Impossible> {
         let tested = self.decisions.last().map_or(0, |decision| decision.length);
-        if !self.field.separates(tested) {
-            return Ok(false);
-        }
+        if self.field.separates(tested) { self.test() } else { Ok(false) }
+    }
+
+    /// Tests the cells that are left. Returns whether that removed edges of the head.
+    fn test(&mut self) -> Result<bool, Impossible> {
         if !self.field.may_end() || !self.chain.holds(&self.field, &self.edges) {
             return Err(Impossible);
         }

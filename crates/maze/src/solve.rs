@@ -57,6 +57,13 @@ pub struct Solved {
     pub progress: Progress,
 }
 
+impl Progress {
+    /// The result of a search that ends here.
+    pub(crate) fn with(self, answer: Answer) -> Solved {
+        Solved { answer, progress: self }
+    }
+}
+
 /// Solves `board` from its start, or from any free cell if it gives none.
 ///
 /// `watch` is called from all threads every few nodes; the search ends when it returns false.

@@ -112,7 +112,7 @@ fn all_methods_agree_with_brute_force_on_ten_thousand_small_boards() {
 }
 
 #[test]
-fn search_and_sat_agree_on_boards_beyond_brute_force() {
+fn methods_agree_on_boards_beyond_brute_force() {
     let mut rng = Rng::new(18, "larger boards");
     let mut solved = 0;
     for seed in 0..60 {
@@ -121,7 +121,9 @@ fn search_and_sat_agree_on_boards_beyond_brute_force() {
         for board in [board.with_start(start), board.with_start(None)] {
             let board = board.expect("the start is a free cell of a valid board");
             let truth = is_solved(&board, Method::Sat);
-            assert_eq!(is_solved(&board, Method::Search), truth, "\n{board}");
+            for method in [Method::Search, Method::Mcts] {
+                assert_eq!(is_solved(&board, method), truth, "{method:?}\n{board}");
+            }
             solved += u32::from(truth);
         }
     }
@@ -133,7 +135,7 @@ fn one_thread_gives_the_same_answer_each_time() {
     for seed in 0..3 {
         let (board, _) = generate(14, 14, 60, seed).expect("14x14 with 60 obstacles is in reach");
         let board = board.with_start(None).expect("no start is valid");
-        for method in [Method::Search, Method::Sat] {
+        for method in [Method::Search, Method::Sat, Method::Mcts] {
             let run = || method.solve(&board, ONE_THREAD, &|_| true);
             let (first, second) = (run(), run());
             assert_eq!(first.answer, second.answer, "{method:?}");
@@ -175,6 +177,19 @@ fn threads_find_a_path_and_a_refutation_too() {
     };
     assert!(Solution::from_path(&board, &path).check(&board).is_ok());
     assert_eq!(solve(&hopeless(5), limits, &|_| true).answer, Answer::NoSolution);
+}
+
+#[test]
+fn tree_search_solves_the_boards_of_the_paper_and_stops_at_once_on_larger_ones() {
+    for seed in 0..3 {
+        let (board, _) = generate(30, 30, 378, seed).expect("30x30 with 378 obstacles is in reach");
+        assert!(is_solved(&board, Method::Mcts), "\n{board}");
+    }
+    let free = vec![true; Method::Mcts.max_side() + 1];
+    let long = Board::new(free.len(), 1, free, Some(0)).expect("a corridor is connected");
+    let solved = Method::Mcts.solve(&long, ONE_THREAD, &|_| true);
+    assert_eq!(solved.answer, Answer::Stopped);
+    assert!(is_solved(&long, Method::Search));
 }
 
 #[test]

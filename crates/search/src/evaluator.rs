@@ -54,11 +54,14 @@ pub struct Estimates {
     values: Vec<f32>,
     /// `[rows, actions]`; a leaf has one row per mover, or none for uniform priors.
     priors: Vec<f32>,
-    /// First row of each leaf, or [`UNIFORM`].
+    /// First row of each leaf, or [`UNIFORM`] or [`EXACT`].
     rows: Vec<u32>,
 }
 
+/// In place of a row: uniform priors.
 const UNIFORM: u32 = u32::MAX;
+/// In place of a row: the values are exact.
+const EXACT: u32 = u32::MAX - 1;
 
 /// The estimate of one leaf.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +71,9 @@ pub struct Estimate<'a> {
     /// Priors over the action space, `[movers, actions]`, lowest mover first; `None` for uniform
     /// priors. Each row is a softmax over the legal actions; searches renormalise it.
     pub priors: Option<&'a [f32]>,
+    /// Whether the values are those of best play. A search with the solver then takes the leaf for
+    /// proven, as if the game ended there. The root is searched all the same, for its action.
+    pub is_exact: bool,
 }
 
 impl Estimates {
@@ -102,6 +108,13 @@ impl Estimates {
         self.push_values()
     }
 
+    /// Appends an estimate that is exact and returns its values, `[players]`, all 0.
+    #[inline]
+    pub fn push_exact(&mut self) -> &mut [f32] {
+        self.rows.push(EXACT);
+        self.push_values()
+    }
+
     /// Appends an estimate and returns its values, `[players]`, and its priors,
     /// `[movers, actions]`, all 0.
     #[inline]
@@ -119,12 +132,12 @@ impl Estimates {
     pub fn get(&self, index: usize) -> Option<Estimate<'_>> {
         let &row = self.rows.get(index)?;
         let values = self.values.get(index * self.players..(index + 1) * self.players)?;
-        let priors = (row != UNIFORM).then(|| {
-            let next = self.rows[index + 1..].iter().find(|&&next| next != UNIFORM);
+        let priors = (row < EXACT).then(|| {
+            let next = self.rows[index + 1..].iter().find(|&&next| next < EXACT);
             let end = next.map_or(self.priors.len(), |&next| next as usize * self.actions);
             &self.priors[row as usize * self.actions..end]
         });
-        Some(Estimate { values, priors })
+        Some(Estimate { values, priors, is_exact: row == EXACT })
     }
 
     #[inline]

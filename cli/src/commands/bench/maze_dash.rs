@@ -6,18 +6,16 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ouro_game::maze_dash::{Board, generate};
-use ouro_maze::Limits;
+use ouro_game::maze_dash::{Board, Solution, generate};
+use ouro_maze::{Answer, Limits, Method};
 use serde::Serialize;
 
-use self::approach::Approach;
 use super::machine::Machine;
 use super::timing::Spread;
+use crate::commands::method;
 use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
-
-mod approach;
 
 /// Solve generated boards of Maze Dash with every method, beside the paper's times.
 ///
@@ -26,8 +24,8 @@ mod approach;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Methods to compare; all if none is named.
-    #[arg(value_parser = Approach::parse)]
-    methods: Vec<Approach>,
+    #[arg(value_parser = method::parse)]
+    methods: Vec<Method>,
     /// Sides of the boards. Besides the paper's, any side from 2 to 1000; 31 % are then obstacles.
     #[arg(long, value_delimiter = ',', default_values_t = PAPER.map(|row| row.side))]
     sides: Vec<usize>,
@@ -102,19 +100,24 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     if !machine.release_build {
         writeln!(io::stderr(), "warning: this is a debug build; its times mean little")?;
     }
-    let all = Approach::all();
-    let methods = if arguments.methods.is_empty() { &all } else { &arguments.methods };
+    let methods: &[Method] =
+        if arguments.methods.is_empty() { &Method::ALL } else { &arguments.methods };
+    for (&side, &chosen) in
+        arguments.sides.iter().flat_map(|side| methods.iter().map(move |chosen| (side, chosen)))
+    {
+        method::check_side(chosen, side)?;
+    }
     let mut rows = Vec::new();
     for &side in &arguments.sides {
         let paper = PAPER.into_iter().find(|row| row.side == side);
         let obstacles = paper.as_ref().map_or(side * side * 31 / 100, |row| row.obstacles);
         let boards = boards(arguments, side, obstacles)?;
         for &method in methods {
-            let paper_seconds = paper.as_ref().and_then(|row| match method.name() {
-                "backtracking" => row.backtracking,
-                "sat" => row.sat,
-                "mcts" => row.mcts,
-                _ => None,
+            let paper_seconds = paper.as_ref().and_then(|row| match method {
+                Method::Backtracking => row.backtracking,
+                Method::Sat => row.sat,
+                Method::Mcts => row.mcts,
+                Method::Search => None,
             });
             rows.push(measure(arguments, &boards, method, paper_seconds)?);
         }
@@ -142,7 +145,7 @@ fn boards(arguments: &Arguments, side: usize, obstacles: usize) -> Result<Vec<Bo
 fn measure(
     arguments: &Arguments,
     boards: &[Board],
-    method: Approach,
+    method: Method,
     paper_seconds: Option<f64>,
 ) -> Result<Row, Failure> {
     let limit = Duration::from_secs_f64(arguments.seconds);
@@ -150,11 +153,19 @@ fn measure(
     for (seed, board) in (1..).zip(boards) {
         let limits = Limits { threads: arguments.threads.into(), seed };
         let begin = Instant::now();
-        let solution = method.solve(board, limits, &|| begin.elapsed() < limit)?;
+        let solved = method.solve(board, limits, &|_| begin.elapsed() < limit);
         let time = begin.elapsed().as_secs_f64();
-        if let Some(solution) = solution {
-            solution.check(board).map_err(Failure::bug)?;
-            seconds.push(time);
+        match solved.answer {
+            Answer::Path(path) => {
+                Solution::from_path(board, &path).check(board).map_err(Failure::bug)?;
+                seconds.push(time);
+            }
+            Answer::Stopped => {}
+            Answer::NoSolution => {
+                let name = method.name();
+                let error = format_args!("{name} refutes a board that has a solution");
+                return Err(Failure::bug(error));
+            }
         }
     }
     let first = boards.first().ok_or_else(|| Failure::bug("no board was generated"))?;

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use ouro_game::{Game, PlayerSet, Symmetry};
 
-use super::{Estimates, Evaluator, Leaf};
+use super::{Estimate, Estimates, Evaluator, Leaf};
 
 /// An [`Evaluator`] whose estimates depend on state, movers and symmetry alone, without random
 /// numbers. Only such estimates can be cached.
@@ -37,6 +37,7 @@ struct Slot<G: Game> {
     values: Vec<f32>,
     /// `[movers, actions]`, empty for uniform priors.
     priors: Vec<f32>,
+    is_exact: bool,
 }
 
 /// Hits and misses of the cache.
@@ -85,16 +86,23 @@ impl<G: Game> Slot<G> {
     fn answers(&self, leaf: &Leaf<G>) -> bool {
         self.movers == leaf.movers && self.symmetry == leaf.symmetry && self.state == leaf.state
     }
+
+    fn estimate(&self) -> Estimate<'_> {
+        let priors = (!self.priors.is_empty()).then_some(&*self.priors);
+        Estimate { values: &self.values, priors, is_exact: self.is_exact }
+    }
 }
 
-/// Copies an estimate; empty `priors` mean uniform ones.
-fn copy(out: &mut Estimates, movers: PlayerSet, values: &[f32], priors: &[f32]) {
-    if priors.is_empty() {
-        out.push_uniform().copy_from_slice(values);
-    } else {
-        let (to_values, to_priors) = out.push(movers);
-        to_values.copy_from_slice(values);
-        to_priors.copy_from_slice(priors);
+/// Copies an estimate.
+fn copy(out: &mut Estimates, movers: PlayerSet, estimate: Estimate<'_>) {
+    match estimate.priors {
+        _ if estimate.is_exact => out.push_exact().copy_from_slice(estimate.values),
+        None => out.push_uniform().copy_from_slice(estimate.values),
+        Some(priors) => {
+            let (to_values, to_priors) = out.push(movers);
+            to_values.copy_from_slice(estimate.values);
+            to_priors.copy_from_slice(priors);
+        }
     }
 }
 
@@ -124,10 +132,8 @@ impl<G: Game, E: PureEvaluator<G>> Evaluator<G> for Cached<G, E> {
         // another leaf of this batch hits.
         for (leaf, &(index, miss)) in leaves.iter().zip(&self.found) {
             match (miss.and_then(|miss| self.answers.get(miss)), &self.slots[index]) {
-                (Some(answer), _) => {
-                    copy(out, leaf.movers, answer.values, answer.priors.unwrap_or(&[]));
-                }
-                (None, Some(slot)) => copy(out, leaf.movers, &slot.values, &slot.priors),
+                (Some(answer), _) => copy(out, leaf.movers, answer),
+                (None, Some(slot)) => copy(out, leaf.movers, slot.estimate()),
                 (None, None) => debug_assert!(false, "a leaf is a hit or has an answer"),
             }
         }
@@ -139,9 +145,11 @@ impl<G: Game, E: PureEvaluator<G>> Evaluator<G> for Cached<G, E> {
                 symmetry: leaf.symmetry,
                 values: Vec::new(),
                 priors: Vec::new(),
+                is_exact: false,
             });
             slot.state.clone_from(&leaf.state);
             (slot.movers, slot.symmetry) = (leaf.movers, leaf.symmetry);
+            slot.is_exact = answer.is_exact;
             slot.values.clear();
             slot.values.extend_from_slice(answer.values);
             slot.priors.clear();

@@ -83,7 +83,7 @@ impl<G: Game> Scheduler<G> {
         evaluator.evaluate(game, &mut self.leaves[..count], &mut self.answers);
         debug_assert_eq!(self.answers.len(), count, "one evaluation per leaf");
         for (leaf, (search, leaf_id)) in self.origins.drain(..).enumerate() {
-            let missing = crate::evaluator::Estimate { values: &[], priors: None };
+            let missing = crate::evaluator::Estimate { values: &[], priors: None, is_exact: false };
             let answer = self.answers.get(leaf).unwrap_or(missing);
             searches[search].back_up(game, leaf_id, answer);
         }

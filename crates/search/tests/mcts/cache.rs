@@ -22,6 +22,12 @@ impl Evaluator<ConnectFour> for Oracle {
         for leaf in leaves {
             let image = game.transform(&leaf.state, leaf.symmetry);
             let digest = game.digest(&image);
+            if digest.is_multiple_of(7) {
+                let values = out.push_exact();
+                values[0] = 0.25 * (digest % 3) as f32;
+                values[1] = -values[0];
+                continue;
+            }
             let (values, priors) = out.push(leaf.movers);
             values[0] = (digest % 1_000) as f32 / 500.0 - 1.0;
             values[1] = -values[0];

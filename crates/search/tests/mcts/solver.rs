@@ -1,8 +1,10 @@
 //! What the solver does to play.
 
+use std::collections::BTreeMap;
+
 use ouro_game::Game;
 use ouro_game::connect_four::{self, ConnectFour};
-use ouro_search::{Rollout, SearchConfig, Uniform};
+use ouro_search::{Estimates, Evaluator, Leaf, Rollout, SearchConfig, Uniform};
 
 use crate::decide;
 
@@ -37,6 +39,63 @@ fn moves_that_are_proven_to_lose_are_not_visited() {
     let elsewhere = |visits: &[u32]| visits.iter().sum::<u32>() - visits[3];
     assert!(elsewhere(&with) <= 60, "{with:?}");
     assert!(elsewhere(&without) > elsewhere(&with), "{without:?} {with:?}");
+}
+
+/// Knows the outcome of every position.
+#[derive(Debug)]
+struct Oracle(connect_four::Solver);
+
+impl Evaluator<ConnectFour> for Oracle {
+    fn evaluate(
+        &mut self,
+        _game: &ConnectFour,
+        leaves: &mut [Leaf<ConnectFour>],
+        out: &mut Estimates,
+    ) {
+        for leaf in leaves {
+            let value = match self.0.outcome(&leaf.state) {
+                connect_four::Outcome::Loss => -1.0,
+                connect_four::Outcome::Draw => 0.0,
+                connect_four::Outcome::Win => 1.0,
+            };
+            let mover = leaf.state.mover();
+            let values = out.push_exact();
+            (values[mover], values[1 - mover]) = (value, -value);
+        }
+    }
+}
+
+#[test]
+fn exact_estimates_prove_a_position_in_one_simulation_for_each_move() {
+    let game = connect_four();
+    let mut oracle = Oracle(connect_four::Solver::with_table_bits(20));
+    let mut rng = ouro_game::Rng::new(6, "test");
+    let config = SearchConfig { simulations: 1_000, ..SearchConfig::default() };
+    let mut seen = BTreeMap::new();
+    for seed in 0..200 {
+        let mut state = game.initial(&mut rng);
+        game.rollout(&mut state, 24 + rng.below(4), &mut Default::default(), &mut rng);
+        if state.is_over() {
+            continue;
+        }
+        let decision = decide(&game, &state, &config, &mut oracle, seed);
+        assert!(decision.proven && decision.simulations <= 7, "{decision:?}");
+        let value = oracle.0.outcome(&state) as i32 - connect_four::Outcome::Draw as i32;
+        assert_eq!(decision.values[state.mover()], value as f32);
+        // The move keeps the value.
+        let mut next = state;
+        game.step(&mut next, &[decision.seats[0].action; 2]).unwrap();
+        if !next.is_over() {
+            let reply = oracle.0.outcome(&next) as i32 - connect_four::Outcome::Draw as i32;
+            assert_eq!(reply, -value);
+        }
+        *seen.entry(value).or_insert(0) += 1;
+        // Without the solver an exact estimate is one like any other.
+        let plain = SearchConfig { solver: false, simulations: 50, ..SearchConfig::default() };
+        let decision = decide(&game, &state, &plain, &mut oracle, seed);
+        assert!(!decision.proven && decision.simulations == 50);
+    }
+    assert!([-1, 1].iter().all(|value| seen[value] > 5), "{seen:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use ouro_game::{Action, ActionMask, Chance, Game, PlayerSet, Turn};
 use super::Tree;
 use crate::evaluator::Estimate;
 use crate::mcts::config::Objective;
-use crate::mcts::node_store::{Edge, LEAST_PRIOR, NONE, NodeKind, Regret};
+use crate::mcts::node_store::{Edge, LEAST_PRIOR, NONE, NodeKind, ROOT, Regret};
 
 /// Most forced steps before a node is made, in case a game forces its players in a circle.
 const MAX_FORCED: usize = 100_000;
@@ -70,12 +70,25 @@ impl<G: Game> Tree<G> {
                 Objective::Returns => 0.0,
             };
         }
+        self.close(node);
+    }
+
+    /// Makes a node with exact values one without children.
+    fn close(&mut self, node: u32) {
         let node = self.store.node_mut(node);
         (node.kind, node.is_exact, node.end) = (NodeKind::Terminal, true, node.elapsed);
     }
 
-    /// Gives a node its edges and loads its values for backing up.
+    /// Gives a node its edges, unless its values are exact, and loads its values for backing up.
     pub(super) fn expand(&mut self, game: &G, node: u32, evaluation: Estimate<'_>) {
+        if evaluation.is_exact && self.config.solver && node != ROOT {
+            self.load_values(game, node, evaluation.values);
+            for (at, &value) in self.store.slot(node).zip(&self.values) {
+                self.store.exact[at] = value as f32;
+            }
+            self.close(node);
+            return;
+        }
         let movers = self.store.node(node).movers;
         let actions = game.action_count();
         let first = self.store.edges.len();

@@ -1,0 +1,154 @@
+//! Tree search with blocked nodes, the paper's best method (arXiv 2005.14156, section III).
+//!
+//! The tree of [`ouro_search`] grows from the first decision. A leaf has the value of one roll-out:
+//! the share of its cells that random play visits. Ends that are no solutions are blocked. So are
+//! leaves that the tests of the search refute, and nodes whose children are all blocked; if the root
+//! is, no solution exists. A roll-out that visits every cell ends the search.
+
+use ouro_game::maze_dash::{Board, Config, Direction, State, Trail};
+use ouro_game::{Action, ActionMask, Game, Rng, Turn};
+use ouro_search::mcts::{MAX_SIMULATIONS, ValueScale, node_bytes};
+use ouro_search::{Estimates, Evaluator, Leaf, Scheduler, SearchConfig};
+
+use crate::puzzle::Puzzle;
+use crate::search::{RolledOut, Search};
+use crate::solve::{Answer, Progress, Solved};
+
+/// Memory of a tree in bytes, at most. A larger tree is dropped and grows anew.
+const TREE_BYTES: usize = 256 << 20;
+/// Weight of the prior against the value, with values scaled to their range in the tree.
+const EXPLORATION: f32 = 0.2;
+/// Probability that a decision of a roll-out is ordered at random.
+const NOISE: f64 = 0.3;
+
+/// Searches until a roll-out solves `board`, the root is blocked, or `watch` returns false.
+///
+/// A board whose sides exceed those of a game stops at once.
+pub(crate) fn solve(board: &Board, seed: u64, watch: &(dyn Fn(Progress) -> bool + Sync)) -> Solved {
+    let mut progress = Progress { nodes: 0, round: 1, starts: 1 };
+    let config = Config { board: Some(board.to_line()), ..Config::default() };
+    let Ok(puzzle) = Puzzle::new(config) else { return progress.with(Answer::Stopped) };
+    let mut rng = Rng::new(seed, "maze dash tree");
+    let mut walk = Walk::new(board, &puzzle, &mut rng);
+    if puzzle.turn(&walk.state) == Turn::Over {
+        return progress.with(walk.answer(&[]));
+    }
+    // An advance keeps a tree of at most half of the limit.
+    let bytes = node_bytes::<State>() + board.width() * board.height() / 8;
+    let most = TREE_BYTES / bytes;
+    let config = SearchConfig {
+        simulations: MAX_SIMULATIONS,
+        exploration: EXPLORATION,
+        value_scale: ValueScale::Running,
+        max_nodes: 2 * most as u32,
+        ..SearchConfig::default()
+    };
+    let Ok(mut tree) = ouro_search::Search::new(config, &puzzle) else {
+        return progress.with(Answer::Stopped);
+    };
+    let mut roll_outs = RollOuts { search: Search::new(board, rng.fork()), solved: None };
+    let mut scheduler = Scheduler::new(1);
+    tree.start(&puzzle, &walk.state, rng.fork());
+    while !tree.is_done() && roll_outs.solved.is_none() {
+        scheduler.step(&puzzle, std::slice::from_mut(&mut tree), &mut roll_outs);
+        progress.nodes = roll_outs.search.nodes();
+        if !watch(progress) {
+            return progress.with(Answer::Stopped);
+        }
+        if tree.nodes() > most {
+            progress.round += 1;
+            tree.start(&puzzle, &walk.state, rng.fork());
+        }
+    }
+    let decision = tree.decide(&puzzle);
+    if decision.proven && decision.values.iter().all(|&value| value < 1.0) {
+        return progress.with(Answer::NoSolution);
+    }
+    let (leaf, rest) = roll_outs.solved.unzip();
+    while leaf.as_ref() != Some(&walk.state) && puzzle.turn(&walk.state) != Turn::Over {
+        let decision = tree.decide(&puzzle);
+        let Some(seat) = decision.seats.first().filter(|_| decision.proven) else { break };
+        walk.play(&puzzle, seat.action);
+        tree.advance(&puzzle, &[seat.action], &walk.state);
+    }
+    progress.with(walk.answer(rest.as_deref().unwrap_or_default()))
+}
+
+/// Values leaves by roll-outs.
+#[derive(Debug)]
+struct RollOuts {
+    search: Search,
+    /// The first leaf from which a roll-out has visited every cell, and the cells from its head on.
+    solved: Option<(State, Vec<usize>)>,
+}
+
+impl Evaluator<Puzzle> for RollOuts {
+    fn evaluate(&mut self, _game: &Puzzle, leaves: &mut [Leaf<Puzzle>], out: &mut Estimates) {
+        for Leaf { state, .. } in leaves {
+            match self.search.roll_out(state, NOISE) {
+                RolledOut::Solved(path) => {
+                    out.push_exact().fill(1.0);
+                    self.solved.get_or_insert_with(|| (state.clone(), path));
+                }
+                RolledOut::Refuted => out.push_exact().fill(-1.0),
+                RolledOut::Stuck(share) => out.push_uniform().fill(share),
+            }
+        }
+    }
+}
+
+/// The position at the end of a path, and the path.
+struct Walk<'a> {
+    board: &'a Board,
+    state: State,
+    /// The path; `None` before the start is chosen.
+    trail: Option<Trail<'a>>,
+}
+
+impl<'a> Walk<'a> {
+    /// The path to the first decision.
+    fn new(board: &'a Board, puzzle: &Puzzle, rng: &mut Rng) -> Self {
+        let state = puzzle.initial(rng);
+        let trail = board.start().and_then(|start| Trail::new(board, start));
+        let mut walk = Self { board, state, trail };
+        let mut legal = ActionMask::default();
+        puzzle.legal(&walk.state, 0, &mut legal);
+        match legal.nth(0) {
+            // A tree has no simulations for the only action.
+            Some(only) if legal.count() == 1 => walk.play(puzzle, only),
+            _ => {}
+        }
+        walk
+    }
+
+    /// Plays a legal action and the forced slides after it.
+    fn play(&mut self, puzzle: &Puzzle, action: Action) {
+        let stepped = puzzle.step(&mut self.state, &[action]);
+        debug_assert!(stepped.is_ok(), "the tree's action is legal: {stepped:?}");
+        match (&mut self.trail, Direction::ALL.get(action.index())) {
+            (Some(trail), Some(&direction)) => {
+                trail.slide(direction);
+            }
+            (trail, _) => {
+                *trail = self.state.head().and_then(|start| Trail::new(self.board, start));
+            }
+        }
+        self.play_forced(puzzle);
+    }
+
+    fn play_forced(&mut self, puzzle: &Puzzle) {
+        let Some(trail) = &mut self.trail else { return };
+        trail.slide_while_forced(|direction| {
+            let stepped = puzzle.step(&mut self.state, &[Action(direction as u32)]);
+            debug_assert!(stepped.is_ok(), "a forced slide is legal: {stepped:?}");
+        });
+    }
+
+    /// The path, continued by the cells of `rest` after its first.
+    fn answer(&self, rest: &[usize]) -> Answer {
+        let Some(trail) = &self.trail else { return Answer::NoSolution };
+        let mut path = trail.path().to_vec();
+        path.extend(rest.iter().skip(1));
+        if path.len() == self.board.cells() { Answer::Path(path) } else { Answer::NoSolution }
+    }
+}
