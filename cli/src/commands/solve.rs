@@ -42,7 +42,8 @@ pub(crate) struct Arguments {
     /// The method: search, backtracking, sat or mcts.
     #[arg(long, default_value = "search", value_parser = super::method::parse)]
     method: Method,
-    /// Threads of a search; more than one help if the board has no start. The default is one per core.
+    /// Threads of a search. They share free starts; from a given start they search independently. The
+    /// default is one per core.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Seed of the search's random choices.

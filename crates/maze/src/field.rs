@@ -2,6 +2,8 @@
 
 use ouro_game::maze_dash::Board;
 
+use crate::refuted::cell_key;
+
 /// A board with a border of obstacles. Cells are indices of this padded grid.
 #[derive(Debug)]
 pub(crate) struct Field {
@@ -18,6 +20,8 @@ pub(crate) struct Field {
     ends: usize,
     /// Visited cells in order.
     path: Vec<u32>,
+    /// Sum of the keys of all open cells, modulo 2⁶⁴.
+    open_key: u64,
 }
 
 impl Field {
@@ -33,6 +37,7 @@ impl Field {
             left: 0,
             ends: 0,
             path: Vec::with_capacity(board.cells()),
+            open_key: 0,
         };
         field.load(|cell| board.is_free(cell));
         field
@@ -41,12 +46,15 @@ impl Field {
     /// Empties the path and opens the cells of the board for which `is_open` holds.
     pub(crate) fn load(&mut self, is_open: impl Fn(usize) -> bool) {
         let (width, height) = (self.stride - 2, self.size() / self.stride - 2);
-        (self.left, self.ends) = (0, 0);
+        (self.left, self.ends, self.open_key) = (0, 0, 0);
         self.path.clear();
         for cell in 0..width * height {
             let at = self.padded(cell);
             self.open[at] = is_open(cell);
-            self.left += usize::from(self.open[at]);
+            if self.open[at] {
+                self.left += 1;
+                self.open_key = self.open_key.wrapping_add(cell_key(at));
+            }
         }
         for cell in 0..width * height {
             let at = self.padded(cell);
@@ -107,6 +115,11 @@ impl Field {
         self.path.last().map_or(0, |&cell| cell as usize)
     }
 
+    /// The key of the position: the head and the open cells.
+    pub(crate) fn key(&self) -> u64 {
+        self.open_key ^ cell_key(self.open.len() + self.head())
+    }
+
     /// Number of visited cells.
     pub(crate) fn len(&self) -> usize {
         self.path.len()
@@ -126,6 +139,7 @@ impl Field {
     /// Visits an open cell.
     pub(crate) fn visit(&mut self, cell: usize) {
         self.open[cell] = false;
+        self.open_key = self.open_key.wrapping_sub(cell_key(cell));
         self.left -= 1;
         self.ends -= usize::from(self.sides[cell] <= 1);
         for next in self.around(cell) {
@@ -180,6 +194,7 @@ impl Field {
                 self.sides[next] = self.sides[next].wrapping_add(1);
             }
             self.open[cell] = true;
+            self.open_key = self.open_key.wrapping_add(cell_key(cell));
             self.left += 1;
             self.ends += usize::from(self.sides[cell] <= 1);
         }

@@ -20,6 +20,7 @@ mod edges;
 mod field;
 mod method;
 mod puzzle;
+mod refuted;
 mod sat;
 mod search;
 mod solve;

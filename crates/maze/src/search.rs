@@ -6,6 +6,7 @@ use ouro_game::maze_dash::{Board, State};
 use crate::chain::Chain;
 use crate::edges::{Edges, Impossible};
 use crate::field::Field;
+use crate::refuted::Refuted;
 
 /// The result of one search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,7 @@ pub(crate) struct Search {
     chain: Chain,
     edges: Edges,
     decisions: Vec<Decision>,
+    refuted: Refuted,
     rng: Rng,
     nodes: u64,
 }
@@ -60,6 +62,7 @@ impl Search {
             edges: Edges::new(&field),
             field,
             decisions: Vec::new(),
+            refuted: Refuted::new(),
             rng,
             nodes: 0,
         }
@@ -154,6 +157,7 @@ impl Search {
                 decision.left -= 1;
                 return Some(decision.options[usize::from(decision.left)].into());
             }
+            self.refuted.insert(self.field.key());
             self.decisions.pop();
         }
     }
@@ -176,6 +180,7 @@ impl Search {
             match options.count_ones() {
                 0 => return Err(Impossible),
                 1 => self.slide(options.trailing_zeros() as usize)?,
+                _ if self.refuted.contains(self.field.key()) => return Err(Impossible),
                 _ if self.conclude()? => {}
                 _ => break,
             }

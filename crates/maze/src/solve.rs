@@ -9,9 +9,9 @@ use ouro_game::maze_dash::Board;
 use crate::search::{End, Search};
 
 /// Nodes of the first round at a given start, and of the first at free starts.
-const FIRST_LIMIT: (u64, u64) = (6_000, 8);
+const FIRST_LIMIT: (u64, u64) = (60_000, 64);
 /// Growth of the limit from round to round, at a given start and at free starts.
-const GROWTH: (u64, u64) = (2, 8);
+const GROWTH: (u64, u64) = (2, 64);
 /// Nodes between two calls of the watch.
 pub(crate) const WATCH_EVERY: u64 = 64;
 /// Probability that a decision is ordered at random, after the first round.
@@ -20,7 +20,7 @@ const NOISE: f64 = 0.02;
 /// Limits and resources of [`solve`].
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Threads, at least 1. More than one help at free starts only.
+    /// Threads, at least 1. They share free starts; from a given start each makes other random choices.
     pub threads: usize,
     /// Seed of the random choices.
     pub seed: u64,
@@ -77,7 +77,11 @@ pub fn solve(board: &Board, limits: Limits, watch: &(dyn Fn(Progress) -> bool + 
     Rng::new(limits.seed, "maze dash starts").shuffle(&mut starts);
     let choose = |(one, many): (u64, u64)| if given.is_some() { one } else { many };
     let mut limit = choose(FIRST_LIMIT);
-    let threads = limits.threads.clamp(1, starts.len().max(1));
+    let threads = match given {
+        Some(_) => limits.threads.max(1),
+        None => limits.threads.clamp(1, starts.len().max(1)),
+    };
+    let copies = if given.is_some() { threads } else { 1 };
     let mut searches: Vec<Search> = (0..threads as u64)
         .map(|thread| Search::new(board, Rng::indexed(limits.seed, "maze dash search", thread)))
         .collect();
@@ -85,13 +89,14 @@ pub fn solve(board: &Board, limits: Limits, watch: &(dyn Fn(Progress) -> bool + 
     for round in 1.. {
         let shared = Round {
             starts: &starts,
+            copies,
             limit,
             noise: if round == 1 { 0.0 } else { NOISE },
             number: round,
             next: AtomicUsize::new(0),
             nodes: &nodes,
             stop: AtomicBool::new(false),
-            result: Mutex::new(RoundResult { path: None, open: Vec::new() }),
+            result: Mutex::default(),
         };
         std::thread::scope(|scope| {
             let (first, others) = searches.split_at_mut(1);
@@ -104,16 +109,18 @@ pub fn solve(board: &Board, limits: Limits, watch: &(dyn Fn(Progress) -> bool + 
         let Ok(result) = shared.result.into_inner() else { break };
         let answer = match result.path {
             Some(path) => Some(Answer::Path(path)),
+            None if result.refuted == starts.len() => Some(Answer::NoSolution),
             None if stopped => Some(Answer::Stopped),
-            None if result.open.is_empty() => Some(Answer::NoSolution),
             None => None,
         };
-        let starts_left = result.open.len();
+        let starts_left = starts.len() - result.refuted;
         if let Some(answer) = answer {
             let nodes = nodes.load(Ordering::Relaxed);
             return Solved { answer, progress: Progress { nodes, round, starts: starts_left } };
         }
-        starts = result.open;
+        if given.is_none() {
+            starts = result.open;
+        }
         limit = limit.saturating_mul(choose(GROWTH));
     }
     let nodes = nodes.load(Ordering::Relaxed);
@@ -123,6 +130,8 @@ pub fn solve(board: &Board, limits: Limits, watch: &(dyn Fn(Progress) -> bool + 
 /// One pass over all starts that are left.
 struct Round<'a> {
     starts: &'a [usize],
+    /// Searches from each start.
+    copies: usize,
     limit: u64,
     noise: f64,
     number: u32,
@@ -132,8 +141,11 @@ struct Round<'a> {
     result: Mutex<RoundResult>,
 }
 
+#[derive(Default)]
 struct RoundResult {
     path: Option<Vec<usize>>,
+    /// Number of starts that were refuted.
+    refuted: usize,
     /// Starts whose search reached its limit.
     open: Vec<usize>,
 }
@@ -142,9 +154,8 @@ impl Round<'_> {
     /// Searches from one start after the other until none is left.
     fn work(&self, search: &mut Search, watch: &(dyn Fn(Progress) -> bool + Sync)) {
         while !self.stop.load(Ordering::Relaxed) {
-            let Some(&start) = self.starts.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
-                return;
-            };
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(&start) = self.starts.get(number / self.copies) else { return };
             let mut seen = search.nodes();
             let end = search.run(start, self.limit, self.noise, |nodes| {
                 if nodes - seen < WATCH_EVERY {
@@ -166,7 +177,11 @@ impl Round<'_> {
                     result.path = Some(search.path());
                     self.stop.store(true, Ordering::Relaxed);
                 }
-                End::Refuted => {}
+                End::Refuted if self.copies > 1 => {
+                    result.refuted = 1;
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+                End::Refuted => result.refuted += 1,
                 End::Limit => result.open.push(start),
             }
         }

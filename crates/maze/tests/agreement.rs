@@ -171,12 +171,16 @@ fn a_watch_that_returns_false_stops_every_method() {
 fn threads_find_a_path_and_a_refutation_too() {
     let limits = Limits { threads: 4, seed: 3 };
     let (board, _) = generate(15, 15, 66, 5).expect("15x15 with 66 obstacles is within reach");
-    let board = board.with_start(None).expect("no start is valid");
-    let Answer::Path(path) = solve(&board, limits, &|_| true).answer else {
-        panic!("the board has a solution");
-    };
-    assert!(Solution::from_path(&board, &path).check(&board).is_ok());
-    assert_eq!(solve(&hopeless(5), limits, &|_| true).answer, Answer::NoSolution);
+    let start = board.start();
+    for (start, other) in [(None, None), (start, Some(12))] {
+        let board = board.with_start(start).expect("the start is a free cell of a valid board");
+        let Answer::Path(path) = solve(&board, limits, &|_| true).answer else {
+            panic!("the board has a solution");
+        };
+        assert!(Solution::from_path(&board, &path).check(&board).is_ok());
+        let hopeless = hopeless(5).with_start(other).expect("the middle of the board is free");
+        assert_eq!(solve(&hopeless, limits, &|_| true).answer, Answer::NoSolution);
+    }
 }
 
 #[test]

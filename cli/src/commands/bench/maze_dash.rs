@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// Leave the start free. The default is a given start, as in the paper.
     #[arg(long)]
     free_start: bool,
-    /// Threads for each board; more than one help at free starts.
+    /// Threads of the search for each board.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
 }
