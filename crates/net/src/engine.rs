@@ -15,6 +15,8 @@
 #[expect(unsafe_code, reason = "a view of cache lines as values")]
 mod buffer;
 mod build;
+#[expect(unsafe_code, reason = "vector instructions")]
+mod chains;
 mod grid;
 #[expect(unsafe_code, reason = "calls into functions with more features than the crate's")]
 mod isa;

@@ -1,6 +1,7 @@
 //! Builds a program from weights: folds batch norm, packs, selects convolution algorithms.
 
 use super::buffer::LINE;
+use super::chains::ChainedLayer;
 use super::grid::Grid;
 use super::isa::Isa;
 use super::layer::{Activation, Epilogue, Layer};
@@ -67,10 +68,13 @@ impl<'a> Builder<'a> {
         // A single cell with the planes in their given order, which is that of the weights.
         let mut from = self.slot(Grid::flat(spec.planes.len()), true);
         for _ in 0..layers {
-            from = self.dense(from, Activation::Relu);
+            let (weight, bias) = self.pair();
+            from = self.chained([weight, bias], from, Activation::Relu);
         }
         debug_assert!(self.program.slots[from].grid.cell >= hidden);
-        self.both_outputs(from, spec.actions);
+        let (weight, bias) = self.both_heads();
+        let slot = self.chained([&weight, &bias], from, Activation::Identity);
+        self.outputs(slot, spec.actions);
     }
 
     fn two_conv(&mut self, spec: &NetSpec, channels: usize, units: [usize; 2]) {
@@ -163,13 +167,32 @@ impl<'a> Builder<'a> {
 
     /// Policy and value as one layer over `from`, with the value after the logits.
     fn both_outputs(&mut self, from: usize, actions: usize) {
+        let (weight, bias) = self.both_heads();
+        let slot = self.linear([&weight, &bias], from, 0, Activation::Identity);
+        self.outputs(slot, actions);
+    }
+
+    /// Weight and bias of policy and value together, the value after the logits.
+    fn both_heads(&mut self) -> (Vec<f32>, Vec<f32>) {
         let (policy, policy_bias) = self.pair();
         let (value, value_bias) = self.pair();
-        let weight = [policy, value].concat();
-        let bias = [policy_bias, value_bias].concat();
-        let slot = self.linear([&weight, &bias], from, 0, Activation::Identity);
+        ([policy, value].concat(), [policy_bias, value_bias].concat())
+    }
+
+    /// Takes logits and value from one slot.
+    fn outputs(&mut self, slot: usize, actions: usize) {
         self.program.policy = OutputSlot { slot, offset: 0 };
         self.program.value = OutputSlot { slot, offset: actions };
+    }
+
+    /// A small fully connected layer, from all of `from` to a new slot.
+    fn chained(&mut self, tensors: [&[f32]; 2], from: usize, activation: Activation) -> usize {
+        let output = Grid::flat(tensors[1].len());
+        let to = self.slot(output, true);
+        let input = self.program.slots[from].grid;
+        let layer = ChainedLayer::new(tensors, &input, &output, Epilogue::with(activation));
+        self.program.heads.push(Step { operation: Operation::ChainedLayer(layer), from, to });
+        to
     }
 
     /// A fully connected layer of the heads, from all of `from` to a new slot.

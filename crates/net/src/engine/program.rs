@@ -5,6 +5,7 @@
 //! batch pass features from the trunk to the heads.
 
 use super::buffer::Buffer;
+use super::chains::ChainedLayer;
 use super::grid::Grid;
 use super::isa::Isa;
 use super::layer::Layer;
@@ -50,6 +51,7 @@ pub(super) struct Step {
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
     Layer(Layer),
+    ChainedLayer(ChainedLayer),
     Winograd(Box<Winograd>),
     MaxPool(MaxPool),
     GlobalPool(GlobalPool),
@@ -94,6 +96,7 @@ impl Program {
             let output = &mut target[offset(step.to)..];
             match &step.operation {
                 Operation::Layer(layer) => layer.run(isa, positions, input, output),
+                Operation::ChainedLayer(layer) => layer.run(isa, positions, input, output),
                 Operation::Winograd(layer) => layer.run(isa, positions, input, output, between),
                 Operation::MaxPool(pool) => pool.run(isa, positions, input, output),
                 Operation::GlobalPool(pool) => pool.run(isa, positions, input, output),
