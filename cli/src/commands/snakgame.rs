@@ -7,6 +7,7 @@ use clap::Subcommand;
 use crate::failure::Failure;
 use crate::output::Output;
 
+mod conversation;
 mod game_record;
 mod judge;
 mod play;

@@ -3,16 +3,17 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use ouro_game::snakgame::{
-    Board, BoardType, Referee, Reply, generate, generate_official, one_snake_bound,
+    Board, BoardType, Referee, generate, generate_official, one_snake_bound,
 };
 use serde::Serialize;
 
+use super::conversation;
 use super::game_record;
-use super::program::{Event, Program};
+use super::program::Program;
 use crate::commands::record;
 use crate::commands::seconds::positive;
 use crate::failure::Failure;
@@ -89,9 +90,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let board = board(arguments)?;
     let free = board.empty_count();
     let (rows, columns, blocked) = (board.rows(), board.columns(), board.blocked_count());
-    let mut referee = Referee::new(board, seed);
-    let program = Program::start(&arguments.command)?;
-    let seconds = play(&mut referee, program, Duration::from_secs_f64(arguments.seconds));
+    let referee = Referee::new(board, seed);
+    let (program, pipes) = Program::start(&arguments.command)?;
+    let limit = Duration::from_secs_f64(arguments.seconds);
+    let (referee, seconds) = conversation::hold(referee, program, pipes, limit);
     if let Some(path) = &arguments.record {
         record::write(path, &game_record::of(rows, columns, seed, referee.moves())?)?;
     }
@@ -118,34 +120,6 @@ fn board(arguments: &Arguments) -> Result<Board, Failure> {
     match (arguments.rows, arguments.columns) {
         (Some(rows), Some(columns)) => generate(rows, columns, seed).map_err(Failure::usage),
         _ => Ok(generate_official(arguments.kind.into(), seed)),
-    }
-}
-
-/// Moves lines between the program and the referee until the program has ended or lost. Returns the
-/// time that the program took for its moves.
-fn play(referee: &mut Referee, mut program: Program, limit: Duration) -> Duration {
-    program.send(referee.opening());
-    let mut used = Duration::ZERO;
-    loop {
-        let begin = Instant::now();
-        let event = program.next(limit.saturating_sub(used));
-        used += begin.elapsed();
-        let reply = match event {
-            Event::Line(line) => referee.line(&line),
-            Event::Ended { how, failed } => match referee.ended(how, failed) {
-                Reply::Over(_) => return used,
-                reply => reply,
-            },
-            Event::Silence => referee.silence(),
-        };
-        match reply {
-            Reply::Answer(line) => program.send(line + "\n"),
-            Reply::Over(line) => {
-                line.into_iter().for_each(|line| program.send(line + "\n"));
-                program.close();
-            }
-            Reply::Lost(_) => return used,
-        }
     }
 }
 

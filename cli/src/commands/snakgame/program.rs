@@ -1,11 +1,10 @@
-//! An external program whose lines are read within a time limit.
+//! An external program and its pipes.
 //!
-//! Two threads move bytes, so a program that neither reads nor writes does not block the judge. Lines are
-//! bounded in length and handed over one at a time, so memory is bounded too.
+//! Reading and writing block, so the time limit is kept by another thread than the one that moves the
+//! lines. Lines are bounded in length and read one at a time, so memory is bounded too.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,27 +18,18 @@ const END_LIMIT: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(5);
 
 /// A running program. Dropping it kills the program.
-pub(super) struct Program {
-    child: Child,
-    /// Texts to write; `None` once the input is closed.
-    input: Option<Sender<String>>,
-    lines: Receiver<Vec<u8>>,
-}
+pub(super) struct Program(Child);
 
-/// What a program did.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Event {
-    /// It wrote a line, here without its end. A line that is too long comes in part.
-    Line(Vec<u8>),
-    /// It closed its output. `how` describes the exit status.
-    Ended { how: String, failed: bool },
-    /// It did nothing within the limit.
-    Silence,
+/// How a program ended.
+pub(super) struct Exit {
+    /// The exit status in words.
+    pub(super) how: String,
+    pub(super) failed: bool,
 }
 
 impl Program {
     /// Starts the command. Its standard error is that of this process.
-    pub(super) fn start(command: &[String]) -> Result<Self, Failure> {
+    pub(super) fn start(command: &[String]) -> Result<(Self, Pipes), Failure> {
         let (name, arguments) = command
             .split_first()
             .ok_or_else(|| Failure::usage("no command is given; write it after --"))?;
@@ -49,21 +39,49 @@ impl Program {
             Failure::no_input(format_args!("{name}: {error}; check the path of the program"))
         })?;
         let pipes = (child.stdin.take(), child.stdout.take());
-        let (Some(stdin), Some(stdout)) = pipes else {
+        let (Some(input), Some(output)) = pipes else {
             return Err(Failure::bug("a started program has no pipes"));
         };
-        let (input, texts) = channel();
-        thread::spawn(move || write(stdin, &texts));
-        let (sender, lines) = sync_channel(1);
-        thread::spawn(move || read(stdout, &sender));
-        Ok(Self { child, input: Some(input), lines })
+        Ok((Self(child), Pipes { input: Some(input), output: BufReader::new(output) }))
     }
 
+    /// The exit status of a program that has closed its output.
+    pub(super) fn exit(&mut self) -> Exit {
+        let begin = Instant::now();
+        while begin.elapsed() < END_LIMIT {
+            match self.0.try_wait() {
+                Ok(Some(status)) => {
+                    return Exit { how: status.to_string(), failed: !status.success() };
+                }
+                Ok(None) => thread::sleep(POLL),
+                Err(error) => return Exit { how: error.to_string(), failed: true },
+            }
+        }
+        Exit { how: "its output is closed, but it runs on".to_owned(), failed: true }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // A program that has ended cannot be killed.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The standard input and output of a program.
+pub(super) struct Pipes {
+    /// `None` once it is closed.
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Pipes {
     /// Sends a text. A program that has ended gets nothing.
-    pub(super) fn send(&mut self, text: String) {
-        if let Some(input) = &self.input {
-            // The writer ends when the program does; the reader reports that.
-            let _ = input.send(text);
+    pub(super) fn send(&mut self, text: &str) {
+        if let Some(input) = &mut self.input {
+            // An error means that the program has ended, which the next line shows as well.
+            let _ = input.write_all(text.as_bytes());
         }
     }
 
@@ -72,61 +90,15 @@ impl Program {
         self.input = None;
     }
 
-    /// The next event within `limit`.
-    pub(super) fn next(&mut self, limit: Duration) -> Event {
-        match self.lines.recv_timeout(limit) {
-            Ok(line) => Event::Line(line),
-            Err(RecvTimeoutError::Timeout) => Event::Silence,
-            Err(RecvTimeoutError::Disconnected) => self.end(),
-        }
-    }
-
-    /// The exit status of a program that has closed its output.
-    fn end(&mut self) -> Event {
-        let begin = Instant::now();
-        while begin.elapsed() < END_LIMIT {
-            match self.child.try_wait() {
-                Ok(Some(status)) => {
-                    return Event::Ended { how: status.to_string(), failed: !status.success() };
-                }
-                Ok(None) => thread::sleep(POLL),
-                Err(error) => return Event::Ended { how: error.to_string(), failed: true },
-            }
-        }
-        Event::Ended { how: "its output is closed, but it runs on".to_owned(), failed: true }
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // A program that has ended cannot be killed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Writes each text at once. Ends with the program or when the input is closed.
-fn write(mut stdin: ChildStdin, texts: &Receiver<String>) {
-    for text in texts {
-        if stdin.write_all(text.as_bytes()).and_then(|()| stdin.flush()).is_err() {
-            return;
-        }
-    }
-}
-
-/// Hands over each line. Ends with the program's output, or after a line that is too long.
-fn read(stdout: ChildStdout, lines: &SyncSender<Vec<u8>>) {
-    let mut stdout = BufReader::new(stdout);
-    loop {
+    /// The next line without its end; `None` at the end of the output. A line that is too long comes in
+    /// part.
+    pub(super) fn line(&mut self) -> Option<Vec<u8>> {
         let mut line = Vec::new();
         let most = MAX_LINE as u64 + 2;
-        let count = stdout.by_ref().take(most).read_until(b'\n', &mut line).unwrap_or(0);
-        let is_whole = line.last() == Some(&b'\n');
-        if is_whole {
+        let count = self.output.by_ref().take(most).read_until(b'\n', &mut line).unwrap_or(0);
+        if line.last() == Some(&b'\n') {
             line.pop();
         }
-        if count == 0 || lines.send(line).is_err() || !is_whole {
-            return;
-        }
+        (count > 0).then_some(line)
     }
 }
