@@ -29,6 +29,7 @@ pub mod random;
 pub mod registry;
 pub mod selection;
 pub mod snake_tree;
+pub mod snakgame_strategy;
 
 pub use game_batch::{FinishedGame, GameBatch, GameBatchError, GameInProgress};
 pub use greedy::Greedy;
@@ -47,3 +48,4 @@ pub use random::Random;
 pub use registry::{BuildContext, NameError, by_name, by_name_for};
 pub use selection::{Selection, SelectionError};
 pub use snake_tree::SnakeTreeSearch;
+pub use snakgame_strategy::SnakgameStrategy;

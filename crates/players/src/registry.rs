@@ -58,6 +58,7 @@ players! {
     mcts,
     hamiltonian,
     snake_tree,
+    snakgame_strategy,
 }
 
 /// The syntax of a player's name.

@@ -52,7 +52,7 @@ impl Named {
     }
 
     /// A new player of the strategy. `seed` selects its random numbers.
-    pub fn player(self, seed: u64) -> Box<dyn Strategy> {
+    pub fn player(self, seed: u64) -> Box<dyn Strategy + Send> {
         match self {
             Self::Random => Box::new(RandomExtension::new(seed)),
             Self::Chef => Box::new(ChefLike::new(seed)),

@@ -49,6 +49,16 @@ impl Position {
         Self { board, snakes, to_move: Side::First, has_exited: false }
     }
 
+    /// A position from its parts, which the caller has checked.
+    pub(super) fn from_parts(
+        board: Board,
+        snakes: [Snakes; 2],
+        to_move: Side,
+        has_exited: bool,
+    ) -> Self {
+        Self { board, snakes, to_move, has_exited }
+    }
+
     /// The board.
     pub fn board(&self) -> &Board {
         &self.board

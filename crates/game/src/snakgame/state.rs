@@ -8,10 +8,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::board::Board;
 use super::cell::Cell;
 use super::cell_set::{CellSet, Words};
 use super::direction::{image, next};
-use super::position::one_snake_bound;
+use super::position::{Position, one_snake_bound};
 use super::side::{Side, Snake, Snakes};
 use super::snapshot::Snapshot;
 use crate::digest::WordHasher;
@@ -96,6 +97,29 @@ impl<W: Words> State<W> {
     /// Columns.
     pub fn columns(&self) -> u16 {
         self.columns
+    }
+
+    /// The position as `side` sees it: that side is the first. Time is linear in the board.
+    ///
+    /// # Panics
+    ///
+    /// Never: the sides of a state are those of a board.
+    pub fn seen_by(&self, side: Side) -> Position {
+        let sides = [side, side.other()];
+        let is_blocked = |cell: &Cell| !self.is_empty(*cell) && self.owner(*cell).is_none();
+        let rows = 1..=self.rows;
+        let cells =
+            rows.flat_map(|row| (1..=self.columns).map(move |column| Cell::new(row, column)));
+        let mut board = Board::new(self.rows, self.columns, cells.filter(is_blocked))
+            .expect("the sides of a state are those of a board");
+        for (owner, seen) in sides.into_iter().zip([Side::First, Side::Second]) {
+            for index in self.occupied[owner as usize].iter() {
+                board.occupy(self.cell(index), seen);
+            }
+        }
+        let snakes = sides.map(|side| self.snakes(side).clone());
+        let to_move = if self.to_move == side { Side::First } else { Side::Second };
+        Position::from_parts(board, snakes, to_move, self.exited.is_some())
     }
 
     /// Cells that are not blocked from the start.
