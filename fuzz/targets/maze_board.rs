@@ -1,6 +1,6 @@
 //! Any text is a board of Maze Dash, in one of its formats, or is refused in one line. A board survives
 //! every format. A solution of it is checked, and on small boards search finds one exactly if
-//! backtracking does.
+//! backtracking and tree search do.
 //!
 //! A zero byte separates the board from a solution.
 #![no_main]
@@ -51,6 +51,8 @@ fuzz_target!(|text: &str| {
     }
     if board.width() * board.height() <= SOLVED {
         let solvable = is_solvable(&board, Method::Search);
-        assert_eq!(solvable, is_solvable(&board, Method::Backtracking), "{board}");
+        for method in [Method::Backtracking, Method::Mcts] {
+            assert_eq!(solvable, is_solvable(&board, method), "{method:?}: {board}");
+        }
     }
 });
