@@ -99,7 +99,7 @@ fn move_lines(game: &Mutex<Game>, mut pipes: Pipes, closed: &Sender<()>) {
         }
         let Some(line) = pipes.line() else {
             lock(game).stop_clock();
-            // Nobody listens after the time is up.
+            // The receiver is gone once the time is up.
             let _ = closed.send(());
             return;
         };
