@@ -31,7 +31,8 @@ pub(crate) fn solve(board: &Board, seed: u64, watch: &(dyn Fn(Progress) -> bool 
     let mut rng = Rng::new(seed, "maze dash tree");
     let mut walk = Walk::new(board, &puzzle, &mut rng);
     if puzzle.turn(&walk.state) == Turn::Over {
-        return progress.with(walk.answer(&[]));
+        // All slides were forced.
+        return progress.with(walk.path(&[]).map_or(Answer::NoSolution, Answer::Path));
     }
     // An advance keeps a tree of at most half of the limit.
     let bytes = node_bytes::<State>() + board.width() * board.height() / 8;
@@ -49,20 +50,25 @@ pub(crate) fn solve(board: &Board, seed: u64, watch: &(dyn Fn(Progress) -> bool 
     let mut roll_outs = RollOuts { search: Search::new(board, rng.fork()), solved: None };
     let mut scheduler = Scheduler::new(1);
     tree.start(&puzzle, &walk.state, rng.fork());
-    while !tree.is_done() && roll_outs.solved.is_none() {
+    while roll_outs.solved.is_none() {
         scheduler.step(&puzzle, std::slice::from_mut(&mut tree), &mut roll_outs);
         progress.nodes = roll_outs.search.nodes();
+        if tree.is_done() {
+            let decision = tree.decide(&puzzle);
+            let is_won = decision.values.iter().all(|&value| value == 1.0);
+            match decision.proven {
+                true if is_won => break,
+                true => return progress.with(Answer::NoSolution),
+                false => {}
+            }
+        }
         if !watch(progress) {
             return progress.with(Answer::Stopped);
         }
-        if tree.nodes() > most {
+        if tree.is_done() || tree.nodes() > most {
             progress.round += 1;
             tree.start(&puzzle, &walk.state, rng.fork());
         }
-    }
-    let decision = tree.decide(&puzzle);
-    if decision.proven && decision.values.iter().all(|&value| value < 1.0) {
-        return progress.with(Answer::NoSolution);
     }
     let (leaf, rest) = roll_outs.solved.unzip();
     while leaf.as_ref() != Some(&walk.state) && puzzle.turn(&walk.state) != Turn::Over {
@@ -71,7 +77,9 @@ pub(crate) fn solve(board: &Board, seed: u64, watch: &(dyn Fn(Progress) -> bool 
         walk.play(&puzzle, seat.action);
         tree.advance(&puzzle, &[seat.action], &walk.state);
     }
-    progress.with(walk.answer(rest.as_deref().unwrap_or_default()))
+    let path = walk.path(rest.as_deref().unwrap_or_default());
+    debug_assert!(path.is_some(), "a proven line leads to the solved leaf");
+    progress.with(path.map_or(Answer::Stopped, Answer::Path))
 }
 
 /// Values leaves by roll-outs.
@@ -144,11 +152,10 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// The path, continued by the cells of `rest` after its first.
-    fn answer(&self, rest: &[usize]) -> Answer {
-        let Some(trail) = &self.trail else { return Answer::NoSolution };
-        let mut path = trail.path().to_vec();
+    /// The path, continued by the cells of `rest` after its first; `None` if cells are left.
+    fn path(&self, rest: &[usize]) -> Option<Vec<usize>> {
+        let mut path = self.trail.as_ref()?.path().to_vec();
         path.extend(rest.iter().skip(1));
-        if path.len() == self.board.cells() { Answer::Path(path) } else { Answer::NoSolution }
+        (path.len() == self.board.cells()).then_some(path)
     }
 }
