@@ -55,7 +55,7 @@ pub(crate) fn solve(board: &Board, seed: u64, watch: &(dyn Fn(Progress) -> bool 
         progress.nodes = roll_outs.search.nodes();
         if tree.is_done() {
             let decision = tree.decide(&puzzle);
-            let is_won = decision.values.iter().all(|&value| value == 1.0);
+            let is_won = decision.values.iter().all(|&value| value >= 1.0);
             match decision.proven {
                 true if is_won => break,
                 true => return progress.with(Answer::NoSolution),
