@@ -4,4 +4,5 @@
 mod greedy;
 mod minimax;
 mod perfect;
+mod snakgame;
 mod support;

@@ -1,31 +1,15 @@
 //! The strategies of SNAKGAME as players.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
-use std::sync::Arc;
-use std::time::Duration;
 
 use ouro_game::snakgame::{Config, Large, Mode, NewSnakes, Small};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, Game, Rng, Turn};
-use ouro_players::{BuildContext, Clock, NameError, Player, Request, by_name};
+use ouro_players::Request;
 
-/// A clock that stands still.
-#[derive(Debug)]
-struct Still;
-
-impl Clock for Still {
-    fn monotonic(&self) -> Duration {
-        Duration::ZERO
-    }
-}
-
-fn build<G: Game>(name: &str, game: &G) -> Result<Box<dyn Player<G>>, NameError> {
-    by_name(name, &mut BuildContext { game, engines: &mut |_| None, clock: Arc::new(Still) })
-}
+use crate::support::{player, player_with};
 
 /// Final score of each player in one game.
 fn play<G: Game>(game: &G, names: &[&str], seed: u64, follow: bool) -> Vec<f32> {
-    let mut players: Vec<_> = names.iter().map(|name| build(name, game).unwrap()).collect();
+    let mut players: Vec<_> = names.iter().map(|name| player(name, game)).collect();
     let mut rng = Rng::new(seed, "test");
     let mut choosing = Rng::new(seed, "seats");
     let mut state = game.initial(&mut rng);
@@ -88,11 +72,11 @@ fn wrong_names_are_refused() {
     let (game, other) =
         (Small::new(Config::default()).unwrap(), TicTacToe::new(tic_tac_toe::Config {}).unwrap());
     let name = "snakgame{strategy=editorial}";
-    assert_eq!(build(name, &game).unwrap().name(), name);
-    let error = build(name, &other).err().unwrap().to_string();
+    assert_eq!(player(name, &game).name(), name);
+    let error = player_with(name, &other, |_| None).err().unwrap().to_string();
     assert!(error.contains("it plays snakgame only"), "{error}");
-    let error = build("snakgame", &game).err().unwrap().to_string();
+    let error = player_with("snakgame", &game, |_| None).err().unwrap().to_string();
     assert!(error.contains("strategy is missing; write snakgame{strategy=NAME}"), "{error}");
-    let error = build("snakgame{strategy=magic}", &game).err().unwrap().to_string();
+    let error = player_with("snakgame{strategy=magic}", &game, |_| None).err().unwrap().to_string();
     assert!(error.contains("known are random, chef, priority"), "{error}");
 }
