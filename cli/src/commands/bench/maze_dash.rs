@@ -102,11 +102,8 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     }
     let methods: &[Method] =
         if arguments.methods.is_empty() { &Method::ALL } else { &arguments.methods };
-    for (&side, &chosen) in
-        arguments.sides.iter().flat_map(|side| methods.iter().map(move |chosen| (side, chosen)))
-    {
-        method::check_side(chosen, side)?;
-    }
+    let longest = arguments.sides.iter().copied().max().unwrap_or_default();
+    methods.iter().try_for_each(|&chosen| method::check_side(chosen, longest))?;
     let mut rows = Vec::new();
     for &side in &arguments.sides {
         let paper = PAPER.into_iter().find(|row| row.side == side);
