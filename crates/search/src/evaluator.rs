@@ -71,8 +71,8 @@ pub struct Estimate<'a> {
     /// Priors over the action space, `[movers, actions]`, lowest mover first; `None` for uniform
     /// priors. Each row is a softmax over the legal actions; searches renormalise it.
     pub priors: Option<&'a [f32]>,
-    /// Whether the values are those of best play. A search with the solver then takes the leaf for
-    /// proven, as if the game ended there. The root is searched all the same, for its action.
+    /// Whether the values are those of best play. A search with the solver then treats the leaf as an
+    /// end of the game. The root is the exception: it is searched, because a decision needs an action.
     pub is_exact: bool,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! One thread moves the lines, and blocks where the program does. Another ends the game when the
 //! program has used up its time. A line therefore passes no thread but its own, and a program that
-//! neither reads nor writes cannot hold up the judge.
+//! neither reads nor writes cannot block the judge.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
