@@ -111,8 +111,15 @@ impl Running {
     pub(crate) async fn publish(&mut self, generation: u32, weights: Bytes) -> Decision {
         let stored = self.client.publish(Generation(generation), 10, weights).await.unwrap();
         assert_eq!(stored.status, CheckpointStatus::Candidate);
+        self.decided(Generation(generation)).await
+    }
+
+    /// The decision on a published candidate.
+    pub(crate) async fn decided(&mut self, candidate: Generation) -> Decision {
         loop {
-            if let ArenaEvent::Decided(decision) = self.events.recv().await.unwrap() {
+            if let ArenaEvent::Decided(decision) = self.events.recv().await.unwrap()
+                && decision.generation == candidate
+            {
                 return decision;
             }
         }
