@@ -1,7 +1,7 @@
 //! A position in packed form, for play, search and training.
 //!
 //! Three sets of cells hold the board; what is in none of them is blocked. A state of a small board
-//! needs no memory outside of itself. [`Position`](super::Position) has the same rules with faster
+//! needs no memory outside of itself. [`Position`] has the same rules with faster
 //! access to single cells of large boards.
 //!
 //! Bodies are not lists of cells: the rules read only the ends of the current snakes.
