@@ -61,7 +61,7 @@ impl Chain {
             if direction < 4 {
                 self.next[cell] += 1;
                 let next = cell.wrapping_add_signed(field.steps[direction]);
-                if !field.is_open(next) && next != root {
+                if edges.left(cell) >> direction & 1 == 0 || !field.is_open(next) && next != root {
                     continue;
                 }
                 if self.order[next] > before {

@@ -14,7 +14,7 @@ use crate::field::Field;
 /// No cell is known to be the last.
 const UNKNOWN: u32 = u32::MAX;
 /// The direction back.
-const BACK: [usize; 4] = [1, 0, 3, 2];
+pub(crate) const BACK: [usize; 4] = [1, 0, 3, 2];
 
 /// A value before a change.
 #[derive(Debug)]
@@ -42,6 +42,7 @@ pub(crate) struct Edges {
     strict: Vec<bool>,
     start: u32,
     last: u32,
+    last_dark: bool,
     changes: Vec<Change>,
     /// Cells whose edges have changed.
     queue: Vec<u32>,
@@ -61,6 +62,7 @@ impl Edges {
             strict: vec![false; size],
             start: 0,
             last: UNKNOWN,
+            last_dark: false,
             changes: Vec::new(),
             queue: Vec::new(),
             cells: Vec::with_capacity(size),
@@ -92,6 +94,7 @@ impl Edges {
             1 => dark,
             _ => return Err(Impossible),
         };
+        self.last_dark = last_dark;
         for &cell in &self.cells {
             let index = cell as usize;
             self.strict[index] = field.is_dark(index) != last_dark || cell == self.start;
@@ -108,6 +111,39 @@ impl Edges {
     /// The edges of a cell that are left, as a bit mask of directions.
     pub(crate) fn left(&self, cell: usize) -> u8 {
         self.left[cell]
+    }
+
+    /// The edges of a cell that the path must use, as a bit mask of directions.
+    pub(crate) fn forced(&self, cell: usize) -> u8 {
+        self.forced[cell]
+    }
+
+    /// Whether the path may end at a cell.
+    pub(crate) fn may_be_last(&self, cell: usize) -> bool {
+        if self.last == UNKNOWN { !self.strict[cell] } else { self.last as usize == cell }
+    }
+
+    /// The cells of the path, visited or not.
+    pub(crate) fn cells(&self) -> &[u32] {
+        &self.cells
+    }
+
+    /// The colour of the last cell.
+    pub(crate) fn is_last_dark(&self) -> bool {
+        self.last_dark
+    }
+
+    /// Edges of a cell in the path, unless it is the last.
+    pub(crate) fn full(&self, cell: usize) -> u8 {
+        if cell as u32 == self.start { 1 } else { 2 }
+    }
+
+    /// Cells whose edges have changed after `mark`.
+    pub(crate) fn changed(&self, mark: usize) -> impl Iterator<Item = u32> {
+        self.changes[mark..].iter().filter_map(|change| match *change {
+            Change::Removed { cell, .. } | Change::Forced { cell, .. } => Some(cell),
+            _ => None,
+        })
     }
 
     /// A point to return to with [`undo`](Self::undo).
@@ -168,7 +204,7 @@ impl Edges {
     }
 
     /// Removes an edge that is not forced.
-    fn remove(&mut self, cell: usize, way: usize) {
+    pub(crate) fn remove(&mut self, cell: usize, way: usize) {
         if self.left[cell] >> way & 1 == 0 {
             return;
         }
@@ -220,6 +256,6 @@ impl Edges {
 }
 
 /// The directions of a bit mask.
-fn ways(mask: u8) -> impl Iterator<Item = usize> {
+pub(crate) fn ways(mask: u8) -> impl Iterator<Item = usize> {
     (0..4).filter(move |way| mask >> way & 1 == 1)
 }

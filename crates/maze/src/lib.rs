@@ -17,12 +17,14 @@
 mod backtrack;
 mod chain;
 mod edges;
+mod factor;
 mod field;
 mod method;
 mod puzzle;
 mod refuted;
 mod sat;
 mod search;
+mod segments;
 mod solve;
 mod tree;
 

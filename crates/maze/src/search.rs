@@ -5,8 +5,10 @@ use ouro_game::maze_dash::{Board, State};
 
 use crate::chain::Chain;
 use crate::edges::{Edges, Impossible};
+use crate::factor::Factor;
 use crate::field::Field;
 use crate::refuted::Refuted;
+use crate::segments::Segments;
 
 /// The result of one search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +49,8 @@ struct Decision {
 pub(crate) struct Search {
     field: Field,
     chain: Chain,
+    segments: Segments,
+    factor: Factor,
     edges: Edges,
     decisions: Vec<Decision>,
     refuted: Refuted,
@@ -59,6 +63,8 @@ impl Search {
         let field = Field::new(board);
         Self {
             chain: Chain::new(&field),
+            segments: Segments::new(&field),
+            factor: Factor::new(&field),
             edges: Edges::new(&field),
             field,
             decisions: Vec::new(),
@@ -144,7 +150,11 @@ impl Search {
         self.decisions.clear();
         let start = self.field.padded(start);
         self.field.visit(start);
-        if self.field.left() == 0 { Ok(()) } else { self.edges.begin(&self.field, start) }
+        if self.field.left() > 0 {
+            self.edges.begin(&self.field, start)?;
+            self.factor.begin(&self.field, &self.edges);
+        }
+        Ok(())
     }
 
     /// Takes the path back to the last decision with a direction that has not been tried.
@@ -153,6 +163,7 @@ impl Search {
             let decision = self.decisions.last_mut()?;
             self.field.shorten(decision.length);
             self.edges.undo(decision.mark);
+            self.factor.undo(decision.mark);
             if decision.left > 0 {
                 decision.left -= 1;
                 return Some(decision.options[usize::from(decision.left)].into());
@@ -199,14 +210,22 @@ impl Search {
 
     /// Tests the cells that are left. Returns whether that removed edges of the head.
     fn test(&mut self) -> Result<bool, Impossible> {
-        if !self.field.may_end() || !self.chain.holds(&self.field, &self.edges) {
+        let (field, edges) = (&self.field, &mut self.edges);
+        let head = field.head();
+        let before = edges.left(head);
+        if !field.may_end() {
             return Err(Impossible);
         }
-        let head = self.field.head();
-        let before = self.edges.left(head);
-        self.chain.excluded.iter().for_each(|&cell| self.edges.exclude_last(cell));
-        self.edges.settle()?;
-        Ok(self.edges.left(head) != before)
+        self.factor.repair(edges)?;
+        if self.factor.filter(edges)? {
+            self.factor.repair(edges)?;
+        }
+        if !self.segments.hold(field, edges) || !self.chain.holds(field, edges) {
+            return Err(Impossible);
+        }
+        self.chain.excluded.iter().for_each(|&cell| edges.exclude_last(cell));
+        edges.settle()?;
+        Ok(edges.left(head) != before)
     }
 
     /// The decision at the head. The direction whose first cell has the fewest open sides comes

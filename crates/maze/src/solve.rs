@@ -9,9 +9,9 @@ use ouro_game::maze_dash::Board;
 use crate::search::{End, Search};
 
 /// Nodes of the first round at a given start, and of the first at free starts.
-const FIRST_LIMIT: (u64, u64) = (60_000, 64);
+const FIRST_LIMIT: (u64, u64) = (60_000, 256);
 /// Growth of the limit from round to round, at a given start and at free starts.
-const GROWTH: (u64, u64) = (2, 64);
+const GROWTH: (u64, u64) = (2, 16);
 /// Nodes between two calls of the watch.
 pub(crate) const WATCH_EVERY: u64 = 64;
 /// Probability that a decision is ordered at random, after the first round.

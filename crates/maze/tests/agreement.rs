@@ -197,6 +197,16 @@ fn tree_search_solves_the_boards_of_the_paper_and_stops_at_once_on_larger_ones()
 }
 
 #[test]
+fn large_boards_take_few_decisions() {
+    for seed in 0..3 {
+        let (board, _) = generate(100, 100, 3_100, seed).expect("31 % of obstacles are in reach");
+        let Solved { answer, progress } = solve(&board, ONE_THREAD, &|_| true);
+        assert!(matches!(answer, Answer::Path(_)), "\n{board}");
+        assert!(progress.nodes < 2_000, "{progress:?}");
+    }
+}
+
+#[test]
 fn methods_are_found_by_their_names() {
     for method in Method::ALL {
         assert_eq!(Method::from_name(method.name()), Some(method));
