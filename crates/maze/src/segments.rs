@@ -81,3 +81,39 @@ impl Segments {
         forward || backward
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ouro_game::maze_dash::Board;
+
+    use super::*;
+
+    #[test]
+    fn a_segment_whose_turns_ask_for_both_directions_has_none() {
+        // Each hook ends on the cell ahead of its own turn:
+        //
+        //   B4 B1-B0-A0-A1 A4
+        //    |  |        |  |
+        //   B3-B2       A2-A3
+        let (left, right) =
+            ([(2, 0), (1, 0), (1, 1), (0, 1), (0, 0)], [(3, 0), (4, 0), (4, 1), (5, 1), (5, 0)]);
+        let both: Vec<_> = left.into_iter().rev().chain(right).collect();
+        let start = 4 * 8;
+        let board = Board::new(8, 5, vec![true; 40], Some(start)).expect("the board is connected");
+        for (cells, holds) in [(&both[..], false), (&both[..5], true), (&both[5..], true)] {
+            let mut field = Field::new(&board);
+            let start = field.padded(start);
+            field.visit(start);
+            let mut edges = Edges::new(&field);
+            edges.begin(&field, start).expect("the board has a path from its corner");
+            let cells = cells.iter().map(|&(x, y)| field.padded((y + 1) * 8 + x + 1));
+            let cells: Vec<_> = cells.collect();
+            for two in cells.windows(2) {
+                let apart = two[1] as isize - two[0] as isize;
+                let way = field.steps.iter().position(|&step| step == apart);
+                edges.force(two[0], way.expect("they are neighbours")).expect("the edge is left");
+            }
+            assert_eq!(Segments::new(&field).hold(&field, &edges), holds, "{cells:?}");
+        }
+    }
+}
