@@ -1,10 +1,10 @@
-//! A choice of edges that gives every cell as many as a path uses: two, but one for its first and
-//! its last cell.
+//! A factor: edges of which every cell has as many as a path uses, two, but one for its first and its
+//! last cell (Tutte 1952, "The factors of graphs").
 //!
-//! A path is such a choice, so none exists without one. Neighbours differ in colour, as on a
-//! chessboard, so a choice is a flow from the cells of one colour to those of the other, and one
-//! that lost edges is repaired along augmenting paths (Ford and Fulkerson 1956, "Maximal flow through
-//! a network"). The choice contains all forced edges and no removed one. When the search takes edges
+//! The edges of a path are a factor, so no path exists without one. Neighbours differ in colour, as on
+//! a chessboard, so a factor is a flow from the cells of one colour to those of the other. One that
+//! lost edges is repaired along augmenting paths (Ford and Fulkerson 1956, "Maximal flow through a
+//! network"). The factor contains all forced edges and no removed one. When the search takes edges
 //! back, it stays valid, so nothing is recorded.
 
 mod filter;
@@ -18,7 +18,7 @@ use crate::field::Field;
 /// No cell.
 const NONE: u32 = u32::MAX;
 
-/// A choice of edges, and working memory to repair it.
+/// A factor, and working memory to repair it.
 #[derive(Debug)]
 pub(crate) struct Factor {
     steps: [isize; 4],
@@ -32,7 +32,7 @@ pub(crate) struct Factor {
     last: u32,
     /// Cells of the other colour that may lack edges.
     lacking: Vec<u32>,
-    /// Changes of the edges that the choice respects.
+    /// Changes of the edges that the factor respects.
     synced: usize,
     /// The search in which a cell was reached, and the cell before it.
     seen: Vec<u32>,
@@ -62,7 +62,7 @@ impl Factor {
         }
     }
 
-    /// Begins a choice for the edges of a new path.
+    /// Begins a factor for the edges of a new path.
     pub(crate) fn begin(&mut self, field: &Field, edges: &Edges) {
         let last_dark = edges.is_last_dark();
         self.lacking.clear();
@@ -84,7 +84,7 @@ impl Factor {
         self.synced = self.synced.min(mark);
     }
 
-    /// Repairs the choice after changes of the edges.
+    /// Repairs the factor after changes of the edges.
     pub(crate) fn repair(&mut self, edges: &Edges) -> Result<(), Impossible> {
         for cell in edges.changed(self.synced) {
             self.respect(edges, cell as usize);

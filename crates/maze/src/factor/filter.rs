@@ -1,10 +1,10 @@
-//! Edges that no choice contains, and edges that every choice contains.
+//! Edges that no factor contains, and edges that every factor contains.
 //!
-//! The cells, with arcs along which an augmenting path may go, are a directed graph. A choice can
-//! change an edge only along a cycle of arcs, so an edge whose ends lie in different strong components
-//! stays as it is in all choices (Régin 1994, "A filtering algorithm for constraints of difference in
-//! CSPs"). The components are found by Tarjan's algorithm (1972, "Depth-first search and linear graph
-//! algorithms") in linear time.
+//! The cells, with arcs along which an augmenting path may go, are a directed graph. Two factors differ
+//! in cycles of arcs, so an edge whose ends lie in different strong components is in all factors or
+//! in none (Régin 1994, "A filtering algorithm for constraints of difference in CSPs"). The components
+//! are found by Tarjan's algorithm (1972, "Depth-first search and linear graph algorithms") in linear
+//! time.
 
 use super::{Factor, NONE};
 use crate::edges::{Edges, Impossible, ways};
@@ -144,8 +144,8 @@ impl Filter {
 }
 
 impl Factor {
-    /// Removes the edges that no choice contains, forces those that every choice contains, and
-    /// excludes last cells that no choice has. The choice must be whole. Returns whether anything
+    /// Removes the edges that no factor contains, forces those that every factor contains, and
+    /// excludes last cells that no factor has. The factor must be whole. Returns whether anything
     /// changed.
     pub(crate) fn filter(&mut self, edges: &mut Edges) -> Result<bool, Impossible> {
         let mark = edges.mark();

@@ -1,4 +1,4 @@
-//! Repairs and filters against an enumeration of all choices.
+//! Repairs and filters against an enumeration of all factors.
 
 use ouro_game::Rng;
 use ouro_game::maze_dash::Board;
@@ -25,8 +25,8 @@ fn is_forced(edges: &Edges, (cell, way, _): Edge) -> bool {
     edges.forced(cell) >> way & 1 == 1
 }
 
-/// All choices, as lists of whether each edge of `all` is chosen.
-fn choices(edges: &Edges, all: &[Edge]) -> Vec<Vec<bool>> {
+/// All factors, as lists of whether each edge of `all` is chosen.
+fn factors(edges: &Edges, all: &[Edge]) -> Vec<Vec<bool>> {
     fn extend(
         edges: &Edges,
         all: &[Edge],
@@ -80,20 +80,20 @@ fn filter(factor: &mut Factor, edges: &mut Edges) -> Result<(), Impossible> {
     Ok(())
 }
 
-/// Asserts that each edge but the forced ones is in some choice and not in all.
+/// Asserts that each edge but the forced ones is in some factor and not in all.
 fn assert_filtered(board: &Board, field: &Field, edges: &Edges) {
     let all = left(field, edges);
-    let kept = choices(edges, &all);
+    let kept = factors(edges, &all);
     for (index, &edge) in all.iter().enumerate() {
-        let chosen = kept.iter().filter(|choice| choice[index]).count();
-        assert!(chosen > 0, "an edge of no choice is left\n{board}");
+        let chosen = kept.iter().filter(|factor| factor[index]).count();
+        assert!(chosen > 0, "an edge of no factor is left\n{board}");
         assert!(is_forced(edges, edge) || chosen < kept.len(), "\n{board}");
     }
 }
 
 #[test]
-fn repairs_find_a_choice_if_there_is_one_and_filters_leave_no_fixed_edge() {
-    let mut rng = Rng::new(23, "choices");
+fn repairs_find_a_factor_if_there_is_one_and_filters_leave_no_fixed_edge() {
+    let mut rng = Rng::new(23, "factors");
     let (mut found, mut missing, mut filtered) = (0, 0, 0);
     for _ in 0..40_000 {
         let free: Vec<bool> = (0..20).map(|_| rng.below(5) > 0).collect();
@@ -114,7 +114,7 @@ fn repairs_find_a_choice_if_there_is_one_and_filters_leave_no_fixed_edge() {
             loop {
                 let all = left(&field, &edges);
                 let is_whole = factor.repair(&edges).is_ok();
-                assert_eq!(is_whole, !choices(&edges, &all).is_empty(), "\n{board}");
+                assert_eq!(is_whole, !factors(&edges, &all).is_empty(), "\n{board}");
                 found += u32::from(is_whole);
                 missing += u32::from(!is_whole);
                 if !is_whole {
@@ -134,7 +134,7 @@ fn repairs_find_a_choice_if_there_is_one_and_filters_leave_no_fixed_edge() {
                 if spare.is_empty() {
                     break;
                 }
-                // Each change alone leaves a choice; several together may not.
+                // Each change alone leaves a factor; several together may not.
                 let settled = (0..4).try_for_each(|_| {
                     let (cell, way, _) = spare[rng.below(spare.len() as u32) as usize];
                     if rng.below(2) == 0 {
