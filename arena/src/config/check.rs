@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ouro_game::{Game, GameConfig, GameVisitor, Rng};
+use ouro_players::minimax::largest_tree;
 use ouro_players::{NameError, smallest_network};
 use ouro_rating::{ClusterShape, GateConfigError};
 use ouro_settings::{MatchConfig, SettingError, check_gate};
@@ -11,17 +12,20 @@ use crate::player_id::ANCHOR;
 use crate::side::{Side, StoppedClock};
 use crate::store::WeightsError;
 
-/// The default anchors, each with the most players of a game that it is rated in. Anchors that a
-/// game does not support are skipped.
-///
-/// A turn of a game with simultaneous moves is one level of the tree per player, so the time of a
-/// search to a depth is exponential in the players: one move of 16 snakes would take hours.
-const USUAL_ANCHORS: [(&str, usize); 4] = [
-    ("greedy", usize::MAX),
-    ("minimax{depth=1}", 8),
-    ("minimax{depth=2}", 4),
-    ("minimax{depth=4}", 2),
+/// The default anchors, each with the depth of its search. Anchors that a game does not support are
+/// skipped.
+const USUAL_ANCHORS: [(&str, Option<u32>); 4] = [
+    ("greedy", None),
+    ("minimax{depth=1}", Some(1)),
+    ("minimax{depth=2}", Some(2)),
+    ("minimax{depth=4}", Some(4)),
 ];
+
+/// Most positions of the tree of a default anchor, without pruning. A tree of this size takes about
+/// a tenth of a second.
+///
+/// Turns of many snakes, and chance with many outcomes in every turn, make trees of hours.
+const MOST_POSITIONS: f64 = 262_144.0;
 
 /// Minimum number of distinct openings in a game with a fixed start position.
 ///
@@ -111,8 +115,10 @@ impl GameVisitor for Players<'_> {
                 }
             }
             None => {
-                let fits =
-                    |&&(name, most): &&(&str, usize)| game.players() <= most && seat(name).is_ok();
+                let fits = |&&(name, depth): &&(&str, Option<u32>)| {
+                    seat(name).is_ok()
+                        && depth.is_none_or(|turns| largest_tree(&game, turns) <= MOST_POSITIONS)
+                };
                 let usual = USUAL_ANCHORS.iter().filter(fits);
                 names.extend(usual.map(|&(name, _)| Arc::<str>::from(name)));
             }
@@ -166,6 +172,10 @@ mod tests {
         let duel = checked(r#"{"game":"battlesnake","width":7,"height":7,"snakes":2}"#);
         let minimax = ["minimax{depth=1}", "minimax{depth=2}", "minimax{depth=4}"];
         assert_eq!(names(&duel), [&["random", "greedy"][..], &minimax].concat());
+        let four = checked(r#"{"game":"battlesnake","width":11,"height":11,"snakes":4}"#);
+        assert_eq!(names(&four), [&["random", "greedy"][..], &minimax[..2]].concat());
+        let eight = checked(r#"{"game":"battlesnake","width":19,"height":19,"snakes":8}"#);
+        assert_eq!(names(&eight), ["random", "greedy", "minimax{depth=1}"]);
         let crowd = checked(r#"{"game":"battlesnake","width":19,"height":19,"snakes":16}"#);
         assert_eq!(names(&crowd), ["random", "greedy"]);
         // The start cells of snakes vary with the seed.
@@ -174,6 +184,14 @@ mod tests {
         assert_eq!(names(&connect_four), [&["random"][..], &minimax].concat());
         assert_eq!(connect_four.opening_plies, 3);
         assert_eq!(checked(r#"{"game":"tic_tac_toe"}"#).opening_plies, 2);
+        // Chance has a hundred outcomes in every turn of the official game.
+        let against_chef =
+            checked(r#"{"game":"snakgame","mode":"official","rows":10,"columns":10}"#);
+        assert_eq!(names(&against_chef), ["random", "minimax{depth=1}"]);
+        let duel = checked(
+            r#"{"game":"snakgame","mode":"duel","rows":10,"columns":10,"new_snakes":"when_stuck"}"#,
+        );
+        assert_eq!(names(&duel), [&["random"][..], &minimax].concat());
         let snake = checked(r#"{"game":"snake","size":6}"#);
         assert_eq!((snake.shape, snake.opening_plies), (ClusterShape { seats: 1 }, 0));
     }

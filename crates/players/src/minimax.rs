@@ -8,6 +8,7 @@
 //! made within it, counted from the start of its search. The search ends earlier by 2 % of the time,
 //! at least 1 ms but at most half of it, which covers the nodes until the next check of the clock.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -88,6 +89,20 @@ pub(crate) mod maxn {
         context: &mut BuildContext<'_, G>,
     ) -> BuildResult<G> {
         build_with(&MaxNMethod, &SYNTAX, &options, context)
+    }
+}
+
+/// Positions at the horizon of `minimax{depth=TURNS}` in a game, without pruning
+/// ([`ouro_search::minimax::largest_tree`]).
+pub fn largest_tree<G: Game>(game: &G, turns: u32) -> f64 {
+    let any: &dyn Any = game;
+    let area = &mut AreaControl::default();
+    if let Some(game) = any.downcast_ref::<battlesnake::Small>() {
+        ouro_search::minimax::largest_tree(game, area, turns)
+    } else if let Some(game) = any.downcast_ref::<battlesnake::Large>() {
+        ouro_search::minimax::largest_tree(game, area, turns)
+    } else {
+        ouro_search::minimax::largest_tree(game, &mut OutcomeOnly, turns)
     }
 }
 

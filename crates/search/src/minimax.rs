@@ -36,6 +36,7 @@ mod paranoid;
 mod plain;
 mod query;
 mod table;
+mod tree_size;
 
 pub use chance::CHANCE_SAMPLES;
 pub use max_n::MaxN;
@@ -43,3 +44,4 @@ pub use node_counter::NODES_PER_CLOCK_CHECK;
 pub use paranoid::Paranoid;
 pub use plain::Plain;
 pub use query::{Limits, MinimaxResult, NotToMove, Query, Searcher, Step, UNDECIDED};
+pub use tree_size::largest_tree;

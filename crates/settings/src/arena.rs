@@ -15,8 +15,7 @@ pub struct MatchConfig {
     /// `net{weights=self,temperature=0.5}` or `mcts{sims=32,weights=self}`.
     pub player: String,
     /// Fixed players that are always rated, by name. `random` is always one of them. Left out:
-    /// `greedy`, and `minimax` of depth 1 for at most 8 players, depth 2 for at most 4 and depth 4 for
-    /// at most 2.
+    /// `greedy`, and `minimax` of depth 1, 2 and 4 as far as its tree has at most 262,144 positions.
     pub anchors: Option<Vec<String>>,
     /// Games of each candidate after its verdict, against the champion that it met at the gate. They
     /// rate it: games at the gate end by their results, which would stretch ratings. Those of a

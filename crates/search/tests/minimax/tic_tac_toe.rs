@@ -90,3 +90,11 @@ fn a_win_at_once_is_better_than_a_win_later() {
     assert!(found.value > 0.999 && found.value < 1.0);
     assert_eq!(found.turns, 1, "a proven win needs no deeper look");
 }
+
+#[test]
+fn the_largest_tree_has_a_position_for_each_order_of_stones() {
+    let of_depth = |turns| ouro_search::minimax::largest_tree(&game(), &mut OutcomeOnly, turns);
+    let near = |one: f64, two: f64| (one - two).abs() < 0.5;
+    assert!(near(of_depth(1), 9.0));
+    assert!(near(of_depth(4), 9.0 * 8.0 * 7.0 * 6.0));
+}
