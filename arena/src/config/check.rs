@@ -193,6 +193,7 @@ mod tests {
         );
         assert_eq!(names(&duel), [&["random"][..], &minimax].concat());
         let snake = checked(r#"{"game":"snake","size":6}"#);
+        assert_eq!(names(&snake), [&["random"][..], &minimax].concat());
         assert_eq!((snake.shape, snake.opening_plies), (ClusterShape { seats: 1 }, 0));
     }
 }

@@ -38,8 +38,9 @@ fn branching<G: Game, E: Heuristic<G>>(game: &G, heuristic: &mut E, number: u64)
         let mut positions = 1.0;
         for mover in movers.iter() {
             heuristic.candidates(game, &state, mover, &mut mask);
-            positions *= mask.iter().count() as f64;
-            let chosen = rng.below(mask.iter().count().max(1) as u32) as usize;
+            let candidates = mask.iter().count();
+            positions *= candidates as f64;
+            let chosen = rng.below(candidates.max(1) as u32) as usize;
             joint[mover] = mask.iter().nth(chosen).unwrap_or_default();
         }
         if game.step(&mut state, &joint).is_err() {
@@ -48,7 +49,7 @@ fn branching<G: Game, E: Heuristic<G>>(game: &G, heuristic: &mut E, number: u64)
         }
         heuristic.resolve_chance(game, &mut state);
         while game.turn(&state) == Turn::Chance && !game.is_decided(&state) {
-            positions *= outcomes(game, &state) as f64;
+            positions *= f64::from(outcomes(game, &state));
             let outcome = game.sample_chance(&state, &mut rng);
             if game.apply_chance(&mut state, outcome).is_err() {
                 debug_assert!(false, "a sampled outcome applies");
@@ -63,13 +64,10 @@ fn branching<G: Game, E: Heuristic<G>>(game: &G, heuristic: &mut E, number: u64)
     factors
 }
 
-/// Outcomes that a search visits at a chance node.
-fn outcomes<G: Game>(game: &G, state: &G::State) -> usize {
+/// Outcomes that a search visits at a chance node, at most: impossible ones count too.
+fn outcomes<G: Game>(game: &G, state: &G::State) -> u32 {
     match game.chance(state) {
-        Chance::Enumerable { count } => (0..count)
-            .filter(|&outcome| game.chance_probability(state, outcome) > 0.0)
-            .count()
-            .max(1),
-        Chance::Sampled => CHANCE_SAMPLES as usize,
+        Chance::Enumerable { count } => count,
+        Chance::Sampled => CHANCE_SAMPLES,
     }
 }
