@@ -152,6 +152,10 @@ impl Factor {
 
     /// Gives a source an edge more by an augmenting path. Returns whether there is one.
     fn augment(&mut self, edges: &Edges, source: usize) -> bool {
+        if self.round == u32::MAX {
+            self.seen.fill(0);
+            self.round = 0;
+        }
         self.round += 1;
         let after = self.after();
         self.queue.clear();
