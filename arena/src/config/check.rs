@@ -24,7 +24,7 @@ const USUAL_ANCHORS: [(&str, Option<u32>); 4] = [
 /// Most positions of the tree of a default anchor, without pruning. A tree of this size takes about
 /// a tenth of a second.
 ///
-/// Turns of many snakes, and chance with many outcomes in every turn, make trees of hours.
+/// A search takes hours with many snakes, or where chance has many outcomes in every turn.
 const MOST_POSITIONS: f64 = 262_144.0;
 
 /// Minimum number of distinct openings in a game with a fixed start position.

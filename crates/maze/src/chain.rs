@@ -1,11 +1,11 @@
 //! The test of the cells that are left: can one path from the head cover them?
 //!
-//! The test looks at the graph of the head, all open cells and the edges left. Its *blocks* are the maximal parts
-//! without a cut vertex (Hopcroft and Tarjan 1973, "Efficient algorithms for graph manipulation").
-//! A path that visits every cell once enters a block by one cut vertex and leaves it by another, so
-//! the blocks must form a chain, and the head lies in the first block only. Neighbours differ in
-//! colour, as on a chessboard. So a block whose ends have the same colour has one cell more of that
-//! colour, and a block whose ends differ has as many of both. Time and memory are linear.
+//! The test looks at the graph of the head, all open cells and the edges left. Its *blocks* are the
+//! maximal parts without a cut vertex (Hopcroft and Tarjan 1973, "Efficient algorithms for graph
+//! manipulation"). A path that visits every cell once enters a block by one cut vertex and leaves it by
+//! another, so the blocks must form a chain, and the head lies in the first block only. Neighbours
+//! differ in colour, as on a chessboard. So a block whose ends have the same colour has one cell more
+//! of that colour, and a block whose ends differ has as many of both. Time and memory are linear.
 
 use crate::edges::Edges;
 use crate::field::Field;

@@ -131,7 +131,7 @@ impl Factor {
         }
     }
 
-    /// Chooses the edge or no longer.
+    /// Adds an edge to the factor, or takes it out.
     fn toggle(&mut self, cell: usize, way: usize) {
         let other = self.beside(cell, way);
         self.chosen[cell] ^= 1 << way;
@@ -187,8 +187,8 @@ impl Factor {
         false
     }
 
-    /// The edges of a cell by which an augmenting path may leave it, as a bit mask of directions: to
-    /// cells of the last cell's colour those that are not chosen, back from them chosen ones.
+    /// The edges by which an augmenting path may leave a cell, as a bit mask of directions. It reaches
+    /// cells of the last cell's colour by edges that are not chosen, and leaves them by chosen ones.
     fn arcs(&self, edges: &Edges, cell: usize) -> u8 {
         if self.is_target[cell] {
             self.chosen[cell] & !edges.forced(cell)

@@ -1,11 +1,11 @@
 //! The solver of Maze Dash.
 //!
 //! [`solve`](fn@solve) searches depth-first over decisions. Forced slides are not nodes. Each decision is
-//! tested before it is tried: edges that every path must or cannot contain, by local rules and by a flow
-//! that gives each cell as many edges as a path uses; turns within forced edges; and the blocks of the
-//! graph of the cells left, which must form a chain that begins at the head. The search restarts with
-//! other random choices and a growing limit. If a search ends below its limit, all paths have been
-//! tried, and its answer is a proof. [`Method`] has the other methods, for comparison.
+//! tested before it is tried. Local rules and a flow find edges that every path must or cannot contain.
+//! Forced edges must allow their turns in one direction. The blocks of the graph of the edges left must
+//! form a chain that begins at the head. The search restarts with other random choices and a growing
+//! limit. If a search ends below its limit, all paths have been tried, and its answer is a proof.
+//! [`Method`] has the other methods, for comparison.
 #![warn(clippy::pedantic)]
 #![expect(
     clippy::must_use_candidate,

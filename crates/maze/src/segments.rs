@@ -2,7 +2,7 @@
 //!
 //! Forced edges join cells to *segments*, which a path visits from one end to the other without a
 //! gap. If the cell ahead of a turn lies in the same segment, the path must visit it before the
-//! turn, which gives the segment a direction. A segment whose turns ask for both directions has no
+//! turn, which gives the segment a direction. A segment whose turns need both directions has no
 //! path. Time and memory are linear.
 
 use crate::edges::{Edges, ways};
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_segment_whose_turns_ask_for_both_directions_has_none() {
+    fn a_segment_whose_turns_need_both_directions_has_none() {
         // Each hook ends on the cell ahead of its own turn:
         //
         //   B4 B1-B0-A0-A1 A4

@@ -130,7 +130,7 @@ impl Filter {
         if cell == factor.after() {
             let &end = self.ends.get(self.ends_seen)?;
             self.ends_seen += 1;
-            // An arc to the cell that is chosen to be the last would be one against its direction.
+            // The arc of the cell that is chosen to be the last leads the other way.
             return if end == factor.last { self.follow(factor, cell) } else { Some(end as usize) };
         }
         let arcs = self.arcs[cell];
