@@ -17,6 +17,7 @@ mod entrants;
 mod exam;
 mod game_argument;
 mod games;
+mod generate;
 mod match_games;
 mod method;
 mod purge;
@@ -31,6 +32,7 @@ mod solve;
 mod states;
 mod store;
 mod strategy;
+mod style;
 mod token;
 mod train;
 mod tune;
@@ -65,6 +67,7 @@ pub(crate) enum Command {
     Match(match_games::Arguments),
     Tune(tune::Arguments),
     Exam(exam::Arguments),
+    Generate(generate::Arguments),
     Solve(solve::Arguments),
     #[command(subcommand)]
     Snakgame(snakgame::Snakgame),
@@ -99,6 +102,7 @@ impl Command {
             Self::Match(arguments) => match_games::run(&arguments, output),
             Self::Tune(arguments) => tune::run(&arguments, output),
             Self::Exam(arguments) => exam::run(&arguments, output),
+            Self::Generate(arguments) => generate::run(&arguments, output),
             Self::Solve(arguments) => solve::run(&arguments, output),
             Self::Snakgame(verb) => verb.run(output),
         }

@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     /// Seed of the search's random choices.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Print decisions only (`qpath`), without forced slides.
+    /// Print the first slide and the decisions only (`qpath`), without other forced slides.
     #[arg(long)]
     decisions: bool,
     /// Check this solution instead of searching for one.

@@ -93,3 +93,40 @@ fn bad_boards_are_refused_in_one_line() {
     let missing = run(Command::new(env!("CARGO_BIN_EXE_ouro")).args(["solve", "nowhere.txt"]));
     assert_eq!(missing.code, Some(66));
 }
+
+/// Runs `ouro generate`.
+fn generate(arguments: &[&str]) -> Ended {
+    run(Command::new(env!("CARGO_BIN_EXE_ouro")).arg("generate").args(arguments))
+}
+
+#[test]
+fn generated_boards_have_their_obstacles_and_the_printed_solution() {
+    let text = generate(&["7", "5", "--obstacles", "9", "--solution"]).success();
+    let (solution, rows) =
+        text.trim_end().rsplit_once('\n').map(|(rows, last)| (last, rows)).expect("two parts");
+    assert_eq!(rows.matches('#').count(), 9, "{text}");
+    assert_eq!(solve(rows, &["--check", solution]).code, Some(0), "{text}");
+}
+
+#[test]
+fn the_formats_are_one_board_and_a_seed_follows_the_other() {
+    let of = |arguments: &[&str]| generate(&[&["6", "6", "--style", "hard"], arguments].concat());
+    let rows = of(&[]).success();
+    let lines = of(&["--format", "line", "--boards", "2"]).success();
+    let lines: Vec<_> = lines.lines().collect();
+    let board: ouro_game::maze_dash::Board = rows.parse().expect("a board");
+    assert_eq!(lines[0], board.to_line());
+    assert_eq!(of(&["--json"]).success().trim_end(), board.to_json());
+    let second = of(&["--format", "line", "--seed", "2"]).success();
+    assert_eq!([second.trim_end()], lines[1..]);
+    assert!(!of(&["--free-start"]).success().contains('S'));
+}
+
+#[test]
+fn boards_that_cannot_be_generated_are_refused() {
+    generate(&["0", "5"]).assert_refused(64, &["0x5"]);
+    generate(&["10000", "10000"]).assert_refused(64, &["10000x10000"]);
+    generate(&["18446744073709551615", "2"]).assert_refused(64, &["sides are 1 to 1000"]);
+    generate(&["3", "3", "--obstacles", "9"]).assert_refused(64, &["9 obstacles"]);
+    generate(&["3", "3", "--style", "odd"]).assert_refused(64, &["known are plain, standard"]);
+}

@@ -15,12 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: maze_dash_boards WIDTH HEIGHT OBSTACLES BOARDS STYLE".into());
     };
     let (width, height, obstacles) = (width.parse()?, height.parse()?, obstacles.parse()?);
-    let style = match style.as_str() {
-        "plain" => Style::Plain,
-        "standard" => Style::Standard,
-        "hard" => Style::Hard,
-        other => return Err(format!("style is {other}; write plain, standard or hard").into()),
-    };
+    let style = Style::from_name(style)
+        .ok_or_else(|| format!("style is {style}; write plain, standard or hard"))?;
     let mut drawn = String::new();
     for seed in 0..boards.parse()? {
         let begin = Instant::now();

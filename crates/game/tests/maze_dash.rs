@@ -35,6 +35,23 @@ fn boards_of_the_paper_have_its_counts_and_a_path_that_solves_them() {
 }
 
 #[test]
+fn a_first_slide_that_is_forced_is_written_and_may_be_left_out() {
+    let board: Board = "..S\n.#.\n...\n".parse().expect("a board");
+    let path = "x=2&y=0&path=LDRU".parse::<Solution>().expect("a solution");
+    assert_eq!(path.decisions(&board).expect("solved").to_string(), "x=2&y=0&qpath=L");
+    let board: Board = "S...\n".parse().expect("a board");
+    for text in ["x=0&y=0&qpath=R", "x=0&y=0&qpath="] {
+        let decisions: Solution = text.parse().expect("a solution");
+        assert_eq!(decisions.check(&board).expect("solved"), [0, 1, 2, 3]);
+        let written = decisions.decisions(&board).expect("solved").to_string();
+        assert_eq!(written, "x=0&y=0&qpath=R");
+    }
+    let twice: Solution = "x=0&y=0&qpath=RR".parse().expect("a solution");
+    let error = twice.check(&board).expect_err("the second slide cannot start");
+    assert!(error.to_string().starts_with("move 2 of the solution goes R"), "{error}");
+}
+
+#[test]
 fn every_number_of_obstacles_below_the_number_of_cells_is_generated() {
     for (width, height) in [(1, 1), (1, 9), (9, 1), (2, 2), (2, 7), (3, 3), (4, 5), (6, 3)] {
         for obstacles in 0..width * height {

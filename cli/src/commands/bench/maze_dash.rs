@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ouro_game::maze_dash::{Board, Solution, generate};
+use ouro_game::maze_dash::{Board, Solution, Style, generate_in_style};
 use ouro_maze::{Answer, Limits, Method};
 use serde::Serialize;
 
@@ -14,6 +14,7 @@ use super::machine::Machine;
 use super::timing::Spread;
 use crate::commands::method;
 use crate::commands::seconds::positive;
+use crate::commands::style;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -35,6 +36,9 @@ pub(crate) struct Arguments {
     /// Seconds for each board.
     #[arg(long, default_value_t = 20.0, value_parser = positive)]
     seconds: f64,
+    /// Style of the boards: plain, standard or hard.
+    #[arg(long, default_value = "standard", value_parser = style::parse)]
+    style: Style,
     /// Leave the start free. The default is a given start, as in the paper.
     #[arg(long)]
     free_start: bool,
@@ -90,6 +94,7 @@ struct Row {
 struct Report {
     machine: Machine,
     limit_seconds: f64,
+    style: Style,
     free_start: bool,
     rows: Vec<Row>,
 }
@@ -119,8 +124,8 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
             rows.push(measure(arguments, &boards, method, paper_seconds)?);
         }
     }
-    let Arguments { seconds: limit_seconds, free_start, .. } = *arguments;
-    let report = Report { machine, limit_seconds, free_start, rows };
+    let Arguments { seconds: limit_seconds, style, free_start, .. } = *arguments;
+    let report = Report { machine, limit_seconds, style, free_start, rows };
     output.result(&report, &report)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -128,7 +133,8 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 fn boards(arguments: &Arguments, side: usize, obstacles: usize) -> Result<Vec<Board>, Failure> {
     (0..u64::from(arguments.boards))
         .map(|seed| {
-            let (board, _) = generate(side, side, obstacles, seed).map_err(Failure::usage)?;
+            let (board, _) = generate_in_style(side, side, obstacles, seed, arguments.style)
+                .map_err(Failure::usage)?;
             if arguments.free_start {
                 board.with_start(None).map_err(Failure::bug)
             } else {
@@ -180,8 +186,12 @@ fn measure(
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let start = if self.free_start { "free" } else { "given" };
-        let Self { machine, limit_seconds, .. } = self;
-        writeln!(f, "{}, {start} start, limit {limit_seconds} s for each board", machine.cpu)?;
+        let Self { machine, limit_seconds, style, .. } = self;
+        let (cpu, style) = (&machine.cpu, style.name());
+        writeln!(
+            f,
+            "{cpu}, {style} boards, {start} start, limit {limit_seconds} s for each board"
+        )?;
         let heads = ["side", "obstacles", "method", "solved", "median s", "max s", "paper s"];
         let [side, obstacles, method, solved, median, max, paper] = heads;
         writeln!(

@@ -57,6 +57,20 @@ impl Style {
     /// All styles, easiest first.
     pub const ALL: [Self; 3] = [Self::Plain, Self::Standard, Self::Hard];
 
+    /// The name in settings and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Standard => "standard",
+            Self::Hard => "hard",
+        }
+    }
+
+    /// The style with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|style| style.name() == name)
+    }
+
     /// Weight of a decision in bits. The values are measured: at 4.5 the number of decisions no
     /// longer grows much.
     fn decision_weight(self) -> f32 {

@@ -11,8 +11,8 @@ use crate::error::one_line;
 /// A start and the directions of slides.
 ///
 /// The text is `x=COLUMN&y=ROW&path=LETTERS` with one letter of `UDLR` for each slide, or
-/// `x=…&y=…&qpath=LETTERS` with one letter for each decision only. Rows count from the top, as in
-/// the public format.
+/// `x=…&y=…&qpath=LETTERS` with letters for the first slide and for each later decision. Rows count
+/// from the top, as in the public format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Solution {
     /// Column of the start, from the left.
@@ -21,7 +21,7 @@ pub struct Solution {
     pub y: usize,
     /// The directions.
     pub moves: Vec<Direction>,
-    /// Whether `moves` holds decisions only, without forced slides.
+    /// Whether `moves` holds the first slide and decisions only, without later forced slides.
     pub decisions_only: bool,
 }
 
@@ -86,25 +86,34 @@ impl Solution {
     }
 
     /// Checks that the solution solves `board`. Returns the path, cell by cell.
+    ///
+    /// Solutions with decisions only may leave out a first slide that is forced.
     pub fn check(&self, board: &Board) -> Result<Vec<usize>, SolutionError> {
         let (x, y) = (self.x, self.y);
         let outside = x >= board.width() || y >= board.height();
         let start = if outside { usize::MAX } else { (board.height() - 1 - y) * board.width() + x };
-        let mut trail = Trail::new(board, start).ok_or(SolutionError::Start { x, y })?;
+        let trail = Trail::new(board, start).ok_or(SolutionError::Start { x, y })?;
         if board.start().is_some_and(|given| given != start) {
             return Err(SolutionError::OtherStart { x, y });
         }
+        if !self.decisions_only {
+            return self.follow(trail, board);
+        }
+        let mut slid = trail.clone();
+        slid.slide_while_forced(|_| {});
+        self.follow(trail, board).or_else(|error| self.follow(slid, board).map_err(|_| error))
+    }
+
+    /// Makes the moves, and the forced slides after each if they are left out.
+    fn follow(&self, mut trail: Trail<'_>, board: &Board) -> Result<Vec<usize>, SolutionError> {
         for (index, &direction) in self.moves.iter().enumerate() {
-            if self.decisions_only {
-                trail.slide_while_forced(|_| {});
-            }
             if trail.slide(direction) == 0 {
                 let (number, letter) = (index + 1, direction.letter());
                 return Err(SolutionError::Blocked { number, letter });
             }
-        }
-        if self.decisions_only {
-            trail.slide_while_forced(|_| {});
+            if self.decisions_only {
+                trail.slide_while_forced(|_| {});
+            }
         }
         if !trail.is_complete() {
             let (visited, cells) = (trail.path().len(), board.cells());
@@ -113,13 +122,13 @@ impl Solution {
         Ok(trail.path().to_vec())
     }
 
-    /// The same solution with decisions only. The solution must solve `board`.
+    /// The same solution with the first slide and decisions only. The solution must solve `board`.
     pub fn decisions(&self, board: &Board) -> Result<Self, SolutionError> {
         let path = self.check(board)?;
         let mut moves = Vec::new();
         if let Some(mut trail) = path.first().and_then(|&start| Trail::new(board, start)) {
             for slide in Self::from_path(board, &path).moves {
-                if trail.options().nth(1).is_some() {
+                if moves.is_empty() || trail.options().nth(1).is_some() {
                     moves.push(slide);
                 }
                 trail.slide(slide);
