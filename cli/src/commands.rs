@@ -36,6 +36,7 @@ mod style;
 mod token;
 mod train;
 mod tune;
+mod weights;
 
 /// What to do.
 #[derive(Debug, Subcommand)]

@@ -3,9 +3,10 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ouro_game::{GameConfig, battlesnake};
-use ouro_net::{Architecture, NetSpec};
+use ouro_net::{Architecture, NetSpec, Weights};
 use ouro_proto::Credential;
 use ouro_replay::ReplaySettings;
 use ouro_service::access::Guard;
@@ -25,6 +26,8 @@ pub use ouro_settings::{
 pub struct Config {
     /// Seed of the first weights and of the order of augmentations.
     pub seed: u64,
+    /// Weights whose layers a new run starts with, as far as they fit. A resumed run ignores them.
+    pub from: Option<Arc<Weights>>,
     /// The training device.
     pub device: DeviceChoice,
     /// Whether an adapter that computes on the CPU counts as a GPU.
@@ -78,6 +81,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             seed: 1,
+            from: None,
             device: DeviceChoice::Auto,
             allow_software_adapter: false,
             listen: SocketAddr::from(([127, 0, 0, 1], 50_062)),
@@ -121,6 +125,7 @@ impl Config {
         let deploy = &settings.deploy;
         Self {
             seed: settings.seed,
+            from: None,
             device: deploy.device,
             allow_software_adapter: deploy.allow_software_adapter,
             listen,

@@ -1,6 +1,8 @@
 //! `ouro-learner`: the learner of a run as a separate process.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use ouro_game::Rng;
@@ -8,14 +10,17 @@ use ouro_learner::config::{AlgorithmConfig, DeviceChoice};
 use ouro_learner::device::TrainDevice;
 use ouro_learner::parity::ParitySettings;
 use ouro_learner::{AlphaZero, Config, Learner, LearnerError, Reinforce, parity};
+use ouro_net::Weights;
+use ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES;
 use ouro_service::access::metrics::AccessSource;
+use ouro_service::files::read_regular;
 use ouro_service::metrics::{self, Metrics, MetricsServer};
 use ouro_service::process::{self, EXIT_CODES_HELP};
 use ouro_service::telemetry::LogFormat;
 use ouro_service::{ExitStatus, Failure, Shutdown, healthcheck, identity};
 use ouro_settings::arguments::{
-    AccessArguments, AddressArguments, DeviceArguments, FileArguments, ListenArguments,
-    LogArguments, MetricsArguments, SettingsError, TraceArguments,
+    AccessArguments, AddressArguments, DeviceArguments, FileArguments, FromArguments,
+    ListenArguments, LogArguments, MetricsArguments, SettingsError, TraceArguments,
 };
 use ouro_settings::{Process, Settings};
 use ouro_traces::Traces;
@@ -36,6 +41,8 @@ struct Arguments {
     access: AccessArguments,
     #[command(flatten)]
     device: DeviceArguments,
+    #[command(flatten)]
+    from: FromArguments,
     #[command(flatten)]
     metrics: MetricsArguments,
     #[command(flatten)]
@@ -95,12 +102,23 @@ impl Arguments {
         let arena = settings.deploy.url(&settings.deploy.arena);
         let mut config = Config::of_run(settings, &self.file.folder(), listen, arena);
         if self.verb.is_none() {
+            config.from = self.from.from.as_deref().map(weights).transpose()?.map(Arc::new);
             config.guard = settings.deploy.guard("learner", listen, None)?;
             config.server_tls = settings.deploy.server_tls()?;
             config.client_tls = settings.deploy.client_tls()?;
         }
         Ok(config)
     }
+}
+
+/// Reads the weights that a new run starts with.
+fn weights(path: &Path) -> Result<Weights, Failure> {
+    let refused = |error: &dyn std::fmt::Display| {
+        let error = format!("--from {}: {error}", path.display());
+        Failure::new(ExitStatus::BadConfiguration, error)
+    };
+    let bytes = read_regular(path, DEFAULT_MAX_WEIGHTS_BYTES).map_err(|error| refused(&error))?;
+    Weights::from_safetensors(&bytes).map_err(|error| refused(&error))
 }
 
 fn main() -> ExitCode {

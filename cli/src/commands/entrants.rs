@@ -1,16 +1,14 @@
 //! The weights in players' names, and the game for which they were trained.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use ouro_game::GameConfig;
-use ouro_net::{Engine, Weights};
+use ouro_net::Engine;
 use ouro_players::WITHOUT_NETWORK;
-use ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES;
-use ouro_service::files::read_regular;
 
+use super::weights;
 use crate::failure::Failure;
 
 /// Networks by the path of their weights file.
@@ -28,7 +26,7 @@ pub(super) fn load(
     let mut game = game.map(|game| (game, "--game"));
     for name in names {
         let Some(path) = weights_of(name) else { continue };
-        let weights = read(path)?;
+        let weights = weights::read(Path::new(path))?;
         let own = serde_json::from_str(&weights.meta().game)
             .map_err(|error| Failure::data(format_args!("{path}: its game: {error}")))?;
         match &game {
@@ -61,17 +59,4 @@ fn other_game(path: &str, own: &GameConfig, whence: &str, game: &GameConfig) -> 
         json(own),
         json(game)
     ))
-}
-
-fn read(path: &str) -> Result<Weights, Failure> {
-    let bytes = read_regular(Path::new(path), DEFAULT_MAX_WEIGHTS_BYTES).map_err(|error| {
-        if error.kind() == io::ErrorKind::NotFound {
-            return Failure::no_input(format_args!(
-                "{path}: no weights are there; name a file of checkpoints/, or of arena/weights in a run"
-            ));
-        }
-        Failure::read(path, &error)
-    })?;
-    Weights::from_safetensors(&bytes)
-        .map_err(|error| Failure::data(format_args!("{path}: {error}")))
 }

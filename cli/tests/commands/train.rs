@@ -8,7 +8,9 @@ mod page;
 mod process;
 
 use std::path::Path;
+use std::process::Command;
 
+use ouro_testkit::process::run;
 use serde_json::Value;
 
 use self::process::Trainer;
@@ -70,6 +72,30 @@ fn games_that_wait_for_training_are_taken_in_when_the_run_ends() {
     assert_eq!(code, Some(0));
     let stderr = std::fs::read_to_string(stderr).expect("text");
     assert!(!stderr.contains("without the learner's answer"), "{stderr}");
+}
+
+#[test]
+fn a_run_on_a_larger_board_starts_with_the_layers_of_a_smaller_one() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let path = |name: &str| home.path().join(name);
+    std::fs::write(path("duel.toml"), "preset = \"duel\"\n").expect("settings are written");
+    let weights =
+        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../checkpoints/duel-7x7.safetensors"));
+    let file = std::fs::File::create(path("stderr")).expect("a file");
+    let trainer = Trainer::start_from(&path("run"), &path("duel.toml"), weights, file);
+    assert_eq!(trainer.interrupt().0, Some(0));
+    let stderr = std::fs::read_to_string(path("stderr")).expect("text");
+    assert!(stderr.contains("layers start with the given weights; new: "), "{stderr}");
+    assert!(stderr.contains("policy.linear, value.hidden"), "{stderr}");
+    let again = |weights: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+        run(command.args(["train", "--run"]).arg(path("run")).arg("--from").arg(weights))
+    };
+    again(weights).assert_refused(64, &["--from is for new runs"]);
+    again(&path("none")).assert_refused(64, &["--from is for new runs"]);
+    let missing = ["train", "duel", "--from", "none", "--run"];
+    run(Command::new(env!("CARGO_BIN_EXE_ouro")).args(missing).arg(path("other")))
+        .assert_refused(66, &["none: no weights are there"]);
 }
 
 #[test]

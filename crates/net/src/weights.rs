@@ -12,6 +12,8 @@ mod init;
 
 pub use file::{FORMAT_VERSION, MAX_HEADER_BYTES, METADATA_KEY};
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::generation::Generation;
@@ -223,6 +225,36 @@ impl Weights {
         }
         fold::check(&expected, &tensors)?;
         Ok(Self { spec, meta, tensors })
+    }
+
+    /// These weights with the layers of `other` that have the same name and shape, and the names of the
+    /// layers that `other` does not have so.
+    ///
+    /// A batch norm counts as part of the convolution before it.
+    #[must_use]
+    pub fn with_layers_of(mut self, other: &Self) -> (Self, Vec<String>) {
+        let mut given: HashMap<String, (Vec<usize>, &Vec<f32>)> = HashMap::new();
+        for (tensor, values) in other.spec.tensors().into_iter().zip(&other.tensors) {
+            given.insert(tensor.name, (tensor.shape, values));
+        }
+        let (specs, mut own) = (self.spec.tensors(), Vec::new());
+        let mut from = 0;
+        for layer in specs.chunk_by(|_, next| !next.role.is_layer()) {
+            let values: Option<Vec<&Vec<f32>>> = layer
+                .iter()
+                .map(|tensor| given.get(&tensor.name).filter(|(shape, _)| *shape == tensor.shape))
+                .map(|found| found.map(|(_, values)| *values))
+                .collect();
+            match values {
+                Some(values) => {
+                    let places = self.tensors[from..].iter_mut().zip(values);
+                    places.for_each(|(own, values)| own.clone_from(values));
+                }
+                None => own.push(layer[0].name.trim_end_matches(".weight").to_owned()),
+            }
+            from += layer.len();
+        }
+        (self, own)
     }
 
     /// The shapes.

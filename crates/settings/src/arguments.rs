@@ -211,6 +211,15 @@ pub struct DeviceArguments {
     pub allow_software_adapter: bool,
 }
 
+/// What a new run starts with.
+#[derive(Clone, Debug, Default, Args)]
+pub struct FromArguments {
+    /// Weights that a new run starts with. Layers of another shape, such as the heads for another
+    /// board size, start anew.
+    #[arg(long, value_name = "FILE", env = "OURO_FROM")]
+    pub from: Option<PathBuf>,
+}
+
 /// What an actor is.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ActorArguments {

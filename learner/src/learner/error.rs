@@ -20,6 +20,17 @@ pub enum LearnerError {
     /// The game's configuration is out of range.
     #[error(transparent)]
     Game(#[from] ouro_game::ConfigError),
+    /// The weights to start with have no layer of the network.
+    #[error(
+        "no layer of the weights to start with fits the network: they are {got}, the run has {spec}; \
+         name weights of such a network, or change net"
+    )]
+    ForeignWeights {
+        /// Architecture of the weights.
+        got: String,
+        /// Architecture of the run.
+        spec: String,
+    },
     /// The run in the folder has another game, network or algorithm.
     #[error(
         "{what} is {asked}, but the run in {directory} has {what} {stored}; restore that setting, or choose another folder for a new run"
@@ -124,7 +135,10 @@ impl LearnerError {
     /// The exit status of a process that this error ends.
     pub fn exit_status(&self) -> ExitStatus {
         match self {
-            Self::Config(_) | Self::Game(_) | Self::OtherRun { .. } => ExitStatus::BadConfiguration,
+            Self::Config(_)
+            | Self::Game(_)
+            | Self::ForeignWeights { .. }
+            | Self::OtherRun { .. } => ExitStatus::BadConfiguration,
             Self::Training(TrainingLoopError::Train(error)) if error.is_divergence() => {
                 ExitStatus::BadConfiguration
             }

@@ -221,13 +221,36 @@ pub(super) fn initial_state(
     config: &Config,
     spec: &NetSpec,
     game: &str,
-) -> Result<TrainingState, TrainingLoopError> {
+) -> Result<TrainingState, LearnerError> {
     let meta = WeightsMeta { game: game.to_owned(), generation: Generation(0), step: 0 };
     let weights = Weights::initialize(spec.clone(), meta, config.seed)
         .map_err(ouro_net::WeightsError::from)
-        .map_err(TrainError::from)?;
+        .map_err(TrainError::from)
+        .map_err(TrainingLoopError::from)?;
+    let weights = match &config.from {
+        Some(given) => started_from(given, weights)?,
+        None => weights,
+    };
     let trainer = TrainerState::initial(&weights);
     let algorithm = config.train.algorithm.name();
     let run = RunState { algorithm, replay: ReplayState::default() };
     Ok(TrainingState { weights, trainer, run })
+}
+
+/// Initial weights with the layers of `given` that fit. Logs which layers do not.
+fn started_from(given: &Weights, initial: Weights) -> Result<Weights, LearnerError> {
+    let layers = initial.spec().tensors().iter().filter(|tensor| tensor.role.is_layer()).count();
+    let (weights, own) = initial.with_layers_of(given);
+    if own.len() == layers {
+        let [got, spec] = [given, &weights].map(|one| format!("{:?}", one.spec().architecture));
+        return Err(LearnerError::ForeignWeights { got, spec });
+    }
+    if !own.is_empty() {
+        let taken = layers - own.len();
+        tracing::warn!(
+            "{taken} of {layers} layers start with the given weights; new: {}",
+            own.join(", ")
+        );
+    }
+    Ok(weights)
 }

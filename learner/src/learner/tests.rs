@@ -13,6 +13,7 @@ use tonic::{Code, Status, Streaming};
 
 mod arena;
 mod deviation;
+mod from;
 mod offers;
 mod resume;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use ouro_settings::Preset;
 use ouro_settings::arguments::{
-    AccessArguments, ActorArguments, AddressArguments, DeviceArguments, MetricsArguments,
-    StoreArguments, TraceArguments, WebArguments, WeightsArguments,
+    AccessArguments, ActorArguments, AddressArguments, DeviceArguments, FromArguments,
+    MetricsArguments, StoreArguments, TraceArguments, WebArguments, WeightsArguments,
 };
 
 /// Train by self-play in one process, until Ctrl-C. `ouro` without a verb does the same.
@@ -23,6 +23,7 @@ use ouro_settings::arguments::{
   ouro train                                  a Battlesnake duel 7x7, in runs/duel-7x7
   ouro train tictactoe --for 2m               another preset, for two minutes
   ouro train --run runs/mine --config my.toml settings of your own
+  ouro train duel --from 7x7.safetensors      a larger board, with the layers trained on 7x7
   ouro train --deterministic --generations 9  a run that repeats bit for bit
 
 While it runs:
@@ -43,6 +44,8 @@ pub(crate) struct Arguments {
     /// Seed of a new run [default: 1].
     #[arg(long)]
     pub(super) seed: Option<u64>,
+    #[command(flatten)]
+    pub(super) from: FromArguments,
     #[command(flatten)]
     pub(super) addresses: AddressArguments,
     #[command(flatten)]

@@ -5,12 +5,14 @@ use std::fs;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_actor::ActorConfig;
 use ouro_arena::ArenaConfig;
 use ouro_game::GameConfig;
 use ouro_learner::config::{AlgorithmConfig, Config};
+use ouro_net::Weights;
 use ouro_proto::Credential;
 use ouro_service::access::{Guard, Token};
 use ouro_settings::{DeviceChoice, Preset, Process, SETTINGS_FILE, Settings};
@@ -18,7 +20,7 @@ use ouro_tls::{ClientTls, ServerTls};
 
 use super::arguments::Arguments;
 use super::{resume, rounds};
-use crate::commands::settings;
+use crate::commands::{settings, weights};
 use crate::failure::Failure;
 
 /// Who may call the parts of a run in one process.
@@ -59,6 +61,8 @@ pub(super) struct Plan {
     deterministic: bool,
     /// The generation after which the run ends, if it is deterministic.
     generations: Option<u32>,
+    /// Weights that a new run starts with.
+    from: Option<Arc<Weights>>,
     /// See [`resume_command`](Self::resume_command).
     resume: String,
 }
@@ -106,6 +110,7 @@ impl Plan {
         let fixed = [
             ("--config", arguments.config.as_ref().is_some_and(is_other)),
             ("--seed", arguments.seed.is_some()),
+            ("--from", arguments.from.from.is_some() && folder.join("arena").exists()),
             ("PRESET", arguments.preset.is_some() && arguments.run.is_some()),
         ];
         if let Some((flag, _)) = fixed.iter().find(|(_, given)| *given) {
@@ -189,6 +194,7 @@ impl Plan {
         rounds::check(arguments, &effective)?;
         let deploy = &effective.deploy;
         Ok(Self {
+            from: first_weights(arguments)?,
             resume: resume::command(arguments, &folder(arguments)),
             folder: folder(arguments),
             is_new,
@@ -319,6 +325,7 @@ impl Plan {
 
     pub(super) fn learner(&self, arena: String) -> Config {
         let mut config = Config::of_run(&self.effective, &self.folder, self.learner, arena);
+        config.from.clone_from(&self.from);
         if self.deterministic {
             (config.replay.assembly_threads, config.intake.replay_threads) = (1, 1);
         }
@@ -328,6 +335,12 @@ impl Plan {
     pub(super) fn actor(&self, arena: String, learner: String) -> ActorConfig {
         ActorConfig::of_run(&self.effective, &self.folder, arena, learner)
     }
+}
+
+/// Reads the weights that `--from` names.
+fn first_weights(arguments: &Arguments) -> Result<Option<Arc<Weights>>, Failure> {
+    let path = arguments.from.from.as_ref();
+    Ok(path.map(|path| weights::read(path)).transpose()?.map(Arc::new))
 }
 
 /// Whether a part has data in the folder of a run.

@@ -59,6 +59,18 @@ impl Trainer {
         Self::spawn(command)
     }
 
+    /// Starts a new run with given weights, with standard error redirected to `stderr`.
+    pub(crate) fn start_from(
+        run: &Path,
+        settings: &Path,
+        weights: &Path,
+        stderr: impl Into<Stdio>,
+    ) -> Self {
+        let mut command = command(run, "off");
+        command.arg("--config").arg(settings).arg("--from").arg(weights).stderr(stderr);
+        Self::spawn(command)
+    }
+
     fn spawn(mut command: Command) -> Self {
         let mut process = Process::start(command.stdout(Stdio::piped()));
         let stdout = process.stdout();

@@ -33,6 +33,13 @@ pub enum TensorRole {
     RunningVariance,
 }
 
+impl TensorRole {
+    /// Whether the tensor is the weight of a layer, which the layer's other tensors follow.
+    pub fn is_layer(self) -> bool {
+        matches!(self, Self::Weight | Self::PolicyOutput | Self::ValueOutput)
+    }
+}
+
 impl TensorSpec {
     /// Number of values.
     pub fn len(&self) -> usize {

@@ -91,6 +91,46 @@ mod tests {
     }
 
     #[test]
+    fn layers_of_another_board_size_are_taken_as_far_as_they_fit() {
+        let tower = |side| NetSpec {
+            planes: PlaneShape { channels: 12, height: side, width: side },
+            actions: 4,
+            architecture: "tiny".parse().unwrap(),
+        };
+        let meta = || WeightsMeta { step: 7, ..WeightsMeta::default() };
+        let small = Weights::initialize(tower(7), WeightsMeta::default(), 1).unwrap();
+        let large = Weights::initialize(tower(11), meta(), 2).unwrap();
+        let (taken, own) = large.clone().with_layers_of(&small);
+        assert_eq!(own, ["policy.linear", "value.hidden"]);
+        assert_eq!((taken.spec(), taken.meta()), (large.spec(), &meta()));
+        let sources = small.tensors().iter().zip(large.tensors());
+        let specs = taken.spec().tensors();
+        for ((tensor, values), (small, large)) in specs.iter().zip(taken.tensors()).zip(sources) {
+            let is_own = own.iter().any(|layer| tensor.name.starts_with(layer));
+            assert_eq!(values, if is_own { large } else { small }, "{}", tensor.name);
+        }
+        let (same, own) = small.clone().with_layers_of(&small);
+        assert_eq!((same, own.len()), (small, 0));
+    }
+
+    #[test]
+    fn a_norm_is_taken_with_its_convolution_only() {
+        let of = |channels, seed| {
+            let planes = PlaneShape { channels, height: 5, width: 5 };
+            let spec = NetSpec { planes, actions: 4, architecture: "tiny".parse().unwrap() };
+            Weights::initialize(spec, WeightsMeta::default(), seed).unwrap()
+        };
+        let fresh = of(14, 2);
+        let mut given = of(12, 1);
+        // The scale of the stem's norm, which has the same shape in both.
+        given.tensors[1].fill(3.0);
+        let (taken, own) = fresh.clone().with_layers_of(&given);
+        assert_eq!(own, ["stem.conv"]);
+        assert_eq!(taken.tensors()[..5], fresh.tensors()[..5]);
+        assert_eq!(taken.tensors()[5..], given.tensors()[5..]);
+    }
+
+    #[test]
     fn fresh_batch_norm_is_the_identity() {
         let spec = NetSpec {
             planes: PlaneShape { channels: 2, height: 3, width: 3 },

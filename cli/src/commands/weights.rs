@@ -1,0 +1,25 @@
+//! A file of weights on the command line.
+
+use std::io;
+use std::path::Path;
+
+use ouro_net::Weights;
+use ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES;
+use ouro_service::files::read_regular;
+
+use crate::failure::Failure;
+
+/// Reads and checks a file of weights.
+pub(super) fn read(path: &Path) -> Result<Weights, Failure> {
+    let name = path.display().to_string();
+    let bytes = read_regular(path, DEFAULT_MAX_WEIGHTS_BYTES).map_err(|error| {
+        if error.kind() == io::ErrorKind::NotFound {
+            return Failure::no_input(format_args!(
+                "{name}: no weights are there; name a file of checkpoints/, or of arena/weights in a run"
+            ));
+        }
+        Failure::read(&name, &error)
+    })?;
+    Weights::from_safetensors(&bytes)
+        .map_err(|error| Failure::data(format_args!("{name}: {error}")))
+}
