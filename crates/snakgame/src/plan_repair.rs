@@ -237,12 +237,7 @@ impl PlanRepair {
             return;
         }
         self.splice_at = self.turn + (fragments + reached) as u32 / CELLS_PER_SPLICE;
-        for _ in 0..MOST_SPLICES {
-            let mut lists = plan.shorter_first().into_iter();
-            if !lists.any(|list| splice.splice(field, plan, list, queue)) {
-                break;
-            }
-        }
+        splice.run(field, plan, MOST_SPLICES, queue);
         inflate(field, plan, queue);
     }
 

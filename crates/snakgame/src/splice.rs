@@ -14,16 +14,36 @@ const LEAST_GAIN: usize = 61;
 pub(crate) struct Splice {
     /// Cells of its fragment before a cell; valid for cells of fragments.
     ranks: Vec<u32>,
+    /// Head, tail and length of each list when its cells got their ranks.
+    ranked: [(u32, u32, usize); LISTS],
 }
 
 impl Splice {
     pub(crate) fn new(cells: usize) -> Self {
-        Self { ranks: vec![0; cells] }
+        Self { ranks: vec![0; cells], ranked: [(NONE, NONE, 0); LISTS] }
+    }
+
+    /// Splices up to `most` times, the shorter list first, and returns how often. Cells that become
+    /// unplanned are appended to `freed`.
+    pub(crate) fn run(
+        &mut self,
+        field: Field<'_>,
+        plan: &mut Plan,
+        most: usize,
+        freed: &mut Vec<u32>,
+    ) -> usize {
+        // The plan may have changed anywhere since the last run.
+        self.ranked.fill((NONE, NONE, 0));
+        let mut one_more = || {
+            let mut lists = plan.shorter_first().into_iter();
+            lists.any(|list| self.splice(field, plan, list, freed))
+        };
+        (0..most).take_while(|_| one_more()).count()
     }
 
     /// Leads a list along the fragment that makes it longest. False if none makes it longer. Cells
     /// that become unplanned are appended to `freed`.
-    pub(crate) fn splice(
+    fn splice(
         &mut self,
         field: Field<'_>,
         plan: &mut Plan,
@@ -77,7 +97,13 @@ impl Splice {
         true
     }
 
+    /// Ranks the cells of a list, unless they have their ranks already: a splice changes an end of each
+    /// list that it changes.
     fn rank(&mut self, plan: &Plan, list: u8) {
+        let now = (plan.head(list), plan.tail(list), plan.len(list));
+        if std::mem::replace(&mut self.ranked[usize::from(list)], now) == now {
+            return;
+        }
         let mut cell = plan.head(list);
         let mut rank = 0;
         while cell != NONE {

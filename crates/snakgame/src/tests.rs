@@ -167,7 +167,7 @@ fn a_list_goes_on_along_the_longer_part_of_a_fragment() {
     let (own, fragment) = (rows(&board, 1..=2), rows(&board, 3..=SIDE));
     start(&mut plan, 0, &own);
     start(&mut plan, 5, &fragment);
-    assert!(splice.splice(field, &mut plan, 0, &mut Vec::new()));
+    assert_eq!(splice.run(field, &mut plan, 1, &mut Vec::new()), 1);
     assert_eq!(plan.head(0), own[0]);
     assert_eq!(path(field, &plan, 0).len(), own.len() + fragment.len());
     assert_eq!(plan.head(5), NONE);
@@ -177,7 +177,7 @@ fn a_list_goes_on_along_the_longer_part_of_a_fragment() {
     let last = rows(&board, 11..=SIDE);
     start(&mut plan, 0, &last);
     start(&mut plan, 5, &rows(&board, 1..=10)[..115]);
-    assert!(splice.splice(field, &mut plan, 0, &mut Vec::new()));
+    assert_eq!(splice.run(field, &mut plan, 1, &mut Vec::new()), 1);
     let led = path(field, &plan, 0);
     assert!(led.len() > 110 && plan.tail(0) == rows(&board, 1..=1)[0], "{} cells", led.len());
 
@@ -186,5 +186,5 @@ fn a_list_goes_on_along_the_longer_part_of_a_fragment() {
     start(&mut plan, 0, &rows(&board, 1..=6));
     start(&mut plan, 5, &rows(&board, 7..=9));
     plan.turn(0);
-    assert!(!splice.splice(field, &mut plan, 0, &mut Vec::new()));
+    assert_eq!(splice.run(field, &mut plan, 1, &mut Vec::new()), 0);
 }
