@@ -316,7 +316,7 @@ fn reinforce(game: GameConfig) -> Settings {
         // Large steps learn faster; the weight averaging below removes the noise that they leave.
         learning_rate: 0.003,
         average: WeightAveraging::Exponential { every_steps: 10, half_life_steps: 200 },
-        schedule: LearningRateSchedule::Cosine { steps: 62_000, floor: 0.02 },
+        schedule: LearningRateSchedule::Cosine { steps: 74_000, floor: 0.02 },
         algorithm: AlgorithmConfig::Reinforce(algorithm),
         ..TrainConfig::default()
     };
