@@ -227,10 +227,10 @@ impl Weights {
         Ok(Self { spec, meta, tensors })
     }
 
-    /// These weights with the layers of `other` that have the same name and shape, and the names of the
-    /// layers that `other` does not have so.
+    /// Takes each layer of `other` that has the same name and shape. Also returns the names of the layers
+    /// that keep their own values.
     ///
-    /// A batch norm counts as part of the convolution before it.
+    /// A batch norm is taken together with the convolution before it, or not at all.
     #[must_use]
     pub fn with_layers_of(mut self, other: &Self) -> (Self, Vec<String>) {
         let mut given: HashMap<String, (Vec<usize>, &Vec<f32>)> = HashMap::new();
