@@ -1,22 +1,38 @@
 //! AlphaZero: learn the results of a search (Silver et al. 2018, "A general reinforcement learning
 //! algorithm that masters chess, shogi, and Go through self-play").
 //!
-//! Each position has a policy target t, a value target z and a weight w. With the network's policy
-//! π and value V:
+//! Each position has a policy target t, an outcome o, a root value v and a weight w. With the network's
+//! policy π and the value loss ℓ below:
 //!
 //! ```text
-//! L = Σ w p (−Σ t log π) / Σ w                     policy; p is 0 for a row without a target
-//!   + value_coefficient · Σ w (V − z)² / Σ w       value
+//! L = Σ w p (−Σ t log π) / Σ w             policy; p is 0 for a row without a target
+//!   + value_coefficient · Σ w ℓ / Σ w      value
 //! ```
 //!
 //! Illegal actions have no part in π. The optimiser's weight decay replaces the paper's L2 term.
-//! z is [`targets::value_target`]. Surprise weights positions when they are drawn, not in the
-//! loss: see [`surprise_weights`](ouro_replay::surprise_weights).
+//! o is the mover's own outcome, discounted to the position ([`targets::discounted`]). Surprise weights
+//! positions when they are drawn, not in the loss: see
+//! [`surprise_weights`](ouro_replay::surprise_weights).
+//!
+//! λ is [`root_value_share`](AlphaZeroConfig::root_value_share). A value head of one number V has
+//!
+//! ```text
+//! ℓ = (V − (1 − λ) o − λ v)²
+//! ```
+//!
+//! A head of outcome classes has the probabilities P of a win, a draw and a loss. The outcome is learned
+//! by cross-entropy with the classes T(o) = (max(o, 0), 1 − |o|, max(−o, 0)). The root value, in which a
+//! draw is worth d, is compared with the value that the classes have then:
+//!
+//! ```text
+//! ℓ = (1 − λ) (−Σ T(o) log P) + λ (P(win) − P(loss) + d · P(draw) − v)²
+//! ```
 
 pub(crate) mod targets;
 
+use burn_tensor::activation::log_softmax;
 use burn_tensor::{Device, Tensor, TensorData};
-use ouro_net::NetSpec;
+use ouro_net::{NetSpec, ValueRange};
 
 use crate::algorithm::Algorithm;
 use crate::batch::{Batch, BatchError, RowShape, check_lengths};
@@ -36,8 +52,10 @@ pub struct Positions {
     /// Policy targets, `[rows, actions]`. A row sums to 1 over its legal actions, or is all 0 if it
     /// has no target.
     pub policy: Vec<f32>,
-    /// Value targets, `[rows]`.
-    pub values: Vec<f32>,
+    /// The mover's own outcome, discounted to the position, `[rows]`, −1 to 1.
+    pub outcomes: Vec<f32>,
+    /// Value of the search at the position, `[rows]`, −1 to 1.
+    pub root_values: Vec<f32>,
     /// Weights, `[rows]`, 0 or more.
     pub weights: Vec<f32>,
 }
@@ -50,7 +68,8 @@ impl Positions {
             planes: Vec::with_capacity(rows * shape.planes),
             legal: Vec::with_capacity(rows * shape.actions),
             policy: Vec::with_capacity(rows * shape.actions),
-            values: Vec::with_capacity(rows),
+            outcomes: Vec::with_capacity(rows),
+            root_values: Vec::with_capacity(rows),
             weights: Vec::with_capacity(rows),
         }
     }
@@ -63,7 +82,7 @@ impl Positions {
 
 impl Batch for Positions {
     fn rows(&self) -> usize {
-        self.values.len()
+        self.outcomes.len()
     }
 
     fn planes(&self) -> &[f32] {
@@ -76,6 +95,7 @@ impl Batch for Positions {
             ("planes", self.planes.len(), spec.planes.len()),
             ("legal", self.legal.len(), actions),
             ("policy", self.policy.len(), actions),
+            ("root_values", self.root_values.len(), 1),
             ("weights", self.weights.len(), 1),
         ];
         check_lengths(rows, &columns)?;
@@ -90,11 +110,43 @@ impl Batch for Positions {
 #[derive(Clone, Debug)]
 pub struct AlphaZero {
     value_coefficient: f32,
+    root_value_share: f32,
+    draw: f32,
+}
+
+impl AlphaZero {
+    /// The loss with this worth of a draw in root values, −1 to 1.
+    pub fn new(config: &AlphaZeroConfig, draw: f32) -> Self {
+        let &AlphaZeroConfig { value_coefficient, root_value_share, .. } = config;
+        Self { value_coefficient, root_value_share, draw }
+    }
+
+    /// The value loss ℓ of every row, `[rows, 1]`.
+    fn value_losses(&self, batch: &Positions, outputs: &Outputs, device: &Device) -> Tensor<2> {
+        let share = f64::from(self.root_value_share);
+        if outputs.values.dims()[1] != ValueRange::Outcome.width() {
+            let rows = batch.outcomes.iter().zip(&batch.root_values);
+            let targets = rows.map(|(&outcome, &root)| {
+                ((1.0 - share) * f64::from(outcome) + share * f64::from(root)) as f32
+            });
+            return (outputs.values.clone() - column(targets.collect(), device)).square();
+        }
+        let classes = batch.outcomes.iter().flat_map(|&outcome| targets::classes(outcome));
+        let classes = TensorData::new(classes.collect(), outputs.values.dims());
+        let classes = Tensor::<2>::from_data(classes, device);
+        let log_shares = log_softmax(outputs.value_numbers.clone(), 1);
+        let cross_entropy = (classes * log_shares).sum_dim(1).neg();
+        let worth = Tensor::<2>::from_data([[1.0, self.draw, -1.0]], device);
+        let expected = (outputs.values.clone() * worth).sum_dim(1);
+        let errors = expected - column(batch.root_values.clone(), device);
+        cross_entropy * (1.0 - share) + errors.square() * share
+    }
 }
 
 impl From<&AlphaZeroConfig> for AlphaZero {
+    /// The loss in which a draw is worth 0.
     fn from(config: &AlphaZeroConfig) -> Self {
-        Self { value_coefficient: config.value_coefficient }
+        Self::new(config, 0.0)
     }
 }
 
@@ -114,8 +166,7 @@ impl Algorithm for AlphaZero {
         let targets = Tensor::<2>::from_data(targets, device);
         let log_policy = log_policy(outputs.logits.clone(), &batch.legal, device);
 
-        let errors = outputs.values.clone() - column(batch.values.clone(), device);
-        let value = (shares.clone() * errors.square()).sum();
+        let value = (shares.clone() * self.value_losses(batch, outputs, device)).sum();
         // A row of zeros contributes no cross-entropy, so rows without a target need no mask.
         let cross_entropy = (targets * log_policy.clone()).sum_dim(1).neg();
         let policy = (shares.clone() * cross_entropy).sum();

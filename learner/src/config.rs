@@ -52,6 +52,8 @@ pub struct Config {
     pub observation: Observation,
     /// Discount per time step, above 0 and at most 1.
     pub discount: f32,
+    /// What a draw is worth in the actors' searches, −1 to 1.
+    pub draw: f32,
     /// The update rule.
     pub train: TrainConfig,
     /// Which games training uses, how long and how often.
@@ -99,6 +101,7 @@ impl Default for Config {
             net: Architecture::Conv { channels: 32, layers: 3, hidden: 128 },
             observation: Observation::default(),
             discount: 0.99,
+            draw: 0.0,
             train: TrainConfig::default(),
             replay: ReplayConfig::default(),
             intake: IntakeConfig::default(),
@@ -138,6 +141,7 @@ impl Config {
             net: settings.net.clone(),
             observation: settings.observation,
             discount: settings.discount,
+            draw: settings.actor.search.as_ref().map_or(0.0, |search| search.draw),
             train: settings.train.clone(),
             replay: settings.replay.clone(),
             intake: settings.intake.clone(),

@@ -65,7 +65,7 @@ impl ExportCheck {
         let engine = Engine::new(weights);
         engine.evaluate(&mut Scratch::new(), &self.planes, &mut played.0, &mut played.1);
         let found = first_difference(&logits, &played.0, spec.actions)
-            .or_else(|| first_difference(&values, &played.1, 1));
+            .or_else(|| first_difference(&values, &played.1, spec.value_width()));
         match found {
             None => Ok(()),
             Some(difference) => Err(self.locate(net, weights, device, difference)?.into()),

@@ -381,7 +381,8 @@ impl TrainingThread {
     ) -> Result<(), LearnerError> {
         match self.config.train.algorithm.clone() {
             AlgorithmConfig::AlphaZero(config) => {
-                self.train(AlphaZero::from(&config), snapshots, delivery)
+                let draw = self.config.draw;
+                self.train(AlphaZero::new(&config, draw), snapshots, delivery)
             }
             AlgorithmConfig::Reinforce(config) => {
                 self.train(Reinforce::from(&config), snapshots, delivery)

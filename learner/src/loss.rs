@@ -16,7 +16,7 @@ pub struct LossTerms {
     pub total: f64,
     /// Policy term: cross-entropy, or the policy gradient's surrogate loss.
     pub policy: f64,
-    /// Squared error of the value.
+    /// Value term: the squared error, or for outcome classes the loss in [`crate::alphazero`].
     pub value: f64,
     /// Entropy of the policy over legal actions, in nats.
     pub entropy: f64,

@@ -193,7 +193,7 @@ fn compare(config: &Config, rows: usize, rounds: u32, steps: u32) -> Result<(), 
         AlgorithmConfig::AlphaZero(algorithm) => {
             let batch = |rng: &mut Rng| parity::random_positions(&spec, rows, rng);
             parity::compare_devices(
-                &AlphaZero::from(algorithm),
+                &AlphaZero::new(algorithm, config.draw),
                 &spec,
                 train,
                 batch,

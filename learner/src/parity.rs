@@ -310,7 +310,9 @@ pub fn random_positions(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Positions
             .collect();
         let sum = target.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         positions.policy.extend(target.iter().map(|value| (value / sum) as f32));
-        positions.values.push((2.0 * rng.unit() - 1.0) as f32);
+        for column in [&mut positions.outcomes, &mut positions.root_values] {
+            column.push((2.0 * rng.unit() - 1.0) as f32);
+        }
         positions.weights.push((0.5 + rng.unit()) as f32);
     }
     positions

@@ -20,7 +20,7 @@ use ouro_settings::SettingError;
 
 use crate::alphazero::Positions;
 use crate::batch::RowShape;
-use crate::config::{AlgorithmConfig, AlphaZeroConfig, Config};
+use crate::config::{AlgorithmConfig, Config};
 use crate::reinforce::Segments;
 
 /// Why a game of the journal cannot be trained on any more.
@@ -103,7 +103,6 @@ pub(crate) fn rules(config: &Config) -> Result<Box<dyn Rules>, SettingError> {
                 game,
                 shape: self.1,
                 intake,
-                algorithm: train.algorithm.clone(),
                 discount: self.0.discount,
                 reward_scale: train.reward_scale,
                 augment: train.augment,
@@ -120,7 +119,6 @@ struct OfGame<G> {
     game: G,
     shape: RowShape,
     intake: Intake,
-    algorithm: AlgorithmConfig,
     discount: f32,
     reward_scale: f32,
     augment: bool,
@@ -129,14 +127,6 @@ struct OfGame<G> {
 impl<G: Game> OfGame<G> {
     fn symmetries(&self) -> &'static [Symmetry] {
         if self.augment { self.game.symmetries() } else { &[Symmetry::Identity] }
-    }
-
-    /// The settings of AlphaZero; `None` for another algorithm.
-    fn alphazero(&self) -> Option<&AlphaZeroConfig> {
-        match &self.algorithm {
-            AlgorithmConfig::AlphaZero(config) => Some(config),
-            AlgorithmConfig::Reinforce(_) => None,
-        }
     }
 
     /// Decodes an accepted game and replays it. Returns every state, the last included.

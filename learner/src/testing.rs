@@ -62,6 +62,7 @@ pub(crate) fn architectures() -> Vec<Architecture> {
         tower(ValueRange::Unbounded, Some(pooling)),
         Architecture::TwoConv { channels: 4, hidden: 9, narrow: 6 },
         Architecture::Mlp { layers: 2, hidden: 8, value: ValueRange::Tanh },
+        tower(ValueRange::Outcome, None),
     ]
 }
 
@@ -89,8 +90,10 @@ pub(crate) fn lively_weights(spec: &NetSpec) -> Weights {
 
 /// Logits and values by the plain reference computation.
 pub(crate) fn evaluate(weights: &Weights, planes: &[f32]) -> (Vec<f32>, Vec<f32>) {
-    let rows = planes.len() / weights.spec().planes.len();
-    let (mut logits, mut values) = (vec![0.0; rows * weights.spec().actions], vec![0.0; rows]);
+    let spec = weights.spec();
+    let rows = planes.len() / spec.planes.len();
+    let [mut logits, mut values] =
+        [spec.actions, spec.value_width()].map(|width| vec![0.0; rows * width]);
     reference::evaluate(weights, planes, &mut logits, &mut values);
     (logits, values)
 }

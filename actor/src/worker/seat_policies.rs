@@ -177,9 +177,10 @@ impl<G: Game> SeatPolicies<G> {
     fn kind(&self, game: &G, entry: &Entry, learns: bool) -> Result<PolicyKind<G>, WorkerError> {
         let name = entry.generation.to_string();
         let engine = Arc::clone(&entry.engine);
-        if self.has_search() {
+        if let Some([config, _]) = &self.configs {
+            let net = NetEvaluator::new(&name, engine, game)?.with_draw(config.draw);
             return Ok(PolicyKind::Search(Box::new(Trees {
-                evaluator: self.evaluator(NetEvaluator::new(&name, engine, game)?, learns),
+                evaluator: self.evaluator(net, learns),
                 scheduler: Scheduler::new(self.batch),
                 searches: Vec::new(),
                 games: Vec::new(),

@@ -52,7 +52,10 @@ pub fn duel_positions(
 pub fn accuracy(weights: &Weights, planes: &[f32]) -> Accuracy {
     let spec = weights.spec();
     let positions = planes.len() / spec.planes.len();
-    let empty = || (vec![f32::NAN; positions * spec.actions], vec![f32::NAN; positions]);
+    let empty = || {
+        let values = positions * spec.value_width();
+        (vec![f32::NAN; positions * spec.actions], vec![f32::NAN; values])
+    };
     let (mut logits, mut values) = empty();
     Engine::new(weights).evaluate(&mut Scratch::new(), planes, &mut logits, &mut values);
     let (mut expected, mut expected_values) = empty();

@@ -25,7 +25,7 @@ impl EngineBench {
         Self {
             planes: random_planes(spec, batch, 1),
             logits: vec![0.0; batch * spec.actions],
-            values: vec![0.0; batch],
+            values: vec![0.0; batch * spec.value_width()],
             engine: Engine::new(weights),
             scratch: Scratch::new(),
         }
@@ -41,6 +41,11 @@ impl EngineBench {
         let Self { engine, scratch, planes, logits, values } = self;
         engine.evaluate(scratch, planes, logits, values);
         (planes, logits, values)
+    }
+
+    /// Positions of a batch.
+    fn batch(&self) -> usize {
+        self.values.len() / self.engine.spec().value_width()
     }
 
     /// Measures the time of `calls` consecutive evaluations.
@@ -72,7 +77,7 @@ impl EngineBench {
         let calls = self.calls_for(least, now);
         let mut times: Vec<Duration> = (0..rounds.max(1)).map(|_| self.time(calls, now)).collect();
         times.sort_unstable();
-        times[times.len() / 2].as_secs_f64() * 1e6 / (calls * self.values.len().max(1)) as f64
+        times[times.len() / 2].as_secs_f64() * 1e6 / (calls * self.batch().max(1)) as f64
     }
 }
 

@@ -27,7 +27,7 @@ mod panels;
 #[expect(unsafe_code, reason = "vector instructions")]
 mod pool;
 mod program;
-mod tanh;
+mod range;
 #[expect(unsafe_code, reason = "vector instructions")]
 pub mod training;
 #[expect(unsafe_code, reason = "vector instructions")]
@@ -40,7 +40,7 @@ use isa::Isa;
 use program::Program;
 use winograd::Frequencies;
 
-use crate::spec::{NetSpec, ValueRange};
+use crate::spec::NetSpec;
 use crate::weights::Weights;
 
 /// Activations of one chunk in the trunk, in f32 values: 512 KiB, so that they stay in a core's
@@ -95,11 +95,12 @@ impl Engine {
         self.isa.name()
     }
 
-    /// Evaluates `values.len()` positions.
+    /// Evaluates a batch of positions.
     ///
     /// `planes` is `[batch, channels, height, width]`. The outputs are `logits`,
-    /// `[batch, actions]` with illegal actions included, and `values`, `[batch]` in the network's
-    /// [`ValueRange`].
+    /// `[batch, actions]` with illegal actions included, and `values`,
+    /// `[batch, value_width]` ([`NetSpec::value_width`]) in the network's
+    /// [`ValueRange`](crate::ValueRange).
     ///
     /// # Panics
     ///
@@ -111,8 +112,10 @@ impl Engine {
         logits: &mut [f32],
         values: &mut [f32],
     ) {
-        let (input, actions, batch) = (self.spec.planes.len(), self.spec.actions, values.len());
+        let (input, actions) = (self.spec.planes.len(), self.spec.actions);
+        let (width, batch) = (self.spec.value_width(), planes.len() / input);
         assert_eq!(planes.len(), batch * input, "planes must be [batch, {input}]");
+        assert_eq!(values.len(), batch * width, "values must be [batch, {width}]");
         assert_eq!(logits.len(), batch * actions, "logits must be [batch, {actions}]");
         let Scratch { spec, slots, between } = scratch;
         if spec.as_ref() != Some(&self.spec) {
@@ -136,11 +139,8 @@ impl Engine {
         }
         let rows = slots[value.slot].chunks_exact(board(value.slot));
         let range = self.spec.architecture.value_range();
-        for (result, row) in values.iter_mut().zip(rows) {
-            *result = match range {
-                ValueRange::Unbounded => row[value.offset],
-                ValueRange::Tanh => tanh::tanh(row[value.offset]),
-            };
+        for (values, row) in values.chunks_exact_mut(width).zip(rows) {
+            range::apply(range, &row[value.offset..][..width], values);
         }
     }
 

@@ -27,6 +27,6 @@ pub use hash::{ContentHash, HashError};
 pub use run_id::{RunId, RunIdError};
 pub use spec::{
     Architecture, GlobalPooling, NetSpec, SpecError, TensorRole, TensorSpec, UnknownPreset,
-    ValueRange,
+    ValueRange, expected_outcome,
 };
 pub use weights::{Weights, WeightsError, WeightsMeta};

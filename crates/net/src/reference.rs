@@ -5,30 +5,36 @@ use crate::spec::{Architecture, TensorSpec, ValueRange};
 use crate::spec::{BATCH_NORM_EPSILON, LEAKY_SLOPE};
 use crate::weights::Weights;
 
-/// Evaluates `values.len()` positions one by one.
+/// Evaluates a batch of positions one by one.
 ///
 /// Shapes as in [`Engine::evaluate`](crate::Engine::evaluate): `planes` `[batch, C, H, W]`,
-/// `logits` `[batch, actions]`, `values` `[batch]`.
+/// `logits` `[batch, actions]`, `values` `[batch, value_width]`.
 ///
 /// # Panics
 ///
 /// If the three slices differ in batch size.
 pub fn evaluate(weights: &Weights, planes: &[f32], logits: &mut [f32], values: &mut [f32]) {
     let spec = weights.spec();
-    let (input, actions, batch) = (spec.planes.len(), spec.actions, values.len());
+    let (input, actions) = (spec.planes.len(), spec.actions);
+    let (width, batch) = (spec.value_width(), planes.len() / input);
     assert_eq!(planes.len(), batch * input, "planes must be [batch, {input}]");
+    assert_eq!(values.len(), batch * width, "values must be [batch, {width}]");
     assert_eq!(logits.len(), batch * actions, "logits must be [batch, {actions}]");
     let positions = planes.chunks_exact(input).zip(logits.chunks_exact_mut(actions));
     let list = spec.tensors();
-    for ((planes, logits), value) in positions.zip(values) {
-        let (policy, number) = Net::new(weights, &list, None).run(&spec.architecture, planes);
+    for ((planes, logits), values) in positions.zip(values.chunks_exact_mut(width)) {
+        let (policy, numbers) = Net::new(weights, &list, None).run(&spec.architecture, planes);
         for (logit, policy) in logits.iter_mut().zip(policy) {
             *logit = policy as f32;
         }
-        *value = match spec.architecture.value_range() {
-            ValueRange::Unbounded => number as f32,
-            ValueRange::Tanh => number.tanh() as f32,
-        };
+        let weights = || numbers.iter().map(|number| number.exp());
+        for (value, &number) in values.iter_mut().zip(&numbers) {
+            *value = match spec.architecture.value_range() {
+                ValueRange::Unbounded => number as f32,
+                ValueRange::Tanh => number.tanh() as f32,
+                ValueRange::Outcome => (number.exp() / weights().sum::<f64>()) as f32,
+            };
+        }
     }
 }
 
@@ -60,8 +66,8 @@ impl<'a> Net<'a> {
         Self { tensors, height: planes.height, width: planes.width, trace }
     }
 
-    /// Logits, and the value before its range is applied.
-    fn run(mut self, architecture: &Architecture, planes: &[f32]) -> (Vec<f64>, f64) {
+    /// Logits, and the numbers of the value head before its range is applied.
+    fn run(mut self, architecture: &Architecture, planes: &[f32]) -> (Vec<f64>, Vec<f64>) {
         let mut x: Vec<f64> = planes.iter().map(|&value| f64::from(value)).collect();
         match *architecture {
             Architecture::Conv { layers, .. } => {
@@ -69,7 +75,7 @@ impl<'a> Net<'a> {
                     x = relu(self.convolve_biased(&x));
                 }
                 x = relu(self.linear(&x));
-                (self.linear(&x), self.linear(&x)[0])
+                (self.linear(&x), self.linear(&x))
             }
             Architecture::Residual { blocks, global_pooling, .. } => {
                 x = relu(self.convolve_normed(&x, 3));
@@ -95,7 +101,7 @@ impl<'a> Net<'a> {
                 let policy = self.linear(&policy);
                 let value = relu(self.convolve_normed(&x, 1));
                 let value = relu(self.linear(&value));
-                (policy, self.linear(&value)[0])
+                (policy, self.linear(&value))
             }
             Architecture::TwoConv { .. } => {
                 x = leaky(self.convolve_biased(&x));
@@ -106,13 +112,13 @@ impl<'a> Net<'a> {
                     let y = leaky(self.linear(&y));
                     self.linear(&y)
                 };
-                (head(), head()[0])
+                (head(), head())
             }
             Architecture::Mlp { layers, .. } => {
                 for _ in 0..layers {
                     x = relu(self.linear(&x));
                 }
-                (self.linear(&x), self.linear(&x)[0])
+                (self.linear(&x), self.linear(&x))
             }
         }
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use architecture::{
     Architecture, BATCH_NORM_EPSILON, GlobalPooling, LEAKY_SLOPE, PRESETS, UnknownPreset,
-    ValueRange,
+    ValueRange, expected_outcome,
 };
 pub use tensors::{TensorRole, TensorSpec};
 
@@ -146,6 +146,11 @@ impl NetSpec {
     /// its fields.
     pub fn tensors(&self) -> Vec<TensorSpec> {
         tensors::of(self)
+    }
+
+    /// Numbers of the value head: 1, or 3 for outcome classes.
+    pub fn value_width(&self) -> usize {
+        self.architecture.value_range().width()
     }
 
     /// Values in all tensors of a valid spec, running statistics included.

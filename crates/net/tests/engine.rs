@@ -16,14 +16,15 @@ fn random_planes(len: usize, seed: u64) -> Vec<f32> {
 
 fn evaluate(engine: &Engine, scratch: &mut Scratch, planes: &[f32], batch: usize) -> Vec<f32> {
     let mut logits = vec![f32::NAN; batch * engine.spec().actions];
-    let mut values = vec![f32::NAN; batch];
+    let mut values = vec![f32::NAN; batch * engine.spec().value_width()];
     engine.evaluate(scratch, planes, &mut logits, &mut values);
     logits.extend(values);
     logits
 }
 
 fn architectures() -> impl Strategy<Value = Architecture> {
-    let value = prop_oneof![Just(ValueRange::Unbounded), Just(ValueRange::Tanh)];
+    let value =
+        prop_oneof![Just(ValueRange::Unbounded), Just(ValueRange::Tanh), Just(ValueRange::Outcome)];
     let conv = (1_usize..36, 1_usize..4, 1_usize..40)
         .prop_map(|(channels, layers, hidden)| Architecture::Conv { channels, layers, hidden });
     let pooling = prop::option::of((1_usize..36, 1_usize..4));
@@ -74,7 +75,7 @@ prop_compose! {
 /// Logits, then values.
 fn reference(weights: &Weights, planes: &[f32], batch: usize) -> Vec<f32> {
     let mut logits = vec![f32::NAN; batch * weights.spec().actions];
-    let mut values = vec![f32::NAN; batch];
+    let mut values = vec![f32::NAN; batch * weights.spec().value_width()];
     reference::evaluate(weights, planes, &mut logits, &mut values);
     logits.extend(values);
     logits
@@ -139,7 +140,9 @@ proptest! {
         for (index, planes) in planes.chunks_exact(input).enumerate() {
             let alone = bits(&evaluate(&engine, &mut scratch, planes, 1));
             prop_assert_eq!(&alone[..actions], &together[index * actions..][..actions]);
-            prop_assert_eq!(alone[actions], together[batch * actions + index]);
+            let width = spec.value_width();
+            let values = &together[batch * actions + index * width..][..width];
+            prop_assert_eq!(&alone[actions..], values);
         }
     }
 

@@ -54,6 +54,7 @@ pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
         "tremble",
         "returns",
         "gamma",
+        "draw",
         "chance",
         "fresh",
         "leaves",
@@ -66,7 +67,7 @@ pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
         "mcts{sims=N,weights=NAME}",
         "mcts{sims=N,weights=uniform}",
         "mcts{sims=N,weights=guided}",
-        "mcts{sims=N,weights=NAME,c=C,temperature=T|gumbel|regret,tremble=E,returns,gamma=G,\
+        "mcts{sims=N,weights=NAME,c=C,temperature=T|gumbel|regret,tremble=E,returns,gamma=G,draw=D,\
          chance=ignore|sample|enumerate,fresh,leaves=N,cache=N}",
     ],
 };
@@ -187,6 +188,7 @@ fn config<G: Game>(
             defaults.simultaneous
         },
         tremble: options.number("tremble", 0.0..=1.0)?.unwrap_or(defaults.tremble),
+        draw: options.number("draw", -1.0..=1.0)?.unwrap_or(defaults.draw),
         chance: chance_width(options)?,
         objective,
         value_scale: if returns { ValueScale::Running } else { ValueScale::Raw },
@@ -243,13 +245,13 @@ fn evaluator<G: Game>(
             ));
         }
     }
-    let rollout = Rollout::for_objective(config.objective, config.discount);
+    let rollout = Rollout::for_objective(config.objective, config.discount).with_draw(config.draw);
     Ok(match leaf_evaluator {
         LeafEvaluator::Rollout => Box::new(rollout),
         LeafEvaluator::Guided => Box::new(rollout.guided()),
         LeafEvaluator::Uniform => Box::new(Uniform),
         LeafEvaluator::Net(engine) => {
-            let net = NetEvaluator::new(options.name(), engine, game)?;
+            let net = NetEvaluator::new(options.name(), engine, game)?.with_draw(config.draw);
             match slots {
                 Some(slots) => Box::new(Cached::new(net, slots)),
                 None => Box::new(net),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_game::{Action, ActionMask, Game, PlayerSet, Symmetry};
-use ouro_net::{Engine, Scratch};
+use ouro_net::{Engine, Scratch, expected_outcome};
 use ouro_search::evaluator::PureEvaluator;
 use ouro_search::{Clock, Estimates, Evaluator, Leaf};
 
@@ -14,8 +14,8 @@ use crate::net_fit::{FitError, fits};
 ///
 /// Every player to move is evaluated from its own perspective, under the symmetry of the leaf. A
 /// player that is in the game but not to move has the negated value of the other player in games
-/// of two players, as in zero-sum games. In larger games it has the value of an observation from
-/// its own perspective.
+/// of two players, as in zero-sum games, but a draw is worth the same to both. In larger games it has
+/// the value of an observation from its own perspective.
 #[derive(Clone, Debug)]
 pub struct NetEvaluator {
     engine: Arc<Engine>,
@@ -23,6 +23,8 @@ pub struct NetEvaluator {
     planes: Vec<f32>,
     logits: Vec<f32>,
     values: Vec<f32>,
+    /// What a draw is worth, for networks with outcome classes.
+    draw: f32,
     viable: ActionMask,
     clock: Option<Arc<dyn Clock>>,
     engine_time: Duration,
@@ -38,10 +40,18 @@ impl NetEvaluator {
             planes: Vec::new(),
             logits: Vec::new(),
             values: Vec::new(),
+            draw: 0.0,
             viable: ActionMask::default(),
             clock: None,
             engine_time: Duration::ZERO,
         })
+    }
+
+    /// The same evaluator with this worth of a draw, −1 to 1, 0 by default. It matters for networks
+    /// whose values are [outcome classes](ouro_net::ValueRange::Outcome).
+    #[must_use]
+    pub fn with_draw(self, draw: f32) -> Self {
+        Self { draw, ..self }
     }
 
     /// Starts to measure the time of the engine.
@@ -99,16 +109,17 @@ impl<G: Game> Evaluator<G> for NetEvaluator {
         self.observe(game, leaves);
         let rows = self.planes.len() / self.engine.spec().planes.len().max(1);
         self.logits.resize(rows * actions, 0.0);
-        self.values.resize(rows, 0.0);
+        let width = self.engine.spec().value_width();
+        self.values.resize(rows * width, 0.0);
         self.run_engine();
-        let mut rows = self.logits.chunks_exact(actions).zip(&self.values);
+        let mut rows = self.logits.chunks_exact(actions).zip(self.values.chunks_exact(width));
         for leaf in leaves {
             let (values, priors) = out.push(leaf.movers);
             let mut priors = priors.chunks_exact_mut(actions);
-            for (player, (logits, &value)) in observed_players(game, leaf).iter().zip(&mut rows) {
-                values[player] = value;
+            for (player, (logits, value)) in observed_players(game, leaf).iter().zip(&mut rows) {
+                values[player] = expected_outcome(value, self.draw);
                 if game.players() == 2 && leaf.movers.len() == 1 {
-                    values[1 - player] = -value;
+                    values[1 - player] = -expected_outcome(value, -self.draw);
                 }
                 if leaf.movers.contains(player)
                     && let Some(row) = priors.next()

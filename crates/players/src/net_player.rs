@@ -136,7 +136,7 @@ impl<G: Game> Player<G> for NetPlayer {
         let rows = requests.len() * symmetries.len();
         self.planes.resize(rows * input, 0.0);
         self.logits.resize(rows * actions, 0.0);
-        self.values.resize(rows, 0.0);
+        self.values.resize(rows * spec.value_width(), 0.0);
         let mut planes = self.planes.chunks_exact_mut(input);
         for request in requests.iter() {
             for (&symmetry, planes) in symmetries.iter().zip(&mut planes) {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use ouro_game::{ActionMask, Game};
-use ouro_net::{Engine, Scratch};
+use ouro_net::{Engine, Scratch, expected_outcome};
 use ouro_search::Heuristic;
 
 use crate::net_fit::{FitError, fits};
@@ -26,6 +26,7 @@ pub struct NetworkHeuristic<E> {
     scratch: Scratch,
     observation: Vec<f32>,
     logits: Vec<f32>,
+    values: Vec<f32>,
 }
 
 impl<E> NetworkHeuristic<E> {
@@ -38,17 +39,19 @@ impl<E> NetworkHeuristic<E> {
     ) -> Result<Self, FitError> {
         fits(name, &engine, game)?;
         let spec = engine.spec();
-        let (observation, logits) = (vec![0.0; spec.planes.len()], vec![0.0; spec.actions]);
-        Ok(Self { engine, base, scratch: Scratch::new(), observation, logits })
+        let zeros = |length| vec![0.0; length];
+        let [observation, logits, values] =
+            [spec.planes.len(), spec.actions, spec.value_width()].map(zeros);
+        Ok(Self { engine, base, scratch: Scratch::new(), observation, logits, values })
     }
 
     fn value<G: Game>(&mut self, game: &G, state: &G::State, player: usize) -> f32 {
         game.observe(state, player, &mut self.observation);
-        let mut value = [0.0];
-        let Self { engine, scratch, observation, logits, .. } = self;
-        engine.evaluate(scratch, observation, logits, &mut value);
+        let Self { engine, scratch, observation, logits, values, .. } = self;
+        engine.evaluate(scratch, observation, logits, values);
+        let value = expected_outcome(values, 0.0);
         // NaN, as from a network that overflows, counts as a draw.
-        if value[0].is_nan() { 0.0 } else { value[0].clamp(-BOUND, BOUND) }
+        if value.is_nan() { 0.0 } else { value.clamp(-BOUND, BOUND) }
     }
 }
 

@@ -4,7 +4,7 @@
 //! others too. Player names are not checked here: the arena checks them when it builds the players.
 
 use ouro_game::{Game, GameVisitor};
-use ouro_net::NetSpec;
+use ouro_net::{NetSpec, ValueRange};
 use ouro_rating::{ClusterShape, GateConfig, GateConfigError};
 
 use crate::error::SettingError;
@@ -57,8 +57,8 @@ impl Settings {
         check_gate(&self.arena.gate, ClusterShape::of_seats(seats))
     }
 
-    /// Checks that the actors' search fits the algorithm: AlphaZero needs a search or demonstrations,
-    /// REINFORCE excludes both.
+    /// Checks that the actors' search and the network's values fit the algorithm: AlphaZero needs a
+    /// search or demonstrations. REINFORCE excludes both, and learns returns, which have no classes.
     fn search(&self) -> Result<(), SettingError> {
         let error =
             |value: &str, remedy: &str| Err(SettingError::new("actor.search", value, remedy));
@@ -69,6 +69,12 @@ impl Settings {
             let remedy = "REINFORCE learns from moves of the policy alone: set it to 0";
             let key = "actor.demonstrations.share";
             return Err(SettingError::new(key, demonstrations.share, remedy));
+        }
+        if matches!(self.train.algorithm, AlgorithmConfig::Reinforce(_))
+            && self.net.value_range() == ValueRange::Outcome
+        {
+            let remedy = "REINFORCE learns returns: choose \"unbounded\" or \"tanh\"";
+            return Err(SettingError::new("net.value", "outcome", remedy));
         }
         match (&self.train.algorithm, &self.actor.search) {
             (AlgorithmConfig::AlphaZero(_), None) if demonstrations.is_everything() => Ok(()),
@@ -118,4 +124,24 @@ pub fn check_gate(gate: &GateConfig, shape: ClusterShape) -> Result<(), SettingE
             ),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_net::Architecture;
+
+    use crate::Preset;
+
+    #[test]
+    fn reinforce_refuses_outcome_classes() {
+        let mut settings = Preset::ReinforceDuel.settings();
+        let Architecture::Residual { value, .. } = &mut settings.net else { panic!("a tower") };
+        *value = super::ValueRange::Outcome;
+        assert_eq!(
+            settings.validate().expect_err("no classes of returns").to_string(),
+            "net.value is outcome; REINFORCE learns returns: choose \"unbounded\" or \"tanh\""
+        );
+        let settings = crate::Settings { net: settings.net, ..Preset::Duel7x7.settings() };
+        assert_eq!(settings.validate(), Ok(()));
+    }
 }

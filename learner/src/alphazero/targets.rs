@@ -1,55 +1,44 @@
-//! The value target of a position, as a pure function.
+//! The targets of the value head, as pure functions.
 
-use crate::config::AlphaZeroConfig;
-
-/// The value target of a position, from the mover's side, −1 to 1 like its inputs:
-///
-/// ```text
-/// (1 − λ) · γ^left · outcome + λ · root value
-/// ```
+/// The outcome of a game, discounted to a position `left` time steps before its end: γ^left · outcome.
 ///
 /// `outcome` is the mover's own, for any number of players. In a game that was cut off, the root value
-/// of the mover's last search replaces it. `left` counts the time steps from the position to the end
-/// of the game, or to that search, and `gamma` is the discount for each. λ is
-/// [`root_value_share`](AlphaZeroConfig::root_value_share).
-pub(crate) fn value_target(
-    config: &AlphaZeroConfig,
-    gamma: f32,
-    outcome: f32,
-    left: u32,
-    root_value: f32,
-) -> f32 {
-    let share = f64::from(config.root_value_share);
-    let outcome = f64::from(gamma).powf(f64::from(left)) * f64::from(outcome);
-    ((1.0 - share) * outcome + share * f64::from(root_value)) as f32
+/// of the mover's last search replaces it, and `left` counts the time steps to that search.
+pub(crate) fn discounted(gamma: f32, outcome: f32, left: u32) -> f32 {
+    (f64::from(gamma).powf(f64::from(left)) * f64::from(outcome)) as f32
+}
+
+/// Shares of win, draw and loss in an outcome from −1 to 1: (max(o, 0), 1 − |o|, max(−o, 0)).
+///
+/// An outcome between the three, as after a discount or a cut-off, is a mixture with its nearest draw.
+pub(crate) fn classes(outcome: f32) -> [f32; 3] {
+    let outcome = outcome.clamp(-1.0, 1.0);
+    [outcome.max(0.0), 1.0 - outcome.abs(), (-outcome).max(0.0)]
 }
 
 #[cfg(test)]
 mod tests {
-    use ouro_game::Rng;
-
     use super::*;
 
-    fn config(root_value_share: f32) -> AlphaZeroConfig {
-        AlphaZeroConfig { root_value_share, ..AlphaZeroConfig::default() }
+    #[test]
+    fn an_outcome_counts_less_the_farther_it_is() {
+        assert_eq!(discounted(0.5, 1.0, 3), 0.125);
+        assert_eq!(discounted(0.5, -1.0, 1), -0.5);
+        assert_eq!(discounted(0.97, -1.0, 0), -1.0);
+        assert_eq!(discounted(1.0, 0.25, 1_000), 0.25);
     }
 
     #[test]
-    fn hand_computed_positions_agree() {
-        let target = |outcome, left, root| value_target(&config(0.25), 0.5, outcome, left, root);
-        assert!((target(1.0, 3, 0.4) - (0.75 * 0.125 + 0.25 * 0.4)).abs() < 1e-6);
-        assert!((target(-1.0, 1, -1.0) - (-0.75 * 0.5 - 0.25)).abs() < 1e-6);
-        assert!((target(1.0, 0, 1.0) - 1.0).abs() < 1e-6);
-    }
-
-    #[test]
-    fn targets_stay_in_range_whatever_the_game() {
-        let mut rng = Rng::new(3, "targets");
-        let mut unit = || (2.0 * rng.unit() - 1.0) as f32;
-        for left in 0..1_000 {
-            let share = unit().abs();
-            let target = value_target(&config(share), 0.97, unit(), left, unit());
-            assert!(target.abs() <= 1.0, "{target}");
+    fn classes_are_shares_whose_difference_is_the_outcome() {
+        assert_eq!(classes(1.0), [1.0, 0.0, 0.0]);
+        assert_eq!(classes(0.0), [0.0, 1.0, 0.0]);
+        assert_eq!(classes(-1.0), [0.0, 0.0, 1.0]);
+        for step in -100..=100 {
+            let outcome = step as f32 / 100.0;
+            let [win, draw, loss] = classes(outcome);
+            assert!([win, draw, loss].iter().all(|share| (0.0..=1.0).contains(share)));
+            assert!((win + draw + loss - 1.0).abs() < 1e-6);
+            assert_eq!(win - loss, outcome);
         }
     }
 }

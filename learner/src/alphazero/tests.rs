@@ -6,17 +6,20 @@ use crate::parity::random_positions;
 use crate::testing::{central_differences, evaluate, spec, tower, weights};
 use crate::trainer::Trainer;
 use ouro_game::Rng;
-use ouro_net::Generation;
+use ouro_net::{Architecture, Generation};
 
 const CONFIG: AlphaZeroConfig =
-    AlphaZeroConfig { root_value_share: 0.0, surprise_share: 0.0, value_coefficient: 0.7 };
+    AlphaZeroConfig { root_value_share: 0.3, surprise_share: 0.0, value_coefficient: 0.7 };
+/// What a draw is worth.
+const DRAW: f32 = -0.4;
 
 /// The loss of the module's documentation in f64.
 fn slow(batch: &Positions, logits: &[f32], values: &[f32]) -> LossTerms {
     let (actions, sum) =
         (batch.shape().actions, batch.weights.iter().map(|&w| f64::from(w)).sum::<f64>());
     let mut parts = LossTerms { ratio: 1.0, ..LossTerms::default() };
-    for (row, &value) in values.iter().enumerate() {
+    let rows = batch.weights.len();
+    for (row, value) in values.chunks_exact(values.len() / rows).enumerate() {
         let cells = row * actions..(row + 1) * actions;
         let share = f64::from(batch.weights[row]) / sum;
         let log = slow_log_policy(&logits[cells.clone()], &batch.legal[cells.clone()]);
@@ -25,7 +28,19 @@ fn slow(batch: &Positions, logits: &[f32], values: &[f32]) -> LossTerms {
                 parts.policy -= share * f64::from(target) * log;
             }
         }
-        parts.value += share * (f64::from(value) - f64::from(batch.values[row])).powi(2);
+        let (outcome, root) = (f64::from(batch.outcomes[row]), f64::from(batch.root_values[row]));
+        parts.value += share
+            * match *value {
+                [win, draw, loss] => {
+                    let [win, draw, loss] = [win, draw, loss].map(f64::from);
+                    let drawn = 1.0 - outcome.abs();
+                    let decided = if outcome > 0.0 { win } else { loss };
+                    let expected = win - loss + f64::from(DRAW) * draw;
+                    -0.7 * (outcome.abs() * decided.ln() + drawn * draw.ln())
+                        + 0.3 * (expected - root).powi(2)
+                }
+                _ => (f64::from(value[0]) - 0.7 * outcome - 0.3 * root).powi(2),
+            };
         let legal = log.iter().filter(|log| log.is_finite());
         parts.entropy -= share * legal.map(|log| log.exp() * log).sum::<f64>();
     }
@@ -34,12 +49,18 @@ fn slow(batch: &Positions, logits: &[f32], values: &[f32]) -> LossTerms {
 }
 
 fn trainer(weights: &ouro_net::Weights, config: TrainConfig) -> Trainer<AlphaZero> {
-    Trainer::new(AlphaZero::from(&CONFIG), config, weights, None, TrainDevice::cpu()).unwrap()
+    Trainer::new(AlphaZero::new(&CONFIG, DRAW), config, weights, None, TrainDevice::cpu()).unwrap()
 }
 
 #[test]
 fn loss_and_gradient_agree_with_the_slow_reference() {
-    let spec = spec();
+    let classes = Architecture::Mlp { layers: 1, hidden: 9, value: ValueRange::Outcome };
+    for spec in [spec(), NetSpec { architecture: classes, ..spec() }] {
+        agrees_with_the_slow_reference(spec);
+    }
+}
+
+fn agrees_with_the_slow_reference(spec: NetSpec) {
     let weights = crate::testing::lively_weights(&spec);
     let batch = random_positions(&spec, 12, &mut Rng::new(5, "test"));
     let gradient = trainer(&weights, TrainConfig::default()).gradient(&batch).unwrap();

@@ -4,7 +4,7 @@
 //! from the front of the list, so layers run in the order of [`ouro_net::NetSpec::tensors`].
 //! Boards are `[batch, channels, height, width]`.
 
-use burn_tensor::activation::{leaky_relu, relu};
+use burn_tensor::activation::{leaky_relu, relu, softmax};
 use burn_tensor::module::{batch_norm, batch_norm_train, conv2d, max_pool2d};
 use burn_tensor::ops::{ConvOptions, MaxPoolOptions};
 use burn_tensor::{Shape, Tensor};
@@ -27,8 +27,10 @@ pub enum Mode {
 pub struct Outputs {
     /// `[batch, actions]`, illegal actions included.
     pub logits: Tensor<2>,
-    /// `[batch, 1]`, in the range of the architecture.
+    /// `[batch, value_width]`, in the range of the architecture.
     pub values: Tensor<2>,
+    /// The same before the range is applied.
+    pub value_numbers: Tensor<2>,
     /// In [`Mode::Train`], mean and unbiased variance of the batch for every norm in order, each
     /// `[channels]`, without gradients.
     pub statistics: Vec<Tensor<1>>,
@@ -65,20 +67,30 @@ impl<'a> Pass<'a> {
     }
 
     pub(super) fn run(mut self, planes: Tensor<4>) -> Outputs {
-        let (logits, values) = self.compute(planes);
-        Outputs { logits, values, statistics: self.statistics }
+        let heads = self.compute(planes);
+        self.outputs(heads)
     }
 
     /// Only the heads of a residual tower.
     pub(super) fn run_heads(mut self, features: Tensor<4>) -> Outputs {
-        let (logits, value) = self.residual_heads(features);
-        Outputs { logits, values: self.in_range(value), statistics: self.statistics }
+        let heads = self.residual_heads(features);
+        self.outputs(heads)
     }
 
-    /// Logits and values.
+    /// Maps the numbers of the value head to the range of the architecture.
+    fn outputs(self, (logits, value_numbers): (Tensor<2>, Tensor<2>)) -> Outputs {
+        let values = match self.layout.spec().architecture.value_range() {
+            ValueRange::Unbounded => value_numbers.clone(),
+            ValueRange::Tanh => value_numbers.clone().tanh(),
+            ValueRange::Outcome => softmax(value_numbers.clone(), 1),
+        };
+        Outputs { logits, values, value_numbers, statistics: self.statistics }
+    }
+
+    /// Logits and the numbers of the value head.
     pub(super) fn compute(&mut self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
         let architecture = &self.layout.spec().architecture;
-        let (logits, value) = match *architecture {
+        match *architecture {
             Architecture::Conv { layers, .. } => {
                 let mut x = planes;
                 for _ in 0..layers {
@@ -109,19 +121,10 @@ impl<'a> Pass<'a> {
                 }
                 (self.linear(x.clone()), self.linear(x))
             }
-        };
-        (logits, self.in_range(value))
-    }
-
-    /// Maps the value head's output to the range of the architecture.
-    fn in_range(&self, value: Tensor<2>) -> Tensor<2> {
-        match self.layout.spec().architecture.value_range() {
-            ValueRange::Unbounded => value,
-            ValueRange::Tanh => value.tanh(),
         }
     }
 
-    /// Logits and the value head's number.
+    /// Logits and the numbers of the value head.
     fn residual_heads(&mut self, x: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
         let policy = relu(self.normed_convolution(x.clone()));
         let policy = self.linear(policy.flatten(1, 3));

@@ -5,7 +5,7 @@ use ouro_replay::{Draw, EncodedTrajectory, PositionRef, Trajectory};
 
 use super::{OfGame, Rules, UnpackError};
 use crate::alphazero::Positions;
-use crate::alphazero::targets::value_target;
+use crate::alphazero::targets::discounted;
 use crate::reinforce::{SeatTransitions, Segments, seat_transitions};
 
 /// The last known value of a seat.
@@ -27,7 +27,6 @@ impl<G: Game> OfGame<G> {
         draws: &[Draw<EncodedTrajectory>],
         augmentation: &mut Rng,
     ) -> Result<Positions, UnpackError> {
-        let config = self.alphazero().cloned().unwrap_or_default();
         let shape = self.shape();
         let mut batch = Positions::with_capacity(shape, draws.len());
         // Draws are sorted by game, so that each game is replayed once.
@@ -54,8 +53,8 @@ impl<G: Game> OfGame<G> {
                 }
                 let end = self.seat_end(trajectory, states, position.seat.into());
                 let left = end.elapsed.saturating_sub(self.game.elapsed(state));
-                let value = value_target(&config, self.discount, end.value, left, target.value);
-                batch.values.push(value);
+                batch.outcomes.push(discounted(self.discount, end.value, left));
+                batch.root_values.push(target.value);
                 // Surprise already weights the draw. A weight in the loss would count it twice.
                 batch.weights.push(1.0);
             }

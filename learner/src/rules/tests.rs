@@ -3,7 +3,7 @@ use ouro_net::Generation;
 use ouro_replay::{Item, RefusalReason, SearchTarget, Seat};
 
 use super::*;
-use crate::config::ReinforceConfig;
+use crate::config::{AlphaZeroConfig, ReinforceConfig};
 use crate::testing::{config, random_game, searched_game, won_game};
 
 const NEWEST: Generation = Generation(20);
@@ -11,7 +11,6 @@ const NEWEST: Generation = Generation(20);
 fn alphazero() -> Config {
     let mut config = config();
     config.train.algorithm = AlgorithmConfig::AlphaZero(AlphaZeroConfig {
-        root_value_share: 0.25,
         surprise_share: 0.0,
         ..AlphaZeroConfig::default()
     });
@@ -117,8 +116,8 @@ fn a_searched_game_gives_targets_where_the_search_was_one() {
     let row = |row: usize| &batch.policy[9 * row..9 * (row + 1)];
     assert_eq!(row(0)[..2], [0.75, 0.25]);
     assert_eq!((row(1)[6], row(1).iter().sum::<f32>()), (1.0, 1.0));
-    // The game ends after five steps: 3/4 · 1/2⁵ + 1/4 · 1/2, and 3/4 · 1/2 + 1/4 · 1/2.
-    assert_eq!(batch.values, [0.75 / 32.0 + 0.125, 0.375 + 0.125]);
+    // The game ends after five steps.
+    assert_eq!((batch.outcomes, batch.root_values), (vec![1.0 / 32.0, 0.5], vec![0.5, 0.5]));
     assert_eq!(batch.weights, [1.0, 1.0]);
 }
 
@@ -136,8 +135,8 @@ fn a_game_that_was_cut_off_is_valued_by_its_last_search() {
     target(&mut cut, 2).value = 0.75;
     let examined = examine(&config, &cut).unwrap();
     let batch = rules.positions(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
-    // Two steps to the last search of the seat, on ply 2: 3/4 · 0.75 / 2² + 1/4 · 0.5.
-    assert_eq!(batch.values, [0.75 * 0.75 / 4.0 + 0.125]);
+    // Two steps to the last search of the seat, on ply 2.
+    assert_eq!((batch.outcomes, batch.root_values), (vec![0.75 / 4.0], vec![0.5]));
 }
 
 #[test]

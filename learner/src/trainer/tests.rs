@@ -118,7 +118,7 @@ fn a_loss_that_is_not_finite_ends_training() {
     let (spec, config) = (spec(), TrainConfig { report_every: 1, ..TrainConfig::default() });
     let mut trainer = trainer(&config, &weights(&spec), None);
     let mut broken = batch(&spec, 0);
-    broken.values[3] = f32::INFINITY;
+    broken.outcomes[3] = f32::INFINITY;
     let error = trainer.step(&broken).expect_err("the loss is infinite");
     assert!(matches!(error, TrainError::NotFinite { step: 0, .. }), "{error}");
     assert!(matches!(trainer.weights(Generation(1)), Err(TrainError::Diverged(_))));

@@ -1,7 +1,7 @@
 use ouro_game::{PlaneShape, Rng};
 
 use super::*;
-use crate::spec::{Architecture, GlobalPooling};
+use crate::spec::{Architecture, GlobalPooling, ValueRange};
 use crate::synthetic::random_weights;
 use crate::weights::WeightsMeta;
 
@@ -27,6 +27,7 @@ fn specs() -> Vec<NetSpec> {
         tower(20, pooling),
         tower(70, None),
         Architecture::Mlp { layers: 2, hidden: 50, value: ValueRange::Unbounded },
+        Architecture::Mlp { layers: 1, hidden: 30, value: ValueRange::Outcome },
     ];
     let mut specs = Vec::new();
     for (height, width) in [(5, 6), (1, 1), (1, 9), (11, 11), (64, 64)] {
@@ -57,13 +58,15 @@ fn every_instruction_set_gives_the_same_bits_in_every_batch() {
             (0..13 * spec.planes.len()).map(|_| (2.0 * rng.unit() - 1.0) as f32).collect();
         // Per position its logits and its value, as bits.
         let evaluate = |engine: &Engine, scratch: &mut Scratch, batch: usize| {
-            let (mut logits, mut values) = (vec![f32::NAN; batch * 7], vec![f32::NAN; batch]);
+            let width = spec.value_width();
+            let mut logits = vec![f32::NAN; batch * 7];
+            let mut values = vec![f32::NAN; batch * width];
             let planes = &planes[..batch * spec.planes.len()];
             engine.evaluate(scratch, planes, &mut logits, &mut values);
             assert!(logits.iter().chain(&values).all(|x| x.is_finite() && *x != 0.0), "{spec:?}");
-            let positions = logits.chunks_exact(7).zip(&values);
+            let positions = logits.chunks_exact(7).zip(values.chunks_exact(width));
             let bits = positions
-                .map(|(logits, value)| logits.iter().chain([value]).map(|x| x.to_bits()).collect());
+                .map(|(logits, value)| logits.iter().chain(value).map(|x| x.to_bits()).collect());
             bits.collect::<Vec<Vec<u32>>>()
         };
         let engine = Engine::new(&weights);

@@ -49,8 +49,8 @@ pub enum Architecture {
     /// A stem (3×3 convolution, norm, ReLU), then `blocks` of convolution, norm, ReLU,
     /// convolution, norm, sum with the block's input, ReLU. The policy head is a 1×1
     /// convolution to `policy_channels`, norm, ReLU, flatten, linear to the logits; the value
-    /// head the same to `value_channels`, then linear to `value_hidden`, ReLU, linear to one
-    /// number. Convolutions have no bias, their norm has.
+    /// head the same to `value_channels`, then linear to `value_hidden`, ReLU, linear to the
+    /// numbers of its [`ValueRange`]. Convolutions have no bias, their norm has.
     ///
     /// Tensors: `stem.conv.weight`, `stem.norm.*`; per block `blocks.{i}.conv1.weight`,
     /// `blocks.{i}.norm1.*`, with pooling `blocks.{i}.pool.weight` `[channels, 2 · pooled]` and
@@ -126,6 +126,31 @@ pub enum ValueRange {
     Unbounded,
     /// The hyperbolic tangent of the head's number, between −1 and 1: an expected outcome.
     Tanh,
+    /// The softmax of three numbers: the probabilities of a win, a draw and a loss, in this order.
+    /// What a draw is worth is decided in the search.
+    Outcome,
+}
+
+impl ValueRange {
+    /// Numbers of the value head.
+    pub fn width(self) -> usize {
+        match self {
+            Self::Unbounded | Self::Tanh => 1,
+            Self::Outcome => 3,
+        }
+    }
+}
+
+/// The value of a position as one number, from the value head's results: the result itself, or
+/// P(win) − P(loss) + `draw` · P(draw).
+///
+/// `values` is one row of [`Engine::evaluate`](crate::Engine::evaluate), `draw` the worth of a drawn
+/// game, −1 to 1.
+pub fn expected_outcome(values: &[f32], draw: f32) -> f32 {
+    match *values {
+        [win, drawn, loss] => win - loss + draw * drawn,
+        _ => values.first().copied().unwrap_or(f32::NAN),
+    }
 }
 
 /// Global pooling inside a tower, after KataGo (Wu 2019, "Accelerating self-play learning in

@@ -69,7 +69,7 @@ pub(super) fn of(spec: &NetSpec) -> Vec<TensorSpec> {
                 inputs = channels;
             }
             list.biased("hidden", TensorRole::Weight, &[hidden, inputs * cells]);
-            list.outputs(spec.actions, hidden);
+            list.outputs([spec.actions, 1], hidden);
         }
         Architecture::Residual {
             channels,
@@ -77,7 +77,7 @@ pub(super) fn of(spec: &NetSpec) -> Vec<TensorSpec> {
             policy_channels,
             value_channels,
             value_hidden,
-            value: _,
+            value,
             global_pooling,
         } => {
             list.normed("stem.conv", "stem.norm", &[channels, planes.channels, 3, 3]);
@@ -96,7 +96,7 @@ pub(super) fn of(spec: &NetSpec) -> Vec<TensorSpec> {
             list.normed("value.conv", "value.norm", &[value_channels, channels, 1, 1]);
             let shape = [value_hidden, value_channels * cells];
             list.biased("value.hidden", TensorRole::Weight, &shape);
-            list.biased("value.linear", TensorRole::ValueOutput, &[1, value_hidden]);
+            list.biased("value.linear", TensorRole::ValueOutput, &[value.width(), value_hidden]);
         }
         Architecture::TwoConv { channels, hidden, narrow } => {
             list.biased("conv.0", TensorRole::Weight, &[channels, planes.channels, 3, 3]);
@@ -111,13 +111,13 @@ pub(super) fn of(spec: &NetSpec) -> Vec<TensorSpec> {
                 list.biased(&format!("{head}.2"), role, &[outputs, narrow]);
             }
         }
-        Architecture::Mlp { layers, hidden, value: _ } => {
+        Architecture::Mlp { layers, hidden, value } => {
             let mut inputs = planes.len();
             for layer in 0..layers {
                 list.biased(&format!("hidden.{layer}"), TensorRole::Weight, &[hidden, inputs]);
                 inputs = hidden;
             }
-            list.outputs(spec.actions, hidden);
+            list.outputs([spec.actions, value.width()], hidden);
         }
     }
     list.0
@@ -149,9 +149,9 @@ impl List {
         }
     }
 
-    /// Both heads as single layers over `inputs` values.
-    fn outputs(&mut self, actions: usize, inputs: usize) {
-        self.biased("policy", TensorRole::PolicyOutput, &[actions, inputs]);
-        self.biased("value", TensorRole::ValueOutput, &[1, inputs]);
+    /// Both heads, of `policy` and `value` numbers, as single layers over `inputs` values.
+    fn outputs(&mut self, [policy, value]: [usize; 2], inputs: usize) {
+        self.biased("policy", TensorRole::PolicyOutput, &[policy, inputs]);
+        self.biased("value", TensorRole::ValueOutput, &[value, inputs]);
     }
 }

@@ -66,6 +66,7 @@ pub(crate) fn families() -> Vec<NetSpec> {
         tower(Some(GlobalPooling { channels: 2, every: 2 })),
         Architecture::TwoConv { channels: 2, hidden: 5, narrow: 4 },
         Architecture::Mlp { layers: 2, hidden: 4, value: ValueRange::Tanh },
+        Architecture::Mlp { layers: 1, hidden: 4, value: ValueRange::Outcome },
     ]
     .map(|architecture| NetSpec { planes, actions: 3, architecture })
     .to_vec()

@@ -13,7 +13,9 @@ use ouro_game::battlesnake::{self, Small};
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::snake;
 use ouro_game::{Action, ActionMask, Game, Rng, Symmetry, Turn};
-use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
+use ouro_net::{
+    Architecture, Engine, NetSpec, Scratch, ValueRange, Weights, WeightsMeta, synthetic,
+};
 use ouro_players::{
     BuildContext, Choice, Clock, FinishedGame, GameBatch, NetEvaluator, Player, Request, by_name,
     by_name_for, pairs,
@@ -262,5 +264,32 @@ fn a_network_gives_illegal_actions_no_prior_and_the_opponent_the_negated_value()
         for (action, &prior) in estimate.priors.unwrap().iter().enumerate() {
             assert_eq!(prior > 0.0, legal.contains(ouro_game::Action(action as u32)));
         }
+    }
+}
+
+#[test]
+fn outcome_classes_become_a_value_by_what_a_draw_is_worth() {
+    let game = ConnectFour::new(connect_four::Config::default()).unwrap();
+    let (planes, actions) = (game.planes(), game.action_count());
+    let architecture = Architecture::Mlp { layers: 1, hidden: 8, value: ValueRange::Outcome };
+    let spec = NetSpec { planes, actions, architecture };
+    let engine = Arc::new(Engine::new(&synthetic::random_weights(&spec, 3).unwrap()));
+    let state = game.position("112233").unwrap();
+    let Turn::Move(movers) = game.turn(&state) else { panic!("players move") };
+    let mut seen = vec![0.0; planes.len()];
+    game.observe(&state, state.mover(), &mut seen);
+    let (mut logits, mut classes) = (vec![0.0; actions], [0.0; 3]);
+    engine.evaluate(&mut Scratch::new(), &seen, &mut logits, &mut classes);
+    let [win, drawn, loss] = classes;
+    assert!((win + drawn + loss - 1.0).abs() < 1e-6 && drawn > 0.01, "{classes:?}");
+    for draw in [-1.0, -0.25, 0.0, 0.5] {
+        let mut net = NetEvaluator::new("it", Arc::clone(&engine), &game).unwrap().with_draw(draw);
+        let mut out = Estimates::new();
+        out.reset(&game);
+        let (rng, symmetry) = (Rng::new(0, "x"), Symmetry::Identity);
+        net.evaluate(&game, &mut [Leaf { state, movers, symmetry, rng }], &mut out);
+        let values = out.get(0).unwrap().values;
+        assert!((values[0] - (win - loss + draw * drawn)).abs() < 1e-6, "{draw}: {values:?}");
+        assert!((values[1] - (loss - win + draw * drawn)).abs() < 1e-6, "{draw}: {values:?}");
     }
 }

@@ -3,7 +3,7 @@
 use ouro_game::{Action, ActionMask, Game, RolloutBuffer, Turn, rollout};
 
 use super::{Estimates, Evaluator, Leaf};
-use crate::mcts::config::Objective;
+use crate::mcts::config::{Objective, worth};
 
 /// Squared weight of a legal action of weight 0 in guided priors. Unlikely legal actions keep a
 /// small prior, so they are still explored.
@@ -23,6 +23,7 @@ pub struct Rollout {
     limit: u32,
     objective: Objective,
     discount: f32,
+    draw: f32,
     guided: bool,
     buffer: RolloutBuffer,
     legal: ActionMask,
@@ -46,6 +47,7 @@ impl Rollout {
             limit: Self::LIMIT,
             objective,
             discount,
+            draw: 0.0,
             guided: false,
             buffer: RolloutBuffer::new(),
             legal: ActionMask::default(),
@@ -59,6 +61,13 @@ impl Rollout {
     #[must_use]
     pub fn with_limit(mut self, turns: u32) -> Self {
         self.limit = turns;
+        self
+    }
+
+    /// Counts a drawn game as `draw`, −1 to 1 ([`SearchConfig::draw`](crate::SearchConfig::draw)).
+    #[must_use]
+    pub fn with_draw(mut self, draw: f32) -> Self {
+        self.draw = draw;
         self
     }
 
@@ -98,7 +107,7 @@ impl Rollout {
             game.rollout(state, self.limit, &mut self.buffer, rng);
         }
         for (player, value) in values.iter_mut().enumerate() {
-            *value = game.outcome(&leaf.state, player);
+            *value = worth(game.outcome(&leaf.state, player), self.draw);
         }
         if self.discount < 1.0 {
             let time = game.elapsed(&leaf.state).saturating_sub(start);

@@ -50,6 +50,12 @@ pub struct SearchConfig {
     /// algorithm of a run decides it.
     #[serde(skip)]
     pub objective: Objective,
+    /// What a drawn game is worth to each player, for the objective of outcomes: an
+    /// [`outcome`](ouro_game::Game::outcome) of 0 counts as much. Below 0, both players prefer a risk to
+    /// a draw. Networks whose values are outcome classes use it too, so it can change without a new
+    /// training; KataGo's `drawEquivalentWinsForWhite` is the like. 0 leaves outcomes as they are.
+    #[schemars(range(min = -1, max = 1))]
+    pub draw: f32,
     /// Discount gamma per unit of [`elapsed`](ouro_game::Game::elapsed) time: a step that takes
     /// time `t` is worth `reward + gamma^t · value`. Not a key of settings files: searches and
     /// training share the discount of the run.
@@ -165,6 +171,11 @@ pub enum Objective {
     Returns,
 }
 
+/// The value of an outcome: that of a draw in place of 0.
+pub(crate) fn worth(outcome: f32, draw: f32) -> f32 {
+    if outcome == 0.0 { draw } else { outcome }
+}
+
 /// The linear map from values to −1 to 1, the scale on which PUCT adds its two terms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -256,6 +267,7 @@ impl Default for SearchConfig {
             simultaneous: Simultaneous::Decoupled,
             tremble: 0.0,
             objective: Objective::Outcome,
+            draw: 0.0,
             discount: 1.0,
             value_scale: ValueScale::Raw,
             chance: ChanceWidth::default(),

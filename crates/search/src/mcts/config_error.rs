@@ -52,6 +52,7 @@ impl SearchConfig {
         let share =
             |field, value: f32| real(field, value, (0.0..=1.0).contains(&value), "between 0 and 1");
         count("simulations", self.simulations, MAX_SIMULATIONS, "1 to 2^28")?;
+        real("draw", self.draw, (-1.0..=1.0).contains(&self.draw), "between -1 and 1")?;
         real("exploration", self.exploration, self.exploration >= 0.0, "finite, at least 0")?;
         if let Some(base) = self.exploration_base {
             real("exploration_base", base, base >= 1.0, "finite, at least 1")?;

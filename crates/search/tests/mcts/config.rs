@@ -55,6 +55,7 @@ fn settings_out_of_range_are_refused_by_name() {
             },
         ),
         ("tremble", SearchConfig { tremble: 1.5, ..good() }),
+        ("draw", SearchConfig { draw: -1.1, ..good() }),
         ("discount", SearchConfig { discount: 0.0, ..good() }),
         ("discount", SearchConfig { discount: 1.01, ..good() }),
         (

@@ -38,6 +38,7 @@ fn configs() -> impl Strategy<Value = SearchConfig> {
     let rest = (
         prop_oneof![Just(-1.0_f32), Just(0.0), Just(-0.3)],
         prop_oneof![Just(None), Just(Some(19_652.0_f32)), Just(Some(10.0))],
+        prop_oneof![Just(0.0_f32), Just(-1.0), Just(0.4)],
     );
     (selection, first_play, scale, temperature, numbers, flags, rest).prop_map(
         |(
@@ -47,13 +48,14 @@ fn configs() -> impl Strategy<Value = SearchConfig> {
             temperature,
             (simulations, leaves_in_flight, discount),
             [returns, collapse_forced, random_symmetry, solver, fast, ignore],
-            (virtual_value, exploration_base),
+            (virtual_value, exploration_base, draw),
         )| SearchConfig {
             simulations,
             first_play,
             simultaneous,
             tremble,
             objective: if returns { Objective::Returns } else { Objective::Outcome },
+            draw,
             discount,
             value_scale,
             chance: ChanceWidth { ignore, ..ChanceWidth::default() },
@@ -89,7 +91,8 @@ fn play<G: Game>(
     for (index, search) in searches.iter_mut().enumerate() {
         search.start(game, &state, Rng::indexed(seed, "search", index as u64));
     }
-    let mut rollout = Rollout::for_objective(config.objective, config.discount);
+    let mut rollout =
+        Rollout::for_objective(config.objective, config.discount).with_draw(config.draw);
     let mut decisions = Vec::new();
     let mut inherited = 0;
     for _ in 0..6 {

@@ -53,6 +53,20 @@ fn a_saddle_point_is_proven_and_played() {
 }
 
 #[test]
+fn what_a_draw_is_worth_decides_between_a_draw_and_a_risk() {
+    // The first row draws for certain. The others win or lose by chance.
+    let payoffs = vec![vec![0.0, 0.0], vec![1.0, -1.0], vec![-1.0, 1.0]];
+    let game = Matrix::new(payoffs).unwrap();
+    let state = game.initial(&mut Rng::new(0, "test"));
+    let drawing_share = |draw: f32| {
+        let config = SearchConfig { simulations: 2_000, draw, ..SearchConfig::default() };
+        decide(&game, &state, &config, &mut Uniform, 1).seats[0].policy[0]
+    };
+    let [feared, liked] = [-0.5, 0.5].map(drawing_share);
+    assert!(feared < 0.1 && liked > 0.9, "{feared} {liked}");
+}
+
+#[test]
 fn a_move_that_wins_against_every_reply_is_proven_and_played() {
     let payoffs = vec![vec![0.0, -1.0], vec![1.0, 1.0], vec![1.0, 0.5]];
     let game = Matrix::new(payoffs).unwrap();

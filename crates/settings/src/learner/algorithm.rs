@@ -75,7 +75,8 @@ pub struct AlphaZeroConfig {
     /// network. The rest is spread evenly.
     #[schemars(range(min = 0, max = 1))]
     pub surprise_share: f32,
-    /// Weight of the squared value error.
+    /// Weight of the value loss: the squared error, or for outcome classes the sum of the losses of
+    /// both targets.
     #[schemars(range(min = 0, max = 1_000))]
     pub value_coefficient: f32,
 }

@@ -4,7 +4,7 @@ use ouro_game::{Action, ActionMask, Chance, Game, PlayerSet, Turn};
 
 use super::Tree;
 use crate::evaluator::Estimate;
-use crate::mcts::config::Objective;
+use crate::mcts::config::{Objective, worth};
 use crate::mcts::node_store::{Edge, LEAST_PRIOR, NONE, NodeKind, ROOT, Regret};
 
 /// Most forced steps before a node is made, in case a game forces its players in a circle.
@@ -66,7 +66,10 @@ impl<G: Game> Tree<G> {
     fn end(&mut self, game: &G, node: u32) {
         for (player, at) in self.store.slot(node).enumerate() {
             self.store.exact[at] = match self.config.objective {
-                Objective::Outcome => finite(game.outcome(self.store.state(node), player)),
+                Objective::Outcome => {
+                    let outcome = game.outcome(self.store.state(node), player);
+                    finite(worth(outcome, self.config.draw))
+                }
                 Objective::Returns => 0.0,
             };
         }
@@ -160,7 +163,7 @@ impl<G: Game> Tree<G> {
         for (player, value) in self.values.iter_mut().enumerate() {
             *value = f64::from(match self.config.objective {
                 _ if alive.contains(player) => finite(values.get(player).copied().unwrap_or(0.0)),
-                Objective::Outcome => finite(game.outcome(state, player)),
+                Objective::Outcome => finite(worth(game.outcome(state, player), self.config.draw)),
                 Objective::Returns => 0.0,
             });
         }
