@@ -37,7 +37,7 @@ channels = 2
 layers = 1
 hidden = 4
 [arena]
-player = "mcts{sims=1500,weights=self}"
+player = "mcts{sims=4000,weights=self}"
 anchor_games = 8
 champion_games = 8
 spare_share = 0.0

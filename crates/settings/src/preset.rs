@@ -11,7 +11,7 @@ use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
 use ouro_search::mcts::{Noise, Temperature};
 
-use crate::actor::{DemonstrationConfig, PlayConfig, exploring};
+use crate::actor::{DemonstrationConfig, PlayConfig, ScriptedConfig, exploring};
 use crate::arena::MatchConfig;
 use crate::deploy::Deployment;
 use crate::learner::{
@@ -105,7 +105,7 @@ impl Preset {
                 let settings = alphazero(snakes(7, 2), [24, 3], snake_search());
                 settings.with_schedule(LearningRateSchedule::Cosine { steps: 20_000, floor: 0.1 })
             }
-            Self::Duel => alphazero(snakes(11, 2), [24, 3], snake_search()).with_schedule(OPEN_END),
+            Self::Duel => duel(),
             Self::Standard => {
                 alphazero(snakes(11, 4), [24, 3], snake_search()).with_schedule(OPEN_END)
             }
@@ -190,10 +190,48 @@ fn tower([channels, blocks]: [usize; 2], value: ValueRange) -> Architecture {
 const WARY: Temperature = Temperature::Until { time: 10, before: 0.8, after: 0.3 };
 
 /// The search of Battlesnake presets. With `tremble`, the search assumes that opponents sometimes
-/// enter contested squares by mistake. Without it, networks trained only on good play collide with
-/// weak opponents.
+/// enter contested squares by mistake. Four times as much makes the policy learn half as fast and
+/// gains nothing against weak opponents (`docs/results.md`).
 fn snake_search() -> SearchConfig {
-    SearchConfig { tremble: 0.2, ..search(32, 2.0, WARY) }
+    SearchConfig { tremble: 0.05, ..search(32, 2.0, WARY) }
+}
+
+/// Two snakes on 11×11. The first 4,000 steps learn from games of `minimax`, because searches with an
+/// untrained network play badly. Later `minimax` is the opponent in a fifth of the games.
+fn duel() -> Settings {
+    let search = SearchConfig { tremble: 0.0, ..snake_search() };
+    let settings = alphazero(snakes(11, 2), [24, 3], search);
+    let schedule = LearningRateSchedule::Cosine { steps: 20_000, floor: 0.03 };
+    let algorithm = AlphaZeroConfig { root_value_share: 0.5, ..AlphaZeroConfig::default() };
+    let minimax = |depth| format!("minimax{{depth={depth}}}");
+    Settings {
+        generation_steps: 200,
+        actor: PlayConfig {
+            opponents: OpponentShares { self_play: 0.9, prioritised: 0.05, uniform: 0.05 },
+            scripted: ScriptedConfig { share: 0.2, players: [4, 6].map(minimax).into() },
+            demonstrations: DemonstrationConfig {
+                players: vec![minimax(6)],
+                share: 1.0,
+                random_moves: 0.03,
+                until_generation: Some(20),
+                ..DemonstrationConfig::default()
+            },
+            opening_plies: 10,
+            max_plies: 600,
+            ..settings.actor
+        },
+        train: TrainConfig {
+            algorithm: AlgorithmConfig::AlphaZero(algorithm),
+            schedule,
+            ..settings.train
+        },
+        replay: ReplayConfig {
+            window_positions: 131_072,
+            samples_per_insert: 6.0,
+            ..settings.replay
+        },
+        ..settings
+    }
 }
 
 /// Samples moves by visits for the first `time` time steps, then plays the best move.
