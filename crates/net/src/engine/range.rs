@@ -15,16 +15,19 @@ pub(super) fn apply(range: ValueRange, numbers: &[f32], values: &mut [f32]) {
     }
 }
 
-/// Probabilities in proportion to `e^number`, with a relative error below 1e-7. All are NaN if a
-/// number is NaN or infinite.
+/// Probabilities in proportion to `e^number`, with an absolute error of at most 1e-7. All are NaN if
+/// a number is NaN or infinite.
 fn softmax(numbers: &[f32], probabilities: &mut [f32]) {
+    if numbers.iter().any(|number| !number.is_finite()) {
+        probabilities.fill(f32::NAN);
+        return;
+    }
     let top = f64::from(numbers.iter().copied().fold(f32::NEG_INFINITY, f32::max));
-    // Below e^-40 a share is 0 in the sum's last digit.
+    // A share of e^-40 is far below the error.
     let weight = |number: f32| 1.0 / exp((top - f64::from(number)).min(40.0));
     let sum: f64 = numbers.iter().map(|&number| weight(number)).sum();
     for (probability, &number) in probabilities.iter_mut().zip(numbers) {
-        let finite = numbers.iter().all(|number| number.is_finite());
-        *probability = if finite { (weight(number) / sum) as f32 } else { f32::NAN };
+        *probability = (weight(number) / sum) as f32;
     }
 }
 
