@@ -190,8 +190,8 @@ fn tower([channels, blocks]: [usize; 2], value: ValueRange) -> Architecture {
 const WARY: Temperature = Temperature::Until { time: 10, before: 0.8, after: 0.3 };
 
 /// The search of Battlesnake presets. With `tremble`, the search assumes that opponents sometimes
-/// enter contested squares by mistake. Four times as much makes the policy learn half as fast and
-/// gains nothing against weak opponents (`docs/results.md`).
+/// enter contested squares by mistake. With 0.2, the policy needed about twice as many steps, and the
+/// score against weak opponents was no higher (`docs/results.md`).
 fn snake_search() -> SearchConfig {
     SearchConfig { tremble: 0.05, ..search(32, 2.0, WARY) }
 }

@@ -10,7 +10,7 @@ pub(crate) fn discounted(gamma: f32, outcome: f32, left: u32) -> f32 {
 
 /// Shares of win, draw and loss in an outcome from −1 to 1: (max(o, 0), 1 − |o|, max(−o, 0)).
 ///
-/// An outcome between the three, as after a discount or a cut-off, is a mixture with its nearest draw.
+/// A discounted outcome, or that of a game that was cut off, is a mixture of a draw and a win or loss.
 pub(crate) fn classes(outcome: f32) -> [f32; 3] {
     let outcome = outcome.clamp(-1.0, 1.0);
     [outcome.max(0.0), 1.0 - outcome.abs(), (-outcome).max(0.0)]

@@ -50,10 +50,10 @@ pub struct SearchConfig {
     /// algorithm of a run decides it.
     #[serde(skip)]
     pub objective: Objective,
-    /// What a drawn game is worth to each player, for the objective of outcomes: an
-    /// [`outcome`](ouro_game::Game::outcome) of 0 counts as much. Below 0, both players prefer a risk to
-    /// a draw. Networks whose values are outcome classes use it too, so it can change without a new
-    /// training; KataGo's `drawEquivalentWinsForWhite` is the like. 0 leaves outcomes as they are.
+    /// Value of a drawn game to each player. With the objective of outcomes, it replaces an
+    /// [`outcome`](ouro_game::Game::outcome) of 0. Below 0, both players prefer a risk to a draw. The
+    /// values of networks with outcome classes follow it without new training. KataGo has a similar
+    /// setting, `drawEquivalentWinsForWhite`.
     #[schemars(range(min = -1, max = 1))]
     pub draw: f32,
     /// Discount gamma per unit of [`elapsed`](ouro_game::Game::elapsed) time: a step that takes
