@@ -24,6 +24,6 @@ fuzz_target!(|bytes: &[u8]| {
 
     let (spec, engine) = (weights.spec(), Engine::new(&weights));
     let planes = vec![0.5; spec.planes.len()];
-    let (mut logits, mut values) = (vec![0.0; spec.actions], vec![0.0; spec.value_width()]);
+    let (mut logits, mut values) = (vec![0.0; spec.logits()], vec![0.0; spec.value_width()]);
     engine.evaluate(&mut Scratch::new(), &planes, &mut logits, &mut values);
 });

@@ -5,11 +5,13 @@
 //! policy π and the value loss ℓ below:
 //!
 //! ```text
-//! L = Σ w p (−Σ t log π) / Σ w             policy; p is 0 for a row without a target
+//! L = Σ w (−Σ t log π) / Σ w               policy; t is 0 for a row without a target
 //!   + value_coefficient · Σ w ℓ / Σ w      value
 //! ```
 //!
-//! Illegal actions have no part in π. The optimiser's weight decay replaces the paper's L2 term.
+//! A network with both players' policies has a second π, whose target is the search of the other player in
+//! the same position. Its term is added to that of the first. Illegal actions have no part in π. The
+//! optimiser's weight decay replaces the paper's L2 term.
 //! o is the mover's own outcome, discounted to the position ([`targets::discounted`]). Surprise weights
 //! positions when they are drawn, not in the loss: see
 //! [`surprise_weights`](ouro_replay::surprise_weights).
@@ -47,10 +49,10 @@ pub struct Positions {
     shape: RowShape,
     /// Observations, `[rows, C · H · W]`.
     pub planes: Vec<f32>,
-    /// Legal actions, `[rows, actions]`.
+    /// Legal actions, `[rows, policies, actions]`; none of a player who is not to move.
     pub legal: Vec<bool>,
-    /// Policy targets, `[rows, actions]`. A row sums to 1 over its legal actions, or is all 0 if it
-    /// has no target.
+    /// Policy targets, `[rows, policies, actions]`. A policy sums to 1 over its legal actions, or is all
+    /// 0 if it has no target.
     pub policy: Vec<f32>,
     /// The mover's own outcome, discounted to the position, `[rows]`, −1 to 1.
     pub outcomes: Vec<f32>,
@@ -66,8 +68,8 @@ impl Positions {
         Self {
             shape,
             planes: Vec::with_capacity(rows * shape.planes),
-            legal: Vec::with_capacity(rows * shape.actions),
-            policy: Vec::with_capacity(rows * shape.actions),
+            legal: Vec::with_capacity(rows * shape.logits()),
+            policy: Vec::with_capacity(rows * shape.logits()),
             outcomes: Vec::with_capacity(rows),
             root_values: Vec::with_capacity(rows),
             weights: Vec::with_capacity(rows),
@@ -90,11 +92,11 @@ impl Batch for Positions {
     }
 
     fn check(&self, spec: &NetSpec) -> Result<(), BatchError> {
-        let (rows, actions) = (self.rows(), spec.actions);
+        let (rows, logits) = (self.rows(), spec.logits());
         let columns = [
             ("planes", self.planes.len(), spec.planes.len()),
-            ("legal", self.legal.len(), actions),
-            ("policy", self.policy.len(), actions),
+            ("legal", self.legal.len(), logits),
+            ("policy", self.policy.len(), logits),
             ("root_values", self.root_values.len(), 1),
             ("weights", self.weights.len(), 1),
         ];
@@ -162,16 +164,22 @@ impl Algorithm for AlphaZero {
         let sum: f64 = batch.weights.iter().copied().map(f64::from).sum();
         let shares = batch.weights.iter().map(|&weight| (f64::from(weight) / sum) as f32).collect();
         let shares = column(shares, device);
-        let targets = TensorData::new(batch.policy.clone(), outputs.logits.dims());
+        let RowShape { actions, policies, .. } = batch.shape;
+        let (rows, by_policy) = (batch.rows(), [batch.rows() * policies, actions]);
+        let targets = TensorData::new(batch.policy.clone(), by_policy);
         let targets = Tensor::<2>::from_data(targets, device);
-        let log_policy = log_policy(outputs.logits.clone(), &batch.legal, device);
+        let log_policy =
+            log_policy(outputs.logits.clone().reshape(by_policy), &batch.legal, device);
 
         let value = (shares.clone() * self.value_losses(batch, outputs, device)).sum();
         // A row of zeros contributes no cross-entropy, so rows without a target need no mask.
         let cross_entropy = (targets * log_policy.clone()).sum_dim(1).neg();
+        let cross_entropy = cross_entropy.reshape([rows, policies]).sum_dim(1);
         let policy = (shares.clone() * cross_entropy).sum();
         let total = policy.clone() + value.clone() * self.value_coefficient;
-        let entropy = (shares * entropy(log_policy.inner())).sum();
+        // The reported entropy is that of the mover's policy.
+        let entropies = entropy(log_policy.inner()).reshape([rows, policies]).narrow(1, 0, 1);
+        let entropy = (shares * entropies).sum();
         Ok(DeviceLoss { total, policy: policy.inner(), value: value.inner(), entropy, ratio: 1.0 })
     }
 }

@@ -13,6 +13,21 @@ pub struct RowShape {
     pub planes: usize,
     /// Size of the action space.
     pub actions: usize,
+    /// Policies: that of the mover and, for a network with both, that of the other player.
+    pub policies: usize,
+}
+
+impl RowShape {
+    /// Sizes of a row for a network.
+    pub fn of(spec: &NetSpec) -> Self {
+        let (planes, actions) = (spec.planes.len(), spec.actions);
+        Self { planes, actions, policies: spec.logits() / actions }
+    }
+
+    /// Number of logits: the actions of all policies.
+    pub fn logits(&self) -> usize {
+        self.actions * self.policies
+    }
 }
 
 /// The rows of one optimiser step.

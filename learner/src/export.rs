@@ -64,7 +64,7 @@ impl ExportCheck {
         let mut played = (vec![f32::NAN; logits.len()], vec![f32::NAN; values.len()]);
         let engine = Engine::new(weights);
         engine.evaluate(&mut Scratch::new(), &self.planes, &mut played.0, &mut played.1);
-        let found = first_difference(&logits, &played.0, spec.actions)
+        let found = first_difference(&logits, &played.0, spec.logits())
             .or_else(|| first_difference(&values, &played.1, spec.value_width()));
         match found {
             None => Ok(()),

@@ -278,11 +278,11 @@ fn compare(name: &str, one: &[f32], two: &[f32]) -> TensorComparison {
 /// Random segments without a game: planes, legal actions, choices, rewards and lengths. About every
 /// second segment is truncated, that is, ends with a state of weight 0.
 pub fn random_segments(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Segments {
-    let shape = RowShape { planes: spec.planes.len(), actions: spec.actions };
+    let shape = RowShape::of(spec);
     let mut segments = Segments::with_capacity(shape, rows);
     for row in 0..rows {
-        let action = random_position(shape, rng, &mut segments.planes, &mut segments.legal);
-        segments.actions.push(action);
+        random_planes(shape, rng, &mut segments.planes);
+        segments.actions.push(random_legal(shape, rng, &mut segments.legal));
         segments.behaviour.push((0.05 + 0.95 * rng.unit()) as f32);
         segments.rewards.push((2.0 * rng.unit() - 1.0) as f32);
         let begins = row == 0 || segments.ends[row - 1];
@@ -296,20 +296,23 @@ pub fn random_segments(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Segments {
     segments
 }
 
-/// Random positions without a game, with random targets. One in four has no policy target.
+/// Random positions without a game, with random targets. One policy target in four is missing.
 pub fn random_positions(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Positions {
-    let shape = RowShape { planes: spec.planes.len(), actions: spec.actions };
+    let shape = RowShape::of(spec);
     let mut positions = Positions::with_capacity(shape, rows);
     for _ in 0..rows {
-        random_position(shape, rng, &mut positions.planes, &mut positions.legal);
-        let legal = &positions.legal[positions.legal.len() - shape.actions..];
-        let has_target = rng.below(4) > 0;
-        let target: Vec<f64> = legal
-            .iter()
-            .map(|&legal| if legal && has_target { rng.unit() + 1e-3 } else { 0.0 })
-            .collect();
-        let sum = target.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        positions.policy.extend(target.iter().map(|value| (value / sum) as f32));
+        random_planes(shape, rng, &mut positions.planes);
+        for _ in 0..shape.policies {
+            random_legal(shape, rng, &mut positions.legal);
+            let legal = &positions.legal[positions.legal.len() - shape.actions..];
+            let has_target = rng.below(4) > 0;
+            let target: Vec<f64> = legal
+                .iter()
+                .map(|&legal| if legal && has_target { rng.unit() + 1e-3 } else { 0.0 })
+                .collect();
+            let sum = target.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+            positions.policy.extend(target.iter().map(|value| (value / sum) as f32));
+        }
         for column in [&mut positions.outcomes, &mut positions.root_values] {
             column.push((2.0 * rng.unit() - 1.0) as f32);
         }
@@ -318,14 +321,13 @@ pub fn random_positions(spec: &NetSpec, rows: usize, rng: &mut Rng) -> Positions
     positions
 }
 
-/// Appends random planes and legal actions; returns one of the legal actions.
-fn random_position(
-    shape: RowShape,
-    rng: &mut Rng,
-    planes: &mut Vec<f32>,
-    legal: &mut Vec<bool>,
-) -> u32 {
+/// Appends random planes.
+fn random_planes(shape: RowShape, rng: &mut Rng, planes: &mut Vec<f32>) {
     planes.extend((0..shape.planes).map(|_| if rng.below(4) == 0 { 1.0 } else { 0.0 }));
+}
+
+/// Appends random legal actions of one player; returns one of them.
+fn random_legal(shape: RowShape, rng: &mut Rng, legal: &mut Vec<bool>) -> u32 {
     let action = rng.below(shape.actions as u32);
     legal.extend((0..shape.actions).map(|other| other == action as usize || rng.below(4) > 0));
     action

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ouro_game::record::{Replay, ReplayError};
 use ouro_game::{Game, GameVisitor, Rng, Symmetry};
-use ouro_net::{Generation, NetSpec};
+use ouro_net::Generation;
 use ouro_replay::intake::states;
 use ouro_replay::{
     AcceptedGame, Draw, EncodedTrajectory, GameSummary, Intake, Refusal, TrainedMoves, Trajectory,
@@ -109,8 +109,7 @@ pub(crate) fn rules(config: &Config) -> Result<Box<dyn Rules>, SettingError> {
             })
         }
     }
-    let NetSpec { planes, actions, .. } = config.net_spec()?;
-    let shape = RowShape { planes: planes.len(), actions };
+    let shape = RowShape::of(&config.net_spec()?);
     config.game.visit(Build(config, shape)).map_err(SettingError::of_game)
 }
 

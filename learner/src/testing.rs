@@ -46,7 +46,7 @@ pub(crate) fn spec() -> NetSpec {
 
 /// One small network of every architecture, with and without its options.
 pub(crate) fn architectures() -> Vec<Architecture> {
-    let tower = |value, global_pooling| Architecture::Residual {
+    let tower = |value, global_pooling, opponent_policy| Architecture::Residual {
         channels: 5,
         blocks: 2,
         policy_channels: 3,
@@ -54,15 +54,17 @@ pub(crate) fn architectures() -> Vec<Architecture> {
         value_hidden: 7,
         value,
         global_pooling,
+        opponent_policy,
     };
     let pooling = GlobalPooling { channels: 3, every: 2 };
     vec![
         Architecture::Conv { channels: 6, layers: 2, hidden: 7 },
-        tower(ValueRange::Tanh, None),
-        tower(ValueRange::Unbounded, Some(pooling)),
+        tower(ValueRange::Tanh, None, false),
+        tower(ValueRange::Unbounded, Some(pooling), false),
         Architecture::TwoConv { channels: 4, hidden: 9, narrow: 6 },
         Architecture::Mlp { layers: 2, hidden: 8, value: ValueRange::Tanh },
-        tower(ValueRange::Outcome, None),
+        tower(ValueRange::Outcome, None, false),
+        tower(ValueRange::Tanh, None, true),
     ]
 }
 
@@ -93,7 +95,7 @@ pub(crate) fn evaluate(weights: &Weights, planes: &[f32]) -> (Vec<f32>, Vec<f32>
     let spec = weights.spec();
     let rows = planes.len() / spec.planes.len();
     let [mut logits, mut values] =
-        [spec.actions, spec.value_width()].map(|width| vec![0.0; rows * width]);
+        [spec.logits(), spec.value_width()].map(|width| vec![0.0; rows * width]);
     reference::evaluate(weights, planes, &mut logits, &mut values);
     (logits, values)
 }

@@ -35,6 +35,7 @@ fn losses_gradients_and_fifty_steps_agree_between_cpu_and_gpu() {
             value_hidden: 16,
             value: ValueRange::Tanh,
             global_pooling,
+            opponent_policy: false,
         })
     };
     let pooled = tower(Some(GlobalPooling { channels: 4, every: 2 }));

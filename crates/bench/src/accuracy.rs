@@ -10,7 +10,7 @@ pub struct Accuracy {
     /// Positions compared.
     pub positions: usize,
     /// Largest Kullback–Leibler divergence of the engine's policy from that of the reference, in
-    /// nats. Policies are the softmax of all logits.
+    /// nats. A policy is the softmax of the logits of one player.
     pub largest_divergence: f64,
     /// Mean Kullback–Leibler divergence, in nats.
     pub mean_divergence: f64,
@@ -54,7 +54,7 @@ pub fn accuracy(weights: &Weights, planes: &[f32]) -> Accuracy {
     let positions = planes.len() / spec.planes.len();
     let empty = || {
         let values = positions * spec.value_width();
-        (vec![f32::NAN; positions * spec.actions], vec![f32::NAN; values])
+        (vec![f32::NAN; positions * spec.logits()], vec![f32::NAN; values])
     };
     let (mut logits, mut values) = empty();
     Engine::new(weights).evaluate(&mut Scratch::new(), planes, &mut logits, &mut values);

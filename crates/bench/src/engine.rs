@@ -24,7 +24,7 @@ impl EngineBench {
         let spec = weights.spec();
         Self {
             planes: random_planes(spec, batch, 1),
-            logits: vec![0.0; batch * spec.actions],
+            logits: vec![0.0; batch * spec.logits()],
             values: vec![0.0; batch * spec.value_width()],
             engine: Engine::new(weights),
             scratch: Scratch::new(),

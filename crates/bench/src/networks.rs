@@ -33,6 +33,7 @@ pub fn network_cases() -> Vec<NetworkCase> {
         value_hidden: 32,
         value: ValueRange::Unbounded,
         global_pooling: None,
+        opponent_policy: false,
     };
     let pooled = Architecture::Residual {
         channels: 32,
@@ -42,6 +43,7 @@ pub fn network_cases() -> Vec<NetworkCase> {
         value_hidden: 64,
         value: ValueRange::Tanh,
         global_pooling: Some(GlobalPooling { channels: 8, every: 2 }),
+        opponent_policy: false,
     };
     vec![
         case("tiny", snake, preset("tiny")),
@@ -64,6 +66,7 @@ pub fn training_cases() -> Vec<NetworkCase> {
         value_hidden: 128,
         value: ValueRange::Tanh,
         global_pooling: None,
+        opponent_policy: false,
     };
     let mut cases = network_cases();
     cases.push(case("tower_128x10", BATTLESNAKE, large));

@@ -98,7 +98,7 @@ impl Engine {
     /// Evaluates a batch of positions.
     ///
     /// `planes` is `[batch, channels, height, width]`. The outputs are `logits`,
-    /// `[batch, actions]` with illegal actions included, and `values`,
+    /// `[batch, logits]` ([`NetSpec::logits`]) with illegal actions included, and `values`,
     /// `[batch, value_width]` ([`NetSpec::value_width`]) in the network's
     /// [`ValueRange`](crate::ValueRange).
     ///
@@ -112,11 +112,11 @@ impl Engine {
         logits: &mut [f32],
         values: &mut [f32],
     ) {
-        let (input, actions) = (self.spec.planes.len(), self.spec.actions);
+        let (input, outputs) = (self.spec.planes.len(), self.spec.logits());
         let (width, batch) = (self.spec.value_width(), planes.len() / input);
         assert_eq!(planes.len(), batch * input, "planes must be [batch, {input}]");
         assert_eq!(values.len(), batch * width, "values must be [batch, {width}]");
-        assert_eq!(logits.len(), batch * actions, "logits must be [batch, {actions}]");
+        assert_eq!(logits.len(), batch * outputs, "logits must be [batch, {outputs}]");
         let Scratch { spec, slots, between } = scratch;
         if spec.as_ref() != Some(&self.spec) {
             // No step writes to the frames, so their zeros stay valid until the shape changes.
@@ -134,8 +134,8 @@ impl Engine {
 
         let board = |slot: usize| self.program.slots[slot].grid.board;
         let rows = slots[policy.slot].chunks_exact(board(policy.slot));
-        for (logits, row) in logits.chunks_exact_mut(actions).zip(rows) {
-            logits.copy_from_slice(&row[policy.offset..][..actions]);
+        for (logits, row) in logits.chunks_exact_mut(outputs).zip(rows) {
+            logits.copy_from_slice(&row[policy.offset..][..outputs]);
         }
         let rows = slots[value.slot].chunks_exact(board(value.slot));
         let range = self.spec.architecture.value_range();

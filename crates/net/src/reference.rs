@@ -8,19 +8,19 @@ use crate::weights::Weights;
 /// Evaluates a batch of positions one by one.
 ///
 /// Shapes as in [`Engine::evaluate`](crate::Engine::evaluate): `planes` `[batch, C, H, W]`,
-/// `logits` `[batch, actions]`, `values` `[batch, value_width]`.
+/// `logits` `[batch, logits]`, `values` `[batch, value_width]`.
 ///
 /// # Panics
 ///
 /// If the three slices differ in batch size.
 pub fn evaluate(weights: &Weights, planes: &[f32], logits: &mut [f32], values: &mut [f32]) {
     let spec = weights.spec();
-    let (input, actions) = (spec.planes.len(), spec.actions);
+    let (input, outputs) = (spec.planes.len(), spec.logits());
     let (width, batch) = (spec.value_width(), planes.len() / input);
     assert_eq!(planes.len(), batch * input, "planes must be [batch, {input}]");
     assert_eq!(values.len(), batch * width, "values must be [batch, {width}]");
-    assert_eq!(logits.len(), batch * actions, "logits must be [batch, {actions}]");
-    let positions = planes.chunks_exact(input).zip(logits.chunks_exact_mut(actions));
+    assert_eq!(logits.len(), batch * outputs, "logits must be [batch, {outputs}]");
+    let positions = planes.chunks_exact(input).zip(logits.chunks_exact_mut(outputs));
     let list = spec.tensors();
     for ((planes, logits), values) in positions.zip(values.chunks_exact_mut(width)) {
         let (policy, numbers) = Net::new(weights, &list, None).run(&spec.architecture, planes);

@@ -40,7 +40,7 @@ pub const MAX_PARAMETERS: usize = 1 << 27;
 pub struct NetSpec {
     /// Shape of an observation.
     pub planes: PlaneShape,
-    /// Size of the action space, which is the number of logits.
+    /// Size of the action space.
     pub actions: usize,
     /// The layers between.
     pub architecture: Architecture,
@@ -110,6 +110,7 @@ impl NetSpec {
                 value_hidden,
                 value: _,
                 global_pooling,
+                opponent_policy: _,
             } => {
                 channels(width)?;
                 within("architecture.blocks", blocks, MAX_LAYERS)?;
@@ -146,6 +147,11 @@ impl NetSpec {
     /// its fields.
     pub fn tensors(&self) -> Vec<TensorSpec> {
         tensors::of(self)
+    }
+
+    /// Number of logits: one per action, or two with the other player's policy.
+    pub fn logits(&self) -> usize {
+        self.actions * if self.architecture.has_opponent_policy() { 2 } else { 1 }
     }
 
     /// Numbers of the value head: 1, or 3 for outcome classes.

@@ -15,7 +15,7 @@ fn random_planes(len: usize, seed: u64) -> Vec<f32> {
 }
 
 fn evaluate(engine: &Engine, scratch: &mut Scratch, planes: &[f32], batch: usize) -> Vec<f32> {
-    let mut logits = vec![f32::NAN; batch * engine.spec().actions];
+    let mut logits = vec![f32::NAN; batch * engine.spec().logits()];
     let mut values = vec![f32::NAN; batch * engine.spec().value_width()];
     engine.evaluate(scratch, planes, &mut logits, &mut values);
     logits.extend(values);
@@ -29,8 +29,10 @@ fn architectures() -> impl Strategy<Value = Architecture> {
         .prop_map(|(channels, layers, hidden)| Architecture::Conv { channels, layers, hidden });
     let pooling = prop::option::of((1_usize..36, 1_usize..4));
     let heads = (1_usize..20, 1_usize..20, 1_usize..40);
-    let residual = (1_usize..36, 1_usize..4, heads, value.clone(), pooling).prop_map(
-        |(channels, blocks, (policy_channels, value_channels, value_hidden), value, pooling)| {
+    let options = (value.clone(), pooling, any::<bool>());
+    let residual = (1_usize..36, 1_usize..4, heads, options).prop_map(
+        |(channels, blocks, (policy_channels, value_channels, value_hidden), options)| {
+            let (value, pooling, opponent_policy) = options;
             let global_pooling = pooling.map(|(pooled, every)| GlobalPooling {
                 channels: pooled.min(channels),
                 every: every.min(blocks),
@@ -43,6 +45,7 @@ fn architectures() -> impl Strategy<Value = Architecture> {
                 value_hidden,
                 value,
                 global_pooling,
+                opponent_policy,
             }
         },
     );
@@ -74,7 +77,7 @@ prop_compose! {
 
 /// Logits, then values.
 fn reference(weights: &Weights, planes: &[f32], batch: usize) -> Vec<f32> {
-    let mut logits = vec![f32::NAN; batch * weights.spec().actions];
+    let mut logits = vec![f32::NAN; batch * weights.spec().logits()];
     let mut values = vec![f32::NAN; batch * weights.spec().value_width()];
     reference::evaluate(weights, planes, &mut logits, &mut values);
     logits.extend(values);
@@ -134,7 +137,7 @@ proptest! {
         let weights = random_weights(&spec, seed).unwrap();
         let engine = Engine::new(&weights);
         let mut scratch = Scratch::new();
-        let (input, actions) = (spec.planes.len(), spec.actions);
+        let (input, actions) = (spec.planes.len(), spec.logits());
         let planes = random_planes(batch * input, seed);
         let together = bits(&evaluate(&engine, &mut scratch, &planes, batch));
         for (index, planes) in planes.chunks_exact(input).enumerate() {

@@ -16,6 +16,10 @@ use crate::net_fit::{FitError, fits};
 /// player that is in the game but not to move has the negated value of the other player in games
 /// of two players, as in zero-sum games, but a draw is worth the same to both. In larger games it has
 /// the value of an observation from its own perspective.
+///
+/// If the network has [both policies](ouro_net::Architecture::has_opponent_policy) and both players
+/// are to move, one observation suffices. The observing player alternates with the time steps, so
+/// that a search does not depend on one perspective. The other has the negated value as above.
 #[derive(Clone, Debug)]
 pub struct NetEvaluator {
     engine: Arc<Engine>,
@@ -25,6 +29,8 @@ pub struct NetEvaluator {
     values: Vec<f32>,
     /// What a draw is worth, for networks with outcome classes.
     draw: f32,
+    /// Whether the network has logits of both players.
+    has_both_policies: bool,
     viable: ActionMask,
     clock: Option<Arc<dyn Clock>>,
     engine_time: Duration,
@@ -34,6 +40,7 @@ impl NetEvaluator {
     /// An evaluator of positions of `game`; `name` identifies the network in errors.
     pub fn new<G: Game>(name: &str, engine: Arc<Engine>, game: &G) -> Result<Self, FitError> {
         fits(name, &engine, game)?;
+        let has_both_policies = engine.spec().architecture.has_opponent_policy();
         Ok(Self {
             engine,
             scratch: Scratch::new(),
@@ -41,6 +48,7 @@ impl NetEvaluator {
             logits: Vec::new(),
             values: Vec::new(),
             draw: 0.0,
+            has_both_policies,
             viable: ActionMask::default(),
             clock: None,
             engine_time: Duration::ZERO,
@@ -77,9 +85,10 @@ impl NetEvaluator {
     /// Writes the observations that the leaves need, leaf by leaf.
     fn observe<G: Game>(&mut self, game: &G, leaves: &[Leaf<G>]) {
         let input = self.engine.spec().planes.len();
-        let rows: usize = leaves.iter().map(|leaf| observed_players(game, leaf).len()).sum();
-        self.planes.resize(rows * input, 0.0);
-        let mut rows = self.planes.chunks_exact_mut(input);
+        let rows: usize = leaves.iter().map(|leaf| self.observed_players(game, leaf).len()).sum();
+        let mut planes = std::mem::take(&mut self.planes);
+        planes.resize(rows * input, 0.0);
+        let mut rows = planes.chunks_exact_mut(input);
         for leaf in leaves {
             let image;
             let state = if leaf.symmetry == Symmetry::Identity {
@@ -88,43 +97,49 @@ impl NetEvaluator {
                 image = game.transform(&leaf.state, leaf.symmetry);
                 &image
             };
-            for (player, row) in observed_players(game, leaf).iter().zip(&mut rows) {
+            for (player, row) in self.observed_players(game, leaf).iter().zip(&mut rows) {
                 game.observe(state, player, row);
             }
         }
+        self.planes = planes;
     }
-}
 
-/// The players whose observations a leaf needs.
-fn observed_players<G: Game>(game: &G, leaf: &Leaf<G>) -> PlayerSet {
-    if game.players() == 2 {
-        return leaf.movers;
+    /// The players whose observations a leaf needs.
+    fn observed_players<G: Game>(&self, game: &G, leaf: &Leaf<G>) -> PlayerSet {
+        if game.players() != 2 {
+            return PlayerSet(leaf.movers.0 | game.alive(&leaf.state).0);
+        }
+        if self.has_both_policies && leaf.movers.len() == 2 {
+            return PlayerSet::one(game.elapsed(&leaf.state) as usize % 2);
+        }
+        leaf.movers
     }
-    PlayerSet(leaf.movers.0 | game.alive(&leaf.state).0)
 }
 
 impl<G: Game> Evaluator<G> for NetEvaluator {
     fn evaluate(&mut self, game: &G, leaves: &mut [Leaf<G>], out: &mut Estimates) {
-        let actions = game.action_count();
+        let (actions, outputs) = (game.action_count(), self.engine.spec().logits());
         self.observe(game, leaves);
         let rows = self.planes.len() / self.engine.spec().planes.len().max(1);
-        self.logits.resize(rows * actions, 0.0);
+        self.logits.resize(rows * outputs, 0.0);
         let width = self.engine.spec().value_width();
         self.values.resize(rows * width, 0.0);
         self.run_engine();
-        let mut rows = self.logits.chunks_exact(actions).zip(self.values.chunks_exact(width));
+        let mut rows = self.logits.chunks_exact(outputs).zip(self.values.chunks_exact(width));
         for leaf in leaves {
             let (values, priors) = out.push(leaf.movers);
             let mut priors = priors.chunks_exact_mut(actions);
-            for (player, (logits, value)) in observed_players(game, leaf).iter().zip(&mut rows) {
+            let observed = self.observed_players(game, leaf);
+            for (player, (logits, value)) in observed.iter().zip(&mut rows) {
                 values[player] = expected_outcome(value, self.draw);
-                if game.players() == 2 && leaf.movers.len() == 1 {
+                if game.players() == 2 && observed.len() == 1 {
                     values[1 - player] = -expected_outcome(value, -self.draw);
                 }
-                if leaf.movers.contains(player)
-                    && let Some(row) = priors.next()
-                {
-                    game.viable(&leaf.state, player, &mut self.viable);
+                let own = PlayerSet(leaf.movers.0 & PlayerSet::one(player).0);
+                let read = if observed.len() < leaf.movers.len() { leaf.movers } else { own };
+                for (mover, row) in read.iter().zip(&mut priors) {
+                    let logits = &logits[if mover == player { 0 } else { actions }..][..actions];
+                    game.viable(&leaf.state, mover, &mut self.viable);
                     masked_softmax(game, leaf.symmetry, logits, &self.viable, row);
                 }
             }

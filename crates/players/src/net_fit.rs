@@ -25,7 +25,7 @@ pub enum FitError {
         /// Planes that the game writes.
         game_planes: PlaneShape,
     },
-    /// The number of logits differs from the number of actions.
+    /// The network's action space differs from the game's.
     #[error(
         "net {net} has {net_actions} actions, {game} has {game_actions}; \
          use weights trained for this game"
@@ -33,12 +33,25 @@ pub enum FitError {
     Actions {
         /// The player's name.
         net: String,
-        /// Logits of the network.
+        /// Actions of the network.
         net_actions: usize,
         /// The game's name.
         game: &'static str,
         /// Actions of the game.
         game_actions: usize,
+    },
+    /// The network has a policy for one other player, and the game has more or none.
+    #[error(
+        "net {net} has policies of two players, {game} has {players}; \
+         use weights trained without net.opponent_policy"
+    )]
+    Players {
+        /// The player's name.
+        net: String,
+        /// The game's name.
+        game: &'static str,
+        /// Players of the game.
+        players: usize,
     },
     /// The selection is out of range.
     #[error(transparent)]
@@ -57,7 +70,7 @@ pub fn smallest_network<G: Game>(game: &G) -> Arc<Engine> {
     Arc::new(Engine::new(&weights.expect("the smallest network is within every limit")))
 }
 
-/// Checks that the input shape and the number of actions of a network match a game.
+/// Checks that the input shape, the number of actions and the policies of a network match a game.
 pub(crate) fn fits<G: Game>(name: &str, engine: &Engine, game: &G) -> Result<(), FitError> {
     let spec = engine.spec();
     if !game.accepts(spec.planes) {
@@ -75,6 +88,10 @@ pub(crate) fn fits<G: Game>(name: &str, engine: &Engine, game: &G) -> Result<(),
             game: G::NAME,
             game_actions: game.action_count(),
         });
+    }
+    if spec.architecture.has_opponent_policy() && game.players() != 2 {
+        let (net, players) = (name.to_owned(), game.players());
+        return Err(FitError::Players { net, game: G::NAME, players });
     }
     Ok(())
 }

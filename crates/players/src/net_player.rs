@@ -130,12 +130,12 @@ impl<G: Game> Player<G> for NetPlayer {
         if !game.accepts(spec.planes) || spec.actions != game.action_count() {
             return;
         }
-        let (input, actions) = (spec.planes.len(), spec.actions);
+        let (input, actions, outputs) = (spec.planes.len(), spec.actions, spec.logits());
         let symmetries =
             if self.is_symmetric { game.symmetries() } else { &[Symmetry::Identity][..] };
         let rows = requests.len() * symmetries.len();
         self.planes.resize(rows * input, 0.0);
-        self.logits.resize(rows * actions, 0.0);
+        self.logits.resize(rows * outputs, 0.0);
         self.values.resize(rows * spec.value_width(), 0.0);
         let mut planes = self.planes.chunks_exact_mut(input);
         for request in requests.iter() {
@@ -149,13 +149,13 @@ impl<G: Game> Player<G> for NetPlayer {
             }
         }
         self.engine.evaluate(&mut self.scratch, &self.planes, &mut self.logits, &mut self.values);
-        let images = self.logits.chunks_exact(actions * symmetries.len());
+        let images = self.logits.chunks_exact(outputs * symmetries.len());
         for (request, images) in requests.iter_mut().zip(images) {
             game.viable(request.state, request.player, &mut self.viable);
             let logits = if self.is_symmetric {
                 self.mean.clear();
                 self.mean.resize(actions, 0.0);
-                for (&symmetry, logits) in symmetries.iter().zip(images.chunks_exact(actions)) {
+                for (&symmetry, logits) in symmetries.iter().zip(images.chunks_exact(outputs)) {
                     self.policy.clear();
                     self.policy.resize(actions, 0.0);
                     masked_softmax(game, symmetry, logits, &self.viable, &mut self.policy);
@@ -165,7 +165,7 @@ impl<G: Game> Player<G> for NetPlayer {
                 self.mean.iter_mut().for_each(|mean| *mean = mean.max(f32::MIN_POSITIVE).ln());
                 &self.mean
             } else {
-                images
+                &images[..actions]
             };
             choices.push(self.selector.choose(self.selection, logits, &self.viable, request.rng));
         }

@@ -41,7 +41,7 @@ impl<E> NetworkHeuristic<E> {
         let spec = engine.spec();
         let zeros = |length| vec![0.0; length];
         let [observation, logits, values] =
-            [spec.planes.len(), spec.actions, spec.value_width()].map(zeros);
+            [spec.planes.len(), spec.logits(), spec.value_width()].map(zeros);
         Ok(Self { engine, base, scratch: Scratch::new(), observation, logits, values })
     }
 

@@ -182,6 +182,7 @@ fn tower([channels, blocks]: [usize; 2], value: ValueRange) -> Architecture {
         value_hidden: 64,
         value,
         global_pooling: None,
+        opponent_policy: false,
     }
 }
 

@@ -29,6 +29,7 @@ impl Settings {
         self.arena.validate()?;
         self.gate()?;
         self.deploy.validate()?;
+        self.opponent_policy()?;
         self.search()
     }
 
@@ -46,15 +47,35 @@ impl Settings {
     }
 
     fn gate(&self) -> Result<(), SettingError> {
-        struct Seats;
-        impl GameVisitor for Seats {
+        check_gate(&self.arena.gate, ClusterShape::of_seats(self.players()?))
+    }
+
+    /// Number of players of the game.
+    fn players(&self) -> Result<usize, SettingError> {
+        struct Players;
+        impl GameVisitor for Players {
             type Output = usize;
             fn visit<G: Game>(self, game: G) -> usize {
                 game.players()
             }
         }
-        let seats = self.game.visit(Seats).map_err(SettingError::of_game)?;
-        check_gate(&self.arena.gate, ClusterShape::of_seats(seats))
+        self.game.visit(Players).map_err(SettingError::of_game)
+    }
+
+    /// Checks that a network with both players' policies has a game of two players, and an algorithm that
+    /// trains both.
+    fn opponent_policy(&self) -> Result<(), SettingError> {
+        if !self.net.has_opponent_policy() {
+            return Ok(());
+        }
+        let error = |remedy| Err(SettingError::new("net.opponent_policy", true, remedy));
+        if self.players()? != 2 {
+            return error("only a game of two players has one opponent: set it to false");
+        }
+        if matches!(self.train.algorithm, AlgorithmConfig::Reinforce(_)) {
+            return error("REINFORCE trains one policy: set it to false");
+        }
+        Ok(())
     }
 
     /// Checks that the actors' search and the network's values fit the algorithm: AlphaZero needs a
@@ -63,19 +84,6 @@ impl Settings {
         let error =
             |value: &str, remedy: &str| Err(SettingError::new("actor.search", value, remedy));
         let demonstrations = &self.actor.demonstrations;
-        if matches!(self.train.algorithm, AlgorithmConfig::Reinforce(_))
-            && demonstrations.share > 0.0
-        {
-            let remedy = "REINFORCE learns from moves of the policy alone: set it to 0";
-            let key = "actor.demonstrations.share";
-            return Err(SettingError::new(key, demonstrations.share, remedy));
-        }
-        if matches!(self.train.algorithm, AlgorithmConfig::Reinforce(_))
-            && self.net.value_range() == ValueRange::Outcome
-        {
-            let remedy = "REINFORCE learns returns: choose \"unbounded\" or \"tanh\"";
-            return Err(SettingError::new("net.value", "outcome", remedy));
-        }
         match (&self.train.algorithm, &self.actor.search) {
             (AlgorithmConfig::AlphaZero(_), None) if demonstrations.is_everything() => Ok(()),
             (AlgorithmConfig::AlphaZero(_), None) => error(
@@ -88,7 +96,20 @@ impl Settings {
                 "REINFORCE learns from moves drawn from the policy itself: start from \
                  preset = \"reinforce-duel\", or choose train.algorithm.kind = \"alphazero\"",
             ),
-            _ => Ok(()),
+            (AlgorithmConfig::Reinforce(_), None) if demonstrations.share > 0.0 => {
+                let remedy = "REINFORCE learns from moves of the policy alone: set it to 0";
+                let key = "actor.demonstrations.share";
+                Err(SettingError::new(key, demonstrations.share, remedy))
+            }
+            (AlgorithmConfig::Reinforce(_), None)
+                if self.net.value_range() == ValueRange::Outcome =>
+            {
+                let remedy = "REINFORCE learns returns: choose \"unbounded\" or \"tanh\"";
+                Err(SettingError::new("net.value", "outcome", remedy))
+            }
+            (AlgorithmConfig::AlphaZero(_), Some(_)) | (AlgorithmConfig::Reinforce(_), None) => {
+                Ok(())
+            }
         }
     }
 }
@@ -143,5 +164,23 @@ mod tests {
         );
         let settings = crate::Settings { net: settings.net, ..Preset::Duel7x7.settings() };
         assert_eq!(settings.validate(), Ok(()));
+    }
+
+    #[test]
+    fn both_policies_need_two_players_and_alphazero() {
+        let with_both = |preset: Preset| {
+            let mut settings = preset.settings();
+            let Architecture::Residual { opponent_policy, .. } = &mut settings.net else {
+                panic!("a tower")
+            };
+            *opponent_policy = true;
+            settings.validate().map_err(|error| error.to_string())
+        };
+        assert_eq!(with_both(Preset::Duel7x7), Ok(()));
+        let error = |remedy: &str| Err(format!("net.opponent_policy is true; {remedy}"));
+        let players = "only a game of two players has one opponent: set it to false";
+        assert_eq!(with_both(Preset::Standard), error(players));
+        let algorithm = "REINFORCE trains one policy: set it to false";
+        assert_eq!(with_both(Preset::ReinforceDuel), error(algorithm));
     }
 }

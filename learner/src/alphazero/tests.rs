@@ -3,7 +3,7 @@ use crate::config::TrainConfig;
 use crate::device::TrainDevice;
 use crate::loss::{LossTerms, slow_log_policy};
 use crate::parity::random_positions;
-use crate::testing::{central_differences, evaluate, spec, tower, weights};
+use crate::testing::{architectures, central_differences, evaluate, spec, tower, weights};
 use crate::trainer::Trainer;
 use ouro_game::Rng;
 use ouro_net::{Architecture, Generation};
@@ -15,17 +15,24 @@ const DRAW: f32 = -0.4;
 
 /// The loss of the module's documentation in f64.
 fn slow(batch: &Positions, logits: &[f32], values: &[f32]) -> LossTerms {
-    let (actions, sum) =
-        (batch.shape().actions, batch.weights.iter().map(|&w| f64::from(w)).sum::<f64>());
+    let RowShape { actions, policies, .. } = batch.shape();
+    let sum: f64 = batch.weights.iter().map(|&weight| f64::from(weight)).sum();
     let mut parts = LossTerms { ratio: 1.0, ..LossTerms::default() };
     let rows = batch.weights.len();
     for (row, value) in values.chunks_exact(values.len() / rows).enumerate() {
-        let cells = row * actions..(row + 1) * actions;
         let share = f64::from(batch.weights[row]) / sum;
-        let log = slow_log_policy(&logits[cells.clone()], &batch.legal[cells.clone()]);
-        for (log, &target) in log.iter().zip(&batch.policy[cells]) {
-            if target > 0.0 {
-                parts.policy -= share * f64::from(target) * log;
+        for policy in 0..policies {
+            let from = (row * policies + policy) * actions;
+            let cells = from..from + actions;
+            let log = slow_log_policy(&logits[cells.clone()], &batch.legal[cells.clone()]);
+            for (log, &target) in log.iter().zip(&batch.policy[cells]) {
+                if target > 0.0 {
+                    parts.policy -= share * f64::from(target) * log;
+                }
+            }
+            if policy == 0 {
+                let legal = log.iter().filter(|log| log.is_finite());
+                parts.entropy -= share * legal.map(|log| log.exp() * log).sum::<f64>();
             }
         }
         let (outcome, root) = (f64::from(batch.outcomes[row]), f64::from(batch.root_values[row]));
@@ -41,8 +48,6 @@ fn slow(batch: &Positions, logits: &[f32], values: &[f32]) -> LossTerms {
                 }
                 _ => (f64::from(value[0]) - 0.7 * outcome - 0.3 * root).powi(2),
             };
-        let legal = log.iter().filter(|log| log.is_finite());
-        parts.entropy -= share * legal.map(|log| log.exp() * log).sum::<f64>();
     }
     parts.total = parts.policy + f64::from(0.7_f32) * parts.value;
     parts
@@ -80,6 +85,47 @@ fn agrees_with_the_slow_reference(spec: NetSpec) {
         let (logits, values) = evaluate(weights, &batch.planes);
         slow(&batch, &logits, &values).total
     });
+}
+
+#[test]
+fn the_policies_of_both_players_are_learned_and_the_entropy_is_the_movers() {
+    let both = architectures().into_iter().find(Architecture::has_opponent_policy).unwrap();
+    let spec = NetSpec { architecture: both, ..spec() };
+    let (rows, width) = (12, spec.logits());
+    let mut rng = Rng::new(5, "test");
+    let batch = random_positions(&spec, rows, &mut rng);
+    assert_eq!(batch.check(&spec), Ok(()));
+    let mut numbers = |count| (0..count).map(|_| (2.0 * rng.unit() - 1.0) as f32).collect();
+    let (logits, values): (Vec<f32>, Vec<f32>) = (numbers(rows * width), numbers(rows));
+
+    let device = TrainDevice::cpu();
+    let device = device.plain();
+    let data = TensorData::new(logits.clone(), [rows, width]);
+    let tracked = Tensor::<2>::from_inner(Tensor::from_data(data, device)).require_grad();
+    let lifted = Tensor::from_inner(column(values.clone(), device));
+    let outputs = Outputs {
+        logits: tracked.clone(),
+        values: lifted.clone(),
+        value_numbers: lifted,
+        statistics: Vec::new(),
+    };
+    let loss = AlphaZero::new(&CONFIG, DRAW).loss(&batch, &outputs, device).unwrap();
+    let (fast, expected) = (loss.read().unwrap(), slow(&batch, &logits, &values));
+    assert!((fast.policy - expected.policy).abs() < 1e-5, "{fast:?} {expected:?}");
+    assert!((fast.total - expected.total).abs() < 1e-5, "{fast:?} {expected:?}");
+    assert!((fast.entropy - expected.entropy).abs() < 1e-5, "{fast:?} {expected:?}");
+
+    let gradient = tracked.grad_remove(&mut loss.total.backward()).unwrap();
+    let gradient = crate::model::read(&gradient).unwrap();
+    for (index, &fast) in gradient.iter().enumerate() {
+        let nudged = |by: f32| {
+            let mut logits = logits.clone();
+            logits[index] += by;
+            slow(&batch, &logits, &values).total
+        };
+        let expected = (nudged(1e-3) - nudged(-1e-3)) / 2e-3;
+        assert!((f64::from(fast) - expected).abs() < 1e-4, "{index}: {fast} {expected}");
+    }
 }
 
 #[test]

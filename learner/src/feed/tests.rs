@@ -46,7 +46,7 @@ impl Rules for Brittle {
     }
 
     fn shape(&self) -> RowShape {
-        RowShape { planes: 1, actions: 1 }
+        RowShape { planes: 1, actions: 1, policies: 1 }
     }
 }
 

@@ -25,7 +25,7 @@ pub enum Mode {
 /// Result of a pass.
 #[derive(Clone, Debug)]
 pub struct Outputs {
-    /// `[batch, actions]`, illegal actions included.
+    /// `[batch, logits]` ([`NetSpec::logits`](ouro_net::NetSpec::logits)), illegal actions included.
     pub logits: Tensor<2>,
     /// `[batch, value_width]`, in the range of the architecture.
     pub values: Tensor<2>,

@@ -25,7 +25,7 @@ fn every_architecture_agrees_with_the_reference_layer_by_layer() {
         let tensor = planes_tensor(&spec, planes.clone(), device.plain());
         let outputs = net.evaluate(tensor.clone());
         let [mut logits, mut values] =
-            [spec.actions, spec.value_width()].map(|width| vec![0.0; rows * width]);
+            [spec.logits(), spec.value_width()].map(|width| vec![0.0; rows * width]);
         reference::evaluate(&weights, &planes, &mut logits, &mut values);
         near(&read(&outputs.logits).unwrap(), &logits, "logits");
         near(&read(&outputs.values).unwrap(), &values, "values");

@@ -73,7 +73,7 @@ impl Batch for Segments {
         let (rows, actions) = (self.rows(), spec.actions);
         let columns = [
             ("planes", self.planes.len(), spec.planes.len()),
-            ("legal", self.legal.len(), actions),
+            ("legal", self.legal.len(), spec.logits()),
             ("behaviour", self.behaviour.len(), 1),
             ("rewards", self.rewards.len(), 1),
             ("discounts", self.discounts.len(), 1),

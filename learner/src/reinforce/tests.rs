@@ -90,7 +90,7 @@ fn loss_and_gradient_agree_with_the_slow_reference() {
 /// A two-armed bandit of two plies: action 0 earns 1 and action 1 earns −1, both drawn uniformly.
 /// Action 2 is illegal.
 fn bandit(spec: &ouro_net::NetSpec) -> Segments {
-    let shape = RowShape { planes: spec.planes.len(), actions: spec.actions };
+    let shape = RowShape::of(spec);
     let mut batch = Segments::with_capacity(shape, 64);
     for row in 0..64_u32 {
         batch.planes.extend((0..shape.planes).map(|cell| f32::from(u8::from(cell % 3 == 0))));

@@ -1,7 +1,7 @@
 //! Batches of drawn positions: observations and viable actions with the targets of each row.
 
 use ouro_game::{ActionMask, Game, Rng, Symmetry, Turn};
-use ouro_replay::{Draw, EncodedTrajectory, PositionRef, Trajectory};
+use ouro_replay::{Draw, EncodedTrajectory, Move, PositionRef, SearchTarget, Trajectory};
 
 use super::{OfGame, Rules, UnpackError};
 use crate::alphazero::Positions;
@@ -39,19 +39,17 @@ impl<G: Game> OfGame<G> {
                 let Some(&position) = refs.get(draw.position as usize) else { continue };
                 let symmetry = self.draw_symmetry(augmentation);
                 let state = &states[usize::from(position.ply)];
-                self.see(state, position, symmetry, &mut batch.planes, &mut batch.legal);
-                let from = batch.policy.len();
-                batch.policy.resize(from + shape.actions, 0.0);
-                let ply = &trajectory.plies[usize::from(position.ply)];
+                let (image, seat) = (self.game.transform(state, symmetry), position.seat.into());
+                self.see(&image, seat, &mut batch.planes, &mut batch.legal);
+                let moves = &trajectory.plies[usize::from(position.ply)].moves;
                 // Never skips: `encoded` lists only positions with a target.
-                let Some(target) = &ply.moves[usize::from(position.mover)].search else { continue };
-                for &(action, share) in &target.policy {
-                    let image = self.game.transform_action(action, symmetry);
-                    batch.policy[from + image.index()] = share;
-                    // Actors of earlier versions also searched actions that are not viable.
-                    batch.legal[from + image.index()] = true;
+                let Some(target) = &moves[usize::from(position.mover)].search else { continue };
+                self.push_policy_target(target, symmetry, &mut batch);
+                if shape.policies > 1 {
+                    let other = moves.get(usize::from(position.mover == 0));
+                    self.push_opponent(&image, 1 - seat, other, symmetry, &mut batch);
                 }
-                let end = self.seat_end(trajectory, states, position.seat.into());
+                let end = self.seat_end(trajectory, states, seat);
                 let left = end.elapsed.saturating_sub(self.game.elapsed(state));
                 batch.outcomes.push(discounted(self.discount, end.value, left));
                 batch.root_values.push(target.value);
@@ -104,7 +102,8 @@ impl<G: Game> OfGame<G> {
         for position in positions {
             let ply = usize::from(position.ply);
             let Some(step) = steps.iter().find(|step| step.ply == ply) else { continue };
-            self.see(&states[ply], *position, symmetry, &mut batch.planes, &mut batch.legal);
+            let image = self.game.transform(&states[ply], symmetry);
+            self.see(&image, seat, &mut batch.planes, &mut batch.legal);
             let played = &trajectory.plies[ply].moves[usize::from(position.mover)];
             let action = self.game.transform_action(played.action, symmetry);
             let row = batch.legal.len() - self.shape().actions;
@@ -121,8 +120,8 @@ impl<G: Game> OfGame<G> {
         let next = steps.iter().find(|step| step.ply > usize::from(last.ply)).map(|step| step.ply);
         let behind = next.or(is_truncated.then_some(states.len() - 1));
         if let Some(ply) = behind {
-            let position = PositionRef { ply: 0, ..last };
-            self.see(&states[ply], position, symmetry, &mut batch.planes, &mut batch.legal);
+            let image = self.game.transform(&states[ply], symmetry);
+            self.see(&image, seat, &mut batch.planes, &mut batch.legal);
             batch.actions.push(0);
             batch.behaviour.push(1.0);
             batch.rewards.push(0.0);
@@ -171,26 +170,52 @@ impl<G: Game> OfGame<G> {
         symmetries[rng.below(symmetries.len() as u32) as usize]
     }
 
-    /// Appends the observation and the viable actions of the position's seat in `state`.
-    fn see(
-        &self,
-        state: &G::State,
-        position: PositionRef,
-        symmetry: Symmetry,
-        planes: &mut Vec<f32>,
-        legal: &mut Vec<bool>,
-    ) {
-        let (shape, seat) = (self.shape(), usize::from(position.seat));
-        let image = self.game.transform(state, symmetry);
+    /// Appends the observation and the viable actions of a seat in `image`.
+    fn see(&self, image: &G::State, seat: usize, planes: &mut Vec<f32>, legal: &mut Vec<bool>) {
         let from = planes.len();
-        planes.resize(from + shape.planes, 0.0);
-        self.game.observe(&image, seat, &mut planes[from..]);
+        planes.resize(from + self.shape().planes, 0.0);
+        self.game.observe(image, seat, &mut planes[from..]);
+        self.see_viable(image, seat, legal);
+    }
+
+    /// Appends the viable actions of a seat in `image`.
+    fn see_viable(&self, image: &G::State, seat: usize, legal: &mut Vec<bool>) {
         let from = legal.len();
-        legal.resize(from + shape.actions, false);
+        legal.resize(from + self.shape().actions, false);
         let mut mask = ActionMask::default();
-        self.game.viable(&image, seat, &mut mask);
+        self.game.viable(image, seat, &mut mask);
         for action in mask.iter() {
             legal[from + action.index()] = true;
         }
+    }
+
+    /// Appends the target of the policy whose viable actions were appended last.
+    fn push_policy_target(&self, target: &SearchTarget, symmetry: Symmetry, batch: &mut Positions) {
+        let from = batch.policy.len();
+        batch.policy.resize(from + self.shape().actions, 0.0);
+        for &(action, share) in &target.policy {
+            let image = self.game.transform_action(action, symmetry);
+            batch.policy[from + image.index()] = share;
+            // Actors of earlier versions also searched actions that are not viable.
+            batch.legal[from + image.index()] = true;
+        }
+    }
+
+    /// Appends viable actions and policy target of the other player of two, whose move is `other`.
+    /// Without a move, all entries are 0.
+    fn push_opponent(
+        &self,
+        image: &G::State,
+        seat: usize,
+        other: Option<&Move>,
+        symmetry: Symmetry,
+        batch: &mut Positions,
+    ) {
+        match other {
+            Some(_) => self.see_viable(image, seat, &mut batch.legal),
+            None => batch.legal.resize(batch.legal.len() + self.shape().actions, false),
+        }
+        let target = other.and_then(|other| other.search.as_ref());
+        self.push_policy_target(target.unwrap_or(&SearchTarget::default()), symmetry, batch);
     }
 }

@@ -1,10 +1,12 @@
-use ouro_game::{Action, GameConfig, connect_four};
-use ouro_net::Generation;
-use ouro_replay::{Item, RefusalReason, SearchTarget, Seat};
+use ouro_game::record::{Playthrough, RECORD_VERSION};
+use ouro_game::{Action, ActionMask, GameConfig, battlesnake, connect_four};
+use ouro_net::{Architecture, Generation};
+use ouro_replay::{Item, Move, Ply, RecordHeader, RefusalReason, SearchTarget, Seat};
 
 use super::*;
+use crate::batch::Batch;
 use crate::config::{AlphaZeroConfig, ReinforceConfig};
-use crate::testing::{config, random_game, searched_game, won_game};
+use crate::testing::{architectures, config, random_game, searched_game, won_game};
 
 const NEWEST: Generation = Generation(20);
 
@@ -119,6 +121,109 @@ fn a_searched_game_gives_targets_where_the_search_was_one() {
     // The game ends after five steps.
     assert_eq!((batch.outcomes, batch.root_values), (vec![1.0 / 32.0, 0.5], vec![0.5, 0.5]));
     assert_eq!(batch.weights, [1.0, 1.0]);
+}
+
+#[test]
+fn a_network_with_both_policies_gets_the_targets_of_both_players() {
+    let board = battlesnake::Config { width: 7, height: 7, snakes: 2, ..Default::default() };
+    let mut config = alphazero();
+    config.game = GameConfig::Battlesnake(board.clone());
+    config.net = both_policies();
+    let (game, mut targets) = (battlesnake::Small::new(board).unwrap(), Vec::new());
+    let mut duel = searched_duel(&game, config.game.clone(), &mut targets);
+    let rules = rules(&config).unwrap();
+    for learns in [[true, true], [true, false]] {
+        for (seat, learns) in duel.seats.iter_mut().zip(learns) {
+            seat.learns = learns;
+        }
+        if !learns[1] {
+            duel.plies.iter_mut().for_each(|ply| {
+                ply.moves[1].search = Some(SearchTarget::default());
+            });
+        }
+        let examined = examine(&config, &duel).unwrap();
+        let batch = rules.positions(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
+        assert_eq!(batch.check(&config.net_spec().unwrap()), Ok(()));
+        let rows = batch.policy.chunks_exact(8).zip(batch.legal.chunks_exact(8));
+        assert_eq!(rows.len(), targets.len() * (1 + usize::from(learns[1])));
+        for (row, (policy, legal)) in rows.enumerate() {
+            // The positions of one seat come before those of the other.
+            let (ply, seat) = (row % targets.len(), row / targets.len());
+            for (part, player) in [(0, seat), (1, 1 - seat)] {
+                let (policy, legal) = (&policy[4 * part..][..4], &legal[4 * part..][..4]);
+                let (viable, target): (usize, &[f32]) =
+                    (targets[ply].0[player], &targets[ply].1[player]);
+                assert_eq!(legal.iter().filter(|legal| **legal).count(), viable);
+                let mut shares = policy.to_vec();
+                shares.sort_by(f32::total_cmp);
+                let is_known = learns[1] || player == 0;
+                let expected = if is_known { target.to_vec() } else { vec![0.0; 4] };
+                assert_eq!(shares, expected, "ply {ply}, player {player}");
+                assert!(policy.iter().zip(legal).all(|(share, legal)| *share == 0.0 || *legal));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_player_who_is_not_to_move_has_no_target_and_no_action() {
+    let mut config = alphazero();
+    config.net = both_policies();
+    let examined = examine(&config, &fresh(searched_game())).unwrap();
+    let rules = rules(&config).unwrap();
+    let batch = rules.positions(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
+    assert_eq!(batch.check(&config.net_spec().unwrap()), Ok(()));
+    for (policy, legal) in batch.policy.chunks_exact(18).zip(batch.legal.chunks_exact(18)) {
+        assert!(policy[..9].iter().sum::<f32>() == 1.0 && legal[..9].contains(&true));
+        assert!(policy[9..].iter().all(|share| *share == 0.0) && !legal[9..].contains(&true));
+    }
+}
+
+fn both_policies() -> Architecture {
+    architectures().into_iter().find(Architecture::has_opponent_policy).unwrap()
+}
+
+/// Per player of a ply: its viable actions, and its policy target in rising order.
+type PlyTargets = ([usize; 2], [[f32; 4]; 2]);
+
+/// Some plies of a duel. Each player's target prefers its first viable action, with a share that
+/// depends on ply and player.
+fn searched_duel(
+    game: &battlesnake::Small,
+    config: GameConfig,
+    targets: &mut Vec<PlyTargets>,
+) -> Trajectory {
+    let mut playthrough = Playthrough::new(game, 3);
+    let mut plies = Vec::new();
+    for ply in 0..6_u8 {
+        let mut of_ply: PlyTargets = Default::default();
+        let mut moves = Vec::new();
+        for player in 0..2 {
+            let mut mask = ActionMask::default();
+            game.viable(playthrough.state(), player, &mut mask);
+            let mut actions = mask.iter();
+            let first = actions.next().expect("a viable action");
+            let share =
+                if mask.count() > 1 { 0.6 + f32::from(2 * ply + player as u8) / 64.0 } else { 1.0 };
+            let policy = match actions.next() {
+                Some(second) => vec![(first, share), (second, 1.0 - share)],
+                None => vec![(first, share)],
+            };
+            of_ply.0[player] = mask.count();
+            of_ply.1[player] = [0.0, 0.0, 1.0 - share, share];
+            let search = Some(SearchTarget { policy, value: 0.25, surprise: 0.0 });
+            moves.push(Move { action: first, behaviour: 1.0, search });
+        }
+        let actions: Vec<Action> = moves.iter().map(|one| one.action).collect();
+        playthrough.advance(game, &actions).expect("viable actions");
+        plies.push(Ply { moves });
+        targets.push(of_ply);
+    }
+    let seat = || Seat { generation: Some(NEWEST), learns: true, outcome: 0.0 };
+    let digests = playthrough.into_digests();
+    let record =
+        RecordHeader { version: RECORD_VERSION, config: Arc::new(config), seed: 3, digests };
+    Trajectory { record, seats: vec![seat(), seat()], plies }
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl Rules for Faulty {
     }
 
     fn shape(&self) -> RowShape {
-        RowShape { planes: 1, actions: 1 }
+        RowShape { planes: 1, actions: 1, policies: 1 }
     }
 }
 

@@ -5,7 +5,11 @@ use crate::spec::{Architecture, GlobalPooling, ValueRange};
 use crate::synthetic::random_weights;
 use crate::weights::WeightsMeta;
 
-fn tower(channels: usize, global_pooling: Option<GlobalPooling>) -> Architecture {
+fn tower(
+    channels: usize,
+    global_pooling: Option<GlobalPooling>,
+    opponent_policy: bool,
+) -> Architecture {
     Architecture::Residual {
         channels,
         blocks: 2,
@@ -14,6 +18,7 @@ fn tower(channels: usize, global_pooling: Option<GlobalPooling>) -> Architecture
         value_hidden: 20,
         value: ValueRange::Tanh,
         global_pooling,
+        opponent_policy,
     }
 }
 
@@ -24,8 +29,8 @@ fn specs() -> Vec<NetSpec> {
     let flat = [
         Architecture::Conv { channels: 33, layers: 2, hidden: 40 },
         Architecture::Conv { channels: 3, layers: 1, hidden: 150 },
-        tower(20, pooling),
-        tower(70, None),
+        tower(20, pooling, false),
+        tower(70, None, true),
         Architecture::Mlp { layers: 2, hidden: 50, value: ValueRange::Unbounded },
         Architecture::Mlp { layers: 1, hidden: 30, value: ValueRange::Outcome },
     ];
@@ -34,7 +39,7 @@ fn specs() -> Vec<NetSpec> {
         let architectures = match height {
             1 => flat.to_vec(),
             64 => vec![
-                tower(16, pooling),
+                tower(16, pooling, false),
                 Architecture::TwoConv { channels: 3, hidden: 5, narrow: 4 },
             ],
             _ => flat.iter().cloned().chain([two_conv.clone()]).collect(),
@@ -59,12 +64,12 @@ fn every_instruction_set_gives_the_same_bits_in_every_batch() {
         // Per position its logits and its value, as bits.
         let evaluate = |engine: &Engine, scratch: &mut Scratch, batch: usize| {
             let width = spec.value_width();
-            let mut logits = vec![f32::NAN; batch * 7];
+            let mut logits = vec![f32::NAN; batch * spec.logits()];
             let mut values = vec![f32::NAN; batch * width];
             let planes = &planes[..batch * spec.planes.len()];
             engine.evaluate(scratch, planes, &mut logits, &mut values);
             assert!(logits.iter().chain(&values).all(|x| x.is_finite() && *x != 0.0), "{spec:?}");
-            let positions = logits.chunks_exact(7).zip(values.chunks_exact(width));
+            let positions = logits.chunks_exact(spec.logits()).zip(values.chunks_exact(width));
             let bits = positions
                 .map(|(logits, value)| logits.iter().chain(value).map(|x| x.to_bits()).collect());
             bits.collect::<Vec<Vec<u32>>>()

@@ -50,7 +50,8 @@ pub enum Architecture {
     /// convolution, norm, sum with the block's input, ReLU. The policy head is a 1×1
     /// convolution to `policy_channels`, norm, ReLU, flatten, linear to the logits; the value
     /// head the same to `value_channels`, then linear to `value_hidden`, ReLU, linear to the
-    /// numbers of its [`ValueRange`]. Convolutions have no bias, their norm has.
+    /// numbers of its [`ValueRange`]. Convolutions have no bias, their norm has. With
+    /// `opponent_policy` the logits of the observing player come first, then those of the other.
     ///
     /// Tensors: `stem.conv.weight`, `stem.norm.*`; per block `blocks.{i}.conv1.weight`,
     /// `blocks.{i}.norm1.*`, with pooling `blocks.{i}.pool.weight` `[channels, 2 · pooled]` and
@@ -81,6 +82,11 @@ pub enum Architecture {
         /// Global pooling in some blocks; none if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         global_pooling: Option<GlobalPooling>,
+        /// Whether the policy head also has a logit for each action of the other player, in games
+        /// of two players. Where both are to move, a search then evaluates a position once
+        /// instead of once per player. Left out: false.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        opponent_policy: bool,
     },
     /// The network of "AlphaSnake" (arXiv 2211.09622): two 3×3 convolutions (bias), 2×2
     /// max-pooling with stride 2 (an odd last row or column is dropped), flatten, and two heads
@@ -202,6 +208,7 @@ impl FromStr for Architecture {
                 value_hidden,
                 value,
                 global_pooling,
+                opponent_policy: false,
             }
         };
         match name {
@@ -223,6 +230,11 @@ impl Architecture {
             Self::TwoConv { .. } => "two_conv",
             Self::Mlp { .. } => "mlp",
         }
+    }
+
+    /// Whether the network also has logits of the other player's actions.
+    pub fn has_opponent_policy(&self) -> bool {
+        matches!(self, Self::Residual { opponent_policy: true, .. })
     }
 
     /// Range of the value.
@@ -284,6 +296,12 @@ mod tests {
         assert_eq!(serde_json::to_string(&read).unwrap(), pooled);
         let odd = pooled.replace("\"every\"", "\"often\"");
         assert!(serde_json::from_str::<Architecture>(&odd).is_err());
+
+        assert!(!read.has_opponent_policy());
+        let both = text.replace(r#""unbounded""#, r#""unbounded","opponent_policy":true"#);
+        let read: Architecture = serde_json::from_str(&both).unwrap();
+        assert!(read.has_opponent_policy());
+        assert_eq!(serde_json::to_string(&read).unwrap(), both);
     }
 
     #[test]

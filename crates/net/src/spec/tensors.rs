@@ -79,6 +79,7 @@ pub(super) fn of(spec: &NetSpec) -> Vec<TensorSpec> {
             value_hidden,
             value,
             global_pooling,
+            opponent_policy: _,
         } => {
             list.normed("stem.conv", "stem.norm", &[channels, planes.channels, 3, 3]);
             for block in 0..blocks {
@@ -91,7 +92,7 @@ pub(super) fn of(spec: &NetSpec) -> Vec<TensorSpec> {
                 list.normed(&part("conv2"), &part("norm2"), &[channels, channels, 3, 3]);
             }
             list.normed("policy.conv", "policy.norm", &[policy_channels, channels, 1, 1]);
-            let shape = [spec.actions, policy_channels * cells];
+            let shape = [spec.logits(), policy_channels * cells];
             list.biased("policy.linear", TensorRole::PolicyOutput, &shape);
             list.normed("value.conv", "value.norm", &[value_channels, channels, 1, 1]);
             let shape = [value_hidden, value_channels * cells];

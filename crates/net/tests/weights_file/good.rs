@@ -51,7 +51,7 @@ pub(crate) fn document(change: impl FnOnce(&mut Value)) -> Vec<u8> {
 /// One small network of every family.
 pub(crate) fn families() -> Vec<NetSpec> {
     let planes = PlaneShape { channels: 2, height: 3, width: 3 };
-    let tower = |pooling| Architecture::Residual {
+    let tower = |pooling, opponent_policy| Architecture::Residual {
         channels: 3,
         blocks: 2,
         policy_channels: 2,
@@ -59,11 +59,13 @@ pub(crate) fn families() -> Vec<NetSpec> {
         value_hidden: 4,
         value: ValueRange::Tanh,
         global_pooling: pooling,
+        opponent_policy,
     };
     [
         Architecture::Conv { channels: 2, layers: 1, hidden: 4 },
-        tower(None),
-        tower(Some(GlobalPooling { channels: 2, every: 2 })),
+        tower(None, false),
+        tower(None, true),
+        tower(Some(GlobalPooling { channels: 2, every: 2 }), false),
         Architecture::TwoConv { channels: 2, hidden: 5, narrow: 4 },
         Architecture::Mlp { layers: 2, hidden: 4, value: ValueRange::Tanh },
         Architecture::Mlp { layers: 1, hidden: 4, value: ValueRange::Outcome },

@@ -4,6 +4,7 @@
 #[path = "../../../search/tests/mcts/matrix.rs"]
 #[expect(dead_code, reason = "the tests of the search use all of it, these the game alone")]
 mod matrix;
+mod both_policies;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

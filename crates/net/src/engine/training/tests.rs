@@ -13,6 +13,7 @@ fn spec(channels: usize, blocks: usize, [planes, height, width]: [usize; 3]) -> 
         value_hidden: 1,
         value: ValueRange::Tanh,
         global_pooling: None,
+        opponent_policy: false,
     };
     let planes = PlaneShape { channels: planes, height, width };
     NetSpec { planes, actions: 2, architecture }
