@@ -18,6 +18,7 @@ mod exam;
 mod game_argument;
 mod games;
 mod generate;
+mod line_file;
 mod match_games;
 mod method;
 mod purge;

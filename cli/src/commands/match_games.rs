@@ -6,7 +6,7 @@
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -19,11 +19,16 @@ use crate::clock::WallClock;
 use crate::failure::Failure;
 use crate::output::Output;
 
+use self::play::PlayedGame;
+use self::saved::Saved;
+use self::schedule::Planned;
+
 pub(super) use report::Report;
 
 pub(super) mod play;
 mod ratings;
 mod report;
+mod saved;
 pub(super) mod schedule;
 mod sums;
 mod timed;
@@ -51,12 +56,20 @@ pub(crate) struct Arguments {
     /// Fixes every game.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
+    /// Threads that play games; by default one per core. Fewer leave cores to players with `threads`.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) threads: Option<u16>,
     /// Plies after which a game is cut short and counts as it stands.
     #[arg(long, default_value_t = 10_000)]
     pub(super) max_plies: usize,
-    /// Write the longest game here, for `ouro show`; compressed if it ends in `.gz`.
+    /// Write the longest game here, for `ouro show`; compressed if it ends in `.gz`. Only a game that this
+    /// process plays counts.
     #[arg(long)]
     pub(super) record: Option<PathBuf>,
+    /// Keep the result of every game in this file. The same command continues an interrupted match, and
+    /// with more --games it extends a match.
+    #[arg(long, value_name = "FILE")]
+    pub(super) save: Option<PathBuf>,
 }
 
 /// Plays the match.
@@ -78,7 +91,7 @@ pub(super) fn play_match(
     game: &GameConfig,
     engines: &Engines,
 ) -> Result<(Report, Option<GameRecord<()>>), Failure> {
-    game.visit(Match { arguments, engines }).map_err(Failure::usage)?
+    game.visit(Match { arguments, config: game, engines }).map_err(Failure::usage)?
 }
 
 /// A progress bar on standard error; hidden if standard error is not a terminal.
@@ -91,8 +104,37 @@ fn progress(games: usize) -> ProgressBar {
     bar.with_style(ProgressStyle::with_template(style).expect("the template is well-formed"))
 }
 
+/// Plays the games of a schedule that are not saved yet, and saves them. The result has all games.
+fn play_rest<G: Game>(
+    game: &G,
+    schedule: &[Planned],
+    arguments: &Arguments,
+    players: &(dyn Fn() -> Result<Vec<Box<dyn Player<G>>>, Failure> + Sync),
+    saved: Option<&Mutex<Saved>>,
+) -> Result<play::Match<G::Config>, Failure> {
+    let lock = |saved| Mutex::lock(saved).unwrap_or_else(PoisonError::into_inner);
+    let before: Vec<Option<PlayedGame>> = match saved.map(lock) {
+        Some(saved) => schedule.iter().map(|planned| saved.get(planned).cloned()).collect(),
+        None => vec![None; schedule.len()],
+    };
+    let rest = schedule.iter().zip(&before).filter(|(_, before)| before.is_none());
+    let rest: Vec<Planned> = rest.map(|(planned, _)| planned.clone()).collect();
+    let bar = progress(schedule.len()).with_position((schedule.len() - rest.len()) as u64);
+    let (threads, plies) = (arguments.threads.map(usize::from), arguments.max_plies);
+    let played = play::play(game, &rest, (threads, plies), players, &|planned, game| {
+        bar.inc(1);
+        saved.map_or(Ok(()), |saved| lock(saved).add(planned, game))
+    });
+    bar.finish_and_clear();
+    let mut played = played?;
+    let mut new = std::mem::take(&mut played.played).into_iter();
+    played.played = before.into_iter().filter_map(|before| before.or_else(|| new.next())).collect();
+    Ok(played)
+}
+
 struct Match<'a> {
     arguments: &'a Arguments,
+    config: &'a GameConfig,
     engines: &'a Engines,
 }
 
@@ -101,7 +143,7 @@ impl GameVisitor for Match<'_> {
     type Output = Result<(Report, Option<GameRecord<()>>), Failure>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
-        let Self { arguments, engines } = self;
+        let Self { arguments, config, engines } = self;
         let (names, seats) = (&arguments.players, game.players());
         let schedule = schedule::schedule(arguments.seed, arguments.games, names.len(), seats)
             .map_err(Failure::usage)?;
@@ -114,10 +156,9 @@ impl GameVisitor for Match<'_> {
         };
         // Build all players once, so that an invalid name is reported before the first game.
         players()?;
-        let bar = progress(schedule.len());
-        let played = play::play(&game, &schedule, arguments.max_plies, &players, &bar);
-        bar.finish_and_clear();
-        let played = played?;
+        let open = |path| Saved::open(path, arguments, config, engines, seats).map(Mutex::new);
+        let saved = arguments.save.as_deref().map(open).transpose()?;
+        let played = play_rest(&game, &schedule, arguments, &players, saved.as_ref())?;
         let report = Report::new((G::NAME, seats, arguments.seed), names, &schedule, &played);
         let longest = played.longest.map(|record| {
             let GameRecord { version, seed, plies, digests, config: _ } = record;

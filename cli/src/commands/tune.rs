@@ -17,7 +17,7 @@ use ouro_game::{Game, GameConfig, GameVisitor, Rng};
 use ouro_players::{BuildContext, Player, by_name};
 
 use self::option::{Bounds, Tuned};
-use self::path::{Header, Line, PathFile};
+use self::path::{Header, Line};
 use self::summary::{Row, Summary};
 use super::entrants::{self, Engines};
 use super::game_argument;
@@ -120,6 +120,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
             seed: *seed,
             max_plies: *max_plies,
             record: None,
+            save: None,
+            threads: None,
         };
         match_games::play_match(&arguments, &game, &engines).map(|(report, _)| report)
     });
@@ -151,7 +153,7 @@ impl GameVisitor for Run<'_> {
             sides.players(&[tuned.name(&bound)])?;
         }
         sides.players(&[start])?;
-        let (mut file, last) = PathFile::open(&arguments.path, header)?;
+        let (mut file, last) = path::open(&arguments.path, header)?;
         let (done, values) = match last {
             Some(Line { iteration, values, .. }) => (iteration, values),
             None => (0, tuned.start.clone()),
@@ -219,8 +221,8 @@ impl<G: Game> Sides<'_, G> {
         let names: Vec<String> =
             (0..self.game.players().max(2)).map(|index| pair[index % 2].clone()).collect();
         let players = || self.players(&names);
-        let (plies, hidden) = (self.arguments.max_plies, ProgressBar::hidden());
-        let played = play::play(self.game, &planned, plies, &players, &hidden)?;
+        let limits = (None, self.arguments.max_plies);
+        let played = play::play(self.game, &planned, limits, &players, &|_, _| Ok(()))?;
         let games = &played.played;
         Ok(match self.game.players() {
             1 => result_alone(&planned, games),

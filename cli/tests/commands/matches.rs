@@ -48,6 +48,82 @@ fn the_recorded_game_can_be_shown() {
     assert!(shown.stdout.contains("ply 1 of"));
 }
 
+/// The report of a match without the times, which cover the moves of one process.
+fn report(output: &Ended) -> Value {
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let mut report: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    report.as_object_mut().expect("an object").remove("times");
+    report
+}
+
+#[test]
+fn an_interrupted_match_continues_from_its_file_and_can_be_extended() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("match.jsonl");
+    let save = ["--save", path.to_str().expect("a temporary path is text")];
+    let games = |count: &'static str| {
+        let mut arguments = RANDOM_DUEL;
+        arguments[6] = count;
+        arguments
+    };
+    let expected = report(&ouro(&RANDOM_DUEL));
+    report(&ouro(&[&games("60")[..], &save].concat()));
+    let text = std::fs::read_to_string(&path).expect("it is saved");
+    assert_eq!(text.lines().count(), 61);
+    // As after a crash: some games are missing, and the last line is incomplete.
+    let whole: Vec<&str> = text.split_inclusive('\n').take(40).collect();
+    std::fs::write(&path, whole.concat() + "{\"seed\":12").expect("it is written");
+    assert_eq!(report(&ouro(&[&RANDOM_DUEL[..], &save].concat())), expected);
+    let text = std::fs::read_to_string(&path).expect("it is saved");
+    assert_eq!(text.lines().count(), 201);
+    assert!(text.starts_with(&whole.concat()), "games are played once");
+    // Complete: nothing is played, and nothing changes.
+    assert_eq!(report(&ouro(&[&RANDOM_DUEL[..], &save].concat())), expected);
+    assert_eq!(std::fs::read_to_string(&path).expect("it is saved"), text);
+
+    for (arguments, expected) in [
+        (&["--seed", "2"][..], "seed = 1, not 2"),
+        (&["--max-plies", "7"], "max_plies = 10000, not 7"),
+    ] {
+        let refused = ouro(&[&RANDOM_DUEL[..], &save, arguments].concat());
+        assert_eq!(refused.code, Some(64), "{}", refused.stderr);
+        let error = refused.stderr;
+        assert!(
+            error.contains("is not a file of this match") && error.contains(expected),
+            "{error}"
+        );
+        assert!(error.contains("--save") && error.lines().count() == 1, "{error}");
+    }
+    for (line, expected) in [
+        ("{}\n", "line 202: missing field"),
+        (
+            "{\"seed\":1,\"seats\":[0,2],\"outcomes\":[0,0],\"scores\":[0,0],\"plies\":1,\
+             \"truncated\":false,\"fingerprint\":1}\n",
+            "line 202 is not a game of this match",
+        ),
+    ] {
+        std::fs::write(&path, text.clone() + line).expect("it is written");
+        let refused = ouro(&[&RANDOM_DUEL[..], &save].concat());
+        assert_eq!(refused.code, Some(64), "{}", refused.stderr);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    }
+    let folder = folder.path().to_str().expect("text");
+    let refused = ouro(&[&RANDOM_DUEL[..], &["--save", folder]].concat());
+    assert!(refused.code > Some(0) && refused.stderr.lines().count() == 1, "{}", refused.stderr);
+}
+
+#[test]
+fn a_file_in_use_is_refused() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("match.jsonl");
+    let file = std::fs::File::create(&path).expect("it is created");
+    file.lock().expect("it is locked");
+    let save = ["--save", path.to_str().expect("a temporary path is text")];
+    let refused = ouro(&[&RANDOM_DUEL[..], &save].concat());
+    assert_eq!(refused.code, Some(69), "{}", refused.stderr);
+    assert!(refused.stderr.contains("in use by another process"), "{}", refused.stderr);
+}
+
 #[test]
 fn what_cannot_be_played_is_refused_in_one_line() {
     for (arguments, code, expected) in [

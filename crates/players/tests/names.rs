@@ -56,6 +56,8 @@ fn players_are_built_by_name_and_report_it() {
         "maxn{depth=128}",
         "maxn{ms=400}",
         "mcts{sims=20}",
+        "mcts{sims=20,threads=3}",
+        "mcts{sims=20,weights=best,threads=2,leaves=4}",
         "mcts{ms=5}",
         "mcts{sims=20,weights=rollout,returns,gamma=0.9}",
         "mcts{sims=20,weights=uniform,c=2,temperature=0.5}",
@@ -159,6 +161,7 @@ fn conflicting_options_of_a_tree_search_are_refused() {
         ("sims=2,ms=9", "sims", "ms"),
         ("ms=9,gumbel", "ms", "gumbel"),
         ("sims=2,gumbel,regret", "gumbel", "regret"),
+        ("sims=2,weights=best,cache=9,threads=2", "cache", "threads"),
         ("sims=2,gumbel,temperature=1", "gumbel", "temperature"),
         ("sims=2,regret,temperature=1", "regret", "temperature"),
     ] {
@@ -166,6 +169,7 @@ fn conflicting_options_of_a_tree_search_are_refused() {
         let reason = format!("options {first} and {second} exclude each other; leave one out");
         assert_eq!(error(&name), format!("player {name:?}: {reason}"));
     }
+    assert!(error("mcts{sims=2,threads=0}").contains("it is a number"));
     for options in ["cache=100", "weights=rollout,cache=100", "weights=uniform,cache=100"] {
         let text = error(&format!("mcts{{sims=2,{options}}}"));
         assert!(text.ends_with("name weights of a network or leave it out"), "{text}");

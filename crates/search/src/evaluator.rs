@@ -127,6 +127,15 @@ impl Estimates {
         (&mut self.values[values..], &mut self.priors[first..])
     }
 
+    /// Appends the estimates of another batch of the same game.
+    pub fn append(&mut self, other: &Self) {
+        let first = (self.priors.len() / self.actions.max(1)) as u32;
+        let moved = |&row: &u32| if row < EXACT { first + row } else { row };
+        self.rows.extend(other.rows.iter().map(moved));
+        self.values.extend(&other.values);
+        self.priors.extend(&other.priors);
+    }
+
     /// The estimate of leaf `index`; `None` if there are fewer.
     #[inline]
     pub fn get(&self, index: usize) -> Option<Estimate<'_>> {

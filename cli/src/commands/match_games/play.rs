@@ -1,4 +1,4 @@
-//! Plays a schedule on all cores.
+//! Plays a schedule on several threads.
 //!
 //! Each thread keeps a batch of games from one shared list in progress. A game depends only on its
 //! seed and players. Results therefore do not depend on the thread or on the other games of a
@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use indicatif::ProgressBar;
 use ouro_game::{Game, GameRecord};
 use ouro_players::{Clock, FinishedGame, GameBatch, Player, fingerprint};
+use serde::{Deserialize, Serialize};
 
 use super::schedule::Planned;
 use super::timed::{Timed, Times, times};
@@ -21,10 +21,12 @@ use crate::failure::Failure;
 
 /// Concurrent games per thread if some player gains from batches.
 const WIDE: usize = 64;
-/// Concurrent games per thread otherwise.
-const NARROW: usize = 4;
+/// Concurrent games per thread otherwise. One at a time, so that an interruption loses at most one game
+/// per thread.
+const NARROW: usize = 1;
 
 /// The result of one game.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::commands) struct PlayedGame {
     pub(in crate::commands) outcomes: Vec<f32>,
     pub(in crate::commands) scores: Vec<f32>,
@@ -43,18 +45,25 @@ pub(in crate::commands) struct Match<C> {
     pub(in crate::commands) longest: Option<GameRecord<C>>,
 }
 
-/// Plays every game of `schedule`; `players` builds the players of one thread.
+/// What a match does with a game that has ended, on the thread that played it. After an error the match
+/// ends.
+pub(in crate::commands) type OnEnd<'a> =
+    &'a (dyn Fn(&Planned, &PlayedGame) -> Result<(), Failure> + Sync);
+
+/// Plays every game of `schedule`, up to `max_plies` each, on `threads` threads, by default one per core.
+/// `players` builds the players of one thread.
 pub(in crate::commands) fn play<G: Game>(
     game: &G,
     schedule: &[Planned],
-    max_plies: usize,
+    (threads, max_plies): (Option<usize>, usize),
     players: &(dyn Fn() -> Result<Vec<Box<dyn Player<G>>>, Failure> + Sync),
-    progress: &ProgressBar,
+    on_end: OnEnd<'_>,
 ) -> Result<Match<G::Config>, Failure> {
     let next = AtomicUsize::new(0);
-    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.unwrap_or_else(cores);
     let share = || {
-        let share = Share::play(game, schedule, max_plies, players()?, &next, progress);
+        let share = Share::play(game, schedule, max_plies, players()?, &next, on_end);
         if share.is_err() {
             // After an error no thread starts another game.
             next.store(schedule.len(), Ordering::Relaxed);
@@ -62,7 +71,8 @@ pub(in crate::commands) fn play<G: Game>(
         share
     };
     let shares = thread::scope(|scope| {
-        let threads: Vec<_> = (0..cores.min(schedule.len())).map(|_| scope.spawn(share)).collect();
+        let threads: Vec<_> =
+            (0..threads.min(schedule.len())).map(|_| scope.spawn(share)).collect();
         threads.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>()
     });
     let mut whole = Share::default();
@@ -98,7 +108,7 @@ impl<C> Share<C> {
         max_plies: usize,
         players: Vec<Box<dyn Player<G>>>,
         next: &AtomicUsize,
-        progress: &ProgressBar,
+        on_end: OnEnd<'_>,
     ) -> Result<Self, Failure> {
         let mut share = Self::default();
         let width = if players.iter().any(|player| player.batches()) { WIDE } else { NARROW };
@@ -123,8 +133,7 @@ impl<C> Share<C> {
                 let key = (finished.record.seed, finished.players.clone());
                 let unknown = || Failure::bug("a game ended that was not started");
                 let index = running.remove(&key).ok_or_else(unknown)?;
-                share.add(index, finished);
-                progress.inc(1);
+                on_end(&schedule[index], share.add(index, finished))?;
             }
         }
         let lock = |times: &Arc<Mutex<Times>>| {
@@ -134,12 +143,13 @@ impl<C> Share<C> {
         Ok(share)
     }
 
-    fn add(&mut self, index: usize, finished: FinishedGame<C>) {
+    fn add(&mut self, index: usize, finished: FinishedGame<C>) -> &PlayedGame {
         let fingerprint = fingerprint(&finished.record, &finished.players);
         let FinishedGame { record, outcomes, scores, truncated, .. } = finished;
         let plies = record.plies.len();
-        self.played.push((index, PlayedGame { outcomes, scores, plies, truncated, fingerprint }));
         self.keep_longest(index, record);
+        self.played.push((index, PlayedGame { outcomes, scores, plies, truncated, fingerprint }));
+        &self.played[self.played.len() - 1].1
     }
 
     /// Keeps the longer game; of equally long games, the first in the schedule. The result is thus

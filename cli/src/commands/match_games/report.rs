@@ -198,6 +198,9 @@ impl Display for Report {
                 writeln!(f, "{:<width$}  {:>+6.0}  {interval:>14}", row.player, row.elo)?;
             }
         }
+        if self.times.is_empty() {
+            return Ok(());
+        }
         writeln!(f, "\n{:<width$}   moves   median ms      p99 ms      max ms", "player")?;
         for row in &self.times {
             writeln!(

@@ -1,10 +1,10 @@
 //! The player that searches a tree: reproducible, on time, and better than chance.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+mod both_policies;
 #[path = "../../../search/tests/mcts/matrix.rs"]
 #[expect(dead_code, reason = "the tests of the search use all of it, these the game alone")]
 mod matrix;
-mod both_policies;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -210,6 +210,20 @@ fn games_with_kept_trees_do_not_depend_on_other_games() {
     assert_eq!(records(name, &board, 2), together);
     let fresh = records("mcts{sims=20,weights=uniform,temperature=1,fresh}", &board, 6);
     assert_ne!(fresh, together, "a kept tree has more visits");
+}
+
+#[test]
+fn threads_change_no_game() {
+    let board = battlesnake::Config { width: 7, height: 7, snakes: 2, ..Default::default() };
+    let name = "mcts{sims=20,weights=best,temperature=1,leaves=3}";
+    let alone = records(name, &board, 2);
+    for threads in ["threads=2", "threads=5"] {
+        let name = name.replace("leaves=3", &format!("leaves=3,{threads}"));
+        assert_eq!(records(&name, &board, 2), alone, "{name}");
+    }
+    // Without `leaves` there are as many as threads.
+    let name = "mcts{sims=20,weights=best,temperature=1,threads=3}";
+    assert_eq!(records(name, &board, 2), alone);
 }
 
 #[test]

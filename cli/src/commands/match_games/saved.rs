@@ -1,0 +1,101 @@
+//! The games of a match in a file, from which an interrupted match continues.
+//!
+//! A line counts for the game with its seed and seats. A match with more games per lineup starts with
+//! those of a shorter one, so the same file also extends a match.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ouro_game::GameConfig;
+use ouro_net::ContentHash;
+use ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES;
+use ouro_service::files::read_regular;
+use serde::{Deserialize, Serialize};
+
+use super::Arguments;
+use super::play::PlayedGame;
+use super::schedule::Planned;
+use crate::commands::entrants::Engines;
+use crate::commands::line_file::{LineFile, Purpose};
+use crate::failure::Failure;
+
+/// Version of the format.
+const VERSION: u32 = 1;
+
+/// What two matches have in common if they share games.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Header {
+    /// Version of the format, which also says what the file is.
+    #[serde(rename = "match")]
+    version: u32,
+    players: Vec<String>,
+    /// Hash of each weights file.
+    weights: BTreeMap<String, String>,
+    game: GameConfig,
+    seed: u64,
+    max_plies: usize,
+}
+
+/// One game.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Line {
+    seed: u64,
+    /// The entrant of each seat.
+    seats: Vec<usize>,
+    #[serde(flatten)]
+    game: PlayedGame,
+}
+
+/// The file of a match.
+#[derive(Debug)]
+pub(super) struct Saved {
+    file: LineFile,
+    games: BTreeMap<(u64, Vec<usize>), PlayedGame>,
+}
+
+impl Saved {
+    /// Opens the file at `path`, or starts one.
+    pub(super) fn open(
+        path: &Path,
+        arguments: &Arguments,
+        game: &GameConfig,
+        engines: &Engines,
+        seats: usize,
+    ) -> Result<Self, Failure> {
+        let hash = |name: &String| -> Result<_, Failure> {
+            let bytes = read_regular(Path::new(name), DEFAULT_MAX_WEIGHTS_BYTES)
+                .map_err(|error| Failure::read(name, &error))?;
+            Ok((name.clone(), ContentHash::of(&bytes).to_string()))
+        };
+        let header = Header {
+            version: VERSION,
+            players: arguments.players.clone(),
+            weights: engines.keys().map(hash).collect::<Result<_, _>>()?,
+            game: game.clone(),
+            seed: arguments.seed,
+            max_plies: arguments.max_plies,
+        };
+        let purpose = Purpose { is: "a file of this match", option: "--save" };
+        let (file, lines) = LineFile::open(path, &header, purpose, |_, line: &Line| {
+            let lengths = [line.seats.len(), line.game.outcomes.len(), line.game.scores.len()];
+            let known = line.seats.iter().all(|entrant| *entrant < arguments.players.len());
+            if known && lengths == [seats; 3] { Ok(()) } else { Err("is not a game of this match".to_owned()) }
+        })?;
+        let games = lines.into_iter().map(|Line { seed, seats, game }| ((seed, seats), game));
+        Ok(Self { file, games: games.collect() })
+    }
+
+    /// The saved result of a game.
+    pub(super) fn get(&self, planned: &Planned) -> Option<&PlayedGame> {
+        self.games.get(&(planned.seed, planned.seats.clone()))
+    }
+
+    /// Adds a game that has ended.
+    pub(super) fn add(&mut self, planned: &Planned, game: &PlayedGame) -> Result<(), Failure> {
+        let (seed, seats) = (planned.seed, planned.seats.clone());
+        let line = Line { seed, seats: seats.clone(), game: game.clone() };
+        self.file.append(&line)?;
+        self.games.insert((seed, seats), line.game);
+        Ok(())
+    }
+}
