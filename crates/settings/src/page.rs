@@ -16,7 +16,8 @@ Every key of `run.toml`, the one file that `ouro train`, `ouro-arena`, `ouro-lea
 is stale. `ouro config explain KEY` says the same in the terminal, with the value in each preset.
 
 - A file may name a preset, `preset = \"duel\"`, which fills its gaps. A `run.toml` without a preset is
-  complete: optional keys that it leaves out are not set.
+  complete: optional keys that it leaves out are not set. A file that names another game than its preset
+  takes no demonstrations from it.
 - Flags `--KEY` and variables `OURO_KEY` override the keys of [`deploy`](#deploy), with the same names
   in all programs. See [running.md](running.md).
 - An unknown key anywhere in the file, or a value outside its range, stops every program before it

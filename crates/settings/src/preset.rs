@@ -101,10 +101,7 @@ impl Preset {
     /// The settings.
     pub fn settings(self) -> Settings {
         match self {
-            Self::Duel7x7 => {
-                let settings = alphazero(snakes(7, 2), [24, 3], snake_search());
-                settings.with_schedule(LearningRateSchedule::Cosine { steps: 20_000, floor: 0.1 })
-            }
+            Self::Duel7x7 => duel_7x7(),
             Self::Duel => duel(),
             Self::Standard => {
                 alphazero(snakes(11, 4), [24, 3], snake_search()).with_schedule(OPEN_END)
@@ -197,6 +194,37 @@ fn snake_search() -> SearchConfig {
     SearchConfig { tremble: 0.05, ..search(32, 2.0, WARY) }
 }
 
+/// Demonstrations of `minimax`, which searches six turns ahead, until a generation.
+fn demonstrations(until_generation: u32) -> DemonstrationConfig {
+    DemonstrationConfig {
+        players: vec!["minimax{depth=6}".to_owned()],
+        share: 1.0,
+        random_moves: 0.03,
+        until_generation: Some(until_generation),
+        ..DemonstrationConfig::default()
+    }
+}
+
+/// Two snakes on 7×7. The first 1,000 steps learn from games of `minimax`, all others from self-play.
+///
+/// New positions help the policy more than seeing each position often (`docs/results.md`). Games against
+/// the pool are rare, because their search serves one learning seat instead of two.
+fn duel_7x7() -> Settings {
+    let settings = alphazero(snakes(7, 2), [24, 3], snake_search());
+    let schedule = LearningRateSchedule::Cosine { steps: 8_000, floor: 0.05 };
+    let settings = settings.with_schedule(schedule);
+    Settings {
+        actor: PlayConfig {
+            demonstrations: demonstrations(10),
+            opponents: RARE_OPPONENTS,
+            ..settings.actor
+        },
+        replay: ReplayConfig { samples_per_insert: 3.0, ..settings.replay },
+        arena: MatchConfig { match_share: 0.1, ..settings.arena },
+        ..settings
+    }
+}
+
 /// Two snakes on 11×11. The first 4,000 steps learn from games of `minimax`, because searches with an
 /// untrained network play badly. Later `minimax` is the opponent in a fifth of the games.
 fn duel() -> Settings {
@@ -208,15 +236,9 @@ fn duel() -> Settings {
     Settings {
         generation_steps: 200,
         actor: PlayConfig {
-            opponents: OpponentShares { self_play: 0.9, prioritised: 0.05, uniform: 0.05 },
+            opponents: RARE_OPPONENTS,
             scripted: ScriptedConfig { share: 0.2, players: [4, 6].map(minimax).into() },
-            demonstrations: DemonstrationConfig {
-                players: vec![minimax(6)],
-                share: 1.0,
-                random_moves: 0.03,
-                until_generation: Some(20),
-                ..DemonstrationConfig::default()
-            },
+            demonstrations: demonstrations(20),
             opening_plies: 10,
             max_plies: 600,
             ..settings.actor
@@ -254,6 +276,10 @@ fn search(simulations: u32, noise: f32, temperature: Temperature) -> SearchConfi
 
 /// Mostly self-play: a game against the pool has only one learning seat.
 const OPPONENTS: OpponentShares = OpponentShares { self_play: 0.8, prioritised: 0.1, uniform: 0.1 };
+
+/// The same with half as many games against the pool.
+const RARE_OPPONENTS: OpponentShares =
+    OpponentShares { self_play: 0.9, prioritised: 0.05, uniform: 0.05 };
 
 /// The AlphaZero settings that the presets share. `size` is the tower's channels and blocks.
 fn alphazero(game: GameConfig, size: [usize; 2], search: SearchConfig) -> Settings {
@@ -378,7 +404,7 @@ fn reinforce(game: GameConfig) -> Settings {
             // Half of all random moves lose the game. With ten times this rate, most games would
             // end by a random move.
             epsilon: 0.002,
-            opponents: OpponentShares { self_play: 0.9, prioritised: 0.05, uniform: 0.05 },
+            opponents: RARE_OPPONENTS,
             ..PlayConfig::default()
         },
         train,

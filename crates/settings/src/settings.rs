@@ -95,8 +95,24 @@ impl Source {
         };
         let base = preset.table();
         let mut table = base.clone();
+        if is_another_game(&base, &written) {
+            drop_demonstrations(&mut table);
+        }
         file::merge(&mut table, written);
         Ok(Self { preset: Some(preset), base, table })
+    }
+}
+
+/// Whether a file names a game, and not that of its preset.
+fn is_another_game(base: &Table, written: &Table) -> bool {
+    let game = |table: &Table| Some(table.get("game")?.get("game")?.as_str()?.to_owned());
+    game(written).is_some_and(|written| Some(written) != game(base))
+}
+
+/// Removes a preset's demonstrations. Their players know one game, and nothing in it says so.
+fn drop_demonstrations(table: &mut Table) {
+    if let Some(Value::Table(actor)) = table.get_mut("actor") {
+        actor.remove("demonstrations");
     }
 }
 
@@ -264,6 +280,18 @@ mod tests {
             let error = settings_of("my.toml", text).expect_err("it is not valid");
             assert!(error.contains(message), "{error}");
         }
+    }
+
+    #[test]
+    fn another_game_takes_no_demonstrations_from_a_preset() {
+        let shares = |text| {
+            settings_of("my.toml", text).map(|settings| settings.actor.demonstrations.share)
+        };
+        assert_eq!(shares("[game]\ngame = \"battlesnake\"\nwidth = 9\n"), Ok(1.0));
+        assert_eq!(shares("[game]\ngame = \"connect_four\"\n"), Ok(0.0));
+        let own = "[game]\ngame = \"tic_tac_toe\"\n[actor.demonstrations]\nshare = 0.5\n\
+                   players = [\"minimax{depth=9}\"]\n";
+        assert_eq!(shares(own), Ok(0.5));
     }
 
     #[test]
