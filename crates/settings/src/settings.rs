@@ -284,9 +284,8 @@ mod tests {
 
     #[test]
     fn another_game_takes_no_demonstrations_from_a_preset() {
-        let shares = |text| {
-            settings_of("my.toml", text).map(|settings| settings.actor.demonstrations.share)
-        };
+        let shares =
+            |text| settings_of("my.toml", text).map(|settings| settings.actor.demonstrations.share);
         assert_eq!(shares("[game]\ngame = \"battlesnake\"\nwidth = 9\n"), Ok(1.0));
         assert_eq!(shares("[game]\ngame = \"connect_four\"\n"), Ok(0.0));
         let own = "[game]\ngame = \"tic_tac_toe\"\n[actor.demonstrations]\nshare = 0.5\n\

@@ -79,7 +79,11 @@ impl Saved {
         let (file, lines) = LineFile::open(path, &header, purpose, |_, line: &Line| {
             let lengths = [line.seats.len(), line.game.outcomes.len(), line.game.scores.len()];
             let known = line.seats.iter().all(|entrant| *entrant < arguments.players.len());
-            if known && lengths == [seats; 3] { Ok(()) } else { Err("is not a game of this match".to_owned()) }
+            if known && lengths == [seats; 3] {
+                Ok(())
+            } else {
+                Err("is not a game of this match".to_owned())
+            }
         })?;
         let games = lines.into_iter().map(|Line { seed, seats, game }| ((seed, seats), game));
         Ok(Self { file, games: games.collect() })
