@@ -1,5 +1,6 @@
 //! One actor: threads that play, and tasks that communicate with the arena and the learner.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -245,16 +246,18 @@ impl Line {
         }
     }
 
-    /// Runs one tick of the worker and adds to the counters.
+    /// Runs one tick of the worker and adds to the counters. Returns `None` if it was over before it
+    /// was complete.
     fn tick<G: Game>(
         &self,
         worker: &mut Worker<G>,
         roster: &Roster,
-    ) -> Result<Vec<FinishedGame>, WorkerError> {
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Option<Vec<FinishedGame>>, WorkerError> {
         let before = worker.stats();
-        let finished = worker.tick(roster)?;
+        let finished = worker.tick_unless(roster, is_over)?;
         self.counters.add(&before, &worker.stats());
-        for game in &finished {
+        for game in finished.iter().flatten() {
             self.counters.finished(&game.trajectory, roster.newest.generation);
         }
         Ok(finished)
@@ -262,31 +265,36 @@ impl Line {
 
     /// Plays until the actor halts and drains, or the receiver of games is dropped.
     fn play_on<G: Game>(&self, worker: &mut Worker<G>) -> Result<(), WorkerError> {
-        let mut until: Option<Instant> = None;
-        loop {
-            if self.halt.is_cancelled() && until.is_none() {
-                if !self.drain.finish_games {
+        let until = OnceCell::new();
+        let is_over = || self.is_drained(&until);
+        while !is_over() {
+            if self.halt.is_cancelled() {
+                worker.close();
+                if worker.running() == 0 {
                     return Ok(());
                 }
-                worker.close();
-                until = Some(Instant::now() + self.drain.grace());
-            }
-            if until.is_some_and(|until| worker.running() == 0 || Instant::now() >= until) {
-                return Ok(());
             }
             let Some(roster) = self.roster.borrow().clone() else {
-                if until.is_some() {
-                    return Ok(());
-                }
                 thread::sleep(IDLE);
                 continue;
             };
-            for game in self.tick(worker, &roster)? {
+            for game in self.tick(worker, &roster, &is_over)?.into_iter().flatten() {
                 if self.games.blocking_send(game).is_err() {
                     return Ok(());
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Whether the time to finish games is over, which is none if running games are dropped. `until`
+    /// holds its end once the actor halts.
+    fn is_drained(&self, until: &OnceCell<Instant>) -> bool {
+        if !self.halt.is_cancelled() {
+            return false;
+        }
+        let grace = if self.drain.finish_games { self.drain.grace() } else { Duration::ZERO };
+        Instant::now() >= *until.get_or_init(|| Instant::now() + grace)
     }
 
     /// Plays waves until the actor halts or the receiver of games is dropped. A halt drops an
@@ -300,10 +308,10 @@ impl Line {
             worker.play_only(numbers);
             let mut wave = Vec::new();
             while !worker.is_done() {
-                if self.halt.is_cancelled() {
-                    return Ok(());
+                match self.tick(worker, &roster, &|| self.halt.is_cancelled())? {
+                    Some(finished) => wave.extend(finished),
+                    None => return Ok(()),
                 }
-                wave.extend(self.tick(worker, &roster)?);
             }
             wave.sort_by_key(|game| game.number);
             for game in wave {

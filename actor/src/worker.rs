@@ -98,14 +98,31 @@ impl<G: Game> Worker<G> {
     /// Starts games in free slots, evaluates a batch for each network, and plays a ply of the games
     /// whose moves are decided. Returns the finished games.
     pub fn tick(&mut self, roster: &Roster) -> Result<Vec<FinishedGame>, WorkerError> {
+        let finished = self.tick_unless(roster, &|| false)?;
+        Ok(finished.unwrap_or_default())
+    }
+
+    /// As [`tick`](Self::tick), but looks at `is_over` before every game and returns `None` once it
+    /// holds, because scripted players may take long. The worker then plays no further game.
+    pub fn tick_unless(
+        &mut self,
+        roster: &Roster,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Option<Vec<FinishedGame>>, WorkerError> {
         let mut finished = Vec::new();
         for slot in (0..self.games.len()).map(GameSlot) {
+            if is_over() {
+                return Ok(self.end());
+            }
             if self.games[slot.0].is_none() {
                 self.advance(slot, roster, &mut finished)?;
             }
         }
         self.shared.evaluate(&mut self.games);
         for slot in (0..self.games.len()).map(GameSlot) {
+            if is_over() {
+                return Ok(self.end());
+            }
             let played = match &mut self.games[slot.0] {
                 Some(active) => self.shared.play(slot, active)?,
                 None => false,
@@ -114,7 +131,14 @@ impl<G: Game> Worker<G> {
                 self.advance(slot, roster, &mut finished)?;
             }
         }
-        Ok(finished)
+        Ok(Some(finished))
+    }
+
+    /// Drops all games and starts no other: their random numbers are used up.
+    fn end<T>(&mut self) -> Option<T> {
+        self.close();
+        self.games.iter_mut().for_each(|game| *game = None);
+        None
     }
 
     /// Removes a finished game from its slot, starts a new game in a free slot, and starts the

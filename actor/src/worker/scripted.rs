@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use ouro_game::{ActionMask, Game, Rng};
 use ouro_net::{ContentHash, Engine};
+use ouro_players::minimax::check_depth;
 use ouro_players::registry::Options;
 use ouro_players::{BuildContext, Choice, Clock, Player, Request, by_name, smallest_network};
 use ouro_settings::{DemonstrationConfig, ScriptedConfig};
@@ -54,8 +55,8 @@ pub(super) enum ScriptedGame {
 }
 
 impl<G: Game> Scripted<G> {
-    /// Checks the players. Fails if one is unknown, does not play the game, or has a time limit or
-    /// weights other than `self`.
+    /// Checks the players. Fails if one is unknown, does not play the game, searches too far for it, or
+    /// has a time limit or weights other than `self`.
     pub(super) fn new(
         game: &G,
         opponents: &ScriptedConfig,
@@ -73,6 +74,7 @@ impl<G: Game> Scripted<G> {
                 return Err(WorkerError::Timed { key, player: name.clone() });
             }
             build(game, key, name, &engine)?;
+            check_depth(game, name).map_err(refused)?;
         }
         Ok(Self {
             names,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ouro_game::{Game, GameConfig, GameVisitor, Rng};
-use ouro_players::minimax::largest_tree;
+use ouro_players::minimax::{check_depth, largest_tree};
 use ouro_players::{NameError, smallest_network};
 use ouro_rating::{ClusterShape, GateConfigError};
 use ouro_settings::{MatchConfig, SettingError, check_gate};
@@ -96,7 +96,8 @@ impl GameVisitor for Players<'_> {
             Side::Network { player: player.as_str().into(), engine: smallest_network(&game) };
         let used = std::cell::Cell::new(false);
         let built = template.build(&game, &StoppedClock::clock(), &|| used.set(true));
-        built.map_err(|error| ConfigError::Player { key: "player", error })?;
+        let refused = |key| move |error| ConfigError::Player { key, error };
+        built.and_then(|_| check_depth(&game, player)).map_err(refused("player"))?;
         if !used.get() {
             return Err(ConfigError::Weightless(player.clone()));
         }
@@ -108,7 +109,8 @@ impl GameVisitor for Players<'_> {
         match anchors {
             Some(written) => {
                 for name in written {
-                    seat(name).map_err(|error| ConfigError::Player { key: "anchors", error })?;
+                    let fits = seat(name).and_then(|()| check_depth(&game, name));
+                    fits.map_err(refused("anchors"))?;
                     if !names.iter().any(|known| **known == **name) {
                         names.push(name.as_str().into());
                     }
@@ -195,5 +197,14 @@ mod tests {
         let snake = checked(r#"{"game":"snake","size":6}"#);
         assert_eq!(names(&snake), [&["random"][..], &minimax].concat());
         assert_eq!((snake.shape, snake.opening_plies), (ClusterShape { seats: 1 }, 0));
+    }
+    #[test]
+    fn an_anchor_that_would_search_for_hours_is_refused_with_its_key() {
+        let game = r#"{"game":"battlesnake","width":19,"height":19,"snakes":16}"#;
+        let game = serde_json::from_str(game).unwrap();
+        let anchors = Some(vec!["minimax{depth=6}".to_owned()]);
+        let error = check(&MatchConfig { anchors, ..MatchConfig::default() }, &game).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("arena.anchors ") && text.contains("smaller depth"), "{text}");
     }
 }

@@ -66,12 +66,11 @@ impl LineFile {
             Err(error) => Err(Failure::read(path.display(), &error)),
         };
         // Read before it is opened, because opening what is not a file could block. Read again once it is
-        // locked, because another process may have added to it. Not created before the lines fit.
-        let append = || OpenOptions::new().append(true).create(true).open(path).map_err(failed);
-        let (lock, bytes) = match read()? {
-            Some(_) => (Some(locked(append()?, path)?), read()?.unwrap_or_default()),
-            None => (None, Vec::new()),
-        };
+        // locked, because another process may have added to it.
+        let is_new = read()?.is_none();
+        let opened = OpenOptions::new().append(true).create(is_new).open(path);
+        let file = locked(opened.map_err(failed)?, path)?;
+        let bytes = read()?.unwrap_or_default();
         let text = String::from_utf8(bytes).map_err(|_| foreign(&"it is not text"))?;
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
         if whole.is_empty() && !text.is_empty() {
@@ -92,10 +91,6 @@ impl LineFile {
                 .map_err(|problem| foreign(&format_args!("line {} {problem}", number + 2)))?;
             results.push(line);
         }
-        let file = match lock {
-            Some(file) => file,
-            None => locked(append()?, path)?,
-        };
         file.set_len(whole.len() as u64).map_err(failed)?;
         let mut opened = Self { path: path.to_owned(), file, purpose };
         if whole.is_empty() {

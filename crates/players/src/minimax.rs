@@ -27,6 +27,9 @@ use crate::registry::{BuildContext, NameError, Options, PlayerSyntax};
 /// Longest time per choice, in milliseconds: an hour.
 const LONGEST_MS: u64 = 3_600_000;
 
+/// Most positions of a choice that [`check_depth`] accepts.
+const MOST_POSITIONS: f64 = 1e6;
+
 /// Keys of the options: a limit, a network, and the weights of [`AreaControl`].
 const OPTIONS: &[&str] = &["depth", "ms", "weights", "food", "hazard", "hungry", "length", "lead"];
 
@@ -106,6 +109,40 @@ pub fn largest_tree<G: Game>(game: &G, turns: u32) -> f64 {
     }
 }
 
+/// Checks that `minimax` or `maxn` with a depth needs a few seconds for a choice at most: about a million
+/// positions. Every other player passes.
+///
+/// A tree has [`largest_tree`] positions at its horizon. Alpha-beta visits at least the square root of them
+/// with two players (Knuth and Moore 1975) and, as paranoid search, the power (n−1)/n with n players
+/// (Sturtevant and Korf 2000). `maxn` visits more.
+///
+/// # Errors
+///
+/// The depth is too large for the game, or the name or its depth is invalid.
+pub fn check_depth<G: Game>(game: &G, name: &str) -> Result<(), NameError> {
+    let options = Options::parse(name)?;
+    if ![SYNTAX.name, maxn::SYNTAX.name].contains(&options.player()) {
+        return Ok(());
+    }
+    let Some(turns) = depth(&options)? else { return Ok(()) };
+    let players = game.players() as f64;
+    let power = if players > 1.0 { (players - 1.0) / players } else { 1.0 };
+    let positions = largest_tree(game, turns).powf(power);
+    if positions <= MOST_POSITIONS {
+        return Ok(());
+    }
+    let remedy = format_args!(
+        "a move of this game would visit about {positions:.0e} positions and may visit \
+         {MOST_POSITIONS:.0e}; give a smaller depth"
+    );
+    Err(options.invalid("depth", turns, remedy))
+}
+
+/// The option `depth`.
+fn depth(options: &Options<'_>) -> Result<Option<u32>, NameError> {
+    options.number("depth", 1..=Limits::DEEPEST)
+}
+
 /// A search method for any game.
 trait Method {
     /// The method for one game.
@@ -174,7 +211,7 @@ fn build_with<M: Method, G: Game>(
     context: &mut BuildContext<'_, G>,
 ) -> BuildResult<G> {
     options.exclusive("depth", "ms")?;
-    let depth = options.number("depth", 1..=Limits::DEEPEST)?;
+    let depth = depth(options)?;
     let time = options.number("ms", 1..=LONGEST_MS)?.map(Duration::from_millis);
     let limit = match (depth, time) {
         (Some(turns), _) => SearchLimit::Depth(turns),
@@ -275,6 +312,30 @@ impl<G: Game, S: Searcher<G>, E: Heuristic<G>> Player<G> for MinimaxPlayer<S, E>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_depth_fits_the_game_or_is_refused_with_a_smaller_one_as_the_remedy() {
+        use ouro_game::battlesnake::{Config, Small};
+        let check = |snakes, name| {
+            let config = Config { width: 7, height: 7, snakes, ..Config::default() };
+            check_depth(&Small::new(config).unwrap(), name)
+        };
+        for (snakes, name) in [
+            (2, "minimax{depth=10}"),
+            (4, "minimax{depth=3,best_reply}"),
+            (8, "maxn{depth=1}"),
+            (8, "minimax{ms=100}"),
+            (8, "random"),
+        ] {
+            assert!(check(snakes, name).is_ok(), "{name}");
+        }
+        for (snakes, name) in
+            [(2, "minimax{depth=20}"), (8, "minimax{depth=6}"), (8, "maxn{depth=6}")]
+        {
+            let error = check(snakes, name).unwrap_err().to_string();
+            assert!(error.contains(name) && error.ends_with("give a smaller depth"), "{error}");
+        }
+    }
 
     #[test]
     fn the_defaults_of_the_options_are_those_of_area_control() {

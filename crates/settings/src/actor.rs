@@ -126,7 +126,8 @@ pub struct ScriptedConfig {
     #[schemars(range(min = 0, max = 1))]
     pub share: f64,
     /// The players, by name. Each seat draws one of them. They have no time limit, so that a game
-    /// depends on its seed. Those with `weights=self` use the newest weights.
+    /// depends on its seed, and a depth at which a move takes seconds at most. Those with `weights=self`
+    /// use the newest weights.
     pub players: Vec<String>,
 }
 
@@ -137,7 +138,8 @@ pub struct ScriptedConfig {
 #[serde(deny_unknown_fields, default)]
 pub struct DemonstrationConfig {
     /// The players, by name. Each seat draws one of them. They have no time limit, so that a game
-    /// depends on its seed. Those with `weights=self` use the newest weights.
+    /// depends on its seed, and a depth at which a move takes seconds at most. Those with `weights=self`
+    /// use the newest weights.
     pub players: Vec<String>,
     /// Share of the games that are demonstrations.
     #[schemars(range(min = 0, max = 1))]

@@ -112,8 +112,7 @@ impl Preset {
             Self::Connect4 => {
                 let game = GameConfig::ConnectFour(connect_four::Config::default());
                 let settings = alphazero(game, [48, 3], search(64, 7.0, opening(12)));
-                let settings = settings
-                    .with_schedule(LearningRateSchedule::Cosine { steps: 14_000, floor: 0.1 });
+                let settings = settings.within_steps(5_500);
                 // Random openings reach positions that strong self-play rarely visits but that weak
                 // opponents lead to.
                 let play = PlayConfig { opening_plies: 16, ..settings.actor.clone() };
@@ -153,6 +152,20 @@ impl Settings {
     /// These settings with a learning-rate schedule.
     fn with_schedule(self, schedule: LearningRateSchedule) -> Self {
         Self { train: TrainConfig { schedule, ..self.train }, ..self }
+    }
+
+    /// These settings for a short training, whose step size falls over `steps`. More of the time goes into
+    /// new games (`docs/results.md`): positions are drawn 3 times instead of 4, games against the pool are
+    /// rare, because their search serves one learning seat instead of two, and matches have less time.
+    fn within_steps(self, steps: u64) -> Self {
+        let schedule = LearningRateSchedule::Cosine { steps, floor: 0.05 };
+        let settings = self.with_schedule(schedule);
+        Self {
+            actor: PlayConfig { opponents: RARE_OPPONENTS, ..settings.actor },
+            replay: ReplayConfig { samples_per_insert: 3.0, ..settings.replay },
+            arena: MatchConfig { match_share: 0.1, ..settings.arena },
+            ..settings
+        }
     }
 }
 
@@ -206,21 +219,10 @@ fn demonstrations(until_generation: u32) -> DemonstrationConfig {
 }
 
 /// Two snakes on 7×7. The first 1,000 steps learn from games of `minimax`, all others from self-play.
-///
-/// Positions are drawn 3 times instead of 4, which leaves more time for new games (`docs/results.md`). Games
-/// against the pool are rare, because their search serves one learning seat instead of two.
 fn duel_7x7() -> Settings {
-    let settings = alphazero(snakes(7, 2), [24, 3], snake_search());
-    let schedule = LearningRateSchedule::Cosine { steps: 8_000, floor: 0.05 };
-    let settings = settings.with_schedule(schedule);
+    let settings = alphazero(snakes(7, 2), [24, 3], snake_search()).within_steps(8_000);
     Settings {
-        actor: PlayConfig {
-            demonstrations: demonstrations(10),
-            opponents: RARE_OPPONENTS,
-            ..settings.actor
-        },
-        replay: ReplayConfig { samples_per_insert: 3.0, ..settings.replay },
-        arena: MatchConfig { match_share: 0.1, ..settings.arena },
+        actor: PlayConfig { demonstrations: demonstrations(10), ..settings.actor },
         ..settings
     }
 }

@@ -3,7 +3,7 @@
 //! Every process checks the whole file. A mistake in the section of one process therefore stops the
 //! others too. Player names are not checked here: the arena checks them when it builds the players.
 
-use ouro_game::{Game, GameVisitor};
+use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{NetSpec, ValueRange};
 use ouro_rating::{ClusterShape, GateConfig, GateConfigError};
 
@@ -47,19 +47,7 @@ impl Settings {
     }
 
     fn gate(&self) -> Result<(), SettingError> {
-        check_gate(&self.arena.gate, ClusterShape::of_seats(self.players()?))
-    }
-
-    /// Number of players of the game.
-    fn players(&self) -> Result<usize, SettingError> {
-        struct Players;
-        impl GameVisitor for Players {
-            type Output = usize;
-            fn visit<G: Game>(self, game: G) -> usize {
-                game.players()
-            }
-        }
-        self.game.visit(Players).map_err(SettingError::of_game)
+        check_gate(&self.arena.gate, ClusterShape::of_seats(players(&self.game)?))
     }
 
     /// Checks that a network with both players' policies has a game of two players, and an algorithm that
@@ -69,7 +57,7 @@ impl Settings {
             return Ok(());
         }
         let error = |remedy| Err(SettingError::new("net.opponent_policy", true, remedy));
-        if self.players()? != 2 {
+        if players(&self.game)? != 2 {
             return error("only a game of two players has one opponent: set it to false");
         }
         if matches!(self.train.algorithm, AlgorithmConfig::Reinforce(_)) {
@@ -112,6 +100,18 @@ impl Settings {
             }
         }
     }
+}
+
+/// Number of players of a game.
+pub(crate) fn players(game: &GameConfig) -> Result<usize, SettingError> {
+    struct Players;
+    impl GameVisitor for Players {
+        type Output = usize;
+        fn visit<G: Game>(self, game: G) -> usize {
+            game.players()
+        }
+    }
+    game.visit(Players).map_err(SettingError::of_game)
 }
 
 /// Checks the promotion rule for games of this shape.

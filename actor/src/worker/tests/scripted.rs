@@ -1,5 +1,8 @@
 //! Games against players without weights.
 
+use std::cell::Cell;
+
+use ouro_game::battlesnake::{Config, Small};
 use ouro_search::SearchConfig;
 use ouro_settings::{ScriptedConfig, exploring};
 
@@ -79,4 +82,30 @@ fn players_that_cannot_have_a_seat_are_refused_with_a_remedy() {
         assert!(error.starts_with("actor.scripted.players: "), "{error}");
         assert!(error.contains(part), "{error}");
     }
+}
+
+#[test]
+fn players_that_search_too_far_for_the_game_are_refused_with_the_key() {
+    let config = Config { width: 7, height: 7, snakes: 8, ..Default::default() };
+    let game = Small::new(config).unwrap();
+    let worker = |name: &str| {
+        Worker::new(game.clone(), Arc::new(crate::testing::config()), against(&[name], 0.5, None))
+    };
+    assert!(worker("minimax{depth=1}").is_ok());
+    let error = worker("minimax{depth=6}").err().unwrap().to_string();
+    assert!(error.starts_with("actor.scripted.players: "), "{error}");
+    assert!(error.ends_with("give a smaller depth"), "{error}");
+}
+
+#[test]
+fn a_tick_that_is_over_plays_no_further_move() {
+    let roster = roster(1, &[]);
+    let mut worker = worker(against(&["minimax{depth=9}"], 1.0, None));
+    assert_eq!(worker.tick_unless(&roster, &|| false).unwrap().unwrap().len(), 0);
+    assert_eq!(worker.running(), GAMES);
+    let looks = Cell::new(0);
+    let is_over = || looks.replace(looks.get() + 1) >= GAMES + 2;
+    let moves = worker.stats().moves;
+    assert!(worker.tick_unless(&roster, &is_over).unwrap().is_none());
+    assert_eq!((worker.stats().moves, worker.is_done()), (moves + 2, true));
 }

@@ -1,6 +1,6 @@
 //! Which games are learned from, how long and how often, and which games are accepted.
 
-use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_game::GameConfig;
 use ouro_replay::trajectory::MAX_PLIES;
 use ouro_replay::{Deal, FifoSettings, Growth, ReplaySettings, Settings, WindowSettings};
 use schemars::JsonSchema;
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::algorithm::AlgorithmConfig;
 use super::train::TrainConfig;
 use crate::error::SettingError;
+use crate::problem::players;
 use crate::schema::check_ranges;
 
 /// Which games are learned from, how long and how often. `AlphaZero` draws from a window of the newest
@@ -163,15 +164,4 @@ impl ReplayConfig {
         })?;
         Ok(settings)
     }
-}
-
-fn players(game: &GameConfig) -> Result<usize, SettingError> {
-    struct Players;
-    impl GameVisitor for Players {
-        type Output = usize;
-        fn visit<G: Game>(self, game: G) -> usize {
-            game.players()
-        }
-    }
-    game.visit(Players).map_err(SettingError::of_game)
 }
