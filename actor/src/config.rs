@@ -1,15 +1,17 @@
 //! Configuration of an actor process: the settings of its run and its own deployment.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use ouro_game::GameConfig;
+use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_proto::Credential;
 use ouro_proto::trajectory::MAX_ACTOR_NAME;
 use ouro_settings::{Deployment, PlayConfig, SettingError, Settings};
 use ouro_tls::ClientTls;
 
-use crate::worker::WorkerSettings;
+use crate::error::ActorError;
+use crate::worker::{Worker, WorkerError, WorkerSettings};
 
 /// Configuration of one actor process.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +137,18 @@ impl ActorConfig {
         check("drain.seconds", seconds, holds, "give 0 to 86400")?;
         check("cache.mib", self.cache.mib, self.cache.mib >= 1, "give at least 1")?;
         self.play.validate()
+    }
+
+    /// Builds one worker, which fails if the settings of self-play do not fit the game.
+    pub fn check_play(&self) -> Result<(), ActorError> {
+        struct Check<'a>(&'a ActorConfig);
+        impl GameVisitor for Check<'_> {
+            type Output = Result<(), WorkerError>;
+            fn visit<G: Game>(self, game: G) -> Self::Output {
+                Worker::new(game, Arc::new(self.0.game.clone()), self.0.worker(0, 0)).map(drop)
+            }
+        }
+        self.game.visit(Check(self))?.map_err(ActorError::Play)
     }
 
     /// Settings of the worker thread `index`, with `seed` as the seed of its games.

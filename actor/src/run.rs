@@ -53,15 +53,7 @@ impl Actor {
     /// Validates the configuration and opens the files that it names. Nothing runs yet.
     pub fn new(config: ActorConfig) -> Result<Self, ActorError> {
         config.validate()?;
-        /// Builds one worker, which fails if the settings do not fit the game.
-        struct Check<'a>(&'a ActorConfig);
-        impl GameVisitor for Check<'_> {
-            type Output = Result<(), WorkerError>;
-            fn visit<G: Game>(self, game: G) -> Self::Output {
-                Worker::new(game, Arc::new(self.0.game.clone()), self.0.worker(0, 0)).map(drop)
-            }
-        }
-        config.game.visit(Check(&config))?.map_err(ActorError::Play)?;
+        config.check_play()?;
         let address = || {
             let remedy = "give a URL such as http://127.0.0.1:50062";
             SettingError::new("learner", &config.learner, remedy)

@@ -68,3 +68,15 @@ pub enum WorkerError {
         error: StepError,
     },
 }
+
+impl WorkerError {
+    /// The setting that the error is about, or the innermost table around it.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Scripted { key, .. } | Self::Timed { key, .. } => key,
+            Self::Memory { .. } => "actor.tree_memory_mib",
+            Self::Search(_) => "actor.search",
+            Self::Fit(_) | Self::NoMove { .. } | Self::NoTree | Self::Step { .. } => "actor",
+        }
+    }
+}

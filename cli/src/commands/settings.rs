@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ouro_actor::{ActorConfig, ActorError};
 use ouro_arena::ArenaConfig;
 use ouro_arena::config::ConfigError;
 use ouro_arena::store::Run;
@@ -24,11 +25,15 @@ pub(super) fn load(path: &Path) -> Result<Settings, Failure> {
 }
 
 /// Returns the first invalid setting, if any. In addition to the checks that all processes share,
-/// the arena builds every player that the settings name.
+/// the arena and an actor build every player that the settings name.
 pub(super) fn problem(settings: &Settings) -> Option<Problem> {
     if let Err(error) = settings.validate() {
         return Some(Problem { key: error.key.clone(), text: error.to_string() });
     }
+    problem_of_arena(settings).or_else(|| problem_of_actor(settings))
+}
+
+fn problem_of_arena(settings: &Settings) -> Option<Problem> {
     let run = Run { game: settings.game.clone(), seed: settings.seed };
     let config = ArenaConfig { matches: settings.arena.clone(), ..ArenaConfig::new(run, "") };
     let error = config.validate().err()?;
@@ -40,4 +45,14 @@ pub(super) fn problem(settings: &Settings) -> Option<Problem> {
         ConfigError::Weights(_) => "deploy.weights".to_owned(),
     };
     Some(Problem { key, text: error.to_string() })
+}
+
+fn problem_of_actor(settings: &Settings) -> Option<Problem> {
+    let config = ActorConfig::of_run(settings, Path::new(""), String::new(), String::new());
+    let error = config.check_play().err()?;
+    let (key, text) = match &error {
+        ActorError::Play(error) => (error.key(), error.to_string()),
+        error => ("actor", error.to_string()),
+    };
+    Some(Problem { key: key.to_owned(), text })
 }

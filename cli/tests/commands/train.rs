@@ -86,7 +86,7 @@ fn a_run_on_a_larger_board_starts_with_the_layers_of_a_smaller_one() {
     assert_eq!(trainer.interrupt().0, Some(0));
     let stderr = std::fs::read_to_string(path("stderr")).expect("text");
     assert!(stderr.contains("layers start with the given weights; new: "), "{stderr}");
-    assert!(stderr.contains("policy.linear, value.hidden"), "{stderr}");
+    assert!(stderr.contains("policy.linear") && stderr.contains("value.hidden"), "{stderr}");
     let again = |weights: &Path| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
         run(command.args(["train", "--run"]).arg(path("run")).arg("--from").arg(weights))

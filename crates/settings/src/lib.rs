@@ -25,6 +25,7 @@ pub mod keys;
 mod learner;
 mod memory;
 mod page;
+mod players;
 pub mod preset;
 mod problem;
 mod process_report;

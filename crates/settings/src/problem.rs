@@ -3,12 +3,12 @@
 //! Every process checks the whole file. A mistake in the section of one process therefore stops the
 //! others too. Player names are not checked here: the arena checks them when it builds the players.
 
-use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{NetSpec, ValueRange};
 use ouro_rating::{ClusterShape, GateConfig, GateConfigError};
 
 use crate::error::SettingError;
 use crate::learner::AlgorithmConfig;
+use crate::players::players;
 use crate::schema::check_ranges;
 use crate::settings::Settings;
 
@@ -100,18 +100,6 @@ impl Settings {
             }
         }
     }
-}
-
-/// Number of players of a game.
-pub(crate) fn players(game: &GameConfig) -> Result<usize, SettingError> {
-    struct Players;
-    impl GameVisitor for Players {
-        type Output = usize;
-        fn visit<G: Game>(self, game: G) -> usize {
-            game.players()
-        }
-    }
-    game.visit(Players).map_err(SettingError::of_game)
 }
 
 /// Checks the promotion rule for games of this shape.

@@ -168,4 +168,10 @@ mod tests {
         );
         assert_eq!(found, ["net.value", "net.hidden"]);
     }
+
+    #[test]
+    fn players_of_training_games_are_built() {
+        let found = keys_of("[actor.scripted]\nplayers = [\"minimax{ms=5}\"]\n");
+        assert_eq!(found, ["actor.scripted.players"]);
+    }
 }

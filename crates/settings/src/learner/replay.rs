@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::algorithm::AlgorithmConfig;
 use super::train::TrainConfig;
 use crate::error::SettingError;
-use crate::problem::players;
+use crate::players::players;
 use crate::schema::check_ranges;
 
 /// Which games are learned from, how long and how often. `AlphaZero` draws from a window of the newest
