@@ -44,7 +44,7 @@ spare_share = 0.0
 match_share = 1.0
 parallel = 8
 [arena.gate]
-games = 60
+games = 240
 sequential = false
 [deploy]
 log = "text"
