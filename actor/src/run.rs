@@ -238,8 +238,8 @@ impl Line {
         }
     }
 
-    /// Runs one tick of the worker and adds to the counters. Returns `None` if it was over before it
-    /// was complete.
+    /// Runs one tick of the worker and adds to the counters. Returns `None` if `is_over` ended the tick
+    /// early.
     fn tick<G: Game>(
         &self,
         worker: &mut Worker<G>,
@@ -279,8 +279,8 @@ impl Line {
         Ok(())
     }
 
-    /// Whether the time to finish games is over, which is none if running games are dropped. `until`
-    /// holds its end once the actor halts.
+    /// Whether the thread must end now: at the halt, or `drain.seconds` later if running games are
+    /// finished. The first call after the halt stores that moment in `until`.
     fn is_drained(&self, until: &OnceCell<Instant>) -> bool {
         if !self.halt.is_cancelled() {
             return false;

@@ -102,8 +102,9 @@ impl<G: Game> Worker<G> {
         Ok(finished.unwrap_or_default())
     }
 
-    /// As [`tick`](Self::tick), but looks at `is_over` before every game and returns `None` once it
-    /// holds, because scripted players may take long. The worker then plays no further game.
+    /// Like [`tick`](Self::tick), but calls `is_over` before every game. Once it returns true, the tick
+    /// ends, all games are dropped and the result is `None`. Scripted players may need seconds for a
+    /// move, so a whole tick may take minutes.
     pub fn tick_unless(
         &mut self,
         roster: &Roster,
@@ -134,7 +135,8 @@ impl<G: Game> Worker<G> {
         Ok(Some(finished))
     }
 
-    /// Drops all games and starts no other: their random numbers are used up.
+    /// Drops all games and starts no other. A tick that ended early has drawn random numbers for moves
+    /// that were not played, so its games would no longer depend on their seeds alone.
     fn end<T>(&mut self) -> Option<T> {
         self.close();
         self.games.iter_mut().for_each(|game| *game = None);
