@@ -29,7 +29,7 @@ enum JobState<R> {
     Own,
     /// Workers may play it, since this time.
     Issued(Duration),
-    /// The arena has to play it: its result was refused, or the queue of jobs failed.
+    /// The arena has to play it: its result was refused, its job was lost, or the queue of jobs failed.
     Returned,
     Done(R),
 }
@@ -98,7 +98,14 @@ impl<R> JobTable<R> {
         }
     }
 
-    /// Returns an issued cluster to the arena, because a worker sent a wrong result.
+    /// The clusters that workers may play.
+    pub(crate) fn issued(&self) -> Vec<u32> {
+        let issued = self.open.iter().filter(|(_, state)| matches!(state, JobState::Issued(_)));
+        issued.map(|(cluster, _)| *cluster).collect()
+    }
+
+    /// Returns an issued cluster to the arena, because a worker sent a wrong result or its job was
+    /// lost.
     pub(crate) fn refuse(&mut self, cluster: u32) {
         if let Some(state @ JobState::Issued(_)) = self.open.get_mut(&cluster) {
             *state = JobState::Returned;

@@ -30,6 +30,9 @@ const LARGEST_WINDOW: usize = 4_096;
 /// round trip of a look.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// Time between two looks for lost jobs while the arena has nothing to play.
+const SEARCH: Duration = Duration::from_secs(1);
+
 /// Time after which the arena plays a cluster that it issued, if it has nothing else to do. A worker
 /// that dies loses its lease much earlier; this is for one that renews its lease and delivers
 /// nothing.
@@ -84,6 +87,8 @@ pub(crate) struct SharedMatch<'a> {
     /// The time of the first look.
     started: Option<Duration>,
     next_look: Duration,
+    /// The time of the next look for lost jobs.
+    next_search: Duration,
     /// Whether the last call of [`exchange`](Self::exchange) looked at the queue.
     has_looked: bool,
     /// Clusters that workers have played.
@@ -112,16 +117,16 @@ impl<'a> SharedMatch<'a> {
         parallel: usize,
     ) -> Self {
         let capacity = parallel.max(1).div_ceil(head.shape.games() as usize);
-        let (state, next_look) = (Sharing::Alone, Duration::ZERO);
         Self {
             workers,
             head,
             run_seed,
             game,
             capacity,
-            state,
+            state: Sharing::Alone,
             started: None,
-            next_look,
+            next_look: Duration::ZERO,
+            next_search: Duration::ZERO,
             has_looked: false,
             helped: 0,
         }
@@ -161,10 +166,7 @@ impl<'a> SharedMatch<'a> {
             }
             Sharing::Alone | Sharing::Failed => return Ok(()),
         };
-        let arrived = self.workers.queue().read()?;
-        for result in arrived {
-            self.receive(table, session, result);
-        }
+        self.read(table, session)?;
         if !is_wanted {
             return Ok(());
         }
@@ -178,6 +180,35 @@ impl<'a> SharedMatch<'a> {
             })
             .collect();
         self.workers.queue().issue(&jobs)
+    }
+
+    /// Adds the next results to the table. Returns how many have arrived.
+    fn read(
+        &mut self,
+        table: &mut JobTable<PlayedCluster>,
+        session: u64,
+    ) -> Result<usize, StoreError> {
+        let arrived = self.workers.queue().read()?;
+        let count = arrived.len();
+        for result in arrived {
+            self.receive(table, session, result);
+        }
+        Ok(count)
+    }
+
+    /// Returns to the arena the clusters whose jobs are neither in the queue nor delivered: the answer
+    /// to their withdrawal was lost.
+    fn return_lost(
+        &mut self,
+        table: &mut JobTable<PlayedCluster>,
+        session: u64,
+    ) -> Result<(), StoreError> {
+        let issued = table.issued().into_iter().map(|cluster| JobId { session, cluster });
+        let missing = self.workers.queue().missing(&issued.collect::<Vec<_>>())?;
+        // A delivery adds its result before it removes the job.
+        while self.read(table, session)? > 0 {}
+        missing.iter().for_each(|job| table.refuse(job.cluster));
+        Ok(())
     }
 
     /// Verifies a result and adds it to the table. A cluster with a wrong result is played by the
@@ -228,9 +259,7 @@ impl<'a> SharedMatch<'a> {
         room: usize,
         is_idle: bool,
     ) -> Vec<u32> {
-        if !matches!(self.state, Sharing::Open(_)) {
-            return table.take(room);
-        }
+        let Sharing::Open(session) = self.state else { return table.take(room) };
         let mut taken = table.take_returned(room);
         let room = room - taken.len();
         // An empty batch is filled at once, a part of one at the next look.
@@ -249,6 +278,13 @@ impl<'a> SharedMatch<'a> {
         }
         if taken.is_empty() && self.workers.active() == 0 {
             taken = table.take(room);
+        }
+        if taken.is_empty() && is_idle && now >= self.next_search {
+            self.next_search = now + SEARCH;
+            if let Err(error) = self.return_lost(table, session) {
+                self.fail(table, &error);
+            }
+            taken = table.take_returned(room);
         }
         if taken.is_empty() && is_idle && now > OVERDUE {
             taken = table.take_overdue(room, now - OVERDUE);

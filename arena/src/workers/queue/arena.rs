@@ -60,6 +60,14 @@ const READ: &str = "
     end
     return results";
 
+/// Returns those of the jobs `ARGV` that are not in the queue.
+const MISSING: &str = "
+    local missing = {}
+    for _, job in ipairs(ARGV) do
+        if #redis.call('XRANGE', KEYS[1], job, job) == 0 then missing[#missing + 1] = job end
+    end
+    return missing";
+
 /// Returns the active workers in `KEYS[1]`, at most `ARGV[1]`, and forgets those that are gone.
 const ACTIVE: &str = "
     local since = tonumber(redis.call('TIME')[1]) - ACTIVE_SECONDS
@@ -98,6 +106,7 @@ struct Scripts {
     issue: Script,
     withdraw: Script,
     read: Script,
+    missing: Script,
 }
 
 impl ArenaQueue {
@@ -109,6 +118,7 @@ impl ArenaQueue {
             issue: fenced(ISSUE),
             withdraw: fenced(&format!("{TAKE}{WITHDRAW}")),
             read: fenced(READ),
+            missing: fenced(MISSING),
         };
         let (queue, read) = (Queue::new(address)?, "0-0".to_owned());
         Ok(Self { queue, epoch: epoch.to_string(), scripts, read })
@@ -147,13 +157,25 @@ impl ArenaQueue {
         self.queue.call(&self.scripts.issue, &keys, &arguments).map(drop)
     }
 
-    /// Withdraws up to `room` jobs that no worker plays, for the arena to play.
+    /// Withdraws up to `room` jobs that no worker plays, for the arena to play. If an answer was lost,
+    /// a repeated call withdraws others: the first ones are [`missing`](Self::missing) then.
     pub(crate) fn withdraw(&mut self, room: usize) -> Result<Vec<JobId>, StoreError> {
         let room = room.to_string();
         let arguments = [self.epoch.as_bytes(), ARENA.as_bytes(), room.as_bytes()];
         let keys = [Key::Writer, Key::Jobs, Key::Workers];
         let taken = self.queue.call(&self.scripts.withdraw, &keys, &arguments)?;
         Ok(taken.chunks(2).filter_map(|job| text(job.first()?).parse().ok()).collect())
+    }
+
+    /// Those of `jobs` that are not in the queue: they were delivered, or withdrawn by a call whose
+    /// answer was lost.
+    pub(crate) fn missing(&mut self, jobs: &[JobId]) -> Result<Vec<JobId>, StoreError> {
+        let ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
+        let mut arguments = vec![self.epoch.as_bytes()];
+        arguments.extend(ids.iter().map(String::as_bytes));
+        let keys = [Key::Writer, Key::Jobs];
+        let missing = self.queue.call(&self.scripts.missing, &keys, &arguments)?;
+        Ok(missing.iter().filter_map(|id| text(id).parse().ok()).collect())
     }
 
     /// The next results. They stay in the queue until the next call, so a lost answer loses none.

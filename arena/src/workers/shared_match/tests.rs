@@ -103,6 +103,36 @@ fn right_results_count_and_wrong_ones_are_played_by_the_arena() {
 }
 
 #[test]
+fn jobs_whose_withdrawal_has_lost_its_answer_are_played_by_the_idle_arena() {
+    let Some(home) = Home::new() else { return };
+    let (head, mut table) = (job(0).head, JobTable::new(0..CLUSTERS));
+    let (mut shared, now) = (home.shared(&head), Duration::from_secs(1));
+    let mut worker = home.worker("a");
+    home.active.send_replace(1);
+    shared.exchange(&mut table, now, false);
+    // As when the server dies after the script: the jobs are gone, and a repeated call gets others.
+    let lost = home.workers.queue().withdraw(2).unwrap();
+    assert_eq!(lost.iter().map(|job| job.cluster).collect::<Vec<_>>(), [0, 1]);
+    let taken = worker.take(99).unwrap();
+    let read = |text| Job::read(text, &head.game).unwrap().seeded();
+    let mut results: Vec<_> =
+        taken.iter().map(|(id, text)| (*id, honest(&head, read(text)))).collect();
+    let held = results.pop().unwrap();
+    // What is delivered meanwhile is not played again, nor what a worker still plays.
+    let mut played = BTreeSet::new();
+    for step in 0..30 {
+        let now = now + step * Duration::from_millis(100);
+        shared.exchange(&mut table, now, true);
+        if step == 5 {
+            worker.deliver(&results).unwrap();
+        }
+        played.extend(shared.take(&mut table, now, 8, true));
+    }
+    assert!(played.contains(&0) && played.contains(&1), "{played:?}");
+    assert!(taken.iter().all(|(id, _)| !played.contains(&id.cluster)), "{played:?} {held:?}");
+}
+
+#[test]
 fn without_its_server_the_arena_plays_alone() {
     let Some(home) = Home::new() else { return };
     let mut worker = home.worker("a");
