@@ -96,6 +96,7 @@ impl Arguments {
             swap: Swap::Games,
             max_plies: 400,
             tree_bytes: 1 << 30,
+            fresh_trees: false,
             remembered: self.remembered,
             seed: 1,
             index,

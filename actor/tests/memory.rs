@@ -73,6 +73,7 @@ fn memory_is_flat_over_many_games_with_kept_trees_and_changing_weights() {
         swap: Swap::Moves,
         max_plies: 80,
         tree_bytes: 64 << 20,
+        fresh_trees: false,
         remembered: 1_000,
         seed: 1,
         index: 0,

@@ -32,6 +32,8 @@ pub struct WorkerSettings {
     pub cohort: u64,
     /// See [`PlayConfig::search`].
     pub search: Option<SearchConfig>,
+    /// See [`PlayConfig::fresh_trees`].
+    pub fresh_trees: bool,
     /// See [`PlayConfig::epsilon`].
     pub epsilon: f32,
     /// See [`PlayConfig::opening_plies`].
@@ -72,6 +74,7 @@ impl WorkerSettings {
             demonstrations: play.demonstrations.clone(),
             cohort: play.cohort.unwrap_or(play.games_per_thread as u64),
             search: play.search.clone(),
+            fresh_trees: play.fresh_trees,
             epsilon: play.epsilon,
             opening_plies: play.opening_plies,
             swap: play.swap,

@@ -166,16 +166,16 @@ impl<G: Game> Shared<G> {
             let search = self.policies.tree(policy, slot)?;
             match tree.progress {
                 TreeProgress::Searching => continue,
-                TreeProgress::Blank => {
+                TreeProgress::Kept if !self.settings.fresh_trees => {
+                    for (joint, state) in &tree.behind {
+                        search.advance(&self.game, joint, state);
+                    }
+                }
+                TreeProgress::Blank | TreeProgress::Kept => {
                     // A game has at most 16 players, so four bits hold the player.
                     let number = (active.playthrough.plies() as u64) << 4 | player as u64;
                     let rng = Rng::indexed(active.playthrough.seed(), "search", number);
                     search.start(&self.game, active.playthrough.state(), rng);
-                }
-                TreeProgress::Kept => {
-                    for (joint, state) in &tree.behind {
-                        search.advance(&self.game, joint, state);
-                    }
                 }
             }
             tree.behind.clear();

@@ -6,7 +6,7 @@ use ouro_game::battlesnake::{self, Small};
 use ouro_game::{PlayerSet, snake};
 use ouro_replay::{Ply, SearchTarget};
 use ouro_search::SearchConfig;
-use ouro_search::mcts::{FastSearch, Gumbel, Simultaneous};
+use ouro_search::mcts::{FastSearch, Gumbel, Noise, Simultaneous};
 use ouro_settings::exploring;
 
 use super::*;
@@ -103,6 +103,34 @@ fn every_move_of_a_learning_seat_has_a_target_and_no_other() {
         let stats = worker.stats();
         assert!(stats.simulations >= stats.moves && stats.evaluations > stats.batches);
     }
+}
+
+#[test]
+fn with_fresh_trees_the_targets_are_visits_of_their_own_move() {
+    const SIMULATIONS: u32 = 16;
+    let (game, config) = duel();
+    let roster = roster_for(&game, 1, &[]);
+    // Shares of policy targets that are not a number of visits divided by those of one move.
+    let foreign = |fresh_trees| {
+        let search = SearchConfig {
+            simulations: SIMULATIONS,
+            noise: Some(Noise::default()),
+            random_symmetry: true,
+            solver: false,
+            ..SearchConfig::default()
+        };
+        let shares = OpponentShares::SELF_PLAY;
+        let settings =
+            WorkerSettings { fresh_trees, search: Some(search), shares, ..searching(4, 1) };
+        let mut worker = Worker::new(game.clone(), config.clone(), settings).unwrap();
+        let games = finish(&mut worker, &roster, 8);
+        let targets = games.iter().flat_map(Trajectory::moves);
+        let policies = targets.flat_map(|one| &one.search.as_ref().unwrap().policy);
+        let visits = policies.map(|(_, share)| share * SIMULATIONS as f32);
+        visits.filter(|visits| (visits - visits.round()).abs() > 1e-3).count()
+    };
+    assert_eq!(foreign(true), 0);
+    assert!(foreign(false) > 10, "kept trees add visits of earlier moves");
 }
 
 /// The first games of a worker that plays `games` at once, by seed.
