@@ -2,7 +2,8 @@
 //!
 //! Battlesnake positions are evaluated by area control, whose weights are options (`food`, `hazard`,
 //! `hungry`, `length`, `lead`), and positions of other games by their outcome alone. With `weights`, a
-//! network evaluates them instead.
+//! network evaluates them instead. `minimax` has two options for a deeper search in the same time:
+//! `best_reply` among more than two players, and `reductions`.
 //!
 //! With a depth in turns, the same position always gets the same action. With a time, every choice is
 //! made within it, counted from the start of its search. The search ends earlier by 2 % of the time,
@@ -34,8 +35,18 @@ const MOST_POSITIONS: f64 = 1e6;
 const OPTIONS: &[&str] = &["depth", "ms", "weights", "food", "hazard", "hungry", "length", "lead"];
 
 /// The options of `minimax`.
-const MINIMAX_OPTIONS: &[&str] =
-    &["depth", "ms", "best_reply", "weights", "food", "hazard", "hungry", "length", "lead"];
+const MINIMAX_OPTIONS: &[&str] = &[
+    "depth",
+    "ms",
+    "best_reply",
+    "reductions",
+    "weights",
+    "food",
+    "hazard",
+    "hungry",
+    "length",
+    "lead",
+];
 
 /// The weights of [`AreaControl`] that are options, and their values there.
 const DEFAULTS: &[(&str, f64)] =
@@ -52,7 +63,7 @@ pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
     usage: &[
         "minimax{depth=TURNS}",
         "minimax{ms=MILLISECONDS}",
-        "minimax{ms=MILLISECONDS,best_reply}",
+        "minimax{ms=MILLISECONDS,best_reply,reductions}",
         "minimax{ms=MILLISECONDS,weights=NAME}",
     ],
 };
@@ -63,7 +74,8 @@ pub(crate) fn build<G: Game>(
     context: &mut BuildContext<'_, G>,
 ) -> BuildResult<G> {
     let best_reply = options.flag("best_reply")?;
-    build_with(&ParanoidMethod { best_reply }, &SYNTAX, &options, context)
+    let reductions = options.flag("reductions")?;
+    build_with(&ParanoidMethod { best_reply, reductions }, &SYNTAX, &options, context)
 }
 
 /// The player `maxn`: tree search in which every player maximises its own value.
@@ -156,13 +168,16 @@ trait Method {
 struct ParanoidMethod {
     /// Whether at most one opponent replies in each turn.
     best_reply: bool,
+    /// Whether late actions are searched less deeply at first.
+    reductions: bool,
 }
 
 impl Method for ParanoidMethod {
     type For<G: Game> = Paranoid<G>;
 
     fn searcher<G: Game>(&self) -> Paranoid<G> {
-        if self.best_reply { Paranoid::best_reply() } else { Paranoid::new() }
+        let searcher = if self.best_reply { Paranoid::best_reply() } else { Paranoid::new() };
+        if self.reductions { searcher.with_reductions() } else { searcher }
     }
 }
 

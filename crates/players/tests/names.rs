@@ -197,7 +197,7 @@ fn a_cache_larger_than_the_memory_is_refused() {
 #[test]
 fn minimax_players_require_a_depth_or_a_time() {
     for (player, best_reply) in
-        [("minimax", " or minimax{ms=MILLISECONDS,best_reply}"), ("maxn", "")]
+        [("minimax", " or minimax{ms=MILLISECONDS,best_reply,reductions}"), ("maxn", "")]
     {
         let usage = format!(
             "{player}{{depth=TURNS}} or {player}{{ms=MILLISECONDS}}{best_reply} or {player}{{ms=MILLISECONDS,weights=NAME}}"

@@ -23,7 +23,7 @@
 //!
 //! Searches are deterministic unless they meet a deadline. Of several best actions the lowest
 //! is found. [`Paranoid`] finds the same action and value as [`Plain`] in less time, except as
-//! [best-reply search](Paranoid::best_reply). After the
+//! [best-reply search](Paranoid::best_reply) or with [reductions](Paranoid::with_reductions). After the
 //! first search a searcher allocates nothing per node.
 
 mod chance;

@@ -165,11 +165,14 @@ fn networks_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn best_reply_is_an_option_of_minimax_alone() {
+fn selective_search_is_an_option_of_minimax_alone() {
     let game = battlesnake(4);
-    let names = ["minimax{depth=3,best_reply}", "greedy", "greedy", "greedy"];
+    let names = ["minimax{depth=3,best_reply,reductions}", "greedy", "greedy", "greedy"];
     let finished = play(&game, &names, 5);
     assert!(won(&finished) >= 10, "won {} of 20", won(&finished));
-    let error = player_with("maxn{depth=3,best_reply}", &game, |_| None).err().expect("refused");
-    assert!(error.to_string().contains("best_reply"), "{error}");
+    for option in ["best_reply", "reductions"] {
+        let name = format!("maxn{{depth=3,{option}}}");
+        let error = player_with(&name, &game, |_| None).err().expect("refused");
+        assert!(error.to_string().contains(option), "{error}");
+    }
 }

@@ -19,10 +19,14 @@ use crate::heuristic::Heuristic;
 /// Entries of the transposition table, as a power of two: 1.5 MiB.
 const TABLE_BITS: u32 = 16;
 
+/// Remaining turns from which on late actions are reduced.
+const REDUCED_FROM: u32 = 3;
+
 /// The searching player maximises its own value, all others minimise it. Fail-soft alpha-beta with
 /// iterative deepening, a transposition table and move ordering.
 ///
-/// The result equals that of [`Plain`](super::Plain). The partial result of an interrupted pass is
+/// The result equals that of [`Plain`](super::Plain), except with
+/// [reductions](Paranoid::with_reductions) or [best replies](Paranoid::best_reply). The partial result of an interrupted pass is
 /// usable, since each pass starts with the best action of the previous one.
 #[derive(Debug)]
 pub struct Paranoid<G: Game> {
@@ -35,6 +39,8 @@ pub struct Paranoid<G: Game> {
     roots: Vec<RootAction>,
     /// Whether at most one opponent replies in each turn.
     best_reply: bool,
+    /// Whether late actions are searched less deeply at first.
+    reduces: bool,
 }
 
 /// A root action.
@@ -68,6 +74,7 @@ impl<G: Game> Paranoid<G> {
             scores: Vec::new(),
             roots: Vec::new(),
             best_reply: false,
+            reduces: false,
         }
     }
 
@@ -79,6 +86,16 @@ impl<G: Game> Paranoid<G> {
     /// value depends on move ordering and is at least the paranoid one, so wins are not proven.
     pub fn best_reply() -> Self {
         Self { best_reply: true, ..Self::default() }
+    }
+
+    /// The same searcher with late move reductions (Hoki and Muramatsu 2012, "Efficiency of three
+    /// forward-pruning techniques in shogi", Entertainment Computing 3).
+    ///
+    /// With three or more turns left, a choice after the first in move ordering is searched one turn
+    /// less deeply, and again to the full depth only if its value then exceeds those before it. The value
+    /// may differ from that of the full search, but a decided game is decided.
+    pub fn with_reductions(self) -> Self {
+        Self { reduces: true, ..self }
     }
 }
 
@@ -138,6 +155,8 @@ struct NodePosition {
     level: usize,
     /// Turns from the root.
     turns: u32,
+    /// Turns from the root at which positions below are evaluated.
+    horizon: u32,
     /// Plies from the root.
     ply: usize,
     /// Key of the position in the tables.
@@ -150,7 +169,7 @@ impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
     fn pass(&mut self, turns: u32) -> Result<PassResult, OutOfTime> {
         (self.turns, self.tried, self.best) = (turns, 0, None);
         let key = key(self.query.game.digest(self.query.state), 0);
-        let root = NodePosition { level: 0, turns: 0, ply: 0, key, replied: false };
+        let root = NodePosition { level: 0, turns: 0, horizon: turns, ply: 0, key, replied: false };
         for index in 0..self.memory.roots.len() {
             self.counter.node()?;
             let action = self.memory.roots[index].action;
@@ -222,7 +241,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
         match turn {
             Turn::Chance => self.chance_node(position),
             Turn::Move(_) if game.alive(state).contains(player) => {
-                if position.turns >= self.turns {
+                if position.turns >= position.horizon {
                     self.counter.horizon = true;
                     self.counter.evaluated += 1;
                     let scores = &mut self.memory.scores;
@@ -244,7 +263,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
     ) -> Result<f32, OutOfTime> {
         let key = position.key;
         let known = self.memory.table.get(key);
-        if let Some(entry) = known.filter(|entry| u32::from(entry.turns) == self.turns) {
+        if let Some(entry) = known.filter(|entry| u32::from(entry.turns) == position.horizon) {
             match entry.bound {
                 Bound::Exact => return Ok(entry.value),
                 Bound::Lower if entry.value >= window.beta => return Ok(entry.value),
@@ -262,7 +281,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
         } else {
             Bound::Exact
         };
-        self.memory.table.put(key, reply.action, reply.value, self.turns, bound);
+        self.memory.table.put(key, reply.action, reply.value, position.horizon, bound);
         Ok(reply.value)
     }
 
@@ -291,7 +310,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
         mut window: Window,
         remembered: Option<Action>,
     ) -> Result<PlyResult, OutOfTime> {
-        let NodePosition { level, turns, ply, key, replied } = position;
+        let NodePosition { level, turns, horizon, ply, key, replied } = position;
         let frame = self.memory.frames.get(level);
         if index == frame.movers() {
             self.memory.frames.resolve(self.query.game, level);
@@ -315,7 +334,18 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
             let action = self.memory.ordering.action(waits);
             self.memory.frames.get_mut(level).joint[mover] = action;
             let below = NodePosition { ply: ply + 1, replied: replied || replies, ..position };
-            let value = self.ply(below, index + 1, window, None)?.value;
+            let is_late = waits > waiting.start && horizon - turns >= REDUCED_FROM;
+            let mut known = None;
+            if self.memory.reduces && is_late {
+                let short = NodePosition { horizon: horizon - 1, ..below };
+                let value = self.ply(short, index + 1, window, None)?.value;
+                let fails = if own { value <= window.alpha } else { value >= window.beta };
+                known = fails.then_some(value);
+            }
+            let value = match known {
+                Some(value) => value,
+                None => self.ply(below, index + 1, window, None)?.value,
+            };
             if if own { value > best.value } else { value < best.value } {
                 best = PlyResult { value, action };
                 if window.alpha < value && value < window.beta {
@@ -328,7 +358,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
                 }
                 if window.alpha >= window.beta {
                     let frame = self.memory.frames.get(level);
-                    self.memory.ordering.cut(frame, level, index, action, self.turns - turns);
+                    self.memory.ordering.cut(frame, level, index, action, horizon - turns);
                     break;
                 }
             }
@@ -336,7 +366,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
         let Paranoid { frames, ordering, .. } = &mut *self.memory;
         ordering.pop(waiting.start);
         // A reply of the last turn is found by a single evaluation, so it is not worth storing.
-        if turns + 1 < self.turns {
+        if turns + 1 < horizon {
             ordering.remember(frames.get(level), index, key, best.action);
         }
         Ok(best)

@@ -7,5 +7,6 @@ mod chance;
 mod deadline;
 mod equality;
 mod positions;
+mod reductions;
 mod tic_tac_toe;
 mod tree;

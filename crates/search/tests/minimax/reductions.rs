@@ -1,0 +1,52 @@
+//! Late move reductions: fewer nodes, and games that are decided in the same way.
+
+use ouro_game::battlesnake::Ruleset;
+use ouro_search::minimax::UNDECIDED;
+use ouro_search::{AreaControl, Limits, MinimaxResult, Paranoid, Query, Searcher};
+
+use crate::positions::{SmallState, board, positions};
+
+/// Searches positions of a small board to `turns`, and returns pairs of results: the full search first.
+fn both(snakes: u8, count: usize, turns: u32) -> Vec<[MinimaxResult; 2]> {
+    let game = board(7, snakes, Ruleset::Standard);
+    let (mut full, mut reduced) = (Paranoid::new(), Paranoid::new().with_reductions());
+    let search = |searcher: &mut Paranoid<_>, state: &SmallState, player| {
+        let query = Query { game: &game, state, player, limits: Limits::turns(turns) };
+        searcher.search(query, &mut AreaControl::default()).unwrap()
+    };
+    let positions = positions(&game, count, 4);
+    let seats = positions.iter().zip((0..usize::from(snakes)).cycle());
+    seats
+        .map(|(state, seat)| [search(&mut full, state, seat), search(&mut reduced, state, seat)])
+        .collect()
+}
+
+#[test]
+fn a_search_of_two_turns_reduces_nothing() {
+    for [full, reduced] in both(2, 100, 2) {
+        assert_eq!(full, reduced);
+    }
+}
+
+#[test]
+fn eight_turns_take_less_than_half_of_the_nodes() {
+    let nodes = both(2, 40, 8)
+        .iter()
+        .fold([0, 0], |sum, [full, reduced]| [sum[0] + full.nodes, sum[1] + reduced.nodes]);
+    println!("full {} nodes, reduced {}", nodes[0], nodes[1]);
+    assert!(2 * nodes[1] < nodes[0], "{nodes:?}");
+}
+
+#[test]
+fn what_is_decided_is_decided_in_the_full_search_too() {
+    let mut decided = 0;
+    for (snakes, turns) in [(2, 5), (2, 7), (3, 4)] {
+        for [full, reduced] in both(snakes, 120, turns) {
+            if reduced.value.abs() > UNDECIDED {
+                decided += 1;
+                assert!(full.value * reduced.value.signum() > UNDECIDED, "{full:?} {reduced:?}");
+            }
+        }
+    }
+    assert!(decided > 10, "{decided} positions are decided");
+}
