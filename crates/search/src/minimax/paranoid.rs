@@ -91,9 +91,10 @@ impl<G: Game> Paranoid<G> {
     /// The same searcher with late move reductions (Hoki and Muramatsu 2012, "Efficiency of three
     /// forward-pruning techniques in shogi", Entertainment Computing 3).
     ///
-    /// With three or more turns left, a choice after the first in move ordering is searched one turn
-    /// less deeply, and again to the full depth only if its value then exceeds those before it. The value
-    /// may differ from that of the full search, but a decided game is decided.
+    /// With three or more turns left, every action but the first in move ordering is searched one turn
+    /// less deeply. It is searched again to the full depth if it then seems better for its player than
+    /// the actions before it. The value may differ from that of the full search. A value of a decided
+    /// game is correct.
     pub fn with_reductions(self) -> Self {
         Self { reduces: true, ..self }
     }

@@ -1,10 +1,9 @@
 //! Best-reply search: at most one opponent leaves its first action in each turn.
 
-use ouro_game::Game;
 use ouro_game::battlesnake::{Ruleset, Small};
-use ouro_search::{AreaControl, Limits, MinimaxResult, Paranoid, Query, Searcher};
+use ouro_search::{MinimaxResult, Paranoid};
 
-use crate::positions::{SmallState, board, positions};
+use crate::positions::{board, compare};
 
 /// Searches all positions to `turns` with both, and returns pairs of results: paranoid first.
 fn both(snakes: u8, count: usize, turns: u32) -> Vec<[MinimaxResult; 2]> {
@@ -12,18 +11,7 @@ fn both(snakes: u8, count: usize, turns: u32) -> Vec<[MinimaxResult; 2]> {
 }
 
 fn both_in(game: &Small, count: usize, turns: u32) -> Vec<[MinimaxResult; 2]> {
-    let (mut paranoid, mut best_reply) = (Paranoid::new(), Paranoid::best_reply());
-    let search = |searcher: &mut Paranoid<_>, state: &SmallState, player| {
-        let query = Query { game, state, player, limits: Limits::turns(turns) };
-        searcher.search(query, &mut AreaControl::default()).unwrap()
-    };
-    let positions = positions(game, count, 4);
-    let seats = positions.iter().zip((0..game.players()).cycle());
-    seats
-        .map(|(state, seat)| {
-            [search(&mut paranoid, state, seat), search(&mut best_reply, state, seat)]
-        })
-        .collect()
+    compare(game, [Paranoid::new(), Paranoid::best_reply()], count, turns)
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use ouro_game::battlesnake::{Config, Ruleset, Small, State};
 use ouro_game::{Game, Rng, Turn};
+use ouro_search::{AreaControl, Limits, MinimaxResult, Paranoid, Query, Searcher};
 
 pub(crate) type SmallState = State<u8, 2, 8>;
 
@@ -32,4 +33,21 @@ pub(crate) fn positions(game: &Small, count: usize, seed: u64) -> Vec<SmallState
         found.push(state);
     }
     found
+}
+
+/// Searches `count` positions to `turns` with two searchers, each position for another seat.
+pub(crate) fn compare(
+    game: &Small,
+    mut searchers: [Paranoid<Small>; 2],
+    count: usize,
+    turns: u32,
+) -> Vec<[MinimaxResult; 2]> {
+    let positions = positions(game, count, 4);
+    let seats = positions.iter().zip((0..game.players()).cycle());
+    let pairs = seats.map(|(state, player)| {
+        let query = Query { game, state, player, limits: Limits::turns(turns) };
+        let [first, second] = &mut searchers;
+        [first, second].map(|searcher| searcher.search(query, &mut AreaControl::default()).unwrap())
+    });
+    pairs.collect()
 }

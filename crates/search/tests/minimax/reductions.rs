@@ -2,23 +2,14 @@
 
 use ouro_game::battlesnake::Ruleset;
 use ouro_search::minimax::UNDECIDED;
-use ouro_search::{AreaControl, Limits, MinimaxResult, Paranoid, Query, Searcher};
+use ouro_search::{MinimaxResult, Paranoid};
 
-use crate::positions::{SmallState, board, positions};
+use crate::positions::{board, compare};
 
 /// Searches positions of a small board to `turns`, and returns pairs of results: the full search first.
 fn both(snakes: u8, count: usize, turns: u32) -> Vec<[MinimaxResult; 2]> {
     let game = board(7, snakes, Ruleset::Standard);
-    let (mut full, mut reduced) = (Paranoid::new(), Paranoid::new().with_reductions());
-    let search = |searcher: &mut Paranoid<_>, state: &SmallState, player| {
-        let query = Query { game: &game, state, player, limits: Limits::turns(turns) };
-        searcher.search(query, &mut AreaControl::default()).unwrap()
-    };
-    let positions = positions(&game, count, 4);
-    let seats = positions.iter().zip((0..usize::from(snakes)).cycle());
-    seats
-        .map(|(state, seat)| [search(&mut full, state, seat), search(&mut reduced, state, seat)])
-        .collect()
+    compare(&game, [Paranoid::new(), Paranoid::new().with_reductions()], count, turns)
 }
 
 #[test]
