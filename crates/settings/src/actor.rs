@@ -34,8 +34,8 @@ pub struct PlayConfig {
     /// Games between players without weights, which the network learns to imitate.
     pub demonstrations: DemonstrationConfig,
     /// Searches every move with a new tree. Otherwise the subtree of the position is kept, and its
-    /// visits, which were made without the noise of this move, are part of the policy target. As in
-    /// the self-play of KataGo.
+    /// visits, which were made without the noise of this move, are part of the policy target. KataGo's
+    /// self-play searches with new trees.
     pub fresh_trees: bool,
     /// Consecutive games of a thread that share opponents, which keeps the batches of the
     /// opponents full. Left out: as many as the thread plays at once. With 1 every game draws its
