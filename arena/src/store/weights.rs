@@ -122,7 +122,8 @@ pub trait WeightsStore: Debug + Send + Sync {
     /// Removes weights, if they are there.
     fn remove(&self, hash: ContentHash) -> Result<(), WeightsError>;
 
-    /// Reserves the place for a run. A place that another run can reach refuses that other run.
+    /// Reserves the place for a run, and removes what interrupted writes left. A place that another
+    /// run can reach refuses that other run. Called once, after the store has accepted the run.
     fn bind_run(&self, run: RunId) -> Result<(), WeightsError> {
         let _ = run;
         Ok(())

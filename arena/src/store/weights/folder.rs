@@ -7,11 +7,14 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ouro_net::ContentHash;
+use ouro_net::{ContentHash, RunId};
 use ouro_replay::disk::is_exhausted;
 
 use super::{WeightsError, WeightsStore, hash_in, name_of};
 use crate::store::disk::sync_folder;
+
+/// Extension of files that are being written.
+const PARTIAL: &str = "partial";
 
 /// A folder of weights files.
 #[derive(Clone, Debug)]
@@ -20,17 +23,21 @@ pub struct WeightsFolder {
 }
 
 impl WeightsFolder {
-    /// Opens the folder, or creates it, and removes partial files of interrupted writes.
+    /// Opens the folder, or creates it.
     pub fn open(path: &Path) -> Result<Self, WeightsError> {
         let folder = Self { path: path.to_owned() };
         fs::create_dir_all(path).map_err(|source| folder.failed(path, source))?;
-        for entry in fs::read_dir(path).map_err(|source| folder.failed(path, source))? {
-            let file = entry.map_err(|source| folder.failed(path, source))?.path();
-            if file.extension().is_some_and(|extension| extension == "partial") {
-                fs::remove_file(&file).map_err(|source| folder.failed(&file, source))?;
-            }
-        }
         Ok(folder)
+    }
+
+    /// Removes a file, if it is there.
+    fn remove_file(&self, file: &Path) -> Result<(), WeightsError> {
+        match fs::remove_file(file) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(self.failed(file, source))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn file(&self, hash: ContentHash) -> PathBuf {
@@ -48,7 +55,7 @@ impl WeightsStore for WeightsFolder {
     }
 
     fn write(&self, hash: ContentHash, bytes: &[u8]) -> Result<(), WeightsError> {
-        let (path, partial) = (self.file(hash), self.path.join(format!("{hash}.partial")));
+        let (path, partial) = (self.file(hash), self.path.join(format!("{hash}.{PARTIAL}")));
         if self.read(hash).is_ok() {
             return Ok(());
         }
@@ -61,7 +68,7 @@ impl WeightsStore for WeightsFolder {
             sync_folder(&self.path)
         };
         write().map_err(|source| {
-            // The partial file takes space. If it cannot be removed now, the next start removes it.
+            // The partial file takes space. If it cannot be removed now, the next start does it.
             let _ = fs::remove_file(&partial);
             if is_exhausted(&source) {
                 return WeightsError::Exhausted { folder: self.path.clone(), source };
@@ -94,13 +101,20 @@ impl WeightsStore for WeightsFolder {
     }
 
     fn remove(&self, hash: ContentHash) -> Result<(), WeightsError> {
-        let file = self.file(hash);
-        match fs::remove_file(&file) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(self.failed(&file, source))
+        self.remove_file(&self.file(hash))
+    }
+
+    /// Removes partial files of interrupted writes. [`open`](WeightsFolder::open) leaves them: a
+    /// reader, or an arena that will be refused, may open the folder while its arena writes.
+    fn bind_run(&self, _: RunId) -> Result<(), WeightsError> {
+        let failed = |source| self.failed(&self.path, source);
+        for entry in fs::read_dir(&self.path).map_err(failed)? {
+            let file = entry.map_err(failed)?.path();
+            if file.extension().is_some_and(|extension| extension == PARTIAL) {
+                self.remove_file(&file)?;
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 }
 
@@ -125,15 +139,18 @@ mod tests {
     }
 
     #[test]
-    fn opening_removes_half_written_files_and_nothing_else() {
+    fn only_the_arena_of_the_run_removes_half_written_files() {
         let folder = tempfile::tempdir().unwrap();
         let weights = WeightsFolder::open(folder.path()).unwrap();
         let (kept, dropped) = (ContentHash::of(b"a"), ContentHash::of(b"b"));
         weights.write(kept, b"a").unwrap();
         weights.write(dropped, b"b").unwrap();
-        fs::write(folder.path().join("x.partial"), b"half").unwrap();
+        let half = folder.path().join("x.partial");
+        fs::write(&half, b"half").unwrap();
         fs::write(folder.path().join("notes.txt"), b"mine").unwrap();
         let weights = WeightsFolder::open(folder.path()).unwrap();
+        assert!(half.exists(), "another arena may be writing it");
+        weights.bind_run(RunId::of(b"run")).unwrap();
         weights.retain(&|hash| hash == kept).unwrap();
         let mut names: Vec<_> = fs::read_dir(folder.path())
             .unwrap()
