@@ -1,5 +1,6 @@
 //! The simultaneous flood from all heads.
 
+use super::geometry::Geometry;
 use super::rules::Battlesnake;
 use super::state::{Cell, State};
 use crate::game::Game;
@@ -17,16 +18,6 @@ pub struct Territory<const W: usize, const S: usize> {
     pub food: Bits<W>,
     /// Cells with a hazard.
     pub hazard: Bits<W>,
-}
-
-/// A snake's body as it shortens from the tail.
-#[derive(Clone, Copy, Default)]
-struct Tail {
-    cell: usize,
-    /// Rounds for which the tail stays.
-    stack: u32,
-    /// Whether the tail has reached the head.
-    gone: bool,
 }
 
 /// Floods the board from all living heads for at most `rounds` moves.
@@ -49,60 +40,65 @@ pub(super) fn flood_each<C: Cell, const W: usize, const S: usize>(
     game: &Battlesnake<C, W, S>,
     state: &State<C, W, S>,
     rounds: u32,
+    won_cells: impl FnMut(u32, usize, &Bits<W>),
+) -> Territory<W, S> {
+    let (order, count) = longest_first(state);
+    let order = &order[..count];
+    // The sets of a number of snakes that the compiler knows are in registers.
+    match count {
+        0..=2 => flood_of::<C, W, S, 2>(game, state, order, rounds, won_cells),
+        3..=4 => flood_of::<C, W, S, 4>(game, state, order, rounds, won_cells),
+        _ => flood_of::<C, W, S, S>(game, state, order, rounds, won_cells),
+    }
+}
+
+/// The flood of at most `N` snakes. Arrays have an entry for each, in the order of length, longest
+/// first. Entries beyond the last snake reach nothing.
+#[inline(always)]
+fn flood_of<C: Cell, const W: usize, const S: usize, const N: usize>(
+    game: &Battlesnake<C, W, S>,
+    state: &State<C, W, S>,
+    order: &[usize],
+    rounds: u32,
     mut won_cells: impl FnMut(u32, usize, &Bits<W>),
 ) -> Territory<W, S> {
-    let geometry = game.geometry();
     let mut territory = Territory {
         cells: [Bits::EMPTY; S],
         food_distance: [None; S],
         food: state.food_cells(),
         hazard: game.hazard_cells(state),
     };
-    let (order, count) = longest_first(state);
-    let order = &order[..count];
-    let mut reached = [Bits::EMPTY; S];
-    let mut tails = [Tail::default(); S];
-    for &snake in order {
-        reached[snake].insert(state.head(snake));
-        let stack = u32::from(state.tail_stack(snake));
-        tails[snake] = Tail { cell: state.tail(snake), stack, gone: false };
+    let (mut reached, mut cells) = ([Bits::EMPTY; N], [Bits::EMPTY; N]);
+    // Whether a snake is as long as the one before it.
+    let mut ties = [false; N];
+    for (rank, &snake) in order.iter().enumerate() {
+        reached[rank] = Bits::one(state.head(snake));
+        ties[rank] = rank > 0 && state.length(order[rank - 1]) == state.length(snake);
     }
+    let mut tails = Tails::<N>::new(state, order);
     // The last round in which a body cell becomes free.
     let last_opening = if game.config().ruleset.is_constrictor() {
         1
     } else {
-        order.iter().map(|&snake| u32::from(state.length(snake))).max().unwrap_or(0)
+        order.first().map_or(0, |&snake| u32::from(state.length(snake)))
     };
     // Bodies, cells that a snake holds, and contested cells.
     let mut closed = state.occupied();
     for round in 1..=rounds {
-        for &snake in order {
-            let tail = &mut tails[snake];
-            if round <= last_opening && round > tail.stack && !tail.gone {
-                // The cell is free from this round on; until now it was in no territory.
-                closed.remove(tail.cell);
-                tail.gone = tail.cell == state.head(snake);
-                tail.cell = game.towards_head(state, tail.cell);
-            }
+        if round <= last_opening {
+            tails.shorten(game, state, round, &mut closed);
         }
+        let won = advance(game.geometry(), &reached, &ties, &mut closed);
         let mut grew = false;
-        for rivals in order.chunk_by(|&left, &right| state.length(left) == state.length(right)) {
-            let mut next = [Bits::EMPTY; S];
-            let (mut once, mut twice) = (Bits::EMPTY, Bits::EMPTY);
-            for &snake in rivals {
-                next[snake] = geometry.spread(reached[snake]).without(closed);
-                twice |= once & next[snake];
-                once |= next[snake];
-            }
-            closed |= once;
-            for &snake in rivals {
-                let won = next[snake].without(twice);
-                grew |= !won.is_empty();
-                reached[snake] |= won;
-                territory.cells[snake] |= won;
-                won_cells(round, snake, &won);
-                if territory.food_distance[snake].is_none() && !(won & territory.food).is_empty() {
-                    territory.food_distance[snake] = Some(round);
+        for rank in 0..N {
+            grew |= !won[rank].is_empty();
+            reached[rank] |= won[rank];
+            cells[rank] |= won[rank];
+            if let Some(&snake) = order.get(rank) {
+                won_cells(round, snake, &won[rank]);
+                let distance = &mut territory.food_distance[snake];
+                if distance.is_none() && !(won[rank] & territory.food).is_empty() {
+                    *distance = Some(round);
                 }
             }
         }
@@ -111,7 +107,89 @@ pub(super) fn flood_each<C: Cell, const W: usize, const S: usize>(
             break;
         }
     }
+    for (&snake, &held) in order.iter().zip(&cells) {
+        territory.cells[snake] = held;
+    }
     territory
+}
+
+/// Moves all fronts by one step and returns the cells that each snake reaches first. Cells that are
+/// reached are closed afterwards, contested ones too.
+#[inline(always)]
+fn advance<const W: usize, const N: usize>(
+    geometry: &Geometry<W>,
+    reached: &[Bits<W>; N],
+    ties: &[bool; N],
+    closed: &mut Bits<W>,
+) -> [Bits<W>; N] {
+    let mut next = [Bits::EMPTY; N];
+    // Cells that several snakes of this length reach, up to this snake.
+    let mut contested = [Bits::EMPTY; N];
+    let mut open = !*closed;
+    for rank in 0..N {
+        if !ties[rank] {
+            open = !*closed;
+        }
+        next[rank] = geometry.spread(reached[rank]) & open;
+        if ties[rank] {
+            // What was open before this length and is closed now, an equally long snake has reached.
+            contested[rank] = contested[rank - 1] | (next[rank] & *closed);
+        }
+        *closed |= next[rank];
+    }
+    for rank in (0..N).rev() {
+        if rank + 1 < N && ties[rank + 1] {
+            contested[rank] = contested[rank + 1];
+        }
+        next[rank] = next[rank].without(contested[rank]);
+    }
+    next
+}
+
+/// Bodies as they shorten from the tail.
+struct Tails<const N: usize> {
+    cells: [usize; N],
+    heads: [usize; N],
+    /// The round from which on the tail moves.
+    moves_from: [u32; N],
+}
+
+impl<const N: usize> Tails<N> {
+    /// The tails of the snakes in `order`. Further entries never move.
+    fn new<C: Cell, const W: usize, const S: usize>(
+        state: &State<C, W, S>,
+        order: &[usize],
+    ) -> Self {
+        let mut tails = Self { cells: [0; N], heads: [0; N], moves_from: [u32::MAX; N] };
+        for (rank, &snake) in order.iter().enumerate() {
+            tails.cells[rank] = state.tail(snake);
+            tails.heads[rank] = state.head(snake);
+            tails.moves_from[rank] = u32::from(state.tail_stack(snake)) + 1;
+        }
+        tails
+    }
+
+    /// Opens the cells that tails leave in a round.
+    #[inline(always)]
+    fn shorten<C: Cell, const W: usize, const S: usize>(
+        &mut self,
+        game: &Battlesnake<C, W, S>,
+        state: &State<C, W, S>,
+        round: u32,
+        closed: &mut Bits<W>,
+    ) {
+        for rank in 0..N {
+            if round >= self.moves_from[rank] {
+                let cell = self.cells[rank];
+                // The cell is free from this round on; until now it was in no territory.
+                *closed = closed.without(Bits::one(cell));
+                if cell == self.heads[rank] {
+                    self.moves_from[rank] = u32::MAX;
+                }
+                self.cells[rank] = game.towards_head(state, cell);
+            }
+        }
+    }
 }
 
 /// The living snakes by length, longest first, and their number.

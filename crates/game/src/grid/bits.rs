@@ -13,6 +13,13 @@ impl<const W: usize> Bits<W> {
     /// No cell.
     pub const EMPTY: Self = Self([0; W]);
 
+    /// A single cell.
+    #[inline]
+    pub fn one(cell: usize) -> Self {
+        let bit = 1 << (cell % 64);
+        Self(std::array::from_fn(|word| if word == cell / 64 { bit } else { 0 }))
+    }
+
     /// The cells `0..count`.
     pub fn first(count: usize) -> Self {
         let mut bits = Self::EMPTY;
