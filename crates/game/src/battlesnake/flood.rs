@@ -54,7 +54,7 @@ pub(super) fn flood_each<C: Cell, const W: usize, const S: usize>(
 
 /// The flood of at most `N` snakes. Arrays have an entry for each, in the order of length, longest
 /// first. Entries beyond the last snake reach nothing.
-#[inline(always)]
+#[inline]
 fn flood_of<C: Cell, const W: usize, const S: usize, const N: usize>(
     game: &Battlesnake<C, W, S>,
     state: &State<C, W, S>,
@@ -115,7 +115,7 @@ fn flood_of<C: Cell, const W: usize, const S: usize, const N: usize>(
 
 /// Moves all fronts by one step and returns the cells that each snake reaches first. Cells that are
 /// reached are closed afterwards, contested ones too.
-#[inline(always)]
+#[inline]
 fn advance<const W: usize, const N: usize>(
     geometry: &Geometry<W>,
     reached: &[Bits<W>; N],
@@ -170,7 +170,7 @@ impl<const N: usize> Tails<N> {
     }
 
     /// Opens the cells that tails leave in a round.
-    #[inline(always)]
+    #[inline]
     fn shorten<C: Cell, const W: usize, const S: usize>(
         &mut self,
         game: &Battlesnake<C, W, S>,
