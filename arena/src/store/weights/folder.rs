@@ -68,7 +68,7 @@ impl WeightsStore for WeightsFolder {
             sync_folder(&self.path)
         };
         write().map_err(|source| {
-            // The partial file takes space. If it cannot be removed now, the next start does it.
+            // The partial file takes space. If this fails, the next start removes it.
             let _ = fs::remove_file(&partial);
             if is_exhausted(&source) {
                 return WeightsError::Exhausted { folder: self.path.clone(), source };

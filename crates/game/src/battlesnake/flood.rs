@@ -44,7 +44,7 @@ pub(super) fn flood_each<C: Cell, const W: usize, const S: usize>(
 ) -> Territory<W, S> {
     let (order, count) = longest_first(state);
     let order = &order[..count];
-    // The sets of a number of snakes that the compiler knows are in registers.
+    // If the compiler knows the number of snakes, it keeps their sets in registers.
     match count {
         0..=2 => flood_of::<C, W, S, 2>(game, state, order, rounds, won_cells),
         3..=4 => flood_of::<C, W, S, 4>(game, state, order, rounds, won_cells),
@@ -132,7 +132,7 @@ fn advance<const W: usize, const N: usize>(
         }
         next[rank] = geometry.spread(reached[rank]) & open;
         if ties[rank] {
-            // What was open before this length and is closed now, an equally long snake has reached.
+            // Equally long snakes have closed these cells in this round.
             contested[rank] = contested[rank - 1] | (next[rank] & *closed);
         }
         *closed |= next[rank];
