@@ -17,18 +17,16 @@ pub(super) type Engines = BTreeMap<String, Arc<Engine>>;
 /// Reads every weights file in `names`. Also returns the game: `game`, the value of `--game`, or
 /// else the game of the first weights.
 ///
-/// Weights for another game are an error, and so is a missing game.
+/// Weights for another game are an error, and so is a missing game. Weights of the option `duel` must be
+/// for the game's [duel](GameConfig::duel).
 pub(super) fn load(
     names: &[String],
     game: Option<GameConfig>,
 ) -> Result<(GameConfig, Engines), Failure> {
     let mut engines = Engines::new();
     let mut game = game.map(|game| (game, "--game"));
-    for name in names {
-        let Some(path) = weights_of(name) else { continue };
-        let weights = weights::read(Path::new(path))?;
-        let own = serde_json::from_str(&weights.meta().game)
-            .map_err(|error| Failure::data(format_args!("{path}: its game: {error}")))?;
+    for path in names.iter().filter_map(|name| file_of(name, "weights=")) {
+        let (own, engine) = read(path)?;
         match &game {
             None => game = Some((own, path)),
             Some((game, whence)) if *game != own => {
@@ -36,27 +34,50 @@ pub(super) fn load(
             }
             Some(_) => {}
         }
-        engines.insert(path.to_owned(), Arc::new(Engine::new(&weights)));
+        engines.insert(path.to_owned(), engine);
     }
-    match game {
-        Some((game, _)) => Ok((game, engines)),
-        None => Err(Failure::usage("no weights say which game to play; give --game")),
+    let Some((game, _)) = game else {
+        return Err(Failure::usage("no weights say which game to play; give --game"));
+    };
+    for path in names.iter().filter_map(|name| file_of(name, "duel=")) {
+        let (own, engine) = read(path)?;
+        // Without a duel, the player's refusal names the remedy.
+        if let Some(duel) = game.duel().filter(|duel| *duel != own) {
+            return Err(Failure::usage(format_args!(
+                "{path} was trained for {}, the duel of this game is {}; name weights of that duel",
+                json(&own),
+                json(&duel)
+            )));
+        }
+        engines.insert(path.to_owned(), engine);
     }
+    Ok((game, engines))
 }
 
-/// Returns the file in `name{weights=FILE,…}`, or `None` if the value is not a file.
-fn weights_of(player: &str) -> Option<&str> {
+/// Reads weights and the game that they were trained for.
+fn read(path: &str) -> Result<(GameConfig, Arc<Engine>), Failure> {
+    let weights = weights::read(Path::new(path))?;
+    let game = serde_json::from_str(&weights.meta().game)
+        .map_err(|error| Failure::data(format_args!("{path}: its game: {error}")))?;
+    Ok((game, Arc::new(Engine::new(&weights))))
+}
+
+/// Returns the file of an option, as in `name{weights=FILE,…}`, or `None` if the value is not a file.
+fn file_of<'a>(player: &'a str, key: &str) -> Option<&'a str> {
     let (_, options) = player.strip_suffix('}')?.split_once('{')?;
-    let weights = options.split(',').find_map(|option| option.strip_prefix("weights="))?;
+    let weights = options.split(',').find_map(|option| option.strip_prefix(key))?;
     (!WITHOUT_NETWORK.contains(&weights)).then_some(weights)
 }
 
 /// Builds the error for weights that were trained for another game.
 fn other_game(path: &str, own: &GameConfig, whence: &str, game: &GameConfig) -> Failure {
-    let json = |game| serde_json::to_string(game).unwrap_or_default();
     Failure::usage(format_args!(
         "{path} was trained for {}, {whence} says {}; name weights of one game",
         json(own),
         json(game)
     ))
+}
+
+fn json(game: &GameConfig) -> String {
+    serde_json::to_string(game).unwrap_or_default()
 }

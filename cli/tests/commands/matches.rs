@@ -191,3 +191,22 @@ fn weights_of_another_game_are_refused_with_both_sides_named() {
         assert!(error.contains("tic_tac_toe") && error.contains("connect_four"), "{error}");
     }
 }
+
+#[test]
+fn a_player_has_other_weights_for_duels_if_they_were_trained_for_the_duel_of_the_game() {
+    let of = |name: &str| format!("{}/../checkpoints/{name}", env!("CARGO_MANIFEST_DIR"));
+    let [four, two, small] = ["standard-minimax", "duel-minimax", "duel-7x7"]
+        .map(|name| of(&format!("{name}.safetensors")));
+    let player = |duel: &str| format!("minimax{{depth=1,weights={four},duel={duel}}}");
+    let games = ["greedy", "--games", "4", "--json"];
+    let played = ouro(&[&["match", &player(&two)], &games[..]].concat());
+    let report = report(&played);
+    assert_eq!((&report["game"], &report["games"]), (&"battlesnake".into(), &4.into()));
+    for duel in [&small, &four] {
+        let refused = ouro(&[&["match", &player(duel)], &games[..]].concat());
+        assert_eq!(refused.code, Some(64), "{}", refused.stderr);
+        assert!(refused.stderr.contains(duel.as_str()), "{}", refused.stderr);
+        let line = refused.stderr.trim_end();
+        assert!(line.ends_with("name weights of that duel") && line.lines().count() == 1, "{line}");
+    }
+}

@@ -52,6 +52,13 @@ macro_rules! games {
                 }
             }
 
+            /// The same game between two players, if there is one: [`Game::duel`].
+            pub fn duel(&self) -> Option<Self> {
+                match self {
+                    $(Self::$variant(config) => <$rules>::duel(config).map(Self::$variant),)+
+                }
+            }
+
             /// Builds the rules and runs `visitor` on them.
             pub fn visit<V: GameVisitor>(&self, visitor: V) -> Result<V::Output, ConfigError> {
                 match self {

@@ -342,6 +342,16 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         None
     }
 
+    /// The configuration of the same game between two players; `None` if there is no such game.
+    ///
+    /// [`observe`](Game::observe) of rules built from it also writes the
+    /// [`features`](Game::features) of a state of this game in which two players are
+    /// [`alive`](Game::alive), whatever their seats. A network that reads the features of a duel can
+    /// therefore evaluate the end of a game of more players.
+    fn duel(_config: &Self::Config) -> Option<Self::Config> {
+        None
+    }
+
     /// Whether a network that reads this observation can play: it is [`planes`](Game::planes), the
     /// planes of an [earlier version](Game::earlier_channels), or [`features`](Game::features).
     fn accepts(&self, planes: PlaneShape) -> bool {

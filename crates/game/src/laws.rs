@@ -37,7 +37,7 @@ pub const MAX_PLIES: usize = 400;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// There are 1 to 16 players and at least one action. A configuration that went through JSON
-    /// builds the same rules.
+    /// builds the same rules. A duel has two players and is its own duel.
     Rules,
     /// Action names differ from each other, and states can be rendered as text.
     Names,

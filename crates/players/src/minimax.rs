@@ -2,8 +2,9 @@
 //!
 //! Battlesnake positions are evaluated by area control, whose weights are options (`food`, `hazard`,
 //! `hungry`, `length`, `lead`), and positions of other games by their outcome alone. With `weights`, a
-//! network evaluates them instead. `minimax` has two options for a deeper search in the same time:
-//! `best_reply` among more than two players, and `reductions`.
+//! network evaluates them instead, and with `duel` a second network evaluates those in which two
+//! players are left. `minimax` has two options for a deeper search in the same time: `best_reply` among
+//! more than two players, and `reductions`.
 //!
 //! With a depth in turns, the same position always gets the same action. With a time, every choice is
 //! made within it, counted from the start of its search. The search ends earlier by 2 % of the time,
@@ -16,6 +17,7 @@ use std::time::Duration;
 use ouro_game::Game;
 use ouro_game::battlesnake;
 use ouro_net::Engine;
+use ouro_search::minimax::Replies;
 use ouro_search::{
     AreaControl, Clock, Deadline, Heuristic, Limits, MaxN, OutcomeOnly, Paranoid, Query, Searcher,
 };
@@ -31,8 +33,9 @@ const LONGEST_MS: u64 = 3_600_000;
 /// Most positions of a choice that [`check_depth`] accepts.
 const MOST_POSITIONS: f64 = 1e6;
 
-/// Keys of the options: a limit, a network, and the weights of [`AreaControl`].
-const OPTIONS: &[&str] = &["depth", "ms", "weights", "food", "hazard", "hungry", "length", "lead"];
+/// Keys of the options: a limit, networks, and the weights of [`AreaControl`].
+const OPTIONS: &[&str] =
+    &["depth", "ms", "weights", "duel", "food", "hazard", "hungry", "length", "lead"];
 
 /// The options of `minimax`.
 const MINIMAX_OPTIONS: &[&str] = &[
@@ -41,6 +44,7 @@ const MINIMAX_OPTIONS: &[&str] = &[
     "best_reply",
     "reductions",
     "weights",
+    "duel",
     "food",
     "hazard",
     "hungry",
@@ -64,7 +68,7 @@ pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
         "minimax{depth=TURNS}",
         "minimax{ms=MILLISECONDS}",
         "minimax{ms=MILLISECONDS,best_reply,reductions}",
-        "minimax{ms=MILLISECONDS,weights=NAME}",
+        "minimax{ms=MILLISECONDS,weights=NAME,duel=NAME}",
     ],
 };
 
@@ -94,7 +98,7 @@ pub(crate) mod maxn {
         usage: &[
             "maxn{depth=TURNS}",
             "maxn{ms=MILLISECONDS}",
-            "maxn{ms=MILLISECONDS,weights=NAME}",
+            "maxn{ms=MILLISECONDS,weights=NAME,duel=NAME}",
         ],
     };
 
@@ -110,14 +114,18 @@ pub(crate) mod maxn {
 /// Positions at the horizon of `minimax{depth=TURNS}` in a game, without pruning
 /// ([`ouro_search::minimax::largest_tree`]).
 pub fn largest_tree<G: Game>(game: &G, turns: u32) -> f64 {
+    tree_with(game, turns, Replies::All)
+}
+
+fn tree_with<G: Game>(game: &G, turns: u32, replies: Replies) -> f64 {
     let any: &dyn Any = game;
     let area = &mut AreaControl::default();
     if let Some(game) = any.downcast_ref::<battlesnake::Small>() {
-        ouro_search::minimax::largest_tree(game, area, turns)
+        ouro_search::minimax::largest_tree(game, area, turns, replies)
     } else if let Some(game) = any.downcast_ref::<battlesnake::Large>() {
-        ouro_search::minimax::largest_tree(game, area, turns)
+        ouro_search::minimax::largest_tree(game, area, turns, replies)
     } else {
-        ouro_search::minimax::largest_tree(game, &mut OutcomeOnly, turns)
+        ouro_search::minimax::largest_tree(game, &mut OutcomeOnly, turns, replies)
     }
 }
 
@@ -125,8 +133,8 @@ pub fn largest_tree<G: Game>(game: &G, turns: u32) -> f64 {
 /// positions. Every other player passes.
 ///
 /// A tree has [`largest_tree`] positions at its horizon. Alpha-beta visits at least the square root of them
-/// with two players (Knuth and Moore 1975) and, as paranoid search, the power (n−1)/n with n players
-/// (Sturtevant and Korf 2000). `maxn` visits more.
+/// with two players (Knuth and Moore 1975) or with `best_reply`, and, as paranoid search, the power (n−1)/n
+/// with n players (Sturtevant and Korf 2000). `maxn` visits more.
 ///
 /// # Errors
 ///
@@ -138,8 +146,12 @@ pub fn check_depth<G: Game>(game: &G, name: &str) -> Result<(), NameError> {
     }
     let Some(turns) = depth(&options)? else { return Ok(()) };
     let players = game.players() as f64;
-    let power = if players > 1.0 { (players - 1.0) / players } else { 1.0 };
-    let positions = largest_tree(game, turns).powf(power);
+    let (replies, power) = if options.flag("best_reply")? {
+        (Replies::Best, 0.5)
+    } else {
+        (Replies::All, if players > 1.0 { (players - 1.0) / players } else { 1.0 })
+    };
+    let positions = tree_with(game, turns, replies).powf(power);
     if positions <= MOST_POSITIONS {
         return Ok(());
     }
@@ -243,7 +255,12 @@ fn build_with<M: Method, G: Game>(
             Some(context.engine(options, weights)?)
         }
     };
-    let seat = Seat { name: options.name(), method, limit, engine };
+    let duel = match options.text("duel")? {
+        None => None,
+        Some(_) if engine.is_none() => return Err(options.missing("weights", syntax)),
+        Some(weights) => Some(context.engine(options, weights)?),
+    };
+    let seat = Seat { name: options.name(), method, limit, engine, duel };
     build_for_game(context.game, |game: &battlesnake::Small| seat.build(game, area))
         .or_else(|| {
             build_for_game(context.game, |game: &battlesnake::Large| seat.build(game, area))
@@ -274,10 +291,12 @@ struct Seat<'a, M> {
     method: &'a M,
     limit: SearchLimit,
     engine: Option<Arc<Engine>>,
+    /// The network for positions with two players left.
+    duel: Option<Arc<Engine>>,
 }
 
 impl<M: Method> Seat<'_, M> {
-    /// The player with the heuristic `base`, or with the network in its place.
+    /// The player with the heuristic `base`, or with the networks in its place.
     fn build<G: Game, E: Heuristic<G> + 'static>(&self, game: &G, base: E) -> BuildResult<G> {
         let (name, limit) = (self.name.to_owned(), self.limit.clone());
         let (searcher, value) = (self.method.searcher(), None);
@@ -285,7 +304,10 @@ impl<M: Method> Seat<'_, M> {
             None => Ok(Box::new(MinimaxPlayer { name, searcher, heuristic: base, limit, value })),
             Some(engine) => {
                 let engine = Arc::clone(engine);
-                let heuristic = NetworkHeuristic::new(self.name, engine, game, base)?;
+                let mut heuristic = NetworkHeuristic::new(self.name, engine, game, base)?;
+                if let Some(duel) = &self.duel {
+                    heuristic = heuristic.with_duel(self.name, Arc::clone(duel), game)?;
+                }
                 Ok(Box::new(MinimaxPlayer { name, searcher, heuristic, limit, value }))
             }
         }
@@ -337,16 +359,20 @@ mod tests {
         };
         for (snakes, name) in [
             (2, "minimax{depth=10}"),
-            (4, "minimax{depth=3,best_reply}"),
+            (4, "minimax{depth=3}"),
+            (4, "minimax{depth=6,best_reply}"),
             (8, "maxn{depth=1}"),
             (8, "minimax{ms=100}"),
             (8, "random"),
         ] {
             assert!(check(snakes, name).is_ok(), "{name}");
         }
-        for (snakes, name) in
-            [(2, "minimax{depth=20}"), (8, "minimax{depth=6}"), (8, "maxn{depth=6}")]
-        {
+        for (snakes, name) in [
+            (2, "minimax{depth=20}"),
+            (4, "minimax{depth=6}"),
+            (8, "maxn{depth=6}"),
+            (4, "minimax{depth=12,best_reply}"),
+        ] {
             let error = check(snakes, name).unwrap_err().to_string();
             assert!(error.contains(name) && error.ends_with("give a smaller depth"), "{error}");
         }

@@ -53,6 +53,31 @@ pub enum FitError {
         /// Players of the game.
         players: usize,
     },
+    /// The game has no duel whose network could evaluate its end.
+    #[error(
+        "player {net} has a network for duels, {game} with these settings has none; leave duel out"
+    )]
+    NoDuel {
+        /// The player's name.
+        net: String,
+        /// The game's name.
+        game: &'static str,
+    },
+    /// The network for duels does not read their features.
+    #[error(
+        "the network for duels of {net} reads planes {net_planes:?}, a duel of {game} has the features \
+         {features:?}; use weights trained in duels with observation = \"features\""
+    )]
+    Features {
+        /// The player's name.
+        net: String,
+        /// Planes that the network reads.
+        net_planes: PlaneShape,
+        /// The game's name.
+        game: &'static str,
+        /// Features of a duel.
+        features: PlaneShape,
+    },
     /// The selection is out of range.
     #[error(transparent)]
     Selection(#[from] SelectionError),
@@ -94,4 +119,21 @@ pub(crate) fn fits<G: Game>(name: &str, engine: &Engine, game: &G) -> Result<(),
         return Err(FitError::Players { net, game: G::NAME, players });
     }
     Ok(())
+}
+
+/// The rules of the [duel](Game::duel) of a game, after checking that a network reads the features of
+/// that duel and has its actions.
+pub(crate) fn duel_rules<G: Game>(name: &str, engine: &Engine, game: &G) -> Result<G, FitError> {
+    let rules = G::duel(game.config()).and_then(|config| G::new(config).ok());
+    let features = rules.as_ref().and_then(G::features);
+    let (Some(rules), Some(features)) = (rules, features) else {
+        return Err(FitError::NoDuel { net: name.to_owned(), game: G::NAME });
+    };
+    let planes = engine.spec().planes;
+    if planes != features {
+        let (net, game) = (name.to_owned(), G::NAME);
+        return Err(FitError::Features { net, net_planes: planes, game, features });
+    }
+    fits(name, engine, &rules)?;
+    Ok(rules)
 }

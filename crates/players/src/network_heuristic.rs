@@ -1,8 +1,8 @@
-//! A network as the evaluation of a minimax search.
+//! Networks as the evaluation of a minimax search.
 //!
-//! The network's value takes the place of another heuristic's score; all else is that heuristic's.
-//! Every leaf is evaluated alone, so the network should be small and read the game's
-//! [`features`](ouro_game::Game::features).
+//! The network's value takes the place of another heuristic's score; all else is that heuristic's. A
+//! second network may evaluate the positions in which two players are left. Every leaf is evaluated
+//! alone, so a network should be small and read the game's [`features`](ouro_game::Game::features).
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use ouro_game::{ActionMask, Game};
 use ouro_net::{Engine, Scratch, expected_outcome};
 use ouro_search::Heuristic;
 
-use crate::net_fit::{FitError, fits};
+use crate::net_fit::{FitError, duel_rules, fits};
 
 /// Scores lie inside this bound, since 1 is a won game.
 const BOUND: f32 = 0.999;
@@ -20,42 +20,41 @@ const BOUND: f32 = 0.999;
 /// A player's score is the value of the observation from its own perspective: the expected outcome,
 /// discounted as in the network's training. A draw has score 0.
 #[derive(Clone, Debug)]
-pub struct NetworkHeuristic<E> {
-    engine: Arc<Engine>,
+pub struct NetworkHeuristic<G: Game, E> {
+    network: Network,
+    /// The rules of a duel, and the network for positions with two players left.
+    duel: Option<(G, Network)>,
     base: E,
-    scratch: Scratch,
-    observation: Vec<f32>,
-    logits: Vec<f32>,
-    values: Vec<f32>,
 }
 
-impl<E> NetworkHeuristic<E> {
+impl<G: Game, E> NetworkHeuristic<G, E> {
     /// A heuristic for `game`; `name` identifies the network in errors.
-    pub fn new<G: Game>(
-        name: &str,
-        engine: Arc<Engine>,
-        game: &G,
-        base: E,
-    ) -> Result<Self, FitError> {
+    pub fn new(name: &str, engine: Arc<Engine>, game: &G, base: E) -> Result<Self, FitError> {
         fits(name, &engine, game)?;
-        let spec = engine.spec();
-        let zeros = |length| vec![0.0; length];
-        let [observation, logits, values] =
-            [spec.planes.len(), spec.logits(), spec.value_width()].map(zeros);
-        Ok(Self { engine, base, scratch: Scratch::new(), observation, logits, values })
+        Ok(Self { network: Network::new(engine), duel: None, base })
     }
 
-    fn value<G: Game>(&mut self, game: &G, state: &G::State, player: usize) -> f32 {
-        game.observe(state, player, &mut self.observation);
-        let Self { engine, scratch, observation, logits, values, .. } = self;
-        engine.evaluate(scratch, observation, logits, values);
-        let value = expected_outcome(values, 0.0);
-        // NaN, as from a network that overflows, counts as a draw.
-        if value.is_nan() { 0.0 } else { value.clamp(-BOUND, BOUND) }
+    /// The same heuristic with another network for positions in which two players are left.
+    ///
+    /// # Errors
+    ///
+    /// `game` has no [duel](Game::duel), or the network does not read the features of that duel.
+    pub fn with_duel(self, name: &str, engine: Arc<Engine>, game: &G) -> Result<Self, FitError> {
+        let rules = duel_rules(name, &engine, game)?;
+        Ok(Self { duel: Some((rules, Network::new(engine))), ..self })
+    }
+
+    fn value(&mut self, game: &G, state: &G::State, player: usize) -> f32 {
+        match &mut self.duel {
+            Some((rules, network)) if game.alive(state).len() == 2 => {
+                network.value(rules, state, player)
+            }
+            _ => self.network.value(game, state, player),
+        }
     }
 }
 
-impl<G: Game, E: Heuristic<G>> Heuristic<G> for NetworkHeuristic<E> {
+impl<G: Game, E: Heuristic<G>> Heuristic<G> for NetworkHeuristic<G, E> {
     fn evaluate(&mut self, game: &G, state: &G::State, scores: &mut [f32]) {
         for player in game.alive(state).iter() {
             scores[player] = self.value(game, state, player);
@@ -82,5 +81,35 @@ impl<G: Game, E: Heuristic<G>> Heuristic<G> for NetworkHeuristic<E> {
 
     fn resolve_chance(&mut self, game: &G, state: &mut G::State) {
         self.base.resolve_chance(game, state);
+    }
+}
+
+/// A network and its working memory.
+#[derive(Clone, Debug)]
+struct Network {
+    engine: Arc<Engine>,
+    scratch: Scratch,
+    observation: Vec<f32>,
+    logits: Vec<f32>,
+    values: Vec<f32>,
+}
+
+impl Network {
+    fn new(engine: Arc<Engine>) -> Self {
+        let spec = engine.spec();
+        let zeros = |length| vec![0.0; length];
+        let [observation, logits, values] =
+            [spec.planes.len(), spec.logits(), spec.value_width()].map(zeros);
+        Self { engine, scratch: Scratch::new(), observation, logits, values }
+    }
+
+    /// The value of the observation that `game` writes for `player`.
+    fn value<G: Game>(&mut self, game: &G, state: &G::State, player: usize) -> f32 {
+        let Self { engine, scratch, observation, logits, values } = self;
+        game.observe(state, player, observation);
+        engine.evaluate(scratch, observation, logits, values);
+        let value = expected_outcome(values, 0.0);
+        // NaN, as from a network that overflows, counts as a draw.
+        if value.is_nan() { 0.0 } else { value.clamp(-BOUND, BOUND) }
     }
 }

@@ -200,7 +200,7 @@ fn minimax_players_require_a_depth_or_a_time() {
         [("minimax", " or minimax{ms=MILLISECONDS,best_reply,reductions}"), ("maxn", "")]
     {
         let usage = format!(
-            "{player}{{depth=TURNS}} or {player}{{ms=MILLISECONDS}}{best_reply} or {player}{{ms=MILLISECONDS,weights=NAME}}"
+            "{player}{{depth=TURNS}} or {player}{{ms=MILLISECONDS}}{best_reply} or {player}{{ms=MILLISECONDS,weights=NAME,duel=NAME}}"
         );
         assert_eq!(
             error(player),

@@ -44,4 +44,4 @@ pub use node_counter::NODES_PER_CLOCK_CHECK;
 pub use paranoid::Paranoid;
 pub use plain::Plain;
 pub use query::{Limits, MinimaxResult, NotToMove, Query, Searcher, Step, UNDECIDED};
-pub use tree_size::largest_tree;
+pub use tree_size::{Replies, largest_tree};

@@ -255,7 +255,7 @@ fn flag(is: bool) -> f32 {
 mod tests {
     use super::*;
     use crate::action::Action;
-    use crate::battlesnake::{Config, Point, Position, Small, Snake};
+    use crate::battlesnake::{Cause, Config, DeadBodies, Death, Point, Position, Small, Snake};
     use crate::game::Game;
 
     type Duel = (Small, <Small as Game>::State);
@@ -333,6 +333,30 @@ mod tests {
         let alone = features(&dead, 0);
         assert!(alone[0] > 0.5);
         assert!(alone[OF_SNAKE..2 * OF_SNAKE].iter().all(|&value| value == 0.0));
+    }
+
+    #[test]
+    fn two_snakes_left_of_four_have_the_features_of_a_duel() {
+        let (duel, state) = duel();
+        let two = duel.position(&state, &DeadBodies::new(2));
+        let dead = |x| Snake {
+            death: Some(Death { cause: Cause::WallCollision, by: None, on: 3 }),
+            ..snake(&[(x, 6), (x, 5), (x, 4)], 50)
+        };
+        let [left, right] = two.snakes.clone().try_into().unwrap();
+        let four = Position { snakes: vec![dead(0), left, dead(2), right], ..two };
+        let game = Small::new(Config { snakes: 4, ..duel.config().clone() }).unwrap();
+        assert_eq!(Small::duel(game.config()), Some(duel.config().clone()));
+        let state_of_four = game.state(&four).unwrap();
+        let mut out = vec![f32::NAN; duel.features().unwrap().len()];
+        let pair = (duel, state);
+        for (player, seat) in [(0, 1), (1, 3)] {
+            out.fill(f32::NAN);
+            pair.0.observe(&state_of_four, seat, &mut out);
+            assert_eq!(out, features(&pair, player));
+        }
+        let solo = Config { solo: true, ..game.config().clone() };
+        assert_eq!(Small::duel(&solo), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Battlesnake as a [`Game`].
 
-use super::config::Config;
+use super::config::{Config, Ruleset};
 use super::observe::EARLIER_CHANNELS;
 use super::rules::Battlesnake;
 use super::state::{Cell, Pending, State};
@@ -175,6 +175,12 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
 
     fn features(&self) -> Option<PlaneShape> {
         Some(self.feature_shape())
+    }
+
+    fn duel(config: &Config) -> Option<Config> {
+        let is_solo = config.solo || config.ruleset == Ruleset::Solo;
+        let duel = || Config { snakes: 2, start: None, ..config.clone() };
+        (config.snakes >= 2 && !is_solo).then(duel)
     }
 
     fn observe(&self, state: &Self::State, player: usize, out: &mut [f32]) {

@@ -23,6 +23,15 @@ impl<G: Game> LawChecker<'_, G> {
             && rebuilt.action_count() == game.action_count()
             && rebuilt.planes() == game.planes();
         ensure!(Rules, same_shape, "one configuration builds two kinds of rules");
+        self.check_duel()
+    }
+
+    fn check_duel(&self) -> Checked {
+        let Some(config) = G::duel(self.game.config()) else { return Ok(()) };
+        let duel = G::new(config).map_err(|error| (Law::Rules, error.to_string()))?;
+        ensure!(Rules, duel.players() == 2, "a duel has {} players", duel.players());
+        let again = G::duel(duel.config());
+        ensure!(Rules, again.as_ref() == Some(duel.config()), "the duel of a duel is another game");
         Ok(())
     }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ouro_game::battlesnake::{Config, Small};
+use ouro_game::battlesnake::{Config, DeadBodies, Small};
 use ouro_game::catalog::GAMES;
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
-use ouro_game::{Game, GameConfig, GameVisitor, Rng};
+use ouro_game::{Game, GameConfig, GameVisitor, Rng, Turn};
 use ouro_net::{Architecture, Engine, NetSpec, ValueRange, Weights, WeightsMeta};
 use ouro_players::{Clock, GameBatch, pairs};
 
@@ -147,6 +147,66 @@ fn a_network_that_sees_territory_plays_for_it() {
     }
     let finished = batch.finish(&mut players).unwrap();
     assert!(won(&finished) >= 16, "won {} of 20", won(&finished));
+}
+
+#[test]
+fn a_network_for_duels_evaluates_the_positions_with_two_snakes_left() {
+    let (game, duel) = (battlesnake(4), battlesnake(2));
+    let (expands, retreats) = (by_territory(&game, 2.0), by_territory(&duel, -2.0));
+    let build = |options| {
+        let name = format!("minimax{{depth=2,weights=expands{options}}}");
+        let (expands, retreats) = (Arc::clone(&expands), Arc::clone(&retreats));
+        player_with(&name, &game, move |name| {
+            Some(Arc::clone(if name == "expands" { &expands } else { &retreats }))
+        })
+        .unwrap()
+    };
+    let (mut both, mut one) = (build(",duel=retreats"), build(""));
+    let mut alone = {
+        let retreats = Arc::clone(&retreats);
+        let engines = move |_: &str| Some(Arc::clone(&retreats));
+        player_with("minimax{depth=2,weights=it}", &duel, engines).unwrap()
+    };
+    let (mut seen, mut differ) = (0, 0);
+    for seed in 0..20 {
+        let mut rng = Rng::new(seed, "game");
+        let mut state = game.initial(&mut rng);
+        while game.alive(&state).len() > 2 {
+            game.random_turn(&mut state, &mut rng);
+        }
+        while let (Turn::Move(movers), 2) = (game.turn(&state), game.alive(&state).len()) {
+            let mut left = game.position(&state, &DeadBodies::new(4));
+            left.snakes.retain(|snake| snake.death.is_none());
+            let left = duel.state(&left).unwrap();
+            for (place, seat) in movers.iter().enumerate() {
+                let chosen = action(both.as_mut(), &game, &state, seat);
+                assert_eq!(chosen, action(alone.as_mut(), &duel, &left, place));
+                seen += 1;
+                differ += usize::from(chosen != action(one.as_mut(), &game, &state, seat));
+            }
+            game.random_turn(&mut state, &mut rng);
+        }
+    }
+    assert!(seen >= 100 && differ >= 10, "{differ} of {seen}");
+}
+
+#[test]
+fn networks_for_duels_that_do_not_fit_are_refused() {
+    let (game, solo) = (battlesnake(4), Config { solo: true, ..Config::default() });
+    let (own, duel) = (by_territory(&game, 1.0), by_territory(&battlesnake(2), 1.0));
+    let engines = |name: &str| Some(Arc::clone(if name == "own" { &own } else { &duel }));
+    let refused = |name: &str, game: &Small| {
+        player_with(name, game, engines).err().expect("refused").to_string()
+    };
+    let text = refused("minimax{depth=2,duel=two}", &game);
+    assert!(text.contains("weights is missing"), "{text}");
+    let text = refused("maxn{depth=2,weights=own,duel=own}", &game);
+    assert!(
+        text.ends_with("use weights trained in duels with observation = \"features\""),
+        "{text}"
+    );
+    let text = refused("minimax{depth=2,weights=own,duel=two}", &Small::new(solo).unwrap());
+    assert!(text.ends_with("leave duel out"), "{text}");
 }
 
 #[test]

@@ -9,15 +9,45 @@ use crate::heuristic::Heuristic;
 const GAMES: u64 = 8;
 const TURNS: usize = 64;
 
+/// The replies of the opponents that a search visits after each choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replies {
+    /// Every combination of their choices.
+    All,
+    /// Those of one opponent at a time: [`Paranoid::best_reply`](super::Paranoid::best_reply).
+    Best,
+}
+
+impl Replies {
+    /// Choices of all movers, given the number of candidates of each.
+    fn choices(self, candidates: &[usize]) -> f64 {
+        match self {
+            Self::All => candidates.iter().map(|&count| count as f64).product(),
+            Self::Best => {
+                // Any of the movers may be the searching one.
+                let others: usize = candidates.iter().map(|count| count - 1).sum();
+                let of_one = |&own: &usize| (own * (others - (own - 1) + 1)) as f64;
+                candidates.iter().map(of_one).fold(1.0, f64::max)
+            }
+        }
+    }
+}
+
 /// Positions at the horizon of a search to a depth of `turns`, without pruning: the largest number
 /// along a few games in which all players move at random.
 ///
-/// A turn has a position for each choice of its movers' candidates and each outcome of chance that
-/// `heuristic` does not resolve by assumption. The result depends on the game alone.
-pub fn largest_tree<G: Game, E: Heuristic<G>>(game: &G, heuristic: &mut E, turns: u32) -> f64 {
+/// A turn has a position for each combination of its movers' candidates that `replies` leaves, and for
+/// each outcome of chance that `heuristic` does not resolve by assumption. The result depends on the
+/// game alone.
+pub fn largest_tree<G: Game, E: Heuristic<G>>(
+    game: &G,
+    heuristic: &mut E,
+    turns: u32,
+    replies: Replies,
+) -> f64 {
     let turns = (turns as usize).max(1);
     let largest_of = |number| {
-        let factors = branching(game, heuristic, number);
+        let factors = branching(game, heuristic, number, replies);
         // The last turns of a game have shorter windows, whose products are smaller.
         (0..factors.len())
             .map(|first| factors[first..].iter().take(turns).product())
@@ -27,22 +57,28 @@ pub fn largest_tree<G: Game, E: Heuristic<G>>(game: &G, heuristic: &mut E, turns
 }
 
 /// Positions after each turn of a random game, counted from the position before it.
-fn branching<G: Game, E: Heuristic<G>>(game: &G, heuristic: &mut E, number: u64) -> Vec<f64> {
+fn branching<G: Game, E: Heuristic<G>>(
+    game: &G,
+    heuristic: &mut E,
+    number: u64,
+    replies: Replies,
+) -> Vec<f64> {
     let mut rng = Rng::indexed(0, "tree size", number);
     let mut state = game.initial(&mut rng);
     game.settle(&mut state, &mut rng);
     let mut mask = ActionMask::default();
     let mut joint = vec![Action::default(); game.players()];
     let mut factors = Vec::with_capacity(TURNS);
+    let mut candidates = Vec::with_capacity(game.players());
     while let (Turn::Move(movers), true) = (game.turn(&state), factors.len() < TURNS) {
-        let mut positions = 1.0;
+        candidates.clear();
         for mover in movers.iter() {
             heuristic.candidates(game, &state, mover, &mut mask);
-            let candidates = mask.iter().count();
-            positions *= candidates as f64;
-            let chosen = rng.below(candidates.max(1) as u32) as usize;
-            joint[mover] = mask.iter().nth(chosen).unwrap_or_default();
+            let count = mask.count().max(1);
+            candidates.push(count);
+            joint[mover] = mask.nth(rng.below(count as u32) as usize).unwrap_or_default();
         }
+        let mut positions = replies.choices(&candidates);
         if game.step(&mut state, &joint).is_err() {
             debug_assert!(false, "candidates are legal");
             break;
@@ -69,5 +105,25 @@ fn outcomes<G: Game>(game: &G, state: &G::State) -> u32 {
     match game.chance(state) {
         Chance::Enumerable { count } => count,
         Chance::Sampled => CHANCE_SAMPLES,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn best_replies_add_up_and_all_replies_multiply() {
+        let same = |replies: Replies, candidates: &[usize], expected: f64| {
+            let choices = replies.choices(candidates);
+            assert!((choices - expected).abs() < 1e-9, "{replies:?} {candidates:?}: {choices}");
+        };
+        same(Replies::All, &[3, 3, 3, 3], 81.0);
+        // Each own choice, and six replies that differ from the expected ones in one opponent.
+        same(Replies::Best, &[3, 3, 3, 3], 21.0);
+        same(Replies::Best, &[3, 2], 6.0);
+        // The most if the second searches: 3 · (1 + 1 + 0).
+        same(Replies::Best, &[2, 3, 1], 6.0);
+        same(Replies::Best, &[4], 4.0);
     }
 }

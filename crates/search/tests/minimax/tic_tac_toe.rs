@@ -2,6 +2,7 @@
 
 use ouro_game::tic_tac_toe::{Config, State, TicTacToe};
 use ouro_game::{Action, ActionMask, Game, Rng, Turn};
+use ouro_search::minimax::{Replies, largest_tree};
 use ouro_search::{Limits, MaxN, MinimaxResult, OutcomeOnly, Paranoid, Plain, Query, Searcher};
 
 fn game() -> TicTacToe {
@@ -93,8 +94,11 @@ fn a_win_at_once_is_better_than_a_win_later() {
 
 #[test]
 fn the_largest_tree_has_a_position_for_each_order_of_stones() {
-    let of_depth = |turns| ouro_search::minimax::largest_tree(&game(), &mut OutcomeOnly, turns);
-    let near = |one: f64, two: f64| (one - two).abs() < 0.5;
-    assert!(near(of_depth(1), 9.0));
-    assert!(near(of_depth(4), 9.0 * 8.0 * 7.0 * 6.0));
+    // With one mover in a turn, there is nobody else to reply.
+    for replies in [Replies::All, Replies::Best] {
+        let of_depth = |turns| largest_tree(&game(), &mut OutcomeOnly, turns, replies);
+        let near = |one: f64, two: f64| (one - two).abs() < 0.5;
+        assert!(near(of_depth(1), 9.0));
+        assert!(near(of_depth(4), 9.0 * 8.0 * 7.0 * 6.0));
+    }
 }
