@@ -65,8 +65,8 @@ pub enum FitError {
     },
     /// The network for duels does not read their features.
     #[error(
-        "the network for duels of {net} reads planes {net_planes:?}, a duel of {game} has the features \
-         {features:?}; use weights trained in duels with observation = \"features\""
+        "the network for duels of {net} reads planes {net_planes:?}, a duel of {game} has {features} \
+         features; use weights trained in duels with observation = \"features\""
     )]
     Features {
         /// The player's name.
@@ -75,8 +75,8 @@ pub enum FitError {
         net_planes: PlaneShape,
         /// The game's name.
         game: &'static str,
-        /// Features of a duel.
-        features: PlaneShape,
+        /// Number of features of a duel.
+        features: usize,
     },
     /// The selection is out of range.
     #[error(transparent)]
@@ -132,7 +132,7 @@ pub(crate) fn duel_rules<G: Game>(name: &str, engine: &Engine, game: &G) -> Resu
     let planes = engine.spec().planes;
     if planes != features {
         let (net, game) = (name.to_owned(), G::NAME);
-        return Err(FitError::Features { net, net_planes: planes, game, features });
+        return Err(FitError::Features { net, net_planes: planes, game, features: features.len() });
     }
     fits(name, engine, &rules)?;
     Ok(rules)
