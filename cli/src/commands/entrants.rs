@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ouro_game::GameConfig;
 use ouro_net::Engine;
 use ouro_players::WITHOUT_NETWORK;
+use ouro_players::registry::Options;
 
 use super::weights;
 use crate::failure::Failure;
@@ -25,7 +26,7 @@ pub(super) fn load(
 ) -> Result<(GameConfig, Engines), Failure> {
     let mut engines = Engines::new();
     let mut game = game.map(|game| (game, "--game"));
-    for path in names.iter().filter_map(|name| file_of(name, "weights=")) {
+    for path in names.iter().filter_map(|name| file_of(name, "weights")) {
         let (own, engine) = read(path)?;
         match &game {
             None => game = Some((own, path)),
@@ -39,7 +40,7 @@ pub(super) fn load(
     let Some((game, _)) = game else {
         return Err(Failure::usage("no weights say which game to play; give --game"));
     };
-    for path in names.iter().filter_map(|name| file_of(name, "duel=")) {
+    for path in names.iter().filter_map(|name| file_of(name, "duel")) {
         let (own, engine) = read(path)?;
         // Without a duel, the player's refusal names the remedy.
         if let Some(duel) = game.duel().filter(|duel| *duel != own) {
@@ -62,10 +63,10 @@ fn read(path: &str) -> Result<(GameConfig, Arc<Engine>), Failure> {
     Ok((game, Arc::new(Engine::new(&weights))))
 }
 
-/// Returns the file of an option, as in `name{weights=FILE,…}`, or `None` if the value is not a file.
-fn file_of<'a>(player: &'a str, key: &str) -> Option<&'a str> {
-    let (_, options) = player.strip_suffix('}')?.split_once('{')?;
-    let weights = options.split(',').find_map(|option| option.strip_prefix(key))?;
+/// Returns the file of an option, as in `name{weights=FILE,…}`, or `None` if the value is not a file. An
+/// invalid name has none; the player's refusal says why.
+fn file_of<'a>(player: &'a str, option: &'static str) -> Option<&'a str> {
+    let weights = Options::parse(player).ok()?.text(option).ok()??;
     (!WITHOUT_NETWORK.contains(&weights)).then_some(weights)
 }
 
