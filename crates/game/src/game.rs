@@ -344,10 +344,9 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
 
     /// The configuration of the same game between two players; `None` if there is no such game.
     ///
-    /// [`observe`](Game::observe) of rules built from it also writes the
-    /// [`features`](Game::features) of a state of this game in which two players are
-    /// [`alive`](Game::alive), whatever their seats. A network that reads the features of a duel can
-    /// therefore evaluate the end of a game of more players.
+    /// Rules built from it can [`observe`](Game::observe) a state of this game in which two players are
+    /// [`alive`](Game::alive), in any seats. They write the [`features`](Game::features) of a duel, so a
+    /// network trained in duels can evaluate the end of a game of more players.
     fn duel(_config: &Self::Config) -> Option<Self::Config> {
         None
     }

@@ -55,7 +55,7 @@ pub enum FitError {
     },
     /// The game has no duel whose network could evaluate its end.
     #[error(
-        "player {net} has a network for duels, {game} with these settings has none; leave duel out"
+        "player {net} names a network for duels, but {game} has no duel with these settings; leave duel out"
     )]
     NoDuel {
         /// The player's name.

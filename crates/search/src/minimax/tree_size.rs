@@ -24,7 +24,7 @@ impl Replies {
         match self {
             Self::All => candidates.iter().map(|&count| count as f64).product(),
             Self::Best => {
-                // Any of the movers may be the searching one.
+                // The searching player may be any of the movers; the largest number counts.
                 let others: usize = candidates.iter().map(|count| count - 1).sum();
                 let of_one = |&own: &usize| (own * (others - (own - 1) + 1)) as f64;
                 candidates.iter().map(of_one).fold(1.0, f64::max)
@@ -36,9 +36,9 @@ impl Replies {
 /// Positions at the horizon of a search to a depth of `turns`, without pruning: the largest number
 /// along a few games in which all players move at random.
 ///
-/// A turn has a position for each combination of its movers' candidates that `replies` leaves, and for
-/// each outcome of chance that `heuristic` does not resolve by assumption. The result depends on the
-/// game alone.
+/// `replies` selects the combinations of the movers' candidates. Each has one position, or one for every
+/// outcome of chance that `heuristic` does not resolve by assumption. The result depends on the
+/// arguments alone.
 pub fn largest_tree<G: Game, E: Heuristic<G>>(
     game: &G,
     heuristic: &mut E,
@@ -119,10 +119,10 @@ mod tests {
             assert!((choices - expected).abs() < 1e-9, "{replies:?} {candidates:?}: {choices}");
         };
         same(Replies::All, &[3, 3, 3, 3], 81.0);
-        // Each own choice, and six replies that differ from the expected ones in one opponent.
+        // Three own choices; each has the expected replies, and six sets in which one opponent differs.
         same(Replies::Best, &[3, 3, 3, 3], 21.0);
         same(Replies::Best, &[3, 2], 6.0);
-        // The most if the second searches: 3 · (1 + 1 + 0).
+        // The second mover has the most as the searching player: 3 · (1 + 1 + 0).
         same(Replies::Best, &[2, 3, 1], 6.0);
         same(Replies::Best, &[4], 4.0);
     }

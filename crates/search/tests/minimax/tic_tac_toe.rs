@@ -94,7 +94,7 @@ fn a_win_at_once_is_better_than_a_win_later() {
 
 #[test]
 fn the_largest_tree_has_a_position_for_each_order_of_stones() {
-    // With one mover in a turn, there is nobody else to reply.
+    // A turn has one mover, so both kinds of replies give the same tree.
     for replies in [Replies::All, Replies::Best] {
         let of_depth = |turns| largest_tree(&game(), &mut OutcomeOnly, turns, replies);
         let near = |one: f64, two: f64| (one - two).abs() < 0.5;
