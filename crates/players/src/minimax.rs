@@ -8,7 +8,8 @@
 //!
 //! With a depth in turns, the same position always gets the same action. With a time, every choice is
 //! made within it, counted from the start of its search. The search ends earlier by 2 % of the time,
-//! at least 1 ms but at most half of it, which covers the nodes until the next check of the clock.
+//! at least 1 ms but at most half of it, which covers the nodes until the next check of the clock. It
+//! ends at once when the outcome is proven, or when `minimax` has seen all actions but one lose.
 
 use std::any::Any;
 use std::sync::Arc;

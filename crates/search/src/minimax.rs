@@ -21,8 +21,8 @@
 //!
 //! # Contract
 //!
-//! Searches are deterministic unless they meet a deadline. Of several best actions the lowest
-//! is found. [`Paranoid`] finds the same action and value as [`Plain`] in less time, except as
+//! Searches are deterministic unless they meet a deadline. A search with a deadline ends before it when
+//! no other action can become the best one. Of several best actions the lowest is found. [`Paranoid`] finds the same action and value as [`Plain`] in less time, except as
 //! [best-reply search](Paranoid::best_reply) or with [reductions](Paranoid::with_reductions). After the
 //! first search a searcher allocates nothing per node.
 

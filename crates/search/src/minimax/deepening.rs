@@ -27,6 +27,11 @@ pub(super) trait IterativeSearch<'a> {
     /// Whether a decided value is final, whatever the depth.
     fn is_proof(&self) -> bool;
 
+    /// Whether all root actions but the best are known to lose, and to lose before the best one can.
+    fn is_forced(&self) -> bool {
+        false
+    }
+
     /// The counters.
     fn counter(&mut self) -> &mut NodeCounter<'a>;
 }
@@ -59,8 +64,8 @@ pub(super) fn deepen<'a, G: Game>(
         turns = depth;
         complete = !search.counter().horizon;
         let proven = best.value.abs() > UNDECIDED && search.is_proof();
-        // With a single action, a more accurate value is not worth the time.
-        let forced = actions.len() == 1 && query.limits.deadline.is_some();
+        // If no other action can become the best, a more accurate value is not worth the time.
+        let forced = query.limits.deadline.is_some() && (actions.len() == 1 || search.is_forced());
         if complete || proven || forced {
             break;
         }

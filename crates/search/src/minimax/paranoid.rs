@@ -220,6 +220,12 @@ impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
         !self.counter.averaged && (!self.memory.best_reply || self.query.game.players() <= 2)
     }
 
+    fn is_forced(&self) -> bool {
+        // After a pass, the best action is the first and the second best the second.
+        let others_lose = self.memory.roots.get(1).is_some_and(|root| root.value < -UNDECIDED);
+        others_lose && self.is_proof()
+    }
+
     fn counter(&mut self) -> &mut NodeCounter<'a> {
         &mut self.counter
     }

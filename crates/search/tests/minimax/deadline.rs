@@ -45,7 +45,13 @@ fn check(mut searcher: impl Searcher<Small>) {
             assert!(found.nodes <= (ms + 1) * u64::from(NODES_PER_CLOCK_CHECK), "{found:?}");
             let safe = game.safe_moves(state, 0);
             let settled = found.complete || found.value.abs() > 0.99 || safe.count_ones() <= 1;
-            assert!(found.stopped || settled, "{found:?}");
+            if !found.stopped && !settled {
+                // All other actions lose, so a deeper search finds the same one.
+                let limits = Limits::turns(found.turns + 1);
+                let query = Query { game: &game, state, player: 0, limits };
+                let deeper = searcher.search(query, &mut AreaControl::default()).unwrap();
+                assert_eq!(found.action, deeper.action, "{found:?}");
+            }
             assert!(safe == 0 || safe >> found.action.0 & 1 == 1, "{found:?}");
         }
     }
@@ -123,18 +129,41 @@ fn stopped_late(game: &Tree, turns: u32) -> Option<MinimaxResult> {
 #[test]
 fn a_late_loss_is_preferred_to_a_known_sooner_loss() {
     let mut late = 0;
-    for turns in 3..=100 {
-        // The first action loses after `turns` turns, the others after two.
+    for turns in 30..=100 {
+        // The first two actions lose after `turns` turns, the others after twenty.
         let mut nodes = vec![Node::Choice(0, Vec::new())];
         let length = usize::try_from(turns).unwrap();
-        let mut actions = vec![line(&mut nodes, length - 1, -1.0)];
-        actions.extend((0..3).map(|_| line(&mut nodes, 1, -1.0)));
-        nodes[0] = Node::Choice(0, actions);
+        let lines = [length, length, 20, 20, 20];
+        let actions = lines.map(|length| line(&mut nodes, length - 1, -1.0));
+        nodes[0] = Node::Choice(0, actions.to_vec());
         let Some(found) = stopped_late(&Tree::of(2, nodes), turns) else { continue };
-        assert_eq!(found.action, Action(0), "{found:?}");
+        assert!(found.action <= Action(1), "{found:?}");
         late += u32::from(found.value < -0.99);
     }
     assert!(late > 3, "{late} searches were stopped after the loss had been seen");
+}
+
+#[test]
+fn a_timed_search_ends_when_all_other_actions_are_seen_to_lose() {
+    let mut nodes = vec![Node::Choice(0, Vec::new())];
+    let lines = [4, 90, 6].map(|length| line(&mut nodes, length, -1.0));
+    nodes[0] = Node::Choice(0, lines.to_vec());
+    let game = Tree::of(3, nodes);
+    let clock = Ticking::default();
+    let deadline = Some(Deadline { clock: &clock, at: Duration::from_secs(60) });
+    let search = |mut searcher: Paranoid<Tree>, deadline| {
+        let limits = Limits { turns: 50, deadline };
+        let query = Query { game: &game, state: &0, player: 0, limits };
+        let found = searcher.search(query, &mut OutcomeOnly).unwrap();
+        assert_eq!((found.action, found.stopped), (Action(1), false), "{found:?}");
+        found.turns
+    };
+    // A line of six more turns loses in the seventh.
+    assert_eq!(search(Paranoid::new(), deadline), 7);
+    assert_eq!(search(Paranoid::new().with_reductions(), deadline), 7);
+    // The depth is exact without a deadline, and losses are no proof if few opponents reply.
+    assert_eq!(search(Paranoid::new(), None), 50);
+    assert_eq!(search(Paranoid::best_reply(), deadline), 50);
 }
 
 #[test]
